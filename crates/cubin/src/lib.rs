@@ -1,1 +1,16 @@
+//! The device ELF ("cubin"): what its bytes mean, apart from what a linker decides about them.
+//!
+//! [`Cubin`] reads a file without copying; [`info`], [`callgraph`] and [`note`] read the contents of
+//! the sections that only device code has; [`reloc`] is the table of relocation types; [`strings`]
+//! and [`raw`] are what a writer needs.
 
+pub mod bits;
+pub mod callgraph;
+pub mod file;
+pub mod info;
+pub mod note;
+pub mod raw;
+pub mod reloc;
+pub mod strings;
+
+pub use file::{Cubin, Error, Relocations, Section, elf_header, string_at};

@@ -1,0 +1,97 @@
+//! The two notes: `.note.nv.tkinfo` (which tools made this, with which options) and
+//! `.note.nv.cuinfo` (virtual architecture and toolkit number).
+
+pub const OWNER: &[u8; 12] = b"NVIDIA Corp\0";
+pub const TYPE_CUINFO: u32 = 1000;
+pub const TYPE_TKINFO: u32 = 2000;
+
+/// One note of a note section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note<'data> {
+    pub owner: &'data [u8],
+    pub kind: u32,
+    pub desc: &'data [u8],
+}
+
+/// The notes of a section; stops at the first that is cut off.
+pub fn notes(mut data: &[u8]) -> impl Iterator<Item = Note<'_>> {
+    std::iter::from_fn(move || {
+        let word = |at: usize| Some(u32::from_le_bytes(data.get(at..at + 4)?.try_into().ok()?));
+        let (owner_len, desc_len, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
+        let desc_at = 12usize.checked_add(owner_len.checked_next_multiple_of(4)?)?;
+        let owner = data.get(12..12usize.checked_add(owner_len)?)?;
+        let desc = data.get(desc_at..desc_at.checked_add(desc_len)?)?;
+        let end = desc_at.checked_add(desc_len.checked_next_multiple_of(4)?)?;
+        data = data.get(end..).unwrap_or(&[]);
+        Some(Note { owner, kind, desc })
+    })
+}
+
+pub fn write_note(out: &mut Vec<u8>, kind: u32, desc: &[u8]) {
+    out.extend((OWNER.len() as u32).to_le_bytes());
+    out.extend((desc.len() as u32).to_le_bytes());
+    out.extend(kind.to_le_bytes());
+    out.extend(OWNER);
+    out.extend(desc);
+}
+
+/// What a tool says about itself in `.note.nv.tkinfo`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolInfo<'a> {
+    pub object: &'a str,
+    pub tool: &'a str,
+    pub version: &'a str,
+    pub build: &'a str,
+    pub command_line: &'a str,
+}
+
+impl ToolInfo<'_> {
+    /// The descriptor: a version word, five string offsets, a string table, padded to words.
+    pub fn descriptor(&self) -> Vec<u8> {
+        let mut strings = vec![0];
+        let mut words = vec![2u32];
+        for text in [self.object, self.tool, self.version, self.build, self.command_line] {
+            if text.is_empty() {
+                words.push(0);
+                continue;
+            }
+            words.push(strings.len() as u32);
+            strings.extend(text.as_bytes());
+            strings.push(0);
+        }
+        let mut desc: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        desc.extend(strings);
+        desc.resize(desc.len().next_multiple_of(4), 0);
+        desc
+    }
+}
+
+/// The contents of `.note.nv.cuinfo`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CudaInfo {
+    pub version: u16,
+    pub virtual_sm: u16,
+    pub toolkit: u32,
+}
+
+impl CudaInfo {
+    pub fn parse(section: &[u8]) -> Option<Self> {
+        let note = notes(section).find(|n| n.kind == TYPE_CUINFO)?;
+        let desc = note.desc;
+        Some(Self {
+            version: u16::from_le_bytes(desc.get(0..2)?.try_into().ok()?),
+            virtual_sm: u16::from_le_bytes(desc.get(2..4)?.try_into().ok()?),
+            toolkit: u32::from_le_bytes(desc.get(4..8)?.try_into().ok()?),
+        })
+    }
+
+    pub fn section(&self) -> Vec<u8> {
+        let mut desc = Vec::with_capacity(8);
+        desc.extend(self.version.to_le_bytes());
+        desc.extend(self.virtual_sm.to_le_bytes());
+        desc.extend(self.toolkit.to_le_bytes());
+        let mut out = Vec::new();
+        write_note(&mut out, TYPE_CUINFO, &desc);
+        out
+    }
+}
