@@ -1,0 +1,99 @@
+//! Compressed payloads. The announced size is checked against what the format can hold before memory is taken for
+//! it, so that a few bytes cannot ask for gigabytes.
+
+use crate::Error;
+
+/// How a payload is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    None,
+    /// One LZ4 block, without a frame.
+    Lz4,
+    /// One Zstandard frame.
+    Zstd,
+}
+
+impl Compression {
+    /// The most bytes that `packed` bytes can unpack to: one LZ4 length byte stands for 255 bytes, and the smallest
+    /// Zstandard block (three bytes of header and the byte to repeat) for 128 KiB.
+    fn limit(self, packed: usize) -> u64 {
+        let packed = packed as u64;
+        match self {
+            Self::None => packed,
+            Self::Lz4 => packed.saturating_mul(255),
+            Self::Zstd => (packed / 4 + 1).saturating_mul(128 << 10),
+        }
+    }
+}
+
+/// Unpacks to exactly `size` bytes.
+pub(crate) fn unpack(compression: Compression, packed: &[u8], size: u64) -> Result<Vec<u8>, Error> {
+    if size > compression.limit(packed.len()) {
+        return Err(Error::TooLarge);
+    }
+    let size = usize::try_from(size).map_err(|_| Error::TooLarge)?;
+    let mut content = Vec::new();
+    content.try_reserve_exact(size).map_err(|_| Error::TooLarge)?;
+    match compression {
+        Compression::None => content.extend_from_slice(packed),
+        Compression::Lz4 => {
+            content.resize(size, 0);
+            let written =
+                lz4_flex::block::decompress_into(packed, &mut content).map_err(|_| Error::Uncompress)?;
+            content.truncate(written);
+        }
+        Compression::Zstd => {
+            let mut decompressor = zstd::bulk::Decompressor::new().map_err(|_| Error::TooLarge)?;
+            decompressor.decompress_to_buffer(packed, &mut content).map_err(|_| Error::Uncompress)?;
+        }
+    }
+    if content.len() == size { Ok(content) } else { Err(Error::Uncompress) }
+}
+
+/// The level at which Zstandard is asked to compress: what matters to tests is the form, not the size.
+const ZSTD_LEVEL: i32 = 3;
+
+pub(crate) fn pack(compression: Compression, content: &[u8]) -> Vec<u8> {
+    match compression {
+        Compression::None => content.to_vec(),
+        Compression::Lz4 => lz4_flex::block::compress(content),
+        Compression::Zstd => {
+            zstd::bulk::compress(content, ZSTD_LEVEL).expect("compressing into memory that grows cannot fail")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_packed_unpacks() {
+        let long = vec![7; 300_000];
+        let contents: [&[u8]; 4] = [b"", b"x", b"some text, some text, some text", &long];
+        for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+            for content in contents {
+                let packed = pack(compression, content);
+                assert_eq!(unpack(compression, &packed, content.len() as u64).as_deref(), Ok(content));
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_size_is_an_error() {
+        for compression in [Compression::Lz4, Compression::Zstd] {
+            let packed = pack(compression, &[7; 1000]);
+            assert_eq!(unpack(compression, &packed, 999), Err(Error::Uncompress));
+            assert_eq!(unpack(compression, &packed, 1001), Err(Error::Uncompress));
+            assert_eq!(unpack(compression, &packed, 1 << 40), Err(Error::TooLarge));
+            assert_eq!(unpack(compression, &packed, u64::MAX), Err(Error::TooLarge));
+        }
+    }
+
+    #[test]
+    fn damaged_data_is_an_error() {
+        assert_eq!(unpack(Compression::Zstd, b"not a frame", 100), Err(Error::Uncompress));
+        assert_eq!(unpack(Compression::Lz4, &[0xff; 8], 100), Err(Error::Uncompress));
+        assert_eq!(unpack(Compression::Lz4, &[], 0), Err(Error::Uncompress));
+    }
+}

@@ -1,0 +1,97 @@
+//! The container: its header and the walk over its members.
+
+use zerocopy::little_endian::{U16, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::Error;
+use crate::member::Member;
+
+/// The first four bytes of every container.
+pub const CONTAINER_MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
+
+/// The only version that exists.
+pub(crate) const CONTAINER_VERSION: u16 = 1;
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct ContainerHeader {
+    pub magic: [u8; 4],
+    pub version: U16,
+    pub header_size: U16,
+    /// Of all members together, without this header.
+    pub size: U64,
+}
+
+/// One container, borrowed from the bytes it was found in.
+#[derive(Clone, Copy, Debug)]
+pub struct Container<'data> {
+    whole: &'data [u8],
+    members: &'data [u8],
+}
+
+impl<'data> Container<'data> {
+    /// Whether `data` begins like a container.
+    pub fn matches(data: &[u8]) -> bool {
+        data.starts_with(&CONTAINER_MAGIC)
+    }
+
+    /// Reads the container that `data` begins with. What follows it is not looked at: see [`Container::size`].
+    pub fn parse(data: &'data [u8]) -> Result<Self, Error> {
+        if !Self::matches(data) {
+            return Err(Error::NotAContainer);
+        }
+        let (header, _) = ContainerHeader::ref_from_prefix(data).map_err(|_| Error::TruncatedContainer)?;
+        if header.version.get() != CONTAINER_VERSION {
+            return Err(Error::Version(header.version.get()));
+        }
+        let start = usize::from(header.header_size.get());
+        if start < size_of::<ContainerHeader>() {
+            return Err(Error::ContainerHeader);
+        }
+        let end = usize::try_from(header.size.get()).ok().and_then(|size| start.checked_add(size));
+        let whole = end.and_then(|end| data.get(..end)).ok_or(Error::TruncatedContainer)?;
+        Ok(Self { whole, members: &whole[start..] })
+    }
+
+    /// The bytes of the container, header and members.
+    pub fn bytes(&self) -> &'data [u8] {
+        self.whole
+    }
+
+    /// Length of the container, header and members.
+    pub fn size(&self) -> usize {
+        self.whole.len()
+    }
+
+    /// The members in file order. The walk ends after the first error, since nothing then says where the next
+    /// member begins.
+    pub fn members(&self) -> Members<'data> {
+        Members { rest: self.members }
+    }
+}
+
+/// See [`Container::members`].
+#[derive(Clone, Debug)]
+pub struct Members<'data> {
+    rest: &'data [u8],
+}
+
+impl<'data> Iterator for Members<'data> {
+    type Item = Result<Member<'data>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        match Member::parse(self.rest) {
+            Ok((member, rest)) => {
+                self.rest = rest;
+                Some(Ok(member))
+            }
+            Err(error) => {
+                self.rest = &[];
+                Some(Err(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A member: the fixed header, the strings behind it and the payload.
+
+use std::borrow::Cow;
+
+use solder_arch::{Arch, Suffix};
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::Error;
+use crate::compat::Compat;
+use crate::compress::{self, Compression};
+
+/// What a member holds. Other values are reserved; no tool writes them and the linker passes them over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// PTX text, comments removed, ended by a NUL.
+    Ptx,
+    /// A device ELF, from sm_100 on in Mercury form.
+    Elf,
+    /// IR for link-time optimization.
+    LtoIr,
+    Other(u16),
+}
+
+impl Kind {
+    pub const fn from_raw(raw: u16) -> Self {
+        match raw {
+            1 => Self::Ptx,
+            2 => Self::Elf,
+            8 => Self::LtoIr,
+            other => Self::Other(other),
+        }
+    }
+
+    pub const fn to_raw(self) -> u16 {
+        match self {
+            Self::Ptx => 1,
+            Self::Elf => 2,
+            Self::LtoIr => 8,
+            Self::Other(raw) => raw,
+        }
+    }
+}
+
+/// The flag word of a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(pub u64);
+
+impl Flags {
+    pub const ADDRESS64: Self = Self(1);
+    pub const DEBUG: Self = Self(1 << 1);
+    pub const LINUX: Self = Self(1 << 4);
+    pub const LZ4: Self = Self(1 << 13);
+    pub const ZSTD: Self = Self(1 << 15);
+    /// The four bits from 12 on say how the payload is compressed; only two of the values are in use.
+    pub(crate) const COMPRESSION: Self = Self(0xf000);
+    pub const SCRAMBLED: Self = Self(1 << 16);
+    pub const ARCH_A: Self = Self(1 << 20);
+    pub const ARCH_F: Self = Self(1 << 21);
+    pub const MERCURY: Self = Self(1 << 24);
+
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+#[derive(Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct MemberHeader {
+    pub kind: U16,
+    pub version: U16,
+    /// Where the payload begins, from the start of the member.
+    pub header_size: U32,
+    /// Padded to a multiple of eight.
+    pub payload_size: U64,
+    /// Exact length of the compressed data, 0 when not compressed.
+    pub compressed_size: U32,
+    /// Of the options record, from the start of the member; 0 when there is none.
+    pub options_offset: U32,
+    pub minor: U16,
+    pub major: U16,
+    pub number: U32,
+    pub identifier_offset: U32,
+    /// Without the NUL.
+    pub identifier_size: U32,
+    pub flags: U64,
+    pub key: U64,
+    /// 0 when not compressed.
+    pub uncompressed_size: U64,
+}
+
+/// The options record points to the options, which follow it directly.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct OptionsRecord {
+    /// From the start of the member.
+    pub offset: U32,
+    /// Without the NUL.
+    pub size: U32,
+}
+
+/// One member of a container, borrowed from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'data> {
+    fixed: &'data MemberHeader,
+    /// The whole header: the fixed part and the strings.
+    header: &'data [u8],
+    payload: &'data [u8],
+}
+
+impl<'data> Member<'data> {
+    /// Reads the member at the start of `data`; also returns what follows it.
+    pub(crate) fn parse(data: &'data [u8]) -> Result<(Self, &'data [u8]), Error> {
+        let (fixed, _) = MemberHeader::ref_from_prefix(data).map_err(|_| Error::MemberHeader)?;
+        let header_size = fixed.header_size.get() as usize;
+        if header_size < size_of::<MemberHeader>() {
+            return Err(Error::MemberHeader);
+        }
+        let (header, rest) = data.split_at_checked(header_size).ok_or(Error::MemberHeader)?;
+        let size = usize::try_from(fixed.payload_size.get()).map_err(|_| Error::TruncatedPayload)?;
+        let (payload, rest) = rest.split_at_checked(size).ok_or(Error::TruncatedPayload)?;
+        Ok((Self { fixed, header, payload }, rest))
+    }
+
+    pub fn kind(&self) -> Kind {
+        Kind::from_raw(self.fixed.kind.get())
+    }
+
+    pub fn flags(&self) -> Flags {
+        Flags(self.fixed.flags.get())
+    }
+
+    /// The architecture in the header. Numbers beyond 65535 are no architecture's and read as 0.
+    pub fn arch(&self) -> Arch {
+        let suffix = if self.flags().contains(Flags::ARCH_A) {
+            Suffix::A
+        } else if self.flags().contains(Flags::ARCH_F) {
+            Suffix::F
+        } else {
+            Suffix::None
+        };
+        Arch::new(u16::try_from(self.fixed.number.get()).unwrap_or(0), suffix)
+    }
+
+    /// Version of the content, major and minor: for PTX that of the language.
+    pub fn version(&self) -> (u16, u16) {
+        (self.fixed.major.get(), self.fixed.minor.get())
+    }
+
+    /// The name given to the member, usually that of the source file.
+    pub fn identifier(&self) -> Result<Option<&'data [u8]>, Error> {
+        match self.fixed.identifier_offset.get() {
+            0 => Ok(None),
+            offset => self.string(offset, self.fixed.identifier_size.get()).map(Some),
+        }
+    }
+
+    /// The options that the member was, or is to be, compiled with; for machine code of sm_100 and later, an empty
+    /// string and the compatibility attributes.
+    pub fn options(&self) -> Result<Option<&'data [u8]>, Error> {
+        let offset = self.fixed.options_offset.get();
+        if offset == 0 {
+            return Ok(None);
+        }
+        let record = self.header.get(offset as usize..).ok_or(Error::MemberStrings)?;
+        let (record, _) = OptionsRecord::ref_from_prefix(record).map_err(|_| Error::MemberStrings)?;
+        self.string(record.offset.get(), record.size.get()).map(Some)
+    }
+
+    fn string(&self, offset: u32, size: u32) -> Result<&'data [u8], Error> {
+        let rest = self.header.get(offset as usize..).ok_or(Error::MemberStrings)?;
+        rest.get(..size as usize).ok_or(Error::MemberStrings)
+    }
+
+    /// The compatibility attributes of Mercury code, if the member has readable ones.
+    pub(crate) fn compat(&self) -> Option<Compat> {
+        Compat::parse(self.options().ok()??)
+    }
+
+    pub fn compression(&self) -> Result<Compression, Error> {
+        match Flags(self.flags().0 & Flags::COMPRESSION.0) {
+            Flags(0) => Ok(Compression::None),
+            Flags::LZ4 => Ok(Compression::Lz4),
+            Flags::ZSTD => Ok(Compression::Zstd),
+            _ => Err(Error::UnknownCompression),
+        }
+    }
+
+    /// Whether the payload can only be read by the vendor's libraries.
+    pub fn is_scrambled(&self) -> bool {
+        self.flags().contains(Flags::SCRAMBLED)
+    }
+
+    /// The payload as stored, padding included.
+    pub fn payload(&self) -> &'data [u8] {
+        self.payload
+    }
+
+    /// Size of the payload as stored, without padding where that is known.
+    pub fn packed_size(&self) -> u64 {
+        match self.compression() {
+            Ok(Compression::None) => self.payload.len() as u64,
+            _ => u64::from(self.fixed.compressed_size.get()),
+        }
+    }
+
+    /// Size of the content, as announced.
+    pub fn unpacked_size(&self) -> u64 {
+        match self.compression() {
+            Ok(Compression::None) => self.payload.len() as u64,
+            _ => self.fixed.uncompressed_size.get(),
+        }
+    }
+
+    /// What the member holds, unpacked. Uncompressed content is borrowed and keeps its padding; PTX ends before its
+    /// NUL.
+    pub fn content(&self) -> Result<Cow<'data, [u8]>, Error> {
+        if self.is_scrambled() {
+            return Err(Error::Scrambled);
+        }
+        let content = match self.compression()? {
+            Compression::None => Cow::Borrowed(self.payload),
+            compression => {
+                let size = self.fixed.compressed_size.get() as usize;
+                let packed = self.payload.get(..size).ok_or(Error::TruncatedPayload)?;
+                Cow::Owned(compress::unpack(compression, packed, self.fixed.uncompressed_size.get())?)
+            }
+        };
+        Ok(if self.kind() == Kind::Ptx { before_nul(content) } else { content })
+    }
+}
+
+fn before_nul(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
+        Cow::Owned(mut text) => {
+            text.truncate(end);
+            Cow::Owned(text)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Which member of a container a link takes, as nvlink 13.0.88 decides it: of the members that suit the target, the
+//! one that wins the comparisons of [`LEVELS`].
+
+use std::cmp::Ordering;
+
+use solder_arch::{Arch, Target, links_ptx, links_sass};
+
+use crate::compat::Compat;
+use crate::{Container, Error, Flags, Kind, Member};
+
+/// What a link wants.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    pub target: Target,
+    /// Link-time optimization is on.
+    pub lto: bool,
+}
+
+/// The outcome for one container.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Selection<'data> {
+    /// `None` when no member suits the target. Without link-time optimization LTO IR is chosen only when nothing
+    /// else suits, which the linker then refuses.
+    pub member: Option<Member<'data>>,
+    /// How many members were passed over because their kind is unknown.
+    pub unknown: usize,
+}
+
+/// Compares a later candidate with the best one so far; `Greater` replaces the best.
+type Level = fn(Request, &Member<'_>, &Member<'_>) -> Ordering;
+
+/// The comparisons, in order; the first that is decisive ends it.
+const LEVELS: [Level; 5] = [by_lto, by_number, by_kind, by_suffix, by_position];
+
+/// Chooses a member. Members behind a damaged one cannot be found, so the container as a whole must be readable.
+pub fn select<'data>(container: &Container<'data>, request: Request) -> Result<Selection<'data>, Error> {
+    let mut selection = Selection::default();
+    for member in container.members() {
+        let member = member?;
+        if matches!(member.kind(), Kind::Other(_)) {
+            selection.unknown += 1;
+        } else if suits(request, &member) {
+            let better = |best: &Member<'_>| {
+                let decided =
+                    LEVELS.iter().map(|level| level(request, &member, best)).find(|order| order.is_ne());
+                decided == Some(Ordering::Greater)
+            };
+            if selection.member.as_ref().is_none_or(better) {
+                selection.member = Some(member);
+            }
+        }
+    }
+    Ok(selection)
+}
+
+fn suits(request: Request, member: &Member<'_>) -> bool {
+    let target = request.target;
+    member.flags().contains(Flags::ADDRESS64)
+        && match member.kind() {
+            Kind::Ptx | Kind::LtoIr => links_ptx(member.arch(), target.arch),
+            Kind::Elf => !target.is_virtual() && machine_code_suits(member, target.arch),
+            Kind::Other(_) => false,
+        }
+}
+
+/// Mercury code for another number must be finalizable for the target, which its attributes tell, not its suffix.
+fn machine_code_suits(member: &Member<'_>, target: Arch) -> bool {
+    let arch = member.arch();
+    if arch.number == target.number || !arch.is_mercury() {
+        return links_sass(arch, target);
+    }
+    links_sass(Arch::plain(arch.number), target)
+        && member.flags().contains(Flags::MERCURY)
+        && member.compat().is_some_and(Compat::moves_forward)
+}
+
+/// With link-time optimization IR beats everything; without it, everything beats IR.
+fn by_lto(request: Request, new: &Member<'_>, best: &Member<'_>) -> Ordering {
+    let wanted = |member: &Member<'_>| (member.kind() == Kind::LtoIr) == request.lto;
+    wanted(new).cmp(&wanted(best))
+}
+
+fn by_number(_: Request, new: &Member<'_>, best: &Member<'_>) -> Ordering {
+    new.arch().number.cmp(&best.arch().number)
+}
+
+fn by_kind(_: Request, new: &Member<'_>, best: &Member<'_>) -> Ordering {
+    let is_elf = |member: &Member<'_>| member.kind() == Kind::Elf;
+    is_elf(new).cmp(&is_elf(best))
+}
+
+/// `a` beats `f` beats none, whatever the target's suffix.
+fn by_suffix(_: Request, new: &Member<'_>, best: &Member<'_>) -> Ordering {
+    new.arch().suffix.cmp(&best.arch().suffix)
+}
+
+/// Of equals the first stays, except that PTX and IR for exactly the target's number give way to the last.
+fn by_position(request: Request, new: &Member<'_>, _: &Member<'_>) -> Ordering {
+    let last_wins = new.kind() != Kind::Elf && new.arch().number == request.target.arch.number;
+    if last_wins { Ordering::Greater } else { Ordering::Less }
+}

@@ -1,0 +1,129 @@
+//! Writes containers, for tests and tools.
+
+use solder_arch::{Arch, Suffix};
+use zerocopy::IntoBytes;
+
+use crate::compress::{self, Compression};
+use crate::container::{CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader};
+use crate::member::{Flags, Kind, MemberHeader, OptionsRecord};
+
+const MEMBER_VERSION: u16 = 0x0101;
+
+/// A member to be written.
+#[derive(Clone, Debug)]
+pub struct NewMember<'a> {
+    pub kind: Kind,
+    pub arch: Arch,
+    pub content: &'a [u8],
+    pub compression: Compression,
+    pub identifier: Option<&'a [u8]>,
+    pub options: Option<&'a [u8]>,
+    /// Set beside the flags that follow from the other fields.
+    pub flags: Flags,
+}
+
+impl<'a> NewMember<'a> {
+    /// A 64-bit member, uncompressed, without identifier, and with the empty options record that the tools give to
+    /// PTX and IR.
+    pub fn new(kind: Kind, arch: Arch, content: &'a [u8]) -> Self {
+        let options = (kind != Kind::Elf).then_some(&b""[..]);
+        let flags = Flags::ADDRESS64.with(Flags::LINUX);
+        Self { kind, arch, content, compression: Compression::None, identifier: None, options, flags }
+    }
+
+    fn flag_word(&self) -> Flags {
+        let compression = match self.compression {
+            Compression::None => Flags(0),
+            Compression::Lz4 => Flags::LZ4,
+            Compression::Zstd => Flags::ZSTD,
+        };
+        let suffix = match self.arch.suffix {
+            Suffix::None => Flags(0),
+            Suffix::A => Flags::ARCH_A,
+            Suffix::F => Flags::ARCH_F,
+        };
+        let mercury = self.kind == Kind::Elf && self.arch.is_mercury();
+        let mercury = if mercury { Flags::MERCURY } else { Flags(0) };
+        self.flags.with(compression).with(suffix).with(mercury)
+    }
+}
+
+/// Collects members into one container.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    members: Vec<u8>,
+}
+
+impl Builder {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[must_use]
+    pub fn member(mut self, member: &NewMember<'_>) -> Self {
+        self.push(member);
+        self
+    }
+
+    pub fn push(&mut self, member: &NewMember<'_>) {
+        let mut strings = Vec::new();
+        let fixed = size_of::<MemberHeader>();
+        let mut identifier_offset = 0;
+        if let Some(identifier) = member.identifier {
+            identifier_offset = fixed;
+            strings.extend_from_slice(identifier);
+            strings.push(0);
+            pad(&mut strings);
+        }
+        let mut options_offset = 0;
+        if let Some(options) = member.options {
+            options_offset = fixed + strings.len();
+            let record = OptionsRecord {
+                offset: ((options_offset + size_of::<OptionsRecord>()) as u32).into(),
+                size: (options.len() as u32).into(),
+            };
+            strings.extend_from_slice(record.as_bytes());
+            strings.extend_from_slice(options);
+            strings.push(0);
+            pad(&mut strings);
+        }
+        let mut payload = compress::pack(member.compression, member.content);
+        let compressed = member.compression != Compression::None;
+        let (packed, unpacked) = if compressed { (payload.len(), member.content.len()) } else { (0, 0) };
+        pad(&mut payload);
+        let header = MemberHeader {
+            kind: member.kind.to_raw().into(),
+            version: MEMBER_VERSION.into(),
+            header_size: ((fixed + strings.len()) as u32).into(),
+            payload_size: (payload.len() as u64).into(),
+            compressed_size: (packed as u32).into(),
+            options_offset: (options_offset as u32).into(),
+            minor: 0.into(),
+            major: 0.into(),
+            number: u32::from(member.arch.number).into(),
+            identifier_offset: (identifier_offset as u32).into(),
+            identifier_size: (member.identifier.map_or(0, <[u8]>::len) as u32).into(),
+            flags: member.flag_word().0.into(),
+            key: 0.into(),
+            uncompressed_size: (unpacked as u64).into(),
+        };
+        self.members.extend_from_slice(header.as_bytes());
+        self.members.extend_from_slice(&strings);
+        self.members.extend_from_slice(&payload);
+    }
+
+    /// The container's bytes.
+    pub fn finish(&self) -> Vec<u8> {
+        let header = ContainerHeader {
+            magic: CONTAINER_MAGIC,
+            version: CONTAINER_VERSION.into(),
+            header_size: (size_of::<ContainerHeader>() as u16).into(),
+            size: (self.members.len() as u64).into(),
+        };
+        [header.as_bytes(), &self.members].concat()
+    }
+}
+
+fn pad(bytes: &mut Vec<u8>) {
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+}
