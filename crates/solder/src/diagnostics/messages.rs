@@ -1,0 +1,220 @@
+//! The table of messages: one row per text.
+
+use super::Severity;
+use super::text::{Field, Hex, Text};
+
+/// What is fixed about a message.
+#[derive(Debug)]
+pub struct Row {
+    /// A stable name for programs.
+    pub code: &'static str,
+    pub severity: Severity,
+    /// The text, with `{field}` where a value goes.
+    pub text: &'static str,
+    pub fields: &'static [&'static str],
+}
+
+macro_rules! messages {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $({ $($field:ident : $ty:ty),* $(,)? })? = $code:literal, $severity:ident, $text:literal;
+    )*) => {
+        /// A message with its values.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Message { $( $(#[$doc])* $name $({ $($field: $ty),* })?, )* }
+
+        #[derive(Clone, Copy)]
+        enum Index { $($name),* }
+
+        /// Every message there is.
+        pub static TABLE: &[Row] = &[ $(
+            Row {
+                code: $code,
+                severity: Severity::$severity,
+                text: $text,
+                fields: &[ $($(stringify!($field)),*)? ],
+            },
+        )* ];
+
+        impl Message {
+            pub fn row(&self) -> &'static Row {
+                let index = match self { $( Self::$name { .. } => Index::$name, )* };
+                &TABLE[index as usize]
+            }
+
+            fn values(&self) -> Vec<&dyn Field> {
+                match self { $( Self::$name $({ $($field),* })? => vec![ $($($field as &dyn Field),*)? ], )* }
+            }
+        }
+    };
+}
+
+impl Message {
+    /// The text with its values, without tool, severity and line end.
+    pub fn write_text(&self, out: &mut Vec<u8>) {
+        let row = self.row();
+        let values = self.values();
+        let mut rest = row.text;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (name, after) = after.split_once('}').expect("every row is checked by a test");
+            let at = row.fields.iter().position(|field| *field == name);
+            out.extend_from_slice(before.as_bytes());
+            values[at.expect("every row is checked by a test")].write(out);
+            rest = after;
+        }
+        out.extend_from_slice(rest.as_bytes());
+    }
+}
+
+messages! {
+    // The command line, word by word.
+    UnknownOption { word: Text } = "unknown-option", Fatal, "Unknown option '{word}'";
+    ArgumentExpected { option: Text } = "argument-expected", Fatal, "argument expected after '{option}'";
+    NoArgumentExpected { option: Text } = "no-argument-expected", Fatal, "no argument expected after '{option}'";
+    ValueNotDefined { value: Text, option: &'static str } = "value-not-defined", Fatal,
+        "Value '{value}' is not defined for option '{option}'";
+    ExpectedNumber { value: Text } = "expected-number", Fatal, "'{value}': expected a number";
+    NumberOutOfRange { value: Text } = "number-out-of-range", Fatal, "32-bit integer value ({value}) out of range";
+    ExpectedBoolean { value: Text } = "expected-boolean", Fatal, "'{value}': expected true or false";
+    StrayCharacter { character: Text } = "stray-character", Fatal, "Stray '{character}' character";
+    Redefinition { option: &'static str } = "option-redefined", Warning,
+        "incompatible redefinition for option '{option}', the last value of this option was used";
+    OptionsFileNotOpened { file: Text } = "options-file-not-opened", Fatal, "Could not open options file '{file}'";
+    TooManyOptionsFiles { file: Text } = "too-many-options-files", Fatal, "Too many options file opened '{file}'";
+
+    // The command line as a whole.
+    UnknownArch { arch: Text } = "unknown-arch", Fatal, "Unknown arch name '{arch}'";
+    NoOutputFile = "no-output-file", Fatal, "Must specify output file with -o option";
+    NoInputFiles = "no-input-files", Fatal, "No input files specified; use option --help for more information";
+    InputFilesWithHostScript = "input-files-with-host-script", Fatal,
+        "Input files are not allowed with -ghls option; use --help for more information";
+    HostScriptFailed = "host-script-failed", Fatal, "Host linker script creation failed.";
+    VirtualTarget { arch: Text } = "virtual-target", Fatal,
+        "Link target of '{arch}' is virtual target that is not JIT-able; use 'sm_' target instead";
+    ConflictingOptions { first: &'static str, second: &'static str } = "conflicting-options", Fatal,
+        "Conflicting options '{first}' and '{second}'";
+    NvvmPathMissing = "nvvm-path-missing", Fatal, "-nvvmpath should be specified with -lto";
+    InvalidArgument { option: &'static str } = "invalid-argument", Fatal, "Invalid argument for option '{option}'";
+    IncompatibleOptions { first: &'static str, second: &'static str, used: &'static str } =
+        "incompatible-options", Info, "Incompatible options '{first}' and '{second}', using '{used}'";
+    PreserveRelocsIncomplete { arch: Text } = "preserve-relocs-incomplete", Warning,
+        "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{arch}' and may not work as expected";
+    ApiVersionUnparsable = "api-version-unparsable", Fatal, "--cuda-api-version value cannot be parsed";
+    ApiVersionMajor = "api-version-major", Fatal, "--cuda-api-version major number must be == toolkit version";
+    TimeFileNotOpened { file: Text } = "time-file-not-opened", Fatal, "Cannot open file '{file}'";
+    OutputNotOpened { file: Text } = "output-not-opened", Fatal, "Could not open output file '{file}'";
+
+    // Reading inputs.
+    InputNotOpened { file: Text } = "input-not-opened", Fatal, "Could not open input file '{file}'";
+    FileNotRead { file: Text } = "file-not-read", Fatal, "Could not read file '{file}'";
+    NotUidx = "not-uidx", Fatal, "Internal error: not uidx input";
+    CubinNotElf = "cubin-not-elf", Fatal, "cubin not an elf?";
+    CubinNotDeviceElf = "cubin-not-device-elf", Fatal, "cubin not a device elf?";
+    FatbinWrongFormat = "fatbin-wrong-format", Fatal, "fatbin wrong format?";
+    BitcodeInput = "bitcode-input", Fatal, "should never see bc files";
+    NvvmWithoutLto = "nvvm-without-lto", Fatal, "should only see nvvm files when -lto";
+    LtoObjectsWithoutLto = "lto-objects-without-lto", Fatal, "LTO objects found, use -dlto";
+    BinaryFormat { key: Text, ident: Text } = "binary-format", Error,
+        "Binary format for key='{key}', ident='{ident}' is not recognized";
+    UncompressFailed = "uncompress-failed", Error, "Uncompress failed";
+    FatbinaryError = "fatbinary-error", Fatal, "elfLink fatbinary error";
+    InternalError = "internal-error", Fatal, "elfLink internal error";
+    NoFatbin { file: Text } = "no-fatbin", Fatal, "Could not find fatbin in '{file}'";
+    ArchiveFormat = "archive-format", Fatal, "unexpected archive format";
+    MemoryAllocation = "memory-allocation", Fatal, "Memory allocation failure";
+    AbiMismatch { file: Text } = "abi-mismatch", Fatal, "Input file '{file}' abi does not match";
+    Expected64Bit { file: Text } = "expected-64-bit", Warning,
+        "expected 64bit object '{file}' to have EF_CUDA_64BIT_ADDRESS set";
+    WordSizeMismatch { file: Text } = "word-size-mismatch", Fatal,
+        "Input file '{file}' size does not match target '-m64'";
+    ArchMismatch { file: Text, target: Text } = "arch-mismatch", Fatal,
+        "Input file '{file}' arch does not match target '{target}'";
+    OutputLimited { arch: u32, file: Text } = "output-limited", Warning,
+        "Output is limited to run on SM Arch '{arch}' only due to limitations in input file {file}";
+    NewerThanToolkit { file: Text, version: u32, toolkit: u32 } = "newer-than-toolkit", Fatal,
+        "Input file '{file}' newer than toolkit ({version} vs {toolkit})";
+    MustBeRecompiled { file: Text, toolkit: Text } = "must-be-recompiled", Fatal,
+        "Input file '{file}' must be recompiled with toolkit >= Cuda {toolkit}";
+    ArchNotFound { target: Text, file: Text } = "arch-not-found", Warning, "SM Arch ('{target}') not found in '{file}'";
+
+    // Merging. An object with errors is read to its end, then `MergeFailed` follows.
+    MultipleDefinition { symbol: Text, file: Text, first: Text } = "multiple-definition", Error,
+        "Multiple definition of '{symbol}' in '{file}', first defined in '{first}'";
+    SizeMismatch { symbol: Text, file: Text, first: Text } = "size-mismatch", Error,
+        "Size doesn't match for '{symbol}' in '{file}', first specified in '{first}'";
+    MemorySpaceMismatch { symbol: Text, file: Text, first: Text } = "memory-space-mismatch", Error,
+        "Memory space doesn't match for '{symbol}' in '{file}', first specified in '{first}'";
+    PrototypeMismatch { symbol: Text, file: Text, first: Text } = "prototype-mismatch", Error,
+        "Prototype doesn't match for '{symbol}' in '{file}', first defined in '{first}'";
+    MergeFailed = "merge-failed", Fatal, "merge_elf failed";
+
+    // Resolution and limits.
+    UndefinedReference { symbol: Text, file: Text } = "undefined-reference", Error,
+        "Undefined reference to '{symbol}' in '{file}'";
+    StackSizeUnknown { kernel: Text } = "stack-size-unknown", Warning,
+        "Stack size for entry function '{kernel}' cannot be statically determined";
+    RegisterLimit { kernel: Text, limit: u32, callee: Text, registers: u32 } = "register-limit", Error,
+        "entry function '{kernel}' with max regcount of {limit} calls function '{callee}' with regcount of {registers}";
+    SharedLimit { kernel: Text, used: Hex, limit: Hex } = "shared-limit", Error,
+        "Entry function '{kernel}' uses too much shared data ({used} bytes, {limit} max)";
+    ConstantLimit { used: Hex, limit: Hex } = "constant-limit", Error,
+        "File uses too much global constant data ({used} bytes, {limit} max)";
+
+    // `-v`.
+    MemoryUse { summary: Text } = "memory-use", Info, "{summary}";
+    FunctionProperties { function: Text } = "function-properties", Info, "Function properties for '{function}':";
+    ResourceUse { summary: Text } = "resource-use", Info, "{summary}";
+
+    // Link-time optimisation.
+    LibraryLoad = "library-load", Fatal, "elfLink linker library load error";
+    NvvmError = "nvvm-error", Fatal, "elfLink nvvm error";
+    JitCompileFailed = "jit-compile-failed", Fatal, "elfLink JIT compile failed";
+    CompilerLog { log: Text } = "compiler-log", Info, "{log}";
+    DeviceRuntimeExpected = "device-runtime-expected", Fatal, "expected libcudadevrt object";
+    PartialLto { file: Text } = "partial-lto", Info,
+        "requested LTO but '{file}' not built for LTO so doing partial LTO";
+    NoLtoObjects = "no-lto-objects", Warning, "Ignoring -dlto option because no LTO objects found";
+    CompilerOptionMismatch { option: &'static str } = "compiler-option-mismatch", Fatal,
+        "Cicc option values for '{option}' do not match";
+    OptionMissingInSome { option: &'static str, used: Text } = "option-missing-in-some", Info,
+        "Some objects do not have '{option}' specified but others do; will build everything with '{used}'";
+
+    // What nvlink has no words for.
+    /// A file that begins as device code and cannot be read whole.
+    DamagedInput { file: Text, place: Text, reason: Text } = "damaged-input", Fatal,
+        "Input file '{file}' is damaged: {place}: {reason}";
+    OutputNotWritten { file: Text, reason: Text } = "output-not-written", Fatal,
+        "Could not write output file '{file}': {reason}";
+    Unsupported { what: Text } = "unsupported", Fatal, "{what} is not supported";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn placeholders(text: &str) -> Vec<&str> {
+        text.split('{').skip(1).map(|part| part.split_once('}').expect("closed brace").0).collect()
+    }
+
+    #[test]
+    fn every_text_uses_exactly_its_fields() {
+        for row in TABLE {
+            assert_eq!(placeholders(row.text), row.fields, "{}", row.code);
+        }
+    }
+
+    #[test]
+    fn codes_are_unique() {
+        let codes: HashSet<_> = TABLE.iter().map(|row| row.code).collect();
+        assert_eq!(codes.len(), TABLE.len());
+    }
+
+    #[test]
+    fn numbers_and_names_are_filled_in() {
+        let mut out = Vec::new();
+        Message::SharedLimit { kernel: "k".into(), used: Hex(0x157c0), limit: Hex(0xc000) }
+            .write_text(&mut out);
+        assert_eq!(out, b"Entry function 'k' uses too much shared data (0x157c0 bytes, 0xc000 max)");
+    }
+}

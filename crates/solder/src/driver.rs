@@ -1,0 +1,52 @@
+//! One run of the linker, from the words of the command line to the exit code.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::diagnostics::{Settings, Sink, Stop, Text};
+use crate::host_script;
+use crate::mode::Mode;
+use crate::options::{self, Id, Options, Values};
+
+/// The name used when the system gives none.
+const OWN_NAME: &str = "solder";
+
+/// Runs the linker with the program's arguments, the program's own name first.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut args = args.into_iter();
+    let program = args.next().unwrap_or_else(|| OWN_NAME.into());
+    let name = Path::new(&program).file_name().unwrap_or(OsStr::new(OWN_NAME));
+    match run_words(name, args.map(OsStringExt::into_vec).collect()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => ExitCode::from(stop.exit_code()),
+    }
+}
+
+fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
+    let parser_sink = Sink::new(Settings { tool: Text::from(name), ..Settings::default() });
+    let options = Options::new(Values::parse(words, &parser_sink)?, name);
+    let tool = options.tool_name.to_string_lossy();
+    if options.values().is_given(Id::Help) {
+        return print(&options::help(&tool));
+    }
+    if options.values().is_given(Id::Version) {
+        return print(&options::version(&tool));
+    }
+    let sink = Sink::new(options.message_settings());
+    let mode = Mode::of(&options);
+    if mode.is_host_script() {
+        return host_script::write(&options, &sink);
+    }
+    options::check(&options, &sink)?;
+    crate::link(&options, &mode, &sink)
+}
+
+/// Writes to standard output; that nobody reads it is no fault.
+#[allow(clippy::unnecessary_wraps)]
+fn print(text: &str) -> Result<(), Stop> {
+    use std::io::Write;
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(())
+}

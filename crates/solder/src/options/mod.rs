@@ -1,0 +1,263 @@
+//! The command line: a table of options in nvlink's grammar, the parser, and the typed result.
+
+mod check;
+mod help;
+mod option_file;
+mod parse;
+mod record;
+mod table;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use solder_arch::Target;
+
+pub use check::check;
+pub use help::{help, version};
+pub use parse::{Value, Values};
+pub use table::{Id, Kind, Record, Row, TABLE};
+
+use crate::diagnostics::{Settings, Text};
+
+/// What kind of host linker script `-ghls` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostScript {
+    /// `lcs-aug`: the CUDA sections alone.
+    Augment,
+    /// `lcs-abs`: the host linker's own script with the CUDA sections behind it.
+    Complete,
+}
+
+/// `-Ofc`. The value is looked at only under `-lto`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FastCompile {
+    #[default]
+    Off,
+    Min,
+    Mid,
+    Max,
+}
+
+/// What the command line asks for. The recorded form of it is [`Options::recorded_command_line`].
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name in messages and in the note: the name the linker was invoked by, or `-tool-name`.
+    pub tool_name: OsString,
+    /// `-arch`; `None` never reaches a link.
+    pub target: Option<Target>,
+    /// Files in the order given. Libraries stand apart: they follow all files.
+    pub inputs: Vec<PathBuf>,
+    pub output: Option<PathBuf>,
+    /// `-l`, in order.
+    pub libraries: Vec<OsString>,
+    /// `-L`, in order; `LIBRARY_PATH` follows them.
+    pub library_paths: Vec<PathBuf>,
+    /// `-r`.
+    pub relocatable: bool,
+    /// `-g`: nothing is removed, and the note is verbose.
+    pub debug: bool,
+    pub suppress_debug_info: bool,
+    pub preserve_relocs: bool,
+
+    /// Texts, one of which a kernel's name must contain to stay. `None`: the option was not given.
+    pub kernels_used: Option<Vec<Vec<u8>>>,
+    pub variables_used: Option<Vec<Vec<u8>>>,
+    /// `-ignore-host-info`, or implied by `-r`.
+    pub ignore_host_info: bool,
+    pub keep_system_libraries: bool,
+    pub allow_undefined_globals: bool,
+
+    pub verbose: bool,
+    pub extra_warnings: bool,
+    pub report_arch: bool,
+    pub warnings_are_errors: bool,
+    pub disable_infos: bool,
+    pub suppress_arch_warning: bool,
+    pub suppress_stack_size_warning: bool,
+    /// `-dump-callgraph`, or its twin that is said not to demangle and does.
+    pub dump_callgraph: bool,
+    pub dot_file: Option<PathBuf>,
+    pub register_link_binaries: Option<PathBuf>,
+    /// `-time`; `-` is standard output.
+    pub time_file: Option<PathBuf>,
+
+    /// `-lto` or `-dlto`.
+    pub lto: bool,
+    /// `-force-partial-lto`, or `-r` under LTO.
+    pub partial_lto: bool,
+    pub whole_lto: bool,
+    pub emit_ptx: bool,
+    pub nvvm_path: Option<PathBuf>,
+    /// `-split-compile`, if given.
+    pub split_compile: Option<i32>,
+    /// `-split-compile-extended`, if given; gone under `-emit-ptx`.
+    pub split_compile_extended: Option<i32>,
+    pub fast_compile: FastCompile,
+
+    pub maxrregcount: Option<i32>,
+    /// Elements of `-Xptxas` as given; they are split at blanks when used.
+    pub xptxas: Vec<OsString>,
+    pub xnvvm: Vec<OsString>,
+    pub device_stack_protector: Option<bool>,
+    pub stack_protector_threshold: Option<i32>,
+
+    pub nv_host: Option<PathBuf>,
+    pub uidx_file: Option<PathBuf>,
+    /// Major and minor number of `-cuda-api-version`.
+    pub cuda_api_version: Option<(u32, u32)>,
+    pub force_rela: bool,
+    pub reserve_null_pointer: bool,
+    pub dont_reserve_null_pointer: bool,
+    pub disable_smem_reservation: Option<bool>,
+    pub enable_extended_smem: Option<bool>,
+    pub syscall_const_offset: Option<i32>,
+    pub uumn: bool,
+    pub fdcmpt: bool,
+    /// `-verbose-tkinfo`; `-g` makes the note verbose all the same.
+    pub verbose_tkinfo: bool,
+
+    /// `-ghls`: no device link, a script for the host linker.
+    pub host_script: Option<HostScript>,
+    /// `-host-ccbin`.
+    pub host_compiler: Option<OsString>,
+    /// `-Xlinker`.
+    pub host_linker_options: Option<Vec<OsString>>,
+    pub shared: bool,
+
+    /// `-j`: number of threads, all processors if `None`.
+    pub threads: Option<usize>,
+
+    values: Values,
+}
+
+impl Options {
+    /// The typed form of parsed values. `invoked_as` is the base name of the program.
+    pub fn new(values: Values, invoked_as: &OsStr) -> Self {
+        let path = |id| values.scalar(id).map(|text| PathBuf::from(OsStr::from_bytes(text)));
+        let lto = values.is_true(Id::LinkTimeOpt) || values.is_true(Id::Dlto);
+        let relocatable = values.is_true(Id::Relocatable);
+        let emit_ptx = values.is_true(Id::EmitPtx);
+        Self {
+            tool_name: values.scalar(Id::ToolName).map_or(invoked_as.into(), os_string),
+            target: values.scalar(Id::Arch).and_then(target),
+            inputs: values.inputs.iter().map(|name| PathBuf::from(OsStr::from_bytes(name))).collect(),
+            output: path(Id::Output),
+            libraries: os_strings(values.list(Id::Library)),
+            library_paths: values.list(Id::LibraryPath).iter().map(|path| os_string(path).into()).collect(),
+            relocatable,
+            debug: values.is_true(Id::Debug),
+            suppress_debug_info: values.is_true(Id::SuppressDebugInfo),
+            preserve_relocs: values.is_true(Id::PreserveRelocs),
+            kernels_used: given_list(&values, Id::KernelsUsed),
+            variables_used: given_list(&values, Id::VariablesUsed),
+            ignore_host_info: relocatable || values.is_true(Id::IgnoreHostInfo),
+            keep_system_libraries: values.is_true(Id::KeepSystemLibraries),
+            allow_undefined_globals: values.is_true(Id::AllowUndefinedGlobals),
+            verbose: values.is_true(Id::Verbose),
+            extra_warnings: values.is_true(Id::ExtraWarnings),
+            report_arch: values.is_true(Id::ReportArch),
+            warnings_are_errors: values.is_true(Id::WarningAsError),
+            disable_infos: values.is_true(Id::DisableInfos),
+            suppress_arch_warning: values.is_true(Id::SuppressArchWarning),
+            suppress_stack_size_warning: values.is_true(Id::SuppressStackSizeWarning),
+            dump_callgraph: values.is_true(Id::DumpCallgraph) || values.is_true(Id::DumpCallgraphNoDemangle),
+            dot_file: path(Id::DotFile),
+            register_link_binaries: path(Id::RegisterLinkBinaries),
+            time_file: path(Id::Time),
+            lto,
+            partial_lto: lto && (relocatable || values.is_true(Id::ForcePartialLto)),
+            whole_lto: values.is_true(Id::ForceWholeLto),
+            emit_ptx,
+            nvvm_path: path(Id::NvvmPath),
+            split_compile: values.number(Id::SplitCompile),
+            split_compile_extended: values.number(Id::SplitCompileExtended).filter(|_| !emit_ptx),
+            fast_compile: values.scalar(Id::OfastCompile).and_then(fast_compile).unwrap_or_default(),
+            maxrregcount: values.number(Id::MaxRegisters),
+            xptxas: os_strings(values.list(Id::Xptxas)),
+            xnvvm: os_strings(values.list(Id::Xnvvm)),
+            device_stack_protector: boolean(&values, Id::DeviceStackProtector),
+            stack_protector_threshold: values.number(Id::StackProtectorThreshold),
+            nv_host: path(Id::NvHost),
+            uidx_file: path(Id::UidxFile),
+            cuda_api_version: values.scalar(Id::CudaApiVersion).and_then(check::api_version),
+            force_rela: values.is_true(Id::ForceRela),
+            reserve_null_pointer: values.is_true(Id::ReserveNullPointer),
+            dont_reserve_null_pointer: values.is_true(Id::DontReserveNullPointer),
+            disable_smem_reservation: boolean(&values, Id::DisableSmemReservation),
+            enable_extended_smem: boolean(&values, Id::EnableExtendedSmem),
+            syscall_const_offset: values.number(Id::SyscallConstOffset),
+            uumn: values.is_true(Id::Uumn),
+            fdcmpt: values.is_true(Id::Fdcmpt),
+            verbose_tkinfo: values.is_true(Id::VerboseTkinfo),
+            host_script: values.scalar(Id::GenHostLinkerScript).map(host_script),
+            host_compiler: values.scalar(Id::HostCompiler).map(os_string),
+            host_linker_options: given_list(&values, Id::HostLinkerOptions).map(|list| os_strings(&list)),
+            shared: values.is_true(Id::Shared),
+            threads: values.number(Id::Threads).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0),
+            values,
+        }
+    }
+
+    /// The target of a link. [`check`] lets no link begin without one.
+    pub fn link_target(&self) -> Target {
+        self.target.expect("checked before linking")
+    }
+
+    /// The output of a link. [`check`] lets no link begin without one.
+    pub fn link_output(&self) -> &PathBuf {
+        self.output.as_ref().expect("checked before linking")
+    }
+
+    /// How messages are printed once the options are known.
+    pub fn message_settings(&self) -> Settings {
+        Settings {
+            tool: Text::from(&self.tool_name),
+            report_arch: self.target.filter(|_| self.report_arch).map(|target| target.to_string().into()),
+            warnings_are_errors: self.warnings_are_errors,
+            no_warnings: self.disable_infos,
+        }
+    }
+
+    /// Unprocessed values, for the checks and the record.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+}
+
+fn os_string(bytes: &[u8]) -> OsString {
+    OsString::from_vec(bytes.to_vec())
+}
+
+fn os_strings(list: &[Vec<u8>]) -> Vec<OsString> {
+    list.iter().map(|element| os_string(element)).collect()
+}
+
+fn given_list(values: &Values, id: Id) -> Option<Vec<Vec<u8>>> {
+    values.is_given(id).then(|| values.list(id).to_vec())
+}
+
+fn boolean(values: &Values, id: Id) -> Option<bool> {
+    match values.get(id) {
+        Some(Value::Bool(value)) => Some(*value),
+        _ => None,
+    }
+}
+
+fn target(name: &[u8]) -> Option<Target> {
+    Target::parse(std::str::from_utf8(name).ok()?)
+}
+
+fn host_script(name: &[u8]) -> HostScript {
+    if name == b"lcs-aug" { HostScript::Augment } else { HostScript::Complete }
+}
+
+fn fast_compile(name: &[u8]) -> Option<FastCompile> {
+    match name {
+        b"0" => Some(FastCompile::Off),
+        b"min" => Some(FastCompile::Min),
+        b"mid" => Some(FastCompile::Mid),
+        b"max" => Some(FastCompile::Max),
+        _ => None,
+    }
+}

@@ -1,0 +1,82 @@
+//! Option files: words of the command line kept in a file.
+
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt;
+
+use crate::diagnostics::{Message, Sink, Stop};
+
+/// Reads the words of a file. A directory counts as an empty file, as in nvlink.
+pub fn read(name: &[u8], sink: &Sink) -> Result<Vec<Vec<u8>>, Stop> {
+    let not_opened = || sink.fatal(Message::OptionsFileNotOpened { file: name.into() });
+    let mut file = std::fs::File::open(OsStr::from_bytes(name)).map_err(|_| not_opened())?;
+    let mut text = Vec::new();
+    match file.read_to_end(&mut text) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::IsADirectory => text.clear(),
+        Err(_) => return Err(not_opened()),
+    }
+    split(&text).map_err(|stray| sink.fatal(Message::StrayCharacter { character: stray.into() }))
+}
+
+/// Splits text into words; `Err` is the character left open at the end.
+///
+/// Blanks separate. Double quotes group, also within a word. A backslash takes the next character as it is,
+/// within quotes too, but an escaped quote disappears.
+fn split(text: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
+    let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+    let mut words = Vec::new();
+    let mut word: Option<Vec<u8>> = None;
+    let mut quoted = false;
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' if !quoted => words.extend(word.take()),
+            b'"' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            b'\\' => match bytes.next() {
+                None if quoted => return Err("\""),
+                None => return Err(""),
+                Some(b'"') => {
+                    word.get_or_insert_default();
+                }
+                Some(next) => word.get_or_insert_default().push(next),
+            },
+            _ => word.get_or_insert_default().push(byte),
+        }
+    }
+    if quoted {
+        return Err("\"");
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    fn words(text: &str) -> Vec<String> {
+        let words = split(text.as_bytes()).expect("well formed");
+        words.into_iter().map(|word| String::from_utf8(word).expect("ASCII")).collect()
+    }
+
+    #[test]
+    fn blanks_quotes_and_backslashes() {
+        assert_eq!(words(" a\tb\r\nc\n"), ["a", "b", "c"]);
+        assert_eq!(words("a\"b c\"d \"\""), ["ab cd", ""]);
+        assert_eq!(words(r#"y\"9 a\ b c\\d \n"#), ["y9", "a b", r"c\d", "n"]);
+        assert_eq!(words("a\\\nb"), ["a\nb"]);
+        assert_eq!(words("'a b' # c"), ["'a", "b'", "#", "c"]);
+        assert_eq!(words("a\0b c"), ["a"]);
+    }
+
+    #[test]
+    fn open_ends() {
+        assert_eq!(split(b"a \"b"), Err("\""));
+        assert_eq!(split(b"a \\"), Err(""));
+        assert_eq!(split(b"\"a\\\""), Err("\""));
+    }
+}
