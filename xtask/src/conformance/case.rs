@@ -1,0 +1,336 @@
+//! Case files: `tests/cases/<category>/<name>.case`, described in docs/testing.md.
+
+use crate::Result;
+use crate::cache::at;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub const CATEGORIES: &[&str] = &[
+    "cli", "ghls", "compat", "errors", "core", "reloc", "gc", "debug", "mercury", "fatbin", "hostobj", "ptx",
+    "lto",
+];
+
+const CORE: &[&str] = &["75", "80", "86", "87", "88", "89", "90", "90a"];
+const MERCURY: &[&str] = &[
+    "100", "100a", "100f", "103", "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121",
+    "121a", "121f",
+];
+
+/// What a case file says.
+#[derive(Debug, Default)]
+pub struct Case {
+    pub category: String,
+    pub name: String,
+    pub path: PathBuf,
+    pub about: String,
+    pub archs: Vec<String>,
+    pub variants: Vec<String>,
+    pub builds: Vec<String>,
+    pub setup: Vec<String>,
+    pub env: Vec<String>,
+    pub links: Vec<String>,
+    pub compare: Vec<Comparison>,
+    pub covers: Vec<String>,
+    pub timeout: Option<Duration>,
+    pub deviation: Option<Deviation>,
+    pub parts: Vec<(String, String)>,
+}
+
+/// `deviates:` and what it says about solder.
+#[derive(Debug, Default)]
+pub struct Deviation {
+    pub reason: String,
+    pub exit: Option<i32>,
+    pub stderr: Vec<String>,
+    pub same_as: Option<String>,
+}
+
+/// `compare: HOW [FILE…]`; no file means all of them.
+#[derive(Debug)]
+pub struct Comparison {
+    pub how: How,
+    pub files: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// ELF files through cubin-diff, without the linker's own tkinfo entry; others byte by byte.
+    Cubin,
+    Bytes,
+    /// Text in which every number counts as equal, for files that hold times.
+    Numbers,
+    /// Only that the file is there.
+    Exists,
+}
+
+/// One case for one architecture and one variant: the unit that passes or fails.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    pub case: &'a Case,
+    pub arch: Option<&'a str>,
+    pub variant: Option<(usize, &'a str)>,
+}
+
+/// Every case file under `root`, in the order of categories and names.
+pub fn load_all(root: &Path) -> Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for category in CATEGORIES {
+        let folder = root.join(category);
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "case"));
+        paths.sort();
+        for path in paths {
+            let text = fs::read_to_string(&path).map_err(|e| at(&path, &e))?;
+            let mut case = parse(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+            case.category = (*category).to_string();
+            case.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            case.path = path;
+            cases.push(case);
+        }
+    }
+    Ok(cases)
+}
+
+/// Expands `core`, `mercury`, `all` and single numbers.
+pub fn arch_list(text: &str) -> Result<Vec<String>> {
+    let mut archs: Vec<String> = Vec::new();
+    for word in text.split([' ', ',', '\t']).filter(|word| !word.is_empty()) {
+        let number = word.strip_prefix("sm_").unwrap_or(word);
+        let names = match word {
+            "core" => CORE.to_vec(),
+            "mercury" => MERCURY.to_vec(),
+            "all" => [CORE, MERCURY].concat(),
+            _ if CORE.contains(&number) || MERCURY.contains(&number) => vec![number],
+            _ => return Err(format!("unknown architecture '{word}'")),
+        };
+        for name in names {
+            if !archs.iter().any(|arch| arch == name) {
+                archs.push(name.to_string());
+            }
+        }
+    }
+    Ok(archs)
+}
+
+pub fn parse(text: &str) -> Result<Case> {
+    let mut case = Case::default();
+    let mut lines = text.split_inclusive('\n').enumerate().peekable();
+    while let Some((number, line)) = lines.next_if(|(_, line)| !line.starts_with("//--- ")) {
+        let line = line.trim_end();
+        let Some(comment) = line.strip_prefix('#') else {
+            if line.is_empty() {
+                continue;
+            }
+            return Err(format!("line {}: expected '# key: value' or '//--- filename'", number + 1));
+        };
+        if let Some((key, value)) = directive(comment) {
+            apply(&mut case, key, value).map_err(|e| format!("line {}: {e}", number + 1))?;
+        }
+    }
+    for (_, line) in lines {
+        match line.strip_prefix("//--- ") {
+            Some(name) => case.parts.push((file_name(name.trim_end())?, String::new())),
+            None => case.parts.last_mut().expect("the head ends at the first part").1.push_str(line),
+        }
+    }
+    check(&case)?;
+    Ok(case)
+}
+
+/// `key: value` where the key is one lower-case word; anything else behind a `#` is a remark.
+fn directive(comment: &str) -> Option<(&str, &str)> {
+    let (key, value) = comment.trim_start().split_once(':')?;
+    let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    is_key.then(|| (key, value.trim()))
+}
+
+fn apply(case: &mut Case, key: &str, value: &str) -> Result<()> {
+    let text = value.to_string();
+    match key {
+        "about" => case.about = text,
+        "archs" => case.archs = arch_list(value)?,
+        "variant" => case.variants.push(text),
+        "build" => case.builds.push(text),
+        "setup" => case.setup.push(text),
+        "env" if value.contains('=') => case.env.push(text),
+        "env" => return Err("expected NAME=VALUE".into()),
+        "link" => case.links.push(text),
+        "covers" => case.covers.extend(value.split_whitespace().map(str::to_string)),
+        "timeout" => {
+            let seconds = value.parse().map_err(|_| format!("'{value}' is not a number of seconds"))?;
+            case.timeout = Some(Duration::from_secs(seconds));
+        }
+        "compare" => case.compare.push(comparison(value)?),
+        "deviates" => case.deviation.get_or_insert_default().reason = text,
+        "solder-exit" => {
+            let code = value.parse().map_err(|_| format!("'{value}' is not an exit code"))?;
+            case.deviation.get_or_insert_default().exit = Some(code);
+        }
+        "solder-stderr" => case.deviation.get_or_insert_default().stderr.push(text),
+        "solder-same-as" => case.deviation.get_or_insert_default().same_as = Some(text),
+        _ => return Err(format!("unknown key '{key}'")),
+    }
+    Ok(())
+}
+
+fn comparison(value: &str) -> Result<Comparison> {
+    let mut words = value.split_whitespace().map(str::to_string);
+    let how = match words.next().as_deref() {
+        Some("cubin") => How::Cubin,
+        Some("bytes") => How::Bytes,
+        Some("numbers") => How::Numbers,
+        Some("exists") => How::Exists,
+        _ => return Err("expected cubin, bytes, numbers or exists".into()),
+    };
+    Ok(Comparison { how, files: words.collect() })
+}
+
+/// A relative name that stays inside the scratch folder.
+pub fn file_name(name: &str) -> Result<String> {
+    let inside = !name.is_empty() && !name.starts_with('/') && name.split('/').all(|part| part != "..");
+    if inside {
+        Ok(name.to_string())
+    } else {
+        Err(format!("'{name}' is not a name inside the scratch folder"))
+    }
+}
+
+fn check(case: &Case) -> Result<()> {
+    if case.about.is_empty() {
+        return Err("'# about:' is missing".into());
+    }
+    if case.links.is_empty() {
+        return Err("'# link:' is missing".into());
+    }
+    let all_text = [&case.builds, &case.setup, &case.links].into_iter().flatten();
+    if case.variants.is_empty() && all_text.clone().any(|text| text.contains("{v}")) {
+        return Err("{v} is used, but there is no '# variant:'".into());
+    }
+    let of_arch = ["{arch}", "{n}", "{virt}"];
+    if case.archs.is_empty() && all_text.clone().any(|text| of_arch.iter().any(|name| text.contains(name))) {
+        return Err("{arch}, {n} or {virt} is used, but there is no '# archs:'".into());
+    }
+    match &case.deviation {
+        Some(d) if d.reason.is_empty() => Err("'# solder-…:' needs '# deviates:' with the reason".into()),
+        Some(d) if d.exit.is_none() && d.stderr.is_empty() && d.same_as.is_none() => {
+            Err("'# deviates:' does not say what solder must do instead".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Case {
+    /// The runs of this case: architectures times variants. `only` narrows the architectures.
+    pub fn runs(&self, only: Option<&[String]>) -> Vec<Run<'_>> {
+        let mut archs: Vec<Option<&str>> = self.archs.iter().map(|arch| Some(arch.as_str())).collect();
+        if archs.is_empty() {
+            archs.push(None);
+        }
+        archs.retain(|arch| match (arch, only) {
+            (Some(arch), Some(only)) => only.iter().any(|wanted| wanted == arch),
+            _ => true,
+        });
+        let mut variants: Vec<Option<(usize, &str)>> =
+            self.variants.iter().enumerate().map(|(i, text)| Some((i + 1, text.as_str()))).collect();
+        if variants.is_empty() {
+            variants.push(None);
+        }
+        let pairs = archs.iter().flat_map(|arch| variants.iter().map(move |variant| (*arch, *variant)));
+        pairs.map(|(arch, variant)| Run { case: self, arch, variant }).collect()
+    }
+}
+
+impl Run<'_> {
+    /// `core/weak-order:90a[2]`: what filters match and reports print.
+    pub fn id(&self) -> String {
+        let mut id = format!("{}/{}", self.case.category, self.case.name);
+        if let Some(arch) = self.arch {
+            id.extend([":", arch]);
+        }
+        if let Some((index, _)) = self.variant {
+            id.extend(["[", &index.to_string(), "]"]);
+        }
+        id
+    }
+
+    /// Replaces `{arch}`, `{n}`, `{virt}` and `{v}`; the variant may itself use the others.
+    pub fn expand(&self, text: &str) -> String {
+        let text = match self.variant {
+            Some((_, variant)) => text.replace("{v}", variant),
+            None => text.to_string(),
+        };
+        match self.arch {
+            Some(n) => self.expand_arch(&text).replace("{n}", n),
+            None => text,
+        }
+    }
+
+    /// In sources only these two are replaced: `{n}` and `{v}` are plausible C.
+    pub fn expand_arch(&self, text: &str) -> String {
+        match self.arch {
+            Some(n) => text.replace("{arch}", &format!("sm_{n}")).replace("{virt}", &format!("compute_{n}")),
+            None => text.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+# about: two objects
+# A remark: with a colon.
+# archs: 80 90a
+# variant: -v
+# variant: -arch={arch}
+# build: a.cubin = ptxas a.ptx
+# link: -arch={arch} {v} a.cubin -o out
+
+//--- a.ptx
+.target {arch}
+# not a directive: here
+//--- sub/b.txt
+b
+";
+
+    #[test]
+    fn head_and_parts() {
+        let case = parse(TEXT).unwrap();
+        assert_eq!(case.about, "two objects");
+        assert_eq!(case.parts[0], ("a.ptx".into(), ".target {arch}\n# not a directive: here\n".into()));
+        assert_eq!(case.parts[1], ("sub/b.txt".into(), "b\n".into()));
+    }
+
+    #[test]
+    fn runs_are_archs_times_variants() {
+        let case = parse(TEXT).unwrap();
+        let runs = case.runs(None);
+        assert_eq!(runs.len(), 4);
+        assert_eq!(runs[3].expand(&case.links[0]), "-arch=sm_90a -arch=sm_90a a.cubin -o out");
+        assert!(runs[3].id().ends_with(":90a[2]"));
+        assert_eq!(case.runs(Some(&["80".to_string()])).len(), 2);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let mistake = |text: &str| parse(text).unwrap_err();
+        assert!(mistake("# link: x\n").contains("about"));
+        assert!(mistake("# about: x\n").contains("link"));
+        assert!(mistake("# about: x\n# lnik: y\n").contains("unknown key 'lnik'"));
+        assert!(mistake("# about: x\n# link: {v}\n").contains("variant"));
+        assert!(mistake("# about: x\n# link: {arch}\n").contains("archs"));
+        assert!(mistake("# about: x\n# link: y\n# deviates: z\n").contains("instead"));
+        assert!(mistake("# about: x\n# link: y\n//--- ../z\n").contains("inside"));
+        assert!(mistake("stray\n").contains("line 1"));
+    }
+
+    #[test]
+    fn arch_sets() {
+        assert_eq!(arch_list("all").unwrap().len(), 23);
+        assert_eq!(arch_list("core sm_90a 100f").unwrap().len(), 9);
+        assert!(arch_list("91").is_err());
+    }
+}

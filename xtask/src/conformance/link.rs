@@ -1,0 +1,260 @@
+//! Runs one linker through the steps of a case and records all that can be seen from outside.
+
+use super::Context;
+use super::build::Input;
+use super::case::Run;
+use crate::cache::{self, Key, at};
+use crate::process::{self, Ending};
+use crate::{Result, words};
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// What a linker did.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub steps: Vec<Step>,
+    pub files: Files,
+}
+
+#[derive(Debug)]
+pub struct Step {
+    pub ending: Ending,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+pub type Files = BTreeMap<String, Entry>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// An input, as it was before.
+    Untouched,
+    File {
+        mode: u32,
+        bytes: Vec<u8>,
+    },
+    Link(String),
+    Folder,
+    Other,
+}
+
+/// The folder of one run. Both linkers work under the same absolute name, one after the other, because
+/// the name of the working folder gets into some outputs.
+pub struct Scratch<'a> {
+    pub run: &'a Run<'a>,
+    pub context: &'a Context,
+    pub inputs: &'a [Input],
+    pub folder: PathBuf,
+}
+
+/// Long enough for link-time optimization on a busy machine.
+const LIMIT: Duration = Duration::from_mins(2);
+
+impl Scratch<'_> {
+    /// nvlink's outcome for the given steps: from the cache, or by running it.
+    pub fn nvlink(&self, steps: &[String], name: &str) -> Result<Outcome> {
+        let slot = self.slot(steps);
+        if !self.context.fresh
+            && !self.context.keep
+            && let Some(outcome) = load(&slot)
+        {
+            return Ok(outcome);
+        }
+        let program = self.context.toolkit.join("bin/nvlink");
+        let (outcome, _) = self.execute(&program, steps, name)?;
+        if self.context.fresh {
+            let _ = fs::remove_dir_all(&slot);
+        }
+        store(&outcome, &slot)?;
+        Ok(outcome)
+    }
+
+    /// solder's outcome, and the state of the folder before its last step.
+    pub fn solder(&self, steps: &[String]) -> Result<(Outcome, Files)> {
+        let bin = self.folder.join("bin");
+        fs::create_dir_all(&bin).map_err(|e| at(&bin, &e))?;
+        let program = bin.join("nvlink");
+        std::os::unix::fs::symlink(&self.context.solder, &program).map_err(|e| at(&program, &e))?;
+        self.execute(&program, steps, "solder")
+    }
+
+    /// The cache entry of an nvlink run: everything that its outcome may depend on is in the key.
+    fn slot(&self, steps: &[String]) -> PathBuf {
+        let mut key = Key::new("nvlink 1");
+        key.text(&self.context.fingerprint).text(&self.folder.to_string_lossy());
+        let expanded = |list: &[String]| list.iter().map(|text| self.run.expand(text)).collect::<Vec<_>>();
+        key.list(&expanded(&self.run.case.setup)).list(&expanded(&self.run.case.env)).list(steps);
+        for input in self.inputs {
+            key.text(&input.name).text(&input.digest);
+        }
+        let key = key.hex();
+        self.context.cache.join("nvlink").join(&key[..2]).join(&key)
+    }
+
+    fn execute(&self, program: &Path, steps: &[String], name: &str) -> Result<(Outcome, Files)> {
+        let work = self.folder.join("work");
+        fs::create_dir_all(&work).map_err(|e| at(&work, &e))?;
+        let mut before = HashMap::new();
+        for input in self.inputs {
+            input.place(&work)?;
+            before.insert(input.name.clone(), input.bytes()?);
+        }
+        for line in &self.run.case.setup {
+            let line = self.substitute(&self.run.expand(line));
+            let mut shell = Command::new("sh");
+            self.environment(shell.args(["-ec", &line]));
+            let (ending, _, stderr) = process::watch(&mut shell, LIMIT)?;
+            if ending != Ending::Exit(0) {
+                return Err(format!("setup: {line}: {ending}\n{}", String::from_utf8_lossy(&stderr)));
+            }
+        }
+        let mut outcome = Outcome::default();
+        let mut before_last = Files::new();
+        for (index, step) in steps.iter().enumerate() {
+            if index + 1 == steps.len() && self.run.case.deviation.is_some() {
+                before_last = snapshot(&work, &before)?;
+            }
+            let args = words::split(&self.substitute(step)).map_err(|e| format!("link: {step}: {e}"))?;
+            let mut command = Command::new(program);
+            self.environment(command.args(args));
+            let limit = self.run.case.timeout.unwrap_or(LIMIT);
+            let (ending, stdout, stderr) = process::watch(&mut command, limit)?;
+            outcome.steps.push(Step { ending, stdout, stderr });
+        }
+        outcome.files = snapshot(&work, &before)?;
+        let kept = self.folder.join(name);
+        fs::rename(&work, &kept).map_err(|e| at(&kept, &e))?;
+        Ok((outcome, before_last))
+    }
+
+    fn substitute(&self, text: &str) -> String {
+        let cwd = self.folder.join("work");
+        text.replace("{toolkit}", &self.context.toolkit.to_string_lossy())
+            .replace("{cwd}", &cwd.to_string_lossy())
+    }
+
+    fn environment(&self, command: &mut Command) {
+        command.current_dir(self.folder.join("work")).env("PATH", &self.context.path).env("LC_ALL", "C");
+        command.env_remove("LIBRARY_PATH");
+        for pair in &self.run.case.env {
+            let pair = self.substitute(&self.run.expand(pair));
+            let (name, value) = pair.split_once('=').unwrap_or((&pair, ""));
+            command.env(name, value);
+        }
+    }
+
+}
+
+fn snapshot(work: &Path, before: &HashMap<String, Vec<u8>>) -> Result<Files> {
+    let mut files = Files::new();
+    walk(work, "", before, &mut files)?;
+    Ok(files)
+}
+
+fn walk(folder: &Path, prefix: &str, before: &HashMap<String, Vec<u8>>, files: &mut Files) -> Result<()> {
+    for entry in fs::read_dir(folder).map_err(|e| at(folder, &e))?.flatten() {
+        let path = entry.path();
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let metadata = entry.metadata().map_err(|e| at(&path, &e))?;
+        let found = if metadata.is_symlink() {
+            Entry::Link(fs::read_link(&path).map_err(|e| at(&path, &e))?.to_string_lossy().into_owned())
+        } else if metadata.is_dir() {
+            // A folder that a case made unreadable counts by its name.
+            let _ = walk(&path, &format!("{name}/"), before, files);
+            Entry::Folder
+        } else if metadata.is_file() {
+            let bytes = fs::read(&path).unwrap_or_default();
+            match before.get(&name) {
+                Some(old) if *old == bytes => Entry::Untouched,
+                _ => Entry::File { mode: metadata.permissions().mode() & 0o7777, bytes },
+            }
+        } else {
+            Entry::Other
+        };
+        files.insert(name, found);
+    }
+    Ok(())
+}
+
+/// On disk an outcome is a folder: `index` with a line per step and file, and numbered contents.
+fn store(outcome: &Outcome, slot: &Path) -> Result<()> {
+    let staged = cache::staging(slot);
+    fs::create_dir_all(&staged).map_err(|e| at(&staged, &e))?;
+    let mut index = Vec::new();
+    let mut contents = 0;
+    let mut put = |bytes: &[u8]| -> Result<usize> {
+        let path = staged.join(contents.to_string());
+        fs::write(&path, bytes).map_err(|e| at(&path, &e))?;
+        contents += 1;
+        Ok(contents - 1)
+    };
+    for step in &outcome.steps {
+        let (stdout, stderr) = (put(&step.stdout)?, put(&step.stderr)?);
+        index.push(format!("step\t{}\t{stdout}\t{stderr}\n", step.ending));
+    }
+    for (name, entry) in &outcome.files {
+        index.push(match entry {
+            Entry::Untouched => format!("same\t{name}\n"),
+            Entry::File { mode, bytes } => format!("file\t{name}\t{mode}\t{}\n", put(bytes)?),
+            Entry::Link(target) => format!("link\t{name}\t{target}\n"),
+            Entry::Folder => format!("folder\t{name}\n"),
+            Entry::Other => format!("other\t{name}\n"),
+        });
+    }
+    fs::write(staged.join("index"), index.concat()).map_err(|e| at(&staged, &e))?;
+    cache::publish(&staged, slot)
+}
+
+/// `None` when there is no entry, or one that cannot be read: then nvlink runs again.
+fn load(slot: &Path) -> Option<Outcome> {
+    let index = fs::read_to_string(slot.join("index")).ok()?;
+    let content = |number: &str| fs::read(slot.join(number)).ok();
+    let mut outcome = Outcome::default();
+    for line in index.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let (name, entry) = match fields[..] {
+            ["step", ending, stdout, stderr] => {
+                let ending = Ending::parse(ending)?;
+                outcome.steps.push(Step { ending, stdout: content(stdout)?, stderr: content(stderr)? });
+                continue;
+            }
+            ["same", name] => (name, Entry::Untouched),
+            ["file", name, mode, number] => {
+                (name, Entry::File { mode: mode.parse().ok()?, bytes: content(number)? })
+            }
+            ["link", name, target] => (name, Entry::Link(target.to_string())),
+            ["folder", name] => (name, Entry::Folder),
+            ["other", name] => (name, Entry::Other),
+            _ => return None,
+        };
+        outcome.files.insert(name.to_string(), entry);
+    }
+    Some(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_survive_the_cache() {
+        let slot = std::env::temp_dir().join(format!("solder-outcome-{}", std::process::id()));
+        let mut outcome = Outcome::default();
+        let step = Step { ending: Ending::Signal(11), stdout: b"out\n".to_vec(), stderr: vec![0xff, 0] };
+        outcome.steps.push(step);
+        outcome.files.insert("a".into(), Entry::Untouched);
+        outcome.files.insert("b".into(), Entry::File { mode: 0o644, bytes: b"x\ty\n".to_vec() });
+        outcome.files.insert("c".into(), Entry::Link("a".into()));
+        outcome.files.insert("d".into(), Entry::Folder);
+        store(&outcome, &slot).unwrap();
+        let loaded = load(&slot).unwrap();
+        fs::remove_dir_all(&slot).unwrap();
+        assert_eq!(loaded.files, outcome.files);
+        assert_eq!(loaded.steps[0].ending, Ending::Signal(11));
+        assert_eq!(loaded.steps[0].stderr, outcome.steps[0].stderr);
+    }
+}

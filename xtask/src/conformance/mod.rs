@@ -1,0 +1,261 @@
+//! `cargo xtask conformance`: links every case with nvlink and with solder and compares all that can be
+//! seen from outside: exit code, both streams, every file.
+
+mod build;
+mod case;
+mod compare;
+mod coverage;
+mod cubin;
+mod elf;
+mod link;
+mod plant;
+mod report;
+
+use crate::{Result, cache, process, toolkit};
+use case::{Case, Run};
+use report::{Report, Verdict};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+const USAGE: &str = "\
+usage: cargo xtask conformance [FILTER…] [options]
+
+Runs the cases whose id (category/name:arch[variant]) contains one of the filters; all without one.
+
+  --archs LIST    only these architectures (numbers, or core, mercury, all)
+  --jobs N        runs at once (default: the machine's cores)
+  --list          print the ids and what they are about
+  --uncovered     list the facts of tests/coverage.txt that no case covers
+  --fresh         run nvlink even where its outcome is in the cache
+  --keep          leave the scratch folders and say where they are
+  -v, --verbose   a line for every run, and all differences of every failure
+
+SOLDER_BIN names a linker to test instead of building solder; SOLDER_TOOLKIT a toolkit to use.";
+
+/// What all runs share.
+pub struct Context {
+    toolkit: PathBuf,
+    solder: PathBuf,
+    cache: PathBuf,
+    scratch: PathBuf,
+    /// The toolkit's tools first, then the host's.
+    path: OsString,
+    /// The versions of the tools that the cached results come from.
+    fingerprint: String,
+    in_progress: build::InProgress,
+    fresh: bool,
+    keep: bool,
+}
+
+#[derive(Default)]
+struct Options {
+    filters: Vec<String>,
+    archs: Option<Vec<String>>,
+    jobs: Option<usize>,
+    list: bool,
+    uncovered: bool,
+    fresh: bool,
+    keep: bool,
+    verbose: bool,
+}
+
+pub fn run(args: &[String]) -> Result<u8> {
+    if args.iter().any(|arg| arg == "-h" || arg == "--help") {
+        println!("{USAGE}");
+        return Ok(0);
+    }
+    let options = Options::parse(args)?;
+    let tests = workspace()?.join("tests");
+    let cases = case::load_all(&tests.join("cases"))?;
+    if options.uncovered {
+        return coverage::report(&tests.join("coverage.txt"), &cases);
+    }
+    let runs = options.select(&cases)?;
+    if options.list {
+        for run in &runs {
+            println!("{}  {}", run.id(), run.case.about);
+        }
+        return Ok(0);
+    }
+    let context = Context::new(&options)?;
+    let report = Mutex::new(Report::new(options.verbose, runs.len()));
+    run_all(&runs, options.jobs, &context, &report);
+    let report = report.into_inner().map_err(|_| "a run panicked")?;
+    Ok(report.close())
+}
+
+/// The workspace's folder: cargo says it, and without cargo it is looked for from here upwards.
+pub fn workspace() -> Result<PathBuf> {
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    if let Some(root) = manifest.as_deref().and_then(Path::parent) {
+        return Ok(root.to_path_buf());
+    }
+    let here = std::env::current_dir().map_err(|e| e.to_string())?;
+    let root = here.ancestors().find(|folder| folder.join("tests/cases").is_dir());
+    root.map(Path::to_path_buf).ok_or("run this inside the solder workspace".into())
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Self> {
+        let mut options = Self::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let (name, joined) = match arg.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+                _ => (arg.as_str(), None),
+            };
+            let mut value = || {
+                joined
+                    .or_else(|| args.next().map(String::as_str))
+                    .ok_or(format!("{name} needs a value\n\n{USAGE}"))
+            };
+            match name {
+                "--archs" => options.archs = Some(case::arch_list(value()?)?),
+                "--jobs" => {
+                    let jobs = value()?.parse().ok().filter(|jobs| *jobs > 0);
+                    options.jobs = Some(jobs.ok_or("--jobs needs a number above 0")?);
+                }
+                "--list" => options.list = true,
+                "--uncovered" => options.uncovered = true,
+                "--fresh" => options.fresh = true,
+                "--keep" => options.keep = true,
+                "-v" | "--verbose" => options.verbose = true,
+                _ if name.starts_with('-') => return Err(format!("unknown option '{arg}'\n\n{USAGE}")),
+                _ => options.filters.push(arg.clone()),
+            }
+        }
+        Ok(options)
+    }
+
+    fn select<'a>(&self, cases: &'a [Case]) -> Result<Vec<Run<'a>>> {
+        let mut runs: Vec<Run<'a>> = cases.iter().flat_map(|case| case.runs(self.archs.as_deref())).collect();
+        let wanted = |run: &Run<'_>| {
+            let id = run.id();
+            self.filters.is_empty() || self.filters.iter().any(|filter| id.contains(filter))
+        };
+        runs.retain(wanted);
+        if runs.is_empty() && !self.filters.is_empty() {
+            return Err(format!("no case matches {}", self.filters.join(" ")));
+        }
+        Ok(runs)
+    }
+}
+
+impl Context {
+    fn new(options: &Options) -> Result<Self> {
+        let toolkit = toolkit::ensure()?;
+        let solder = match std::env::var_os("SOLDER_BIN").filter(|bin| !bin.is_empty()) {
+            Some(bin) => fs::canonicalize(&bin).map_err(|e| cache::at(Path::new(&bin), &e))?,
+            None => build_solder()?,
+        };
+        let mut path = toolkit.join("bin").into_os_string();
+        if let Some(host) = std::env::var_os("PATH") {
+            path.push(":");
+            path.push(host);
+        }
+        let mut fingerprint = String::new();
+        for (tool, option) in
+            [(toolkit.join("bin/nvlink"), "-V"), ("gcc".into(), "--version"), ("ld".into(), "-V")]
+        {
+            let output = process::capture(Command::new(tool).arg(option))?;
+            fingerprint += &String::from_utf8_lossy(&output.stdout);
+        }
+        let scratch = std::env::temp_dir().join("solder-conformance");
+        fs::create_dir_all(&scratch).map_err(|e| cache::at(&scratch, &e))?;
+        let cache = cache::root()?.join("conformance");
+        fs::create_dir_all(&cache).map_err(|e| cache::at(&cache, &e))?;
+        let in_progress = build::InProgress::default();
+        let (fresh, keep) = (options.fresh, options.keep);
+        Ok(Self { toolkit, solder, cache, scratch, path, fingerprint, in_progress, fresh, keep })
+    }
+}
+
+/// Builds the release binary; cargo's messages say where it lies, whatever the target folder.
+fn build_solder() -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--quiet", "--package", "solder", "--bin", "solder"]);
+    command.arg("--message-format=json-render-diagnostics").current_dir(workspace()?);
+    let output =
+        command.stderr(std::process::Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
+    if !output.status.success() {
+        return Err("solder does not build".into());
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let executable = messages.split("\"executable\":\"").nth(1).and_then(|rest| rest.split('"').next());
+    executable.map(PathBuf::from).ok_or("cargo does not say where the solder binary is".into())
+}
+
+fn run_all(runs: &[Run<'_>], jobs: Option<usize>, context: &Context, report: &Mutex<Report>) {
+    let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.min(runs.len()) {
+            scope.spawn(|| {
+                while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let start = Instant::now();
+                    let verdict = judge(run, context);
+                    if let Ok(mut report) = report.lock() {
+                        report.add(run, verdict, start.elapsed());
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Performs one run in its own scratch folder.
+fn judge(run: &Run<'_>, context: &Context) -> Verdict {
+    // Named by the case, not by the process: the folder's name gets into outputs, and so into the cache.
+    let folder = context.scratch.join(&cache::Key::new("scratch").text(&run.id()).hex()[..16]);
+    let outcome = cache::lock(&folder.with_extension("lock")).and_then(|_lock| {
+        clear(&folder)?;
+        let differences = differences(run, context, &folder);
+        if !context.keep {
+            clear(&folder)?;
+        }
+        differences
+    });
+    let kept = context.keep.then_some(folder);
+    match outcome {
+        Ok(differences) if differences.is_empty() && run.case.deviation.is_some() => Verdict::Deviates,
+        Ok(differences) if differences.is_empty() => Verdict::Passed,
+        Ok(differences) => Verdict::Failed { differences, kept },
+        Err(message) => Verdict::Failed { differences: vec![message], kept },
+    }
+}
+
+fn differences(run: &Run<'_>, context: &Context, folder: &Path) -> Result<Vec<String>> {
+    let inputs = build::inputs(run, context)?;
+    let scratch = link::Scratch { run, context, inputs: &inputs, folder: folder.to_path_buf() };
+    let steps: Vec<String> = run.case.links.iter().map(|step| run.expand(step)).collect();
+    let nvlink = scratch.nvlink(&steps, "nvlink")?;
+    let (solder, before_last) = scratch.solder(&steps)?;
+    let Some(stated) = &run.case.deviation else {
+        return Ok(compare::outcomes(run.case, &nvlink, &solder));
+    };
+    let reference = match &stated.same_as {
+        Some(args) => {
+            let mut steps = steps;
+            steps.pop();
+            steps.push(run.expand(args));
+            Some(scratch.nvlink(&steps, "same-as")?)
+        }
+        None => None,
+    };
+    Ok(compare::deviation(run.case, stated, &nvlink, (&solder, &before_last), reference.as_ref()))
+}
+
+/// Removes a scratch folder, also one in which a case took permissions away.
+fn clear(folder: &Path) -> Result<()> {
+    if !folder.exists() || fs::remove_dir_all(folder).is_ok() {
+        return Ok(());
+    }
+    let _ = process::capture(Command::new("chmod").args(["-R", "u+rwX"]).arg(folder));
+    fs::remove_dir_all(folder).map_err(|e| cache::at(folder, &e))
+}

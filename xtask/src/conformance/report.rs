@@ -1,0 +1,115 @@
+//! What the conformance run prints.
+
+use super::case::{CATEGORIES, Run};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub enum Verdict {
+    Passed,
+    /// As the case says it must.
+    Deviates,
+    Failed {
+        differences: Vec<String>,
+        kept: Option<PathBuf>,
+    },
+}
+
+#[derive(Default)]
+struct Counts {
+    passed: usize,
+    failed: usize,
+    deviating: usize,
+}
+
+pub struct Report {
+    verbose: bool,
+    expected: usize,
+    categories: BTreeMap<String, Counts>,
+    failures: Vec<String>,
+}
+
+/// Without `-v`: failures told in full, and differences told of each.
+const FAILURES_SHOWN: usize = 25;
+const DIFFERENCES_SHOWN: usize = 5;
+
+impl Report {
+    pub fn new(verbose: bool, expected: usize) -> Self {
+        Self { verbose, expected, categories: BTreeMap::new(), failures: Vec::new() }
+    }
+
+    pub fn add(&mut self, run: &Run<'_>, verdict: Verdict, took: Duration) {
+        let id = run.id();
+        let counts = self.categories.entry(run.case.category.clone()).or_default();
+        let word = match &verdict {
+            Verdict::Passed => {
+                counts.passed += 1;
+                "ok"
+            }
+            Verdict::Deviates => {
+                counts.deviating += 1;
+                "deviates"
+            }
+            Verdict::Failed { .. } => {
+                counts.failed += 1;
+                "FAILED"
+            }
+        };
+        if self.verbose {
+            println!("{word:<9} {id} ({} ms)", took.as_millis());
+        }
+        if let Verdict::Failed { differences, kept } = verdict {
+            if self.verbose || self.failures.len() < FAILURES_SHOWN {
+                self.tell(run, &differences, kept);
+            }
+            self.failures.push(id);
+        }
+    }
+
+    fn tell(&self, run: &Run<'_>, differences: &[String], kept: Option<PathBuf>) {
+        let id = run.id();
+        println!("FAILED {id}: {}", run.case.about);
+        if let Some((_, variant)) = run.variant {
+            println!("  variant: {variant}");
+        }
+        let shown = if self.verbose { differences.len() } else { DIFFERENCES_SHOWN };
+        for difference in differences.iter().take(shown) {
+            println!("  {}", difference.replace('\n', "\n  "));
+        }
+        if differences.len() > shown {
+            println!("  and {} more differences", differences.len() - shown);
+        }
+        match kept {
+            Some(folder) => println!("  kept: {}", folder.display()),
+            None => println!("  again: cargo xtask conformance '{id}' --keep"),
+        }
+        println!();
+    }
+
+    /// Prints the table and the closing line; the value is the exit code.
+    pub fn close(&self) -> u8 {
+        if self.failures.len() > FAILURES_SHOWN && !self.verbose {
+            println!("also failed:");
+            self.failures[FAILURES_SHOWN..].iter().for_each(|id| println!("  {id}"));
+            println!();
+        }
+        println!("{:<10} {:>7} {:>7} {:>10}", "category", "passed", "failed", "deviating");
+        let mut total = Counts::default();
+        for category in CATEGORIES {
+            let Some(counts) = self.categories.get(*category) else { continue };
+            println!("{category:<10} {:>7} {:>7} {:>10}", counts.passed, counts.failed, counts.deviating);
+            total.passed += counts.passed;
+            total.failed += counts.failed;
+            total.deviating += counts.deviating;
+        }
+        if total.deviating > 0 {
+            println!("{} deviate from nvlink as they state", total.deviating);
+        }
+        let lost = self.expected - (total.passed + total.failed + total.deviating);
+        if lost > 0 {
+            println!("{lost} runs did not end");
+        }
+        println!("{} passed, {} failed", total.passed, total.failed + lost);
+        u8::from(total.failed + lost > 0)
+    }
+}

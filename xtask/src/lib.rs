@@ -1,0 +1,46 @@
+//! Developer commands of the solder workspace; `cargo xtask help` lists them.
+
+pub mod cache;
+pub mod conformance;
+pub mod process;
+pub mod suite;
+pub mod toolkit;
+pub mod torture;
+pub mod words;
+
+/// What a developer command returns: the failure is a finished sentence for the terminal.
+pub type Result<T> = std::result::Result<T, String>;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+commands
+  toolkit                 install the pinned CUDA toolkit, print its root
+  conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare
+  test                    install what is needed and run every test of the workspace
+  torture                 link generated programs with both linkers and compare
+
+`cargo xtask COMMAND --help` says more.";
+
+/// Runs one command; the value is the process's exit code.
+pub fn run(args: &[String]) -> u8 {
+    let (command, rest) = match args.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("help", args),
+    };
+    let outcome = match command {
+        "toolkit" => toolkit::run(rest),
+        "conformance" => conformance::run(rest),
+        "test" => suite::run(rest),
+        "torture" => torture::run(rest),
+        "help" | "-h" | "--help" => {
+            println!("{USAGE}");
+            Ok(0)
+        }
+        other => Err(format!("unknown command '{other}'\n\n{USAGE}")),
+    };
+    outcome.unwrap_or_else(|message| {
+        eprintln!("xtask: {message}");
+        2
+    })
+}
