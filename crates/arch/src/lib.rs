@@ -1,11 +1,19 @@
 //! GPU architectures as the device linker knows them: their names, their profiles, and which code links for which
 //! target.
 //!
-//! [`links_sass`] and [`links_ptx`] are the rules the linker uses; they reproduce what nvlink 13.0.88 accepts.
+//! [`links_sass`], [`links_ptx`], [`links_member`] and [`CubinArch::links_for`] are the rules the linker uses; they
+//! reproduce what nvlink 13.0.88 accepts. [`documented`] holds the checks as the design documents give them, for
+//! comparison; `docs/deviations.md` lists where the two part.
 
+pub mod documented;
+pub mod finalize;
 mod link;
+pub mod name;
+pub mod profile;
 
-pub use link::{links_ptx, links_sass};
+pub use finalize::CompatRecord;
+pub use link::{CubinArch, CubinMatch, links_member, links_ptx, links_sass, oldest_toolkit};
+pub use profile::Profile;
 
 use std::fmt;
 

@@ -1,24 +1,109 @@
 //! Which code links for which target, as nvlink 13.0.88 decides it.
 
+use crate::finalize::{self, CompatRecord};
+use crate::name::recognize;
 use crate::{Arch, Suffix};
 
-/// Machine code that links for another number than its own. Everything else stays with its number: 87, 88 and 89
-/// neither give nor (87, 88) take, and 90, 110 stand alone.
-const FORWARD: &[(u16, u16)] = &[(80, 86), (80, 89), (86, 89), (100, 103), (120, 121)];
+/// Machine code that links for another number than its own without being finalized anew. Everything else stays
+/// with its number: 87, 88 and 89 give nothing, 87 and 88 take nothing, 90 and 110 stand alone.
+const FORWARD: &[(u16, u16)] = &[(80, 86), (80, 89), (86, 89), (120, 121)];
 
-/// Whether machine code built for `input` links for `target`.
+/// Whether machine code built for `input` by a 13.0 toolchain links for `target`.
 ///
 /// The target's suffix never matters; the input's `a` ties it to its own number.
 pub fn links_sass(input: Arch, target: Arch) -> bool {
-    input.number == target.number || (!input.has_a() && FORWARD.contains(&(input.number, target.number)))
+    let record = CompatRecord::ordinary(input.has_a());
+    links_member(input, input.is_mercury().then_some(record), target)
 }
 
 /// Whether PTX, or LTO IR, written for `input` can be compiled for `target`.
+///
+/// PTX of deprecated architectures counts; that of numbers nobody knows does not.
 pub fn links_ptx(input: Arch, target: Arch) -> bool {
-    match input.suffix {
-        Suffix::None => input.number <= target.number,
-        Suffix::F => input.number <= target.number && input.number / 10 == target.number / 10,
-        Suffix::A => input == target,
+    let upward = input.number <= target.number;
+    match recognize(input.number, input.suffix) {
+        Some((Suffix::None, _)) => upward,
+        Some((Suffix::F, _)) => upward && finalize::same_family(input.number, target.number),
+        Some((Suffix::A, _)) => input == target,
+        None => false,
+    }
+}
+
+/// Whether a machine code member of a fat binary is usable for `target`.
+///
+/// `record` is the copy of the compatibility attributes that the headers of Mercury members carry; it overrides
+/// what the architecture's name says.
+pub fn links_member(input: Arch, record: Option<CompatRecord>, target: Arch) -> bool {
+    let Some((suffix, _)) = recognize(input.number, input.suffix) else { return false };
+    if record.is_some() {
+        return finalize::check(record, input.number, target.number).is_ok();
+    }
+    if input.number != target.number {
+        return suffix == Suffix::None && FORWARD.contains(&(input.number, target.number));
+    }
+    match suffix {
+        Suffix::None => true,
+        Suffix::A => target.suffix == Suffix::A || !target.is_mercury(),
+        Suffix::F => target.suffix != Suffix::A,
+    }
+}
+
+/// What a cubin's header and `.nv.compat` section say about where it links.
+#[derive(Clone, Copy, Debug)]
+pub struct CubinArch {
+    /// From `e_flags`, which know no suffix.
+    pub number: u16,
+    /// The `e_flags` bit of Mercury code. Only such code can be finalized for another architecture.
+    pub is_mercury: bool,
+    /// `None` where the section is missing.
+    pub record: Option<CompatRecord>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CubinMatch {
+    Links,
+    /// "arch does not match target".
+    Mismatch,
+    /// The architectures fit and the finalizer cannot read the code: "Internal FNLZR error".
+    Unfinalizable,
+}
+
+/// The numbers of the Mercury code that the finalizer reads.
+const FINALIZABLE: &[u16] = &[90, 100, 101, 103, 110, 120, 121];
+
+impl CubinArch {
+    pub fn links_for(&self, target: Arch) -> CubinMatch {
+        let finalized = || finalize::check(self.record, self.number, target.number).is_ok();
+        if !(self.links_by_name(target) || self.is_mercury && finalized()) {
+            return CubinMatch::Mismatch;
+        }
+        let too_new = self.record.is_some_and(CompatRecord::is_too_new);
+        if self.is_mercury && (too_new || !FINALIZABLE.contains(&self.number)) {
+            return CubinMatch::Unfinalizable;
+        }
+        CubinMatch::Links
+    }
+
+    /// Only the value 1 makes an `a` name of a cubin, while finalization takes any but 0 for accelerated; and the
+    /// list of what sm_120 links for has 121 and 121a, but not 121f. Both show only where finalization refuses.
+    fn links_by_name(&self, target: Arch) -> bool {
+        let accelerated = self.record.is_some_and(|record| record.accelerated == 1);
+        let suffix = if accelerated { Suffix::A } else { Suffix::None };
+        let Some((suffix, _)) = recognize(self.number, suffix) else { return false };
+        if self.number == target.number {
+            return suffix == Suffix::None || target.suffix != Suffix::F;
+        }
+        let listed = FORWARD.contains(&(self.number, target.number)) && target.suffix != Suffix::F;
+        suffix == Suffix::None && listed
+    }
+}
+
+/// The oldest toolkit, as in 120 for CUDA 12.0, whose cubins for an architecture can be linked.
+pub const fn oldest_toolkit(number: u16) -> Option<u32> {
+    match number {
+        50 => Some(65),
+        90 => Some(120),
+        _ => None,
     }
 }
 
@@ -92,5 +177,109 @@ mod tests {
             let from = all.find(input).expect(input);
             assert_eq!(targets(input, links_ptx), all[from..], "compute_{input}");
         }
+    }
+
+    fn cubin(number: u16, record: CompatRecord) -> CubinArch {
+        CubinArch { number, is_mercury: number >= 100, record: Some(record) }
+    }
+
+    #[test]
+    fn cubins_link_as_in_the_observed_matrix() {
+        for input in ARCHS {
+            for target in ARCHS {
+                let verdict = cubin(input.number, CompatRecord::ordinary(input.has_a())).links_for(target);
+                let expected =
+                    if links_sass(input, target) { CubinMatch::Links } else { CubinMatch::Mismatch };
+                assert_eq!(verdict, expected, "{input} {target}");
+            }
+        }
+    }
+
+    #[test]
+    fn cubins_without_finalization_link_by_name() {
+        let accepted = |number, accelerated| {
+            let record = Some(CompatRecord { accelerated, ..CompatRecord::ordinary(false) });
+            let cubin = CubinArch { number, is_mercury: false, record };
+            let links = ARCHS.into_iter().filter(|&target| cubin.links_for(target) == CubinMatch::Links);
+            links.map(|target| target.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        for accelerated in [0, 2] {
+            assert_eq!(accepted(100, accelerated), "100 100a 100f");
+            assert_eq!(accepted(120, accelerated), "120 120a 120f 121 121a");
+            assert_eq!(accepted(121, accelerated), "121 121a 121f");
+        }
+        assert_eq!(accepted(100, 1), "100 100a");
+        assert_eq!(accepted(120, 1), "120 120a");
+        assert_eq!(accepted(90, 1), "90 90a");
+        assert_eq!(accepted(80, 1), "80 86 89");
+    }
+
+    #[test]
+    fn renumbered_and_unknown_cubins() {
+        let ordinary = CompatRecord::ordinary(false);
+        assert_eq!(cubin(101, ordinary).links_for(Arch::plain(110)), CubinMatch::Links);
+        assert_eq!(cubin(101, CompatRecord::ordinary(true)).links_for(Arch::f(110)), CubinMatch::Links);
+        assert_eq!(cubin(104, ordinary).links_for(Arch::plain(120)), CubinMatch::Unfinalizable);
+        assert_eq!(cubin(102, ordinary).links_for(Arch::plain(103)), CubinMatch::Unfinalizable);
+        assert_eq!(cubin(102, ordinary).links_for(Arch::plain(100)), CubinMatch::Mismatch);
+        let newer = CompatRecord { version: 0x102, ..ordinary };
+        assert_eq!(cubin(100, newer).links_for(Arch::plain(100)), CubinMatch::Unfinalizable);
+        assert_eq!(cubin(120, newer).links_for(Arch::plain(121)), CubinMatch::Unfinalizable);
+        assert_eq!(cubin(100, newer).links_for(Arch::plain(103)), CubinMatch::Mismatch);
+        assert_eq!(cubin(101, newer).links_for(Arch::plain(110)), CubinMatch::Mismatch);
+        let bare = CubinArch { number: 100, is_mercury: true, record: None };
+        assert_eq!(bare.links_for(Arch::plain(100)), CubinMatch::Links);
+        assert_eq!(bare.links_for(Arch::plain(103)), CubinMatch::Mismatch);
+        let two = CompatRecord { accelerated: 2, ..ordinary };
+        assert_eq!(cubin(120, two).links_for(Arch::a(121)), CubinMatch::Links);
+        assert_eq!(cubin(120, two).links_for(Arch::f(121)), CubinMatch::Mismatch);
+    }
+
+    #[test]
+    fn members_without_a_record_link_by_name() {
+        let by_name = |input: &str| targets(input, |input, target| links_member(input, None, target));
+        for input in ["75", "80", "86", "87", "88", "89", "90", "90a"] {
+            let row = SASS.iter().find(|(name, _)| *name == input).expect(input);
+            assert_eq!(by_name(input), row.1);
+        }
+        for number in ["100", "103", "110", "121"] {
+            assert_eq!(by_name(number), format!("{number} {number}a {number}f"));
+        }
+        assert_eq!(by_name("120"), "120 120a 120f 121 121a 121f");
+        for number in ["100", "103", "110", "120", "121"] {
+            assert_eq!(by_name(&format!("{number}a")), format!("{number}a"));
+            assert_eq!(by_name(&format!("{number}f")), format!("{number} {number}f"));
+        }
+    }
+
+    #[test]
+    fn a_record_overrides_the_name_of_a_member() {
+        let ordinary = CompatRecord::ordinary(false);
+        let with = |input| {
+            targets(input, |input, target| links_member(input, Some(CompatRecord::ordinary(false)), target))
+        };
+        assert_eq!(with("80"), "80 86 87 88 89");
+        assert_eq!(with("100a"), "100 100a 100f 103 103a 103f");
+        assert_eq!(with("120f"), "120 120a 120f 121 121a 121f");
+        assert!(!links_member(Arch::plain(101), Some(ordinary), Arch::plain(110)), "101 is no known name");
+    }
+
+    #[test]
+    fn ptx_of_old_and_unknown_architectures() {
+        let accepted = |suffix, target| -> Vec<u16> {
+            (0..=999).filter(|&number| links_ptx(Arch::new(number, suffix), target)).collect()
+        };
+        let mut old = crate::name::DEPRECATED.to_vec();
+        old.extend([75, 80, 86, 87, 88, 89]);
+        assert_eq!(accepted(Suffix::A, Arch::plain(103)), old);
+        assert_eq!(accepted(Suffix::A, Arch::plain(90)), old);
+        old.push(90);
+        assert_eq!(accepted(Suffix::A, Arch::a(90)), old);
+        assert_eq!(accepted(Suffix::None, Arch::plain(90)), old);
+        old.extend([100, 103, 110]);
+        assert_eq!(accepted(Suffix::None, Arch::f(110)), old);
+        assert_eq!(accepted(Suffix::F, Arch::plain(103)), [100, 103]);
+        assert_eq!(accepted(Suffix::F, Arch::f(121)), [120, 121]);
+        assert!(accepted(Suffix::F, Arch::plain(90)).is_empty());
     }
 }
