@@ -115,3 +115,140 @@ impl<'data> Iterator for Records<'data> {
         Some(Ok(Record { format, attr, payload }))
     }
 }
+
+/// The name of an attribute of `.nv.info` as the tools print it, without its prefix `EIATTR_`.
+pub fn attr_name(id: u8) -> Option<&'static str> {
+    NAMES.binary_search_by_key(&id, |row| row.0).ok().map(|at| NAMES[at].1)
+}
+
+/// The same for the records of `.nv.compat`, without `EICOMPAT_ATTR_`.
+pub fn compat_name(id: u8) -> Option<&'static str> {
+    COMPAT_NAMES.binary_search_by_key(&id, |row| row.0).ok().map(|at| COMPAT_NAMES[at].1)
+}
+
+#[rustfmt::skip]
+static COMPAT_NAMES: [(u8, &str); 7] = [
+    (0x02, "ISA_CLASS"),
+    (0x03, "INST_TENSORMAP_V1"),
+    (0x05, "INST_TCGEN05_MMA"),
+    (0x06, "ENABLE_OPPORTUNISTIC_FINALIZATION"),
+    (0x07, "MERCURY_ISA_MAJOR_MINOR_VERSION"),
+    (0x09, "CUDA_ACCELERATOR_TARGET"),
+    (0x0b, "CAN_FASTPATH_FINALIZE"),
+];
+
+#[rustfmt::skip]
+static NAMES: [(u8, &str); 99] = [
+    (0x02, "IMAGE_SLOT"),
+    (0x03, "JUMPTABLE_RELOCS"),
+    (0x04, "CTAIDZ_USED"),
+    (0x05, "MAX_THREADS"),
+    (0x06, "IMAGE_OFFSET"),
+    (0x07, "IMAGE_SIZE"),
+    (0x08, "TEXTURE_NORMALIZED"),
+    (0x09, "SAMPLER_INIT"),
+    (0x0a, "PARAM_CBANK"),
+    (0x0b, "SMEM_PARAM_OFFSETS"),
+    (0x0c, "CBANK_PARAM_OFFSETS"),
+    (0x0d, "SYNC_STACK"),
+    (0x0e, "TEXID_SAMPID_MAP"),
+    (0x0f, "EXTERNS"),
+    (0x10, "REQNTID"),
+    (0x11, "FRAME_SIZE"),
+    (0x12, "MIN_STACK_SIZE"),
+    (0x13, "SAMPLER_FORCE_UNNORMALIZED"),
+    (0x14, "BINDLESS_IMAGE_OFFSETS"),
+    (0x15, "BINDLESS_TEXTURE_BANK"),
+    (0x16, "BINDLESS_SURFACE_BANK"),
+    (0x17, "KPARAM_INFO"),
+    (0x18, "SMEM_PARAM_SIZE"),
+    (0x19, "CBANK_PARAM_SIZE"),
+    (0x1a, "QUERY_NUMATTRIB"),
+    (0x1b, "MAXREG_COUNT"),
+    (0x1c, "EXIT_INSTR_OFFSETS"),
+    (0x1d, "S2RCTAID_INSTR_OFFSETS"),
+    (0x1e, "CRS_STACK_SIZE"),
+    (0x1f, "NEED_CNP_WRAPPER"),
+    (0x20, "NEED_CNP_PATCH"),
+    (0x21, "EXPLICIT_CACHING"),
+    (0x22, "ISTYPEP_USED"),
+    (0x23, "MAX_STACK_SIZE"),
+    (0x24, "SUQ_USED"),
+    (0x25, "LD_CACHEMOD_INSTR_OFFSETS"),
+    (0x26, "LOAD_CACHE_REQUEST"),
+    (0x27, "ATOM_SYS_INSTR_OFFSETS"),
+    (0x28, "COOP_GROUP_INSTR_OFFSETS"),
+    (0x29, "COOP_GROUP_MASK_REGIDS"),
+    (0x2a, "SW1850030_WAR"),
+    (0x2b, "WMMA_USED"),
+    (0x2c, "HAS_PRE_V10_OBJECT"),
+    (0x2d, "ATOMF16_EMUL_INSTR_OFFSETS"),
+    (0x2e, "ATOM16_EMUL_INSTR_REG_MAP"),
+    (0x2f, "REGCOUNT"),
+    (0x30, "SW2393858_WAR"),
+    (0x31, "INT_WARP_WIDE_INSTR_OFFSETS"),
+    (0x32, "SHARED_SCRATCH"),
+    (0x33, "STATISTICS"),
+    (0x34, "INDIRECT_BRANCH_TARGETS"),
+    (0x35, "SW2861232_WAR"),
+    (0x36, "SW_WAR"),
+    (0x37, "CUDA_API_VERSION"),
+    (0x38, "NUM_MBARRIERS"),
+    (0x39, "MBARRIER_INSTR_OFFSETS"),
+    (0x3a, "COROUTINE_RESUME_ID_OFFSETS"),
+    (0x3b, "SAM_REGION_STACK_SIZE"),
+    (0x3c, "PER_REG_TARGET_PERF_STATS"),
+    (0x3d, "CTA_PER_CLUSTER"),
+    (0x3e, "EXPLICIT_CLUSTER"),
+    (0x3f, "MAX_CLUSTER_RANK"),
+    (0x40, "INSTR_REG_MAP"),
+    (0x41, "RESERVED_SMEM_USED"),
+    (0x42, "RESERVED_SMEM_0_SIZE"),
+    (0x43, "UCODE_SECTION_DATA"),
+    (0x44, "UNUSED_LOAD_BYTE_OFFSET"),
+    (0x45, "KPARAM_INFO_V2"),
+    (0x46, "SYSCALL_OFFSETS"),
+    (0x47, "SW_WAR_MEMBAR_SYS_INSTR_OFFSETS"),
+    (0x48, "GRAPHICS_GLOBAL_CBANK"),
+    (0x49, "SHADER_TYPE"),
+    (0x4a, "VRC_CTA_INIT_COUNT"),
+    (0x4b, "TOOLS_PATCH_FUNC"),
+    (0x4c, "NUM_BARRIERS"),
+    (0x4d, "TEXMODE_INDEPENDENT"),
+    (0x4e, "PERF_STATISTICS"),
+    (0x4f, "AT_ENTRY_FRAGMENTS"),
+    (0x50, "SPARSE_MMA_MASK"),
+    (0x51, "TCGEN05_1CTA_USED"),
+    (0x52, "TCGEN05_2CTA_USED"),
+    (0x53, "GEN_ERRBAR_AT_EXIT"),
+    (0x54, "REG_RECONFIG"),
+    (0x55, "ANNOTATIONS"),
+    (0x57, "STACK_CANARY_TRAP_OFFSETS"),
+    (0x58, "STUB_FUNCTION_KIND"),
+    (0x59, "LOCAL_CTA_ASYNC_STORE_OFFSETS"),
+    (0x5a, "MERCURY_FINALIZER_OPTIONS"),
+    (0x5b, "BLOCKS_ARE_CLUSTERS"),
+    (0x5c, "SANITIZE"),
+    (0x5d, "SYSCALLS_FALLBACK"),
+    (0x5e, "CUDA_REQ"),
+    (0x5f, "MERCURY_ISA_VERSION"),
+    (0x61, "RTCORE_ENTRY"),
+    (0x62, "CLUSTER_LAUNCH_CONTROL_USED"),
+    (0x64, "MIN_PER_CTA_MEMORY_SIZE"),
+    (0x65, "IGNOREOOB_CP_ASYNC_BULK_INSTR_OFFSETS"),
+    (0x66, "LANGUAGE"),
+    (0x6b, "NVSAL_SW_WAR"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{COMPAT_NAMES, NAMES, attr, attr_name};
+
+    #[test]
+    fn names_are_sorted_for_the_search() {
+        assert!(NAMES.is_sorted_by_key(|row| row.0));
+        assert!(COMPAT_NAMES.is_sorted_by_key(|row| row.0));
+        assert_eq!(attr_name(attr::NUM_BARRIERS), Some("NUM_BARRIERS"));
+        assert_eq!(attr_name(0x56), None);
+    }
+}
