@@ -1,0 +1,219 @@
+//! Assembles a program, links it with both linkers, and says what differs.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::program::Program;
+use super::render::{self, Arch};
+use crate::cache::at;
+use crate::process::{self, Ending};
+use crate::{Result, toolkit};
+
+/// A link of such small programs takes milliseconds; what takes this long hangs.
+const LIMIT: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Executable,
+    Relocatable,
+}
+
+pub struct Bench {
+    toolkit: PathBuf,
+    /// Empty where solder is not the judge.
+    solder: PathBuf,
+    judge: Judge,
+    form: Form,
+}
+
+/// Who says whether a link is right.
+pub enum Judge {
+    /// solder must do what nvlink does.
+    Solder,
+    /// Nobody: this only tries the generator.
+    Nobody,
+    /// A shell command, run beside the files of nvlink's link, must succeed.
+    Command(String),
+}
+
+/// What came of one program on one architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Both made the same file, or ended with the same messages.
+    Same {
+        linked: bool,
+    },
+    Differs(Vec<String>),
+    /// The assembler refused a module: the generator is at fault.
+    Rejected(String),
+    /// nvlink crashed or hung, so there is nothing to compare with.
+    NoOracle(String),
+}
+
+struct Outcome {
+    ending: Ending,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    file: Option<Vec<u8>>,
+}
+
+impl Bench {
+    pub fn new(form: Form, judge: Judge) -> Result<Self> {
+        let solder = match judge {
+            Judge::Solder => solder()?,
+            Judge::Nobody | Judge::Command(_) => PathBuf::new(),
+        };
+        Ok(Bench { toolkit: toolkit::ensure()?, solder, judge, form })
+    }
+
+    /// Runs one program in `folder`, which afterwards holds every file of the two links.
+    pub fn run(&self, program: &Program, arch: Arch, folder: &Path) -> Result<Verdict> {
+        let _ = fs::remove_dir_all(folder);
+        fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
+        let mut arguments = vec![format!("-arch={}", arch.name)];
+        if self.form == Form::Relocatable {
+            arguments.push("-r".into());
+        }
+        arguments.extend(program.options.iter().cloned());
+        for index in 0..program.modules.len() {
+            match self.assemble(program, index, arch, folder)? {
+                Ok(name) => arguments.push(name),
+                Err(message) => return Ok(Verdict::Rejected(message)),
+            }
+        }
+        let script = format!("nvlink {} -o out.cubin\n", arguments.join(" "));
+        let note = folder.join("command");
+        fs::write(&note, script).map_err(|e| at(&note, &e))?;
+
+        let expected = link(&self.toolkit.join("bin/nvlink"), &arguments, folder, "nvlink.cubin")?;
+        if !matches!(expected.ending, Ending::Exit(_)) {
+            return Ok(Verdict::NoOracle(expected.ending.to_string()));
+        }
+        let linked = expected.ending == Ending::Exit(0);
+        let differences = match &self.judge {
+            Judge::Nobody => Vec::new(),
+            Judge::Command(text) => ask(text, arch, folder)?,
+            Judge::Solder => {
+                let linker = named_nvlink(&self.solder, folder)?;
+                compare(&expected, &link(&linker, &arguments, folder, "solder.cubin")?)
+            }
+        };
+        Ok(if differences.is_empty() { Verdict::Same { linked } } else { Verdict::Differs(differences) })
+    }
+
+    fn assemble(
+        &self,
+        program: &Program,
+        index: usize,
+        arch: Arch,
+        folder: &Path,
+    ) -> Result<std::result::Result<String, String>> {
+        let source = format!("m{index}.ptx");
+        let object = format!("m{index}.cubin");
+        let path = folder.join(&source);
+        fs::write(&path, render::module(program, index, arch)).map_err(|e| at(&path, &e))?;
+        let mut ptxas = Command::new(self.toolkit.join("bin/ptxas"));
+        ptxas.current_dir(folder).args(["-c", "-arch", arch.name, &source, "-o", &object]);
+        if program.modules[index].line_info {
+            ptxas.arg("-lineinfo");
+        }
+        let (ending, _, stderr) = process::watch(&mut ptxas, LIMIT)?;
+        if ending == Ending::Exit(0) {
+            return Ok(Ok(object));
+        }
+        let text = String::from_utf8_lossy(&stderr);
+        Ok(Err(format!("{ending}: {}", text.lines().next().unwrap_or("no message"))))
+    }
+}
+
+/// Runs a judge of the user's own; what it prints says what is wrong.
+fn ask(text: &str, arch: Arch, folder: &Path) -> Result<Vec<String>> {
+    let mut shell = Command::new("sh");
+    shell.current_dir(folder).env("ARCH", arch.name).args(["-c", text]);
+    let (ending, stdout, _) = process::watch(&mut shell, LIMIT)?;
+    if ending == Ending::Exit(0) {
+        return Ok(Vec::new());
+    }
+    let lines: Vec<_> = String::from_utf8_lossy(&stdout).lines().map(String::from).collect();
+    Ok(if lines.is_empty() { vec![ending.to_string()] } else { lines })
+}
+
+/// The solder to test: `SOLDER_BIN`, or a release build made now.
+fn solder() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("SOLDER_BIN").filter(|path| !path.is_empty()) {
+        let path = PathBuf::from(path);
+        return fs::canonicalize(&path).map_err(|e| at(&path, &e));
+    }
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(&workspace).args(["build", "--quiet", "--release", "--package", "solder"]);
+    if !cargo.status().is_ok_and(|status| status.success()) {
+        return Err("cargo could not build solder".into());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
+    let binary = target.join("release/solder");
+    fs::canonicalize(&binary).map_err(|e| at(&binary, &e))
+}
+
+/// Messages begin with the name of the program, so solder must be called nvlink here.
+fn named_nvlink(solder: &Path, folder: &Path) -> Result<PathBuf> {
+    let link = folder.join("nvlink");
+    if link.symlink_metadata().is_err() {
+        symlink(solder, &link).map_err(|e| at(&link, &e))?;
+    }
+    Ok(link)
+}
+
+fn link(linker: &Path, arguments: &[String], folder: &Path, output: &str) -> Result<Outcome> {
+    let mut command = Command::new(linker);
+    command.current_dir(folder).args(arguments).args(["-o", output]);
+    let (ending, stdout, stderr) = process::watch(&mut command, LIMIT)?;
+    let path = folder.join(output);
+    for (name, text) in [("stdout", &stdout), ("stderr", &stderr)] {
+        let _ = fs::write(path.with_extension(name), text);
+    }
+    Ok(Outcome { ending, stdout, stderr, file: fs::read(&path).ok() })
+}
+
+/// One line per difference, what explains the most first.
+fn compare(expected: &Outcome, got: &Outcome) -> Vec<String> {
+    let mut found = Vec::new();
+    if expected.ending != got.ending {
+        found.push(format!("nvlink ended with {}, solder with {}", expected.ending, got.ending));
+    }
+    let streams = [("stdout", &expected.stdout, &got.stdout), ("stderr", &expected.stderr, &got.stderr)];
+    for (name, expected, got) in streams {
+        if expected != got {
+            found.push(first_unequal_line(name, expected, got));
+        }
+    }
+    match (&expected.file, &got.file) {
+        (Some(expected), Some(got)) => {
+            let options = cubin_diff::Options { ignore_tkinfo: true };
+            let differences = cubin_diff::diff(expected, got, &options);
+            found.extend(differences.iter().map(ToString::to_string));
+        }
+        (None, None) => {}
+        (Some(_), None) => found.push("solder made no file".into()),
+        (None, Some(_)) => found.push("solder made a file, nvlink did not".into()),
+    }
+    found
+}
+
+fn first_unequal_line(stream: &str, expected: &[u8], got: &[u8]) -> String {
+    let (expected, got) = (String::from_utf8_lossy(expected), String::from_utf8_lossy(got));
+    let (mut left, mut right) = (expected.lines(), got.lines());
+    loop {
+        match (left.next(), right.next()) {
+            (Some(a), Some(b)) if a == b => {}
+            (None, None) => return format!("{stream}: line ends differ"),
+            (a, b) => {
+                let show = |line: Option<&str>| line.unwrap_or("(nothing)").to_string();
+                return format!("{stream}: nvlink says '{}', solder '{}'", show(a), show(b));
+            }
+        }
+    }
+}

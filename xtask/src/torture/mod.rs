@@ -1,0 +1,317 @@
+//! `cargo xtask torture`: seeded random programs, linked by nvlink and by solder, and compared.
+
+mod execute;
+mod features;
+mod generate;
+mod program;
+mod reduce;
+mod render;
+mod rng;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::Result;
+use execute::{Bench, Form, Judge, Verdict};
+use render::Arch;
+
+const USAGE: &str = "\
+usage: cargo xtask torture [OPTION…]
+
+Links seeded random programs with nvlink and with solder (SOLDER_BIN, or a release build) and compares
+files, messages and exit codes. Prints the seeds that differ and how often each construct occurred.
+
+  --seeds N       how many seeds (100)
+  --from S        the first one (0)
+  --seed S        this one only
+  --arch LIST     architectures, such as 75,90a (75,80,86,87,88,89,90,90a)
+  --spread        one architecture per seed, in turn, instead of all
+  --form FORM     exec or r: executable (default) or relocatable links
+  --feature LIST  ask for these constructs in every program
+  --keep DIR      leave every program's files in DIR/SEED-ARCH
+  --oracle-only   do not run solder: checks the generator
+  --check COMMAND instead of solder, a shell command in the folder of nvlink's link (nvlink.cubin,
+                  nvlink.stderr, m0.cubin …; $ARCH) decides: an exit code other than 0 is a difference
+  --reduce S      make the failing program of seed S as small as possible; leaves its files in
+                  the folder of --keep, or in target/torture
+  --jobs N        programs at a time (the machine's cores)";
+
+const CORE: &[Arch] = &[
+    Arch { name: "sm_75", sm: 75 },
+    Arch { name: "sm_80", sm: 80 },
+    Arch { name: "sm_86", sm: 86 },
+    Arch { name: "sm_87", sm: 87 },
+    Arch { name: "sm_88", sm: 88 },
+    Arch { name: "sm_89", sm: 89 },
+    Arch { name: "sm_90", sm: 90 },
+    Arch { name: "sm_90a", sm: 90 },
+];
+
+/// Differences printed for one program; the rest is seldom news.
+const SHOWN: usize = 6;
+
+struct Settings {
+    seeds: u64,
+    from: u64,
+    archs: Vec<Arch>,
+    spread: bool,
+    form: Form,
+    wanted: Vec<String>,
+    keep: Option<PathBuf>,
+    judge: Judge,
+    reduce: Option<u64>,
+    jobs: usize,
+}
+
+pub fn run(args: &[String]) -> Result<u8> {
+    let Some(mut settings) = parse(args)? else {
+        println!("{USAGE}");
+        return Ok(0);
+    };
+    let judge = std::mem::replace(&mut settings.judge, Judge::Nobody);
+    let bench = Bench::new(settings.form, judge)?;
+    match settings.reduce {
+        Some(seed) => reduce_seed(&bench, &settings, seed),
+        None => run_seeds(&bench, &settings),
+    }
+}
+
+fn parse(args: &[String]) -> Result<Option<Settings>> {
+    let mut settings = Settings {
+        seeds: 100,
+        from: 0,
+        archs: CORE.to_vec(),
+        spread: false,
+        form: Form::Executable,
+        wanted: Vec::new(),
+        keep: None,
+        judge: Judge::Solder,
+        reduce: None,
+        jobs: std::thread::available_parallelism().map_or(2, usize::from),
+    };
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        let (name, joined) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_string())),
+            None => (word.as_str(), None),
+        };
+        let mut value = || {
+            joined
+                .clone()
+                .or_else(|| words.next().cloned())
+                .ok_or_else(|| format!("torture: {name} needs a value"))
+        };
+        match name {
+            "--seeds" => settings.seeds = number(&value()?)?,
+            "--from" => settings.from = number(&value()?)?,
+            "--seed" => (settings.from, settings.seeds) = (number(&value()?)?, 1),
+            "--arch" => settings.archs = archs(&value()?)?,
+            "--spread" => settings.spread = true,
+            "--form" => settings.form = form(&value()?)?,
+            "--feature" => settings.wanted.extend(constructs(&value()?)?),
+            "--keep" => settings.keep = Some(PathBuf::from(value()?)),
+            "--oracle-only" => settings.judge = Judge::Nobody,
+            "--check" => settings.judge = Judge::Command(value()?),
+            "--reduce" => settings.reduce = Some(number(&value()?)?),
+            "--jobs" | "-j" => settings.jobs = number(&value()?)?.max(1) as usize,
+            "-h" | "--help" => return Ok(None),
+            other => return Err(format!("torture: unexpected argument '{other}'\n\n{USAGE}")),
+        }
+    }
+    Ok(Some(settings))
+}
+
+fn number(text: &str) -> Result<u64> {
+    text.parse().map_err(|_| format!("torture: '{text}' is no number"))
+}
+
+fn form(text: &str) -> Result<Form> {
+    match text {
+        "exec" => Ok(Form::Executable),
+        "r" => Ok(Form::Relocatable),
+        _ => Err(format!("torture: '{text}' is neither exec nor r")),
+    }
+}
+
+fn archs(list: &str) -> Result<Vec<Arch>> {
+    let words = list.split([',', ' ']).filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            let number = word.trim_start_matches("sm_");
+            let known = CORE.iter().find(|arch| &arch.name[3..] == number);
+            known.copied().ok_or_else(|| format!("torture: '{word}' is no architecture of the core set"))
+        })
+        .collect()
+}
+
+fn constructs(list: &str) -> Result<Vec<String>> {
+    let words = list.split(',').filter(|word| !word.is_empty());
+    words
+        .map(|word| match features::FEATURES.iter().any(|(name, _)| *name == word) {
+            true => Ok(word.to_string()),
+            false => {
+                let names: Vec<_> = features::FEATURES.iter().map(|(name, _)| *name).collect();
+                Err(format!("torture: no construct '{word}'; there are {}", names.join(", ")))
+            }
+        })
+        .collect()
+}
+
+/// What all the links of a run came to.
+#[derive(Default)]
+struct Tally {
+    same: usize,
+    linked: usize,
+    differing: Vec<String>,
+    rejected: usize,
+    no_oracle: usize,
+    constructs: BTreeMap<&'static str, usize>,
+    /// Constructs of the programs that differ: which of them to suspect.
+    suspects: BTreeMap<&'static str, usize>,
+}
+
+fn run_seeds(bench: &Bench, settings: &Settings) -> Result<u8> {
+    let jobs: Vec<(u64, Arch)> = (settings.from..settings.from + settings.seeds)
+        .flat_map(|seed| {
+            let archs = match settings.spread {
+                true => vec![settings.archs[seed as usize % settings.archs.len()]],
+                false => settings.archs.clone(),
+            };
+            archs.into_iter().map(move |arch| (seed, arch))
+        })
+        .collect();
+    let scratch = std::env::temp_dir().join(format!("solder-torture-{}", std::process::id()));
+    let next = AtomicUsize::new(0);
+    let tally = Mutex::new(Tally::default());
+    let failure = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for worker in 0..settings.jobs {
+            let (jobs, next, tally, failure, scratch) = (&jobs, &next, &tally, &failure, &scratch);
+            scope.spawn(move || {
+                let own = scratch.join(worker.to_string());
+                while let Some((seed, arch)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let folder = match &settings.keep {
+                        Some(keep) => keep.join(format!("{seed}-{}", arch.name)),
+                        None => own.clone(),
+                    };
+                    match one(bench, settings, *seed, *arch, &folder) {
+                        Ok(verdict) => record(tally, settings, *seed, *arch, &verdict),
+                        Err(message) => {
+                            *failure.lock().unwrap() = Some(message);
+                            next.store(jobs.len(), Ordering::Relaxed);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let _ = std::fs::remove_dir_all(&scratch);
+    if let Some(message) = failure.into_inner().unwrap() {
+        return Err(message);
+    }
+    let mut tally = tally.into_inner().unwrap();
+    for seed in settings.from..settings.from + settings.seeds {
+        for name in features::of(&generate::program(seed, &settings.wanted)) {
+            *tally.constructs.entry(name).or_default() += 1;
+        }
+    }
+    print_tally(&tally, settings, jobs.len());
+    Ok(u8::from(!tally.differing.is_empty() || tally.rejected > 0))
+}
+
+fn one(bench: &Bench, settings: &Settings, seed: u64, arch: Arch, folder: &Path) -> Result<Verdict> {
+    bench.run(&generate::program(seed, &settings.wanted), arch, folder)
+}
+
+fn record(tally: &Mutex<Tally>, settings: &Settings, seed: u64, arch: Arch, verdict: &Verdict) {
+    let mut tally = tally.lock().unwrap();
+    match verdict {
+        Verdict::Same { linked } => {
+            tally.same += 1;
+            tally.linked += usize::from(*linked);
+        }
+        Verdict::Rejected(message) => {
+            println!("seed {seed} {}: the assembler refused it: {message}", arch.name);
+            tally.rejected += 1;
+        }
+        Verdict::NoOracle(ending) => {
+            println!("seed {seed} {}: nvlink gives no answer ({ending})", arch.name);
+            tally.no_oracle += 1;
+        }
+        Verdict::Differs(lines) => {
+            println!("seed {seed} {}:", arch.name);
+            for line in lines.iter().take(SHOWN) {
+                println!("    {line}");
+            }
+            if lines.len() > SHOWN {
+                println!("    … {} more", lines.len() - SHOWN);
+            }
+            tally.differing.push(format!("{seed} {}", arch.name));
+            for name in features::of(&generate::program(seed, &settings.wanted)) {
+                *tally.suspects.entry(name).or_default() += 1;
+            }
+        }
+    }
+}
+
+fn print_tally(tally: &Tally, settings: &Settings, links: usize) {
+    println!("\nconstructs in {} programs", settings.seeds);
+    for (name, count) in &tally.constructs {
+        let percent = 100.0 * *count as f64 / settings.seeds as f64;
+        let suspect = match tally.suspects.get(name) {
+            Some(suspect) => format!("   in {suspect} that differ"),
+            None => String::new(),
+        };
+        println!("{count:7} {percent:5.1} %  {name}{suspect}");
+    }
+    println!(
+        "\n{links} links: {} the same ({} of them with a file), {} differ, {} refused by the assembler, \
+         {} without an answer of nvlink",
+        tally.same,
+        tally.linked,
+        tally.differing.len(),
+        tally.rejected,
+        tally.no_oracle
+    );
+    if let Some(first) = tally.differing.first() {
+        let (seed, arch) = first.split_once(' ').unwrap_or((first, ""));
+        let wanted = match settings.wanted.is_empty() {
+            true => String::new(),
+            false => format!(" --feature {}", settings.wanted.join(",")),
+        };
+        println!("differing: {}", tally.differing.join(", "));
+        println!("one again:  cargo xtask torture --seed {seed} --arch {arch}{wanted} --keep DIR");
+        println!("smaller:    cargo xtask torture --reduce {seed} --arch {arch}{wanted}");
+    }
+}
+
+fn reduce_seed(bench: &Bench, settings: &Settings, seed: u64) -> Result<u8> {
+    let program = generate::program(seed, &settings.wanted);
+    let folder = settings.keep.clone().unwrap_or_else(|| {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/torture").join(seed.to_string())
+    });
+    let failing = |program: &program::Program, arch: Arch| {
+        matches!(bench.run(program, arch, &folder), Ok(Verdict::Differs(_)))
+    };
+    let Some(arch) = settings.archs.iter().copied().find(|arch| failing(&program, *arch)) else {
+        println!("seed {seed} does not differ on any of the architectures");
+        return Ok(0);
+    };
+    let mut tried = 0usize;
+    let smallest = reduce::reduce(program, |candidate| {
+        tried += 1;
+        failing(candidate, arch)
+    });
+    let verdict = bench.run(&smallest, arch, &folder)?;
+    let constructs: Vec<_> = features::of(&smallest).into_iter().collect();
+    println!("seed {seed} {}: {tried} programs tried, left: {}", arch.name, constructs.join(", "));
+    if let Verdict::Differs(lines) = verdict {
+        for line in lines.iter().take(4 * SHOWN) {
+            println!("    {line}");
+        }
+    }
+    println!("files in {}", folder.display());
+    Ok(1)
+}
