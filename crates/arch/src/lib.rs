@@ -1,9 +1,10 @@
 //! GPU architectures as the device linker knows them: their names, their profiles, and which code links for which
 //! target.
 //!
-//! [`links_sass`], [`links_ptx`], [`links_member`] and [`CubinArch::links_for`] are the rules the linker uses; they
-//! reproduce what nvlink 13.0.88 accepts. [`documented`] holds the checks as the design documents give them, for
-//! comparison; `docs/deviations.md` lists where the two part.
+//! [`links_sass`], [`links_ptx`] and, where a file says more than its architecture's name, [`CubinArch::links_for`]
+//! and [`links_mercury_member`] are the rules the linker uses; they reproduce what nvlink 13.0.88 accepts.
+//! [`documented`] holds the checks as the design documents give them, for comparison; `docs/deviations.md` lists
+//! where the two part.
 
 pub mod documented;
 pub mod finalize;
@@ -12,7 +13,9 @@ pub mod name;
 pub mod profile;
 
 pub use finalize::CompatRecord;
-pub use link::{CubinArch, CubinMatch, links_member, links_ptx, links_sass, oldest_toolkit};
+pub use link::{
+    CubinArch, CubinMatch, links_member, links_mercury_member, links_ptx, links_sass, oldest_toolkit,
+};
 pub use profile::Profile;
 
 use std::fmt;

@@ -12,8 +12,10 @@ const FORWARD: &[(u16, u16)] = &[(80, 86), (80, 89), (86, 89), (120, 121)];
 ///
 /// The target's suffix never matters; the input's `a` ties it to its own number.
 pub fn links_sass(input: Arch, target: Arch) -> bool {
-    let record = CompatRecord::ordinary(input.has_a());
-    links_member(input, input.is_mercury().then_some(record), target)
+    if input.is_mercury() {
+        return links_mercury_member(input, Some(CompatRecord::ordinary(input.has_a())), target);
+    }
+    links_member(input, target)
 }
 
 /// Whether PTX, or LTO IR, written for `input` can be compiled for `target`.
@@ -29,15 +31,10 @@ pub fn links_ptx(input: Arch, target: Arch) -> bool {
     }
 }
 
-/// Whether a machine code member of a fat binary is usable for `target`.
-///
-/// `record` is the copy of the compatibility attributes that the headers of Mercury members carry; it overrides
-/// what the architecture's name says.
-pub fn links_member(input: Arch, record: Option<CompatRecord>, target: Arch) -> bool {
+/// Whether a machine code member of a fat binary that is not flagged as Mercury is usable for `target`. Below 100
+/// this is the rule of cubins; above, where the flag is never missing in practice, suffixes count.
+pub fn links_member(input: Arch, target: Arch) -> bool {
     let Some((suffix, _)) = recognize(input.number, input.suffix) else { return false };
-    if record.is_some() {
-        return finalize::check(record, input.number, target.number).is_ok();
-    }
     if input.number != target.number {
         return suffix == Suffix::None && FORWARD.contains(&(input.number, target.number));
     }
@@ -46,6 +43,14 @@ pub fn links_member(input: Arch, record: Option<CompatRecord>, target: Arch) -> 
         Suffix::A => target.suffix == Suffix::A || !target.is_mercury(),
         Suffix::F => target.suffix != Suffix::A,
     }
+}
+
+/// The same for a member flagged as Mercury. `record` is the copy of the compatibility attributes in its header,
+/// which is believed over the suffix in its flags, and is not looked at for its own number.
+pub fn links_mercury_member(input: Arch, record: Option<CompatRecord>, target: Arch) -> bool {
+    let recognized = recognize(input.number, input.suffix).is_some();
+    let finalized = || finalize::check(record, input.number, target.number).is_ok();
+    recognized && (input.number == target.number || finalized())
 }
 
 /// What a cubin's header and `.nv.compat` section say about where it links.
@@ -236,8 +241,8 @@ mod tests {
     }
 
     #[test]
-    fn members_without_a_record_link_by_name() {
-        let by_name = |input: &str| targets(input, |input, target| links_member(input, None, target));
+    fn members_without_the_flag_link_by_name() {
+        let by_name = |input: &str| targets(input, links_member);
         for input in ["75", "80", "86", "87", "88", "89", "90", "90a"] {
             let row = SASS.iter().find(|(name, _)| *name == input).expect(input);
             assert_eq!(by_name(input), row.1);
@@ -254,14 +259,20 @@ mod tests {
 
     #[test]
     fn a_record_overrides_the_name_of_a_member() {
-        let ordinary = CompatRecord::ordinary(false);
-        let with = |input| {
-            targets(input, |input, target| links_member(input, Some(CompatRecord::ordinary(false)), target))
+        let with = |input: &str| {
+            let ordinary = Some(CompatRecord::ordinary(false));
+            let input = Arch::parse(input).expect(input);
+            let accepted = ARCHS.into_iter().filter(|&target| links_mercury_member(input, ordinary, target));
+            accepted.map(|target| target.to_string()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(with("80"), "80 86 87 88 89");
         assert_eq!(with("100a"), "100 100a 100f 103 103a 103f");
         assert_eq!(with("120f"), "120 120a 120f 121 121a 121f");
-        assert!(!links_member(Arch::plain(101), Some(ordinary), Arch::plain(110)), "101 is no known name");
+        let newer = Some(CompatRecord { version: 0x102, ..CompatRecord::ordinary(false) });
+        assert!(links_mercury_member(Arch::a(100), newer, Arch::f(100)));
+        assert!(!links_mercury_member(Arch::plain(100), newer, Arch::plain(103)));
+        let ordinary = Some(CompatRecord::ordinary(false));
+        assert!(!links_mercury_member(Arch::plain(101), ordinary, Arch::plain(110)), "101 is no known name");
     }
 
     #[test]
