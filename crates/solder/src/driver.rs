@@ -9,6 +9,7 @@ use crate::diagnostics::{Settings, Sink, Stop, Text};
 use crate::host_script;
 use crate::mode::Mode;
 use crate::options::{self, Id, Options, Values};
+use crate::time_table;
 
 /// The name used when the system gives none.
 const OWN_NAME: &str = "solder";
@@ -35,11 +36,12 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
         return print(&options::version(&tool));
     }
     let sink = Sink::new(options.message_settings());
-    let mode = Mode::of(&options);
-    if mode.is_host_script() {
-        return host_script::write(&options, &sink);
+    if let Some(kind) = options.host_script {
+        return host_script::write(&options, kind, &sink);
     }
     options::check(&options, &sink)?;
+    time_table::begin(&options, &sink)?;
+    let mode = Mode::of(&options);
     crate::link(&options, &mode, &sink)
 }
 

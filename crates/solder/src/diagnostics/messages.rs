@@ -89,6 +89,8 @@ messages! {
     InputFilesWithHostScript = "input-files-with-host-script", Fatal,
         "Input files are not allowed with -ghls option; use --help for more information";
     HostScriptFailed = "host-script-failed", Fatal, "Host linker script creation failed.";
+    DiedOfSignal { tool: Text, number: u32, name: Text } = "died-of-signal", Error,
+        "'{tool}' died due to signal {number} {name}";
     VirtualTarget { arch: Text } = "virtual-target", Fatal,
         "Link target of '{arch}' is virtual target that is not JIT-able; use 'sm_' target instead";
     ConflictingOptions { first: &'static str, second: &'static str } = "conflicting-options", Fatal,

@@ -6,7 +6,7 @@ use super::{Id, Options};
 use crate::diagnostics::{Message, Sink, Stop};
 
 /// The release this linker stands in for.
-const TOOLKIT_MAJOR: u32 = 13;
+const TOOLKIT_MAJOR: i32 = 13;
 
 /// The first architecture on which nvlink says that it does not fully keep relocations.
 const PRESERVE_RELOCS_WARNING_FROM: u16 = 90;
@@ -16,25 +16,21 @@ pub fn check(options: &Options, sink: &Sink) -> Result<(), Stop> {
     let Some(target) = options.target else {
         return Err(sink.fatal(Message::UnknownArch { arch: "(null)".into() }));
     };
-    let virtual_target = Message::VirtualTarget { arch: target.to_string().into() };
-    let is_lto_target = target.kind == Kind::Lto;
-    if options.output.is_none() {
-        // The one check that depends on another's absence: an lto_ target without an output.
-        return Err(sink.fatal(if is_lto_target { virtual_target } else { Message::NoOutputFile }));
+    // A virtual target writes no file and needs no name for one.
+    if options.output.is_none() && !target.is_virtual() {
+        return Err(sink.fatal(Message::NoOutputFile));
     }
     if options.inputs.is_empty() {
         return Err(sink.fatal(Message::NoInputFiles));
     }
     check_conflicts(options, sink)?;
-    if is_lto_target {
-        return Err(sink.fatal(virtual_target));
+    if target.kind == Kind::Lto {
+        return Err(sink.fatal(Message::VirtualTarget { arch: target.to_string().into() }));
     }
     check_lto(options, sink)?;
     if options.preserve_relocs && target.arch.number >= PRESERVE_RELOCS_WARNING_FROM {
+        // Promoted by -Werror it is counted, and ends the run when the inputs have been read.
         sink.report(Message::PreserveRelocsIncomplete { arch: target.to_string().into() });
-        if sink.errors() > 0 {
-            return Err(sink.fatal(Message::InternalError));
-        }
     }
     if options.fdcmpt && !options.uumn {
         return Err(sink.fatal(Message::UnknownOption { word: "-fdcmpt".into() }));
@@ -80,6 +76,13 @@ fn check_lto(options: &Options, sink: &Sink) -> Result<(), Stop> {
         &[(options.partial_lto && options.whole_lto, "-force-partial-lto", "-force-whole-lto")],
         sink,
     )?;
+    if options.emit_ptx && values.number(Id::SplitCompileExtended).is_some_and(|threads| threads != 1) {
+        sink.report(Message::IncompatibleOptions {
+            first: "-emit-ptx",
+            second: "-split-compile-extended",
+            used: "-split-compile",
+        });
+    }
     if values.scalar(Id::OfastCompile).is_some_and(|name| super::fast_compile(name).is_none()) {
         return Err(sink.fatal(Message::InvalidArgument { option: "--Ofast-compile" }));
     }
@@ -102,8 +105,19 @@ fn check_api_version(options: &Options, sink: &Sink) -> Result<(), Stop> {
     }
 }
 
-/// `major.minor`.
-pub(super) fn api_version(text: &[u8]) -> Option<(u32, u32)> {
-    let (major, minor) = std::str::from_utf8(text).ok()?.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+/// `major.minor`, each as C reads a decimal number: blanks and a sign may precede it, and it is cut to 32 bits.
+pub(super) fn api_version(text: &[u8]) -> Option<(i32, i32)> {
+    let dot = text.iter().position(|byte| *byte == b'.')?;
+    Some((decimal(&text[..dot])?, decimal(&text[dot + 1..])?))
+}
+
+fn decimal(text: &[u8]) -> Option<i32> {
+    let text = std::str::from_utf8(text).ok()?;
+    let digits = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+    let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
+    if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let limit = if digits.starts_with('-') { i64::MIN } else { i64::MAX };
+    Some(digits.parse::<i64>().unwrap_or(limit) as i32)
 }

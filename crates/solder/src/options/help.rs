@@ -1,11 +1,100 @@
-//! `--help` and `--version`.
+//! `--help` and `--version`, in the form of nvlink's.
 
-/// The help text for the tool's name.
+use super::table::{Kind, Row, TABLE};
+
+/// The release of the toolkit whose linker this one stands in for, as its tools print it.
+pub const TOOLKIT_RELEASE: &str = "release 13.0, V13.0.88";
+
+const NAME_WIDTH: usize = 52;
+const SHORT_WIDTH: usize = 28;
+const INDENT: usize = 8;
+const TEXT_WIDTH: usize = 80;
+
+/// The help text, with the options sorted by their long names.
 pub fn help(tool: &str) -> String {
-    format!("\nUsage  : {tool} [options] <objects>\n")
+    let mut rows: Vec<&Row> = TABLE.iter().filter(|row| !row.is_hidden()).collect();
+    rows.sort_by_key(|row| row.long);
+    let mut text = format!("\nUsage  : {tool} [options] <objects>\n\nOptions\n=======\n\n");
+    for row in rows {
+        let name = long_form(row);
+        let short = row.short.map_or(name.clone(), |short| format!("(-{short})"));
+        text += &[padded(&name, NAME_WIDTH), padded(&short, SHORT_WIDTH)].concat();
+        text.push('\n');
+        text += &wrapped(row.help);
+        if row.allowed.len() > 1 {
+            text += &wrapped(&format!("Allowed values for this option:  {}.", allowed(row)));
+        }
+        if !row.default.is_empty() {
+            text += &wrapped(&format!("Default value:  {}.", row.default));
+        }
+        text.push('\n');
+    }
+    text
 }
 
-/// The version text for the tool's name.
+fn padded(text: &str, width: usize) -> String {
+    format!("{text:width$}")
+}
+
+/// The version text.
 pub fn version(tool: &str) -> String {
-    format!("{tool}: solder, a device linker for CUDA, {}\n", env!("CARGO_PKG_VERSION"))
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "{tool}: solder, an open device linker for CUDA\n\
+         Copyright (c) the solder authors, under MIT or Apache-2.0\n\
+         Version {version}\n\
+         In place of nvlink of the Cuda compilation tools, {TOOLKIT_RELEASE}\n\
+         Build solder {version}\n"
+    )
+}
+
+fn long_form(row: &Row) -> String {
+    let repeated = if matches!(row.kind, Kind::List | Kind::OptionFiles) { ",..." } else { "" };
+    match row.argument {
+        "" => format!("--{}", row.long),
+        argument => format!("--{} <{argument}>{repeated}", row.long),
+    }
+}
+
+/// The values, with a break allowed behind each comma.
+fn allowed(row: &Row) -> String {
+    let names: Vec<_> = row.allowed.iter().map(|name| format!("'{name}'")).collect();
+    names.join(", ")
+}
+
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        if column > 0 && column + 1 + word.len() > TEXT_WIDTH {
+            out.push('\n');
+            column = 0;
+        }
+        if column == 0 {
+            out += &" ".repeat(INDENT);
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += word.len();
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_documented_option_is_listed_and_no_other() {
+        let text = help("solder");
+        for row in &TABLE {
+            let listed =
+                text.lines().any(|line| line.split_whitespace().next() == Some(&format!("--{}", row.long)));
+            assert_eq!(listed, !row.is_hidden(), "{}", row.long);
+        }
+        assert!(text.lines().all(|line| line.trim_end().len() <= 110));
+    }
 }

@@ -105,7 +105,7 @@ pub struct Options {
     pub nv_host: Option<PathBuf>,
     pub uidx_file: Option<PathBuf>,
     /// Major and minor number of `-cuda-api-version`.
-    pub cuda_api_version: Option<(u32, u32)>,
+    pub cuda_api_version: Option<(i32, i32)>,
     pub force_rela: bool,
     pub reserve_null_pointer: bool,
     pub dont_reserve_null_pointer: bool,
@@ -114,15 +114,15 @@ pub struct Options {
     pub syscall_const_offset: Option<i32>,
     pub uumn: bool,
     pub fdcmpt: bool,
-    /// `-verbose-tkinfo`; `-g` makes the note verbose all the same.
-    pub verbose_tkinfo: bool,
+    /// `-verbose-tkinfo`; where it is not given, `-g` decides.
+    pub verbose_tkinfo: Option<bool>,
 
     /// `-ghls`: no device link, a script for the host linker.
     pub host_script: Option<HostScript>,
     /// `-host-ccbin`.
     pub host_compiler: Option<OsString>,
     /// `-Xlinker`.
-    pub host_linker_options: Option<Vec<OsString>>,
+    pub host_linker_options: Vec<OsString>,
     pub shared: bool,
 
     /// `-j`: number of threads, all processors if `None`.
@@ -189,10 +189,10 @@ impl Options {
             syscall_const_offset: values.number(Id::SyscallConstOffset),
             uumn: values.is_true(Id::Uumn),
             fdcmpt: values.is_true(Id::Fdcmpt),
-            verbose_tkinfo: values.is_true(Id::VerboseTkinfo),
+            verbose_tkinfo: boolean(&values, Id::VerboseTkinfo),
             host_script: values.scalar(Id::GenHostLinkerScript).map(host_script),
             host_compiler: values.scalar(Id::HostCompiler).map(os_string),
-            host_linker_options: given_list(&values, Id::HostLinkerOptions).map(|list| os_strings(&list)),
+            host_linker_options: os_strings(values.list(Id::HostLinkerOptions)),
             shared: values.is_true(Id::Shared),
             threads: values.number(Id::Threads).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0),
             values,
@@ -204,7 +204,8 @@ impl Options {
         self.target.expect("checked before linking")
     }
 
-    /// The output of a link. [`check`] lets no link begin without one.
+    /// The output of a link for a real target. [`check`] lets none begin without one; for a virtual target,
+    /// which writes nothing, it may be absent.
     pub fn link_output(&self) -> &PathBuf {
         self.output.as_ref().expect("checked before linking")
     }

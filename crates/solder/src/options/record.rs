@@ -2,12 +2,12 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use super::{Id, Options, Record, Row, TABLE, Value};
+use super::{Options, Record, Row, TABLE, Value};
 
 impl Options {
-    /// Whether inputs, output and some more options are recorded.
+    /// Whether inputs, output and some more options are recorded: with `-g`, unless told otherwise.
     fn records_verbosely(&self) -> bool {
-        self.debug || self.verbose_tkinfo
+        self.verbose_tkinfo.unwrap_or(self.debug)
     }
 
     /// The object's name in the note: the output's base name in the verbose form, otherwise nothing.
@@ -44,16 +44,10 @@ impl Options {
         let verbose = self.records_verbosely();
         match row.record {
             Record::Always => Some(as_text(value)),
-            Record::Verbose if verbose => Some(as_text(value)),
-            Record::VerboseBaseName if verbose => Some(base_name(&as_text(value)).to_vec()),
+            Record::Verbose if verbose => Some(base_name(&as_text(value)).to_vec()),
             Record::VerboseNameOnly if verbose => Some(Vec::new()),
             _ => None,
         }
-    }
-
-    /// The given options with their values as text, for tests and reports.
-    pub fn given(&self) -> impl Iterator<Item = (Id, Vec<u8>)> {
-        TABLE.iter().filter_map(|row| Some((row.id, as_text(self.values.get(row.id)?))))
     }
 }
 
@@ -69,4 +63,47 @@ fn as_text(value: &Value) -> Vec<u8> {
 
 fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use crate::diagnostics::{Settings, Sink};
+    use crate::options::{Options, Values};
+
+    fn options(line: &str) -> Options {
+        let sink = Sink::in_memory(Settings::default());
+        let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+        Options::new(Values::parse(words, &sink).expect("a good command line"), OsStr::new("nvlink"))
+    }
+
+    fn recorded(line: &str) -> String {
+        String::from_utf8(options(line).recorded_command_line()).expect("ASCII")
+    }
+
+    #[test]
+    fn only_what_was_given_in_a_fixed_order() {
+        assert_eq!(recorded("k.o -o t -arch=sm_90"), "-arch sm_90 ");
+        assert_eq!(
+            recorded("-v -cpu-arch=X86_64 -r -m64 --arch sm_90 -shared"),
+            "-arch sm_90 -m 64 -v  -cpu-arch X86_64 -r  "
+        );
+        assert_eq!(recorded("-Lz -lbar -arch=sm_90 -l,foo,"), "-arch sm_90 -l bar,foo -L z ");
+        assert_eq!(recorded("-maxrregcount=0x20 -arch=sm_90 -l="), "-arch sm_90 -l  -maxrregcount 32 ");
+        assert_eq!(
+            recorded("-Ofc -arch=sm_90 -lto -emit-ptx -time f"),
+            "-arch sm_90 -emit-ptx  -lto  -Ofc 0 "
+        );
+    }
+
+    #[test]
+    fn the_verbose_form_has_base_names() {
+        let line = "-r -v d/k.o f.o -g -o d/t.cubin -arch=sm_90 --register-link-binaries=d/r -time d/f";
+        assert_eq!(recorded(line), "k.o,f.o -o t.cubin -g  -arch sm_90 - r -v  -time f -r  ");
+        assert_eq!(options(line).recorded_object_name(), b"t.cubin");
+        let line = "k.o -g -verbose-tkinfo=false -arch=sm_90 -o t";
+        assert_eq!(recorded(line), "-g  -arch sm_90 ");
+        assert_eq!(options(line).recorded_object_name(), b"");
+    }
 }

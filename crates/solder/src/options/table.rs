@@ -23,10 +23,8 @@ pub enum Kind {
 pub enum Record {
     Never,
     Always,
-    /// Only in the verbose form.
-    Verbose,
     /// Only in the verbose form, as the base name of the file.
-    VerboseBaseName,
+    Verbose,
     /// Only in the verbose form, without its value.
     VerboseNameOnly,
 }
@@ -152,8 +150,8 @@ macro_rules! ids {
 ids! {
     SuppressStackSizeWarning, SuppressArchWarning, Output, Debug, Arch, Machine, Library, LibraryPath,
     RegisterLinkBinaries, Verbose, PreserveRelocs, DisableWarnings, WarningAsError, DisableInfos,
-    KeepSystemLibraries, KernelsUsed, VariablesUsed, CpuArch, ReportArch, Time, ExtraWarnings, LinkTimeOpt, Dlto,
-    NvvmPath, SplitCompile, SplitCompileExtended, OfastCompile, EmitPtx, SuppressDebugInfo, Xptxas, Xnvvm,
+    KeepSystemLibraries, KernelsUsed, VariablesUsed, CpuArch, ReportArch, EmitPtx, Time, ExtraWarnings, LinkTimeOpt, Dlto,
+    NvvmPath, SplitCompile, SplitCompileExtended, OfastCompile, SuppressDebugInfo, Xptxas, Xnvvm,
     MaxRegisters, UidxFile, DumpCallgraph, DumpCallgraphNoDemangle, UseHostInfo, IgnoreHostInfo, Relocatable,
     GenHostLinkerScript, DeviceStackProtector, OptionsFile, Help, Version,
     HostCompiler, HostLinkerOptions, Shared, ForcePartialLto, ForceWholeLto, AllowUndefinedGlobals,
@@ -171,7 +169,7 @@ pub static TABLE: [Row; COUNT] = [
         .short("o")
         .argument("file name")
         .help("The file to write.")
-        .record(Record::VerboseBaseName),
+        .record(Record::Verbose),
     flag(Id::Debug, "debug").short("g").help("Link for debugging: nothing is removed."),
     scalar(Id::Arch, "arch")
         .argument("gpu architecture name")
@@ -220,6 +218,7 @@ pub static TABLE: [Row; COUNT] = [
         .default("'unknown'")
         .help("The host's architecture; without effect on the link."),
     flag(Id::ReportArch, "report-arch").help("Name the target architecture in messages."),
+    flag(Id::EmitPtx, "emit-ptx").help("Under -lto, write the compiled PTX and stop."),
     scalar(Id::Time, "time")
         .argument("file name")
         .help(
@@ -242,9 +241,8 @@ pub static TABLE: [Row; COUNT] = [
     scalar(Id::OfastCompile, "Ofast-compile")
         .short("Ofc")
         .argument("0|min|mid|max")
-        .implied("")
+        .implied("0")
         .help("How far code quality is traded for compile time under -lto; '0' is not at all, 'max' the most."),
-    flag(Id::EmitPtx, "emit-ptx").help("Under -lto, write the compiled PTX and stop."),
     flag(Id::SuppressDebugInfo, "suppress-debug-info")
         .help("Do not ask for debug information when PTX is assembled. Needs --debug."),
     list(Id::Xptxas, "Xptxas").argument("options").help("Options for the assembly of PTX."),
