@@ -24,14 +24,14 @@ pub struct Input {
 #[derive(Clone)]
 pub enum Content {
     Text(Arc<str>),
-    Cached(PathBuf),
+    Existing(PathBuf),
 }
 
 impl Input {
     pub fn bytes(&self) -> Result<Vec<u8>> {
         match &self.content {
             Content::Text(text) => Ok(text.as_bytes().to_vec()),
-            Content::Cached(path) => fs::read(path).map_err(|e| at(path, &e)),
+            Content::Existing(path) => fs::read(path).map_err(|e| at(path, &e)),
         }
     }
 
@@ -135,6 +135,8 @@ impl Rule {
                 }
                 self.args.extend(["-o".into(), out]);
             }
+            "file" if self.args.len() == 1 => {}
+            "file" => return Err("expected OUT = file PATH".into()),
             "plant" if self.args.is_empty() => return Err("expected OUT = plant IN EDITS…".into()),
             "plant" => {}
             "sh" => self.args = vec![rest.to_string()],
@@ -155,6 +157,12 @@ impl Rule {
     }
 
     fn make(&self, inputs: &[Input], context: &Context) -> Result<Input> {
+        if self.tool == "file" {
+            let path = super::workspace()?.join(&self.args[0]);
+            let bytes = fs::read(&path).map_err(|e| at(&path, &e))?;
+            let digest = Key::new("content").bytes(&bytes).hex();
+            return Ok(Input { name: self.out.clone(), content: Content::Existing(path), digest });
+        }
         let reads = self.reads(inputs);
         let mut key = Key::new("input 1");
         key.text(&context.fingerprint).text(&self.out).text(&self.tool);
@@ -170,7 +178,7 @@ impl Rule {
             self.fill(&slot, &reads, context)?;
         }
         let digest = fs::read_to_string(slot.join("digest")).map_err(|e| at(&slot, &e))?;
-        Ok(Input { name: self.out.clone(), content: Content::Cached(slot.join("out")), digest })
+        Ok(Input { name: self.out.clone(), content: Content::Existing(slot.join("out")), digest })
     }
 
     fn fill(&self, slot: &Path, reads: &[&Input], context: &Context) -> Result<()> {

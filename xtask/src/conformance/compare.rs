@@ -58,7 +58,8 @@ fn entry(how: How, theirs: &Entry, ours: &Entry) -> Vec<String> {
         found.push(format!("permissions {mode:o} by nvlink, {our_mode:o} by solder"));
     }
     if how == How::Cubin && a.starts_with(b"\x7fELF") && b.starts_with(b"\x7fELF") {
-        found.extend(super::cubin::differences(a, b));
+        let options = cubin_diff::Options { ignore_tkinfo: true };
+        found.extend(cubin_diff::diff(a, b, &options).iter().map(ToString::to_string));
     } else {
         found.extend(text(how, a, b));
     }

@@ -1,4 +1,4 @@
-//! Just enough of 64-bit little-endian ELF to plant faults into a file and to compare two of them.
+//! Just enough of 64-bit little-endian ELF to plant faults into a file.
 
 use crate::Result;
 
@@ -13,14 +13,10 @@ pub struct Section {
     /// Where its header lies in the file.
     pub header: usize,
     pub kind: u32,
-    pub flags: u64,
-    pub addr: u64,
     pub offset: u64,
     pub size: u64,
     pub link: u32,
-    pub info: u32,
     pub align: u64,
-    pub entsize: u64,
 }
 
 const SHT_NOBITS: u32 = 8;
@@ -83,12 +79,6 @@ impl<'a> Elf<'a> {
     pub fn section(&self, name: &str) -> Result<&Section> {
         self.sections.iter().find(|section| section.name == name).ok_or(format!("no section '{name}'"))
     }
-
-    pub fn segments(&self) -> impl Iterator<Item = &'a [u8]> {
-        let start = u64_at(self.bytes, 0x20).unwrap_or(0) as usize;
-        let count = u16_at(self.bytes, 0x38).unwrap_or(0) as usize;
-        self.bytes.get(start..).unwrap_or_default().chunks_exact(56).take(count)
-    }
 }
 
 impl Section {
@@ -99,14 +89,10 @@ impl Section {
             name: String::new(),
             header,
             kind: half(4)?,
-            flags: word(8)?,
-            addr: word(16)?,
             offset: word(24)?,
             size: word(32)?,
             link: half(40)?,
-            info: half(44)?,
             align: word(48)?,
-            entsize: word(56)?,
         })
     }
 }

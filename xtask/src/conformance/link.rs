@@ -146,7 +146,6 @@ impl Scratch<'_> {
             command.env(name, value);
         }
     }
-
 }
 
 fn snapshot(work: &Path, before: &HashMap<String, Vec<u8>>) -> Result<Files> {

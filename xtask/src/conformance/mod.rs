@@ -5,7 +5,6 @@ mod build;
 mod case;
 mod compare;
 mod coverage;
-mod cubin;
 mod elf;
 mod link;
 mod plant;
