@@ -53,6 +53,12 @@ impl StringTable {
         start as u32
     }
 
+    /// The offset of `text`, if it is there.
+    pub fn get(&self, text: &str) -> Option<u32> {
+        let hash = self.state.hash_one(text.as_bytes());
+        self.index.find(hash, |&offset| at(&self.bytes, offset) == text.as_bytes()).copied()
+    }
+
     /// Adds `text` at the end although it may be there already; later [`add`](Self::add)s of the
     /// same text still find the first copy.
     pub fn add_again(&mut self, text: &str) -> u32 {

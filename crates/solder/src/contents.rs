@@ -1,0 +1,221 @@
+//! The bytes of the sections that the linker makes: attributes, call graph, prototypes, notes,
+//! relocations.
+
+use crate::callgraph::CallGraph;
+use crate::ids::{EntityId, SectionId};
+use crate::layout::{Numbers, Parts};
+use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged};
+use crate::textures::handle_type;
+use rayon::prelude::*;
+use solder_cubin::callgraph::MARKERS;
+use solder_cubin::info::{attr, write_record};
+use solder_cubin::raw::{Rel, Rela};
+use zerocopy::IntoBytes;
+
+/// What the linker-made sections are written from, beside the merge.
+#[derive(Debug)]
+pub struct Notes {
+    pub tool_note: Vec<u8>,
+    pub cuda_note: Vec<u8>,
+    pub compat: Vec<u8>,
+    pub graph: GraphRecords,
+}
+
+/// The call graph of the output, over functions, in output order.
+#[derive(Debug, Default)]
+pub struct GraphRecords {
+    /// Callees of each function, last one read first.
+    pub calls: Vec<Vec<u32>>,
+    /// Offset in `.strtab` of the prototype of each function whose address is taken.
+    pub taken: Vec<Option<u32>>,
+    /// Prototypes of the indirect calls of each function, last one first.
+    pub indirect: Vec<Vec<u32>>,
+    /// Functions whose address each function takes, last one first.
+    pub takes: Vec<Vec<u32>>,
+    /// Offset of the prototype of each function that has one and whose address is not taken.
+    pub prototypes: Vec<Option<u32>>,
+}
+
+impl GraphRecords {
+    pub fn new(merged: &Merged<'_>, graph: &CallGraph<'_>) -> Self {
+        let count = merged.functions.len();
+        let of = |entity: EntityId| merged.function_of[entity.index()];
+        let mut records = Self {
+            calls: vec![Vec::new(); count],
+            taken: vec![None; count],
+            indirect: vec![Vec::new(); count],
+            takes: vec![Vec::new(); count],
+            prototypes: vec![None; count],
+        };
+        for (from, to) in graph.calls.iter().rev() {
+            if let (Some(from), Some(to)) = (of(*from), of(*to)) {
+                records.calls[from as usize].push(to);
+            }
+        }
+        for (from, prototype) in graph.indirect.iter().rev() {
+            if let Some(from) = of(*from) {
+                records.indirect[from as usize].push(merged.prototype_names[prototype.index()]);
+            }
+        }
+        for (from, to) in graph.takes.iter().rev() {
+            if let (Some(from), Some(to)) = (of(*from), of(*to)) {
+                records.takes[from as usize].push(to);
+            }
+        }
+        for (index, Function { entity, .. }) in merged.functions.iter().enumerate() {
+            let name = |p: crate::callgraph::PrototypeId| merged.prototype_names[p.index()];
+            records.taken[index] = graph.taken[entity.index()].map(name);
+            if records.taken[index].is_none() {
+                records.prototypes[index] = graph.prototype_of[entity.index()].map(name);
+            }
+        }
+        records
+    }
+}
+
+/// Functions with a prototype whose address is not taken, and where the prototype is.
+pub fn prototypes<'a>(merged: &'a Merged<'_>, notes: &'a Notes) -> impl Iterator<Item = (&'a Function, u32)> {
+    merged.functions.iter().zip(&notes.graph.prototypes).filter_map(|(f, p)| Some((f, (*p)?)))
+}
+
+/// The bytes of every section, by section: pieces of the inputs or made here.
+#[derive(Debug)]
+pub struct Contents<'data> {
+    pub made: Vec<Option<Vec<u8>>>,
+    sizes: Vec<u64>,
+    _inputs: std::marker::PhantomData<&'data [u8]>,
+}
+
+impl Contents<'_> {
+    pub fn size(&self, id: SectionId) -> u64 {
+        self.sizes[id.index()]
+    }
+}
+
+/// The pieces of the inputs that a section is put together from.
+pub fn chunks<'a, 'data>(merged: &'a Merged<'data>, id: SectionId) -> &'a [Chunk<'data>] {
+    match &merged.section(id).content {
+        Content::Bytes(chunks) => chunks,
+        _ => &[],
+    }
+}
+
+pub fn generate<'data>(parts: Parts<'_, 'data>, numbers: &Numbers) -> Contents<'data> {
+    let merged = parts.merged;
+    let make = |index: usize| {
+        let id = SectionId::at(index);
+        if numbers.section(id) == 0 { None } else { made(parts, numbers, id) }
+    };
+    let made: Vec<_> = (0..merged.sections.len()).into_par_iter().with_min_len(64).map(make).collect();
+    let size = |(index, made): (usize, &Option<Vec<u8>>)| {
+        let section = &merged.sections[index];
+        match made {
+            Some(bytes) => bytes.len() as u64,
+            None if section.kind == Kind::KernelConstant && !parts.textures.is_empty() => {
+                parts.textures.end()
+            }
+            None => section.size,
+        }
+    };
+    let sizes = made.iter().enumerate().map(size).collect();
+    Contents { made, sizes, _inputs: std::marker::PhantomData }
+}
+
+fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8>> {
+    let merged = parts.merged;
+    let section = merged.section(id);
+    Some(match section.kind {
+        Kind::ToolNote => parts.notes.tool_note.clone(),
+        Kind::CudaNote => parts.notes.cuda_note.clone(),
+        Kind::Compat => parts.notes.compat.clone(),
+        Kind::RelAction => REL_ACTION.to_vec(),
+        Kind::Info | Kind::FunctionInfo => info(merged, numbers, &parts.resources.records[id.index()]),
+        Kind::CallGraph => call_graph(merged, numbers, &parts.notes.graph),
+        Kind::Prototype => {
+            prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
+        }
+        Kind::Relocations if section.flags == 0 => texture_relocations(parts, numbers),
+        Kind::Relocations => relocations(parts, numbers, id),
+        _ => return None,
+    })
+}
+
+/// The same in every output for sm_75 to sm_90a.
+const REL_ACTION: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 5, 0x36];
+
+fn pair(a: u32, b: u32) -> [u8; 8] {
+    (u64::from(a) | u64::from(b) << 32).to_le_bytes()
+}
+
+fn info(merged: &Merged<'_>, numbers: &Numbers, records: &[InfoRecord<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for record in records {
+        let mut write = |payload: &[u8]| write_record(&mut out, record.format, record.attr, payload);
+        match &record.value {
+            InfoValue::Symbol(symbol, value) => write(&pair(numbers.symbol(*symbol), *value)),
+            InfoValue::Symbols(list) => {
+                let stays = |id: &&crate::ids::SymbolId| {
+                    let symbol = merged.symbol(**id);
+                    !symbol.is_defined() || symbol.other & solder_cubin::raw::STO_ENTRY != 0
+                };
+                let bytes: Vec<u8> =
+                    list.iter().filter(stays).flat_map(|s| numbers.symbol(*s).to_le_bytes()).collect();
+                if record.attr != attr::EXTERNS || !bytes.is_empty() {
+                    write(&bytes);
+                }
+            }
+            InfoValue::Bytes(bytes) => write(bytes),
+            InfoValue::Owned(bytes) => write(bytes),
+        }
+    }
+    out
+}
+
+fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords) -> Vec<u8> {
+    let mut out = Vec::new();
+    let number = |function: u32| numbers.symbol(merged.functions[function as usize].symbol);
+    for (part, (marker, _)) in MARKERS.iter().enumerate() {
+        out.extend(pair(0, *marker));
+        for (index, function) in merged.functions.iter().enumerate() {
+            let from = numbers.symbol(function.symbol);
+            match part {
+                0 => graph.calls[index].iter().for_each(|to| out.extend(pair(from, number(*to)))),
+                1 => graph.taken[index].iter().for_each(|p| out.extend(pair(from, *p))),
+                2 => graph.indirect[index].iter().for_each(|p| out.extend(pair(from, *p))),
+                _ => graph.takes[index].iter().for_each(|to| out.extend(pair(from, number(*to)))),
+            }
+        }
+    }
+    out
+}
+
+fn relocations(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Vec<u8> {
+    let rela = parts.merged.section(id).sh_type == solder_cubin::raw::SHT_RELA;
+    let mut out = Vec::new();
+    for entry in &parts.relocated.kept[id.index()] {
+        let symbol = match entry.target {
+            crate::merge::RelocTarget::Symbol(symbol) => numbers.symbol(symbol),
+            _ => 0,
+        };
+        let (offset, r_type, symbol) = (entry.offset.into(), entry.r_type.into(), symbol.into());
+        if rela {
+            out.extend(Rela { offset, r_type, symbol, addend: entry.addend.into() }.as_bytes());
+        } else {
+            out.extend(Rel { offset, r_type, symbol }.as_bytes());
+        }
+    }
+    out
+}
+
+/// The handles of textures, samplers and surfaces, last one first.
+fn texture_relocations(parts: Parts<'_, '_>, numbers: &Numbers) -> Vec<u8> {
+    let mut out = Vec::new();
+    for symbol in parts.textures.slots.iter().rev() {
+        let offset = parts.textures.slot(*symbol).unwrap_or(0);
+        let r_type = handle_type(parts.merged.symbol(*symbol));
+        let entry =
+            Rel { offset: offset.into(), r_type: r_type.into(), symbol: numbers.symbol(*symbol).into() };
+        out.extend(entry.as_bytes());
+    }
+    out
+}

@@ -1,0 +1,82 @@
+//! Which functions live. Data is never removed.
+//!
+//! Roots are the kernels. A function reaches what it calls and, with an indirect call, every
+//! function of that prototype whose address is taken anywhere. Functions whose address is taken stay
+//! in any case, but what they call is not followed from there: nvlink then drops the call's
+//! relocation (observed in tests/cases/core/gc-address-taken-callee).
+
+use crate::callgraph::{Adjacency, CallGraph};
+use crate::ids::EntityId;
+use crate::object::Object;
+use crate::resolve::Symbols;
+use solder_cubin::raw;
+
+/// The functions that stay in the link, by entity.
+#[derive(Debug)]
+pub struct Live {
+    live: Vec<bool>,
+}
+
+impl Live {
+    pub fn is_live(&self, entity: EntityId) -> bool {
+        self.live[entity.index()]
+    }
+
+    /// Nothing is removed: relocatable and debug links.
+    pub fn everything(symbols: &Symbols<'_>) -> Self {
+        Self { live: vec![true; symbols.entities.len()] }
+    }
+}
+
+/// Removes the functions that no kernel accepted by `is_root` reaches.
+pub fn collect(
+    objects: &[Object<'_>],
+    symbols: &Symbols<'_>,
+    graph: &CallGraph<'_>,
+    is_root: impl Fn(&str) -> bool,
+) -> Live {
+    let count = symbols.entities.len();
+    let calls = Adjacency::new(count, graph.calls.iter().map(|(a, b)| (a.0, b.0)));
+    let indirect = Adjacency::new(count, graph.indirect.iter().map(|(a, p)| (a.0, p.0)));
+    let by_prototype = Adjacency::new(
+        graph.prototypes.len(),
+        graph.taken_order.iter().filter_map(|f| Some((graph.taken[f.index()]?.0, f.0))),
+    );
+    let mut live = vec![false; count];
+    let mut followed = vec![false; graph.prototypes.len()];
+    let mut stack: Vec<u32> =
+        kernels(objects, symbols).filter(|k| is_root(symbols.get(*k).name)).map(|k| k.0).collect();
+    while let Some(node) = stack.pop() {
+        if std::mem::replace(&mut live[node as usize], true) {
+            continue;
+        }
+        stack.extend(calls.of(node as usize));
+        for &prototype in indirect.of(node as usize) {
+            if !std::mem::replace(&mut followed[prototype as usize], true) {
+                stack.extend(by_prototype.of(prototype as usize));
+            }
+        }
+    }
+    for function in &graph.taken_order {
+        live[function.index()] = true;
+        for &callee in calls.of(function.index()) {
+            let entity = &symbols.entities[callee as usize];
+            if !entity.local && entity.definition.is_none() {
+                live[callee as usize] = true;
+            }
+        }
+    }
+    Live { live }
+}
+
+/// The entry functions that some object defines.
+pub fn kernels<'a>(
+    objects: &'a [Object<'_>],
+    symbols: &'a Symbols<'_>,
+) -> impl Iterator<Item = EntityId> + 'a {
+    symbols.entities.iter().enumerate().filter_map(|(i, entity)| {
+        let origin = entity.definition?;
+        let raw = objects[origin.file.index()].symbol(origin.symbol);
+        (entity.function && raw.other & raw::STO_ENTRY != 0).then_some(EntityId::at(i))
+    })
+}

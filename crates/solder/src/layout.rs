@@ -1,0 +1,311 @@
+//! Order, sizes, offsets and numbers. Nothing moves after this.
+
+use crate::contents::{self, Contents};
+use crate::ids::{SectionId, SymbolId};
+use crate::merge::{Kind, Merged};
+use crate::relocate::Relocated;
+use crate::resources::Resources;
+use crate::shared::SharedLayout;
+use crate::textures::Textures;
+use solder_cubin::raw::{self, FileHeader, ProgramHeader, SectionHeader};
+
+/// Indices of the sections in front of all others.
+const SHSTRTAB: u32 = 1;
+const STRTAB: u32 = 2;
+const SYMTAB: u32 = 3;
+const FIRST: u32 = 4;
+
+/// The results of the earlier phases that the image is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a, 'data> {
+    pub merged: &'a Merged<'data>,
+    pub resources: &'a Resources<'data>,
+    pub shared: &'a SharedLayout,
+    pub textures: &'a Textures,
+    pub relocated: &'a Relocated,
+    pub notes: &'a contents::Notes,
+    pub sm: u16,
+    pub relocatable: bool,
+}
+
+/// The numbers of sections and symbols in the file.
+#[derive(Debug)]
+pub struct Numbers {
+    /// Index of each output section; 0 for those left out.
+    pub sections: Vec<u32>,
+    /// Index of each output symbol; 0 for those left out.
+    pub symbols: Vec<u32>,
+    /// The sections in file order, behind the three tables.
+    pub section_order: Vec<SectionId>,
+    /// The symbols in file order, behind the null symbol.
+    pub symbol_order: Vec<SymbolId>,
+    pub first_global: u32,
+}
+
+impl Numbers {
+    pub fn section(&self, id: SectionId) -> u32 {
+        self.sections[id.index()]
+    }
+    pub fn symbol(&self, id: SymbolId) -> u32 {
+        self.symbols[id.index()]
+    }
+}
+
+/// The finished plan of the output file.
+#[derive(Debug)]
+pub struct Layout<'data> {
+    pub numbers: Numbers,
+    /// Section headers in file order, the null section first.
+    pub headers: Vec<SectionHeader>,
+    pub segments: Vec<ProgramHeader>,
+    pub header: FileHeader,
+    pub contents: Contents<'data>,
+    pub file_size: u64,
+}
+
+/// Sections stand in the file by class, then by creation.
+fn class(kind: Kind) -> u8 {
+    match kind {
+        Kind::Debug => 1,
+        Kind::Relocations => 3,
+        Kind::KernelConstant | Kind::Constant(_) => 4,
+        Kind::Text => 5,
+        Kind::GlobalInit => 6,
+        Kind::KernelShared | Kind::FileShared | Kind::Global => 7,
+        Kind::ToolNote
+        | Kind::CudaNote
+        | Kind::Info
+        | Kind::Compat
+        | Kind::Host
+        | Kind::FunctionInfo
+        | Kind::CallGraph
+        | Kind::Prototype
+        | Kind::RelAction => 2,
+    }
+}
+
+pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
+    let numbers = number(parts);
+    let contents = contents::generate(parts, &numbers);
+    let mut headers = vec![SectionHeader::default()];
+    let mut cursor = raw::HEADER_SIZE;
+    let names = &parts.merged.section_names;
+    let mut table = |name: &str, sh_type, size: usize, align, link, info, entsize| {
+        let offset = u64::next_multiple_of(cursor, align);
+        cursor = offset + size as u64;
+        headers.push(SectionHeader {
+            name: names.get(name).unwrap_or(0).into(),
+            sh_type: u32::into(sh_type),
+            flags: 0.into(),
+            addr: 0.into(),
+            offset: offset.into(),
+            size: (size as u64).into(),
+            link: u32::into(link),
+            info: u32::into(info),
+            align: align.into(),
+            entsize: u64::into(entsize),
+        });
+    };
+    let symbols = (numbers.symbol_order.len() + 1) * size_of::<raw::Symbol>();
+    table(".shstrtab", raw::SHT_STRTAB, names.len(), 1, 0, 0, 0);
+    table(".strtab", raw::SHT_STRTAB, parts.merged.names.len(), 1, 0, 0, 0);
+    table(".symtab", raw::SHT_SYMTAB, symbols, 8, STRTAB, numbers.first_global, raw::SYMBOL_SIZE);
+    for id in &numbers.section_order {
+        headers.push(section_header(parts, &numbers, &contents, *id, &mut cursor));
+    }
+    finish(parts, numbers, headers, contents, cursor)
+}
+
+fn number(parts: Parts<'_, '_>) -> Numbers {
+    let merged = parts.merged;
+    let keeps: Vec<bool> =
+        (0..merged.sections.len()).map(|i| keeps_section(parts, SectionId::at(i))).collect();
+    let mut section_order: Vec<SectionId> =
+        (0..merged.sections.len()).filter(|i| keeps[*i]).map(SectionId::at).collect();
+    section_order.sort_by_key(|id| class(merged.section(*id).kind));
+    let mut sections = vec![0; merged.sections.len()];
+    for (i, id) in section_order.iter().enumerate() {
+        sections[id.index()] = FIRST + i as u32;
+    }
+    let keeps_symbol = |i: &usize| {
+        let symbol = &merged.symbols[*i];
+        !symbol.dropped
+            && !(symbol.kind == raw::STT_SECTION && !keeps_section_symbol(parts, &keeps, symbol.section))
+    };
+    let (mut symbol_order, globals): (Vec<_>, Vec<_>) = (0..merged.symbols.len())
+        .filter(keeps_symbol)
+        .map(SymbolId::at)
+        .partition(|id| merged.symbol(*id).bind != raw::STB_GLOBAL);
+    let first_global = symbol_order.len() as u32 + 1;
+    symbol_order.extend(globals);
+    let mut symbols = vec![0; merged.symbols.len()];
+    for (i, id) in symbol_order.iter().enumerate() {
+        symbols[id.index()] = i as u32 + 1;
+    }
+    Numbers { sections, symbols, section_order, symbol_order, first_global }
+}
+
+fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
+    let section = parts.merged.section(id);
+    match section.kind {
+        Kind::KernelShared => kernel_shared(parts, id).is_some(),
+        Kind::FileShared => parts.shared.keeps_file_section,
+        Kind::Relocations if section.flags == 0 => !parts.textures.is_empty(),
+        Kind::Relocations => !parts.relocated.kept[id.index()].is_empty(),
+        Kind::Prototype => contents::prototypes(parts.merged, parts.notes).next().is_some(),
+        _ => true,
+    }
+}
+
+fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<SectionId>) -> bool {
+    section.is_some_and(|id| {
+        keeps[id.index()]
+            && match parts.merged.section(id).kind {
+                Kind::FileShared => false,
+                Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > 0),
+                _ => true,
+            }
+    })
+}
+
+fn kernel_shared(parts: Parts<'_, '_>, id: SectionId) -> Option<crate::shared::KernelShared> {
+    let text = parts.merged.section(id).of?;
+    let function = parts.merged.section(text).function?;
+    let entity = parts.merged.symbol(function).entity?;
+    parts.shared.kernels[parts.merged.function_of[entity.index()]? as usize]
+}
+
+/// The header of a section; moves the cursor behind it.
+fn section_header(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    contents: &Contents<'_>,
+    id: SectionId,
+    cursor: &mut u64,
+) -> SectionHeader {
+    let merged = parts.merged;
+    let section = merged.section(id);
+    let (size, align) = match section.kind {
+        Kind::KernelShared => kernel_shared(parts, id).map_or((0, 1), |s| (s.size, s.align)),
+        Kind::FileShared => (0, 16),
+        Kind::Global => (section.size, section.align),
+        _ => (contents.size(id), section.align),
+    };
+    let offset = cursor.next_multiple_of(align.max(1));
+    let in_file = section.sh_type != raw::SHT_NOBITS;
+    *cursor = offset + if in_file { size } else { 0 };
+    let (link, info) = links(parts, numbers, id);
+    SectionHeader {
+        name: section.name.into(),
+        sh_type: section.sh_type.into(),
+        flags: section.flags.into(),
+        addr: 0.into(),
+        offset: offset.into(),
+        size: size.into(),
+        link: link.into(),
+        info: info.into(),
+        align: align.into(),
+        entsize: section.entsize.into(),
+    }
+}
+
+/// `sh_link` and `sh_info`.
+fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
+    let known = &parts.merged.well_known;
+    let section = parts.merged.section(id);
+    let of = section.of.map_or(0, |of| numbers.section(of));
+    let number = |id: Option<SectionId>| id.map_or(0, |id| numbers.section(id));
+    match section.kind {
+        Kind::Text => {
+            let function = section.function.map_or(0, |f| numbers.symbol(f));
+            (SYMTAB, function | section.registers)
+        }
+        Kind::CudaNote => (number(known.tool_note), number(known.compat)),
+        Kind::Info | Kind::CallGraph | Kind::Prototype => (SYMTAB, 0),
+        Kind::FunctionInfo | Kind::Relocations => (SYMTAB, of),
+        Kind::KernelConstant | Kind::KernelShared => (0, of),
+        _ => (0, 0),
+    }
+}
+
+fn finish<'data>(
+    parts: Parts<'_, 'data>,
+    numbers: Numbers,
+    headers: Vec<SectionHeader>,
+    contents: Contents<'data>,
+    end: u64,
+) -> Layout<'data> {
+    let shoff = end.next_multiple_of(8);
+    let phoff = shoff + raw::SECTION_HEADER_SIZE * headers.len() as u64;
+    let segments = if parts.relocatable { Vec::new() } else { segments(parts, &numbers, &headers, phoff) };
+    let cuda_note = parts.merged.well_known.cuda_note.map_or(0, |id| numbers.section(id));
+    let mut ident = [0; 16];
+    ident[..4].copy_from_slice(&raw::ELF_MAGIC);
+    ident[4..9].copy_from_slice(&[raw::ELFCLASS64, 1, 1, raw::OSABI_CUDA, raw::ABI_VERSION]);
+    let header = FileHeader {
+        ident,
+        e_type: if parts.relocatable { raw::ET_REL } else { raw::ET_EXEC }.into(),
+        machine: raw::EM_CUDA.into(),
+        version: 1.into(),
+        entry: 0.into(),
+        phoff: if segments.is_empty() { 0 } else { phoff }.into(),
+        shoff: shoff.into(),
+        flags: (cuda_note << 24 | u32::from(parts.sm) << 8 | 4).into(),
+        ehsize: (raw::HEADER_SIZE as u16).into(),
+        phentsize: (raw::PROGRAM_HEADER_SIZE as u16).into(),
+        phnum: (segments.len() as u16).into(),
+        shentsize: (raw::SECTION_HEADER_SIZE as u16).into(),
+        shnum: (headers.len() as u16).into(),
+        shstrndx: (SHSTRTAB as u16).into(),
+    };
+    let file_size = phoff + raw::PROGRAM_HEADER_SIZE * segments.len() as u64;
+    Layout { numbers, headers, segments, header, contents, file_size }
+}
+
+/// The program headers: the table itself, code with constants, data, and the table once more.
+fn segments(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    headers: &[SectionHeader],
+    phoff: u64,
+) -> Vec<ProgramHeader> {
+    let segment = |p_type, flags, offset: u64, filesz: u64, memsz: u64| ProgramHeader {
+        p_type: u32::into(p_type),
+        flags: u32::into(flags),
+        offset: offset.into(),
+        vaddr: 0.into(),
+        paddr: 0.into(),
+        filesz: filesz.into(),
+        memsz: memsz.into(),
+        align: 8.into(),
+    };
+    let of_class = |classes: std::ops::RangeInclusive<u8>| {
+        let of = move |id: &&SectionId| classes.contains(&class(parts.merged.section(**id).kind));
+        numbers.section_order.iter().filter(of).map(|id| &headers[numbers.section(*id) as usize])
+    };
+    let mut loads = Vec::new();
+    let code: Vec<_> = of_class(4..=5).collect();
+    if let (Some(first), Some(last)) = (code.first(), code.last()) {
+        let size = last.offset.get() + last.size.get() - first.offset.get();
+        loads.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_X, first.offset.get(), size, size));
+    }
+    let data: Vec<_> = of_class(6..=7).collect();
+    if let (Some(first), Some(last)) = (data.first(), data.last()) {
+        let start = first.offset.get();
+        let nobits = |h: &&&SectionHeader| h.sh_type.get() == raw::SHT_NOBITS;
+        let end = last.offset.get() + if nobits(&last) { 0 } else { last.size.get() };
+        let mut memory = end;
+        for (i, header) in data.iter().filter(|h| nobits(h)).enumerate() {
+            if i > 0 {
+                memory = memory.next_multiple_of(header.align.get().max(1));
+            }
+            memory += header.size.get();
+        }
+        loads.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_W, start, end - start, memory - start));
+    }
+    let size = raw::PROGRAM_HEADER_SIZE * (loads.len() as u64 + 2);
+    let mut all = vec![segment(raw::PT_PHDR, raw::PF_R | raw::PF_X, phoff, size, size)];
+    all.append(&mut loads);
+    all.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_X, phoff, size, size));
+    all
+}

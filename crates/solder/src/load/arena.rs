@@ -1,0 +1,88 @@
+//! What the link borrows from: mapped files, and bytes that were unpacked or assembled. Appended from any thread,
+//! never moved, freed together.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use memmap2::Mmap;
+
+enum Bytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl Bytes {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+const FIRST_BUCKET: usize = 64;
+const BUCKETS: usize = 26;
+
+/// Slots in buckets that double in size, each bucket made when its first slot is taken.
+pub struct Arena {
+    buckets: [OnceLock<Box<[OnceLock<Bytes>]>>; BUCKETS],
+    next: AtomicUsize,
+}
+
+impl Arena {
+    pub fn new() -> Self {
+        Self { buckets: [const { OnceLock::new() }; BUCKETS], next: AtomicUsize::new(0) }
+    }
+
+    pub fn map(&self, map: Mmap) -> &[u8] {
+        self.keep(Bytes::Mapped(map))
+    }
+
+    pub fn own(&self, bytes: Vec<u8>) -> &[u8] {
+        self.keep(Bytes::Owned(bytes))
+    }
+
+    fn keep(&self, bytes: Bytes) -> &[u8] {
+        let (bucket, slot) = place(self.next.fetch_add(1, Ordering::Relaxed));
+        let slots = self.buckets[bucket].get_or_init(|| (0..FIRST_BUCKET << bucket).map(|_| OnceLock::new()).collect());
+        slots[slot].get_or_init(|| bytes).as_slice()
+    }
+}
+
+impl Default for Arena {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Bucket and slot of the `index`-th value: bucket `b` holds the 64 << b values from 64 * (2^b - 1) on.
+fn place(index: usize) -> (usize, usize) {
+    let bucket = (index / FIRST_BUCKET + 1).ilog2() as usize;
+    (bucket, index - FIRST_BUCKET * ((1 << bucket) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_follow_one_another() {
+        let mut expected = (0, 0);
+        for index in 0..5000 {
+            if expected.1 == FIRST_BUCKET << expected.0 {
+                expected = (expected.0 + 1, 0);
+            }
+            assert_eq!(place(index), expected);
+            expected.1 += 1;
+        }
+    }
+
+    #[test]
+    fn kept_bytes_stay() {
+        let arena = Arena::new();
+        let kept: Vec<&[u8]> = (0..1000u32).map(|n| arena.own(n.to_le_bytes().to_vec())).collect();
+        for (n, bytes) in kept.into_iter().enumerate() {
+            assert_eq!(bytes, (n as u32).to_le_bytes());
+        }
+    }
+}

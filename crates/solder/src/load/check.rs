@@ -1,0 +1,155 @@
+//! The checks a device ELF must pass to enter the link, in nvlink's order and words.
+
+use solder_arch::{Arch, Suffix, Target, links_sass};
+use solder_cubin::note::CudaInfo;
+use solder_cubin::raw::{self, FileHeader, SectionHeader};
+use solder_fatbin::Compat;
+use zerocopy::FromBytes;
+
+use super::said::Said;
+use crate::diagnostics::{Message, Text};
+
+/// The toolkit number of this linker, as in `.note.nv.cuinfo`.
+const TOOLKIT: u32 = 130;
+
+/// Machine code of sm_90 changed its form with this toolkit.
+const OLDEST_FOR_SM_90: u32 = 120;
+const OLDEST_FOR_SM_90_TEXT: &str = "12.0";
+const OLDEST_NOTE_FOR_SM_90: u16 = 2;
+
+/// The header of current toolkits; anything else is the older layout, whose flags are placed differently.
+const OSABI_CUDA: u8 = 0x41;
+const ABI_VERSION: u8 = 8;
+const OLD_ABI_VERSION: u8 = 7;
+const OLD_FLAG_64_BIT: u32 = 0x400;
+
+/// Set in the flags of Mercury code.
+const FLAG_MERCURY: u32 = 0x2;
+
+/// What becomes of a device ELF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Linked,
+    /// Already linked code has nothing to give; nvlink passes it over without looking further.
+    PassedOver,
+}
+
+/// Checks one device ELF. Warnings go to `said`; the message that refuses it is the error.
+pub(super) fn check(name: &Text, bytes: &[u8], target: Target, said: &mut Vec<Said>) -> Result<Verdict, Message> {
+    let header = Header::parse(bytes).map_err(|reason| Message::DamagedInput {
+        file: name.clone(),
+        place: "the ELF header".into(),
+        reason: reason.into(),
+    })?;
+    if header.raw.e_type.get() == raw::ET_EXEC {
+        return Ok(Verdict::PassedOver);
+    }
+    if header.lacks_64_bit_flag() {
+        said.push(Message::Expected64Bit { file: name.clone() }.into());
+    }
+    if !header.abi_matches() {
+        return Err(Message::AbiMismatch { file: name.clone() });
+    }
+    if target.is_mercury() && !target.is_virtual() && !header.is_mercury() {
+        said.push(Message::OutputLimited { arch: target.arch.number.into(), file: name.clone() }.into());
+    }
+    if !header.suits(target) {
+        return Err(Message::ArchMismatch { file: name.clone(), target: target.to_string().into() });
+    }
+    check_toolkit(&header, name)?;
+    Ok(Verdict::Linked)
+}
+
+fn check_toolkit(header: &Header<'_>, name: &Text) -> Result<(), Message> {
+    let note = header.cuda_info();
+    if let Some(note) = note
+        && note.toolkit > TOOLKIT
+    {
+        return Err(Message::NewerThanToolkit { file: name.clone(), version: note.toolkit, toolkit: TOOLKIT });
+    }
+    let too_old = |note: CudaInfo| note.toolkit < OLDEST_FOR_SM_90 || note.version < OLDEST_NOTE_FOR_SM_90;
+    if header.number() == 90 && note.is_none_or(too_old) {
+        return Err(Message::MustBeRecompiled { file: name.clone(), toolkit: OLDEST_FOR_SM_90_TEXT.into() });
+    }
+    Ok(())
+}
+
+/// As much of a device ELF as the checks need.
+struct Header<'data> {
+    bytes: &'data [u8],
+    raw: &'data FileHeader,
+    sections: &'data [SectionHeader],
+}
+
+impl<'data> Header<'data> {
+    fn parse(bytes: &'data [u8]) -> Result<Self, &'static str> {
+        let (raw, _) = FileHeader::ref_from_prefix(bytes).map_err(|_| "it is cut short")?;
+        if raw.ident[4] != raw::ELFCLASS64 || raw.ident[5] != 1 {
+            return Err("not a 64-bit little-endian ELF");
+        }
+        let outside = "the section header table lies outside the file";
+        let table = usize::try_from(raw.shoff.get()).ok().and_then(|start| bytes.get(start..)).ok_or(outside)?;
+        let count = usize::from(raw.shnum.get());
+        let (sections, _) = <[SectionHeader]>::ref_from_prefix_with_elems(table, count).map_err(|_| outside)?;
+        Ok(Self { bytes, raw, sections })
+    }
+
+    fn is_current(&self) -> bool {
+        self.raw.ident[7] == OSABI_CUDA
+    }
+
+    fn flags(&self) -> u32 {
+        self.raw.flags.get()
+    }
+
+    fn lacks_64_bit_flag(&self) -> bool {
+        !self.is_current() && self.flags() & OLD_FLAG_64_BIT == 0
+    }
+
+    fn abi_matches(&self) -> bool {
+        let expected = if self.is_current() { ABI_VERSION } else { OLD_ABI_VERSION };
+        self.raw.ident[8] == expected
+    }
+
+    fn number(&self) -> u16 {
+        if self.is_current() { (self.flags() >> 8) as u16 } else { (self.flags() & 0xff) as u16 }
+    }
+
+    fn is_mercury(&self) -> bool {
+        self.is_current() && self.flags() & FLAG_MERCURY != 0
+    }
+
+    /// The suffix is not in the header; `a` is one of the compatibility attributes.
+    fn suits(&self, target: Target) -> bool {
+        let number = self.number();
+        if target.is_virtual() {
+            let accelerated = self.compat().is_some_and(Compat::is_accelerated);
+            let reaches = if accelerated { number == target.arch.number } else { number <= target.arch.number };
+            return reaches && !self.is_mercury();
+        }
+        if number == target.arch.number || !Arch::plain(number).is_mercury() {
+            return links_sass(Arch::new(number, Suffix::None), target.arch);
+        }
+        links_sass(Arch::plain(number), target.arch)
+            && self.is_mercury()
+            && self.compat().is_some_and(Compat::moves_forward)
+    }
+
+    fn compat(&self) -> Option<Compat> {
+        let section = self.sections.iter().find(|section| section.sh_type.get() == raw::SHT_CUDA_COMPAT)?;
+        Some(Compat::parse(self.data(section)?))
+    }
+
+    /// The flags say which section is the note.
+    fn cuda_info(&self) -> Option<CudaInfo> {
+        let index = if self.is_current() { self.flags() >> 24 } else { 0 };
+        let section = self.sections.get(index as usize).filter(|section| section.sh_type.get() == raw::SHT_NOTE)?;
+        CudaInfo::parse(self.data(section)?)
+    }
+
+    fn data(&self, section: &SectionHeader) -> Option<&'data [u8]> {
+        let start = usize::try_from(section.offset.get()).ok()?;
+        let size = usize::try_from(section.size.get()).ok()?;
+        self.bytes.get(start..start.checked_add(size)?)
+    }
+}

@@ -1,0 +1,219 @@
+//! What a file is to the linker: its extension decides first, then its first bytes.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use solder_cubin::{elf_header, raw};
+
+use crate::diagnostics::Message;
+
+/// Files shorter than this cannot be told apart and are refused, archives excepted.
+pub(super) const SHORTEST: usize = 56;
+
+pub(super) const ARCHIVE: &[u8] = b"!<arch>\n";
+pub(super) const THIN_ARCHIVE: &[u8] = b"!<thin>\n";
+const LTO_IR: &[u8] = &[0xed, 0x43, 0x4e, 0x7f];
+
+/// What the first bytes say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    DeviceElf,
+    /// A relocatable ELF for another machine.
+    HostObject,
+    /// An executable or shared library for another machine.
+    OtherElf,
+    Archive,
+    Fatbin,
+    LtoIr,
+    Ptx,
+    Other,
+}
+
+impl Form {
+    pub(super) fn of(data: &[u8]) -> Self {
+        if data.starts_with(&raw::ELF_MAGIC) {
+            return match elf_header(data) {
+                Some(header) if header.machine.get() == raw::EM_CUDA => Self::DeviceElf,
+                Some(header) if header.e_type.get() == raw::ET_REL => Self::HostObject,
+                _ => Self::OtherElf,
+            };
+        }
+        if data.starts_with(ARCHIVE) || data.starts_with(THIN_ARCHIVE) {
+            Self::Archive
+        } else if solder_fatbin::Container::matches(data) {
+            Self::Fatbin
+        } else if data.starts_with(LTO_IR) {
+            Self::LtoIr
+        } else if is_ptx(data) {
+            Self::Ptx
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// How a file takes part in the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Cubin,
+    Fatbin,
+    Ptx,
+    LtoIr,
+    HostObject,
+    Archive,
+    /// No device input: passed over without a word.
+    Skipped,
+    Refused(Refusal),
+}
+
+/// Why a file with a telling extension is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    CubinNotElf,
+    CubinNotDeviceElf,
+    FatbinWrongFormat,
+    PtxNotRecognized,
+    Bitcode,
+    LtoIrWithoutLto,
+    LtoIrWrongFormat,
+}
+
+impl Refusal {
+    pub(super) fn messages(self) -> Vec<Message> {
+        match self {
+            Self::CubinNotElf => vec![Message::CubinNotElf],
+            Self::CubinNotDeviceElf => vec![Message::CubinNotDeviceElf],
+            Self::FatbinWrongFormat => vec![Message::FatbinWrongFormat],
+            Self::PtxNotRecognized => not_recognized(),
+            Self::Bitcode => vec![Message::BitcodeInput],
+            Self::LtoIrWithoutLto => vec![Message::NvvmWithoutLto],
+            Self::LtoIrWrongFormat => vec![Message::NvvmError],
+        }
+    }
+}
+
+/// nvlink's words for content it cannot place; the odd key and empty name are literal.
+pub(super) fn not_recognized() -> Vec<Message> {
+    vec![Message::BinaryFormat { key: "0".into(), ident: "".into() }, Message::FatbinaryError]
+}
+
+pub(super) fn role(path: &Path, data: &[u8], lto: bool) -> Role {
+    use Refusal as No;
+    let Some(extension) = extension(path) else { return Role::Skipped };
+    let form = Form::of(data);
+    match (extension, form) {
+        (b"cubin", Form::DeviceElf) => Role::Cubin,
+        (b"cubin", Form::HostObject | Form::OtherElf) => Role::Refused(No::CubinNotDeviceElf),
+        (b"cubin", _) => Role::Refused(No::CubinNotElf),
+        (b"fatbin", Form::Fatbin) => Role::Fatbin,
+        (b"fatbin", _) => Role::Refused(No::FatbinWrongFormat),
+        (b"ptx", Form::Ptx) => Role::Ptx,
+        (b"ptx", Form::Fatbin) => Role::Fatbin,
+        (b"ptx", Form::DeviceElf) => Role::Cubin,
+        (b"ptx", _) => Role::Refused(No::PtxNotRecognized),
+        (b"nvvm" | b"ltoir", _) if !lto => Role::Refused(No::LtoIrWithoutLto),
+        (b"nvvm" | b"ltoir", Form::LtoIr) => Role::LtoIr,
+        (b"nvvm" | b"ltoir", _) => Role::Refused(No::LtoIrWrongFormat),
+        (b"bc", _) => Role::Refused(No::Bitcode),
+        (b"o", Form::DeviceElf) => Role::Cubin,
+        (_, Form::Archive) => Role::Archive,
+        (b"so", _) => Role::Skipped,
+        (_, Form::HostObject) => Role::HostObject,
+        _ => Role::Skipped,
+    }
+}
+
+/// What follows the last dot of the last component; a name that begins with its only dot is all extension.
+fn extension(path: &Path) -> Option<&[u8]> {
+    let name = path.file_name().map(OsStr::as_bytes)?;
+    let dot = name.iter().rposition(|&byte| byte == b'.')?;
+    Some(&name[dot + 1..])
+}
+
+/// Whether the first thing in a text, after blanks and comments, is the version that all PTX begins with.
+pub(super) fn is_ptx(mut text: &[u8]) -> bool {
+    loop {
+        text = text.trim_ascii_start();
+        if text.starts_with(b"//") {
+            let Some(end) = text.iter().position(|&byte| byte == b'\n') else { return false };
+            text = &text[end..];
+        } else if text.starts_with(b"/*") {
+            let Some(end) = text[2..].windows(2).position(|pair| pair == b"*/") else { return false };
+            text = &text[2 + end + 2..];
+        } else {
+            return text.starts_with(b".version");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT_FORMS: [(Form, &[u8]); 5] = [
+        (Form::Archive, ARCHIVE),
+        (Form::Fatbin, &solder_fatbin::CONTAINER_MAGIC),
+        (Form::LtoIr, LTO_IR),
+        (Form::Ptx, b".version 9.0"),
+        (Form::Other, b"/* GNU ld script */"),
+    ];
+
+    fn elf(machine: u16, e_type: u16) -> Vec<u8> {
+        let mut header = vec![0; 64];
+        header[..4].copy_from_slice(&raw::ELF_MAGIC);
+        header[16..18].copy_from_slice(&e_type.to_le_bytes());
+        header[18..20].copy_from_slice(&machine.to_le_bytes());
+        header
+    }
+
+    fn samples() -> Vec<(Form, Vec<u8>)> {
+        let mut samples: Vec<_> = SHORT_FORMS.iter().map(|(form, bytes)| (*form, bytes.to_vec())).collect();
+        samples.push((Form::DeviceElf, elf(raw::EM_CUDA, 1)));
+        samples.push((Form::HostObject, elf(62, 1)));
+        samples.push((Form::HostObject, elf(183, 1)));
+        samples.push((Form::OtherElf, elf(62, 3)));
+        samples
+    }
+
+    #[test]
+    fn forms() {
+        for (form, bytes) in samples() {
+            assert_eq!(Form::of(&bytes), form);
+        }
+    }
+
+    #[test]
+    fn the_extension_decides_first() {
+        let used = |name: &str, lto| {
+            let role_of = |(form, bytes): (Form, Vec<u8>)| (form, role(Path::new(name), &bytes, lto));
+            let accepted = |(_, role): &(Form, Role)| !matches!(role, Role::Skipped | Role::Refused(_));
+            let mut forms: Vec<_> = samples().into_iter().map(role_of).filter(accepted).map(|(form, _)| form).collect();
+            forms.dedup();
+            forms
+        };
+        use Form::{Archive, DeviceElf, Fatbin, HostObject, LtoIr, Ptx};
+        assert_eq!(used("a.cubin", false), [DeviceElf]);
+        assert_eq!(used("a.ptx", false), [Fatbin, Ptx, DeviceElf]);
+        assert_eq!(used("a.fatbin", false), [Fatbin]);
+        assert_eq!(used("a.ltoir", true), [LtoIr]);
+        assert_eq!(used("a.ltoir", false), []);
+        assert_eq!(used("a.bc", true), []);
+        assert_eq!(used("a.so", false), [Archive]);
+        assert_eq!(used("a.o", false), [Archive, DeviceElf, HostObject]);
+        assert_eq!(used("a.a", false), [Archive, HostObject]);
+        assert_eq!(used("d.x/.fobj", false), [Archive, HostObject]);
+        assert_eq!(used("a.CUBIN", false), [Archive, HostObject]);
+        assert_eq!(used("d.o/plain", false), []);
+    }
+
+    #[test]
+    fn ptx_begins_with_its_version() {
+        for text in [".version 9.0", "// c\n.version 9.0", "/* c */ .version", "\n\n \t.version", "//a\n/*b*/\n.version"] {
+            assert!(is_ptx(text.as_bytes()), "{text:?}");
+        }
+        for text in ["", "x .version", ".target sm_90\n.version", "//.version 9.0", "/* .version", "\u{feff}.version", "/"] {
+            assert!(!is_ptx(text.as_bytes()), "{text:?}");
+        }
+    }
+}

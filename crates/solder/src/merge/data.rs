@@ -1,0 +1,301 @@
+//! Variables and the sections that hold them; debug information; kernel parameters.
+
+use super::{Kind, Merger, New, SharedObject};
+use crate::diagnostics::Stop;
+use crate::ids::{FileId, SectionId, SymbolId};
+use crate::object::Role;
+use crate::resolve::Origin;
+use solder_cubin::Section;
+use solder_cubin::raw::{self, Symbol};
+
+impl<'data> Merger<'_, 'data> {
+    pub(super) fn variable(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
+        match raw.kind() {
+            raw::STT_OBJECT | raw::STT_CUDA_OBJECT => {}
+            raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE => {
+                self.mention_global(origin, raw);
+                return Ok(());
+            }
+            _ => return Ok(()),
+        }
+        if raw.bind() == raw::STB_LOCAL && raw.visibility() == 1 {
+            return self.parameter(origin, raw);
+        }
+        if !raw.is_defined() {
+            self.undefined_variable(origin, raw);
+            return Ok(());
+        }
+        if raw.shndx.get() == raw::SHN_COMMON {
+            self.common(origin, raw);
+            return Ok(());
+        }
+        let object = &self.objects[origin.file.index()];
+        let index = u32::from(raw.shndx.get());
+        match object.role(index) {
+            Role::KernelShared | Role::FileShared => {
+                self.shared_variable(origin, raw);
+                Ok(())
+            }
+            Role::Constant | Role::Global | Role::GlobalInit => self.placed_variable(origin, raw),
+            _ => Ok(()),
+        }
+    }
+
+    fn mention_global(&mut self, origin: Origin, raw: &'data Symbol) -> Option<(SymbolId, bool)> {
+        let entity = self.symbols.entity(origin.file, origin.symbol)?;
+        Some(self.mention(origin, entity, raw))
+    }
+
+    /// On sm_75 to sm_89 a local symbol lies in each kernel's parameters and brings the section in.
+    fn parameter(&mut self, origin: Origin, raw: &Symbol) -> Result<(), Stop> {
+        let object = &self.objects[origin.file.index()];
+        let index = u32::from(raw.shndx.get());
+        if raw.is_defined()
+            && raw.shndx.get() != raw::SHN_COMMON
+            && object.role(index) == Role::KernelConstant
+        {
+            let section = *object.section(index);
+            self.kernel_constant(origin.file, &section)?;
+        }
+        Ok(())
+    }
+
+    fn undefined_variable(&mut self, origin: Origin, raw: &'data Symbol) {
+        let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
+        if new && raw.other & 0xe0 == raw::STO_SHARED {
+            let out = self.out.symbol_mut(symbol);
+            (out.shared, out.size) = (true, 0);
+            self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align: 0, dynamic: true });
+            self.file_shared();
+        }
+    }
+
+    fn file_shared(&mut self) -> SectionId {
+        if let Some(section) = self.out.well_known.file_shared {
+            return section;
+        }
+        let section = self.create(&New {
+            kind: Kind::FileShared,
+            name: &[".nv_debug.shared"],
+            sh_type: raw::SHT_NOBITS,
+            flags: raw::SHF_WRITE | raw::SHF_ALLOC,
+            align: 1,
+            entsize: 0,
+        });
+        self.section_symbol(section, ".nv_debug.shared");
+        self.out.well_known.file_shared = Some(section);
+        section
+    }
+
+    fn shared_variable(&mut self, origin: Origin, raw: &'data Symbol) {
+        let object = &self.objects[origin.file.index()];
+        let section = object.section(u32::from(raw.shndx.get()));
+        let mut owner = None;
+        if object.role(section.index) == Role::KernelShared {
+            let text = self.out.files[origin.file.index()].sections[section.info() as usize];
+            let Some((text, _)) = text else { return };
+            let kernel = self.out.section(text).function.and_then(|f| self.out.symbol(f).entity);
+            owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
+        } else {
+            self.file_shared();
+            self.out.file_shared_align = self.out.file_shared_align.max(section.align());
+        }
+        let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
+        if new {
+            self.out.symbol_mut(symbol).shared = true;
+            self.out.symbol_mut(symbol).origin = Some(origin);
+            let (size, align) = (raw.size.get(), raw.value.get().max(1));
+            self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic: false });
+        }
+    }
+
+    fn common(&mut self, origin: Origin, raw: &'data Symbol) {
+        let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
+        let size =
+            self.symbols.entity(origin.file, origin.symbol).map_or(0, |e| self.symbols.get(e).common_size);
+        let out = self.out.symbol_mut(symbol);
+        if new || (out.section.is_none() && out.common.is_none()) {
+            out.common = Some(raw.value.get().max(1));
+            out.size = size;
+            out.bind = raw.bind();
+        }
+    }
+
+    fn placed_variable(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
+        let object = &self.objects[origin.file.index()];
+        let section = *object.section(u32::from(raw.shndx.get()));
+        let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return Ok(()) };
+        let accepted = self.symbols.accepted(origin.file, origin.symbol) || raw.bind() == raw::STB_LOCAL;
+        let merged = self.out.files[origin.file.index()].sections[section.index as usize];
+        // Uninitialised data comes in only for a symbol that counts; initialised data in any case.
+        if merged.is_none() && object.role(section.index) == Role::Global && !accepted {
+            self.mention(origin, entity, raw);
+            return Ok(());
+        }
+        let (out, base) = match merged {
+            Some(place) => place,
+            None => self.append_data(origin.file, &section)?,
+        };
+        let (symbol, _) = self.mention(origin, entity, raw);
+        if !accepted {
+            return Ok(());
+        }
+        if raw.bind() != raw::STB_GLOBAL {
+            let name = self.out.symbol(symbol).name;
+            self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
+        }
+        let symbol = self.out.symbol_mut(symbol);
+        (symbol.bind, symbol.other) = (raw.bind(), raw.other & 0x1f);
+        (symbol.section, symbol.origin) = (Some(out), Some(origin));
+        (symbol.value, symbol.size) = (base.wrapping_add(raw.value.get()), raw.size.get());
+        symbol.common = None;
+        Ok(())
+    }
+
+    /// Appends a whole data section of an input to the output section of the same name.
+    fn append_data(&mut self, file: FileId, section: &Section<'data>) -> Result<(SectionId, u64), Stop> {
+        let out = match self.by_name.get(section.name) {
+            Some(&out) => out,
+            None => self.create_shared_by_name(file, section),
+        };
+        let align = section.align();
+        let Some(base) = self.out.section_mut(out).append(section.data, section.size(), align) else {
+            return Err(self.damaged(file, section.name, "its size is beyond all bounds"));
+        };
+        self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
+        Ok((out, base))
+    }
+
+    fn create_shared_by_name(&mut self, file: FileId, section: &Section<'data>) -> SectionId {
+        let role = self.objects[file.index()].role(section.index);
+        let (kind, sh_type) = match role {
+            Role::Global => (Kind::Global, raw::SHT_NOBITS),
+            Role::GlobalInit => (Kind::GlobalInit, raw::SHT_PROGBITS),
+            Role::Constant => {
+                (Kind::Constant((section.sh_type() - raw::SHT_CUDA_CONSTANT) as u8), raw::SHT_PROGBITS)
+            }
+            _ => (Kind::Debug, raw::SHT_PROGBITS),
+        };
+        let out = self.create(&New {
+            kind,
+            name: &[section.name],
+            sh_type,
+            flags: section.flags(),
+            align: section.align(),
+            entsize: section.header.entsize.get(),
+        });
+        self.section_symbol(out, section.name);
+        self.by_name.insert(section.name, out);
+        if kind == Kind::Global {
+            self.out.well_known.global = Some(out);
+        }
+        out
+    }
+
+    /// Debug information and, where no symbol brought them in, the parameters of the kernels.
+    pub(super) fn remaining_sections(&mut self, file: FileId) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        for section in &object.cubin.sections {
+            if self.out.files[file.index()].sections[section.index as usize].is_some() {
+                continue;
+            }
+            match object.role(section.index) {
+                Role::Debug => {
+                    self.append_data(file, section)?;
+                }
+                Role::KernelConstant => self.kernel_constant(file, section)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// `.nv.constant0.K` of a kernel that stays.
+    fn kernel_constant(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
+        let map = &self.out.files[file.index()];
+        if map.sections[section.index as usize].is_some() {
+            return Ok(());
+        }
+        let Some((text, _)) = map.sections[section.info() as usize] else { return Ok(()) };
+        let entity = self.out.section(text).function.and_then(|f| self.out.symbol(f).entity);
+        let Some(entity) = entity else {
+            return Err(self.damaged(file, section.name, "it belongs to no function"));
+        };
+        let out = match self.function_mut(entity).constant {
+            Some(out) => {
+                let old = self.out.section_mut(out);
+                old.content = super::Content::Bytes(Vec::new());
+                old.size = 0;
+                out
+            }
+            None => {
+                let name = self.out.section_names.add(section.name);
+                let handles = self.out.section_names.add_parts(&[".rel", section.name]);
+                self.out.names.add_parts(&[".rel", section.name]);
+                self.out.names.add(section.name);
+                let new = New {
+                    kind: Kind::KernelConstant,
+                    name: &[section.name],
+                    sh_type: raw::SHT_PROGBITS,
+                    flags: section.flags(),
+                    align: section.align(),
+                    entsize: 0,
+                };
+                let out = self.push_section(&new, name);
+                self.section_symbol(out, section.name);
+                self.out.section_mut(out).of = Some(text);
+                self.function_mut(entity).constant = Some(out);
+                self.texture_handles(out, handles);
+                out
+            }
+        };
+        if self.out.section_mut(out).append(section.data, section.size(), section.align()).is_none() {
+            return Err(self.damaged(file, section.name, "its size is beyond all bounds"));
+        }
+        self.out.files[file.index()].sections[section.index as usize] = Some((out, 0));
+        Ok(())
+    }
+
+    /// The section for the handles of textures comes with the parameters of each kernel; it stays
+    /// only if there are any.
+    fn texture_handles(&mut self, constant: SectionId, name: u32) {
+        let new = New {
+            kind: Kind::Relocations,
+            name: &[],
+            sh_type: raw::SHT_REL,
+            flags: 0,
+            align: 8,
+            entsize: size_of::<raw::Rel>() as u64,
+        };
+        let handles = self.push_section(&new, name);
+        self.out.section_mut(handles).of = Some(constant);
+    }
+
+    /// Tentative definitions that nobody initialised go to the end of `.nv.global`, last one first.
+    pub(super) fn place_common_symbols(&mut self) {
+        for index in (0..self.out.symbols.len()).rev() {
+            let Some(align) = self.out.symbols[index].common else { continue };
+            let section = self.out.well_known.global.unwrap_or_else(|| self.create_global());
+            let size = self.out.symbols[index].size;
+            let place = self.out.section_mut(section).append(&[], size, align);
+            let symbol = &mut self.out.symbols[index];
+            symbol.section = Some(section);
+            symbol.value = place.unwrap_or(0);
+            symbol.common = None;
+        }
+    }
+
+    fn create_global(&mut self) -> SectionId {
+        let section = self.create(&New {
+            kind: Kind::Global,
+            name: &[".nv.global"],
+            sh_type: raw::SHT_NOBITS,
+            flags: raw::SHF_WRITE | raw::SHF_ALLOC,
+            align: 1,
+            entsize: 0,
+        });
+        self.section_symbol(section, ".nv.global");
+        self.out.well_known.global = Some(section);
+        section
+    }
+}

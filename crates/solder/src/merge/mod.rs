@@ -1,0 +1,470 @@
+//! Merges the inputs, one after the other, each in five passes: functions, variables, the remaining
+//! sections, attributes, relocations. The order in which sections and symbols are created here, and
+//! the names that enter the string tables on the way, are the order of the output.
+
+mod data;
+mod info;
+mod output;
+mod relocations;
+
+pub use output::*;
+
+use crate::callgraph::CallGraph;
+use crate::diagnostics::{Message, Sink, Stop};
+use crate::gc::Live;
+use crate::ids::{EntityId, FileId, SectionId, SymbolId};
+use crate::object::{Object, Role};
+use crate::resolve::{Origin, Symbols};
+use hashbrown::HashMap;
+use solder_cubin::raw::{self, Symbol};
+use solder_cubin::strings::StringTable;
+
+/// What the merge does differently for one target or mode.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'data> {
+    pub sm: u16,
+    pub relocatable: bool,
+    /// The bytes of `--nv-host`.
+    pub host: Option<&'data [u8]>,
+}
+
+impl Settings<'_> {
+    /// From sm_90 on, relocations always have addends.
+    fn always_rela(&self) -> bool {
+        self.sm >= 90
+    }
+}
+
+struct Merger<'a, 'data> {
+    settings: Settings<'data>,
+    objects: &'a [Object<'data>],
+    symbols: &'a Symbols<'data>,
+    live: &'a Live,
+    sink: &'a Sink,
+    out: Merged<'data>,
+    /// The output symbol of each entity.
+    symbol_of: Vec<Option<SymbolId>>,
+    /// Sections that inputs share by name: constants, data, debug information.
+    by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    clock: u32,
+}
+
+pub fn merge<'data>(
+    settings: Settings<'data>,
+    objects: &[Object<'data>],
+    symbols: &Symbols<'data>,
+    graph: &CallGraph<'data>,
+    live: &Live,
+    sink: &Sink,
+) -> Result<Merged<'data>, Stop> {
+    let mut merger = Merger {
+        settings,
+        objects,
+        symbols,
+        live,
+        sink,
+        out: Merged {
+            sections: Vec::new(),
+            symbols: Vec::new(),
+            functions: Vec::new(),
+            function_of: vec![None; symbols.entities.len()],
+            shared: Vec::new(),
+            section_names: StringTable::default(),
+            names: StringTable::default(),
+            files: Vec::with_capacity(objects.len()),
+            well_known: WellKnown::default(),
+            file_shared_align: 1,
+            prototype_names: Vec::new(),
+        },
+        symbol_of: vec![None; symbols.entities.len()],
+        by_name: HashMap::default(),
+        clock: 0,
+    };
+    merger.begin(graph);
+    for file in 0..objects.len() {
+        merger.file(FileId::at(file))?;
+    }
+    merger.end();
+    Ok(merger.out)
+}
+
+/// The properties of a section to be created.
+struct New<'n> {
+    kind: Kind,
+    name: &'n [&'n str],
+    sh_type: u32,
+    flags: u64,
+    align: u64,
+    entsize: u64,
+}
+
+impl<'data> Merger<'_, 'data> {
+    /// Names that stand at the head of the string tables, and the sections every output has.
+    fn begin(&mut self, graph: &CallGraph<'data>) {
+        self.out.prototype_names = graph
+            .prototypes
+            .iter()
+            .map(|text| if text.is_empty() { self.out.names.add_again("") } else { self.out.names.add(text) })
+            .collect();
+        for name in [".shstrtab", ".strtab", ".symtab", ".symtab_shndx"] {
+            self.out.section_names.add(name);
+            self.out.names.add(name);
+        }
+        let note =
+            |kind, name, flags| New { kind, name, sh_type: raw::SHT_NOTE, flags, align: 4, entsize: 0 };
+        let tool = self.create(&note(Kind::ToolNote, &[".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
+        self.section_symbol(tool, ".note.nv.tkinfo");
+        let has_compat = self.objects.first().is_some_and(|o| o.first(Role::Compat).is_some());
+        let link = if has_compat { raw::SHF_INFO_LINK } else { 0 };
+        let cuda = self.create(&note(Kind::CudaNote, &[".note.nv.cuinfo"], raw::SHF_NOTE_CUINFO | link));
+        self.section_symbol(cuda, ".note.nv.cuinfo");
+        let info = self.create_plain(Kind::Info, ".nv.info", raw::SHT_CUDA_INFO, 4);
+        let compat =
+            has_compat.then(|| self.create_plain(Kind::Compat, ".nv.compat", raw::SHT_CUDA_COMPAT, 4));
+        if let Some(host) = self.settings.host {
+            let section = self.create_plain(Kind::Host, ".nv.host", raw::SHT_CUDA_HOST, 8);
+            self.out.section_mut(section).append(host, host.len() as u64, 8);
+        }
+        let known = &mut self.out.well_known;
+        (known.tool_note, known.cuda_note, known.info, known.compat) =
+            (Some(tool), Some(cuda), Some(info), compat);
+    }
+
+    fn file(&mut self, file: FileId) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        self.out.files.push(FileMap {
+            sections: vec![None; object.cubin.sections.len()],
+            symbols: vec![None; object.cubin.symbols.len()],
+        });
+        for (symbol, raw) in object.symbols() {
+            if raw.kind() == raw::STT_FUNC {
+                self.function(Origin { file, symbol }, raw)?;
+            }
+        }
+        for (symbol, raw) in object.symbols() {
+            self.variable(Origin { file, symbol }, raw)?;
+        }
+        self.remaining_sections(file)?;
+        self.map_section_symbols(file);
+        self.attributes(file)?;
+        self.relocations(file)
+    }
+
+    /// What comes behind the last input: the sections the linker makes, the names of the globals.
+    fn end(&mut self) {
+        let graph = self.create(&New {
+            kind: Kind::CallGraph,
+            name: &[".nv.callgraph"],
+            sh_type: raw::SHT_CUDA_CALLGRAPH,
+            flags: 0,
+            align: 4,
+            entsize: 8,
+        });
+        self.section_symbol(graph, ".nv.callgraph");
+        let prototype = self.create(&New {
+            kind: Kind::Prototype,
+            name: &[".nv.prototype"],
+            sh_type: raw::SHT_CUDA_PROTOTYPE,
+            flags: 0,
+            align: 4,
+            entsize: 8,
+        });
+        self.section_symbol(prototype, ".nv.prototype");
+        self.out.well_known.call_graph = Some(graph);
+        self.out.well_known.prototype = Some(prototype);
+        if !self.settings.relocatable {
+            let action = self.create(&New {
+                kind: Kind::RelAction,
+                name: &[".nv.rel.action"],
+                sh_type: raw::SHT_CUDA_REL_ACTION,
+                flags: 0,
+                align: 8,
+                entsize: 8,
+            });
+            self.section_symbol(action, ".nv.rel.action");
+        }
+        self.place_common_symbols();
+        for symbol in &mut self.out.symbols {
+            if symbol.bind == raw::STB_GLOBAL && symbol.kind != raw::STT_SECTION && !symbol.shared {
+                symbol.name_offset = self.out.names.add(symbol.name);
+            }
+        }
+        for symbol in &mut self.out.symbols {
+            let unified = symbol.name.starts_with("__UDT") || symbol.name.starts_with("__UFT");
+            if symbol.shared || (unified && symbol.section.is_none()) {
+                symbol.dropped = true;
+            }
+        }
+    }
+
+    fn create(&mut self, new: &New<'_>) -> SectionId {
+        let name = self.out.section_names.add_parts(new.name);
+        self.out.names.add_parts(new.name);
+        self.push_section(new, name)
+    }
+
+    fn create_plain(&mut self, kind: Kind, name: &str, sh_type: u32, align: u64) -> SectionId {
+        self.create(&New { kind, name: &[name], sh_type, flags: 0, align, entsize: 0 })
+    }
+
+    fn push_section(&mut self, new: &New<'_>, name: u32) -> SectionId {
+        let content = match new.kind {
+            Kind::Info | Kind::FunctionInfo => Content::Info { read: Vec::new(), appended: Vec::new() },
+            Kind::Relocations => Content::Relocations(Vec::new()),
+            Kind::KernelShared | Kind::FileShared | Kind::Global => Content::Nothing,
+            Kind::ToolNote
+            | Kind::CudaNote
+            | Kind::CallGraph
+            | Kind::Prototype
+            | Kind::RelAction
+            | Kind::Compat => Content::Owned(Vec::new()),
+            _ => Content::Bytes(Vec::new()),
+        };
+        self.out.sections.push(OutputSection {
+            kind: new.kind,
+            name,
+            sh_type: new.sh_type,
+            flags: new.flags,
+            align: new.align,
+            entsize: new.entsize,
+            size: 0,
+            content,
+            of: None,
+            symbol: None,
+            function: None,
+            registers: 0,
+            rel: None,
+            rela: None,
+        });
+        SectionId::at(self.out.sections.len() - 1)
+    }
+
+    /// Gives a section its symbol. The name is in `.strtab` since the section was created.
+    fn section_symbol(&mut self, section: SectionId, name: &str) {
+        let offset = self.out.names.add(name);
+        let id = self.push_symbol(OutputSymbol {
+            name: "",
+            name_offset: offset,
+            bind: raw::STB_LOCAL,
+            kind: raw::STT_SECTION,
+            other: 0,
+            section: Some(section),
+            value: 0,
+            size: 0,
+            entity: None,
+            origin: None,
+            replaced_in: None,
+            shared: false,
+            common: None,
+            dropped: false,
+        });
+        self.out.section_mut(section).symbol = Some(id);
+    }
+
+    fn push_symbol(&mut self, symbol: OutputSymbol<'data>) -> SymbolId {
+        self.out.symbols.push(symbol);
+        SymbolId::at(self.out.symbols.len() - 1)
+    }
+
+    /// The output symbol for an input's symbol, made at its first mention.
+    fn mention(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) -> (SymbolId, bool) {
+        if let Some(symbol) = self.symbol_of[entity.index()] {
+            self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(symbol);
+            return (symbol, false);
+        }
+        let name = self.objects[origin.file.index()].names[origin.symbol as usize];
+        let kind = if raw.kind() == raw::STT_CUDA_OBJECT { raw::STT_OBJECT } else { raw.kind() };
+        let other = if kind == raw::STT_FUNC { raw.other } else { raw.other & 0x1f };
+        // An undefined weak symbol is nothing but undefined in the output.
+        let bind =
+            if raw.bind() == raw::STB_WEAK && !raw.is_defined() { raw::STB_GLOBAL } else { raw.bind() };
+        let id = self.push_symbol(OutputSymbol {
+            name,
+            name_offset: 0,
+            bind,
+            kind,
+            other,
+            section: None,
+            value: 0,
+            size: raw.size.get(),
+            entity: Some(entity),
+            origin: None,
+            replaced_in: None,
+            shared: false,
+            common: None,
+            dropped: false,
+        });
+        self.symbol_of[entity.index()] = Some(id);
+        self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
+        (id, true)
+    }
+
+    fn function(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
+        let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return Ok(()) };
+        if !self.live.is_live(entity) {
+            return Ok(());
+        }
+        let (symbol, new) = self.mention(origin, entity, raw);
+        if new {
+            self.clock += 1;
+            self.out.function_of[entity.index()] = Some(self.out.functions.len() as u32);
+            self.out.functions.push(Function {
+                symbol,
+                entity,
+                entry: raw.other & raw::STO_ENTRY != 0,
+                text: None,
+                info: None,
+                shared: None,
+                constant: None,
+                order: self.clock,
+            });
+            if raw.bind() == raw::STB_LOCAL {
+                let name = self.out.symbol(symbol).name;
+                self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
+            }
+        }
+        if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
+            return Ok(());
+        }
+        if self.out.symbol(symbol).is_defined() {
+            self.replace_function(symbol, entity, origin, raw);
+            Ok(())
+        } else {
+            self.define_function(symbol, entity, origin, raw)
+        }
+    }
+
+    fn define_function(
+        &mut self,
+        symbol: SymbolId,
+        entity: EntityId,
+        origin: Origin,
+        raw: &'data Symbol,
+    ) -> Result<(), Stop> {
+        let object = &self.objects[origin.file.index()];
+        let section = object.section(u32::from(raw.shndx.get()));
+        let name = self.out.symbol(symbol).name;
+        if raw.bind() == raw::STB_WEAK {
+            let offset = self.out.names.add(name);
+            self.out.symbol_mut(symbol).name_offset = offset;
+        }
+        if object.role(section.index) != Role::Text {
+            return Err(self.damaged(
+                origin.file,
+                section.name,
+                &format!("it holds the function '{name}' and no code"),
+            ));
+        }
+        let text = self.create(&New {
+            kind: Kind::Text,
+            name: &[section.name],
+            sh_type: raw::SHT_PROGBITS,
+            flags: section.flags(),
+            align: section.align(),
+            entsize: 0,
+        });
+        self.section_symbol(text, section.name);
+        let out = self.out.section_mut(text);
+        out.append(section.data, section.data.len() as u64, section.align());
+        out.function = Some(symbol);
+        out.registers = section.info() & 0xff00_0000;
+        self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
+        let out = self.out.symbol_mut(symbol);
+        (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
+        (out.section, out.origin) = (Some(text), Some(origin));
+        self.clock += 1;
+        let entry = raw.other & raw::STO_ENTRY != 0;
+        let (mut info, mut shared) = (None, None);
+        if entry {
+            info = Some(self.function_info(text, name));
+            let section = self.create(&New {
+                kind: Kind::KernelShared,
+                name: &[".nv.shared.", name],
+                sh_type: raw::SHT_NOBITS,
+                flags: raw::SHF_WRITE | raw::SHF_ALLOC | raw::SHF_INFO_LINK,
+                align: 1,
+                entsize: 0,
+            });
+            self.section_symbol_parts(section, &[".nv.shared.", name]);
+            self.out.section_mut(section).of = Some(text);
+            shared = Some(section);
+        }
+        let clock = self.clock;
+        let function = self.function_mut(entity);
+        function.entry = entry;
+        (function.text, function.info, function.shared, function.order) = (Some(text), info, shared, clock);
+        Ok(())
+    }
+
+    fn function_info(&mut self, text: SectionId, function: &str) -> SectionId {
+        let info = self.create(&New {
+            kind: Kind::FunctionInfo,
+            name: &[".nv.info.", function],
+            sh_type: raw::SHT_CUDA_INFO,
+            flags: raw::SHF_INFO_LINK,
+            align: 4,
+            entsize: 0,
+        });
+        self.out.section_mut(info).of = Some(text);
+        info
+    }
+
+    fn section_symbol_parts(&mut self, section: SectionId, parts: &[&str]) {
+        let offset = self.out.names.add_parts(parts);
+        self.section_symbol(section, "");
+        let symbol = self.out.section(section).symbol.expect("made in the line above");
+        self.out.symbol_mut(symbol).name_offset = offset;
+    }
+
+    fn function_mut(&mut self, entity: EntityId) -> &mut Function {
+        let index =
+            self.out.function_of[entity.index()].expect("functions are entered at their first mention");
+        &mut self.out.functions[index as usize]
+    }
+
+    /// A better copy of a weak function takes the place of the earlier one; its position stays.
+    fn replace_function(&mut self, symbol: SymbolId, entity: EntityId, origin: Origin, raw: &'data Symbol) {
+        let section = self.objects[origin.file.index()].section(u32::from(raw.shndx.get()));
+        let function = self.function_mut(entity).clone();
+        let Some(text) = function.text else { return };
+        let out = self.out.section_mut(text);
+        out.content = Content::Bytes(Vec::new());
+        out.size = 0;
+        out.append(section.data, section.data.len() as u64, section.align());
+        out.registers = section.info() & 0xff00_0000;
+        for relocations in [out.rel, out.rela].into_iter().flatten() {
+            self.out.section_mut(relocations).relocations_mut().clear();
+        }
+        if let Some(info) = function.info {
+            self.out.section_mut(info).content = Content::Info { read: Vec::new(), appended: Vec::new() };
+        }
+        self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
+        let out = self.out.symbol_mut(symbol);
+        (out.size, out.value, out.origin) = (raw.size.get(), raw.value.get(), Some(origin));
+        out.replaced_in = Some(origin.file);
+        if raw.bind() == raw::STB_GLOBAL {
+            out.bind = raw::STB_GLOBAL;
+        }
+    }
+
+    fn map_section_symbols(&mut self, file: FileId) {
+        let object = &self.objects[file.index()];
+        for (index, raw) in object.symbols() {
+            if raw.kind() != raw::STT_SECTION || raw.shndx.get() == raw::SHN_COMMON {
+                continue;
+            }
+            let map = &self.out.files[file.index()];
+            if let Some((section, _)) = map.sections[usize::from(raw.shndx.get())] {
+                self.out.files[file.index()].symbols[index as usize] = self.out.section(section).symbol;
+            }
+        }
+    }
+
+    fn damaged(&self, file: FileId, place: &str, reason: &str) -> Stop {
+        self.sink.fatal(Message::DamagedInput {
+            file: self.objects[file.index()].name.as_str().into(),
+            place: place.into(),
+            reason: reason.into(),
+        })
+    }
+}

@@ -1,0 +1,283 @@
+//! The output as the merge builds it: sections and symbols in the order of their creation, which
+//! decides the order of everything in the file.
+
+use crate::ids::{EntityId, FileId, SectionId, SymbolId};
+use crate::resolve::Origin;
+use solder_cubin::raw;
+use solder_cubin::strings::StringTable;
+
+/// What an output section is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    ToolNote,
+    CudaNote,
+    Info,
+    Compat,
+    /// The bytes of `--nv-host`.
+    Host,
+    Text,
+    FunctionInfo,
+    KernelShared,
+    KernelConstant,
+    /// `.nv.constantN`, N > 0, of the whole module.
+    Constant(u8),
+    Global,
+    GlobalInit,
+    FileShared,
+    Debug,
+    Relocations,
+    CallGraph,
+    Prototype,
+    RelAction,
+}
+
+/// Bytes of an input at an offset of the output section.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'data> {
+    pub offset: u64,
+    pub data: &'data [u8],
+}
+
+/// A relocation on its way to the output, in reading order.
+#[derive(Clone, Copy, Debug)]
+pub struct Reloc {
+    pub offset: u64,
+    pub target: RelocTarget,
+    pub r_type: u32,
+    pub addend: i64,
+    pub file: FileId,
+}
+
+/// What a relocation refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelocTarget {
+    Symbol(SymbolId),
+    /// Symbol 0.
+    Nothing,
+    /// A function that was removed.
+    Dead,
+}
+
+/// The value of an attribute record.
+#[derive(Clone, Debug)]
+pub enum InfoValue<'data> {
+    /// A symbol and a word.
+    Symbol(SymbolId, u32),
+    /// A list of symbols (EXTERNS).
+    Symbols(Vec<SymbolId>),
+    Bytes(&'data [u8]),
+    Owned(Vec<u8>),
+}
+
+/// An attribute record on its way to the output.
+#[derive(Clone, Debug)]
+pub struct InfoRecord<'data> {
+    pub format: u8,
+    pub attr: u8,
+    pub value: InfoValue<'data>,
+    pub file: FileId,
+}
+
+/// What a section holds.
+#[derive(Debug)]
+pub enum Content<'data> {
+    Bytes(Vec<Chunk<'data>>),
+    /// Records in reading order, which come out reversed, and the ones appended after that.
+    Info {
+        read: Vec<InfoRecord<'data>>,
+        appended: Vec<InfoRecord<'data>>,
+    },
+    /// Entries in reading order, which come out reversed.
+    Relocations(Vec<Reloc>),
+    /// Nothing from the inputs: no bytes at all, or bytes that are made when everything is known.
+    Nothing,
+}
+
+/// A section of the output.
+#[derive(Debug)]
+pub struct OutputSection<'data> {
+    pub kind: Kind,
+    /// Offset of the name in `.shstrtab`.
+    pub name: u32,
+    pub sh_type: u32,
+    pub flags: u64,
+    pub align: u64,
+    pub entsize: u64,
+    pub size: u64,
+    pub content: Content<'data>,
+    /// The section that `sh_info` names: the text of a function, the target of relocations.
+    pub of: Option<SectionId>,
+    /// The section symbol.
+    pub symbol: Option<SymbolId>,
+    /// For `.text`: the function, and the high byte of its `sh_info`.
+    pub function: Option<SymbolId>,
+    pub registers: u32,
+    /// The relocation sections for this section.
+    pub rel: Option<SectionId>,
+    pub rela: Option<SectionId>,
+}
+
+impl<'data> OutputSection<'data> {
+    /// Appends an input section at the next multiple of its alignment; the place it got.
+    pub fn append(&mut self, data: &'data [u8], size: u64, align: u64) -> Option<u64> {
+        let align = align.max(1);
+        let offset = self.size.checked_next_multiple_of(align)?;
+        self.align = self.align.max(align);
+        self.size = offset.checked_add(size)?;
+        if let Content::Bytes(chunks) = &mut self.content
+            && !data.is_empty()
+        {
+            chunks.push(Chunk { offset, data });
+        }
+        Some(offset)
+    }
+
+    pub fn relocations_mut(&mut self) -> &mut Vec<Reloc> {
+        match &mut self.content {
+            Content::Relocations(entries) => entries,
+            _ => unreachable!("asked for the relocations of another kind of section"),
+        }
+    }
+}
+
+/// A symbol of the output.
+#[derive(Clone, Debug)]
+pub struct OutputSymbol<'data> {
+    pub name: &'data str,
+    /// Offset of the name in `.strtab`; global names get theirs at the end.
+    pub name_offset: u32,
+    pub bind: u8,
+    pub kind: u8,
+    pub other: u8,
+    pub section: Option<SectionId>,
+    pub value: u64,
+    pub size: u64,
+    pub entity: Option<EntityId>,
+    /// Where the current definition comes from.
+    pub origin: Option<Origin>,
+    /// The file whose copy replaced an earlier one: records and relocations of files before it
+    /// that speak of the earlier copy no longer count.
+    pub replaced_in: Option<FileId>,
+    /// Shared memory: laid out per kernel, never in the output.
+    pub shared: bool,
+    /// A tentative definition not yet given a place: its alignment.
+    pub common: Option<u64>,
+    pub dropped: bool,
+}
+
+impl OutputSymbol<'_> {
+    pub fn is_function(&self) -> bool {
+        self.kind == raw::STT_FUNC
+    }
+    pub fn is_defined(&self) -> bool {
+        self.section.is_some()
+    }
+}
+
+/// What the linker keeps about a function beside its symbol, in the order of creation.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub symbol: SymbolId,
+    pub entity: EntityId,
+    pub entry: bool,
+    pub text: Option<SectionId>,
+    pub info: Option<SectionId>,
+    pub shared: Option<SectionId>,
+    pub constant: Option<SectionId>,
+    /// The moment of its definition; of its first mention if it is undefined.
+    pub order: u32,
+}
+
+/// A shared variable or extern shared array.
+#[derive(Clone, Debug)]
+pub struct SharedObject {
+    pub symbol: SymbolId,
+    /// The kernel, for variables in `.nv.shared.K`; an index into `Merged::functions`.
+    pub owner: Option<u32>,
+    pub size: u64,
+    pub align: u64,
+    /// `extern __shared__`: sized at launch.
+    pub dynamic: bool,
+}
+
+/// Where the sections and symbols of an input went.
+#[derive(Debug, Default)]
+pub struct FileMap {
+    pub sections: Vec<Option<(SectionId, u64)>>,
+    pub symbols: Vec<Option<SymbolId>>,
+}
+
+/// The result of merging.
+#[derive(Debug)]
+pub struct Merged<'data> {
+    pub sections: Vec<OutputSection<'data>>,
+    pub symbols: Vec<OutputSymbol<'data>>,
+    pub functions: Vec<Function>,
+    /// The function of each entity that has one.
+    pub function_of: Vec<Option<u32>>,
+    pub shared: Vec<SharedObject>,
+    pub section_names: StringTable,
+    pub names: StringTable,
+    pub files: Vec<FileMap>,
+    pub well_known: WellKnown,
+    /// Largest alignment of an input's `.nv_debug.shared`.
+    pub file_shared_align: u64,
+    /// Offsets in `.strtab` of the prototypes, by `PrototypeId`.
+    pub prototype_names: Vec<u32>,
+}
+
+/// Sections of which there is one.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct WellKnown {
+    pub tool_note: Option<SectionId>,
+    pub cuda_note: Option<SectionId>,
+    pub info: Option<SectionId>,
+    pub compat: Option<SectionId>,
+    pub file_shared: Option<SectionId>,
+    pub global: Option<SectionId>,
+    pub call_graph: Option<SectionId>,
+    pub prototype: Option<SectionId>,
+}
+
+impl<'data> Merged<'data> {
+    pub fn section(&self, id: SectionId) -> &OutputSection<'data> {
+        &self.sections[id.index()]
+    }
+    pub fn section_mut(&mut self, id: SectionId) -> &mut OutputSection<'data> {
+        &mut self.sections[id.index()]
+    }
+    pub fn symbol(&self, id: SymbolId) -> &OutputSymbol<'data> {
+        &self.symbols[id.index()]
+    }
+    pub fn symbol_mut(&mut self, id: SymbolId) -> &mut OutputSymbol<'data> {
+        &mut self.symbols[id.index()]
+    }
+    /// The name of a section, for messages.
+    pub fn section_name(&self, id: SectionId) -> &str {
+        solder_cubin::string_at(self.section_names.as_bytes(), self.section(id).name).unwrap_or("")
+    }
+    /// The kernels: defined entry functions, in the order of creation.
+    pub fn kernels(&self) -> impl Iterator<Item = (u32, &Function)> {
+        self.functions
+            .iter()
+            .enumerate()
+            .filter(|(_, f)| f.entry && f.text.is_some())
+            .map(|(i, f)| (i as u32, f))
+    }
+    /// The records of an attribute section that still count, in output order.
+    pub fn info_records(&self, id: SectionId) -> impl Iterator<Item = &InfoRecord<'data>> {
+        let Content::Info { read, appended } = &self.section(id).content else {
+            unreachable!("attribute sections hold records")
+        };
+        read.iter().rev().filter(|r| self.record_counts(r)).chain(appended)
+    }
+    /// Records about a copy of a function that was replaced since do not count.
+    pub fn record_counts(&self, record: &InfoRecord<'_>) -> bool {
+        match record.value {
+            InfoValue::Symbol(symbol, _) => {
+                self.symbol(symbol).replaced_in.is_none_or(|file| record.file >= file)
+            }
+            _ => true,
+        }
+    }
+}

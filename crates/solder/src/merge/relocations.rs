@@ -1,0 +1,109 @@
+//! Relocations: each entry read goes to the list of its output section, which comes out reversed.
+
+use super::{Kind, Merger, New, Reloc, RelocTarget};
+use crate::diagnostics::Stop;
+use crate::ids::{FileId, SectionId};
+use crate::object::Role;
+use solder_cubin::Section;
+use solder_cubin::raw;
+
+impl<'data> Merger<'_, 'data> {
+    pub(super) fn relocations(&mut self, file: FileId) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        for section in object.sections_with(Role::Relocations) {
+            let place = self.out.files[file.index()].sections[section.info() as usize];
+            if let Some((target, base)) = place {
+                self.relocation_section(file, section, target, base)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn relocation_section(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        target: SectionId,
+        base: u64,
+    ) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        let of = object.section(section.info());
+        let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
+        let rela = section.sh_type() == raw::SHT_RELA || self.settings.always_rela();
+        let mut taken = 0;
+        for entry in entries.iter() {
+            let symbol = entry.symbol.get();
+            let Some(refers_to) = self.refers_to(file, of, symbol) else { continue };
+            let out = self.out.section(target);
+            let existing = if rela { out.rela } else { out.rel };
+            // nvlink looks a section without addends up for such entries, and the name stays.
+            if existing.is_some() && rela && taken > 0 && entry.addend.get() == 0 {
+                self.out.section_names.add_parts(&[".rel", of.name]);
+                self.out.names.add_parts(&[".rel", of.name]);
+            }
+            let out = existing.unwrap_or_else(|| self.create_relocations(target, of.name, rela));
+            taken += 1;
+            let mut addend = entry.addend.get();
+            let raw = object.symbol(symbol);
+            if raw.kind() == raw::STT_SECTION
+                && let Some(Some((_, chunk))) =
+                    self.out.files[file.index()].sections.get(usize::from(raw.shndx.get()))
+            {
+                addend = addend.wrapping_add(*chunk as i64);
+            }
+            let offset = entry.offset.get().wrapping_add(base);
+            let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
+            self.out.section_mut(out).relocations_mut().push(reloc);
+        }
+        Ok(())
+    }
+
+    fn create_relocations(&mut self, target: SectionId, of: &str, rela: bool) -> SectionId {
+        let (prefix, sh_type, entsize) = if rela {
+            (".rela", raw::SHT_RELA, size_of::<raw::Rela>())
+        } else {
+            (".rel", raw::SHT_REL, size_of::<raw::Rel>())
+        };
+        let section = self.create(&New {
+            kind: Kind::Relocations,
+            name: &[prefix, of],
+            sh_type,
+            flags: raw::SHF_INFO_LINK,
+            align: 8,
+            entsize: entsize as u64,
+        });
+        self.out.section_mut(section).of = Some(target);
+        let target = self.out.section_mut(target);
+        if rela {
+            target.rela = Some(section);
+        } else {
+            target.rel = Some(section);
+        }
+        section
+    }
+
+    /// What a relocation in the section `of` refers to; `None` leaves it out without a trace.
+    fn refers_to(&self, file: FileId, of: &Section<'_>, symbol: u32) -> Option<RelocTarget> {
+        if symbol == 0 {
+            return Some(RelocTarget::Nothing);
+        }
+        let raw = self.objects[file.index()].symbol(symbol);
+        let code = of.flags() & raw::SHF_EXECINSTR != 0;
+        let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
+        let Some(out) = self.out.files[file.index()].symbols[symbol as usize] else {
+            let another_copy_counts = of.name.starts_with(".debug")
+                && raw.bind() != raw::STB_LOCAL
+                && defined
+                && !self.symbols.is_definition(file, symbol);
+            return (!another_copy_counts).then_some(RelocTarget::Dead);
+        };
+        // A discarded weak copy: code and .debug_info are led to the copy that counts.
+        if raw.bind() == raw::STB_WEAK && defined && !code && of.name != ".debug_info" {
+            let current = self.out.symbol(out).origin;
+            if current.is_some_and(|o| o.file != file || o.symbol != symbol) {
+                return None;
+            }
+        }
+        Some(RelocTarget::Symbol(out))
+    }
+}

@@ -1,0 +1,79 @@
+//! `.note.nv.tkinfo`, `.note.nv.cuinfo` and `.nv.compat` of the output.
+
+use crate::object::{Object, Role};
+use solder_cubin::info::{records, write_record};
+use solder_cubin::note::{self, CudaInfo, ToolInfo};
+
+/// The toolkit whose linker this one stands in for.
+pub const TOOLKIT: u32 = 130;
+
+/// The linker's own note, then those of the inputs in their order.
+pub fn tool_note(own: &ToolInfo<'_>, objects: &[Object<'_>], with_inputs: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    note::write_note(&mut out, note::TYPE_TKINFO, &own.descriptor());
+    if with_inputs {
+        for section in objects.iter().filter_map(|o| o.first(Role::ToolNote)) {
+            out.extend(section.data);
+        }
+    }
+    out
+}
+
+/// The lowest virtual architecture among the inputs.
+pub fn cuda_note(objects: &[Object<'_>], target: u16) -> Vec<u8> {
+    let inputs =
+        objects.iter().filter_map(|o| o.first(Role::CudaNote)).filter_map(|s| CudaInfo::parse(s.data));
+    let virtual_sm = inputs.map(|info| info.virtual_sm).min().unwrap_or(target);
+    CudaInfo { version: 2, virtual_sm, toolkit: TOOLKIT }.section()
+}
+
+mod compat_attr {
+    pub const ISA_CLASS: u8 = 0x02;
+    pub const INST_TENSORMAP_V1: u8 = 0x03;
+    pub const INST_TCGEN05_MMA: u8 = 0x05;
+    pub const OPPORTUNISTIC_FINALIZATION: u8 = 0x06;
+    pub const MERCURY_ISA_VERSION: u8 = 0x07;
+    pub const ACCELERATOR_TARGET: u8 = 0x09;
+    pub const FASTPATH_FINALIZE: u8 = 0x0b;
+}
+
+/// The compatibility records of the first input, each merged with those of the others.
+pub fn compat(objects: &[Object<'_>], accelerated: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    let sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
+    let Some(first) = sections.first() else { return out };
+    for record in records(first.data).flatten() {
+        let values = || {
+            let of = |data| records(data).flatten().find(|r| r.attr == record.attr);
+            sections.iter().filter_map(move |s| of(s.data)).map(|r| r.payload)
+        };
+        let byte = |at: usize| values().filter_map(move |p| p.get(at).copied());
+        let own = record.payload.first().copied().unwrap_or(0);
+        let max = |at: usize| byte(at).max().unwrap_or(0);
+        let merged = match record.attr {
+            compat_attr::ACCELERATOR_TARGET => [u8::from(accelerated), 0],
+            compat_attr::ISA_CLASS => [max(0), 0],
+            compat_attr::INST_TCGEN05_MMA => [merge_tcgen05(byte(0), own), 0],
+            compat_attr::MERCURY_ISA_VERSION => [max(0), max(1)],
+            compat_attr::INST_TENSORMAP_V1 => [byte(0).fold(0, |a, b| a | b), 0],
+            compat_attr::OPPORTUNISTIC_FINALIZATION => [if byte(0).all(|b| b == own) { own } else { 1 }, 0],
+            compat_attr::FASTPATH_FINALIZE => continue,
+            _ => {
+                record.write(&mut out);
+                continue;
+            }
+        };
+        write_record(&mut out, record.format, record.attr, &merged);
+    }
+    out
+}
+
+/// Two fields of two bits: 0 if any input has 0 there, else the largest; the rest from the first.
+fn merge_tcgen05(values: impl Iterator<Item = u8> + Clone, first: u8) -> u8 {
+    let field = |shift: u32| {
+        let values = values.clone().map(move |v| v >> shift & 3);
+        let largest = values.clone().max().unwrap_or(0);
+        if values.clone().any(|v| v == 0) { 0 } else { largest << shift }
+    };
+    first & 0xf0 | field(0) | field(2)
+}

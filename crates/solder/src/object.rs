@@ -1,0 +1,222 @@
+//! An input object, parsed and checked: what later phases index blindly is validated here, once.
+
+use solder_cubin::raw::{self, Symbol, WordPair};
+use solder_cubin::{Cubin, Section, info, string_at};
+
+/// What a section of an input is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Symbol and string tables, the null section, what a link does not read.
+    Ignored,
+    /// `.text.F`
+    Text,
+    /// `.nv.info`
+    Info,
+    /// `.nv.info.F`; `sh_info` is the text section.
+    FunctionInfo,
+    /// `.nv.shared.K`, static shared memory of a kernel.
+    KernelShared,
+    /// `.nv_debug.shared`, shared variables of device functions and at file scope.
+    FileShared,
+    /// `.nv.constant0.K`, the parameters of a kernel.
+    KernelConstant,
+    /// `.nv.constantN` of the whole module.
+    Constant,
+    /// `.nv.global`
+    Global,
+    /// `.nv.global.init`
+    GlobalInit,
+    /// `.debug_*`, `.nv_debug_*`
+    Debug,
+    CallGraph,
+    Prototype,
+    Relocations,
+    Compat,
+    ToolNote,
+    CudaNote,
+}
+
+fn role_of(section: &Section<'_>) -> Role {
+    let name = section.name;
+    match section.sh_type() {
+        raw::SHT_REL | raw::SHT_RELA => Role::Relocations,
+        raw::SHT_CUDA_INFO if name == ".nv.info" => Role::Info,
+        raw::SHT_CUDA_INFO => Role::FunctionInfo,
+        raw::SHT_CUDA_CALLGRAPH => Role::CallGraph,
+        raw::SHT_CUDA_PROTOTYPE => Role::Prototype,
+        raw::SHT_CUDA_GLOBAL => Role::Global,
+        raw::SHT_CUDA_GLOBAL_INIT => Role::GlobalInit,
+        raw::SHT_CUDA_SHARED if name.starts_with(".nv.shared.") => Role::KernelShared,
+        raw::SHT_CUDA_SHARED => Role::FileShared,
+        raw::SHT_CUDA_COMPAT => Role::Compat,
+        raw::SHT_NOTE if name == ".note.nv.tkinfo" => Role::ToolNote,
+        raw::SHT_NOTE if name == ".note.nv.cuinfo" => Role::CudaNote,
+        raw::SHT_CUDA_CONSTANT..=raw::SHT_CUDA_CONSTANT_LAST => {
+            if section.flags() & raw::SHF_INFO_LINK != 0 {
+                Role::KernelConstant
+            } else {
+                Role::Constant
+            }
+        }
+        raw::SHT_PROGBITS if section.flags() & raw::SHF_MERCURY != 0 => Role::Ignored,
+        raw::SHT_PROGBITS if section.flags() & raw::SHF_EXECINSTR != 0 => Role::Text,
+        raw::SHT_PROGBITS if name.starts_with(".debug_") || name.starts_with(".nv_debug_") => Role::Debug,
+        _ => Role::Ignored,
+    }
+}
+
+/// Where and why an input is damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    pub place: String,
+    pub reason: String,
+}
+
+impl Damage {
+    fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { place: place.into(), reason: reason.into() }
+    }
+}
+
+/// A device ELF that takes part in the link.
+#[derive(Debug)]
+pub struct Object<'data> {
+    /// As messages name it.
+    pub name: String,
+    pub cubin: Cubin<'data>,
+    pub roles: Vec<Role>,
+    /// The name of each symbol.
+    pub names: Vec<&'data str>,
+    pub call_graph: &'data [WordPair],
+    pub prototypes: &'data [WordPair],
+}
+
+impl<'data> Object<'data> {
+    pub fn parse(name: String, bytes: &'data [u8]) -> Result<Self, Damage> {
+        let cubin = Cubin::parse(bytes).map_err(|e| Damage::new("the ELF structure", e.to_string()))?;
+        let roles: Vec<Role> = cubin.sections.iter().map(role_of).collect();
+        let names = symbol_names(&cubin)?;
+        let mut object = Self { name, cubin, roles, names, call_graph: &[], prototypes: &[] };
+        object.check_symbols()?;
+        object.check_sections()?;
+        object.call_graph = object.pairs(Role::CallGraph)?;
+        object.prototypes = object.pairs(Role::Prototype)?;
+        object.check_call_graph()?;
+        Ok(object)
+    }
+
+    pub fn symbol(&self, index: u32) -> &'data Symbol {
+        &self.cubin.symbols[index as usize]
+    }
+
+    pub fn symbols(&self) -> impl Iterator<Item = (u32, &'data Symbol)> + use<'data> {
+        self.cubin.symbols.iter().enumerate().map(|(i, s)| (i as u32, s))
+    }
+
+    pub fn section(&self, index: u32) -> &Section<'data> {
+        &self.cubin.sections[index as usize]
+    }
+
+    pub fn role(&self, index: u32) -> Role {
+        self.roles[index as usize]
+    }
+
+    pub fn sections_with(&self, role: Role) -> impl Iterator<Item = &Section<'data>> {
+        self.cubin.sections.iter().filter(move |s| self.role(s.index) == role)
+    }
+
+    pub fn first(&self, role: Role) -> Option<&Section<'data>> {
+        self.sections_with(role).next()
+    }
+
+    /// The prototype at an offset of the string table; checked to exist.
+    pub fn string(&self, offset: u32) -> &'data str {
+        string_at(self.cubin.strings, offset).unwrap_or("")
+    }
+
+    fn pairs(&self, role: Role) -> Result<&'data [WordPair], Damage> {
+        let Some(section) = self.first(role) else { return Ok(&[]) };
+        section.entries().map_err(|_| Damage::new(section.name, "its size is no multiple of its entry size"))
+    }
+
+    fn check_symbols(&self) -> Result<(), Damage> {
+        for (index, symbol) in self.symbols() {
+            let shndx = symbol.shndx.get();
+            if shndx != raw::SHN_COMMON && usize::from(shndx) >= self.cubin.sections.len() {
+                let place = format!("symbol '{}'", self.names[index as usize]);
+                return Err(Damage::new(place, format!("its section {shndx} does not exist")));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_sections(&self) -> Result<(), Damage> {
+        for section in &self.cubin.sections {
+            if section.align() > 1 && !section.align().is_power_of_two() {
+                return Err(Damage::new(section.name, "its alignment is no power of two"));
+            }
+            match self.role(section.index) {
+                Role::Relocations => self.check_relocations(section)?,
+                Role::Info | Role::FunctionInfo | Role::Compat => {
+                    if info::records(section.data).any(|r| r.is_err()) {
+                        return Err(Damage::new(section.name, "a record runs past its end"));
+                    }
+                }
+                _ => {}
+            }
+            let linked = matches!(
+                self.role(section.index),
+                Role::FunctionInfo | Role::KernelShared | Role::KernelConstant | Role::Relocations
+            );
+            if linked && section.info() as usize >= self.cubin.sections.len() {
+                return Err(Damage::new(section.name, "the section it belongs to does not exist"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_relocations(&self, section: &Section<'_>) -> Result<(), Damage> {
+        let entries = section
+            .relocations()
+            .map_err(|_| Damage::new(section.name, "its size is no multiple of its entry size"))?;
+        match entries.iter().find(|r| r.symbol.get() as usize >= self.cubin.symbols.len()) {
+            None => Ok(()),
+            Some(bad) => Err(Damage::new(
+                section.name,
+                format!("a relocation names symbol {}, which does not exist", bad.symbol),
+            )),
+        }
+    }
+
+    fn check_call_graph(&self) -> Result<(), Damage> {
+        let count = self.cubin.symbols.len();
+        let symbol = |index: u32| (index as usize) < count;
+        let string = |offset: u32| string_at(self.cubin.strings, offset).is_some();
+        for (part, a, b) in solder_cubin::callgraph::records(self.call_graph) {
+            use solder_cubin::callgraph::Part;
+            let second = match part {
+                Part::Call | Part::Takes => symbol(b),
+                Part::Taken | Part::Indirect => string(b),
+            };
+            if !symbol(a) || !second {
+                return Err(Damage::new(
+                    ".nv.callgraph",
+                    "a record names a symbol or string that does not exist",
+                ));
+            }
+        }
+        if self.prototypes.iter().any(|p| !symbol(p.a.get()) || !string(p.b.get())) {
+            return Err(Damage::new(
+                ".nv.prototype",
+                "a record names a symbol or string that does not exist",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn symbol_names<'data>(cubin: &Cubin<'data>) -> Result<Vec<&'data str>, Damage> {
+    (0..cubin.symbols.len() as u32)
+        .map(|i| cubin.symbol_name(i).map_err(|e| Damage::new(".symtab", e.to_string())))
+        .collect()
+}

@@ -1,0 +1,140 @@
+//! The device link proper: from parsed objects to the bytes of the output.
+
+use crate::callgraph;
+use crate::contents::{GraphRecords, Notes};
+use crate::diagnostics::{Message, Sink, Stop};
+use crate::gc;
+use crate::ids::SymbolId;
+use crate::layout::{self, Parts};
+use crate::merge::{self, Merged};
+use crate::mode::{Mode, Output};
+use crate::notes;
+use crate::object::{Object, Role};
+use crate::options::Options;
+use crate::relocate;
+use crate::resolve;
+use crate::resources;
+use crate::shared;
+use crate::textures;
+use crate::undefined;
+use crate::write;
+use solder_arch::Suffix;
+use solder_cubin::note::ToolInfo;
+use std::cell::OnceCell;
+
+/// Which kernels are roots, by name.
+pub type IsRoot<'a> = &'a dyn Fn(&str) -> bool;
+
+/// Shared memory that the system keeps in front of a kernel's own.
+fn reserved_shared(sm: u16) -> u64 {
+    if sm >= 90 { 0x400 } else { 0 }
+}
+
+/// Links parsed objects into the bytes of the output file.
+pub fn link_objects(
+    options: &Options,
+    mode: &Mode,
+    objects: &[Object<'_>],
+    is_root: IsRoot<'_>,
+    host: Option<&[u8]>,
+    sink: &Sink,
+) -> Result<Vec<u8>, Stop> {
+    let target = options.link_target();
+    let sm = target.arch.number;
+    let relocatable = mode.output == Output::Relocatable;
+    // Names are bound before anything is removed: duplicates among dead functions are errors too.
+    let symbols = resolve::resolve(objects, sink)?;
+    let graph = callgraph::read(objects, &symbols);
+    let live = if mode.removes_dead_code {
+        gc::collect(objects, &symbols, &graph, is_root)
+    } else {
+        gc::Live::everything(&symbols)
+    };
+    // From here on dead functions do not exist; no symbol or section is added after the merge.
+    let settings = merge::Settings { sm, relocatable, host };
+    let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
+    let calls = resources::Calls::new(&merged, &graph);
+    let resources = resources::compute(&merged, &calls, options.suppress_stack_size_warning, sink);
+    undefined::report(&merged, &symbols, objects, options, sink);
+    sink.check()?;
+    let referenced = DeadReferences { objects, merged: &merged, found: OnceCell::new() };
+    let shared = shared::layout(&merged, &calls, reserved_shared(sm), &|id| referenced.contains(id));
+    let textures = textures::allocate(&merged);
+    // All values are known: decide about the relocations before sizes are fixed.
+    let relocated = relocate::relocate(&merged, &shared, &textures, objects, sink)?;
+    let notes = Notes {
+        tool_note: own_note(options, objects, !relocatable),
+        cuda_note: notes::cuda_note(objects, sm),
+        compat: notes::compat(objects, target.arch.suffix == Suffix::A),
+        graph: GraphRecords::new(&merged, &graph),
+    };
+    let parts = Parts {
+        merged: &merged,
+        resources: &resources,
+        shared: &shared,
+        textures: &textures,
+        relocated: &relocated,
+        notes: &notes,
+        sm,
+        relocatable,
+    };
+    let layout = layout::layout(parts);
+    Ok(write::image(parts, &layout))
+}
+
+/// The linker's own entry in the tool note.
+fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec<u8> {
+    let object = options.recorded_object_name();
+    let command_line = options.recorded_command_line();
+    let own = ToolInfo {
+        object: &String::from_utf8_lossy(&object),
+        tool: "solder",
+        version: concat!("solder ", env!("CARGO_PKG_VERSION"), ", as nvlink 13.0.88"),
+        build: concat!("solder ", env!("CARGO_PKG_VERSION")),
+        command_line: &String::from_utf8_lossy(&command_line),
+    };
+    notes::tool_note(&own, objects, with_inputs)
+}
+
+/// Shared variables that any code of the inputs refers to, removed functions included. Looked up only
+/// for variables that no kernel reaches.
+struct DeadReferences<'a, 'data> {
+    objects: &'a [Object<'data>],
+    merged: &'a Merged<'data>,
+    found: OnceCell<Vec<bool>>,
+}
+
+impl DeadReferences<'_, '_> {
+    fn contains(&self, id: SymbolId) -> bool {
+        self.found.get_or_init(|| self.find())[id.index()]
+    }
+
+    fn find(&self) -> Vec<bool> {
+        let mut found = vec![false; self.merged.symbols.len()];
+        for (object, map) in self.objects.iter().zip(&self.merged.files) {
+            for section in object.sections_with(Role::Relocations) {
+                if object.role(section.info()) != Role::Text {
+                    continue;
+                }
+                let Ok(entries) = section.relocations() else { continue };
+                for symbol in entries.iter().filter_map(|e| map.symbols[e.symbol.get() as usize]) {
+                    found[symbol.index()] = true;
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Writes the output file.
+pub fn write_output(options: &Options, image: &[u8], sink: &Sink) -> Result<(), Stop> {
+    let path = options.link_output();
+    write::write_file(path, image).map_err(|error| {
+        sink.fatal(match error {
+            write::WriteError::Open => Message::OutputNotOpened { file: path.into() },
+            write::WriteError::Write(error) => {
+                Message::OutputNotWritten { file: path.into(), reason: error.to_string().into() }
+            }
+        })
+    })
+}

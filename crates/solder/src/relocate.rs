@@ -1,0 +1,212 @@
+//! Decides about every relocation: resolved here, kept for the driver, or dropped.
+
+use crate::diagnostics::{Message, Sink, Stop};
+use crate::ids::{SectionId, SymbolId};
+use crate::merge::{Content, Kind, Merged, Reloc, RelocTarget};
+use crate::object::Object;
+use crate::shared::SharedLayout;
+use crate::textures::Textures;
+use rayon::prelude::*;
+use solder_cubin::raw;
+use solder_cubin::reloc::{self, Action};
+
+/// A change to the bytes of an output section.
+#[derive(Clone, Copy, Debug)]
+pub enum Patch {
+    /// The field of a relocation type.
+    Field { r_type: u32, value: u64, bank: u8 },
+    /// This many bytes of a value.
+    Bytes { value: u64, count: u8 },
+}
+
+/// The relocations of the output and the patches that replace the others.
+#[derive(Debug, Default)]
+pub struct Relocated {
+    /// Kept entries in output order, by relocation section.
+    pub kept: Vec<Vec<Reloc>>,
+    /// Resolved ones, by relocation section; they apply to its target.
+    pub patches: Vec<Vec<(u64, Patch)>>,
+}
+
+enum Outcome {
+    Keep(u32),
+    Patch(Patch),
+    Drop,
+    Wrong(&'static str),
+}
+
+/// The bank number that lands in a constant-bank field when its symbol is in shared memory.
+const SHARED_BANK: u8 = 24;
+
+pub fn relocate(
+    merged: &Merged<'_>,
+    shared: &SharedLayout,
+    textures: &Textures,
+    objects: &[Object<'_>],
+    sink: &Sink,
+) -> Result<Relocated, Stop> {
+    let work = |index: usize| section(merged, shared, textures, SectionId::at(index));
+    let results: Vec<_> = (0..merged.sections.len()).into_par_iter().with_min_len(64).map(work).collect();
+    let mut relocated = Relocated::default();
+    for (index, result) in results.into_iter().enumerate() {
+        match result {
+            Ok((kept, patches)) => {
+                relocated.kept.push(kept);
+                relocated.patches.push(patches);
+            }
+            Err((entry, reason)) => {
+                let of = merged.sections[index].of.map(|of| merged.section_name(of)).unwrap_or_default();
+                let name = reloc::kind_of(entry.r_type).map_or("unknown", |k| k.name);
+                return Err(sink.fatal(Message::DamagedInput {
+                    file: objects[entry.file.index()].name.as_str().into(),
+                    place: of.into(),
+                    reason: format!(
+                        "relocation type {} ({name}) at {:#x}: {reason}",
+                        entry.r_type, entry.offset
+                    )
+                    .into(),
+                }));
+            }
+        }
+    }
+    Ok(relocated)
+}
+
+type Decided = (Vec<Reloc>, Vec<(u64, Patch)>);
+
+fn section(
+    merged: &Merged<'_>,
+    shared: &SharedLayout,
+    textures: &Textures,
+    id: SectionId,
+) -> Result<Decided, (Reloc, &'static str)> {
+    let section = merged.section(id);
+    let (mut kept, mut patches) = (Vec::new(), Vec::new());
+    let (Content::Relocations(entries), Some(target)) = (&section.content, section.of) else {
+        return Ok((kept, patches));
+    };
+    let target = merged.section(target);
+    let function =
+        target.function.and_then(|f| merged.symbol(f).entity).and_then(|e| merged.function_of[e.index()]);
+    for entry in entries.iter().rev() {
+        if !counts(merged, target.kind, entry) {
+            continue;
+        }
+        let width = match decide(merged, shared, textures, function, entry) {
+            Outcome::Keep(r_type) => {
+                kept.push(Reloc { r_type, ..*entry });
+                continue;
+            }
+            Outcome::Drop => continue,
+            Outcome::Wrong(reason) => return Err((*entry, reason)),
+            Outcome::Patch(patch) => {
+                patches.push((entry.offset, patch));
+                patch_width(patch)
+            }
+        };
+        if entry.offset.checked_add(width).is_none_or(|end| end > target.size) {
+            return Err((*entry, "its place lies outside the section"));
+        }
+    }
+    Ok((kept, patches))
+}
+
+/// Relocations of debug information that speak of a copy of a function that was replaced since.
+fn counts(merged: &Merged<'_>, target: Kind, entry: &Reloc) -> bool {
+    let RelocTarget::Symbol(symbol) = entry.target else { return true };
+    let symbol = merged.symbol(symbol);
+    target != Kind::Debug || !symbol.is_function() || symbol.replaced_in.is_none_or(|file| entry.file >= file)
+}
+
+fn patch_width(patch: Patch) -> u64 {
+    match patch {
+        Patch::Bytes { count, .. } => u64::from(count),
+        Patch::Field { r_type, .. } => {
+            reloc::kind_of(r_type).map_or(0, |k| k.field.bytes().max(k.bank.bytes())) as u64
+        }
+    }
+}
+
+fn decide(
+    merged: &Merged<'_>,
+    shared: &SharedLayout,
+    textures: &Textures,
+    function: Option<u32>,
+    entry: &Reloc,
+) -> Outcome {
+    let Some(kind) = reloc::kind_of(entry.r_type) else { return Outcome::Wrong("no such type is known") };
+    let clears = match entry.r_type {
+        reloc::R_CUDA_UNUSED_CLEAR32 => 4,
+        reloc::R_CUDA_UNUSED_CLEAR64 => 8,
+        _ => 0,
+    };
+    let id = match entry.target {
+        RelocTarget::Dead if clears > 0 => return Outcome::Patch(Patch::Bytes { value: 0, count: clears }),
+        RelocTarget::Dead | RelocTarget::Nothing => return Outcome::Drop,
+        RelocTarget::Symbol(_) if clears > 0 => return Outcome::Drop,
+        RelocTarget::Symbol(id) => id,
+    };
+    let symbol = merged.symbol(id);
+    let field = |value: u64, bank: u8| {
+        let value = value.wrapping_add(entry.addend as u64);
+        Outcome::Patch(Patch::Field { r_type: entry.r_type, value, bank })
+    };
+    if symbol.shared {
+        return match kind.shared {
+            Action::Resolve => field(shared.value(merged, id, function), SHARED_BANK),
+            _ => Outcome::Wrong("it cannot refer to shared memory"),
+        };
+    }
+    if let Some(offset) = textures.slot(id) {
+        return match kind.constant {
+            Action::Resolve => field(offset, 0),
+            _ => Outcome::Keep(kind.kept_as),
+        };
+    }
+    if let Some(section) = symbol.section {
+        let section = merged.section(section);
+        let is_section = symbol.kind == raw::STT_SECTION;
+        if is_section && section.flags & (raw::SHF_ALLOC | raw::SHF_WRITE | raw::SHF_EXECINSTR) == 0 {
+            let count = match entry.r_type {
+                reloc::R_CUDA_32 => 4,
+                reloc::R_CUDA_64 => 8,
+                _ => 0,
+            };
+            if count > 0 {
+                return Outcome::Patch(Patch::Bytes { value: entry.addend as u64, count });
+            }
+        }
+        if let (Kind::Constant(bank), false, Action::Resolve) = (section.kind, is_section, kind.constant) {
+            return field(symbol.value, bank);
+        }
+    } else if is_unified_table(merged, id) {
+        return Outcome::Drop;
+    }
+    Outcome::Keep(kind.kept_as)
+}
+
+/// The unified function and data tables that only a driver has.
+fn is_unified_table(merged: &Merged<'_>, id: SymbolId) -> bool {
+    let name = merged.symbol(id).name;
+    name.starts_with("__UFT") || name.starts_with("__UDT")
+}
+
+impl Patch {
+    /// Writes the value at the beginning of `place`, which layout and `relocate` made long enough.
+    pub fn apply(self, place: &mut [u8]) {
+        match self {
+            Self::Bytes { value, count } => {
+                place[..usize::from(count)].copy_from_slice(&value.to_le_bytes()[..usize::from(count)]);
+            }
+            Self::Field { r_type, value, bank } => {
+                let Some(kind) = reloc::kind_of(r_type) else { return };
+                if !kind.field.is_empty() {
+                    kind.field.insert(place, kind.value.extract(value));
+                }
+                if !kind.bank.is_empty() {
+                    kind.bank.insert(place, u64::from(bank));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Shared memory: which variable lies where in which kernel's shared memory.
+//!
+//! A variable of a kernel belongs to it. A variable of a device function or at file scope belongs to
+//! every kernel that reaches a function whose code refers to it; if these are several, it has one
+//! offset in all of them. Extern shared arrays begin behind everything else.
+
+use crate::ids::SymbolId;
+use crate::merge::{Content, Merged, RelocTarget, SharedObject};
+use crate::resources::Calls;
+
+/// The result: a value for every shared variable, a size and alignment for every kernel.
+#[derive(Debug)]
+pub struct SharedLayout {
+    /// Offset of each variable, by symbol.
+    values: Vec<u64>,
+    /// Where dynamic shared memory begins in the code of each function.
+    dynamic: Vec<u64>,
+    /// `.nv.shared.K` of each kernel, by function; `None` if it has none.
+    pub kernels: Vec<Option<KernelShared>>,
+    /// `.nv_debug.shared` stays.
+    pub keeps_file_section: bool,
+}
+
+/// Size and alignment of a kernel's shared memory.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelShared {
+    pub size: u64,
+    pub align: u64,
+}
+
+impl SharedLayout {
+    /// The offset of a shared symbol as the code of `function` sees it.
+    pub fn value(&self, merged: &Merged<'_>, symbol: SymbolId, function: Option<u32>) -> u64 {
+        let dynamic = merged.symbol(symbol).origin.is_none();
+        match function {
+            Some(function) if dynamic => self.dynamic[function as usize],
+            _ => self.values[symbol.index()],
+        }
+    }
+}
+
+/// nvlink's list sort: split alternately, each half reversed, sort both, merge. It is not stable;
+/// `first_wins` says from which half equal keys come.
+pub fn merge_sort<T: Copy, K: Ord>(list: &[T], key: &impl Fn(&T) -> K, first_wins: bool) -> Vec<T> {
+    if list.len() <= 1 {
+        return list.to_vec();
+    }
+    let half = |start: usize| {
+        let mut half: Vec<T> = list.iter().skip(start).step_by(2).copied().collect();
+        half.reverse();
+        merge_sort(&half, key, first_wins)
+    };
+    let (a, b) = (half(0), half(1));
+    let mut merged = Vec::with_capacity(list.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        let order = key(&a[i]).cmp(&key(&b[j]));
+        if order.is_lt() || (order.is_eq() && first_wins) {
+            merged.push(a[i]);
+            i += 1;
+        } else {
+            merged.push(b[j]);
+            j += 1;
+        }
+    }
+    merged.extend(&a[i..]);
+    merged.extend(&b[j..]);
+    merged
+}
+
+/// A set of kernels, by position in the list of kernels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct KernelSet(Vec<u64>);
+
+impl KernelSet {
+    fn new(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+    fn insert(&mut self, kernel: usize) {
+        self.0[kernel / 64] |= 1 << (kernel % 64);
+    }
+    fn union(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    }
+    fn intersects(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+    fn len(&self) -> usize {
+        self.0.iter().map(|w| w.count_ones() as usize).sum()
+    }
+    fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(i, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros();
+                (rest != 0).then(|| {
+                    rest &= rest - 1;
+                    i * 64 + bit as usize
+                })
+            })
+        })
+    }
+}
+
+struct Layouter<'a> {
+    merged: &'a Merged<'a>,
+    /// The kernels, as functions.
+    kernels: Vec<u32>,
+    /// The kernels that reach each function; only for functions that refer to shared memory.
+    reached_by: Vec<Option<KernelSet>>,
+    /// The functions whose code refers to each shared object.
+    users: Vec<Vec<u32>>,
+    cursor: Vec<u64>,
+    align: Vec<u64>,
+    used: Vec<bool>,
+    values: Vec<u64>,
+}
+
+/// Lays out shared memory. `reserved` bytes come in front of everything in each kernel that uses any.
+/// `referenced` tells of an object whether any code of the inputs, dead code too, refers to it.
+pub fn layout(
+    merged: &Merged<'_>,
+    calls: &Calls,
+    reserved: u64,
+    referenced: &impl Fn(SymbolId) -> bool,
+) -> SharedLayout {
+    let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
+    let count = kernels.len();
+    let users = find_users(merged);
+    let mut layouter = Layouter {
+        merged,
+        reached_by: reached_by(merged, calls, &kernels, &users),
+        users,
+        cursor: vec![0; count],
+        align: vec![1; count],
+        used: vec![false; count],
+        values: vec![0; merged.symbols.len()],
+        kernels,
+    };
+    let common = layouter.place_static(referenced);
+    let dynamic = layouter.place_dynamic();
+    layouter.finish(reserved, common, dynamic)
+}
+
+/// The functions whose code refers to each shared object, by object.
+fn find_users(merged: &Merged<'_>) -> Vec<Vec<u32>> {
+    let mut object_of = vec![None; merged.symbols.len()];
+    for (i, object) in merged.shared.iter().enumerate() {
+        object_of[object.symbol.index()] = Some(i);
+    }
+    let mut users = vec![Vec::new(); merged.shared.len()];
+    if merged.shared.is_empty() {
+        return users;
+    }
+    for (index, function) in merged.functions.iter().enumerate() {
+        let Some(text) = function.text else { continue };
+        let text = merged.section(text);
+        for relocations in [text.rel, text.rela].into_iter().flatten() {
+            let Content::Relocations(entries) = &merged.section(relocations).content else { continue };
+            for entry in entries {
+                let RelocTarget::Symbol(symbol) = entry.target else { continue };
+                if let Some(object) = object_of[symbol.index()] {
+                    let users: &mut Vec<u32> = &mut users[object];
+                    if users.last() != Some(&(index as u32)) {
+                        users.push(index as u32);
+                    }
+                }
+            }
+        }
+    }
+    users
+}
+
+/// The kernels that reach each function with a reference to shared memory.
+fn reached_by(
+    merged: &Merged<'_>,
+    calls: &Calls,
+    kernels: &[u32],
+    users: &[Vec<u32>],
+) -> Vec<Option<KernelSet>> {
+    let mut interesting: Vec<u32> = users.iter().flatten().copied().collect();
+    interesting.sort_unstable();
+    interesting.dedup();
+    let mut sets: Vec<Option<KernelSet>> = vec![None; merged.functions.len()];
+    let mut position = vec![None; calls.nodes()];
+    for (i, function) in interesting.iter().enumerate() {
+        sets[*function as usize] = Some(KernelSet::new(kernels.len()));
+        position[*function as usize] = Some(i);
+    }
+    let reached = calls.fold(
+        |node| {
+            let mut set = KernelSet::new(interesting.len());
+            if let Some(i) = position[node] {
+                set.insert(i);
+            }
+            set
+        },
+        KernelSet::union,
+    );
+    for (k, kernel) in kernels.iter().enumerate() {
+        for i in reached[*kernel as usize].iter() {
+            if let Some(set) = &mut sets[interesting[i] as usize] {
+                set.insert(k);
+            }
+        }
+    }
+    sets
+}
+
+fn align_up(value: u64, align: u64) -> u64 {
+    value.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
+}
+
+impl Layouter<'_> {
+    fn kernels_of(&self, object: usize) -> KernelSet {
+        let mut set = KernelSet::new(self.kernels.len());
+        let owner = self.merged.shared[object].owner;
+        if let Some(k) = owner.and_then(|owner| self.kernels.binary_search(&owner).ok()) {
+            set.insert(k);
+        }
+        for user in &self.users[object] {
+            if let Some(kernels) = &self.reached_by[*user as usize] {
+                set.union(kernels);
+            }
+        }
+        set
+    }
+
+    /// Gives every variable of known size its place. Whether some are common to several kernels.
+    fn place_static(&mut self, referenced: &impl Fn(SymbolId) -> bool) -> bool {
+        let objects = &self.merged.shared;
+        let owned: Vec<usize> = (0..objects.len()).filter(|i| objects[*i].owner.is_some()).collect();
+        let free: Vec<usize> = (0..objects.len()).filter(|i| objects[*i].owner.is_none()).collect();
+        let free = merge_sort(&free, &|i| std::cmp::Reverse(objects[*i].size), false);
+        let mut private: Vec<Vec<usize>> = vec![Vec::new(); self.kernels.len()];
+        let mut common = Vec::new();
+        for object in owned.into_iter().chain(free).filter(|i| !objects[*i].dynamic) {
+            let kernels = self.kernels_of(object);
+            for k in kernels.iter() {
+                self.used[k] = true;
+                self.align[k] = self.align[k].max(objects[object].align);
+            }
+            let count = kernels.len();
+            if objects[object].owner.is_none() && count == 0 && !referenced(objects[object].symbol) {
+                continue;
+            }
+            if count == 1 {
+                private[kernels.iter().next().unwrap_or(0)].push(object);
+            } else {
+                common.push((object, kernels));
+            }
+        }
+        let any_common = !common.is_empty();
+        self.place_common(common);
+        for (k, list) in private.iter().enumerate() {
+            let key = |i: &usize| (std::cmp::Reverse(objects[*i].align), objects[*i].size);
+            for object in merge_sort(list, &key, true) {
+                let SharedObject { symbol, size, align, .. } = objects[object];
+                let value = align_up(self.cursor[k], align);
+                self.values[symbol.index()] = value;
+                self.cursor[k] = value.saturating_add(size);
+            }
+        }
+        any_common
+    }
+
+    /// Variables of several kernels share a slot when no kernel uses two of them.
+    fn place_common(&mut self, common: Vec<(usize, KernelSet)>) {
+        struct Slot {
+            kernels: KernelSet,
+            members: Vec<(usize, KernelSet)>,
+        }
+        let objects = &self.merged.shared;
+        let mut slots: Vec<Slot> = Vec::new();
+        for (object, kernels) in common {
+            match slots.iter_mut().find(|slot| !slot.kernels.intersects(&kernels)) {
+                Some(slot) => {
+                    slot.kernels.union(&kernels);
+                    slot.members.push((object, kernels));
+                }
+                None => slots.push(Slot { kernels: kernels.clone(), members: vec![(object, kernels)] }),
+            }
+        }
+        let mut cursor = 0;
+        for slot in slots {
+            let align = slot.members.iter().map(|(o, _)| objects[*o].align).max().unwrap_or(1);
+            let size = slot.members.iter().map(|(o, _)| objects[*o].size).max().unwrap_or(0);
+            let value = align_up(cursor, align);
+            for (object, kernels) in &slot.members {
+                self.values[objects[*object].symbol.index()] = value;
+                for k in kernels.iter() {
+                    self.cursor[k] = self.cursor[k].max(value.saturating_add(objects[*object].size));
+                }
+            }
+            cursor = value.saturating_add(size);
+        }
+    }
+
+    /// Where dynamic shared memory begins, by function. Kernels that reach the same code that uses it
+    /// agree on one offset.
+    fn place_dynamic(&mut self) -> Vec<u64> {
+        let mut functions: Vec<u32> = (0..self.merged.shared.len())
+            .filter(|i| self.merged.shared[*i].dynamic)
+            .flat_map(|i| self.users[i].iter().copied())
+            .collect();
+        functions.sort_unstable();
+        functions.dedup();
+        let mut group: Vec<usize> = (0..self.kernels.len()).collect();
+        fn find(group: &mut [usize], mut k: usize) -> usize {
+            while group[k] != k {
+                group[k] = group[group[k]];
+                k = group[k];
+            }
+            k
+        }
+        let mut dynamic = vec![false; self.kernels.len()];
+        for function in &functions {
+            let Some(kernels) = &self.reached_by[*function as usize] else { continue };
+            let mut first = None;
+            for k in kernels.iter() {
+                dynamic[k] = true;
+                self.used[k] = true;
+                self.align[k] = self.align[k].max(16);
+                let root = find(&mut group, k);
+                let first = *first.get_or_insert(root);
+                group[root] = find(&mut group, first);
+            }
+        }
+        let mut end = vec![0; self.kernels.len()];
+        for k in (0..self.kernels.len()).filter(|k| dynamic[*k]) {
+            let root = find(&mut group, k);
+            end[root] = end[root].max(align_up(self.cursor[k], 16));
+        }
+        for k in (0..self.kernels.len()).filter(|k| dynamic[*k]) {
+            self.cursor[k] = end[find(&mut group, k)];
+        }
+        let mut value = vec![0; self.merged.functions.len()];
+        for function in functions {
+            let kernel = self.reached_by[function as usize].as_ref().and_then(|set| set.iter().next());
+            value[function as usize] = kernel.map_or(0, |k| self.cursor[k]);
+        }
+        value
+    }
+
+    fn finish(self, reserved: u64, common: bool, dynamic: Vec<u64>) -> SharedLayout {
+        let any_dynamic = self.merged.shared.iter().any(|o| o.dynamic);
+        let file_align = self.merged.file_shared_align;
+        let everywhere = common && file_align >= 16 && any_dynamic;
+        let mut kernels = vec![None; self.merged.functions.len()];
+        for (k, kernel) in self.kernels.iter().enumerate() {
+            if !self.used[k] && !everywhere {
+                continue;
+            }
+            let align = if common { self.align[k].max(file_align) } else { self.align[k] };
+            kernels[*kernel as usize] =
+                Some(KernelShared { size: self.cursor[k].saturating_add(reserved), align });
+        }
+        let keeps_file_section = any_dynamic && !(common && file_align > 16);
+        SharedLayout { values: self.values, dynamic, kernels, keeps_file_section }
+    }
+}

@@ -1,0 +1,86 @@
+//! Fills the image and puts it where the user wants it.
+
+mod file;
+
+pub use file::{WriteError, write_file};
+
+use crate::contents::chunks;
+use crate::ids::SectionId;
+use crate::layout::{Layout, Parts};
+use crate::merge::OutputSymbol;
+use rayon::prelude::*;
+use solder_cubin::raw::{self, Symbol};
+use zerocopy::IntoBytes;
+
+/// The output file as bytes. Every section has its own part of the image, filled in parallel.
+pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>) -> Vec<u8> {
+    let mut image = vec![0; layout.file_size as usize];
+    let sections = layout.numbers.section_order.len();
+    let mut rest: &mut [u8] = &mut image;
+    let mut position = 0;
+    let mut take = |offset: u64, size: u64| {
+        let (_, tail) = std::mem::take(&mut rest).split_at_mut((offset - position) as usize);
+        let (place, tail) = tail.split_at_mut(size as usize);
+        rest = tail;
+        position = offset + size;
+        place
+    };
+    take(0, raw::HEADER_SIZE).copy_from_slice(layout.header.as_bytes());
+    let mut table = |index: usize| {
+        let header = &layout.headers[index];
+        take(header.offset.get(), header.size.get())
+    };
+    table(1).copy_from_slice(parts.merged.section_names.as_bytes());
+    table(2).copy_from_slice(parts.merged.names.as_bytes());
+    fill_symbols(parts, layout, table(3));
+    let mut places: Vec<(SectionId, &mut [u8])> = Vec::with_capacity(sections);
+    for (id, header) in layout.numbers.section_order.iter().zip(&layout.headers[4..]) {
+        if header.sh_type.get() != raw::SHT_NOBITS {
+            places.push((*id, take(header.offset.get(), header.size.get())));
+        }
+    }
+    let headers = layout.headers.as_bytes();
+    take(layout.header.shoff.get(), headers.len() as u64).copy_from_slice(headers);
+    let segments = layout.segments.as_bytes();
+    if !segments.is_empty() {
+        take(layout.header.phoff.get(), segments.len() as u64).copy_from_slice(segments);
+    }
+    places.into_par_iter().with_min_len(64).for_each(|(id, place)| fill_section(parts, layout, id, place));
+    image
+}
+
+fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place: &mut [u8]) {
+    if let Some(bytes) = &layout.contents.made[id.index()] {
+        place.copy_from_slice(bytes);
+        return;
+    }
+    for chunk in chunks(parts.merged, id) {
+        let start = chunk.offset as usize;
+        place[start..start + chunk.data.len()].copy_from_slice(chunk.data);
+    }
+    let section = parts.merged.section(id);
+    for relocations in [section.rel, section.rela].into_iter().flatten() {
+        for (offset, patch) in &parts.relocated.patches[relocations.index()] {
+            patch.apply(&mut place[*offset as usize..]);
+        }
+    }
+}
+
+fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
+    let numbers = &layout.numbers;
+    let entries = place.chunks_exact_mut(size_of::<Symbol>()).skip(1);
+    for (id, entry) in numbers.symbol_order.iter().zip(entries) {
+        let OutputSymbol { name_offset, bind, kind, other, section, value, size, .. } =
+            parts.merged.symbol(*id);
+        let shndx = section.map_or(0, |section| numbers.section(section)) as u16;
+        let symbol = Symbol {
+            name: (*name_offset).into(),
+            info: bind << 4 | kind,
+            other: *other,
+            shndx: shndx.into(),
+            value: (*value).into(),
+            size: (*size).into(),
+        };
+        entry.copy_from_slice(symbol.as_bytes());
+    }
+}
