@@ -4,7 +4,8 @@ use crate::list::{self, Entry};
 use crate::sink::{Kind, Sink};
 use crate::view::{Both, View, is_symbol_table};
 use crate::words;
-use solder_cubin::{Section, raw};
+use solder_cubin::Section;
+use solder_cubin::raw::{self, SectionHeader};
 
 type Fields = Vec<(&'static str, String)>;
 
@@ -56,8 +57,13 @@ pub fn section_list(sink: &mut Sink, both: &Both) -> Vec<(usize, usize)> {
 pub fn section(sink: &mut Sink, both: &Both, (x, y): (usize, usize)) {
     let (a, b) = (both.a, both.b);
     let (skip_a, skip_b) = both.notes.skip(x, y);
+    let (header_a, header_b) = (a.section(x).header, b.section(y).header);
+    let elsewhere = SectionHeader { offset: header_a.offset, ..*header_b };
+    if both.same_names && skip_a == skip_b && *header_a == elsewhere {
+        return;
+    }
     let mut changed = list::changed_fields(&section_fields(a, x, skip_a), &section_fields(b, y, skip_b));
-    let (name_a, name_b) = (a.section(x).header.name.get(), b.section(y).header.name.get());
+    let (name_a, name_b) = (header_a.name.get(), header_b.name.get());
     if name_a != name_b && a.section_names == b.section_names {
         changed.push(format!("another copy of the name, at {name_a:#x} vs {name_b:#x}"));
     }

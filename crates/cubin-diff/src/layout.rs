@@ -7,6 +7,7 @@
 use crate::sink::{Kind, Sink};
 use crate::view::{Both, View};
 use crate::words;
+use solder_cubin::Section;
 use solder_cubin::raw::{self, ProgramHeader};
 use std::collections::BTreeMap;
 
@@ -46,9 +47,9 @@ pub fn compare(sink: &mut Sink, both: &Both) {
     padding(sink, both);
 }
 
-fn round_up(value: u64, align: u64) -> i128 {
+fn round_up(value: i128, align: u64) -> i128 {
     let align = i128::from(align.max(1));
-    (i128::from(value) + align - 1) / align * align
+    (value + align - 1) / align * align
 }
 
 /// The offset of every section in index order, of both tables, and the end of the file.
@@ -65,7 +66,7 @@ fn positions(view: &View) -> Vec<Position> {
     found.extend(null);
     for section in view.cubin.sections.iter().skip(1) {
         let offset = section.header.offset.get();
-        let gap = i128::from(offset) - round_up(cursor, section.align());
+        let gap = i128::from(offset) - round_up(cursor.into(), section.align());
         let rule = match starts.get(&offset) {
             Some(&other) if gap < 0 => Rule::With(view.label(other)),
             _ => Rule::Next(gap),
@@ -77,7 +78,7 @@ fn positions(view: &View) -> Vec<Position> {
         found.push(Position { what: view.label(section.index), offset, rule });
     }
     let mut place = |what: &str, offset: u64, size: u64| {
-        let rule = Rule::Next(i128::from(offset) - round_up(cursor, 8));
+        let rule = Rule::Next(i128::from(offset) - round_up(cursor.into(), 8));
         cursor = cursor.max(offset.saturating_add(size));
         found.push(Position { what: what.to_owned(), offset, rule });
     };
@@ -230,28 +231,28 @@ fn segment(both: &Both, x: &ProgramHeader, y: &ProgramHeader, exact: bool) -> Ve
     changed
 }
 
-/// How much more memory a segment takes than its bytes and the sections without bytes behind them. The
-/// first of those needs no rounding: the size in the file includes it.
+/// How much more memory a segment takes than its bytes and the sections without bytes behind them, laid
+/// out one after the other.
 fn memory_excess(view: &View, segment: &ProgramHeader) -> i128 {
     let (start, size) = (segment.offset.get(), segment.filesz.get());
-    let mut end = i128::from(size);
+    let mut end = 0;
     if segment.flags.get() & raw::PF_W != 0 {
         let within = start..=start.saturating_add(size);
         let empty = view.cubin.sections.iter().filter(|s| s.sh_type() == raw::SHT_NOBITS);
-        for (i, section) in empty.filter(|s| within.contains(&s.header.offset.get())).enumerate() {
-            if i > 0 {
-                let align = i128::from(section.align().max(1));
-                end = (end + align - 1) / align * align;
-            }
-            end += i128::from(section.size());
+        for section in empty.filter(|s| within.contains(&s.header.offset.get())) {
+            end = round_up(end, section.align()) + i128::from(section.size());
         }
     }
-    i128::from(segment.memsz.get()) - end
+    i128::from(segment.memsz.get()) - i128::from(size) - end
 }
 
-/// Bytes that belong to nothing, by what they follow. They are zero in every file the tools write.
+/// Bytes that belong to nothing, by what they follow.
+///
+/// They are zero in what the tools write, but for one case: nvlink gives `.nv.merc.nv.shared.reserved.0`
+/// (sm_110) room in the file and writes nothing to it. What is left there moves with the length of its
+/// own note, so it is left out together with that note.
 fn padding(sink: &mut Sink, both: &Both) {
-    let (in_a, in_b) = (gaps(both.a), gaps(both.b));
+    let (in_a, in_b) = (gaps(both.a, both.ignore_tkinfo), gaps(both.b, both.ignore_tkinfo));
     let places: std::collections::BTreeSet<&String> = in_a.keys().chain(in_b.keys()).collect();
     for place in places {
         let (a, b) = (in_a.get(place), in_b.get(place));
@@ -272,11 +273,15 @@ fn padding(sink: &mut Sink, both: &Both) {
 }
 
 /// The gaps of a file: what precedes each, its offset and its bytes.
-fn gaps<'data>(view: &View<'data>) -> BTreeMap<String, (u64, &'data [u8])> {
+fn gaps<'data>(view: &View<'data>, ignore_reserved: bool) -> BTreeMap<String, (u64, &'data [u8])> {
     let header = view.cubin.header;
     let mut regions: Vec<(u64, u64, String)> = vec![(0, raw::HEADER_SIZE, "the ELF header".to_owned())];
     for section in view.cubin.sections.iter().filter(|s| !s.data.is_empty()) {
         regions.push((section.header.offset.get(), section.data.len() as u64, view.label(section.index)));
+    }
+    let reserved = |s: &&Section| ignore_reserved && s.sh_type() == raw::SHT_CUDA_SHARED_RESERVED;
+    for section in view.cubin.sections.iter().filter(reserved) {
+        regions.push((section.header.offset.get(), section.size(), view.label(section.index)));
     }
     let sections = view.cubin.sections.len() as u64 * raw::SECTION_HEADER_SIZE;
     regions.push((header.shoff.get(), sections, format!("the {SECTION_TABLE}")));

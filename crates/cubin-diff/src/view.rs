@@ -25,6 +25,7 @@ pub struct Both<'v, 'data> {
     pub same_names: bool,
     /// Whether every offset of a string does.
     pub same_strings: bool,
+    pub ignore_tkinfo: bool,
     pub notes: Linker,
 }
 
@@ -38,6 +39,7 @@ impl<'v, 'data> Both<'v, 'data> {
             b,
             same_names: sections_a == sections_b && symbols_a.eq(symbols_b),
             same_strings: a.cubin.strings == b.cubin.strings,
+            ignore_tkinfo,
             notes: Linker::of(a, b, ignore_tkinfo),
         }
     }
