@@ -211,14 +211,13 @@ impl<'data> Merger<'_, 'data> {
         let content = match new.kind {
             Kind::Info | Kind::FunctionInfo => Content::Info { read: Vec::new(), appended: Vec::new() },
             Kind::Relocations => Content::Relocations(Vec::new()),
-            Kind::KernelShared | Kind::FileShared | Kind::Global => Content::Nothing,
-            Kind::ToolNote
-            | Kind::CudaNote
-            | Kind::CallGraph
-            | Kind::Prototype
-            | Kind::RelAction
-            | Kind::Compat => Content::Owned(Vec::new()),
-            _ => Content::Bytes(Vec::new()),
+            Kind::Text
+            | Kind::KernelConstant
+            | Kind::Constant(_)
+            | Kind::GlobalInit
+            | Kind::Debug
+            | Kind::Host => Content::Bytes(Vec::new()),
+            _ => Content::Nothing,
         };
         self.out.sections.push(OutputSection {
             kind: new.kind,
