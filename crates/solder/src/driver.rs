@@ -10,6 +10,7 @@ use crate::host_script;
 use crate::mode::Mode;
 use crate::options::{self, Id, Options, Values};
 use crate::time_table;
+use crate::toolchain::nvvm;
 
 /// The name used when the system gives none.
 const OWN_NAME: &str = "solder";
@@ -41,6 +42,7 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     }
     options::check(&options, &sink)?;
     time_table::begin(&options, &sink)?;
+    nvvm::library(&options, &sink)?;
     let mode = Mode::of(&options);
     crate::link(&options, &mode, &sink)
 }

@@ -10,26 +10,38 @@ use crate::options::Options;
 const HEADINGS: &str =
     "source file name , phase name , phase input files , phase output file , arch , tool, metric , unit\n";
 
-/// Makes sure that the file can be written and has its line of headings. Nothing happens without `-time`.
+/// Makes sure that the file can be written. A file that is not there yet gets the line of headings; one that is
+/// there is only added to, even if it is empty. Nothing happens without `-time`.
 pub fn begin(options: &Options, sink: &Sink) -> Result<(), Stop> {
     let Some(file) = &options.time_file else { return Ok(()) };
-    append(file, |is_empty| if is_empty { HEADINGS.as_bytes().to_vec() } else { Vec::new() })
-        .map_err(|_| sink.fatal(Message::TimeFileNotOpened { file: file.into() }))
+    let opened = if is_stdout(file) {
+        write_to_stdout(HEADINGS.as_bytes());
+        Ok(())
+    } else {
+        match OpenOptions::new().write(true).create_new(true).open(file) {
+            Ok(mut new) => new.write_all(HEADINGS.as_bytes()),
+            Err(_) => OpenOptions::new().append(true).create(true).open(file).map(drop),
+        }
+    };
+    opened.map_err(|_| sink.fatal(Message::TimeFileNotOpened { file: file.into() }))
 }
 
 /// Appends finished lines; a file that can no longer be written is no reason to fail a link.
 pub fn add(options: &Options, lines: &[u8]) {
-    if let Some(file) = &options.time_file {
-        let _ = append(file, |_| lines.to_vec());
+    match &options.time_file {
+        Some(file) if is_stdout(file) => write_to_stdout(lines),
+        Some(file) => {
+            let opened = OpenOptions::new().append(true).create(true).open(file);
+            let _ = opened.and_then(|mut file| file.write_all(lines));
+        }
+        None => {}
     }
 }
 
-/// Appends what `text` gives, which is told whether there is nothing yet.
-fn append(file: &Path, text: impl FnOnce(bool) -> Vec<u8>) -> io::Result<()> {
-    if file == Path::new("-") {
-        return io::stdout().write_all(&text(true));
-    }
-    let mut file = OpenOptions::new().append(true).create(true).open(file)?;
-    let is_empty = file.metadata()?.len() == 0;
-    file.write_all(&text(is_empty))
+fn is_stdout(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+fn write_to_stdout(text: &[u8]) {
+    let _ = io::stdout().write_all(text);
 }

@@ -9,7 +9,7 @@ mod table;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use solder_arch::Target;
 
@@ -18,7 +18,7 @@ pub use help::{help, version};
 pub use parse::{Value, Values};
 pub use table::{Id, Kind, Record, Row, TABLE};
 
-use crate::diagnostics::{Settings, Text};
+use crate::diagnostics::{Message, Settings, Sink, Stop, Text};
 
 /// What kind of host linker script `-ghls` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,8 +204,13 @@ impl Options {
         self.target.expect("checked before linking")
     }
 
-    /// The output of a link for a real target. [`check`] lets none begin without one; for a virtual target,
-    /// which writes nothing, it may be absent.
+    /// The file to write. Only a virtual target gets this far without one, and mostly writes nothing.
+    pub fn output_file(&self, sink: &Sink) -> Result<&Path, Stop> {
+        let missing = || sink.fatal(Message::OutputNotOpened { file: "(null)".into() });
+        self.output.as_deref().ok_or_else(missing)
+    }
+
+    /// The output of a link for a real target. [`check`] lets none begin without one.
     pub fn link_output(&self) -> &PathBuf {
         self.output.as_ref().expect("checked before linking")
     }

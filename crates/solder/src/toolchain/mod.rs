@@ -1,3 +1,3 @@
-//! Other programs and libraries: the only place that starts a process or loads a library.
+//! The tools of the user's toolkit. Processes are started nowhere else.
 
-pub mod shell;
+pub mod ptxas;

@@ -1,0 +1,225 @@
+//! PTX, assembled by the user's `ptxas` as nvlink's built-in assembler would.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use solder_arch::Suffix;
+use solder_cubin::Cubin;
+use solder_cubin::note::{TYPE_TKINFO, notes};
+
+use crate::diagnostics::{Message, Text};
+use crate::options::{FastCompile, Options};
+
+const NAME: &str = "ptxas";
+
+/// Variables that name a toolkit, in the order in which they are asked.
+const TOOLKIT_VARIABLES: [&str; 3] = ["SOLDER_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
+
+/// The assembler in use, or the places where it was looked for.
+#[derive(Clone, Debug)]
+pub struct Assembler(Result<PathBuf, Vec<PathBuf>>);
+
+impl Assembler {
+    /// Looks beside the name that this program was invoked by (a link in a toolkit counts as that toolkit), then in
+    /// the toolkits that the environment names, then in `PATH`.
+    pub fn find() -> Self {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        let invoked = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
+        let beside = invoked_from(&invoked, &folders);
+        let toolkits = TOOLKIT_VARIABLES.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty());
+        let toolkits = toolkits.map(|root| PathBuf::from(root).join("bin"));
+        let mut looked = Vec::new();
+        for folder in beside.into_iter().chain(toolkits).chain(folders.iter().cloned()) {
+            let candidate = folder.join(NAME);
+            if candidate.is_file() {
+                return Self(Ok(candidate));
+            }
+            looked.push(candidate);
+        }
+        Self(Err(looked))
+    }
+}
+
+/// The folder of the program as it was invoked: a path as given, a bare name as `PATH` finds it.
+fn invoked_from(invoked: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
+    if invoked.as_os_str().as_bytes().contains(&b'/') {
+        return invoked.parent().map(Path::to_path_buf);
+    }
+    folders.iter().find(|folder| folder.join(invoked).is_file()).cloned()
+}
+
+/// One PTX to assemble.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'data> {
+    pub text: &'data [u8],
+    /// The options kept with the PTX; those of the link follow and win.
+    pub stored_options: &'data [u8],
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Assembled {
+    /// `None` if the assembler refused; then `text` says why.
+    pub cubin: Option<Vec<u8>>,
+    /// The assembler's own lines.
+    pub text: Vec<u8>,
+    pub milliseconds: f64,
+}
+
+/// The assembler could not be asked.
+#[derive(Debug)]
+pub enum Failure {
+    Missing(Vec<PathBuf>),
+    NotRun(PathBuf, io::Error),
+}
+
+impl Failure {
+    pub fn message(self, file: Text) -> Message {
+        match self {
+            Self::Missing(places) => {
+                let places: Vec<_> = places.into_iter().map(|place| place.into_os_string().into_vec()).collect();
+                Message::AssemblerMissing { file, places: places.join(&b", "[..]).into() }
+            }
+            Self::NotRun(assembler, error) => {
+                Message::AssemblerNotRun { file, assembler: assembler.into(), reason: error.to_string().into() }
+            }
+        }
+    }
+}
+
+/// The input's name is what nvlink's messages call it; the output's is what the tool note records under `-g`.
+const INPUT: &str = "application ptx input";
+const OUTPUT: &str = "elf.o";
+
+pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Result<Assembled, Failure> {
+    let program = assembler.0.as_ref().map_err(|looked| Failure::Missing(looked.clone()))?;
+    let not_run = |error| Failure::NotRun(program.clone(), error);
+    // The working directory changes, so a relative path must not.
+    let absolute = std::path::absolute(program).map_err(not_run)?;
+    let folder = Folder::create().map_err(not_run)?;
+    fs::write(folder.0.join(INPUT), job.text).map_err(not_run)?;
+    let begun = Instant::now();
+    let output = Command::new(&absolute)
+        .args(arguments(job, options))
+        .args([INPUT, "-o", OUTPUT])
+        .current_dir(&folder.0)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(not_run)?;
+    let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
+    let mut text = output.stdout;
+    text.extend(output.stderr);
+    let mut cubin = None;
+    if output.status.success() {
+        let mut bytes = fs::read(folder.0.join(OUTPUT)).map_err(not_run)?;
+        forget_file_names(&mut bytes);
+        cubin = Some(bytes);
+    }
+    Ok(Assembled { cubin, text, milliseconds })
+}
+
+/// The stored options, then those of the link.
+fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
+    let blank = |byte: &u8| byte.is_ascii_whitespace();
+    let words = |text: &[u8]| -> Vec<OsString> {
+        let words = text.split(blank).filter(|word| !word.is_empty());
+        words.map(|word| OsStr::from_bytes(word).to_owned()).collect()
+    };
+    let mut arguments = words(job.stored_options);
+    let mut push = |text: String| arguments.push(text.into());
+    let arch = options.link_target().arch;
+    // The assembler is asked for the plain architecture in the place of a family.
+    let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
+    push(format!("-arch=sm_{}{suffix}", arch.number));
+    push("-m64".into());
+    push("-c".into());
+    if let Some(count) = options.maxrregcount {
+        push(format!("-maxrregcount={count}"));
+    }
+    if options.debug && !options.suppress_debug_info {
+        push("-g".into());
+    }
+    if let Some(on) = options.device_stack_protector {
+        push(format!("-device-stack-protector={on}"));
+    }
+    if let Some(threads) = options.split_compile {
+        push(format!("-split-compile={threads}"));
+    }
+    match options.fast_compile {
+        FastCompile::Off => {}
+        FastCompile::Min => push("-Ofc=min".into()),
+        FastCompile::Mid => push("-Ofc=mid".into()),
+        FastCompile::Max => push("-Ofc=max".into()),
+    }
+    arguments.extend(options.xptxas.iter().flat_map(|element| words(element.as_bytes())));
+    arguments
+}
+
+/// Under `-g` the assembler records the names of its files, which nvlink's built-in one has none of: they go out of
+/// the tool note, which becomes shorter in its place.
+fn forget_file_names(bytes: &mut [u8]) -> Option<()> {
+    let start = bytes.as_ptr() as usize;
+    let cubin = Cubin::parse(bytes).ok()?;
+    let section = cubin.section(".note.nv.tkinfo")?;
+    let note = notes(section.data).find(|note| note.kind == TYPE_TKINFO)?;
+    let prefix = format!("{INPUT} ");
+    let recorded_output = format!("-o {OUTPUT} ");
+    let at = find(note.desc, prefix.as_bytes())?;
+    let end = at + note.desc[at..].iter().position(|&byte| byte == 0)?;
+    let line = std::str::from_utf8(&note.desc[at..end]).ok()?;
+    let line = line.strip_prefix(&prefix)?.replacen(&recorded_output, "", 1);
+    // The command line is the last string, so nothing behind it moves.
+    let mut desc = note.desc[..at].to_vec();
+    desc.extend(line.as_bytes());
+    desc.push(0);
+    desc.resize(desc.len().next_multiple_of(4), 0);
+    let removed = note.desc.len() - desc.len();
+    let desc_at = note.desc.as_ptr() as usize - start;
+    let note_at = section.data.as_ptr() as usize - start;
+    let size_at = std::ptr::from_ref(&section.header.size) as usize - start;
+    let size = section.size() - removed as u64;
+    if section.data.len() != desc_at - note_at + note.desc.len() {
+        return None;
+    }
+    bytes[desc_at..desc_at + desc.len()].copy_from_slice(&desc);
+    bytes[note_at + 4..note_at + 8].copy_from_slice(&(desc.len() as u32).to_le_bytes());
+    bytes[size_at..size_at + 8].copy_from_slice(&size.to_le_bytes());
+    Some(())
+}
+
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}
+
+/// A folder for one run of the assembler, removed with all that is in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn create() -> io::Result<Self> {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        loop {
+            let name = format!("solder-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let path = std::env::temp_dir().join(name);
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed is no reason to fail a link that has come this far.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
