@@ -22,15 +22,16 @@ pub fn read(options: &Options, sink: &Sink) -> Result<SideFiles, Stop> {
     Ok(SideFiles { nv_host })
 }
 
+/// Devices and pipes count as empty: nvlink goes by the size that the system states.
 fn read_file(file: &Path, sink: &Sink) -> Result<Vec<u8>, Stop> {
-    let not_opened = || sink.fatal(Message::InputNotOpened { file: file.into() });
-    if file.is_dir() {
-        // nvlink takes a directory's size for that of a file.
+    let not_opened = |_| sink.fatal(Message::InputNotOpened { file: file.into() });
+    let metadata = file.metadata().map_err(not_opened)?;
+    if metadata.is_dir() {
+        // Of a directory it is a size that no memory has.
         return Err(sink.fatal(Message::MemoryAllocation));
     }
-    let bytes = std::fs::read(file).map_err(|_| not_opened())?;
-    if bytes.is_empty() {
+    if !metadata.is_file() || metadata.len() == 0 {
         return Err(sink.fatal(Message::FileNotRead { file: file.into() }));
     }
-    Ok(bytes)
+    std::fs::read(file).map_err(not_opened)
 }
