@@ -41,6 +41,17 @@ pub fn staging(target: &Path) -> PathBuf {
     target.with_file_name(name)
 }
 
+/// Removes what killed processes left of their staging for `target`; for holders of its lock.
+pub fn remove_staged(target: &Path) {
+    let prefix = format!("{}.partial-", target.file_name().unwrap_or_default().to_string_lossy());
+    let siblings = target.parent().and_then(|parent| fs::read_dir(parent).ok());
+    for entry in siblings.into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// Renames a finished staging folder to `target`. Losing the race to another process is success:
 /// both made the same content.
 pub fn publish(staged: &Path, target: &Path) -> Result<()> {
@@ -82,7 +93,10 @@ impl Key {
     }
 
     pub fn hex(&self) -> String {
-        format!("{:032x}", self.0)
+        // FNV leaves the last bytes' influence in few bits; this spreads it, and keeps keys distinct.
+        let mut hash = self.0 ^ (self.0 >> 67);
+        hash = hash.wrapping_mul(0x9e3779b97f4a7c15f39cc0605cedc835);
+        format!("{:032x}", hash ^ (hash >> 59))
     }
 
     fn absorb(&mut self, bytes: &[u8]) {

@@ -1,6 +1,7 @@
 //! Starting other programs.
 
 use crate::Result;
+use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -45,9 +46,28 @@ impl Ending {
     }
 }
 
+/// Gives a command a small environment of its own, so that results do not depend on the caller's.
+pub fn clean_environment(command: &mut Command, path: &OsStr) {
+    command.env_clear().env("PATH", path).env("LC_ALL", "C");
+    for name in ["HOME", "TMPDIR"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+}
+
 /// Runs a command with pipes for its output, and kills it and its children when `limit` has passed.
 pub fn watch(command: &mut Command, limit: Duration) -> Result<(Ending, Vec<u8>, Vec<u8>)> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    watch_into(command, Stdio::piped(), limit)
+}
+
+/// The same with another place for standard output.
+pub fn watch_into(
+    command: &mut Command,
+    stdout: Stdio,
+    limit: Duration,
+) -> Result<(Ending, Vec<u8>, Vec<u8>)> {
+    command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(|e| cannot_start(command, &e))?;
     let stdout = drain(child.stdout.take());
     let stderr = drain(child.stderr.take());

@@ -10,7 +10,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let filters = args.into_iter().filter(|arg| !arg.starts_with('-')).collect::<Vec<_>>();
-    let mut command = vec!["conformance".to_string()];
+    let mut command = vec!["conformance".to_string(), "--none-is-fine".to_string()];
     command.extend(filters);
     ExitCode::from(xtask::run(&command))
 }

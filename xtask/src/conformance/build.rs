@@ -220,7 +220,8 @@ impl Rule {
         }
         let toolkit = context.toolkit.to_string_lossy();
         command.args(self.args.iter().map(|arg| arg.replace("{toolkit}", &toolkit)));
-        command.current_dir(work).env("OUT", &self.out).env("PATH", &context.path).env("LC_ALL", "C");
+        process::clean_environment(&mut command, &context.path);
+        command.current_dir(work).env("OUT", &self.out);
         let (ending, stdout, stderr) = process::watch(&mut command, LIMIT)?;
         if ending == process::Ending::Exit(0) {
             return Ok(());

@@ -33,15 +33,19 @@ pub struct Case {
     pub compare: Vec<Comparison>,
     pub covers: Vec<String>,
     pub timeout: Option<Duration>,
+    pub stdout: Option<String>,
     pub deviation: Option<Deviation>,
     pub parts: Vec<(String, String)>,
+    /// Why the file cannot be run: it then counts as one failure.
+    pub mistake: Option<String>,
 }
 
 /// `deviates:` and what it says about solder.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Deviation {
     pub reason: String,
     pub exit: Option<i32>,
+    pub stdout: Vec<String>,
     pub stderr: Vec<String>,
     pub same_as: Option<String>,
 }
@@ -74,6 +78,11 @@ pub struct Run<'a> {
 
 /// Every case file under `root`, in the order of categories and names.
 pub fn load_all(root: &Path) -> Result<Vec<Case>> {
+    for entry in fs::read_dir(root).map_err(|e| at(root, &e))?.flatten() {
+        if !CATEGORIES.iter().any(|category| entry.file_name() == *category) {
+            return Err(format!("{}: not a category of cases", entry.path().display()));
+        }
+    }
     let mut cases = Vec::new();
     for category in CATEGORIES {
         let folder = root.join(category);
@@ -82,8 +91,9 @@ pub fn load_all(root: &Path) -> Result<Vec<Case>> {
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "case"));
         paths.sort();
         for path in paths {
-            let text = fs::read_to_string(&path).map_err(|e| at(&path, &e))?;
-            let mut case = parse(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+            let parsed = fs::read_to_string(&path).map_err(|e| e.to_string()).and_then(|text| parse(&text));
+            let mut case =
+                parsed.unwrap_or_else(|mistake| Case { mistake: Some(mistake), ..Case::default() });
             case.category = (*category).to_string();
             case.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             case.path = path;
@@ -162,12 +172,14 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<()> {
             let seconds = value.parse().map_err(|_| format!("'{value}' is not a number of seconds"))?;
             case.timeout = Some(Duration::from_secs(seconds));
         }
+        "stdout" => case.stdout = Some(file_name(value)?),
         "compare" => case.compare.push(comparison(value)?),
         "deviates" => case.deviation.get_or_insert_default().reason = text,
         "solder-exit" => {
             let code = value.parse().map_err(|_| format!("'{value}' is not an exit code"))?;
             case.deviation.get_or_insert_default().exit = Some(code);
         }
+        "solder-stdout" => case.deviation.get_or_insert_default().stdout.push(text),
         "solder-stderr" => case.deviation.get_or_insert_default().stderr.push(text),
         "solder-same-as" => case.deviation.get_or_insert_default().same_as = Some(text),
         _ => return Err(format!("unknown key '{key}'")),
@@ -214,7 +226,7 @@ fn check(case: &Case) -> Result<()> {
     }
     match &case.deviation {
         Some(d) if d.reason.is_empty() => Err("'# solder-…:' needs '# deviates:' with the reason".into()),
-        Some(d) if d.exit.is_none() && d.stderr.is_empty() && d.same_as.is_none() => {
+        Some(d) if d.exit.is_none() && d.stderr.is_empty() && d.stdout.is_empty() && d.same_as.is_none() => {
             Err("'# deviates:' does not say what solder must do instead".into())
         }
         _ => Ok(()),
@@ -239,6 +251,19 @@ impl Case {
         }
         let pairs = archs.iter().flat_map(|arch| variants.iter().map(move |variant| (*arch, *variant)));
         pairs.map(|(arch, variant)| Run { case: self, arch, variant }).collect()
+    }
+}
+
+impl Deviation {
+    pub fn expanded(&self, run: &Run<'_>) -> Self {
+        let all = |lines: &[String]| lines.iter().map(|line| run.expand(line)).collect();
+        Self {
+            reason: self.reason.clone(),
+            exit: self.exit,
+            stdout: all(&self.stdout),
+            stderr: all(&self.stderr),
+            same_as: self.same_as.as_ref().map(|args| run.expand(args)),
+        }
     }
 }
 

@@ -149,14 +149,16 @@ pub fn deviation(
         }
         _ => {}
     }
-    let stderr = match (stated.stderr.is_empty(), reference_step) {
-        (false, _) => {
-            Some(stated.stderr.iter().fold(String::new(), |text, line| text + line + "\n").into_bytes())
+    let streams = [
+        ("stdout", &stated.stdout, &ours.stdout, reference_step.map(|step| &step.stdout)),
+        ("stderr", &stated.stderr, &ours.stderr, reference_step.map(|step| &step.stderr)),
+    ];
+    for (stream, lines, printed, of_reference) in streams {
+        let stated: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
+        let expected = if lines.is_empty() { of_reference.cloned() } else { Some(stated.into_bytes()) };
+        if let Some(difference) = expected.and_then(|expected| text(how(case, stream), &expected, printed)) {
+            found.push(format!("{stream} ('nvlink' is what the case expects) {difference}"));
         }
-        (true, step) => step.map(|step| step.stderr.clone()),
-    };
-    if let Some(difference) = stderr.and_then(|expected| text(how(case, "stderr"), &expected, &ours.stderr)) {
-        found.push(format!("stderr ('nvlink' is what the case expects) {difference}"));
     }
     match reference {
         Some(reference) => files(case, &reference.files, &solder.files, &mut found),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// What a linker did.
@@ -69,7 +69,14 @@ impl Scratch<'_> {
         if self.context.fresh {
             let _ = fs::remove_dir_all(&slot);
         }
-        store(&outcome, &slot)?;
+        // An ending that the machine's load may have caused says nothing about nvlink.
+        let by_load = |step: &Step| match step.ending {
+            Ending::Timeout => self.run.case.timeout.is_none(),
+            ref ending => *ending == Ending::Signal(9),
+        };
+        if !outcome.steps.iter().any(by_load) {
+            store(&outcome, &slot)?;
+        }
         Ok(outcome)
     }
 
@@ -84,10 +91,11 @@ impl Scratch<'_> {
 
     /// The cache entry of an nvlink run: everything that its outcome may depend on is in the key.
     fn slot(&self, steps: &[String]) -> PathBuf {
-        let mut key = Key::new("nvlink 1");
+        let mut key = Key::new("nvlink 2");
         key.text(&self.context.fingerprint).text(&self.folder.to_string_lossy());
         let expanded = |list: &[String]| list.iter().map(|text| self.run.expand(text)).collect::<Vec<_>>();
         key.list(&expanded(&self.run.case.setup)).list(&expanded(&self.run.case.env)).list(steps);
+        key.text(self.run.case.stdout.as_deref().unwrap_or_default());
         for input in self.inputs {
             key.text(&input.name).text(&input.digest);
         }
@@ -122,13 +130,20 @@ impl Scratch<'_> {
             let mut command = Command::new(program);
             self.environment(command.args(args));
             let limit = self.run.case.timeout.unwrap_or(LIMIT);
-            let (ending, stdout, stderr) = process::watch(&mut command, limit)?;
+            let (ending, stdout, stderr) = process::watch_into(&mut command, self.stdout(&work)?, limit)?;
             outcome.steps.push(Step { ending, stdout, stderr });
         }
         outcome.files = snapshot(&work, &before)?;
         let kept = self.folder.join(name);
         fs::rename(&work, &kept).map_err(|e| at(&kept, &e))?;
         Ok((outcome, before_last))
+    }
+
+    /// A pipe, or the file that the case names.
+    fn stdout(&self, work: &Path) -> Result<Stdio> {
+        let Some(name) = &self.run.case.stdout else { return Ok(Stdio::piped()) };
+        let path = work.join(name);
+        Ok(fs::File::create(&path).map_err(|e| at(&path, &e))?.into())
     }
 
     fn substitute(&self, text: &str) -> String {
@@ -138,8 +153,8 @@ impl Scratch<'_> {
     }
 
     fn environment(&self, command: &mut Command) {
-        command.current_dir(self.folder.join("work")).env("PATH", &self.context.path).env("LC_ALL", "C");
-        command.env_remove("LIBRARY_PATH");
+        process::clean_environment(command, &self.context.path);
+        command.current_dir(self.folder.join("work"));
         for pair in &self.run.case.env {
             let pair = self.substitute(&self.run.expand(pair));
             let (name, value) = pair.split_once('=').unwrap_or((&pair, ""));
