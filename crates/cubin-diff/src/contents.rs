@@ -15,7 +15,7 @@ pub fn compare(sink: &mut Sink, both: &Both, (x, y): (usize, usize)) {
     if data_a == data_b && (both.same_names || !indices) {
         return;
     }
-    let place = both.a.labels()[x].as_str();
+    let place = &*both.a.labels()[x];
     let before = sink.len();
     let kinds = kinds(in_a.sh_type());
     if in_a.sh_type() == in_b.sh_type()

@@ -31,8 +31,8 @@ impl std::fmt::Display for Rule {
     }
 }
 
-struct Position {
-    what: String,
+struct Position<'v> {
+    what: &'v str,
     offset: u64,
     rule: Rule,
 }
@@ -53,13 +53,13 @@ fn round_up(value: i128, align: u64) -> i128 {
 }
 
 /// The offset of every section in index order, of both tables, and the end of the file.
-fn positions(view: &View) -> Vec<Position> {
+fn positions<'v>(view: &'v View) -> Vec<Position<'v>> {
     let header = view.cubin.header;
-    let mut found: Vec<Position> = Vec::new();
+    let mut found: Vec<Position<'v>> = Vec::new();
     let mut starts: BTreeMap<u64, u32> = BTreeMap::new();
     let mut cursor = raw::HEADER_SIZE;
     let null = view.cubin.sections.first().map(|s| Position {
-        what: "null".to_owned(),
+        what: "null",
         offset: s.header.offset.get(),
         rule: Rule::Next(i128::from(s.header.offset.get())),
     });
@@ -75,12 +75,12 @@ fn positions(view: &View) -> Vec<Position> {
             cursor = offset.saturating_add(section.data.len() as u64);
             starts.entry(offset).or_insert(section.index);
         }
-        found.push(Position { what: view.label(section.index), offset, rule });
+        found.push(Position { what: &view.labels()[section.index as usize], offset, rule });
     }
-    let mut place = |what: &str, offset: u64, size: u64| {
+    let mut place = |what: &'static str, offset: u64, size: u64| {
         let rule = Rule::Next(i128::from(offset) - round_up(cursor.into(), 8));
         cursor = cursor.max(offset.saturating_add(size));
-        found.push(Position { what: what.to_owned(), offset, rule });
+        found.push(Position { what, offset, rule });
     };
     place(SECTION_TABLE, header.shoff.get(), view.cubin.sections.len() as u64 * raw::SECTION_HEADER_SIZE);
     if header.phnum.get() != 0 {
@@ -90,11 +90,7 @@ fn positions(view: &View) -> Vec<Position> {
     if header.phnum.get() == 0 {
         // Without segments the field is not an offset of anything; it counts as it is.
         let phoff = header.phoff.get();
-        found.push(Position {
-            what: PROGRAM_TABLE.to_owned(),
-            offset: phoff,
-            rule: Rule::Next(i128::from(phoff)),
-        });
+        found.push(Position { what: PROGRAM_TABLE, offset: phoff, rule: Rule::Next(i128::from(phoff)) });
     }
     found
 }
@@ -102,11 +98,11 @@ fn positions(view: &View) -> Vec<Position> {
 /// Whether anything lies elsewhere; says so unless the sizes (reported already) or the ignored notes
 /// explain it.
 fn offsets(sink: &mut Sink, both: &Both, a: &[Position], b: &[Position]) -> bool {
-    let by_name: BTreeMap<&str, &Position> = b.iter().map(|p| (p.what.as_str(), p)).collect();
-    let pairs: Vec<_> = a.iter().filter_map(|x| Some((x, *by_name.get(x.what.as_str())?))).collect();
+    let by_name: BTreeMap<&str, &Position> = b.iter().map(|p| (p.what, p)).collect();
+    let pairs: Vec<_> = a.iter().filter_map(|x| Some((x, *by_name.get(x.what)?))).collect();
     for (x, y) in pairs.iter().filter(|(x, y)| x.rule != y.rule) {
         let text = format!("{} at {:#x} vs {:#x}: {} vs {}", x.what, x.offset, y.offset, x.rule, y.rule);
-        sink.push(Kind::Layout, &x.what, text);
+        sink.push(Kind::Layout, x.what, text);
     }
     let moved: Vec<_> = pairs.iter().filter(|(x, y)| x.offset != y.offset).collect();
     let Some((x, y)) = moved.first() else { return false };
@@ -182,7 +178,11 @@ fn landmarks(view: &View, offset: u64) -> Vec<String> {
         }
     };
     for section in view.cubin.sections.iter().skip(1) {
-        region(&view.label(section.index), section.header.offset.get(), section.data.len() as u64);
+        region(
+            &view.labels()[section.index as usize],
+            section.header.offset.get(),
+            section.data.len() as u64,
+        );
     }
     let tables = view.cubin.sections.len() as u64 * raw::SECTION_HEADER_SIZE;
     region(&format!("the {SECTION_TABLE}"), header.shoff.get(), tables);
@@ -210,12 +210,11 @@ fn segment(both: &Both, x: &ProgramHeader, y: &ProgramHeader, exact: bool) -> Ve
     let (end_a, end_b) =
         (x.offset.get().wrapping_add(x.filesz.get()), y.offset.get().wrapping_add(y.filesz.get()));
     for (name, a, b) in [("begins at", x.offset.get(), y.offset.get()), ("ends at", end_a, end_b)] {
+        if exact && a == b {
+            continue;
+        }
         let (at_a, at_b) = (landmarks(both.a, a), landmarks(both.b, b));
-        let same = if exact {
-            a == b
-        } else {
-            at_a.iter().any(|mark| at_b.contains(mark)) || (a == b && at_a == at_b)
-        };
+        let same = !exact && (at_a.iter().any(|mark| at_b.contains(mark)) || (a == b && at_a == at_b));
         if !same {
             let shown = |offset: u64, at: Vec<String>| match at.into_iter().next() {
                 Some(mark) => format!("{offset:#x} ({mark})"),
@@ -253,7 +252,7 @@ fn memory_excess(view: &View, segment: &ProgramHeader) -> i128 {
 /// own note, so it is left out together with that note.
 fn padding(sink: &mut Sink, both: &Both) {
     let (in_a, in_b) = (gaps(both.a, both.ignore_tkinfo), gaps(both.b, both.ignore_tkinfo));
-    let places: std::collections::BTreeSet<&String> = in_a.keys().chain(in_b.keys()).collect();
+    let places: std::collections::BTreeSet<&str> = in_a.keys().chain(in_b.keys()).copied().collect();
     for place in places {
         let (a, b) = (in_a.get(place), in_b.get(place));
         let bytes = |gap: Option<&(u64, &[u8])>| gap.map_or(0, |gap| gap.1.len());
@@ -273,31 +272,35 @@ fn padding(sink: &mut Sink, both: &Both) {
 }
 
 /// The gaps of a file: what precedes each, its offset and its bytes.
-fn gaps<'data>(view: &View<'data>, ignore_reserved: bool) -> BTreeMap<String, (u64, &'data [u8])> {
+fn gaps<'v, 'data>(view: &'v View<'data>, ignore_reserved: bool) -> BTreeMap<&'v str, (u64, &'data [u8])> {
     let header = view.cubin.header;
-    let mut regions: Vec<(u64, u64, String)> = vec![(0, raw::HEADER_SIZE, "the ELF header".to_owned())];
+    let mut regions: Vec<(u64, u64, &str)> = vec![(0, raw::HEADER_SIZE, "the ELF header")];
     for section in view.cubin.sections.iter().filter(|s| !s.data.is_empty()) {
-        regions.push((section.header.offset.get(), section.data.len() as u64, view.label(section.index)));
+        regions.push((
+            section.header.offset.get(),
+            section.data.len() as u64,
+            &view.labels()[section.index as usize],
+        ));
     }
     let reserved = |s: &&Section| ignore_reserved && s.sh_type() == raw::SHT_CUDA_SHARED_RESERVED;
     for section in view.cubin.sections.iter().filter(reserved) {
-        regions.push((section.header.offset.get(), section.size(), view.label(section.index)));
+        regions.push((section.header.offset.get(), section.size(), &view.labels()[section.index as usize]));
     }
     let sections = view.cubin.sections.len() as u64 * raw::SECTION_HEADER_SIZE;
-    regions.push((header.shoff.get(), sections, format!("the {SECTION_TABLE}")));
+    regions.push((header.shoff.get(), sections, SECTION_TABLE));
     if let Ok(segments @ [_, ..]) = view.cubin.program_headers() {
         let size = size_of_val(segments) as u64;
-        regions.push((header.phoff.get(), size, format!("the {PROGRAM_TABLE}")));
+        regions.push((header.phoff.get(), size, PROGRAM_TABLE));
     }
-    regions.sort();
+    regions.sort_unstable();
     let mut found = BTreeMap::new();
-    let (mut end, mut last) = (0, String::new());
-    let file_end = (view.cubin.bytes.len() as u64, 0, String::new());
+    let (mut end, mut last) = (0, "");
+    let file_end = (view.cubin.bytes.len() as u64, 0, "");
     for (start, size, name) in regions.into_iter().chain([file_end]) {
         if let Some(gap) = view.cubin.bytes.get(end as usize..start as usize)
             && !gap.is_empty()
         {
-            found.insert(last.clone(), (end, gap));
+            found.insert(last, (end, gap));
         }
         if start.saturating_add(size) > end {
             (end, last) = (start.saturating_add(size), name);

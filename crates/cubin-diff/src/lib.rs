@@ -17,7 +17,8 @@ mod view;
 mod words;
 
 use sink::Sink;
-use solder_cubin::{Cubin, Error, elf_header};
+use solder_cubin::raw::ELF_MAGIC;
+use solder_cubin::{Cubin, Error};
 use view::{Both, View};
 
 pub use sink::{Difference, Kind, report};
@@ -51,14 +52,11 @@ pub fn diff(a: &[u8], b: &[u8], options: &Options) -> Vec<Difference> {
 fn unreadable(sink: &mut Sink, side: &str, bytes: &[u8], error: Option<Error>) {
     let Some(error) = error else { return };
     let kind = match error {
-        Error::TooShort | Error::NotElf | Error::NotDevice if !begins_as_elf(bytes, error) => Kind::Bytes,
+        Error::NotElf | Error::NotDevice => Kind::Bytes,
+        Error::TooShort if !bytes.starts_with(&ELF_MAGIC) => Kind::Bytes,
         _ => Kind::Unreadable,
     };
     sink.push(kind, "", format!("{side} cannot be read as a cubin ({error}): comparing bytes"));
-}
-
-fn begins_as_elf(bytes: &[u8], error: Error) -> bool {
-    bytes.starts_with(b"\x7fELF") && (error != Error::NotDevice || elf_header(bytes).is_none())
 }
 
 fn cubins(sink: &mut Sink, a: &View, b: &View, options: Options) {

@@ -4,12 +4,13 @@
 use crate::note::Linker;
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::{Cubin, Section, string_at};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 pub struct View<'data> {
     pub cubin: Cubin<'data>,
     /// One label for each section: its name, with a number if it is not the first of that name.
-    labels: Vec<String>,
+    labels: Vec<Cow<'data, str>>,
     /// The table that the names of the sections stand in.
     pub section_names: &'data [u8],
     tables: Vec<SymbolTable<'data>>,
@@ -49,16 +50,16 @@ impl<'v, 'data> Both<'v, 'data> {
 struct SymbolTable<'data> {
     section: u32,
     symbols: &'data [Symbol],
-    labels: Vec<String>,
+    labels: Vec<Cow<'data, str>>,
 }
 
 /// Makes the labels of a list unique: the second `x` is `x (2)`.
-fn number<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+fn number<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let label = |name: &'a str| {
         let count = seen.entry(name).or_default();
         *count += 1;
-        if *count == 1 { name.to_owned() } else { format!("{name} ({count})") }
+        if *count == 1 { Cow::Borrowed(name) } else { Cow::Owned(format!("{name} ({count})")) }
     };
     names.map(label).collect()
 }
@@ -80,10 +81,11 @@ impl<'data> View<'data> {
     }
 
     pub fn label(&self, section: u32) -> String {
-        self.labels.get(section as usize).cloned().unwrap_or_else(|| format!("section {section} (none such)"))
+        let label = self.labels.get(section as usize);
+        label.map_or_else(|| format!("section {section} (none such)"), |label| label.clone().into_owned())
     }
 
-    pub fn labels(&self) -> &[String] {
+    pub fn labels(&self) -> &[Cow<'data, str>] {
         &self.labels
     }
 
@@ -105,7 +107,7 @@ impl<'data> View<'data> {
     /// The symbols of a symbol table section, with their labels.
     pub fn symbols(&self, section: &Section) -> Option<impl Iterator<Item = (&'data Symbol, &str)>> {
         let table = self.tables.iter().find(|t| t.section == section.index)?;
-        Some(table.symbols.iter().zip(table.labels.iter().map(String::as_str)))
+        Some(table.symbols.iter().zip(table.labels.iter().map(AsRef::as_ref)))
     }
 
     /// Where a symbol is defined.
