@@ -1,6 +1,6 @@
 //! Differences, how they are collected, and how they are shown.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 /// What a difference is about. The order is the order of the report: what explains the others first.
@@ -73,7 +73,7 @@ const MOST_PER_PLACE: usize = 10_000;
 #[derive(Default)]
 pub struct Sink {
     found: Vec<Difference>,
-    counts: HashMap<(Kind, String), usize>,
+    counts: BTreeMap<(Kind, String), usize>,
 }
 
 impl Sink {
