@@ -20,6 +20,7 @@ mod member;
 mod select;
 mod write;
 
+pub use compat::compat_record;
 pub use compress::Compression;
 pub use container::{CONTAINER_MAGIC, Container, Members};
 pub use member::{Flags, Kind, Member};

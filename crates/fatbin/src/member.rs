@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use solder_arch::{Arch, Suffix};
+use solder_arch::{Arch, CompatRecord, Suffix};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::Error;
-use crate::compat::Compat;
+use crate::compat;
 use crate::compress::{self, Compression};
 
 /// What a member holds. Other values are reserved; no tool writes them and the linker passes them over.
@@ -178,8 +178,8 @@ impl<'data> Member<'data> {
     }
 
     /// The compatibility attributes of Mercury code, if the member has readable ones.
-    pub(crate) fn compat(&self) -> Option<Compat> {
-        Compat::parse(self.options().ok()??)
+    pub(crate) fn compat(&self) -> Option<CompatRecord> {
+        compat::behind_text(self.options().ok()??)
     }
 
     pub fn compression(&self) -> Result<Compression, Error> {

@@ -3,9 +3,8 @@
 
 use std::cmp::Ordering;
 
-use solder_arch::{Arch, Target, links_ptx, links_sass};
+use solder_arch::{Arch, Target, links_member, links_mercury_member, links_ptx};
 
-use crate::compat::Compat;
 use crate::{Container, Error, Flags, Kind, Member};
 
 /// What a link wants.
@@ -63,15 +62,12 @@ fn suits(request: Request, member: &Member<'_>) -> bool {
         }
 }
 
-/// Mercury code for another number must be finalizable for the target, which its attributes tell, not its suffix.
 fn machine_code_suits(member: &Member<'_>, target: Arch) -> bool {
-    let arch = member.arch();
-    if arch.number == target.number || !arch.is_mercury() {
-        return links_sass(arch, target);
+    if member.flags().contains(Flags::MERCURY) {
+        links_mercury_member(member.arch(), member.compat(), target)
+    } else {
+        links_member(member.arch(), target)
     }
-    links_sass(Arch::plain(arch.number), target)
-        && member.flags().contains(Flags::MERCURY)
-        && member.compat().is_some_and(Compat::moves_forward)
 }
 
 /// With link-time optimization IR beats everything; without it, everything beats IR.

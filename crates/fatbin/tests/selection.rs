@@ -237,9 +237,11 @@ fn attributes_decide_whether_mercury_code_moves_forward() {
         forward(Some(&options))
     };
     assert!(!forward(None));
-    let (accelerated, class, mercury_minor, mercury_major) = (3, 7, 15, 16);
+    let (accelerated, class, mercury_minor, mercury_major, finalization) = (3, 7, 15, 16, 23);
     assert!(with(accelerated, 0) && !with(accelerated, 1));
     assert!(with(class, 1) && with(class, 2));
     assert!(!with(class, 0) && !with(class, 3) && !with(class, 4));
-    assert!(with(mercury_minor, 255) && with(mercury_major, 0) && !with(mercury_major, 2));
+    assert!(with(mercury_minor, 0) && with(mercury_major, 0));
+    assert!(!with(mercury_minor, 2) && !with(mercury_major, 2));
+    assert!(with(finalization, 0) && with(finalization, 2) && !with(finalization, 5));
 }

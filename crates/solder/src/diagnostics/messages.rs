@@ -131,12 +131,16 @@ messages! {
         "Input file '{file}' size does not match target '-m64'";
     ArchMismatch { file: Text, target: Text } = "arch-mismatch", Fatal,
         "Input file '{file}' arch does not match target '{target}'";
+    FinalizerError { file: Text } = "finalizer-error", Fatal, "Internal FNLZR error '{file}'";
     OutputLimited { arch: u32, file: Text } = "output-limited", Warning,
         "Output is limited to run on SM Arch '{arch}' only due to limitations in input file {file}";
     NewerThanToolkit { file: Text, version: u32, toolkit: u32 } = "newer-than-toolkit", Fatal,
         "Input file '{file}' newer than toolkit ({version} vs {toolkit})";
     MustBeRecompiled { file: Text, toolkit: Text } = "must-be-recompiled", Fatal,
         "Input file '{file}' must be recompiled with toolkit >= Cuda {toolkit}";
+    SkippingIncompatible { file: Text, library: Text } = "skipping-incompatible", Warning,
+        "Skipping incompatible '{file}' when searching for -l{library}";
+    UnexpectedAfterRuntime = "unexpected-after-runtime", Fatal, "unexpected object after cudadevrt";
     ArchNotFound { target: Text, file: Text } = "arch-not-found", Warning, "SM Arch ('{target}') not found in '{file}'";
 
     // Merging. An object with errors is read to its end, then `MergeFailed` follows.
@@ -185,6 +189,10 @@ messages! {
     /// A file that begins as device code and cannot be read whole.
     DamagedInput { file: Text, place: Text, reason: Text } = "damaged-input", Fatal,
         "Input file '{file}' is damaged: {place}: {reason}";
+    AssemblerMissing { file: Text, places: Text } = "assembler-missing", Fatal,
+        "Input file '{file}' holds PTX, but no ptxas was found to assemble it: looked for {places}";
+    AssemblerNotRun { file: Text, assembler: Text, reason: Text } = "assembler-not-run", Fatal,
+        "Input file '{file}' could not be assembled by '{assembler}': {reason}";
     OutputNotWritten { file: Text, reason: Text } = "output-not-written", Fatal,
         "Could not write output file '{file}': {reason}";
     Unsupported { what: Text } = "unsupported", Fatal, "{what} is not supported";

@@ -50,7 +50,10 @@ fn thin_member<'data>(archive: &Path, name: &[u8], arena: &'data Arena) -> Resul
     let path = Path::new(OsStr::from_bytes(name));
     let beside: PathBuf = archive.parent().map_or_else(|| path.to_owned(), |folder| folder.join(path));
     let plain_name = !name.contains(&b'/');
-    let opened = plain_name.then(|| file::read(path, arena).ok()).flatten().or_else(|| file::read(&beside, arena).ok());
+    let opened = plain_name
+        .then(|| file::read(path, arena).ok())
+        .flatten()
+        .or_else(|| file::read(&beside, arena).ok());
     match opened {
         Some(file) => Ok(file.data),
         None => Err(vec![Message::InputNotOpened { file: name.into() }, Message::InternalError]),

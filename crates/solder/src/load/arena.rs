@@ -44,7 +44,8 @@ impl Arena {
 
     fn keep(&self, bytes: Bytes) -> &[u8] {
         let (bucket, slot) = place(self.next.fetch_add(1, Ordering::Relaxed));
-        let slots = self.buckets[bucket].get_or_init(|| (0..FIRST_BUCKET << bucket).map(|_| OnceLock::new()).collect());
+        let slots = self.buckets[bucket]
+            .get_or_init(|| (0..FIRST_BUCKET << bucket).map(|_| OnceLock::new()).collect());
         slots[slot].get_or_init(|| bytes).as_slice()
     }
 }

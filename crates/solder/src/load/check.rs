@@ -1,9 +1,9 @@
 //! The checks a device ELF must pass to enter the link, in nvlink's order and words.
 
-use solder_arch::{Arch, Suffix, Target, links_sass};
+use solder_arch::{CompatRecord, CubinArch, CubinMatch, Target, oldest_toolkit};
 use solder_cubin::note::CudaInfo;
 use solder_cubin::raw::{self, FileHeader, SectionHeader};
-use solder_fatbin::Compat;
+use solder_fatbin::compat_record;
 use zerocopy::FromBytes;
 
 use super::said::Said;
@@ -12,10 +12,8 @@ use crate::diagnostics::{Message, Text};
 /// The toolkit number of this linker, as in `.note.nv.cuinfo`.
 const TOOLKIT: u32 = 130;
 
-/// Machine code of sm_90 changed its form with this toolkit.
-const OLDEST_FOR_SM_90: u32 = 120;
-const OLDEST_FOR_SM_90_TEXT: &str = "12.0";
-const OLDEST_NOTE_FOR_SM_90: u16 = 2;
+/// Where a toolkit is demanded at all, so is this version of the note that names it.
+const OLDEST_NOTE: u16 = 2;
 
 /// The header of current toolkits; anything else is the older layout, whose flags are placed differently.
 const OSABI_CUDA: u8 = 0x41;
@@ -35,7 +33,12 @@ pub(super) enum Verdict {
 }
 
 /// Checks one device ELF. Warnings go to `said`; the message that refuses it is the error.
-pub(super) fn check(name: &Text, bytes: &[u8], target: Target, said: &mut Vec<Said>) -> Result<Verdict, Message> {
+pub(super) fn check(
+    name: &Text,
+    bytes: &[u8],
+    target: Target,
+    said: &mut Vec<Said>,
+) -> Result<Verdict, Message> {
     let header = Header::parse(bytes).map_err(|reason| Message::DamagedInput {
         file: name.clone(),
         place: "the ELF header".into(),
@@ -53,8 +56,12 @@ pub(super) fn check(name: &Text, bytes: &[u8], target: Target, said: &mut Vec<Sa
     if target.is_mercury() && !target.is_virtual() && !header.is_mercury() {
         said.push(Message::OutputLimited { arch: target.arch.number.into(), file: name.clone() }.into());
     }
-    if !header.suits(target) {
-        return Err(Message::ArchMismatch { file: name.clone(), target: target.to_string().into() });
+    match header.links_for(target) {
+        CubinMatch::Links => {}
+        CubinMatch::Mismatch => {
+            return Err(Message::ArchMismatch { file: name.clone(), target: target.to_string().into() });
+        }
+        CubinMatch::Unfinalizable => return Err(Message::FinalizerError { file: name.clone() }),
     }
     check_toolkit(&header, name)?;
     Ok(Verdict::Linked)
@@ -65,13 +72,20 @@ fn check_toolkit(header: &Header<'_>, name: &Text) -> Result<(), Message> {
     if let Some(note) = note
         && note.toolkit > TOOLKIT
     {
-        return Err(Message::NewerThanToolkit { file: name.clone(), version: note.toolkit, toolkit: TOOLKIT });
+        return Err(Message::NewerThanToolkit {
+            file: name.clone(),
+            version: note.toolkit,
+            toolkit: TOOLKIT,
+        });
     }
-    let too_old = |note: CudaInfo| note.toolkit < OLDEST_FOR_SM_90 || note.version < OLDEST_NOTE_FOR_SM_90;
-    if header.number() == 90 && note.is_none_or(too_old) {
-        return Err(Message::MustBeRecompiled { file: name.clone(), toolkit: OLDEST_FOR_SM_90_TEXT.into() });
+    let too_old = |oldest| note.is_none_or(|note| note.toolkit < oldest || note.version < OLDEST_NOTE);
+    match oldest_toolkit(header.number()) {
+        Some(oldest) if too_old(oldest) => {
+            let toolkit = format!("{}.{}", oldest / 10, oldest % 10).into();
+            Err(Message::MustBeRecompiled { file: name.clone(), toolkit })
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// As much of a device ELF as the checks need.
@@ -88,9 +102,11 @@ impl<'data> Header<'data> {
             return Err("not a 64-bit little-endian ELF");
         }
         let outside = "the section header table lies outside the file";
-        let table = usize::try_from(raw.shoff.get()).ok().and_then(|start| bytes.get(start..)).ok_or(outside)?;
+        let table =
+            usize::try_from(raw.shoff.get()).ok().and_then(|start| bytes.get(start..)).ok_or(outside)?;
         let count = usize::from(raw.shnum.get());
-        let (sections, _) = <[SectionHeader]>::ref_from_prefix_with_elems(table, count).map_err(|_| outside)?;
+        let (sections, _) =
+            <[SectionHeader]>::ref_from_prefix_with_elems(table, count).map_err(|_| outside)?;
         Ok(Self { bytes, raw, sections })
     }
 
@@ -119,31 +135,28 @@ impl<'data> Header<'data> {
         self.is_current() && self.flags() & FLAG_MERCURY != 0
     }
 
-    /// The suffix is not in the header; `a` is one of the compatibility attributes.
-    fn suits(&self, target: Target) -> bool {
-        let number = self.number();
-        if target.is_virtual() {
-            let accelerated = self.compat().is_some_and(Compat::is_accelerated);
-            let reaches = if accelerated { number == target.arch.number } else { number <= target.arch.number };
-            return reaches && !self.is_mercury();
+    fn links_for(&self, target: Target) -> CubinMatch {
+        let code = CubinArch { number: self.number(), is_mercury: self.is_mercury(), record: self.compat() };
+        if !target.is_virtual() {
+            return code.links_for(target.arch);
         }
-        if number == target.arch.number || !Arch::plain(number).is_mercury() {
-            return links_sass(Arch::new(number, Suffix::None), target.arch);
-        }
-        links_sass(Arch::plain(number), target.arch)
-            && self.is_mercury()
-            && self.compat().is_some_and(Compat::moves_forward)
+        // What is only read and never linked is taken upward, `a` code for its own number.
+        let accelerated = code.record.is_some_and(|record| record.accelerated != 0);
+        let reaches =
+            if accelerated { code.number == target.arch.number } else { code.number <= target.arch.number };
+        if reaches && !code.is_mercury { CubinMatch::Links } else { CubinMatch::Mismatch }
     }
 
-    fn compat(&self) -> Option<Compat> {
+    fn compat(&self) -> Option<CompatRecord> {
         let section = self.sections.iter().find(|section| section.sh_type.get() == raw::SHT_CUDA_COMPAT)?;
-        Some(Compat::parse(self.data(section)?))
+        Some(compat_record(self.data(section)?))
     }
 
     /// The flags say which section is the note.
     fn cuda_info(&self) -> Option<CudaInfo> {
         let index = if self.is_current() { self.flags() >> 24 } else { 0 };
-        let section = self.sections.get(index as usize).filter(|section| section.sh_type.get() == raw::SHT_NOTE)?;
+        let section =
+            self.sections.get(index as usize).filter(|section| section.sh_type.get() == raw::SHT_NOTE)?;
         CudaInfo::parse(self.data(section)?)
     }
 

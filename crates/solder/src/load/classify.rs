@@ -18,6 +18,9 @@ const LTO_IR: &[u8] = &[0xed, 0x43, 0x4e, 0x7f];
 /// What the first bytes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
+    /// A relocatable device ELF.
+    DeviceObject,
+    /// Any other device ELF.
     DeviceElf,
     /// A relocatable ELF for another machine.
     HostObject,
@@ -34,7 +37,10 @@ impl Form {
     pub(super) fn of(data: &[u8]) -> Self {
         if data.starts_with(&raw::ELF_MAGIC) {
             return match elf_header(data) {
-                Some(header) if header.machine.get() == raw::EM_CUDA => Self::DeviceElf,
+                Some(header) if header.machine.get() == raw::EM_CUDA => match header.e_type.get() {
+                    raw::ET_REL => Self::DeviceObject,
+                    _ => Self::DeviceElf,
+                },
                 Some(header) if header.e_type.get() == raw::ET_REL => Self::HostObject,
                 _ => Self::OtherElf,
             };
@@ -99,28 +105,34 @@ pub(super) fn not_recognized() -> Vec<Message> {
 }
 
 pub(super) fn role(path: &Path, data: &[u8], lto: bool) -> Role {
-    use Refusal as No;
     let Some(extension) = extension(path) else { return Role::Skipped };
     let form = Form::of(data);
-    match (extension, form) {
-        (b"cubin", Form::DeviceElf) => Role::Cubin,
-        (b"cubin", Form::HostObject | Form::OtherElf) => Role::Refused(No::CubinNotDeviceElf),
-        (b"cubin", _) => Role::Refused(No::CubinNotElf),
-        (b"fatbin", Form::Fatbin) => Role::Fatbin,
-        (b"fatbin", _) => Role::Refused(No::FatbinWrongFormat),
-        (b"ptx", Form::Ptx) => Role::Ptx,
-        (b"ptx", Form::Fatbin) => Role::Fatbin,
-        (b"ptx", Form::DeviceElf) => Role::Cubin,
-        (b"ptx", _) => Role::Refused(No::PtxNotRecognized),
-        (b"nvvm" | b"ltoir", _) if !lto => Role::Refused(No::LtoIrWithoutLto),
-        (b"nvvm" | b"ltoir", Form::LtoIr) => Role::LtoIr,
-        (b"nvvm" | b"ltoir", _) => Role::Refused(No::LtoIrWrongFormat),
-        (b"bc", _) => Role::Refused(No::Bitcode),
-        (b"o", Form::DeviceElf) => Role::Cubin,
-        (_, Form::Archive) => Role::Archive,
-        (b"so", _) => Role::Skipped,
-        (_, Form::HostObject) => Role::HostObject,
-        _ => Role::Skipped,
+    let refused = Role::Refused;
+    match extension {
+        b"cubin" => match form {
+            Form::DeviceObject | Form::DeviceElf => Role::Cubin,
+            Form::HostObject | Form::OtherElf => refused(Refusal::CubinNotDeviceElf),
+            _ => refused(Refusal::CubinNotElf),
+        },
+        b"fatbin" if form == Form::Fatbin => Role::Fatbin,
+        b"fatbin" => refused(Refusal::FatbinWrongFormat),
+        b"ptx" => match form {
+            Form::Ptx => Role::Ptx,
+            Form::Fatbin => Role::Fatbin,
+            Form::DeviceObject | Form::DeviceElf => Role::Cubin,
+            _ => refused(Refusal::PtxNotRecognized),
+        },
+        b"nvvm" | b"ltoir" if !lto => refused(Refusal::LtoIrWithoutLto),
+        b"nvvm" | b"ltoir" if form == Form::LtoIr => Role::LtoIr,
+        b"nvvm" | b"ltoir" => refused(Refusal::LtoIrWrongFormat),
+        b"bc" => refused(Refusal::Bitcode),
+        _ => match form {
+            Form::Archive => Role::Archive,
+            Form::DeviceObject | Form::DeviceElf if extension == b"o" => Role::Cubin,
+            // A cubin under any other name is read like a host object, and has none of its sections.
+            Form::HostObject | Form::DeviceObject if extension != b"so" => Role::HostObject,
+            _ => Role::Skipped,
+        },
     }
 }
 
@@ -149,6 +161,7 @@ pub(super) fn is_ptx(mut text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::Form::{Archive, DeviceElf, DeviceObject, Fatbin, HostObject, LtoIr, Ptx};
     use super::*;
 
     const SHORT_FORMS: [(Form, &[u8]); 5] = [
@@ -169,7 +182,8 @@ mod tests {
 
     fn samples() -> Vec<(Form, Vec<u8>)> {
         let mut samples: Vec<_> = SHORT_FORMS.iter().map(|(form, bytes)| (*form, bytes.to_vec())).collect();
-        samples.push((Form::DeviceElf, elf(raw::EM_CUDA, 1)));
+        samples.push((Form::DeviceObject, elf(raw::EM_CUDA, 1)));
+        samples.push((Form::DeviceElf, elf(raw::EM_CUDA, 2)));
         samples.push((Form::HostObject, elf(62, 1)));
         samples.push((Form::HostObject, elf(183, 1)));
         samples.push((Form::OtherElf, elf(62, 3)));
@@ -188,31 +202,45 @@ mod tests {
         let used = |name: &str, lto| {
             let role_of = |(form, bytes): (Form, Vec<u8>)| (form, role(Path::new(name), &bytes, lto));
             let accepted = |(_, role): &(Form, Role)| !matches!(role, Role::Skipped | Role::Refused(_));
-            let mut forms: Vec<_> = samples().into_iter().map(role_of).filter(accepted).map(|(form, _)| form).collect();
+            let mut forms: Vec<_> =
+                samples().into_iter().map(role_of).filter(accepted).map(|(form, _)| form).collect();
             forms.dedup();
             forms
         };
-        use Form::{Archive, DeviceElf, Fatbin, HostObject, LtoIr, Ptx};
-        assert_eq!(used("a.cubin", false), [DeviceElf]);
-        assert_eq!(used("a.ptx", false), [Fatbin, Ptx, DeviceElf]);
+        assert_eq!(used("a.cubin", false), [DeviceObject, DeviceElf]);
+        assert_eq!(used("a.ptx", false), [Fatbin, Ptx, DeviceObject, DeviceElf]);
         assert_eq!(used("a.fatbin", false), [Fatbin]);
         assert_eq!(used("a.ltoir", true), [LtoIr]);
         assert_eq!(used("a.ltoir", false), []);
         assert_eq!(used("a.bc", true), []);
         assert_eq!(used("a.so", false), [Archive]);
-        assert_eq!(used("a.o", false), [Archive, DeviceElf, HostObject]);
-        assert_eq!(used("a.a", false), [Archive, HostObject]);
-        assert_eq!(used("d.x/.fobj", false), [Archive, HostObject]);
-        assert_eq!(used("a.CUBIN", false), [Archive, HostObject]);
+        assert_eq!(used("a.o", false), [Archive, DeviceObject, DeviceElf, HostObject]);
+        assert_eq!(used("a.a", false), [Archive, DeviceObject, HostObject]);
+        assert_eq!(used("d.x/.fobj", false), [Archive, DeviceObject, HostObject]);
+        assert_eq!(used("a.CUBIN", false), [Archive, DeviceObject, HostObject]);
         assert_eq!(used("d.o/plain", false), []);
     }
 
     #[test]
     fn ptx_begins_with_its_version() {
-        for text in [".version 9.0", "// c\n.version 9.0", "/* c */ .version", "\n\n \t.version", "//a\n/*b*/\n.version"] {
+        for text in [
+            ".version 9.0",
+            "// c\n.version 9.0",
+            "/* c */ .version",
+            "\n\n \t.version",
+            "//a\n/*b*/\n.version",
+        ] {
             assert!(is_ptx(text.as_bytes()), "{text:?}");
         }
-        for text in ["", "x .version", ".target sm_90\n.version", "//.version 9.0", "/* .version", "\u{feff}.version", "/"] {
+        for text in [
+            "",
+            "x .version",
+            ".target sm_90\n.version",
+            "//.version 9.0",
+            "/* .version",
+            "\u{feff}.version",
+            "/",
+        ] {
             assert!(!is_ptx(text.as_bytes()), "{text:?}");
         }
     }

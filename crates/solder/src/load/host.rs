@@ -1,8 +1,8 @@
 //! Host objects: the sections in which the host compiler keeps relocatable device code and what the host refers to.
 
+use object::Endianness;
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
-use object::{Endianness, LittleEndian};
 
 /// The kinds of references that host code makes to device code, with the section that lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) struct HostObject<'data> {
     pub module_ids: Vec<&'data [u8]>,
     /// Patterns by kind, in the order of [`REFERENCE_KINDS`].
     pub references: [Vec<&'data [u8]>; REFERENCE_KINDS.len()],
-    /// Whether the object has any of the sections that list references.
+    /// Whether the object says which kernels it refers to, even if it is none.
     pub lists_references: bool,
 }
 
@@ -57,7 +57,7 @@ impl<'data> HostObject<'data> {
     fn read<Elf: FileHeader<Endian = Endianness>>(data: &'data [u8]) -> Result<Self, Unreadable> {
         let header = Elf::parse(data).map_err(|_| Unreadable)?;
         let endian = header.endian().map_err(|_| Unreadable)?;
-        if endian != LittleEndian::default().into() {
+        if endian != Endianness::Little {
             return Err(Unreadable);
         }
         let sections: SectionTable<'_, Elf, _> = header.sections(endian, data).map_err(|_| Unreadable)?;
@@ -70,7 +70,7 @@ impl<'data> HostObject<'data> {
             }
             let data = section.data(endian, data).map_err(|_| Unreadable)?;
             if let Some(kind) = kind {
-                found.lists_references = true;
+                found.lists_references |= REFERENCE_KINDS[kind].0 == ReferenceKind::ExternalKernel;
                 found.references[kind].extend(strings(data));
             } else if name == MODULE_ID {
                 found.module_ids.extend(strings(data));

@@ -4,8 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use object::read::archive::ArchiveFile;
-use solder_cubin::{elf_header, raw};
+use solder_cubin::elf_header;
 
 use super::arena::Arena;
 use super::{Stopped, file};
@@ -13,7 +12,8 @@ use crate::diagnostics::{Message, Sink};
 use crate::options::{Id, Options};
 
 /// Host architectures as `-cpu-arch` names them, with their ELF machine.
-const MACHINES: [(&str, u16); 5] = [("AARCH64", 183), ("ARMv7", 40), ("PPC64LE", 21), ("X86", 3), ("X86_64", 62)];
+const MACHINES: [(&str, u16); 5] =
+    [("AARCH64", 183), ("ARMv7", 40), ("PPC64LE", 21), ("X86", 3), ("X86_64", 62)];
 
 /// Finds the files that `-l` stands for, in order. A shared library found anywhere hides the static one and gives no
 /// device code; a library that is not found is left out without a word.
@@ -65,7 +65,9 @@ fn in_folder(folder: &Path, name: &OsStr) -> PathBuf {
 fn host_machine(options: &Options) -> u16 {
     let native = if cfg!(target_arch = "aarch64") { "AARCH64" } else { "X86_64" };
     let given = options.values().scalar(Id::CpuArch).unwrap_or_default();
-    let named = |name: &[u8]| MACHINES.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, machine)| *machine);
+    let named = |name: &[u8]| {
+        MACHINES.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, machine)| *machine)
+    };
     named(given).or(named(native.as_bytes())).unwrap_or_default()
 }
 
@@ -77,5 +79,7 @@ fn is_compatible(path: &Path, machine: u16, arena: &Arena) -> Result<bool, Stopp
         return Ok(false);
     }
     let members = super::archive::members(path, opened.data, arena)?;
-    Ok(members.iter().any(|member| elf_header(member.data).is_some_and(|header| header.machine.get() == machine)))
+    Ok(members
+        .iter()
+        .any(|member| elf_header(member.data).is_some_and(|header| header.machine.get() == machine)))
 }

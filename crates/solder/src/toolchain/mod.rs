@@ -1,3 +1,5 @@
-//! The tools of the user's toolkit. Processes are started nowhere else.
+//! Other programs and libraries: the only place that starts a process or loads a library.
 
+pub mod nvvm;
 pub mod ptxas;
+pub mod shell;

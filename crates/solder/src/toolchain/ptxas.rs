@@ -85,12 +85,15 @@ impl Failure {
     pub fn message(self, file: Text) -> Message {
         match self {
             Self::Missing(places) => {
-                let places: Vec<_> = places.into_iter().map(|place| place.into_os_string().into_vec()).collect();
+                let places: Vec<_> =
+                    places.into_iter().map(|place| place.into_os_string().into_vec()).collect();
                 Message::AssemblerMissing { file, places: places.join(&b", "[..]).into() }
             }
-            Self::NotRun(assembler, error) => {
-                Message::AssemblerNotRun { file, assembler: assembler.into(), reason: error.to_string().into() }
-            }
+            Self::NotRun(assembler, error) => Message::AssemblerNotRun {
+                file,
+                assembler: assembler.into(),
+                reason: error.to_string().into(),
+            },
         }
     }
 }

@@ -1,0 +1,238 @@
+//! Loading: every file of the command line is told apart, containers are opened, the members for the target are
+//! chosen and unpacked, PTX is assembled, and device code is checked. What remains is device code in link order.
+//!
+//! Files are opened and unpacked in parallel. What there is to say about them is said afterwards, in link order, up
+//! to the first message that ends the run, as if they had been read one by one.
+
+mod archive;
+mod arena;
+mod check;
+mod classify;
+mod file;
+mod host;
+mod library;
+mod open;
+mod said;
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+pub use arena::Arena;
+pub use host::{REFERENCE_KINDS, ReferenceKind};
+
+use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::options::Options;
+use crate::toolchain::ptxas::{self, Assembler};
+use open::{Item, Product};
+use said::Said;
+
+/// The messages that end the run, in order.
+type Stopped = Vec<Message>;
+
+/// Where device code came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A cubin, fat binary or PTX file of its own.
+    File,
+    /// A host object.
+    HostObject,
+    /// A host object in an archive.
+    Archive,
+}
+
+/// Machine code that takes part in the link.
+#[derive(Clone, Debug)]
+pub struct DeviceObject<'data> {
+    /// As messages name it: the file as given, for archives `libfg.a:f2.o`.
+    pub name: Text,
+    /// A device ELF that passed the checks on its header; its tables have not been looked at.
+    pub bytes: &'data [u8],
+    pub origin: Origin,
+    /// Place among all inputs, in which the IR for link-time optimization counts too.
+    pub position: usize,
+    /// The device runtime, known by its file name. It is merged only if, at its place in the link order, a symbol
+    /// that the driver does not provide is undefined, or with `-keep-system-libraries`. Left out, it leaves no trace;
+    /// unless it came from an archive, other code behind it is then an error ([`Message::UnexpectedAfterRuntime`]).
+    pub is_runtime: bool,
+}
+
+/// IR for link-time optimization.
+#[derive(Clone, Debug)]
+pub struct IrModule<'data> {
+    pub name: Text,
+    pub content: IrContent<'data>,
+    /// The options the module was compiled with; `None` for a file of its own.
+    pub options: Option<&'data [u8]>,
+    pub origin: Origin,
+    pub position: usize,
+    pub is_runtime: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum IrContent<'data> {
+    /// The IR as the compiler library takes it.
+    Plain(&'data [u8]),
+    /// A fat binary whose member only the vendor's libraries can unpack.
+    Container(&'data [u8]),
+}
+
+/// What host code refers to.
+#[derive(Clone, Debug, Default)]
+pub struct HostReferences<'data> {
+    /// Patterns by kind, in the order of [`REFERENCE_KINDS`] and of reading.
+    pub patterns: [Vec<&'data [u8]>; REFERENCE_KINDS.len()],
+    /// A host object does not say what it refers to.
+    pub incomplete: bool,
+    /// Device code came without a host object.
+    pub raw_inputs: bool,
+}
+
+impl<'data> HostReferences<'data> {
+    /// Whether a kernel that no pattern matches may be removed.
+    pub fn are_complete(&self) -> bool {
+        !self.incomplete && !self.raw_inputs
+    }
+
+    pub fn of(&self, kind: ReferenceKind) -> &[&'data [u8]] {
+        let index = REFERENCE_KINDS.iter().position(|(known, _)| *known == kind);
+        index.map_or(&[], |index| &self.patterns[index])
+    }
+}
+
+/// A line of the file that `--register-link-binaries` writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    pub id: Vec<u8>,
+    /// Left out together with the runtime at this position.
+    pub runtime_at: Option<usize>,
+}
+
+/// A run of the assembler, for `-time`.
+#[derive(Clone, Debug)]
+pub struct Assembly {
+    pub name: Text,
+    pub milliseconds: f64,
+}
+
+/// All that was loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs<'data> {
+    pub objects: Vec<DeviceObject<'data>>,
+    pub ir: Vec<IrModule<'data>>,
+    pub references: HostReferences<'data>,
+    pub registrations: Vec<Registration>,
+    pub assemblies: Vec<Assembly>,
+}
+
+/// From this many files on, threads are worth their start.
+const PARALLEL_FROM: usize = 48;
+
+/// Loads all inputs.
+pub fn load<'data>(options: &Options, sink: &Sink, arena: &'data Arena) -> Result<Inputs<'data>, Stop> {
+    let stop = |messages: Stopped| {
+        for message in &messages {
+            sink.report(message);
+        }
+        Stop::FATAL
+    };
+    let library_path = std::env::var_os("LIBRARY_PATH");
+    let libraries = library::find(options, library_path.as_deref(), sink, arena).map_err(stop)?;
+    let files: Vec<&Path> = options.inputs.iter().chain(&libraries).map(AsRef::as_ref).collect();
+    let opened = in_order(&files, files.len() >= PARALLEL_FROM, |path| open::open(path, options, arena));
+    let items = open::without_repeated_archives(opened);
+    let mut products = in_order(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
+    let assemblies = assemble(options, &items, &mut products, arena);
+    let mut inputs = Inputs { assemblies, ..Inputs::default() };
+    for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
+        item.door.pass(sink)?;
+        product.said.iter().for_each(|said| said.report(sink));
+        inputs.take(options, position, item, product.outcome.map_err(stop)?, sink);
+    }
+    Ok(inputs)
+}
+
+fn in_order<T: Sync, R: Send>(items: &[T], parallel: bool, work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
+    if parallel { items.par_iter().map(work).collect() } else { items.iter().map(work).collect() }
+}
+
+/// Puts the assembled code in the place of the PTX. Assembling takes long enough to be worth a thread each.
+fn assemble<'data>(
+    options: &Options,
+    items: &[Item<'data>],
+    products: &mut [open::Unpacked<'data>],
+    arena: &'data Arena,
+) -> Vec<Assembly> {
+    let mut waiting: Vec<(usize, ptxas::Job<'data>)> = Vec::new();
+    for (index, product) in products.iter().enumerate() {
+        if let Ok(Product::Ptx(job)) = &product.outcome {
+            waiting.push((index, *job));
+        }
+    }
+    if waiting.is_empty() {
+        return Vec::new();
+    }
+    let assembler = Assembler::find();
+    let results = in_order(&waiting, waiting.len() > 1, |(_, job)| ptxas::assemble(&assembler, job, options));
+    let mut assemblies = Vec::new();
+    for ((index, _), result) in waiting.into_iter().zip(results) {
+        let (item, product) = (&items[index], &mut products[index]);
+        product.outcome = match result {
+            Ok(assembled) => {
+                assemblies.push(Assembly { name: item.name.clone(), milliseconds: assembled.milliseconds });
+                product.said.push(Said::Assembler(assembled.text));
+                match assembled.cubin {
+                    Some(cubin) => Ok(Product::Object(arena.own(cubin))),
+                    None => Err(vec![Message::FatbinaryError]),
+                }
+            }
+            Err(failure) => Err(vec![failure.message(item.name.clone())]),
+        };
+    }
+    assemblies
+}
+
+impl<'data> Inputs<'data> {
+    /// Adds what an item gave.
+    fn take(
+        &mut self,
+        options: &Options,
+        position: usize,
+        item: Item<'data>,
+        product: Product<'data>,
+        sink: &Sink,
+    ) {
+        let is_runtime = item.is_runtime;
+        if let Some(host) = item.host {
+            self.references.incomplete |= !host.lists_references;
+            for (all, own) in self.references.patterns.iter_mut().zip(host.references) {
+                all.extend(own);
+            }
+            let ids = host.module_ids.into_iter().filter(|_| host.code.is_some());
+            let runtime_at = is_runtime.then_some(position);
+            self.registrations.extend(ids.map(|id| Registration { id: id.to_vec(), runtime_at }));
+        }
+        let Item { name, origin, .. } = item;
+        match product {
+            Product::Nothing => return,
+            Product::Unmatched => {}
+            Product::Object(bytes) => {
+                if options.lto && !is_runtime {
+                    sink.report(Message::PartialLto { file: name.clone() });
+                }
+                self.objects.push(DeviceObject { name: name.clone(), bytes, origin, position, is_runtime });
+            }
+            Product::Ir { content, options } => {
+                self.ir.push(IrModule { name, content, options, origin, position, is_runtime });
+                self.references.raw_inputs |= origin == Origin::File;
+                return;
+            }
+            Product::Ptx(_) => unreachable!("assembled before"),
+        }
+        if origin == Origin::File {
+            self.references.raw_inputs = true;
+            let runtime_at = is_runtime.then_some(position);
+            self.registrations.push(Registration { id: crate::register::file_id(&name), runtime_at });
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! From a file to items, and from an item to device code.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use hashbrown::HashSet;
+use solder_arch::Target;
+use solder_fatbin::{Container, Error, Kind, Member, Request, Selection, select};
+
+use super::arena::Arena;
+use super::check::{self, Verdict};
+use super::classify::{self, Form, Role};
+use super::host::HostObject;
+use super::said::Said;
+use super::{IrContent, Origin, Stopped, archive, file};
+use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::options::Options;
+use crate::toolchain::ptxas;
+
+/// The part of nvlink that an input goes through. After an error those parts end the run when they are entered,
+/// each in its own words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Door {
+    Open,
+    /// Host objects and archives.
+    Host,
+    /// Fat binaries and PTX.
+    Fatbinary,
+}
+
+impl Door {
+    pub(super) fn pass(self, sink: &Sink) -> Result<(), Stop> {
+        match self {
+            Self::Host if sink.errors() > 0 => Err(sink.fatal(Message::InternalError)),
+            Self::Fatbinary if sink.errors() > 0 => Err(sink.fatal(Message::FatbinaryError)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One thing that may give device code, in link order.
+#[derive(Debug)]
+pub(super) struct Item<'data> {
+    pub name: Text,
+    pub door: Door,
+    pub origin: Origin,
+    pub is_runtime: bool,
+    pub host: Option<HostObject<'data>>,
+    source: Source<'data>,
+}
+
+#[derive(Debug)]
+enum Source<'data> {
+    Nothing,
+    Cubin(&'data [u8]),
+    Container(&'data [u8]),
+    Ptx(&'data [u8]),
+    LtoIr(&'data [u8]),
+    /// What to say instead.
+    Refused(Stopped),
+}
+
+/// What a file turned out to be.
+pub(super) struct Opened<'data> {
+    /// Device and inode of an archive.
+    archive: Option<(u64, u64)>,
+    items: Vec<Item<'data>>,
+}
+
+/// Archives are linked once, however often and under whatever names they are given.
+pub(super) fn without_repeated_archives(opened: Vec<Opened<'_>>) -> Vec<Item<'_>> {
+    let mut seen = HashSet::new();
+    let first_time = |file: &Opened<'_>| file.archive.is_none_or(|identity| seen.insert(identity));
+    opened.into_iter().filter(first_time).flat_map(|file| file.items).collect()
+}
+
+/// Opens a file of the command line.
+pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -> Opened<'data> {
+    let name = Text::from(path);
+    let one = |door, source| {
+        let is_runtime = is_runtime(&name);
+        let item = Item { name: name.clone(), door, origin: Origin::File, is_runtime, host: None, source };
+        Opened { archive: None, items: vec![item] }
+    };
+    let not_opened =
+        || one(Door::Open, Source::Refused(vec![Message::InputNotOpened { file: name.clone() }]));
+    let Ok(file) = file::read(path, arena) else { return not_opened() };
+    let data = file.data;
+    if data.is_empty() {
+        return Opened { archive: None, items: Vec::new() };
+    }
+    if data.len() < classify::SHORTEST && Form::of(data) != Form::Archive {
+        return not_opened();
+    }
+    match classify::role(path, data, options.lto) {
+        Role::Cubin => one(Door::Open, Source::Cubin(data)),
+        Role::Fatbin => one(Door::Fatbinary, Source::Container(data)),
+        Role::Ptx => one(Door::Fatbinary, Source::Ptx(data)),
+        Role::LtoIr => one(Door::Open, Source::LtoIr(data)),
+        Role::Refused(refusal @ classify::Refusal::PtxNotRecognized) => {
+            one(Door::Fatbinary, Source::Refused(refusal.messages()))
+        }
+        Role::Refused(refusal) => one(Door::Open, Source::Refused(refusal.messages())),
+        Role::Skipped => Opened { archive: None, items: Vec::new() },
+        Role::HostObject => Opened { archive: None, items: host_items(&name, data, Origin::HostObject) },
+        Role::Archive => {
+            let mut opened = one(Door::Host, Source::Nothing);
+            opened.archive = Some(file.identity);
+            match archive::members(path, data, arena) {
+                Ok(members) => {
+                    let items = members.iter().flat_map(|m| host_items(&m.name, m.data, Origin::Archive));
+                    opened.items.extend(items);
+                }
+                Err(messages) => opened.items[0].source = Source::Refused(messages),
+            }
+            opened
+        }
+    }
+}
+
+/// nvlink knows the device runtime by its name alone, wherever the name stands in the path.
+fn is_runtime(name: &Text) -> bool {
+    name.as_bytes().windows(b"cudadevrt".len()).any(|part| part == b"cudadevrt")
+}
+
+/// One item per fat binary in a host object, the first of which carries what the host object says; one item without
+/// code if there is none.
+fn host_items<'data>(name: &Text, data: &'data [u8], origin: Origin) -> Vec<Item<'data>> {
+    let item = |host, source| Item {
+        name: name.clone(),
+        door: Door::Host,
+        origin,
+        is_runtime: is_runtime(name),
+        host,
+        source,
+    };
+    let no_fatbin = || vec![Message::NoFatbin { file: name.clone() }, Message::InternalError];
+    let Ok(host) = HostObject::parse(data) else { return vec![item(None, Source::Refused(no_fatbin()))] };
+    let Some(code) = host.code else { return vec![item(Some(host), Source::Nothing)] };
+    if !Container::matches(code) {
+        return vec![item(Some(host), Source::Refused(no_fatbin()))];
+    }
+    let mut items = vec![item(Some(host), Source::Container(code))];
+    let mut rest = code;
+    while let Ok(container) = Container::parse(rest) {
+        rest = &rest[container.size()..];
+        let padding = rest.iter().position(|&byte| byte != 0).unwrap_or(rest.len());
+        rest = &rest[padding..];
+        if !Container::matches(rest) {
+            break;
+        }
+        items.push(item(None, Source::Container(rest)));
+    }
+    items
+}
+
+/// What an item gave.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Product<'data> {
+    Nothing,
+    /// A fat binary without a member for the target.
+    Unmatched,
+    Object(&'data [u8]),
+    Ptx(ptxas::Job<'data>),
+    Ir {
+        content: IrContent<'data>,
+        options: Option<&'data [u8]>,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct Unpacked<'data> {
+    pub said: Vec<Said>,
+    pub outcome: Result<Product<'data>, Stopped>,
+}
+
+impl<'data> Item<'data> {
+    /// Chooses, unpacks and checks.
+    pub(super) fn unpack(&self, options: &Options, arena: &'data Arena) -> Unpacked<'data> {
+        let mut said = Vec::new();
+        let target = options.link_target();
+        let outcome = match &self.source {
+            Source::Nothing => Ok(Product::Nothing),
+            Source::Refused(messages) => Err(messages.clone()),
+            Source::Cubin(bytes) => self.checked(bytes, target, &mut said),
+            Source::Ptx(text) => Ok(Product::Ptx(ptxas::Job { text, stored_options: &[] })),
+            Source::LtoIr(bytes) => Ok(Product::Ir { content: IrContent::Plain(bytes), options: None }),
+            Source::Container(bytes) => self.chosen(bytes, options, arena, &mut said),
+        };
+        Unpacked { said, outcome }
+    }
+
+    fn checked(
+        &self,
+        bytes: &'data [u8],
+        target: Target,
+        said: &mut Vec<Said>,
+    ) -> Result<Product<'data>, Stopped> {
+        match check::check(&self.name, bytes, target, said) {
+            Ok(Verdict::Linked) => Ok(Product::Object(bytes)),
+            Ok(Verdict::PassedOver) => Ok(Product::Nothing),
+            Err(message) => Err(vec![message]),
+        }
+    }
+
+    /// The member of a container that suits the target.
+    fn chosen(
+        &self,
+        bytes: &'data [u8],
+        options: &Options,
+        arena: &'data Arena,
+        said: &mut Vec<Said>,
+    ) -> Result<Product<'data>, Stopped> {
+        let target = options.link_target();
+        let request = Request { target, lto: options.lto };
+        let container = Container::parse(bytes).map_err(|error| self.container_error(error))?;
+        let Selection { member, .. } =
+            select(&container, request).map_err(|error| self.container_error(error))?;
+        let Some(member) = member else {
+            if !options.suppress_arch_warning && self.origin != Origin::Archive {
+                let target = target.to_string().into();
+                said.push(Message::ArchNotFound { target, file: self.name.clone() }.into());
+            }
+            return Ok(Product::Unmatched);
+        };
+        let stored_options = member.options().map_err(|error| self.container_error(error))?;
+        match member.kind() {
+            Kind::LtoIr if !options.lto => Err(vec![Message::LtoObjectsWithoutLto]),
+            Kind::LtoIr => {
+                let content = if member.is_scrambled() {
+                    IrContent::Container(container.bytes())
+                } else {
+                    IrContent::Plain(self.content(&member, arena)?)
+                };
+                Ok(Product::Ir { content, options: Some(stored_options.unwrap_or_default()) })
+            }
+            Kind::Ptx => {
+                let text = self.content(&member, arena)?;
+                if !classify::is_ptx(text) {
+                    return Err(vec![
+                        self.damaged("the PTX in a fat binary", "it does not begin with its version"),
+                    ]);
+                }
+                Ok(Product::Ptx(ptxas::Job { text, stored_options: stored_options.unwrap_or_default() }))
+            }
+            Kind::Elf | Kind::Other(_) => {
+                let content = self.content(&member, arena)?;
+                if !matches!(Form::of(content), Form::DeviceObject | Form::DeviceElf) {
+                    return Err(vec![Message::WordSizeMismatch { file: self.name.clone() }]);
+                }
+                self.checked(content, target, said)
+            }
+        }
+    }
+
+    fn content(&self, member: &Member<'data>, arena: &'data Arena) -> Result<&'data [u8], Stopped> {
+        match member.content().map_err(|error| self.container_error(error))? {
+            Cow::Borrowed(bytes) => Ok(bytes),
+            Cow::Owned(bytes) => Ok(arena.own(bytes)),
+        }
+    }
+
+    fn container_error(&self, error: Error) -> Stopped {
+        match error {
+            Error::Version(_) => classify::not_recognized(),
+            Error::Uncompress | Error::UnknownCompression | Error::TooLarge => {
+                vec![Message::UncompressFailed, Message::FatbinaryError]
+            }
+            error => vec![self.damaged("the fat binary", &error.to_string())],
+        }
+    }
+
+    fn damaged(&self, place: &str, reason: &str) -> Message {
+        Message::DamagedInput { file: self.name.clone(), place: place.into(), reason: reason.into() }
+    }
+}
