@@ -19,6 +19,7 @@ pub mod register;
 mod relocate;
 mod resolve;
 mod resources;
+mod roots;
 mod shared;
 pub mod side_files;
 mod textures;
@@ -28,30 +29,41 @@ mod undefined;
 mod write;
 
 use diagnostics::{Message, Sink, Stop};
+use load::{Arena, DeviceObject, Inputs};
 use mode::Mode;
+use object::Object;
 use options::Options;
+use roots::Roots;
 
 /// Links the inputs that the options name.
 pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
-    side_files::read(options, sink)?;
-    for file in &options.inputs {
-        if !std::fs::metadata(file).is_ok_and(|data| data.is_file() && !(1..56).contains(&data.len())) {
-            return Err(sink.fatal(Message::InputNotOpened { file: file.into() }));
-        }
+    let side_files = side_files::read(options, sink)?;
+    let arena = Arena::new();
+    let mut inputs = load::load(options, sink, &arena)?;
+    let mut objects = parse(&inputs, sink)?;
+    if !options.keep_system_libraries {
+        inputs.leave_out_runtime(&mut objects, sink)?;
     }
-    let bytes: Vec<Vec<u8>> = options.inputs.iter().map(|p| std::fs::read(p).unwrap_or_default()).collect();
-    let mut objects = Vec::new();
-    for (path, bytes) in options.inputs.iter().zip(&bytes) {
-        let name = path.to_string_lossy().into_owned();
-        let object = object::Object::parse(name, bytes).map_err(|damage| {
-            sink.fatal(Message::DamagedInput {
-                file: path.into(),
-                place: damage.place.into(),
-                reason: damage.reason.into(),
-            })
-        })?;
-        objects.push(object);
+    let roots = Roots::new(options, &inputs.references);
+    let is_root = |kernel: &str| roots.contain(kernel);
+    let image =
+        pipeline::link_objects(options, mode, &objects, &is_root, side_files.nv_host.as_deref(), sink);
+    // The list of modules is written even if symbols are undefined, but not after a fatal error.
+    if let Some(file) = &options.register_link_binaries
+        && image.as_ref().map_or_else(|stop| *stop == Stop::ERRORS, |_| true)
+    {
+        register::write(file, &inputs.registrations, sink)?;
     }
-    let image = pipeline::link_objects(options, mode, &objects, &|_| true, None, sink)?;
-    pipeline::write_output(options, &image, sink)
+    pipeline::write_output(options, &image?, sink)
+}
+
+fn parse<'data>(inputs: &Inputs<'data>, sink: &Sink) -> Result<Vec<Object<'data>>, Stop> {
+    let parse = |input: &DeviceObject<'data>| {
+        let name = String::from_utf8_lossy(input.name.as_bytes()).into_owned();
+        Object::parse(name, input.bytes).map_err(|damage| {
+            let (file, place, reason) = (input.name.clone(), damage.place.into(), damage.reason.into());
+            sink.fatal(Message::DamagedInput { file, place, reason })
+        })
+    };
+    inputs.objects.iter().map(parse).collect()
 }

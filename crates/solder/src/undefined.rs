@@ -10,6 +10,15 @@ use solder_cubin::raw;
 /// Functions that the driver provides.
 const SYSTEM_CALLS: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
 
+/// Whether an undefined symbol of an input needs no definition among the inputs.
+pub fn is_provided(kind: u8, name: &str) -> bool {
+    match kind {
+        raw::STT_FUNC => SYSTEM_CALLS.contains(&name),
+        raw::STT_OBJECT | raw::STT_CUDA_OBJECT => name.starts_with(".nv.reservedSmem"),
+        _ => true,
+    }
+}
+
 pub fn report(
     merged: &Merged<'_>,
     symbols: &Symbols<'_>,

@@ -12,6 +12,7 @@ mod file;
 mod host;
 mod library;
 mod open;
+mod runtime;
 mod said;
 
 use std::path::Path;
