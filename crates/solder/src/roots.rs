@@ -23,11 +23,11 @@ impl<'a> Roots<'a> {
         if options.variables_used.is_some() {
             return Self::Containing(&[]);
         }
-        if options.ignore_host_info || !references.are_complete() {
+        if options.ignore_host_info || !references.decide() {
             return Self::All;
         }
-        let kernels = [ReferenceKind::ExternalKernel, ReferenceKind::InternalKernel];
-        Self::Matching(kernels.iter().flat_map(|kind| references.of(*kind)).copied().collect())
+        let kinds = [ReferenceKind::ExternalKernel, ReferenceKind::InternalKernel];
+        Self::Matching(kinds.iter().flat_map(|kind| references.of(*kind)).copied().collect())
     }
 
     pub fn contain(&self, kernel: &str) -> bool {

@@ -15,6 +15,12 @@ pub enum ReferenceKind {
     InternalVariable,
 }
 
+impl ReferenceKind {
+    pub const fn is_kernel(self) -> bool {
+        matches!(self, Self::ExternalKernel | Self::InternalKernel)
+    }
+}
+
 pub const REFERENCE_KINDS: [(ReferenceKind, &[u8]); 6] = [
     (ReferenceKind::ExternalKernel, b".nvHRKE"),
     (ReferenceKind::InternalKernel, b".nvHRKI"),
@@ -61,6 +67,9 @@ impl<'data> HostObject<'data> {
             return Err(Unreadable);
         }
         let sections: SectionTable<'_, Elf, _> = header.sections(endian, data).map_err(|_| Unreadable)?;
+        if sections.is_empty() {
+            return Err(Unreadable);
+        }
         let mut found = Self::default();
         for section in sections.iter() {
             let name = sections.section_name(endian, section).map_err(|_| Unreadable)?;

@@ -83,6 +83,8 @@ pub enum IrContent<'data> {
 pub struct HostReferences<'data> {
     /// Patterns by kind, in the order of [`REFERENCE_KINDS`] and of reading.
     pub patterns: [Vec<&'data [u8]>; REFERENCE_KINDS.len()],
+    /// A host object refers to a kernel. That the device runtime refers to its own does not count.
+    pub any_kernel: bool,
     /// A host object does not say what it refers to.
     pub incomplete: bool,
     /// Device code came without a host object.
@@ -90,9 +92,10 @@ pub struct HostReferences<'data> {
 }
 
 impl<'data> HostReferences<'data> {
-    /// Whether a kernel that no pattern matches may be removed.
-    pub fn are_complete(&self) -> bool {
-        !self.incomplete && !self.raw_inputs
+    /// Whether kernels that no pattern matches are removed: every host object must say what it refers to. Host code
+    /// that refers to no kernel at all is taken to be a part of a program.
+    pub fn decide(&self) -> bool {
+        !self.incomplete && !self.raw_inputs && self.any_kernel
     }
 
     pub fn of(&self, kind: ReferenceKind) -> &[&'data [u8]] {
@@ -150,6 +153,8 @@ pub fn load<'data>(options: &Options, sink: &Sink, arena: &'data Arena) -> Resul
         product.said.iter().for_each(|said| said.report(sink));
         inputs.take(options, position, item, product.outcome.map_err(stop)?, sink);
     }
+    // Warnings that are errors let the reading come to its end, and nothing else.
+    sink.check()?;
     Ok(inputs)
 }
 
@@ -206,7 +211,10 @@ impl<'data> Inputs<'data> {
         let is_runtime = item.is_runtime;
         if let Some(host) = item.host {
             self.references.incomplete |= !host.lists_references;
-            for (all, own) in self.references.patterns.iter_mut().zip(host.references) {
+            for ((kind, _), (all, own)) in
+                REFERENCE_KINDS.iter().zip(self.references.patterns.iter_mut().zip(host.references))
+            {
+                self.references.any_kernel |= kind.is_kernel() && !own.is_empty() && !is_runtime;
                 all.extend(own);
             }
             let ids = host.module_ids.into_iter().filter(|_| host.code.is_some());
