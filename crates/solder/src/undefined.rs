@@ -8,12 +8,17 @@ use crate::resolve::Symbols;
 use solder_cubin::raw;
 
 /// Functions that the driver provides.
-const SYSTEM_CALLS: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
+const SYSTEM_CALLS: &[&str] = &["vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile"];
+const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
+
+fn is_system_call(name: &str) -> bool {
+    SYSTEM_CALLS.contains(&name) || name.starts_with(SYSTEM_CALL_PREFIX)
+}
 
 /// Whether an undefined symbol of an input needs no definition among the inputs.
 pub fn is_provided(kind: u8, name: &str) -> bool {
     match kind {
-        raw::STT_FUNC => SYSTEM_CALLS.contains(&name),
+        raw::STT_FUNC => is_system_call(name),
         raw::STT_OBJECT | raw::STT_CUDA_OBJECT => name.starts_with(".nv.reservedSmem"),
         _ => true,
     }
@@ -32,7 +37,7 @@ pub fn report(
             continue;
         }
         let provided = match symbol.kind {
-            raw::STT_FUNC => SYSTEM_CALLS.contains(&symbol.name),
+            raw::STT_FUNC => is_system_call(symbol.name),
             raw::STT_OBJECT => symbol.name.starts_with(".nv.reservedSmem") || options.allow_undefined_globals,
             _ => true,
         };
