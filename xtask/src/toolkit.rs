@@ -59,7 +59,7 @@ pub fn ensure() -> Result<PathBuf> {
 }
 
 fn install(root: &Path) -> Result<()> {
-    eprintln!("installing CUDA {VERSION} into {} (about 300 MB, once)", root.display());
+    eprintln!("installing CUDA {VERSION} into {} (a download of 140 MB, once)", root.display());
     cache::remove_staged(root);
     let staged = cache::staging(root);
     let outcome = unpack(&staged).and_then(|tree| {
