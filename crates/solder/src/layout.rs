@@ -68,7 +68,7 @@ fn class(kind: Kind) -> u8 {
     match kind {
         Kind::Debug => 1,
         Kind::Relocations => 3,
-        Kind::KernelConstant | Kind::Constant(_) => 4,
+        Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::Constant(_) => 4,
         Kind::Text => 5,
         Kind::GlobalInit => 6,
         Kind::KernelShared | Kind::FileShared | Kind::Global => 7,
@@ -135,7 +135,7 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     let (mut symbol_order, globals): (Vec<_>, Vec<_>) = (0..merged.symbols.len())
         .filter(keeps_symbol)
         .map(SymbolId::at)
-        .partition(|id| merged.symbol(*id).bind != raw::STB_GLOBAL);
+        .partition(|id| !merged.symbol(*id).among_globals);
     let first_global = symbol_order.len() as u32 + 1;
     symbol_order.extend(globals);
     let mut symbols = vec![0; merged.symbols.len()];
@@ -150,6 +150,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
     match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).is_some(),
         Kind::FileShared => parts.shared.keeps_file_section,
+        Kind::FunctionConstant(_) => section.size > 0,
         Kind::Relocations if section.flags == 0 => !parts.textures.is_empty(),
         Kind::Relocations => !parts.relocated.kept[id.index()].is_empty(),
         Kind::Prototype => contents::prototypes(parts.merged, parts.notes).next().is_some(),
@@ -162,6 +163,7 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<Se
         keeps[id.index()]
             && match parts.merged.section(id).kind {
                 Kind::FileShared => false,
+                Kind::Debug => parts.merged.section(id).size > 0,
                 Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > 0),
                 _ => true,
             }
@@ -223,7 +225,7 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
         Kind::CudaNote => (number(known.tool_note), number(known.compat)),
         Kind::Info | Kind::CallGraph | Kind::Prototype => (SYMTAB, 0),
         Kind::FunctionInfo | Kind::Relocations => (SYMTAB, of),
-        Kind::KernelConstant | Kind::KernelShared => (0, of),
+        Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => (0, of),
         _ => (0, 0),
     }
 }
@@ -294,14 +296,12 @@ fn segments(
         let start = first.offset.get();
         let nobits = |h: &&&SectionHeader| h.sh_type.get() == raw::SHT_NOBITS;
         let end = last.offset.get() + if nobits(&last) { 0 } else { last.size.get() };
-        let mut memory = end;
-        for (i, header) in data.iter().filter(|h| nobits(h)).enumerate() {
-            if i > 0 {
-                memory = memory.next_multiple_of(header.align.get().max(1));
-            }
-            memory += header.size.get();
+        // Behind the bytes of the file, laid out as if from 0.
+        let mut memory = 0;
+        for header in data.iter().filter(|h| nobits(h)) {
+            memory = u64::next_multiple_of(memory, header.align.get().max(1)) + header.size.get();
         }
-        loads.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_W, start, end - start, memory - start));
+        loads.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_W, start, end - start, end - start + memory));
     }
     let size = raw::PROGRAM_HEADER_SIZE * (loads.len() as u64 + 2);
     let mut all = vec![segment(raw::PT_PHDR, raw::PF_R | raw::PF_X, phoff, size, size)];

@@ -1,5 +1,6 @@
 //! solder: a device linker for CUDA. `link()` will list the phases; see docs/design.md.
 
+mod callees;
 mod callgraph;
 mod contents;
 pub mod diagnostics;
@@ -15,6 +16,7 @@ mod notes;
 mod object;
 pub mod options;
 mod pipeline;
+mod propagate;
 pub mod register;
 mod relocate;
 mod resolve;

@@ -20,6 +20,8 @@ pub enum Role {
     FileShared,
     /// `.nv.constant0.K`, the parameters of a kernel.
     KernelConstant,
+    /// `.nv.constantN.F`, N > 0: constants that the compiler made for one function.
+    FunctionConstant,
     /// `.nv.constantN` of the whole module.
     Constant,
     /// `.nv.global`
@@ -166,7 +168,11 @@ impl<'data> Object<'data> {
             }
             let linked = matches!(
                 self.role(section.index),
-                Role::FunctionInfo | Role::KernelShared | Role::KernelConstant | Role::Relocations
+                Role::FunctionInfo
+                    | Role::KernelShared
+                    | Role::KernelConstant
+                    | Role::FunctionConstant
+                    | Role::Relocations
             );
             if linked && section.info() as usize >= self.cubin.sections.len() {
                 return Err(Damage::new(section.name, "the section it belongs to does not exist"));

@@ -53,12 +53,11 @@ pub fn link_objects(
     // From here on dead functions do not exist; no symbol or section is added after the merge.
     let settings = merge::Settings { sm, relocatable, host };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
-    let calls = resources::Calls::new(&merged, &graph);
-    let resources = resources::compute(&merged, &calls, options.suppress_stack_size_warning, sink);
+    let resources = resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, sink);
     undefined::report(&merged, &symbols, objects, options, sink);
     sink.check()?;
     let referenced = DeadReferences { objects, merged: &merged, found: OnceCell::new() };
-    let shared = shared::layout(&merged, &calls, reserved_shared(sm), &|id| referenced.contains(id));
+    let shared = shared::layout(&merged, &merged.calls, reserved_shared(sm), &|id| referenced.contains(id));
     let textures = textures::allocate(&merged);
     // All values are known: decide about the relocations before sizes are fixed.
     let relocated = relocate::relocate(&merged, &shared, &textures, objects, sink)?;

@@ -163,6 +163,9 @@ fn decide(
             _ => Outcome::Keep(kind.kept_as),
         };
     }
+    if let Some(constant) = symbol.constant.map(|c| &merged.constants[c as usize]) {
+        return field(constant.offset.wrapping_add(symbol.value), constant.bank);
+    }
     if let Some(section) = symbol.section {
         let section = merged.section(section);
         let is_section = symbol.kind == raw::STT_SECTION;
@@ -176,7 +179,9 @@ fn decide(
                 return Outcome::Patch(Patch::Bytes { value: entry.addend as u64, count });
             }
         }
-        if let (Kind::Constant(bank), false, Action::Resolve) = (section.kind, is_section, kind.constant) {
+        if let (Kind::Constant(bank) | Kind::FunctionConstant(bank), false, Action::Resolve) =
+            (section.kind, is_section, kind.constant)
+        {
             return field(symbol.value, bank);
         }
     } else if is_unified_table(merged, id) {

@@ -290,7 +290,7 @@ fn space(object: &Object<'_>, raw: &Symbol) -> Space {
     if raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON {
         return match object.role(u32::from(raw.shndx.get())) {
             Role::Global | Role::GlobalInit => Space::Global,
-            Role::Constant | Role::KernelConstant => Space::Constant,
+            Role::Constant | Role::KernelConstant | Role::FunctionConstant => Space::Constant,
             Role::FileShared | Role::KernelShared => Space::Shared,
             _ => Space::Other,
         };

@@ -4,9 +4,9 @@
 //! every kernel that reaches a function whose code refers to it; if these are several, it has one
 //! offset in all of them. Extern shared arrays begin behind everything else.
 
+use crate::callees::{BitSet, Calls};
 use crate::ids::SymbolId;
 use crate::merge::{Content, Merged, RelocTarget, SharedObject};
-use crate::resources::Calls;
 
 /// The result: a value for every shared variable, a size and alignment for every kernel.
 #[derive(Debug)]
@@ -68,46 +68,12 @@ pub fn merge_sort<T: Copy, K: Ord>(list: &[T], key: &impl Fn(&T) -> K, first_win
     merged
 }
 
-/// A set of kernels, by position in the list of kernels.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct KernelSet(Vec<u64>);
-
-impl KernelSet {
-    fn new(count: usize) -> Self {
-        Self(vec![0; count.div_ceil(64)])
-    }
-    fn insert(&mut self, kernel: usize) {
-        self.0[kernel / 64] |= 1 << (kernel % 64);
-    }
-    fn union(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
-    }
-    fn intersects(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
-    }
-    fn len(&self) -> usize {
-        self.0.iter().map(|w| w.count_ones() as usize).sum()
-    }
-    fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().enumerate().flat_map(|(i, word)| {
-            let mut rest = *word;
-            std::iter::from_fn(move || {
-                let bit = rest.trailing_zeros();
-                (rest != 0).then(|| {
-                    rest &= rest - 1;
-                    i * 64 + bit as usize
-                })
-            })
-        })
-    }
-}
-
 struct Layouter<'a> {
     merged: &'a Merged<'a>,
     /// The kernels, as functions.
     kernels: Vec<u32>,
     /// The kernels that reach each function; only for functions that refer to shared memory.
-    reached_by: Vec<Option<KernelSet>>,
+    reached_by: Vec<Option<BitSet>>,
     /// The functions whose code refers to each shared object.
     users: Vec<Vec<u32>>,
     cursor: Vec<u64>,
@@ -177,32 +143,13 @@ fn reached_by(
     calls: &Calls,
     kernels: &[u32],
     users: &[Vec<u32>],
-) -> Vec<Option<KernelSet>> {
+) -> Vec<Option<BitSet>> {
     let mut interesting: Vec<u32> = users.iter().flatten().copied().collect();
     interesting.sort_unstable();
     interesting.dedup();
-    let mut sets: Vec<Option<KernelSet>> = vec![None; merged.functions.len()];
-    let mut position = vec![None; calls.nodes()];
-    for (i, function) in interesting.iter().enumerate() {
-        sets[*function as usize] = Some(KernelSet::new(kernels.len()));
-        position[*function as usize] = Some(i);
-    }
-    let reached = calls.fold(
-        |node| {
-            let mut set = KernelSet::new(interesting.len());
-            if let Some(i) = position[node] {
-                set.insert(i);
-            }
-            set
-        },
-        KernelSet::union,
-    );
-    for (k, kernel) in kernels.iter().enumerate() {
-        for i in reached[*kernel as usize].iter() {
-            if let Some(set) = &mut sets[interesting[i] as usize] {
-                set.insert(k);
-            }
-        }
+    let mut sets: Vec<Option<BitSet>> = vec![None; merged.functions.len()];
+    for (function, set) in interesting.iter().zip(calls.reached_by(&interesting, kernels)) {
+        sets[*function as usize] = Some(set);
     }
     sets
 }
@@ -212,8 +159,8 @@ fn align_up(value: u64, align: u64) -> u64 {
 }
 
 impl Layouter<'_> {
-    fn kernels_of(&self, object: usize) -> KernelSet {
-        let mut set = KernelSet::new(self.kernels.len());
+    fn kernels_of(&self, object: usize) -> BitSet {
+        let mut set = BitSet::new(self.kernels.len());
         let owner = self.merged.shared[object].owner;
         if let Some(k) = owner.and_then(|owner| self.kernels.binary_search(&owner).ok()) {
             set.insert(k);
@@ -265,10 +212,10 @@ impl Layouter<'_> {
     }
 
     /// Variables of several kernels share a slot when no kernel uses two of them.
-    fn place_common(&mut self, common: Vec<(usize, KernelSet)>) {
+    fn place_common(&mut self, common: Vec<(usize, BitSet)>) {
         struct Slot {
-            kernels: KernelSet,
-            members: Vec<(usize, KernelSet)>,
+            kernels: BitSet,
+            members: Vec<(usize, BitSet)>,
         }
         let objects = &self.merged.shared;
         let mut slots: Vec<Slot> = Vec::new();

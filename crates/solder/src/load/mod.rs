@@ -224,7 +224,10 @@ impl<'data> Inputs<'data> {
         let Item { name, origin, .. } = item;
         match product {
             Product::Nothing => return,
-            Product::Unmatched => {}
+            Product::Unmatched => {
+                self.references.raw_inputs |= origin == Origin::File;
+                return;
+            }
             Product::Object(bytes) => {
                 if options.lto && !is_runtime {
                     sink.report(Message::PartialLto { file: name.clone() });

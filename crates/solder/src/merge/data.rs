@@ -19,7 +19,7 @@ impl<'data> Merger<'_, 'data> {
             _ => return Ok(()),
         }
         if raw.bind() == raw::STB_LOCAL && raw.visibility() == 1 {
-            return self.parameter(origin, raw);
+            return self.constant_symbol(origin, raw);
         }
         if !raw.is_defined() {
             self.undefined_variable(origin, raw);
@@ -44,20 +44,6 @@ impl<'data> Merger<'_, 'data> {
     fn mention_global(&mut self, origin: Origin, raw: &'data Symbol) -> Option<(SymbolId, bool)> {
         let entity = self.symbols.entity(origin.file, origin.symbol)?;
         Some(self.mention(origin, entity, raw))
-    }
-
-    /// On sm_75 to sm_89 a local symbol lies in each kernel's parameters and brings the section in.
-    fn parameter(&mut self, origin: Origin, raw: &Symbol) -> Result<(), Stop> {
-        let object = &self.objects[origin.file.index()];
-        let index = u32::from(raw.shndx.get());
-        if raw.is_defined()
-            && raw.shndx.get() != raw::SHN_COMMON
-            && object.role(index) == Role::KernelConstant
-        {
-            let section = *object.section(index);
-            self.kernel_constant(origin.file, &section)?;
-        }
-        Ok(())
     }
 
     fn undefined_variable(&mut self, origin: Origin, raw: &'data Symbol) {
@@ -140,7 +126,7 @@ impl<'data> Merger<'_, 'data> {
         if !accepted {
             return Ok(());
         }
-        if raw.bind() != raw::STB_GLOBAL {
+        if !self.out.symbol(symbol).among_globals {
             let name = self.out.symbol(symbol).name;
             self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
         }
@@ -208,67 +194,6 @@ impl<'data> Merger<'_, 'data> {
             }
         }
         Ok(())
-    }
-
-    /// `.nv.constant0.K` of a kernel that stays.
-    fn kernel_constant(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
-        let map = &self.out.files[file.index()];
-        if map.sections[section.index as usize].is_some() {
-            return Ok(());
-        }
-        let Some((text, _)) = map.sections[section.info() as usize] else { return Ok(()) };
-        let entity = self.out.section(text).function.and_then(|f| self.out.symbol(f).entity);
-        let Some(entity) = entity else {
-            return Err(self.damaged(file, section.name, "it belongs to no function"));
-        };
-        let out = match self.function_mut(entity).constant {
-            Some(out) => {
-                let old = self.out.section_mut(out);
-                old.content = super::Content::Bytes(Vec::new());
-                old.size = 0;
-                out
-            }
-            None => {
-                let name = self.out.section_names.add(section.name);
-                let handles = self.out.section_names.add_parts(&[".rel", section.name]);
-                self.out.names.add_parts(&[".rel", section.name]);
-                self.out.names.add(section.name);
-                let new = New {
-                    kind: Kind::KernelConstant,
-                    name: &[section.name],
-                    sh_type: raw::SHT_PROGBITS,
-                    flags: section.flags(),
-                    align: section.align(),
-                    entsize: 0,
-                };
-                let out = self.push_section(&new, name);
-                self.section_symbol(out, section.name);
-                self.out.section_mut(out).of = Some(text);
-                self.function_mut(entity).constant = Some(out);
-                self.texture_handles(out, handles);
-                out
-            }
-        };
-        if self.out.section_mut(out).append(section.data, section.size(), section.align()).is_none() {
-            return Err(self.damaged(file, section.name, "its size is beyond all bounds"));
-        }
-        self.out.files[file.index()].sections[section.index as usize] = Some((out, 0));
-        Ok(())
-    }
-
-    /// The section for the handles of textures comes with the parameters of each kernel; it stays
-    /// only if there are any.
-    fn texture_handles(&mut self, constant: SectionId, name: u32) {
-        let new = New {
-            kind: Kind::Relocations,
-            name: &[],
-            sh_type: raw::SHT_REL,
-            flags: 0,
-            align: 8,
-            entsize: size_of::<raw::Rel>() as u64,
-        };
-        let handles = self.push_section(&new, name);
-        self.out.section_mut(handles).of = Some(constant);
     }
 
     /// Tentative definitions that nobody initialised go to the end of `.nv.global`, last one first.

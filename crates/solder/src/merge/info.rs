@@ -29,6 +29,8 @@ impl<'data> Merger<'_, 'data> {
                     out
                 }
             };
+            self.clock += 1;
+            self.function_mut(entity).attributes_read = self.clock;
             self.read_info(file, section, out)?;
         }
         Ok(())

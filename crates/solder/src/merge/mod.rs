@@ -2,6 +2,7 @@
 //! sections, attributes, relocations. The order in which sections and symbols are created here, and
 //! the names that enter the string tables on the way, are the order of the output.
 
+mod constants;
 mod data;
 mod info;
 mod output;
@@ -9,6 +10,7 @@ mod relocations;
 
 pub use output::*;
 
+use crate::callees::Calls;
 use crate::callgraph::CallGraph;
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::gc::Live;
@@ -46,6 +48,9 @@ struct Merger<'a, 'data> {
     symbol_of: Vec<Option<SymbolId>>,
     /// Sections that inputs share by name: constants, data, debug information.
     by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// The constants of functions: nvlink finds them by name, so that equal-named static kernels
+    /// share a section.
+    constants_by_name: HashMap<&'data str, constants::Place, foldhash::fast::FixedState>,
     clock: u32,
 }
 
@@ -69,6 +74,9 @@ pub fn merge<'data>(
             functions: Vec::new(),
             function_of: vec![None; symbols.entities.len()],
             shared: Vec::new(),
+            constants: Vec::new(),
+            null_value: 0,
+            calls: Calls::new(&[], &[], &CallGraph::default()),
             section_names: StringTable::default(),
             names: StringTable::default(),
             files: Vec::with_capacity(objects.len()),
@@ -78,13 +86,14 @@ pub fn merge<'data>(
         },
         symbol_of: vec![None; symbols.entities.len()],
         by_name: HashMap::default(),
+        constants_by_name: HashMap::default(),
         clock: 0,
     };
     merger.begin(graph);
     for file in 0..objects.len() {
         merger.file(FileId::at(file))?;
     }
-    merger.end();
+    merger.end(graph);
     Ok(merger.out)
 }
 
@@ -151,7 +160,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// What comes behind the last input: the sections the linker makes, the names of the globals.
-    fn end(&mut self) {
+    fn end(&mut self, graph_of_inputs: &CallGraph<'data>) {
         let graph = self.create(&New {
             kind: Kind::CallGraph,
             name: &[".nv.callgraph"],
@@ -172,6 +181,8 @@ impl<'data> Merger<'_, 'data> {
         self.section_symbol(prototype, ".nv.prototype");
         self.out.well_known.call_graph = Some(graph);
         self.out.well_known.prototype = Some(prototype);
+        self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph_of_inputs);
+        self.distribute_constants();
         if !self.settings.relocatable {
             let action = self.create(&New {
                 kind: Kind::RelAction,
@@ -185,7 +196,7 @@ impl<'data> Merger<'_, 'data> {
         }
         self.place_common_symbols();
         for symbol in &mut self.out.symbols {
-            if symbol.bind == raw::STB_GLOBAL && symbol.kind != raw::STT_SECTION && !symbol.shared {
+            if symbol.among_globals && !symbol.shared {
                 symbol.name_offset = self.out.names.add(symbol.name);
             }
         }
@@ -213,6 +224,7 @@ impl<'data> Merger<'_, 'data> {
             Kind::Relocations => Content::Relocations(Vec::new()),
             Kind::Text
             | Kind::KernelConstant
+            | Kind::FunctionConstant(_)
             | Kind::Constant(_)
             | Kind::GlobalInit
             | Kind::Debug
@@ -245,6 +257,7 @@ impl<'data> Merger<'_, 'data> {
             name: "",
             name_offset: offset,
             bind: raw::STB_LOCAL,
+            among_globals: false,
             kind: raw::STT_SECTION,
             other: 0,
             section: Some(section),
@@ -255,6 +268,7 @@ impl<'data> Merger<'_, 'data> {
             replaced_in: None,
             shared: false,
             common: None,
+            constant: None,
             dropped: false,
         });
         self.out.section_mut(section).symbol = Some(id);
@@ -281,6 +295,7 @@ impl<'data> Merger<'_, 'data> {
             name,
             name_offset: 0,
             bind,
+            among_globals: bind == raw::STB_GLOBAL,
             kind,
             other,
             section: None,
@@ -291,6 +306,7 @@ impl<'data> Merger<'_, 'data> {
             replaced_in: None,
             shared: false,
             common: None,
+            constant: None,
             dropped: false,
         });
         self.symbol_of[entity.index()] = Some(id);
@@ -305,7 +321,6 @@ impl<'data> Merger<'_, 'data> {
         }
         let (symbol, new) = self.mention(origin, entity, raw);
         if new {
-            self.clock += 1;
             self.out.function_of[entity.index()] = Some(self.out.functions.len() as u32);
             self.out.functions.push(Function {
                 symbol,
@@ -315,7 +330,8 @@ impl<'data> Merger<'_, 'data> {
                 info: None,
                 shared: None,
                 constant: None,
-                order: self.clock,
+                constants: Vec::new(),
+                attributes_read: 0,
             });
             if raw.bind() == raw::STB_LOCAL {
                 let name = self.out.symbol(symbol).name;
@@ -343,7 +359,7 @@ impl<'data> Merger<'_, 'data> {
         let object = &self.objects[origin.file.index()];
         let section = object.section(u32::from(raw.shndx.get()));
         let name = self.out.symbol(symbol).name;
-        if raw.bind() == raw::STB_WEAK {
+        if raw.bind() == raw::STB_WEAK && !self.out.symbol(symbol).among_globals {
             let offset = self.out.names.add(name);
             self.out.symbol_mut(symbol).name_offset = offset;
         }
@@ -371,7 +387,6 @@ impl<'data> Merger<'_, 'data> {
         let out = self.out.symbol_mut(symbol);
         (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
         (out.section, out.origin) = (Some(text), Some(origin));
-        self.clock += 1;
         let entry = raw.other & raw::STO_ENTRY != 0;
         let (mut info, mut shared) = (None, None);
         if entry {
@@ -388,10 +403,9 @@ impl<'data> Merger<'_, 'data> {
             self.out.section_mut(section).of = Some(text);
             shared = Some(section);
         }
-        let clock = self.clock;
         let function = self.function_mut(entity);
         function.entry = entry;
-        (function.text, function.info, function.shared, function.order) = (Some(text), info, shared, clock);
+        (function.text, function.info, function.shared) = (Some(text), info, shared);
         Ok(())
     }
 
@@ -437,6 +451,7 @@ impl<'data> Merger<'_, 'data> {
         if let Some(info) = function.info {
             self.out.section_mut(info).content = Content::Info { read: Vec::new(), appended: Vec::new() };
         }
+        self.forget_constants(entity);
         self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
         let out = self.out.symbol_mut(symbol);
         (out.size, out.value, out.origin) = (raw.size.get(), raw.value.get(), Some(origin));

@@ -1,6 +1,7 @@
 //! The output as the merge builds it: sections and symbols in the order of their creation, which
 //! decides the order of everything in the file.
 
+use crate::callees::Calls;
 use crate::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::resolve::Origin;
 use solder_cubin::raw;
@@ -19,6 +20,8 @@ pub enum Kind {
     FunctionInfo,
     KernelShared,
     KernelConstant,
+    /// `.nv.constantN.K`, N > 0: what the compiler made for a kernel and all it reaches.
+    FunctionConstant(u8),
     /// `.nv.constantN`, N > 0, of the whole module.
     Constant(u8),
     Global,
@@ -147,6 +150,9 @@ pub struct OutputSymbol<'data> {
     /// Offset of the name in `.strtab`; global names get theirs at the end.
     pub name_offset: u32,
     pub bind: u8,
+    /// Stands among the global symbols. Decided by the first definition: a weak function that a
+    /// global copy replaced becomes global and stays where it was.
+    pub among_globals: bool,
     pub kind: u8,
     pub other: u8,
     pub section: Option<SectionId>,
@@ -162,6 +168,8 @@ pub struct OutputSymbol<'data> {
     pub shared: bool,
     /// A tentative definition not yet given a place: its alignment.
     pub common: Option<u64>,
+    /// Lies in the constants of a device function; an index into `Merged::constants`.
+    pub constant: Option<u32>,
     pub dropped: bool,
 }
 
@@ -184,8 +192,23 @@ pub struct Function {
     pub info: Option<SectionId>,
     pub shared: Option<SectionId>,
     pub constant: Option<SectionId>,
-    /// The moment of its definition; of its first mention if it is undefined.
-    pub order: u32,
+    /// `.nv.constantN.K` of a kernel, N > 0.
+    pub constants: Vec<(u8, SectionId)>,
+    /// The moment at which its attributes were read.
+    pub attributes_read: u32,
+}
+
+/// `.nv.constantN.F` of a device function, which goes into that of every kernel that reaches it.
+#[derive(Clone, Debug)]
+pub struct FunctionConstant<'data> {
+    /// An index into `Merged::functions`.
+    pub function: u32,
+    pub bank: u8,
+    pub align: u64,
+    pub size: u64,
+    pub chunks: Vec<Chunk<'data>>,
+    /// Where it lies in the kernels' sections.
+    pub offset: u64,
 }
 
 /// A shared variable or extern shared array.
@@ -216,6 +239,10 @@ pub struct Merged<'data> {
     /// The function of each entity that has one.
     pub function_of: Vec<Option<u32>>,
     pub shared: Vec<SharedObject>,
+    pub constants: Vec<FunctionConstant<'data>>,
+    /// The value of symbol 0: where the constants of a discarded weak copy landed.
+    pub null_value: u64,
+    pub calls: Calls,
     pub section_names: StringTable,
     pub names: StringTable,
     pub files: Vec<FileMap>,

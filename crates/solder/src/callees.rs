@@ -1,0 +1,237 @@
+//! The call graph of the functions that stay, condensed.
+//!
+//! It has one extra node per prototype, so that an indirect call costs one edge, and is reduced to its
+//! strongly connected components once; every propagated value is then a single sweep from the callees
+//! up. (nvlink walks every path, which is exponential on layered graphs.)
+
+use crate::callgraph::{Adjacency, CallGraph};
+use crate::ids::EntityId;
+use crate::merge::Function;
+
+/// Callees of each function, indirect ones through prototype nodes.
+#[derive(Debug)]
+pub struct Calls {
+    /// Nodes below this are functions (indices into `Merged::functions`), the rest prototypes.
+    pub functions: usize,
+    edges: Adjacency,
+    /// The component of each node; callees have lower or equal numbers.
+    component: Vec<u32>,
+    /// The nodes of each component.
+    members: Vec<Vec<u32>>,
+}
+
+impl Calls {
+    pub fn new(functions: &[Function], function_of: &[Option<u32>], graph: &CallGraph<'_>) -> Self {
+        let functions = functions.len();
+        let nodes = functions + graph.prototypes.len();
+        let node = |entity: EntityId| function_of[entity.index()];
+        let direct = graph.calls.iter().filter_map(|(a, b)| Some((node(*a)?, node(*b)?)));
+        let sites = graph.indirect.iter().filter_map(|(a, p)| Some((node(*a)?, functions as u32 + p.0)));
+        let targets = graph
+            .taken_order
+            .iter()
+            .filter_map(|f| Some((functions as u32 + graph.taken[f.index()]?.0, node(*f)?)));
+        let edges = Adjacency::new(nodes, direct.chain(sites).chain(targets));
+        let (component, members) = components(nodes, &edges);
+        Self { functions, edges, component, members }
+    }
+
+    pub fn nodes(&self) -> usize {
+        self.component.len()
+    }
+
+    fn is_cyclic(&self, component: usize) -> bool {
+        let members = &self.members[component];
+        members.len() > 1 || self.edges.of(members[0] as usize).contains(&members[0])
+    }
+
+    /// For every node, `own` of it combined with the results of everything it reaches.
+    pub fn fold<T: Clone>(&self, own: impl Fn(usize) -> T, combine: impl Fn(&mut T, &T)) -> Vec<T> {
+        let mut result: Vec<T> = Vec::with_capacity(self.members.len());
+        for (index, members) in self.members.iter().enumerate() {
+            let mut value = own(members[0] as usize);
+            for &node in &members[1..] {
+                combine(&mut value, &own(node as usize));
+            }
+            for callee in self.component_callees(index) {
+                combine(&mut value, &result[callee]);
+            }
+            result.push(value);
+        }
+        (0..self.nodes()).map(|node| result[self.component[node] as usize].clone()).collect()
+    }
+
+    /// The components that a component calls, itself left out.
+    fn component_callees(&self, component: usize) -> impl Iterator<Item = usize> + '_ {
+        let callees = self.members[component].iter().flat_map(|node| self.edges.of(*node as usize));
+        callees.map(|callee| self.component[*callee as usize] as usize).filter(move |c| *c != component)
+    }
+
+    /// The largest sum of `own` along any call path from each node; `None` where recursion is reached.
+    pub fn deepest(&self, own: impl Fn(usize) -> u32) -> Vec<Option<u32>> {
+        let mut depth: Vec<Option<u32>> = Vec::with_capacity(self.members.len());
+        for (index, members) in self.members.iter().enumerate() {
+            let below = self
+                .component_callees(index)
+                .map(|callee| depth[callee])
+                .try_fold(0u32, |deepest, callee| Some(deepest.max(callee?)));
+            let own = (!self.is_cyclic(index)).then(|| own(members[0] as usize));
+            depth.push(own.zip(below).map(|(own, below)| own.wrapping_add(below)));
+        }
+        (0..self.nodes()).map(|node| depth[self.component[node] as usize]).collect()
+    }
+
+    /// The functions that a function calls, indirectly called ones included.
+    pub fn callees(&self, function: u32) -> Vec<u32> {
+        let mut callees = Vec::new();
+        for &node in self.edges.of(function as usize) {
+            if (node as usize) < self.functions {
+                callees.push(node);
+            } else {
+                callees.extend(self.edges.of(node as usize));
+            }
+        }
+        callees
+    }
+
+    /// The functions that a function reaches, itself included, in the order of a depth-first walk.
+    pub fn reach(&self, start: u32) -> Vec<u32> {
+        let mut seen = vec![false; self.nodes()];
+        let mut stack = vec![start];
+        let mut found = Vec::new();
+        while let Some(node) = stack.pop() {
+            if std::mem::replace(&mut seen[node as usize], true) {
+                continue;
+            }
+            if (node as usize) < self.functions {
+                found.push(node);
+            }
+            stack.extend(self.edges.of(node as usize));
+        }
+        found
+    }
+}
+
+/// Tarjan's algorithm without recursion. Components come out callees first.
+fn components(nodes: usize, edges: &Adjacency) -> (Vec<u32>, Vec<Vec<u32>>) {
+    const NONE: u32 = u32::MAX;
+    let mut index = vec![NONE; nodes];
+    let mut low = vec![0u32; nodes];
+    let mut component = vec![NONE; nodes];
+    let mut members = Vec::new();
+    let (mut stack, mut work, mut next) = (Vec::new(), Vec::new(), 0);
+    for root in 0..nodes as u32 {
+        if index[root as usize] != NONE {
+            continue;
+        }
+        work.push((root, 0usize));
+        while let Some((node, edge)) = work.pop() {
+            let at = node as usize;
+            if edge == 0 {
+                index[at] = next;
+                low[at] = next;
+                next += 1;
+                stack.push(node);
+            }
+            if let Some(&callee) = edges.of(at).get(edge) {
+                work.push((node, edge + 1));
+                let to = callee as usize;
+                if index[to] == NONE {
+                    work.push((callee, 0));
+                } else if component[to] == NONE {
+                    low[at] = low[at].min(index[to]);
+                }
+                continue;
+            }
+            if low[at] == index[at] {
+                let mut group = Vec::new();
+                while let Some(member) = stack.pop() {
+                    component[member as usize] = members.len() as u32;
+                    group.push(member);
+                    if member == node {
+                        break;
+                    }
+                }
+                members.push(group);
+            }
+            if let Some((caller, _)) = work.last() {
+                let caller = *caller as usize;
+                if component[at] == NONE {
+                    low[caller] = low[caller].min(low[at]);
+                }
+            }
+        }
+    }
+    (component, members)
+}
+
+/// A set of small numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BitSet(Vec<u64>);
+
+impl BitSet {
+    /// An empty set for numbers below `count`.
+    pub fn new(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+    pub fn insert(&mut self, number: usize) {
+        self.0[number / 64] |= 1 << (number % 64);
+    }
+    pub fn union(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    }
+    pub fn intersects(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|w| w.count_ones() as usize).sum()
+    }
+    /// The numbers in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(i, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros();
+                (rest != 0).then(|| {
+                    rest &= rest - 1;
+                    i * 64 + bit as usize
+                })
+            })
+        })
+    }
+}
+
+impl Calls {
+    /// For every node, which of the `interesting` functions it reaches, as positions in that list.
+    pub fn reached(&self, interesting: &[u32]) -> Vec<BitSet> {
+        let mut position = vec![None; self.nodes()];
+        for (i, function) in interesting.iter().enumerate() {
+            position[*function as usize] = Some(i);
+        }
+        self.fold(
+            |node| {
+                let mut set = BitSet::new(interesting.len());
+                if let Some(i) = position[node] {
+                    set.insert(i);
+                }
+                set
+            },
+            BitSet::union,
+        )
+    }
+
+    /// For every interesting function, which of the `kernels` reach it, as positions in that list.
+    pub fn reached_by(&self, interesting: &[u32], kernels: &[u32]) -> Vec<BitSet> {
+        let mut sets = vec![BitSet::new(kernels.len()); interesting.len()];
+        if interesting.is_empty() {
+            return sets;
+        }
+        let reached = self.reached(interesting);
+        for (k, kernel) in kernels.iter().enumerate() {
+            for i in reached[*kernel as usize].iter() {
+                sets[i].insert(k);
+            }
+        }
+        sets
+    }
+}

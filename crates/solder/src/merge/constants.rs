@@ -1,0 +1,272 @@
+//! Constants that belong to one function: kernel parameters (bank 0) and what the compiler made for a
+//! function (other banks), which every kernel that reaches it carries.
+
+use super::{Chunk, Content, FunctionConstant, Kind, Merger, New, OutputSymbol};
+use crate::diagnostics::Stop;
+use crate::ids::{EntityId, FileId, SectionId};
+use crate::object::Role;
+use crate::resolve::Origin;
+use solder_cubin::Section;
+use solder_cubin::raw::{self, Symbol};
+
+/// Where the constants of a function are gathered.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// A section of the output.
+    Section(SectionId),
+    /// `Merged::constants`, for a device function.
+    Function(u32),
+}
+
+impl<'data> Merger<'_, 'data> {
+    /// A local symbol that the compiler put into the constants of a function. It brings the section in
+    /// and has no place in the output.
+    pub(super) fn constant_symbol(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
+        if !raw.is_defined() || raw.shndx.get() == raw::SHN_COMMON {
+            return Ok(());
+        }
+        let object = &self.objects[origin.file.index()];
+        let section = *object.section(u32::from(raw.shndx.get()));
+        match object.role(section.index) {
+            Role::KernelConstant => self.kernel_constant(origin.file, &section),
+            Role::FunctionConstant => self.function_constant(origin, raw, &section),
+            _ => Ok(()),
+        }
+    }
+
+    fn function_constant(
+        &mut self,
+        origin: Origin,
+        raw: &'data Symbol,
+        section: &Section<'data>,
+    ) -> Result<(), Stop> {
+        let Some(entity) = self.function_in(origin.file, section.info()) else { return Ok(()) };
+        if !self.live.is_live(entity) {
+            return Ok(());
+        }
+        let text = self.out.files[origin.file.index()].sections[section.info() as usize];
+        let function = self.out.function_of[entity.index()].unwrap_or(0);
+        let kernel = self.out.functions[function as usize].entry;
+        let bank = (section.sh_type() - raw::SHT_CUDA_CONSTANT) as u8;
+        let place = match self.constants_by_name.get(section.name) {
+            Some(place) => *place,
+            None if text.is_some() && !kernel => self.new_function_constant(function, bank, section),
+            None => Place::Section(self.create_function_constant(entity, bank, section.name)),
+        };
+        self.constants_by_name.insert(section.name, place);
+        let base = self.append_constant(origin.file, place, section)?;
+        let mut symbol = self.hidden_symbol(origin);
+        symbol.value = base.wrapping_add(raw.value.get());
+        match place {
+            Place::Section(id) => symbol.section = Some(id),
+            Place::Function(index) => symbol.constant = Some(index),
+        }
+        if text.is_none() {
+            // The constants of a discarded copy come in all the same, and leave this trace.
+            self.out.null_value = base;
+        }
+        let id = self.push_symbol(symbol);
+        self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
+        Ok(())
+    }
+
+    fn hidden_symbol(&self, origin: Origin) -> OutputSymbol<'data> {
+        OutputSymbol {
+            name: self.objects[origin.file.index()].names[origin.symbol as usize],
+            name_offset: 0,
+            bind: raw::STB_LOCAL,
+            among_globals: false,
+            kind: raw::STT_OBJECT,
+            other: 0,
+            section: None,
+            value: 0,
+            size: 0,
+            entity: None,
+            origin: Some(origin),
+            replaced_in: None,
+            shared: false,
+            common: None,
+            constant: None,
+            dropped: true,
+        }
+    }
+
+    fn new_function_constant(&mut self, function: u32, bank: u8, section: &Section<'data>) -> Place {
+        self.out.constants.push(FunctionConstant {
+            function,
+            bank,
+            align: section.align().max(1),
+            size: 0,
+            chunks: Vec::new(),
+            offset: 0,
+        });
+        Place::Function(self.out.constants.len() as u32 - 1)
+    }
+
+    fn append_constant(&mut self, file: FileId, place: Place, section: &Section<'data>) -> Result<u64, Stop> {
+        let align = section.align().max(1);
+        let base = match place {
+            Place::Section(id) => self.out.section_mut(id).append(section.data, section.size(), align),
+            Place::Function(index) => self.out.constants[index as usize].append(section.data, align),
+        };
+        base.ok_or_else(|| self.damaged(file, section.name, "its size is beyond all bounds"))
+    }
+
+    /// `.nv.constantN.F`, N > 0, in the output.
+    fn create_function_constant(&mut self, entity: EntityId, bank: u8, name: &str) -> SectionId {
+        let section = self.create(&New {
+            kind: Kind::FunctionConstant(bank),
+            name: &[name],
+            sh_type: raw::SHT_PROGBITS,
+            flags: raw::SHF_ALLOC | raw::SHF_INFO_LINK,
+            align: 4,
+            entsize: 0,
+        });
+        self.section_symbol(section, name);
+        let function = self.function_mut(entity);
+        function.constants.push((bank, section));
+        let text = function.text;
+        self.out.section_mut(section).of = text;
+        section
+    }
+
+    /// The function whose code is in a section of an input.
+    fn function_in(&self, file: FileId, text: u32) -> Option<EntityId> {
+        let in_text = |s: &Symbol| s.kind() == raw::STT_FUNC && u32::from(s.shndx.get()) == text;
+        let (symbol, _) = self.objects[file.index()].symbols().find(|(_, s)| in_text(s))?;
+        self.symbols.entity(file, symbol)
+    }
+
+    /// A better copy of a function brings its own constants.
+    pub(super) fn forget_constants(&mut self, entity: EntityId) {
+        let index = self.out.function_of[entity.index()];
+        for constant in self.out.constants.iter_mut().filter(|c| Some(c.function) == index) {
+            constant.chunks.clear();
+            constant.size = 0;
+        }
+        for (_, section) in self.function_mut(entity).constants.clone() {
+            let section = self.out.section_mut(section);
+            section.content = Content::Bytes(Vec::new());
+            section.size = 0;
+        }
+    }
+
+    /// Puts the constants of device functions into the sections of the kernels that reach them: at one
+    /// offset in all of them, behind what is there.
+    pub(super) fn distribute_constants(&mut self) {
+        if self.out.constants.is_empty() {
+            return;
+        }
+        let kernels: Vec<u32> = self.out.kernels().map(|(i, _)| i).collect();
+        let mut order: Vec<usize> =
+            (0..self.out.constants.len()).filter(|i| self.out.constants[*i].size > 0).collect();
+        order.sort_by_key(|i| self.out.constants[*i].function);
+        let functions: Vec<u32> = order.iter().map(|i| self.out.constants[*i].function).collect();
+        let reached_by = self.out.calls.reached_by(&functions, &kernels);
+        for (position, index) in order.into_iter().enumerate() {
+            let FunctionConstant { bank, align, size, chunks, .. } = self.out.constants[index].clone();
+            let mut sections: Vec<SectionId> = Vec::new();
+            let mut reaching: Vec<usize> = reached_by[position].iter().collect();
+            reaching.reverse();
+            for kernel in reaching {
+                sections.push(self.kernel_bank(kernels[kernel], bank));
+            }
+            let end = sections.iter().map(|s| self.out.section(*s).size).max().unwrap_or(0);
+            let offset = end.next_multiple_of(align);
+            for section in sections {
+                let section = self.out.section_mut(section);
+                section.align = section.align.max(align);
+                section.size = offset + size;
+                if let Content::Bytes(own) = &mut section.content {
+                    own.extend(chunks.iter().map(|c| Chunk { offset: offset + c.offset, data: c.data }));
+                }
+            }
+            self.out.constants[index].offset = offset;
+        }
+    }
+
+    fn kernel_bank(&mut self, kernel: u32, bank: u8) -> SectionId {
+        let function = &self.out.functions[kernel as usize];
+        if let Some((_, section)) = function.constants.iter().find(|(of, _)| *of == bank) {
+            return *section;
+        }
+        let (entity, symbol) = (function.entity, function.symbol);
+        let name = format!(".nv.constant{bank}.{}", self.out.symbol(symbol).name);
+        self.create_function_constant(entity, bank, &name)
+    }
+
+    /// `.nv.constant0.K` of a kernel that stays.
+    pub(super) fn kernel_constant(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
+        let map = &self.out.files[file.index()];
+        if map.sections[section.index as usize].is_some() {
+            return Ok(());
+        }
+        let Some((text, _)) = map.sections[section.info() as usize] else { return Ok(()) };
+        let entity = self.out.section(text).function.and_then(|f| self.out.symbol(f).entity);
+        let Some(entity) = entity else {
+            return Err(self.damaged(file, section.name, "it belongs to no function"));
+        };
+        let by_name = self.constants_by_name.get(section.name).copied();
+        let out = match (self.function_mut(entity).constant, by_name) {
+            (Some(out), _) => {
+                let old = self.out.section_mut(out);
+                old.content = Content::Bytes(Vec::new());
+                old.size = 0;
+                out
+            }
+            (None, Some(Place::Section(out))) => {
+                self.function_mut(entity).constant = Some(out);
+                out
+            }
+            (None, _) => {
+                let name = self.out.section_names.add(section.name);
+                let handles = self.out.section_names.add_parts(&[".rel", section.name]);
+                self.out.names.add_parts(&[".rel", section.name]);
+                self.out.names.add(section.name);
+                let new = New {
+                    kind: Kind::KernelConstant,
+                    name: &[section.name],
+                    sh_type: raw::SHT_PROGBITS,
+                    flags: section.flags(),
+                    align: section.align(),
+                    entsize: 0,
+                };
+                let out = self.push_section(&new, name);
+                self.section_symbol(out, section.name);
+                self.out.section_mut(out).of = Some(text);
+                self.function_mut(entity).constant = Some(out);
+                self.constants_by_name.insert(section.name, Place::Section(out));
+                self.texture_handles(out, handles);
+                out
+            }
+        };
+        let base = self.append_constant(file, Place::Section(out), section)?;
+        self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
+        Ok(())
+    }
+
+    /// The section for the handles of textures comes with the parameters of each kernel; it stays
+    /// only if there are any.
+    fn texture_handles(&mut self, constant: SectionId, name: u32) {
+        let new = New {
+            kind: Kind::Relocations,
+            name: &[],
+            sh_type: raw::SHT_REL,
+            flags: 0,
+            align: 8,
+            entsize: size_of::<raw::Rel>() as u64,
+        };
+        let handles = self.push_section(&new, name);
+        self.out.section_mut(handles).of = Some(constant);
+    }
+}
+
+impl<'data> FunctionConstant<'data> {
+    fn append(&mut self, data: &'data [u8], align: u64) -> Option<u64> {
+        let offset = self.size.checked_next_multiple_of(align)?;
+        self.align = self.align.max(align);
+        self.size = offset.checked_add(data.len() as u64)?;
+        self.chunks.push(Chunk { offset, data });
+        Some(offset)
+    }
+}

@@ -1,0 +1,236 @@
+//! Attributes of functions that tell on the kernels that reach them.
+//!
+//! Functions are taken in the order in which their attributes were read, the records of each in the
+//! order of the input; what a kernel lacks is added at the end of its own records. In a link with one
+//! kernel nvlink does not ask what it reaches: every function counts.
+
+use crate::callees::Calls;
+use crate::ids::{FileId, SymbolId};
+use crate::merge::{InfoRecord, InfoValue, Merged};
+use crate::resources::UNKNOWN_STACK;
+use solder_cubin::info::{attr, format};
+use solder_cubin::raw;
+
+type Records<'data> = Vec<InfoRecord<'data>>;
+
+/// How the attributes of functions change those of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// The kernel has it too.
+    Flag,
+    Largest,
+    Sum,
+    Or,
+    /// The lists of all functions one behind the other, taken away from the functions.
+    Move,
+    Externs,
+}
+
+const RULES: &[(u8, Rule)] = &[
+    (attr::CTAIDZ_USED, Rule::Flag),
+    (attr::EXTERNS, Rule::Externs),
+    (attr::NUM_MBARRIERS, Rule::Sum),
+    (attr::RESERVED_SMEM_USED, Rule::Flag),
+    (attr::VRC_CTA_INIT_COUNT, Rule::Largest),
+    (attr::NUM_BARRIERS, Rule::Largest),
+    (attr::AT_ENTRY_FRAGMENTS, Rule::Move),
+    (attr::SPARSE_MMA_MASK, Rule::Or),
+    (attr::TCGEN05_1CTA_USED, Rule::Flag),
+    (attr::TCGEN05_2CTA_USED, Rule::Flag),
+    (attr::REG_RECONFIG, Rule::Flag),
+];
+
+fn rule_of(attr: u8) -> Option<Rule> {
+    RULES.iter().find(|(of, _)| *of == attr).map(|(_, rule)| *rule)
+}
+
+/// What a function without the attribute gets as soon as any function has it.
+const NO_SPARSE_MMA: [u8; 2] = [0x00, 0x80];
+
+/// The call stack of a kernel: its own and that of its deepest call path.
+pub fn set_call_stack(records: &mut Records<'_>, total: u32) {
+    let own = records.iter_mut().rev().find(|r| matches!(r.attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK));
+    match own {
+        Some(record) => record.value = InfoValue::Owned(total.to_le_bytes().to_vec()),
+        None if total != 0 => {
+            records.push(new_record(format::SIZED, attr::CRS_STACK_SIZE, &total.to_le_bytes()))
+        }
+        None => {}
+    }
+    debug_assert!(total != UNKNOWN_STACK || !records.is_empty());
+}
+
+pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]) {
+    complete_sparse_masks(merged, records);
+    let mut sources: Vec<u32> =
+        (0..merged.functions.len() as u32).filter(|f| is_source(merged, records, *f)).collect();
+    sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
+    let reached = calls.reached(&sources);
+    let single = merged.kernels().count() == 1;
+    let externs = Externs::new(merged, single);
+    let kernels: Vec<_> = merged.kernels().filter_map(|(i, f)| Some((i, f.info?))).collect();
+    let updated: Vec<_> = kernels
+        .iter()
+        .map(|(kernel, info)| {
+            let mut own = records[info.index()].clone();
+            let mut take = |source: u32| {
+                if let Some(from) = merged.functions[source as usize].info
+                    && source != *kernel
+                {
+                    // The list is in output order, which is the input's reversed.
+                    records[from.index()].iter().rev().for_each(|r| apply(&mut own, r, &externs));
+                }
+            };
+            if single {
+                sources.iter().copied().for_each(&mut take);
+            } else {
+                reached[*kernel as usize].iter().for_each(|i| take(sources[i]));
+            }
+            externs.finish(&mut own);
+            own
+        })
+        .collect();
+    for ((_, info), own) in kernels.iter().zip(updated) {
+        records[info.index()] = own;
+    }
+    for function in merged.functions.iter().filter(|f| !f.entry) {
+        if let Some(info) = function.info {
+            records[info.index()].retain(|r| rule_of(r.attr) != Some(Rule::Move));
+        }
+    }
+}
+
+/// Whether a function has records that tell on kernels.
+fn is_source(merged: &Merged<'_>, records: &[Records<'_>], function: u32) -> bool {
+    merged.functions[function as usize].info.is_some_and(|info| {
+        records[info.index()].iter().any(|record| match &record.value {
+            InfoValue::Symbols(list) => list.iter().any(|id| stays_external(merged, *id)),
+            _ => rule_of(record.attr).is_some(),
+        })
+    })
+}
+
+/// As soon as one function says how it uses sparse matrix instructions, every function does.
+fn complete_sparse_masks(merged: &Merged<'_>, records: &mut [Records<'_>]) {
+    let has = |records: &Records<'_>| records.iter().any(|r| r.attr == attr::SPARSE_MMA_MASK);
+    let infos = || merged.functions.iter().filter_map(|f| f.info);
+    if !infos().any(|info| has(&records[info.index()])) {
+        return;
+    }
+    for info in infos() {
+        let records = &mut records[info.index()];
+        if !has(records) {
+            records.push(new_record(format::HALF, attr::SPARSE_MMA_MASK, &NO_SPARSE_MMA));
+        }
+    }
+}
+
+fn apply<'data>(own: &mut Records<'data>, from: &InfoRecord<'data>, externs: &Externs<'_>) {
+    let Some(rule) = rule_of(from.attr) else { return };
+    if rule == Rule::Externs {
+        externs.add(own, from);
+        return;
+    }
+    let Some(record) = own.iter_mut().find(|r| r.attr == from.attr) else {
+        own.push(from.clone());
+        return;
+    };
+    let (old, new) = (bytes(&record.value), bytes(&from.value));
+    let merged = match rule {
+        Rule::Flag | Rule::Externs => return,
+        Rule::Move => [old, new].concat(),
+        Rule::Largest => number(old).max(number(new)).to_le_bytes().to_vec(),
+        Rule::Sum => number(old).wrapping_add(number(new)).to_le_bytes().to_vec(),
+        Rule::Or => (number(old) | number(new)).to_le_bytes().to_vec(),
+    };
+    record.value = InfoValue::Owned(merged);
+}
+
+fn bytes<'a>(value: &'a InfoValue<'_>) -> &'a [u8] {
+    match value {
+        InfoValue::Bytes(bytes) => bytes,
+        InfoValue::Owned(bytes) => bytes,
+        _ => &[],
+    }
+}
+
+fn number(bytes: &[u8]) -> u16 {
+    match bytes {
+        [low, high, ..] => u16::from_le_bytes([*low, *high]),
+        _ => 0,
+    }
+}
+
+fn new_record<'data>(format: u8, attr: u8, bytes: &[u8]) -> InfoRecord<'data> {
+    InfoRecord { format, attr, value: InfoValue::Owned(bytes.to_vec()), file: FileId(0) }
+}
+
+/// An entry of a list of externs that is kept: undefined, or a kernel to be launched.
+pub fn stays_external(merged: &Merged<'_>, id: SymbolId) -> bool {
+    let symbol = merged.symbol(id);
+    !symbol.is_defined() || symbol.other & raw::STO_ENTRY != 0
+}
+
+/// The lists of undefined functions.
+struct Externs<'a> {
+    merged: &'a Merged<'a>,
+    /// With one kernel: all undefined functions, last created first.
+    all: Option<Vec<SymbolId>>,
+}
+
+impl<'a> Externs<'a> {
+    fn new(merged: &'a Merged<'_>, single: bool) -> Self {
+        let undefined = || {
+            let functions = merged.functions.iter().rev().filter(|f| f.text.is_none());
+            functions.map(|f| f.symbol).collect()
+        };
+        Self { merged, all: single.then(undefined) }
+    }
+
+    fn add(&self, own: &mut Records<'_>, from: &InfoRecord<'_>) {
+        let InfoValue::Symbols(from) = &from.value else { return };
+        let from: Vec<SymbolId> =
+            from.iter().copied().filter(|id| stays_external(self.merged, *id)).collect();
+        if from.is_empty() {
+            return;
+        }
+        let at = own.iter().position(|r| r.attr == attr::EXTERNS);
+        if let (Some(all), Some(at)) = (&self.all, at)
+            && let InfoValue::Symbols(list) = &own[at].value
+        {
+            // Incomplete: a new list takes its place at the end.
+            if all.iter().any(|id| !list.contains(id)) {
+                own.remove(at);
+                own.push(list_record(all.clone()));
+            }
+            return;
+        }
+        match at.map(|at| &mut own[at].value) {
+            Some(InfoValue::Symbols(list)) => {
+                for id in from {
+                    if !list.contains(&id) {
+                        list.push(id);
+                    }
+                }
+            }
+            _ => own.push(list_record(self.all.clone().unwrap_or(from))),
+        }
+    }
+
+    fn finish(&self, own: &mut Records<'_>) {
+        for record in own.iter_mut() {
+            if let InfoValue::Symbols(list) = &mut record.value {
+                list.retain(|id| stays_external(self.merged, *id));
+            }
+        }
+    }
+}
+
+fn list_record<'data>(list: Vec<SymbolId>) -> InfoRecord<'data> {
+    InfoRecord {
+        format: format::SIZED,
+        attr: attr::EXTERNS,
+        value: InfoValue::Symbols(list),
+        file: FileId(0),
+    }
+}
