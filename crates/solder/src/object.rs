@@ -54,10 +54,10 @@ fn role_of(section: &Section<'_>) -> Role {
         raw::SHT_NOTE if name == ".note.nv.tkinfo" => Role::ToolNote,
         raw::SHT_NOTE if name == ".note.nv.cuinfo" => Role::CudaNote,
         raw::SHT_CUDA_CONSTANT..=raw::SHT_CUDA_CONSTANT_LAST => {
-            if section.flags() & raw::SHF_INFO_LINK != 0 {
-                Role::KernelConstant
-            } else {
-                Role::Constant
+            match (section.flags() & raw::SHF_INFO_LINK, section.sh_type() - raw::SHT_CUDA_CONSTANT) {
+                (0, _) => Role::Constant,
+                (_, 0) => Role::KernelConstant,
+                _ => Role::FunctionConstant,
             }
         }
         raw::SHT_PROGBITS if section.flags() & raw::SHF_MERCURY != 0 => Role::Ignored,

@@ -161,6 +161,7 @@ impl<'data> Merger<'_, 'data> {
 
     /// What comes behind the last input: the sections the linker makes, the names of the globals.
     fn end(&mut self, graph_of_inputs: &CallGraph<'data>) {
+        self.place_common_symbols();
         let graph = self.create(&New {
             kind: Kind::CallGraph,
             name: &[".nv.callgraph"],
@@ -194,7 +195,6 @@ impl<'data> Merger<'_, 'data> {
             });
             self.section_symbol(action, ".nv.rel.action");
         }
-        self.place_common_symbols();
         for symbol in &mut self.out.symbols {
             if symbol.among_globals && !symbol.shared {
                 symbol.name_offset = self.out.names.add(symbol.name);
