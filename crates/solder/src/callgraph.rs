@@ -52,6 +52,9 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
             })
         };
         for (part, a, b) in records(object.call_graph) {
+            if part == Part::Indirect && !symbols.accepted(file, a) {
+                continue;
+            }
             let prototype = matches!(part, Part::Taken | Part::Indirect).then(|| intern(&mut graph, b));
             let Some(caller) = symbols.entity(file, a) else { continue };
             if part == Part::Taken {

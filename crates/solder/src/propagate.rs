@@ -5,8 +5,8 @@
 //! kernel nvlink does not ask what it reaches: every function counts.
 
 use crate::callees::Calls;
-use crate::ids::{FileId, SymbolId};
-use crate::merge::{InfoRecord, InfoValue, Merged};
+use crate::ids::{FileId, SectionId, SymbolId};
+use crate::merge::{Function, InfoRecord, InfoValue, Merged};
 use crate::resources::UNKNOWN_STACK;
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
@@ -110,19 +110,30 @@ fn is_source(merged: &Merged<'_>, records: &[Records<'_>], function: u32) -> boo
     })
 }
 
-/// As soon as one function says how it uses sparse matrix instructions, every function does.
+/// As soon as one function says how it uses sparse matrix instructions, every function does. An alias
+/// has no attributes of its own: the record it lacks is added to those of the function it names.
 fn complete_sparse_masks(merged: &Merged<'_>, records: &mut [Records<'_>]) {
     let has = |records: &Records<'_>| records.iter().any(|r| r.attr == attr::SPARSE_MMA_MASK);
-    let infos = || merged.functions.iter().filter_map(|f| f.info);
-    if !infos().any(|info| has(&records[info.index()])) {
+    if !merged.functions.iter().filter_map(|f| f.info).any(|info| has(&records[info.index()])) {
         return;
     }
-    for info in infos() {
+    for function in &merged.functions {
+        let Some(info) = (if function.alias { named_by_alias(merged, function) } else { function.info })
+        else {
+            continue;
+        };
         let records = &mut records[info.index()];
-        if !has(records) {
+        if function.alias || !has(records) {
             records.push(new_record(format::HALF, attr::SPARSE_MMA_MASK, &NO_SPARSE_MMA));
         }
     }
+}
+
+/// The attributes of the function that an alias names.
+fn named_by_alias(merged: &Merged<'_>, alias: &Function) -> Option<SectionId> {
+    let owner = merged.section(alias.text?).function?;
+    let entity = merged.symbol(owner).entity?;
+    merged.functions[merged.function_of[entity.index()]? as usize].info
 }
 
 fn apply<'data>(own: &mut Records<'data>, from: &InfoRecord<'data>, externs: &Externs<'_>) {

@@ -119,7 +119,7 @@ fn find_users(merged: &Merged<'_>) -> Vec<Vec<u32>> {
         return users;
     }
     for (index, function) in merged.functions.iter().enumerate() {
-        let Some(text) = function.text else { continue };
+        let Some(text) = function.text.filter(|_| !function.alias) else { continue };
         let text = merged.section(text);
         for relocations in [text.rel, text.rela].into_iter().flatten() {
             let Content::Relocations(entries) = &merged.section(relocations).content else { continue };

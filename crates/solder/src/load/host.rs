@@ -95,3 +95,79 @@ impl<'data> HostObject<'data> {
 fn strings(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     data.split(|&byte| byte == 0).filter(|string| !string.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A relocatable x86-64 ELF with these sections, the names behind the header and the table at the end.
+    fn elf(sections: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut file = vec![0; 64];
+        file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        file[16..18].copy_from_slice(&1u16.to_le_bytes());
+        file[18..20].copy_from_slice(&62u16.to_le_bytes());
+        let mut names = vec![0];
+        let mut headers = vec![[0u64; 8]];
+        for (name, data) in sections {
+            headers.push([names.len() as u64 | 1 << 32, 0, 0, file.len() as u64, data.len() as u64, 0, 1, 0]);
+            names.extend_from_slice(name.as_bytes());
+            names.push(0);
+            file.extend_from_slice(data);
+        }
+        headers.push([3 << 32, 0, 0, file.len() as u64, names.len() as u64, 0, 1, 0]);
+        file.extend_from_slice(&names);
+        let table = file.len() as u64;
+        for header in &headers {
+            file.extend(header.iter().flat_map(|word| word.to_le_bytes()));
+        }
+        file[40..48].copy_from_slice(&table.to_le_bytes());
+        file[52..54].copy_from_slice(&64u16.to_le_bytes());
+        file[58..60].copy_from_slice(&64u16.to_le_bytes());
+        file[60..62].copy_from_slice(&(headers.len() as u16).to_le_bytes());
+        file[62..64].copy_from_slice(&(headers.len() as u16 - 1).to_le_bytes());
+        file
+    }
+
+    fn sample() -> Vec<u8> {
+        elf(&[
+            (".text", b"code"),
+            ("__nv_relfatbin", b"fat"),
+            ("__nv_module_id", b"_one_cu\0_two_cu\0"),
+            (".nvHRKE", b"_Z1kPi*\0\0"),
+            (".nvHRDE", b"\0"),
+        ])
+    }
+
+    #[test]
+    fn sections_are_found() {
+        let data = sample();
+        let host = HostObject::parse(&data).expect("readable");
+        assert_eq!(host.code, Some(&b"fat"[..]));
+        assert_eq!(host.module_ids, [b"_one_cu", b"_two_cu"]);
+        assert_eq!(host.references[0], [b"_Z1kPi*"]);
+        assert!(host.lists_references && host.references[1..].iter().all(Vec::is_empty));
+        let data = elf(&[(".text", b"code")]);
+        let plain = HostObject::parse(&data).expect("readable");
+        assert!(plain.code.is_none() && !plain.lists_references);
+    }
+
+    #[test]
+    fn cut_at_every_byte_it_is_unreadable() {
+        let data = sample();
+        for end in 0..data.len() {
+            assert!(HostObject::parse(&data[..end]).is_err(), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn every_byte_changed_never_panics() {
+        let data = sample();
+        for at in 0..data.len() {
+            for value in [0x00, 0x01, 0x7f, 0x80, 0xff] {
+                let mut data = data.clone();
+                data[at] = value;
+                let _ = HostObject::parse(&data);
+            }
+        }
+    }
+}

@@ -131,7 +131,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// The function whose code is in a section of an input.
-    fn function_in(&self, file: FileId, text: u32) -> Option<EntityId> {
+    pub(super) fn function_in(&self, file: FileId, text: u32) -> Option<EntityId> {
         let in_text = |s: &Symbol| s.kind() == raw::STT_FUNC && u32::from(s.shndx.get()) == text;
         let (symbol, _) = self.objects[file.index()].symbols().find(|(_, s)| in_text(s))?;
         self.symbols.entity(file, symbol)

@@ -78,10 +78,12 @@ impl<'data> Merger<'_, 'data> {
         let section = object.section(u32::from(raw.shndx.get()));
         let mut owner = None;
         if object.role(section.index) == Role::KernelShared {
-            let text = self.out.files[origin.file.index()].sections[section.info() as usize];
-            let Some((text, _)) = text else { return };
-            let kernel = self.out.section(text).function.and_then(|f| self.out.symbol(f).entity);
+            // Variables of a discarded copy of a weak kernel count all the same.
+            let kernel = self.function_in(origin.file, section.info());
             owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
+            if owner.is_none() {
+                return;
+            }
         } else {
             self.file_shared();
             self.out.file_shared_align = self.out.file_shared_align.max(section.align());
@@ -113,8 +115,9 @@ impl<'data> Merger<'_, 'data> {
         let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return Ok(()) };
         let accepted = self.symbols.accepted(origin.file, origin.symbol) || raw.bind() == raw::STB_LOCAL;
         let merged = self.out.files[origin.file.index()].sections[section.index as usize];
-        // Uninitialised data comes in only for a symbol that counts; initialised data in any case.
-        if merged.is_none() && object.role(section.index) == Role::Global && !accepted {
+        // Data comes in with the first symbol that counts; initialised data that has none comes in with
+        // the remaining sections, uninitialised data not at all.
+        if merged.is_none() && !accepted {
             self.mention(origin, entity, raw);
             return Ok(());
         }
@@ -186,7 +189,7 @@ impl<'data> Merger<'_, 'data> {
                 continue;
             }
             match object.role(section.index) {
-                Role::Debug => {
+                Role::Debug | Role::GlobalInit | Role::Constant => {
                     self.append_data(file, section)?;
                 }
                 Role::KernelConstant => self.kernel_constant(file, section)?,

@@ -150,6 +150,7 @@ impl<'data> Merger<'_, 'data> {
                 self.function(Origin { file, symbol }, raw)?;
             }
         }
+        self.place_aliases(file);
         for (symbol, raw) in object.symbols() {
             self.variable(Origin { file, symbol }, raw)?;
         }
@@ -326,6 +327,7 @@ impl<'data> Merger<'_, 'data> {
                 symbol,
                 entity,
                 entry: raw.other & raw::STO_ENTRY != 0,
+                alias: false,
                 text: None,
                 info: None,
                 shared: None,
@@ -341,7 +343,10 @@ impl<'data> Merger<'_, 'data> {
         if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
             return Ok(());
         }
-        if self.out.symbol(symbol).is_defined() {
+        if is_alias(&self.objects[origin.file.index()], origin.symbol, raw) {
+            self.function_mut(entity).alias = true;
+            Ok(())
+        } else if self.out.symbol(symbol).is_defined() {
             self.replace_function(symbol, entity, origin, raw);
             Ok(())
         } else {
@@ -407,6 +412,26 @@ impl<'data> Merger<'_, 'data> {
         function.entry = entry;
         (function.text, function.info, function.shared) = (Some(text), info, shared);
         Ok(())
+    }
+
+    /// Aliases stand in the section of the function they name, wherever in the table that came.
+    fn place_aliases(&mut self, file: FileId) {
+        let object = &self.objects[file.index()];
+        for (symbol, raw) in object.symbols() {
+            if !is_alias(object, symbol, raw) || !self.symbols.accepted(file, symbol) {
+                continue;
+            }
+            let map = &self.out.files[file.index()];
+            let text = map.sections[usize::from(raw.shndx.get())];
+            let (Some((text, _)), Some(id)) = (text, map.symbols[symbol as usize]) else { continue };
+            let out = self.out.symbol_mut(id);
+            (out.section, out.origin) = (Some(text), Some(Origin { file, symbol }));
+            (out.bind, out.other, out.size, out.value) =
+                (raw.bind(), raw.other, raw.size.get(), raw.value.get());
+            if let Some(entity) = out.entity {
+                self.function_mut(entity).text = Some(text);
+            }
+        }
     }
 
     fn function_info(&mut self, text: SectionId, function: &str) -> SectionId {
@@ -481,4 +506,15 @@ impl<'data> Merger<'_, 'data> {
             reason: reason.into(),
         })
     }
+}
+
+/// Whether a function symbol is another name for the function that its section belongs to.
+fn is_alias(object: &Object<'_>, symbol: u32, raw: &Symbol) -> bool {
+    if raw.kind() != raw::STT_FUNC || !raw.is_defined() || raw.shndx.get() == raw::SHN_COMMON {
+        return false;
+    }
+    let section = object.section(u32::from(raw.shndx.get()));
+    let owner = section.info() & 0x00ff_ffff;
+    let owned = object.cubin.symbols.get(owner as usize).is_some_and(|o| o.kind() == raw::STT_FUNC);
+    owned && owner != symbol
 }

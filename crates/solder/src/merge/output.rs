@@ -188,6 +188,8 @@ pub struct Function {
     pub symbol: SymbolId,
     pub entity: EntityId,
     pub entry: bool,
+    /// Another name for the function whose code it shares.
+    pub alias: bool,
     pub text: Option<SectionId>,
     pub info: Option<SectionId>,
     pub shared: Option<SectionId>,

@@ -30,9 +30,13 @@ impl<'data> Merger<'_, 'data> {
         let of = object.section(section.info());
         let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
         let rela = section.sh_type() == raw::SHT_RELA || self.settings.always_rela();
+        let discarded = self.discarded_ranges(file, section.info());
         let mut taken = 0;
         for entry in entries.iter() {
             let symbol = entry.symbol.get();
+            if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
+                continue;
+            }
             let Some(refers_to) = self.refers_to(file, of, symbol) else { continue };
             let out = self.out.section(target);
             let existing = if rela { out.rela } else { out.rel };
@@ -82,13 +86,28 @@ impl<'data> Merger<'_, 'data> {
         section
     }
 
+    /// The bytes of a data section that belong to weak variables of which another copy counts.
+    fn discarded_ranges(&self, file: FileId, section: u32) -> Vec<std::ops::Range<u64>> {
+        let object = &self.objects[file.index()];
+        if !matches!(object.role(section), Role::GlobalInit | Role::Constant) {
+            return Vec::new();
+        }
+        let discarded = |(index, raw): &(u32, &raw::Symbol)| {
+            raw.bind() == raw::STB_WEAK
+                && u32::from(raw.shndx.get()) == section
+                && !self.symbols.accepted(file, *index)
+        };
+        let range =
+            |(_, raw): (u32, &raw::Symbol)| raw.value.get()..raw.value.get().saturating_add(raw.size.get());
+        object.symbols().filter(discarded).map(range).collect()
+    }
+
     /// What a relocation in the section `of` refers to; `None` leaves it out without a trace.
     fn refers_to(&self, file: FileId, of: &Section<'_>, symbol: u32) -> Option<RelocTarget> {
         if symbol == 0 {
             return Some(RelocTarget::Nothing);
         }
         let raw = self.objects[file.index()].symbol(symbol);
-        let code = of.flags() & raw::SHF_EXECINSTR != 0;
         let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
         let Some(out) = self.out.files[file.index()].symbols[symbol as usize] else {
             let another_copy_counts = of.name.starts_with(".debug")
@@ -97,8 +116,9 @@ impl<'data> Merger<'_, 'data> {
                 && !self.symbols.is_definition(file, symbol);
             return (!another_copy_counts).then_some(RelocTarget::Dead);
         };
-        // A discarded weak copy: code and .debug_info are led to the copy that counts.
-        if raw.bind() == raw::STB_WEAK && defined && !code && of.name != ".debug_info" {
+        // Debug information about a discarded weak copy; .debug_info is led to the copy that counts.
+        let debug = self.objects[file.index()].role(of.index) == Role::Debug && of.name != ".debug_info";
+        if raw.bind() == raw::STB_WEAK && defined && debug {
             let current = self.out.symbol(out).origin;
             if current.is_some_and(|o| o.file != file || o.symbol != symbol) {
                 return None;

@@ -120,6 +120,7 @@ pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Resu
     let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
     let mut text = output.stdout;
     text.extend(output.stderr);
+    forget_abort_line(&mut text);
     let mut cubin = None;
     if output.status.success() {
         let mut bytes = fs::read(folder.0.join(OUTPUT)).map_err(not_run)?;
@@ -127,6 +128,14 @@ pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Resu
         cubin = Some(bytes);
     }
     Ok(Assembled { cubin, text, milliseconds })
+}
+
+/// nvlink's built-in assembler ends at an unsupported version without saying that it does.
+fn forget_abort_line(text: &mut Vec<u8>) {
+    const ABORT: &[u8] = b"ptxas fatal   : Ptx assembly aborted due to errors\n";
+    if text.ends_with(ABORT) && find(text, b"; fatal   : Unsupported .version ").is_some() {
+        text.truncate(text.len() - ABORT.len());
+    }
 }
 
 /// The stored options, then those of the link.
