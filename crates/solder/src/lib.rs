@@ -42,6 +42,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     let side_files = side_files::read(options, sink)?;
     let arena = Arena::new();
     let mut inputs = load::load(options, sink, &arena)?;
+    if mode.output == mode::Output::Nothing {
+        return write_registrations(options, &inputs, sink);
+    }
     let mut objects = parse(&inputs, sink)?;
     if !options.keep_system_libraries {
         inputs.leave_out_runtime(&mut objects, sink)?;
@@ -50,13 +53,20 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     let is_root = |kernel: &str| roots.contain(kernel);
     let image =
         pipeline::link_objects(options, mode, &objects, &is_root, side_files.nv_host.as_deref(), sink);
-    // The list of modules is written even if symbols are undefined, but not after a fatal error.
-    if let Some(file) = &options.register_link_binaries
-        && image.as_ref().map_or_else(|stop| *stop == Stop::ERRORS, |_| true)
-    {
-        register::write(file, &inputs.registrations, sink)?;
+    match image {
+        Ok(image) => {
+            pipeline::write_output(options, &image, sink)?;
+            write_registrations(options, &inputs, sink)
+        }
+        // The list of modules is written even if symbols are undefined, but not after a fatal error.
+        Err(Stop::ERRORS) => write_registrations(options, &inputs, sink).and(Err(Stop::ERRORS)),
+        Err(stop) => Err(stop),
     }
-    pipeline::write_output(options, &image?, sink)
+}
+
+fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> Result<(), Stop> {
+    let Some(file) = &options.register_link_binaries else { return Ok(()) };
+    register::write(file, &inputs.registrations, sink)
 }
 
 fn parse<'data>(inputs: &Inputs<'data>, sink: &Sink) -> Result<Vec<Object<'data>>, Stop> {

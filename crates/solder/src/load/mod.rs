@@ -24,6 +24,7 @@ pub use host::{REFERENCE_KINDS, ReferenceKind};
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
+use crate::time_table;
 use crate::toolchain::ptxas::{self, Assembler};
 use open::{Item, Product};
 use said::Said;
@@ -112,13 +113,6 @@ pub struct Registration {
     pub runtime_at: Option<usize>,
 }
 
-/// A run of the assembler, for `-time`.
-#[derive(Clone, Debug)]
-pub struct Assembly {
-    pub name: Text,
-    pub milliseconds: f64,
-}
-
 /// All that was loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs<'data> {
@@ -126,7 +120,6 @@ pub struct Inputs<'data> {
     pub ir: Vec<IrModule<'data>>,
     pub references: HostReferences<'data>,
     pub registrations: Vec<Registration>,
-    pub assemblies: Vec<Assembly>,
 }
 
 /// From this many files on, threads are worth their start.
@@ -146,12 +139,16 @@ pub fn load<'data>(options: &Options, sink: &Sink, arena: &'data Arena) -> Resul
     let opened = in_order(&files, files.len() >= PARALLEL_FROM, |path| open::open(path, options, arena));
     let items = open::without_repeated_archives(opened);
     let mut products = in_order(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
-    let assemblies = assemble(options, &items, &mut products, arena);
-    let mut inputs = Inputs { assemblies, ..Inputs::default() };
+    assemble(options, &items, &mut products, arena);
+    let mut inputs = Inputs::default();
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.door.pass(sink)?;
         product.said.iter().for_each(|said| said.report(sink));
-        inputs.take(options, position, item, product.outcome.map_err(stop)?, sink);
+        let outcome = product.outcome.map_err(stop)?;
+        if let Some(milliseconds) = product.milliseconds {
+            time_table::add(options, &item.time_row(options, milliseconds));
+        }
+        inputs.take(options, position, item, outcome, sink);
     }
     // Warnings that are errors let the reading come to its end, and nothing else.
     sink.check()?;
@@ -168,34 +165,31 @@ fn assemble<'data>(
     items: &[Item<'data>],
     products: &mut [open::Unpacked<'data>],
     arena: &'data Arena,
-) -> Vec<Assembly> {
-    let mut waiting: Vec<(usize, ptxas::Job<'data>)> = Vec::new();
-    for (index, product) in products.iter().enumerate() {
-        if let Ok(Product::Ptx(job)) = &product.outcome {
-            waiting.push((index, *job));
-        }
-    }
+) {
+    let job = |(index, product): (usize, &open::Unpacked<'data>)| match product.outcome {
+        Ok(Product::Ptx(job)) => Some((index, job)),
+        _ => None,
+    };
+    let waiting: Vec<(usize, ptxas::Job<'data>)> = products.iter().enumerate().filter_map(job).collect();
     if waiting.is_empty() {
-        return Vec::new();
+        return;
     }
     let assembler = Assembler::find();
     let results = in_order(&waiting, waiting.len() > 1, |(_, job)| ptxas::assemble(&assembler, job, options));
-    let mut assemblies = Vec::new();
     for ((index, _), result) in waiting.into_iter().zip(results) {
-        let (item, product) = (&items[index], &mut products[index]);
+        let product = &mut products[index];
         product.outcome = match result {
             Ok(assembled) => {
-                assemblies.push(Assembly { name: item.name.clone(), milliseconds: assembled.milliseconds });
+                product.milliseconds = Some(assembled.milliseconds);
                 product.said.push(Said::Assembler(assembled.text));
                 match assembled.cubin {
                     Some(cubin) => Ok(Product::Object(arena.own(cubin))),
                     None => Err(vec![Message::FatbinaryError]),
                 }
             }
-            Err(failure) => Err(vec![failure.message(item.name.clone())]),
+            Err(failure) => Err(vec![failure.message(items[index].name.clone())]),
         };
     }
-    assemblies
 }
 
 impl<'data> Inputs<'data> {

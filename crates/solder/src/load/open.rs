@@ -171,6 +171,8 @@ pub(super) enum Product<'data> {
 #[derive(Debug)]
 pub(super) struct Unpacked<'data> {
     pub said: Vec<Said>,
+    /// How long it took to assemble.
+    pub milliseconds: Option<f64>,
     pub outcome: Result<Product<'data>, Stopped>,
 }
 
@@ -187,7 +189,18 @@ impl<'data> Item<'data> {
             Source::LtoIr(bytes) => Ok(Product::Ir { content: IrContent::Plain(bytes), options: None }),
             Source::Container(bytes) => self.chosen(bytes, options, arena, &mut said),
         };
-        Unpacked { said, outcome }
+        Unpacked { said, milliseconds: None, outcome }
+    }
+
+    /// The line of `-time` for PTX: a file of its own is its own source, a member is nameless.
+    pub(super) fn time_row(&self, options: &Options, milliseconds: f64) -> Vec<u8> {
+        let name = self.name.as_bytes();
+        let (source, result): (&[u8], _) = match self.source {
+            Source::Ptx(_) => (name, ""),
+            _ => (b"ptx", "cubin"),
+        };
+        let rest = format!(" , {result} , {} , nvlink , {milliseconds:.4} , ms\n", options.link_target());
+        [source, b" , ptxas , ", name, rest.as_bytes()].concat()
     }
 
     fn checked(
