@@ -18,8 +18,7 @@ impl PrototypeId {
 
 /// What the call graph sections of the inputs say, in reading order.
 ///
-/// Records about a copy of a function that was never taken do not count, except that an address
-/// taken in any object is taken.
+/// Records about a copy of a function that was never taken do not count.
 #[derive(Debug, Default)]
 pub struct CallGraph<'data> {
     pub prototypes: Vec<&'data str>,
@@ -52,19 +51,20 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
             })
         };
         for (part, a, b) in records(object.call_graph) {
-            if part == Part::Indirect && !symbols.accepted(file, a) {
+            // A copy of a function that does not count says nothing.
+            if part != Part::Taken && !symbols.accepted(file, a) {
                 continue;
             }
             let prototype = matches!(part, Part::Taken | Part::Indirect).then(|| intern(&mut graph, b));
             let Some(caller) = symbols.entity(file, a) else { continue };
             if part == Part::Taken {
+                if !symbols.accepted(file, a) {
+                    continue;
+                }
                 if graph.taken[caller.index()].is_none() {
                     graph.taken[caller.index()] = prototype;
                     graph.taken_order.push(caller);
                 }
-                continue;
-            }
-            if !symbols.accepted(file, a) {
                 continue;
             }
             match (part, prototype) {

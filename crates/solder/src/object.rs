@@ -123,6 +123,13 @@ impl<'data> Object<'data> {
         self.roles[index as usize]
     }
 
+    /// The function that a text section belongs to.
+    pub fn text_owner(&self, section: u32) -> Option<u32> {
+        let owner = self.section(section).info() & 0x00ff_ffff;
+        let symbol = self.cubin.symbols.get(owner as usize)?;
+        (self.role(section) == Role::Text && symbol.kind() == raw::STT_FUNC).then_some(owner)
+    }
+
     pub fn sections_with(&self, role: Role) -> impl Iterator<Item = &Section<'data>> {
         self.cubin.sections.iter().filter(move |s| self.role(s.index) == role)
     }

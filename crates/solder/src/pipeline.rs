@@ -4,7 +4,7 @@ use crate::callgraph;
 use crate::contents::{GraphRecords, Notes};
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::gc;
-use crate::ids::SymbolId;
+use crate::ids::{FileId, SymbolId};
 use crate::layout::{self, Parts};
 use crate::merge::{self, Merged};
 use crate::mode::{Mode, Output};
@@ -56,7 +56,7 @@ pub fn link_objects(
     let resources = resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, sink);
     undefined::report(&merged, &symbols, objects, options, sink);
     sink.check()?;
-    let referenced = DeadReferences { objects, merged: &merged, found: OnceCell::new() };
+    let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
     let shared = shared::layout(&merged, &merged.calls, reserved_shared(sm), &|id| referenced.contains(id));
     let textures = textures::allocate(&merged);
     // All values are known: decide about the relocations before sizes are fixed.
@@ -95,10 +95,11 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
     notes::tool_note(&own, objects, with_inputs)
 }
 
-/// Shared variables that any code of the inputs refers to, removed functions included. Looked up only
-/// for variables that no kernel reaches.
+/// Shared variables that any code of the inputs refers to: removed functions included, discarded copies
+/// left out. Looked up only for variables that no kernel reaches.
 struct DeadReferences<'a, 'data> {
     objects: &'a [Object<'data>],
+    symbols: &'a resolve::Symbols<'data>,
     merged: &'a Merged<'data>,
     found: OnceCell<Vec<bool>>,
 }
@@ -110,9 +111,11 @@ impl DeadReferences<'_, '_> {
 
     fn find(&self) -> Vec<bool> {
         let mut found = vec![false; self.merged.symbols.len()];
-        for (object, map) in self.objects.iter().zip(&self.merged.files) {
+        for (file, (object, map)) in self.objects.iter().zip(&self.merged.files).enumerate() {
+            let file = FileId::at(file);
             for section in object.sections_with(Role::Relocations) {
-                if object.role(section.info()) != Role::Text {
+                let owner = object.text_owner(section.info());
+                if owner.is_none_or(|owner| !self.symbols.accepted(file, owner)) {
                     continue;
                 }
                 let Ok(entries) = section.relocations() else { continue };

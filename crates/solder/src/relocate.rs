@@ -85,11 +85,12 @@ fn section(
     let (Content::Relocations(entries), Some(target)) = (&section.content, section.of) else {
         return Ok((kept, patches));
     };
+    let rela = section.sh_type == raw::SHT_RELA;
     let target = merged.section(target);
     let function =
         target.function.and_then(|f| merged.symbol(f).entity).and_then(|e| merged.function_of[e.index()]);
     for entry in entries.iter().rev() {
-        if !counts(merged, target.kind, entry) {
+        if rela && !counts(merged, target.kind, entry) {
             continue;
         }
         let width = match decide(merged, shared, textures, function, entry) {
@@ -111,7 +112,8 @@ fn section(
     Ok((kept, patches))
 }
 
-/// Relocations of debug information that speak of a copy of a function that was replaced since.
+/// Relocations of debug information that speak of a copy of a function that was replaced since. nvlink
+/// takes only those with addends back.
 fn counts(merged: &Merged<'_>, target: Kind, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return true };
     let symbol = merged.symbol(symbol);

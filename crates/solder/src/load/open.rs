@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hashbrown::HashSet;
 use solder_arch::Target;
-use solder_fatbin::{Container, Error, Kind, Member, Request, Selection, select};
+use solder_fatbin::{Compression, Container, Error, Kind, Member, Request, Selection, select};
 
 use super::arena::Arena;
 use super::check::{self, Verdict};
@@ -267,7 +267,15 @@ impl<'data> Item<'data> {
     }
 
     fn content(&self, member: &Member<'data>, arena: &'data Arena) -> Result<&'data [u8], Stopped> {
-        match member.content().map_err(|error| self.container_error(error))? {
+        let content = member.content().map_err(|error| {
+            let mut messages = self.container_error(error);
+            // A damaged frame is reported by the decompression and by what called for it.
+            if error == Error::Uncompress && member.compression() == Ok(Compression::Zstd) {
+                messages.insert(0, Message::UncompressFailed);
+            }
+            messages
+        })?;
+        match content {
             Cow::Borrowed(bytes) => Ok(bytes),
             Cow::Owned(bytes) => Ok(arena.own(bytes)),
         }
@@ -276,7 +284,7 @@ impl<'data> Item<'data> {
     fn container_error(&self, error: Error) -> Stopped {
         match error {
             Error::Version(_) => classify::not_recognized(),
-            Error::Uncompress | Error::UnknownCompression | Error::TooLarge => {
+            Error::Uncompress | Error::UnpackedSize | Error::UnknownCompression | Error::TooLarge => {
                 vec![Message::UncompressFailed, Message::FatbinaryError]
             }
             error => vec![self.damaged("the fat binary", &error.to_string())],

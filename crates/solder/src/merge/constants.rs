@@ -40,33 +40,61 @@ impl<'data> Merger<'_, 'data> {
         raw: &'data Symbol,
         section: &Section<'data>,
     ) -> Result<(), Stop> {
-        let Some(entity) = self.function_in(origin.file, section.info()) else { return Ok(()) };
-        if !self.live.is_live(entity) {
+        if self.out.files[origin.file.index()].sections[section.info() as usize].is_none() {
             return Ok(());
         }
-        let text = self.out.files[origin.file.index()].sections[section.info() as usize];
-        let function = self.out.function_of[entity.index()].unwrap_or(0);
-        let kernel = self.out.functions[function as usize].entry;
-        let bank = (section.sh_type() - raw::SHT_CUDA_CONSTANT) as u8;
-        let place = match self.constants_by_name.get(section.name) {
-            Some(place) => *place,
-            None if text.is_some() && !kernel => self.new_function_constant(function, bank, section),
-            None => Place::Section(self.create_function_constant(entity, bank, section.name)),
-        };
-        self.constants_by_name.insert(section.name, place);
-        let base = self.append_constant(origin.file, place, section)?;
+        let Some((place, base)) = self.place_constants(origin.file, section)? else { return Ok(()) };
         let mut symbol = self.hidden_symbol(origin);
         symbol.value = base.wrapping_add(raw.value.get());
         match place {
             Place::Section(id) => symbol.section = Some(id),
             Place::Function(index) => symbol.constant = Some(index),
         }
-        if text.is_none() {
-            // The constants of a discarded copy come in all the same, and leave this trace.
-            self.out.null_value = base;
-        }
         let id = self.push_symbol(symbol);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
+        Ok(())
+    }
+
+    /// Brings a section of function constants in, once.
+    fn place_constants(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+    ) -> Result<Option<(Place, u64)>, Stop> {
+        if let Some(done) = self.placed_constants.get(&section.index) {
+            return Ok(Some(*done));
+        }
+        let Some(entity) = self.function_in(file, section.info()).filter(|e| self.live.is_live(*e)) else {
+            return Ok(None);
+        };
+        let counts = self.out.files[file.index()].sections[section.info() as usize].is_some();
+        let function = self.out.function_of[entity.index()].unwrap_or(0);
+        let kernel = self.out.functions[function as usize].entry;
+        let bank = (section.sh_type() - raw::SHT_CUDA_CONSTANT) as u8;
+        let place = match self.constants_by_name.get(section.name) {
+            Some(place) => *place,
+            None if counts && !kernel => self.new_function_constant(function, bank, section),
+            None => Place::Section(self.create_function_constant(entity, bank, section.name)),
+        };
+        self.constants_by_name.insert(section.name, place);
+        let base = self.append_constant(file, place, section)?;
+        self.placed_constants.insert(section.index, (place, base));
+        Ok(Some((place, base)))
+    }
+
+    /// The constants of a discarded copy of a function come in all the same, behind those of the copy
+    /// that counts, and leave a trace in symbol 0.
+    pub(super) fn discarded_constants(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
+        if self.placed_constants.contains_key(&section.index) {
+            return Ok(());
+        }
+        if let Some((place, base)) = self.place_constants(file, section)? {
+            self.out.null_value = base;
+            self.out.null_constant = match place {
+                Place::Function(index) => Some(index),
+                Place::Section(_) => None,
+            };
+        }
         Ok(())
     }
 
@@ -132,8 +160,7 @@ impl<'data> Merger<'_, 'data> {
 
     /// The function whose code is in a section of an input.
     pub(super) fn function_in(&self, file: FileId, text: u32) -> Option<EntityId> {
-        let in_text = |s: &Symbol| s.kind() == raw::STT_FUNC && u32::from(s.shndx.get()) == text;
-        let (symbol, _) = self.objects[file.index()].symbols().find(|(_, s)| in_text(s))?;
+        let symbol = self.objects[file.index()].text_owner(text)?;
         self.symbols.entity(file, symbol)
     }
 
@@ -158,9 +185,9 @@ impl<'data> Merger<'_, 'data> {
             return;
         }
         let kernels: Vec<u32> = self.out.kernels().map(|(i, _)| i).collect();
-        let mut order: Vec<usize> =
-            (0..self.out.constants.len()).filter(|i| self.out.constants[*i].size > 0).collect();
-        order.sort_by_key(|i| self.out.constants[*i].function);
+        // Last one first, as are the kernels of each.
+        let order: Vec<usize> =
+            (0..self.out.constants.len()).filter(|i| self.out.constants[*i].size > 0).rev().collect();
         let functions: Vec<u32> = order.iter().map(|i| self.out.constants[*i].function).collect();
         let reached_by = self.out.calls.reached_by(&functions, &kernels);
         for (position, index) in order.into_iter().enumerate() {

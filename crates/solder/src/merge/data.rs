@@ -193,6 +193,7 @@ impl<'data> Merger<'_, 'data> {
                     self.append_data(file, section)?;
                 }
                 Role::KernelConstant => self.kernel_constant(file, section)?,
+                Role::FunctionConstant => self.discarded_constants(file, section)?,
                 _ => {}
             }
         }

@@ -51,6 +51,8 @@ struct Merger<'a, 'data> {
     /// The constants of functions: nvlink finds them by name, so that equal-named static kernels
     /// share a section.
     constants_by_name: HashMap<&'data str, constants::Place, foldhash::fast::FixedState>,
+    /// Those of the file being merged, by section.
+    placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
     clock: u32,
 }
 
@@ -76,6 +78,7 @@ pub fn merge<'data>(
             shared: Vec::new(),
             constants: Vec::new(),
             null_value: 0,
+            null_constant: None,
             calls: Calls::new(&[], &[], &CallGraph::default()),
             section_names: StringTable::default(),
             names: StringTable::default(),
@@ -87,6 +90,7 @@ pub fn merge<'data>(
         symbol_of: vec![None; symbols.entities.len()],
         by_name: HashMap::default(),
         constants_by_name: HashMap::default(),
+        placed_constants: HashMap::default(),
         clock: 0,
     };
     merger.begin(graph);
@@ -145,6 +149,7 @@ impl<'data> Merger<'_, 'data> {
             sections: vec![None; object.cubin.sections.len()],
             symbols: vec![None; object.cubin.symbols.len()],
         });
+        self.placed_constants.clear();
         for (symbol, raw) in object.symbols() {
             if raw.kind() == raw::STT_FUNC {
                 self.function(Origin { file, symbol }, raw)?;
@@ -513,8 +518,5 @@ fn is_alias(object: &Object<'_>, symbol: u32, raw: &Symbol) -> bool {
     if raw.kind() != raw::STT_FUNC || !raw.is_defined() || raw.shndx.get() == raw::SHN_COMMON {
         return false;
     }
-    let section = object.section(u32::from(raw.shndx.get()));
-    let owner = section.info() & 0x00ff_ffff;
-    let owned = object.cubin.symbols.get(owner as usize).is_some_and(|o| o.kind() == raw::STT_FUNC);
-    owned && owner != symbol
+    object.text_owner(u32::from(raw.shndx.get())).is_some_and(|owner| owner != symbol)
 }

@@ -244,6 +244,8 @@ pub struct Merged<'data> {
     pub constants: Vec<FunctionConstant<'data>>,
     /// The value of symbol 0: where the constants of a discarded weak copy landed.
     pub null_value: u64,
+    /// The constants it is relative to.
+    pub null_constant: Option<u32>,
     pub calls: Calls,
     pub section_names: StringTable,
     pub names: StringTable,

@@ -89,7 +89,7 @@ impl<'data> Merger<'_, 'data> {
     /// The bytes of a data section that belong to weak variables of which another copy counts.
     fn discarded_ranges(&self, file: FileId, section: u32) -> Vec<std::ops::Range<u64>> {
         let object = &self.objects[file.index()];
-        if !matches!(object.role(section), Role::GlobalInit | Role::Constant) {
+        if object.role(section) != Role::GlobalInit {
             return Vec::new();
         }
         let discarded = |(index, raw): &(u32, &raw::Symbol)| {
@@ -116,9 +116,10 @@ impl<'data> Merger<'_, 'data> {
                 && !self.symbols.is_definition(file, symbol);
             return (!another_copy_counts).then_some(RelocTarget::Dead);
         };
-        // Debug information about a discarded weak copy; .debug_info is led to the copy that counts.
-        let debug = self.objects[file.index()].role(of.index) == Role::Debug && of.name != ".debug_info";
-        if raw.bind() == raw::STB_WEAK && defined && debug {
+        // Debug information and constants about a discarded weak copy; the rest is led to the copy that counts.
+        let role = self.objects[file.index()].role(of.index);
+        let by_symbol = role == Role::Constant || (role == Role::Debug && of.name != ".debug_info");
+        if raw.bind() == raw::STB_WEAK && defined && by_symbol {
             let current = self.out.symbol(out).origin;
             if current.is_some_and(|o| o.file != file || o.symbol != symbol) {
                 return None;
