@@ -111,10 +111,7 @@ pub fn generate<'data>(parts: Parts<'_, 'data>, numbers: &Numbers) -> Contents<'
         let section = &merged.sections[index];
         match made {
             Some(bytes) => bytes.len() as u64,
-            None if section.kind == Kind::KernelConstant && !parts.textures.is_empty() => {
-                parts.textures.end()
-            }
-            None => section.size,
+            None => parts.textures.end(SectionId::at(index)).unwrap_or(section.size),
         }
     };
     let sizes = made.iter().enumerate().map(size).collect();
@@ -134,7 +131,7 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         Kind::Prototype => {
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
         }
-        Kind::Relocations if section.flags == 0 => texture_relocations(parts, numbers),
+        Kind::Relocations if section.flags == 0 => texture_relocations(parts, numbers, section.of?),
         Kind::Relocations => relocations(parts, numbers, id),
         _ => return None,
     })
@@ -208,13 +205,12 @@ fn relocations(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Vec<u8
 }
 
 /// The handles of textures, samplers and surfaces, last one first.
-fn texture_relocations(parts: Parts<'_, '_>, numbers: &Numbers) -> Vec<u8> {
+fn texture_relocations(parts: Parts<'_, '_>, numbers: &Numbers, constant: SectionId) -> Vec<u8> {
     let mut out = Vec::new();
-    for symbol in parts.textures.slots.iter().rev() {
-        let offset = parts.textures.slot(*symbol).unwrap_or(0);
-        let r_type = handle_type(parts.merged.symbol(*symbol));
+    for (symbol, offset) in parts.textures.handles(parts.merged, constant).rev() {
+        let r_type = handle_type(parts.merged.symbol(symbol));
         let entry =
-            Rel { offset: offset.into(), r_type: r_type.into(), symbol: numbers.symbol(*symbol).into() };
+            Rel { offset: offset.into(), r_type: r_type.into(), symbol: numbers.symbol(symbol).into() };
         out.extend(entry.as_bytes());
     }
     out
