@@ -126,7 +126,7 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         Kind::CudaNote => parts.notes.cuda_note.clone(),
         Kind::Compat => parts.notes.compat.clone(),
         Kind::RelAction => REL_ACTION.to_vec(),
-        Kind::Info | Kind::FunctionInfo => info(merged, numbers, &parts.resources.records[id.index()]),
+        Kind::Info | Kind::FunctionInfo => info(parts, numbers, &parts.resources.records[id.index()]),
         Kind::CallGraph => call_graph(merged, numbers, &parts.notes.graph),
         Kind::Prototype => {
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
@@ -144,12 +144,19 @@ fn pair(a: u32, b: u32) -> [u8; 8] {
     (u64::from(a) | u64::from(b) << 32).to_le_bytes()
 }
 
-fn info(merged: &Merged<'_>, numbers: &Numbers, records: &[InfoRecord<'_>]) -> Vec<u8> {
+fn info(parts: Parts<'_, '_>, numbers: &Numbers, records: &[InfoRecord<'_>]) -> Vec<u8> {
+    let merged = parts.merged;
     let mut out = Vec::new();
     for record in records {
+        if record.attr == attr::SUQ_USED && parts.textures.has_surfaces {
+            continue;
+        }
         let mut write = |payload: &[u8]| write_record(&mut out, record.format, record.attr, payload);
         match &record.value {
             InfoValue::Symbol(symbol, value) => write(&pair(numbers.symbol(*symbol), *value)),
+            InfoValue::Operand(symbol, rest) => {
+                write(&[&numbers.symbol(*symbol).to_le_bytes()[..], rest].concat());
+            }
             InfoValue::Symbols(list) => {
                 let stays = |id: &&crate::ids::SymbolId| {
                     let symbol = merged.symbol(**id);

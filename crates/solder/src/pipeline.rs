@@ -58,7 +58,11 @@ pub fn link_objects(
     sink.check()?;
     let referenced = DeadReferences { objects, merged: &merged, found: OnceCell::new() };
     let shared = shared::layout(&merged, &merged.calls, reserved_shared(sm), &|id| referenced.contains(id));
-    let textures = textures::allocate(&merged, &merged.calls, &|id| referenced.contains(id));
+    let textures = if relocatable {
+        textures::unallocated(&merged)
+    } else {
+        textures::allocate(&merged, &merged.calls, &|id| referenced.contains(id))
+    };
     // All values are known: decide about the relocations before sizes are fixed.
     let relocated = relocate::relocate(&merged, &shared, &textures, objects, sink)?;
     let notes = Notes {

@@ -157,9 +157,9 @@ fn decide(
             _ => Outcome::Wrong("it cannot refer to shared memory"),
         };
     }
-    if let Some(offset) = textures.slot(id) {
+    if let Some((offset, bank)) = textures.slot(id) {
         return match kind.constant {
-            Action::Resolve => field(offset, 0),
+            Action::Resolve => field(offset, bank),
             _ => Outcome::Keep(kind.kept_as),
         };
     }

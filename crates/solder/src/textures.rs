@@ -15,6 +15,9 @@ const SAMPLERS: Kinds = 2;
 const SURFACES: Kinds = 4;
 const ALL: Kinds = TEXTURES | SAMPLERS | SURFACES;
 
+/// The bank number that lands in the field of a constant bank for want of a section.
+const NO_BANK: u8 = 28;
+
 /// The handles of the link, and the kernels that hold them.
 #[derive(Debug, Default)]
 pub struct Textures {
@@ -24,14 +27,18 @@ pub struct Textures {
     slots: Vec<SymbolId>,
     /// Offset of the handle, by symbol; empty if there are none.
     offsets: Vec<Option<u64>>,
+    /// The constant bank that code finds the handles in.
+    bank: u8,
+    /// Whether handles of surfaces are among them: then code asks these instead of SUQ_USED.
+    pub has_surfaces: bool,
     /// The kinds that a kernel's table lists, by its `.nv.constant0.K`; empty if there are none.
     listed: Vec<Kinds>,
 }
 
 impl Textures {
-    /// The offset of the handle for a reference, in constant bank 0.
-    pub fn slot(&self, symbol: SymbolId) -> Option<u64> {
-        self.offsets.get(symbol.index()).copied().flatten()
+    /// The offset of the handle for a reference and its constant bank.
+    pub fn slot(&self, symbol: SymbolId) -> Option<(u64, u8)> {
+        Some((self.offsets.get(symbol.index()).copied().flatten()?, self.bank))
     }
 
     /// Where the table behind a kernel's parameters ends, if it has one. A kind that the table does
@@ -49,7 +56,7 @@ impl Textures {
         let listed = self.listed_in(constant);
         let is_listed = move |symbol: &SymbolId| kind(merged.symbol(*symbol)) & listed != 0;
         let slots = self.slots.iter().copied().filter(is_listed);
-        slots.filter_map(|symbol| Some((symbol, self.slot(symbol)?)))
+        slots.filter_map(|symbol| Some((symbol, self.slot(symbol)?.0)))
     }
 
     fn listed_in(&self, constant: SectionId) -> Kinds {
@@ -100,7 +107,7 @@ pub fn allocate(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(SymbolI
     let slots = merge_sort(&list, &|_| (), true);
     // Kernels without a table count too.
     let sizes = merged.functions.iter().filter_map(|f| f.constant).map(|c| merged.section(c).size);
-    let base = sizes.max().unwrap_or(0);
+    let base = sizes.max().unwrap_or(0).saturating_add(3) & !3;
     let mut offsets = vec![None; merged.symbols.len()];
     for (i, symbol) in slots.iter().enumerate() {
         offsets[symbol.index()] = Some(base + 4 * i as u64);
@@ -108,10 +115,17 @@ pub fn allocate(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(SymbolI
     let mut listed = vec![0; merged.sections.len()];
     for (kernel, reached) in reached_kinds(merged, calls, &slots, referenced) {
         if let Some(constant) = merged.functions[kernel].constant {
-            listed[constant.index()] = listed_for(reached);
+            listed[constant.index()] |= listed_for(reached);
         }
     }
-    Textures { base, slots, offsets, listed }
+    let has_surfaces = merged.symbols.iter().any(|s| s.kind == raw::STT_SURFACE);
+    Textures { base, slots, offsets, bank: 0, has_surfaces, listed }
+}
+
+/// A relocatable link makes no tables, but all the same resolves the relocations of code, to nothing.
+pub fn unallocated(merged: &Merged<'_>) -> Textures {
+    let offsets = merged.symbols.iter().map(|s| (kind(s) != 0).then_some(0)).collect();
+    Textures { offsets, bank: NO_BANK, ..Textures::default() }
 }
 
 /// The kinds of references that each kernel reaches. For the only kernel of a link, nvlink takes all
