@@ -154,6 +154,7 @@ fn info(parts: Parts<'_, '_>, numbers: &Numbers, records: &[InfoRecord<'_>]) -> 
         let mut write = |payload: &[u8]| write_record(&mut out, record.format, record.attr, payload);
         match &record.value {
             InfoValue::Symbol(symbol, value) => write(&pair(numbers.symbol(*symbol), *value)),
+            InfoValue::Operand(symbol, _) if numbers.symbol(*symbol) == 0 => {}
             InfoValue::Operand(symbol, rest) => {
                 write(&[&numbers.symbol(*symbol).to_le_bytes()[..], rest].concat());
             }

@@ -5,7 +5,7 @@ use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::object::Role;
 use solder_cubin::Section;
-use solder_cubin::info::{Record, attr, records};
+use solder_cubin::info::{Record, attr, format, records};
 use solder_cubin::raw;
 
 impl<'data> Merger<'_, 'data> {
@@ -106,6 +106,7 @@ impl<'data> Merger<'_, 'data> {
                 }
             }
             attr::LOAD_CACHE_REQUEST => return Ok(None),
+            _ if record.format == format::SIZED && record.payload.is_empty() => return Ok(None),
             _ => InfoValue::Bytes(record.payload),
         };
         Ok(Some(value))
