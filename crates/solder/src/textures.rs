@@ -1,9 +1,9 @@
 //! Texture, sampler and surface references: a table of handles behind the parameters of the kernels
 //! that reach any, at the same offsets in all.
 
+use crate::callees::Calls;
 use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Content, Merged, OutputSymbol, RelocTarget};
-use crate::callees::Calls;
 use crate::shared::merge_sort;
 use solder_cubin::{raw, reloc};
 
