@@ -19,6 +19,7 @@ pub mod attr {
     pub const MAXREG_COUNT: u8 = 0x1b;
     pub const CRS_STACK_SIZE: u8 = 0x1e;
     pub const MAX_STACK_SIZE: u8 = 0x23;
+    pub const SUQ_USED: u8 = 0x24;
     pub const LOAD_CACHE_REQUEST: u8 = 0x26;
     pub const REGCOUNT: u8 = 0x2f;
     pub const NUM_MBARRIERS: u8 = 0x38;

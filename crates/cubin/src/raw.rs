@@ -100,6 +100,10 @@ impl Symbol {
     pub fn kind(&self) -> u8 {
         self.info & 15
     }
+    /// A texture, sampler or surface reference.
+    pub fn is_image(&self) -> bool {
+        matches!(self.kind(), STT_TEXTURE | STT_SAMPLER | STT_SURFACE)
+    }
     pub fn is_defined(&self) -> bool {
         self.shndx.get() != SHN_UNDEF
     }

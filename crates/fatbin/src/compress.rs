@@ -47,7 +47,7 @@ pub(crate) fn unpack(compression: Compression, packed: &[u8], size: u64) -> Resu
             decompressor.decompress_to_buffer(packed, &mut content).map_err(|_| Error::Uncompress)?;
         }
     }
-    if content.len() == size { Ok(content) } else { Err(Error::Uncompress) }
+    if content.len() == size { Ok(content) } else { Err(Error::UnpackedSize) }
 }
 
 /// The level at which Zstandard is asked to compress: what matters to tests is the form, not the size.
@@ -84,7 +84,7 @@ mod tests {
         for compression in [Compression::Lz4, Compression::Zstd] {
             let packed = pack(compression, &[7; 1000]);
             assert_eq!(unpack(compression, &packed, 999), Err(Error::Uncompress));
-            assert_eq!(unpack(compression, &packed, 1001), Err(Error::Uncompress));
+            assert_eq!(unpack(compression, &packed, 1001), Err(Error::UnpackedSize));
             assert_eq!(unpack(compression, &packed, 1 << 40), Err(Error::TooLarge));
             assert_eq!(unpack(compression, &packed, u64::MAX), Err(Error::TooLarge));
         }

@@ -46,8 +46,10 @@ pub enum Error {
     MemberStrings,
     /// A compression that is none of LZ4 and Zstandard.
     UnknownCompression,
-    /// The compressed data does not unpack to the announced size.
+    /// The compressed data is damaged, or holds more than was announced.
     Uncompress,
+    /// The compressed data holds less than was announced.
+    UnpackedSize,
     /// The announced size is more than the compressed data can possibly hold, or than memory can.
     TooLarge,
     /// The payload is scrambled; only the vendor's libraries read such a member.
@@ -66,6 +68,7 @@ impl std::fmt::Display for Error {
             Self::MemberStrings => "a fat binary member's strings lie outside of its header",
             Self::UnknownCompression => "a fat binary member is compressed in an unknown way",
             Self::Uncompress => "a fat binary member's compressed data is damaged",
+            Self::UnpackedSize => "a fat binary member does not unpack to the size it announces",
             Self::TooLarge => "a fat binary member announces an impossible size",
             Self::Scrambled => "a fat binary member is scrambled",
         };

@@ -227,7 +227,7 @@ impl<'data> Member<'data> {
             Compression::None => Cow::Borrowed(self.payload),
             compression => {
                 let size = self.fixed.compressed_size.get() as usize;
-                let packed = self.payload.get(..size).ok_or(Error::TruncatedPayload)?;
+                let packed = self.payload.get(..size).ok_or(Error::Uncompress)?;
                 Cow::Owned(compress::unpack(compression, packed, self.fixed.uncompressed_size.get())?)
             }
         };

@@ -41,6 +41,8 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
     let mut graph =
         CallGraph { taken: vec![None; count], prototype_of: vec![None; count], ..CallGraph::default() };
     let mut index: HashMap<&'data str, PrototypeId, foldhash::fast::FixedState> = HashMap::default();
+    let mut known_prototype = vec![None; count];
+    let mut taken = Vec::new();
     for (file, object) in objects.iter().enumerate() {
         let file = FileId::at(file);
         let mut intern = |graph: &mut CallGraph<'data>, offset| {
@@ -51,26 +53,28 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
             })
         };
         for (part, a, b) in records(object.call_graph) {
-            // A copy of a function that does not count says nothing.
-            if part != Part::Taken && !symbols.accepted(file, a) {
+            // A copy of a function that does not count says nothing, except which prototype it has.
+            let counts = symbols.accepted(file, a);
+            if !counts && part != Part::Taken {
                 continue;
             }
             let prototype = matches!(part, Part::Taken | Part::Indirect).then(|| intern(&mut graph, b));
-            let Some(caller) = symbols.entity(file, a) else { continue };
-            if part == Part::Taken {
-                if !symbols.accepted(file, a) {
-                    continue;
-                }
-                if graph.taken[caller.index()].is_none() {
-                    graph.taken[caller.index()] = prototype;
-                    graph.taken_order.push(caller);
-                }
-                continue;
-            }
+            let Some(function) = symbols.entity(file, a) else { continue };
             match (part, prototype) {
-                (Part::Indirect, Some(prototype)) => graph.indirect.push((caller, prototype)),
-                (Part::Call, _) => graph.calls.extend(symbols.entity(file, b).map(|b| (caller, b))),
-                (Part::Takes, _) => graph.takes.extend(symbols.entity(file, b).map(|b| (caller, b))),
+                (Part::Taken, Some(prototype)) => {
+                    known_prototype[function.index()].get_or_insert(prototype);
+                    if counts {
+                        taken.push(function);
+                    }
+                }
+                (Part::Indirect, Some(prototype)) => graph.indirect.push((function, prototype)),
+                (Part::Call, _) => graph.calls.extend(symbols.entity(file, b).map(|b| (function, b))),
+                (Part::Takes, _) => {
+                    if let Some(b) = symbols.entity(file, b) {
+                        graph.takes.push((function, b));
+                        taken.push(b);
+                    }
+                }
                 _ => {}
             }
         }
@@ -78,6 +82,14 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
             let prototype = intern(&mut graph, pair.b.get());
             let Some(function) = symbols.entity(file, pair.a.get()) else { continue };
             graph.prototype_of[function.index()].get_or_insert(prototype);
+        }
+    }
+    // Taken is what a counting record says is taken, be it by a table or by a function.
+    for function in taken {
+        let prototype = known_prototype[function.index()];
+        if prototype.is_some() && graph.taken[function.index()].is_none() {
+            graph.taken[function.index()] = prototype;
+            graph.taken_order.push(function);
         }
     }
     graph

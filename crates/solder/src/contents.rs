@@ -111,10 +111,7 @@ pub fn generate<'data>(parts: Parts<'_, 'data>, numbers: &Numbers) -> Contents<'
         let section = &merged.sections[index];
         match made {
             Some(bytes) => bytes.len() as u64,
-            None if section.kind == Kind::KernelConstant && !parts.textures.is_empty() => {
-                parts.textures.end()
-            }
-            None => section.size,
+            None => parts.textures.end(SectionId::at(index)).unwrap_or(section.size),
         }
     };
     let sizes = made.iter().enumerate().map(size).collect();
@@ -129,12 +126,12 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         Kind::CudaNote => parts.notes.cuda_note.clone(),
         Kind::Compat => parts.notes.compat.clone(),
         Kind::RelAction => REL_ACTION.to_vec(),
-        Kind::Info | Kind::FunctionInfo => info(merged, numbers, &parts.resources.records[id.index()]),
+        Kind::Info | Kind::FunctionInfo => info(parts, numbers, &parts.resources.records[id.index()]),
         Kind::CallGraph => call_graph(merged, numbers, &parts.notes.graph),
         Kind::Prototype => {
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
         }
-        Kind::Relocations if section.flags == 0 => texture_relocations(parts, numbers),
+        Kind::Relocations if section.flags == 0 => texture_relocations(parts, numbers, section.of?),
         Kind::Relocations => relocations(parts, numbers, id),
         _ => return None,
     })
@@ -147,12 +144,20 @@ fn pair(a: u32, b: u32) -> [u8; 8] {
     (u64::from(a) | u64::from(b) << 32).to_le_bytes()
 }
 
-fn info(merged: &Merged<'_>, numbers: &Numbers, records: &[InfoRecord<'_>]) -> Vec<u8> {
+fn info(parts: Parts<'_, '_>, numbers: &Numbers, records: &[InfoRecord<'_>]) -> Vec<u8> {
+    let merged = parts.merged;
     let mut out = Vec::new();
     for record in records {
+        if record.attr == attr::SUQ_USED && parts.textures.has_surfaces {
+            continue;
+        }
         let mut write = |payload: &[u8]| write_record(&mut out, record.format, record.attr, payload);
         match &record.value {
             InfoValue::Symbol(symbol, value) => write(&pair(numbers.symbol(*symbol), *value)),
+            InfoValue::Operand(symbol, _) if numbers.symbol(*symbol) == 0 => {}
+            InfoValue::Operand(symbol, rest) => {
+                write(&[&numbers.symbol(*symbol).to_le_bytes()[..], rest].concat());
+            }
             InfoValue::Symbols(list) => {
                 let stays = |id: &&crate::ids::SymbolId| {
                     let symbol = merged.symbol(**id);
@@ -208,13 +213,12 @@ fn relocations(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Vec<u8
 }
 
 /// The handles of textures, samplers and surfaces, last one first.
-fn texture_relocations(parts: Parts<'_, '_>, numbers: &Numbers) -> Vec<u8> {
+fn texture_relocations(parts: Parts<'_, '_>, numbers: &Numbers, constant: SectionId) -> Vec<u8> {
     let mut out = Vec::new();
-    for symbol in parts.textures.slots.iter().rev() {
-        let offset = parts.textures.slot(*symbol).unwrap_or(0);
-        let r_type = handle_type(parts.merged.symbol(*symbol));
+    for (symbol, offset) in parts.textures.handles(parts.merged, constant).rev() {
+        let r_type = handle_type(parts.merged.symbol(symbol));
         let entry =
-            Rel { offset: offset.into(), r_type: r_type.into(), symbol: numbers.symbol(*symbol).into() };
+            Rel { offset: offset.into(), r_type: r_type.into(), symbol: numbers.symbol(symbol).into() };
         out.extend(entry.as_bytes());
     }
     out

@@ -151,7 +151,9 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Kind::KernelShared => kernel_shared(parts, id).is_some(),
         Kind::FileShared => parts.shared.keeps_file_section,
         Kind::FunctionConstant(_) => section.size > 0,
-        Kind::Relocations if section.flags == 0 => !parts.textures.is_empty(),
+        Kind::Relocations if section.flags == 0 => {
+            section.of.is_some_and(|constant| parts.textures.end(constant).is_some())
+        }
         Kind::Relocations => !parts.relocated.kept[id.index()].is_empty(),
         Kind::Prototype => contents::prototypes(parts.merged, parts.notes).next().is_some(),
         _ => true,

@@ -58,7 +58,11 @@ pub fn link_objects(
     sink.check()?;
     let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
     let shared = shared::layout(&merged, &merged.calls, reserved_shared(sm), &|id| referenced.contains(id));
-    let textures = textures::allocate(&merged);
+    let textures = if relocatable {
+        textures::unallocated(&merged)
+    } else {
+        textures::allocate(&merged, &merged.calls, &|id| referenced.contains(id))
+    };
     // All values are known: decide about the relocations before sizes are fixed.
     let relocated = relocate::relocate(&merged, &shared, &textures, objects, sink)?;
     let notes = Notes {
@@ -95,8 +99,8 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
     notes::tool_note(&own, objects, with_inputs)
 }
 
-/// Shared variables that any code of the inputs refers to: removed functions included, discarded copies
-/// left out. Looked up only for variables that no kernel reaches.
+/// Variables that any code of the inputs refers to: removed functions included, discarded copies left
+/// out. Looked up only for shared ones that no kernel reaches and for textures in a link with one kernel.
 struct DeadReferences<'a, 'data> {
     objects: &'a [Object<'data>],
     symbols: &'a resolve::Symbols<'data>,

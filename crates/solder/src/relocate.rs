@@ -95,7 +95,7 @@ fn section(
         }
         let width = match decide(merged, shared, textures, function, entry) {
             Outcome::Keep(r_type) => {
-                kept.push(Reloc { r_type, ..*entry });
+                kept.push(Reloc { r_type, target: behind_alias(merged, entry.target), ..*entry });
                 continue;
             }
             Outcome::Drop => continue,
@@ -118,6 +118,14 @@ fn counts(merged: &Merged<'_>, target: Kind, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return true };
     let symbol = merged.symbol(symbol);
     target != Kind::Debug || !symbol.is_function() || symbol.replaced_in.is_none_or(|file| entry.file >= file)
+}
+
+/// The function itself for one of its other names.
+fn behind_alias(merged: &Merged<'_>, target: RelocTarget) -> RelocTarget {
+    let RelocTarget::Symbol(id) = target else { return target };
+    let symbol = merged.symbol(id);
+    let owner = symbol.section.filter(|_| symbol.is_function()).and_then(|s| merged.section(s).function);
+    RelocTarget::Symbol(owner.unwrap_or(id))
 }
 
 fn patch_width(patch: Patch) -> u64 {
@@ -159,9 +167,9 @@ fn decide(
             _ => Outcome::Wrong("it cannot refer to shared memory"),
         };
     }
-    if let Some(offset) = textures.slot(id) {
+    if let Some((offset, bank)) = textures.slot(id) {
         return match kind.constant {
-            Action::Resolve => field(offset, 0),
+            Action::Resolve => field(offset, bank),
             _ => Outcome::Keep(kind.kept_as),
         };
     }

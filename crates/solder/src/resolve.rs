@@ -7,7 +7,7 @@ use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::{EntityId, FileId};
 use crate::object::{Object, Role};
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashTable};
 use solder_cubin::info::{self, attr};
 use solder_cubin::raw::{self, Symbol};
 use std::hash::BuildHasher;
@@ -56,12 +56,6 @@ impl Symbols<'_> {
     pub fn accepted(&self, file: FileId, symbol: u32) -> bool {
         self.accepted[file.index()][symbol as usize]
     }
-
-    /// Whether this symbol is the definition that counts.
-    pub fn is_definition(&self, file: FileId, symbol: u32) -> bool {
-        self.entity(file, symbol)
-            .is_some_and(|id| self.entities[id.index()].definition == Some(Origin { file, symbol }))
-    }
 }
 
 /// Symbols of these types have an identity across objects.
@@ -85,7 +79,20 @@ struct Resolver<'a, 'data> {
     symbols: Symbols<'data>,
     /// Register counts of each file's functions, read when two copies of a weak function meet.
     registers: Vec<Option<Vec<(u32, u32)>>>,
+    locals: Locals<'data>,
+    /// A device function bears the name of a texture.
+    function_is_image: bool,
 }
+
+/// The first local symbol of each name; read up to some entity, when a texture asks.
+#[derive(Default)]
+struct Locals<'data> {
+    by_name: HashMap<&'data str, EntityId, FixedState>,
+    read: usize,
+}
+
+/// nvlink does not know which file a texture, sampler or surface is from.
+const NO_FILE: &str = "<input>";
 
 pub fn resolve<'data>(objects: &[Object<'data>], sink: &Sink) -> Result<Symbols<'data>, Stop> {
     let symbols = Symbols {
@@ -100,9 +107,14 @@ pub fn resolve<'data>(objects: &[Object<'data>], sink: &Sink) -> Result<Symbols<
         state: FixedState::with_seed(0),
         symbols,
         registers: vec![None; objects.len()],
+        locals: Locals::default(),
+        function_is_image: false,
     };
     for file in 0..objects.len() {
         resolver.read(FileId::at(file));
+        if resolver.function_is_image {
+            return Err(sink.fatal(Message::NoCallGraphNode));
+        }
         if sink.errors() > 0 {
             return Err(sink.fatal(Message::MergeFailed));
         }
@@ -160,7 +172,11 @@ impl<'data> Resolver<'_, 'data> {
     }
 
     fn function(&mut self, origin: Origin, raw: &Symbol) {
-        let (id, _) = self.enter(origin, raw);
+        let (id, new) = self.enter(origin, raw);
+        if !new && self.is_image(id) {
+            self.function_meets_image(id, origin, raw);
+            return;
+        }
         if !raw.is_defined() {
             self.accept(origin);
             return;
@@ -195,8 +211,53 @@ impl<'data> Resolver<'_, 'data> {
         self.sink.report(Message::MultipleDefinition {
             symbol: self.symbols.entities[id.index()].name.into(),
             file: self.objects[new.file.index()].name.as_str().into(),
-            first: self.objects[old.file.index()].name.as_str().into(),
+            first: self.first_file(old).into(),
         });
+    }
+
+    /// The file that messages name as the first one.
+    fn first_file(&self, first: Origin) -> &str {
+        if self.raw(first).is_image() { NO_FILE } else { self.objects[first.file.index()].name.as_str() }
+    }
+
+    fn is_image(&self, id: EntityId) -> bool {
+        self.raw(self.symbols.entities[id.index()].first).is_image()
+    }
+
+    fn function_meets_image(&mut self, id: EntityId, origin: Origin, raw: &Symbol) {
+        let name = self.symbols.entities[id.index()].name;
+        if raw.other & raw::STO_ENTRY == 0 {
+            self.function_is_image = true;
+        } else {
+            self.sink.report(Message::NotGlobalEverywhere { symbol: name.into() });
+        }
+        self.sink.report(Message::MemorySpaceMismatch {
+            symbol: name.into(),
+            file: self.objects[origin.file.index()].name.as_str().into(),
+            first: NO_FILE.into(),
+        });
+    }
+
+    /// A texture, sampler or surface. Its name must not stand for anything else, not even for a local
+    /// symbol of an earlier object.
+    fn image(&mut self, origin: Origin, raw: &Symbol) {
+        let name = self.objects[origin.file.index()].names[origin.symbol as usize];
+        let fresh = self.symbols.entities.len();
+        for (i, entity) in self.symbols.entities.iter().enumerate().skip(self.locals.read) {
+            if entity.local {
+                self.locals.by_name.entry(entity.name).or_insert(EntityId::at(i));
+            }
+        }
+        self.locals.read = fresh;
+        let local = self.locals.by_name.get(name).copied();
+        let (id, new) = self.enter(origin, raw);
+        let global = (!new).then_some(id);
+        if let Some(found) = [local, global].into_iter().flatten().min_by_key(|id| id.index()) {
+            let first = self.symbols.entities[found.index()].first;
+            if self.raw(first).kind() != raw.kind() {
+                self.multiple(id, origin, first);
+            }
+        }
     }
 
     fn register_count(&mut self, origin: Origin) -> u32 {
@@ -210,6 +271,10 @@ impl<'data> Resolver<'_, 'data> {
             return;
         }
         if raw.bind() == raw::STB_LOCAL && !raw.is_defined() {
+            return;
+        }
+        if raw.is_image() {
+            self.image(origin, raw);
             return;
         }
         let (id, new) = self.enter(origin, raw);
@@ -260,7 +325,7 @@ impl<'data> Resolver<'_, 'data> {
             (
                 entity.name.into(),
                 self.objects[origin.file.index()].name.as_str().into(),
-                self.objects[entity.first.file.index()].name.as_str().into(),
+                self.first_file(entity.first).into(),
             )
         };
         let (object, old_object) = (&self.objects[origin.file.index()], &self.objects[other.file.index()]);

@@ -1,34 +1,75 @@
-//! Texture, sampler and surface references: a table of handles behind the parameters of every
-//! kernel, at the same offsets in all.
+//! Texture, sampler and surface references: a table of handles behind the parameters of the kernels
+//! that reach any, at the same offsets in all.
 
-use crate::ids::SymbolId;
-use crate::merge::{Merged, OutputSymbol};
+use crate::callees::Calls;
+use crate::ids::{SectionId, SymbolId};
+use crate::merge::{Content, Merged, OutputSymbol, RelocTarget};
 use crate::shared::merge_sort;
 use solder_cubin::{raw, reloc};
 
-/// The table.
+/// A set of the kinds of references, one bit each.
+type Kinds = u8;
+
+const TEXTURES: Kinds = 1;
+const SAMPLERS: Kinds = 2;
+const SURFACES: Kinds = 4;
+const ALL: Kinds = TEXTURES | SAMPLERS | SURFACES;
+
+/// The bank number that lands in the field of a constant bank for want of a section.
+const NO_BANK: u8 = 28;
+
+/// The handles of the link, and the kernels that hold them.
 #[derive(Debug, Default)]
 pub struct Textures {
     /// Offset of the first handle: the largest parameter area of the link.
-    pub base: u64,
+    base: u64,
     /// The references in the order of their handles.
-    pub slots: Vec<SymbolId>,
+    slots: Vec<SymbolId>,
     /// Offset of the handle, by symbol; empty if there are none.
     offsets: Vec<Option<u64>>,
+    /// The constant bank that code finds the handles in.
+    bank: u8,
+    /// Whether handles of surfaces are among them: then code asks these instead of SUQ_USED.
+    pub has_surfaces: bool,
+    /// The kinds that a kernel's table lists, by its `.nv.constant0.K`; empty if there are none.
+    listed: Vec<Kinds>,
 }
 
 impl Textures {
-    /// The offset of the handle for a reference, in constant bank 0.
-    pub fn slot(&self, symbol: SymbolId) -> Option<u64> {
-        self.offsets.get(symbol.index()).copied().flatten()
+    /// The offset of the handle for a reference and its constant bank.
+    pub fn slot(&self, symbol: SymbolId) -> Option<(u64, u8)> {
+        Some((self.offsets.get(symbol.index()).copied().flatten()?, self.bank))
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+    /// Where the table behind a kernel's parameters ends, if it has one. A kind that the table does
+    /// not list leaves its places empty.
+    pub fn end(&self, constant: SectionId) -> Option<u64> {
+        (self.listed_in(constant) != 0).then(|| self.base + 4 * self.slots.len() as u64)
     }
 
-    pub fn end(&self) -> u64 {
-        self.base + 4 * self.slots.len() as u64
+    /// The references that a kernel's table lists and their offsets, in ascending order.
+    pub fn handles<'a>(
+        &'a self,
+        merged: &'a Merged<'_>,
+        constant: SectionId,
+    ) -> impl DoubleEndedIterator<Item = (SymbolId, u64)> + 'a {
+        let listed = self.listed_in(constant);
+        let is_listed = move |symbol: &SymbolId| kind(merged.symbol(*symbol)) & listed != 0;
+        let slots = self.slots.iter().copied().filter(is_listed);
+        slots.filter_map(|symbol| Some((symbol, self.slot(symbol)?.0)))
+    }
+
+    fn listed_in(&self, constant: SectionId) -> Kinds {
+        self.listed.get(constant.index()).copied().unwrap_or(0)
+    }
+}
+
+fn kind(symbol: &OutputSymbol<'_>) -> Kinds {
+    match symbol.kind {
+        raw::STT_TEXTURE => TEXTURES,
+        raw::STT_SAMPLER => SAMPLERS,
+        raw::STT_SURFACE => SURFACES,
+        _ => 0,
     }
 }
 
@@ -41,7 +82,19 @@ pub fn handle_type(symbol: &OutputSymbol<'_>) -> u32 {
     }
 }
 
-pub fn allocate(merged: &Merged<'_>) -> Textures {
+/// The kinds that the table of a kernel lists which reaches these kinds.
+fn listed_for(reached: Kinds) -> Kinds {
+    match reached {
+        0 => 0,
+        TEXTURES => TEXTURES | SURFACES,
+        SAMPLERS => SAMPLERS | SURFACES,
+        _ => ALL,
+    }
+}
+
+/// Gives every reference its handle. `referenced` tells of one whether any code of the inputs, dead
+/// code too, refers to it.
+pub fn allocate(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(SymbolId) -> bool) -> Textures {
     let of_kind = |kind: u8| {
         let symbols = merged.symbols.iter().enumerate().rev();
         symbols.filter(move |(_, s)| s.kind == kind).map(|(i, _)| SymbolId::at(i))
@@ -52,11 +105,59 @@ pub fn allocate(merged: &Merged<'_>) -> Textures {
         return Textures::default();
     }
     let slots = merge_sort(&list, &|_| (), true);
+    // Kernels without a table count too.
     let sizes = merged.functions.iter().filter_map(|f| f.constant).map(|c| merged.section(c).size);
-    let base = sizes.max().unwrap_or(0);
+    let base = sizes.max().unwrap_or(0).saturating_add(3) & !3;
     let mut offsets = vec![None; merged.symbols.len()];
     for (i, symbol) in slots.iter().enumerate() {
         offsets[symbol.index()] = Some(base + 4 * i as u64);
     }
-    Textures { base, slots, offsets }
+    let mut listed = vec![0; merged.sections.len()];
+    for (kernel, reached) in reached_kinds(merged, calls, &slots, referenced) {
+        if let Some(constant) = merged.functions[kernel].constant {
+            listed[constant.index()] |= listed_for(reached);
+        }
+    }
+    let has_surfaces = merged.symbols.iter().any(|s| s.kind == raw::STT_SURFACE);
+    Textures { base, slots, offsets, bank: 0, has_surfaces, listed }
+}
+
+/// A relocatable link makes no tables, but all the same resolves the relocations of code, to nothing.
+pub fn unallocated(merged: &Merged<'_>) -> Textures {
+    let offsets = merged.symbols.iter().map(|s| (kind(s) != 0).then_some(0)).collect();
+    Textures { offsets, bank: NO_BANK, ..Textures::default() }
+}
+
+/// The kinds of references that each kernel reaches. For the only kernel of a link, nvlink takes all
+/// code of the inputs for reached.
+fn reached_kinds(
+    merged: &Merged<'_>,
+    calls: &Calls,
+    slots: &[SymbolId],
+    referenced: &impl Fn(SymbolId) -> bool,
+) -> Vec<(usize, Kinds)> {
+    let kernels: Vec<usize> = merged.kernels().map(|(i, _)| i as usize).collect();
+    if let [kernel] = kernels[..] {
+        let all = slots.iter().filter(|s| referenced(**s)).fold(0, |all, s| all | kind(merged.symbol(*s)));
+        return vec![(kernel, all)];
+    }
+    let used: Vec<Kinds> = (0..merged.functions.len()).map(|f| used_by(merged, f)).collect();
+    let reached = calls.fold(|node| used.get(node).copied().unwrap_or(0), |a, b| *a |= b);
+    kernels.into_iter().map(|kernel| (kernel, reached[kernel])).collect()
+}
+
+/// The kinds of references that the code of a function itself uses.
+fn used_by(merged: &Merged<'_>, function: usize) -> Kinds {
+    let Some(text) = merged.functions[function].text else { return 0 };
+    let text = merged.section(text);
+    let mut used = 0;
+    for relocations in [text.rel, text.rela].into_iter().flatten() {
+        let Content::Relocations(entries) = &merged.section(relocations).content else { continue };
+        for entry in entries {
+            if let RelocTarget::Symbol(symbol) = entry.target {
+                used |= kind(merged.symbol(symbol));
+            }
+        }
+    }
+    used
 }

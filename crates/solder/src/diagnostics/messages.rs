@@ -152,6 +152,9 @@ messages! {
         "Memory space doesn't match for '{symbol}' in '{file}', first specified in '{first}'";
     PrototypeMismatch { symbol: Text, file: Text, first: Text } = "prototype-mismatch", Error,
         "Prototype doesn't match for '{symbol}' in '{file}', first defined in '{first}'";
+    NotGlobalEverywhere { symbol: Text } = "not-global-everywhere", Error,
+        "Function '{symbol}' not declared __global__ in all source files";
+    NoCallGraphNode = "no-callgraph-node", Fatal, "Internal error: no callgraph node";
     MergeFailed = "merge-failed", Fatal, "merge_elf failed";
 
     // Resolution and limits.

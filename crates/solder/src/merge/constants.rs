@@ -247,8 +247,10 @@ impl<'data> Merger<'_, 'data> {
             }
             (None, _) => {
                 let name = self.out.section_names.add(section.name);
-                let handles = self.out.section_names.add_parts(&[".rel", section.name]);
-                self.out.names.add_parts(&[".rel", section.name]);
+                let handles = (!self.settings.relocatable).then(|| {
+                    self.out.names.add_parts(&[".rel", section.name]);
+                    self.out.section_names.add_parts(&[".rel", section.name])
+                });
                 self.out.names.add(section.name);
                 let new = New {
                     kind: Kind::KernelConstant,
@@ -263,7 +265,9 @@ impl<'data> Merger<'_, 'data> {
                 self.out.section_mut(out).of = Some(text);
                 self.function_mut(entity).constant = Some(out);
                 self.constants_by_name.insert(section.name, Place::Section(out));
-                self.texture_handles(out, handles);
+                if let Some(handles) = handles {
+                    self.texture_handles(out, handles);
+                }
                 out
             }
         };

@@ -5,7 +5,7 @@ use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::object::Role;
 use solder_cubin::Section;
-use solder_cubin::info::{Record, attr, records};
+use solder_cubin::info::{Record, attr, format, records};
 use solder_cubin::raw;
 
 impl<'data> Merger<'_, 'data> {
@@ -55,15 +55,10 @@ impl<'data> Merger<'_, 'data> {
         record: &Record<'data>,
     ) -> Result<Option<InfoValue<'data>>, Stop> {
         let symbols = &self.out.files[file.index()].symbols;
-        let object = &self.objects[file.index()];
         let operand = |at: usize| -> Result<u32, Stop> {
             match record.word(at) {
                 Some(word) if at > 0 || (word as usize) < symbols.len() => Ok(word),
-                _ => Err(self.damaged(
-                    file,
-                    section.name,
-                    &format!("attribute {:#04x} is malformed", record.attr),
-                )),
+                _ => Err(self.malformed(file, section, record)),
             }
         };
         let value = match record.attr {
@@ -102,22 +97,32 @@ impl<'data> Merger<'_, 'data> {
             | attr::SAMPLER_INIT
             | attr::SAMPLER_FORCE_UNNORMALIZED
             | attr::BINDLESS_IMAGE_OFFSETS
-            | attr::LOAD_CACHE_REQUEST
-            | attr::SAM_REGION_STACK_SIZE
-                if record.payload.len() >= 8 =>
-            {
-                let symbol = operand(0)?;
-                let kind = object.symbol(symbol).kind();
-                match symbols[symbol as usize] {
-                    Some(out) if (raw::STT_TEXTURE..=raw::STT_SURFACE).contains(&kind) => {
-                        InfoValue::Symbol(out, operand(4)?)
+            | attr::SAM_REGION_STACK_SIZE => {
+                match symbols.get(self.first_word(file, section, record)? as usize) {
+                    Some(Some(out)) if self.out.symbol(*out).kind != raw::STT_SECTION => {
+                        InfoValue::Operand(*out, &record.payload[4..])
                     }
                     _ => return Ok(None),
                 }
             }
+            attr::LOAD_CACHE_REQUEST => return Ok(None),
+            _ if record.format == format::SIZED && record.payload.is_empty() => return Ok(None),
             _ => InfoValue::Bytes(record.payload),
         };
         Ok(Some(value))
+    }
+
+    fn first_word(
+        &self,
+        file: FileId,
+        section: &Section<'data>,
+        record: &Record<'data>,
+    ) -> Result<u32, Stop> {
+        record.word(0).ok_or_else(|| self.malformed(file, section, record))
+    }
+
+    fn malformed(&self, file: FileId, section: &Section<'data>, record: &Record<'data>) -> Stop {
+        self.damaged(file, section.name, &format!("attribute {:#04x} is malformed", record.attr))
     }
 
     /// Whether the function this symbol defines is, for now, the copy that counts.

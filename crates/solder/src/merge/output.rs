@@ -66,6 +66,8 @@ pub enum RelocTarget {
 pub enum InfoValue<'data> {
     /// A symbol and a word.
     Symbol(SymbolId, u32),
+    /// A symbol and what follows it.
+    Operand(SymbolId, &'data [u8]),
     /// A list of symbols (EXTERNS).
     Symbols(Vec<SymbolId>),
     Bytes(&'data [u8]),

@@ -110,11 +110,11 @@ impl<'data> Merger<'_, 'data> {
         let raw = self.objects[file.index()].symbol(symbol);
         let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
         let Some(out) = self.out.files[file.index()].symbols[symbol as usize] else {
-            let another_copy_counts = of.name.starts_with(".debug")
+            let never_counted = of.name.starts_with(".debug")
                 && raw.bind() != raw::STB_LOCAL
                 && defined
-                && !self.symbols.is_definition(file, symbol);
-            return (!another_copy_counts).then_some(RelocTarget::Dead);
+                && !self.symbols.accepted(file, symbol);
+            return (!never_counted).then_some(RelocTarget::Dead);
         };
         // Debug information and constants about a discarded weak copy; the rest is led to the copy that counts.
         let role = self.objects[file.index()].role(of.index);
