@@ -150,6 +150,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
     match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).is_some(),
         Kind::FileShared => parts.shared.keeps_file_section,
+        Kind::Info => !parts.resources.records[id.index()].is_empty(),
         Kind::FunctionConstant(_) => section.size > 0,
         Kind::Relocations if section.flags == 0 => {
             section.of.is_some_and(|constant| parts.textures.end(constant).is_some())

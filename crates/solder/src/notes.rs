@@ -1,7 +1,7 @@
 //! `.note.nv.tkinfo`, `.note.nv.cuinfo` and `.nv.compat` of the output.
 
 use crate::object::{Object, Role};
-use solder_cubin::info::{records, write_record};
+use solder_cubin::info::{format, records, write_record};
 use solder_cubin::note::{self, CudaInfo, ToolInfo};
 
 /// The toolkit whose linker this one stands in for.
@@ -37,9 +37,17 @@ mod compat_attr {
     pub const FASTPATH_FINALIZE: u8 = 0x0b;
 }
 
-/// The compatibility records of the first input, each merged with those of the others.
+/// The first architecture whose code has compatibility records.
+pub const COMPAT_FROM: u16 = 90;
+
+/// The compatibility records of the first input, each merged with those of the others. A link of nothing says only
+/// whether the target is an `a` architecture.
 pub fn compat(objects: &[Object<'_>], accelerated: bool) -> Vec<u8> {
     let mut out = Vec::new();
+    if objects.is_empty() {
+        write_record(&mut out, format::BYTE, compat_attr::ACCELERATOR_TARGET, &[u8::from(accelerated), 0]);
+        return out;
+    }
     let sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
     let Some(first) = sections.first() else { return out };
     for record in records(first.data).flatten() {

@@ -14,6 +14,7 @@ use crate::options::Options;
 use crate::relocate;
 use crate::resolve;
 use crate::resources;
+use crate::roots::Roots;
 use crate::shared;
 use crate::textures;
 use crate::undefined;
@@ -21,9 +22,6 @@ use crate::write;
 use solder_arch::Suffix;
 use solder_cubin::note::ToolInfo;
 use std::cell::OnceCell;
-
-/// Which kernels are roots, by name.
-pub type IsRoot<'a> = &'a dyn Fn(&str) -> bool;
 
 /// Shared memory that the system keeps in front of a kernel's own.
 fn reserved_shared(sm: u16) -> u64 {
@@ -35,7 +33,7 @@ pub fn link_objects(
     options: &Options,
     mode: &Mode,
     objects: &[Object<'_>],
-    is_root: IsRoot<'_>,
+    roots: &Roots<'_>,
     host: Option<&[u8]>,
     sink: &Sink,
 ) -> Result<Vec<u8>, Stop> {
@@ -46,12 +44,13 @@ pub fn link_objects(
     let symbols = resolve::resolve(objects, sink)?;
     let graph = callgraph::read(objects, &symbols);
     let live = if mode.removes_dead_code {
-        gc::collect(objects, &symbols, &graph, is_root)
+        gc::collect(objects, &symbols, &graph, |kernel| roots.contain(kernel))
     } else {
         gc::Live::everything(&symbols)
     };
     // From here on dead functions do not exist; no symbol or section is added after the merge.
-    let settings = merge::Settings { sm, relocatable, host };
+    let by_host = matches!(roots, Roots::Matching(_));
+    let settings = merge::Settings { sm, relocatable, host, kernels_removed_by_host: by_host };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
     let resources = resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, sink);
     undefined::report(&merged, &symbols, objects, options, sink);

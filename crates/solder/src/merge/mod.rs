@@ -15,6 +15,7 @@ use crate::callgraph::CallGraph;
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::gc::Live;
 use crate::ids::{EntityId, FileId, SectionId, SymbolId};
+use crate::notes;
 use crate::object::{Object, Role};
 use crate::resolve::{Origin, Symbols};
 use hashbrown::HashMap;
@@ -28,6 +29,8 @@ pub struct Settings<'data> {
     pub relocatable: bool,
     /// The bytes of `--nv-host`.
     pub host: Option<&'data [u8]>,
+    /// Kernels were removed because host code does not refer to them.
+    pub kernels_removed_by_host: bool,
 }
 
 impl Settings<'_> {
@@ -127,7 +130,10 @@ impl<'data> Merger<'_, 'data> {
             |kind, name, flags| New { kind, name, sh_type: raw::SHT_NOTE, flags, align: 4, entsize: 0 };
         let tool = self.create(&note(Kind::ToolNote, &[".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
         self.section_symbol(tool, ".note.nv.tkinfo");
-        let has_compat = self.objects.first().is_some_and(|o| o.first(Role::Compat).is_some());
+        let has_compat = match self.objects.first() {
+            Some(first) => first.first(Role::Compat).is_some(),
+            None => self.settings.sm >= notes::COMPAT_FROM,
+        };
         let link = if has_compat { raw::SHF_INFO_LINK } else { 0 };
         let cuda = self.create(&note(Kind::CudaNote, &[".note.nv.cuinfo"], raw::SHF_NOTE_CUINFO | link));
         self.section_symbol(cuda, ".note.nv.cuinfo");
@@ -323,6 +329,7 @@ impl<'data> Merger<'_, 'data> {
     fn function(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
         let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return Ok(()) };
         if !self.live.is_live(entity) {
+            self.name_dead_kernel(origin, raw);
             return Ok(());
         }
         let (symbol, new) = self.mention(origin, entity, raw);
@@ -356,6 +363,16 @@ impl<'data> Merger<'_, 'data> {
             Ok(())
         } else {
             self.define_function(symbol, entity, origin, raw)
+        }
+    }
+
+    /// Of a kernel that host code does not refer to, nvlink looks up the shared memory before it removes it: its name
+    /// stays in the tables.
+    fn name_dead_kernel(&mut self, origin: Origin, raw: &Symbol) {
+        if self.settings.kernels_removed_by_host && raw.is_defined() && raw.other & raw::STO_ENTRY != 0 {
+            let name = self.objects[origin.file.index()].names[origin.symbol as usize];
+            self.out.section_names.add_parts(&[".nv.shared.", name]);
+            self.out.names.add_parts(&[".nv.shared.", name]);
         }
     }
 
