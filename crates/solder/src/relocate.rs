@@ -117,7 +117,9 @@ fn section(
 fn counts(merged: &Merged<'_>, target: Kind, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return true };
     let symbol = merged.symbol(symbol);
-    target != Kind::Debug || !symbol.is_function() || symbol.replaced_in.is_none_or(|file| entry.file >= file)
+    target != Kind::Debug
+        || !symbol.is_function()
+        || symbol.debug_replaced_in.is_none_or(|file| entry.file >= file)
 }
 
 /// The function itself for one of its other names.

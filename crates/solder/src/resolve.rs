@@ -29,8 +29,9 @@ pub struct Entity<'data> {
     pub definition: Option<Origin>,
     /// The first mention.
     pub first: Origin,
-    /// The largest size of the tentative definitions (`.common`).
+    /// The largest size of the tentative definitions (`.common`), and the file that has it.
     pub common_size: u64,
+    common_file: FileId,
 }
 
 /// The symbols of the link.
@@ -164,7 +165,15 @@ impl<'data> Resolver<'_, 'data> {
         };
         if id == fresh {
             let function = raw.kind() == raw::STT_FUNC;
-            let entity = Entity { name, local, function, definition: None, first: origin, common_size: 0 };
+            let entity = Entity {
+                name,
+                local,
+                function,
+                definition: None,
+                first: origin,
+                common_size: 0,
+                common_file: origin.file,
+            };
             self.symbols.entities.push(entity);
         }
         self.symbols.of[origin.file.index()][origin.symbol as usize] = Some(id);
@@ -284,36 +293,59 @@ impl<'data> Resolver<'_, 'data> {
         if !raw.is_defined() {
             return;
         }
+        let old = self.symbols.entities[id.index()].definition;
         if raw.shndx.get() == raw::SHN_COMMON {
-            self.tentative(id, origin, raw);
+            self.tentative(id, origin, raw, old);
             return;
         }
-        match self.symbols.entities[id.index()].definition {
-            None => self.define(id, origin),
-            Some(old) => {
-                let old_raw = self.raw(old);
-                let (old_bind, new_bind) = (old_raw.bind(), raw.bind());
-                if old_raw.shndx.get() == raw::SHN_COMMON
-                    || (old_bind == raw::STB_WEAK && new_bind == raw::STB_GLOBAL)
-                {
-                    self.define(id, origin);
-                } else if new_bind == raw::STB_GLOBAL && !self.shared(old) {
-                    self.multiple(id, origin, old);
-                }
+        let Some(old) = old else { return self.define(id, origin) };
+        let old_raw = self.raw(old);
+        if old_raw.shndx.get() == raw::SHN_COMMON {
+            if self.initialised(origin) {
+                self.check_common(id, raw);
             }
-        }
-    }
-
-    fn tentative(&mut self, id: EntityId, origin: Origin, raw: &Symbol) {
-        let entity = &mut self.symbols.entities[id.index()];
-        entity.common_size = entity.common_size.max(raw.size.get());
-        if entity.definition.is_none() {
             self.define(id, origin);
+        } else if old_raw.bind() == raw::STB_WEAK && raw.bind() == raw::STB_GLOBAL {
+            self.define(id, origin);
+        } else if raw.bind() == raw::STB_GLOBAL {
+            self.multiple(id, origin, old);
         }
     }
 
-    fn shared(&self, origin: Origin) -> bool {
-        space(&self.objects[origin.file.index()], self.raw(origin)) == Space::Shared
+    /// A definition without a place. An initialised one takes its place; one that is not counts as a
+    /// second definition.
+    fn tentative(&mut self, id: EntityId, origin: Origin, raw: &Symbol, old: Option<Origin>) {
+        let entity = &mut self.symbols.entities[id.index()];
+        if raw.size.get() > entity.common_size {
+            entity.common_size = raw.size.get();
+            entity.common_file = origin.file;
+        }
+        let Some(old) = old else { return self.define(id, origin) };
+        let old_raw = self.raw(old);
+        if old_raw.shndx.get() == raw::SHN_COMMON {
+            return;
+        }
+        if self.initialised(old) {
+            self.check_common(id, old_raw);
+        } else if old_raw.bind() == raw::STB_GLOBAL {
+            self.multiple(id, origin, old);
+        }
+    }
+
+    fn check_common(&self, id: EntityId, definition: &Symbol) {
+        let entity = &self.symbols.entities[id.index()];
+        if definition.size.get() < entity.common_size {
+            self.sink.report(Message::CommonTooLarge {
+                symbol: entity.name.into(),
+                file: self.objects[entity.common_file.index()].name.as_str().into(),
+            });
+        }
+    }
+
+    fn initialised(&self, origin: Origin) -> bool {
+        let shndx = self.raw(origin).shndx.get();
+        shndx != raw::SHN_COMMON
+            && self.objects[origin.file.index()].role(u32::from(shndx)) == Role::GlobalInit
     }
 
     /// Two mentions of a variable must agree in size and memory space.
@@ -333,9 +365,15 @@ impl<'data> Resolver<'_, 'data> {
             let (symbol, file, first) = names();
             self.sink.report(Message::MemorySpaceMismatch { symbol, file, first });
         }
+        if (raw.other ^ old.other) & raw::STO_MANAGED != 0 {
+            let (symbol, file, first) = names();
+            self.sink.report(Message::ManagedMismatch { symbol, file, first });
+        }
         let (size, old_size) = (raw.size.get(), old.size.get());
-        let common = raw.shndx.get() == raw::SHN_COMMON || old.shndx.get() == raw::SHN_COMMON;
-        if size != 0 && old_size != 0 && size != old_size && !common {
+        let common = |s: &Symbol| s.shndx.get() == raw::SHN_COMMON;
+        let may_differ = (common(raw) && (common(old) || self.initialised(other)))
+            || (common(old) && raw.is_defined() && self.initialised(origin));
+        if size != 0 && old_size != 0 && size != old_size && !may_differ {
             let (symbol, file, first) = names();
             self.sink.report(Message::SizeMismatch { symbol, file, first });
         }

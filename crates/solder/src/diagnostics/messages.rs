@@ -150,11 +150,16 @@ messages! {
         "Size doesn't match for '{symbol}' in '{file}', first specified in '{first}'";
     MemorySpaceMismatch { symbol: Text, file: Text, first: Text } = "memory-space-mismatch", Error,
         "Memory space doesn't match for '{symbol}' in '{file}', first specified in '{first}'";
+    ManagedMismatch { symbol: Text, file: Text, first: Text } = "managed-mismatch", Error,
+        "Managed attribute doesn't match for '{symbol}' in '{file}', first specified in '{first}'";
+    CommonTooLarge { symbol: Text, file: Text } = "common-too-large", Error,
+        "Common symbol '{symbol}' in file '{file}' has larger size than initialization";
     PrototypeMismatch { symbol: Text, file: Text, first: Text } = "prototype-mismatch", Error,
         "Prototype doesn't match for '{symbol}' in '{file}', first defined in '{first}'";
     NotGlobalEverywhere { symbol: Text } = "not-global-everywhere", Error,
         "Function '{symbol}' not declared __global__ in all source files";
     NoCallGraphNode = "no-callgraph-node", Fatal, "Internal error: no callgraph node";
+    DeletedSymbol = "deleted-symbol", Fatal, "Internal error: reference to deleted symbol";
     MergeFailed = "merge-failed", Fatal, "merge_elf failed";
 
     // Resolution and limits.

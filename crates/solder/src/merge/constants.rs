@@ -112,6 +112,7 @@ impl<'data> Merger<'_, 'data> {
             entity: None,
             origin: Some(origin),
             replaced_in: None,
+            debug_replaced_in: None,
             shared: false,
             common: None,
             constant: None,

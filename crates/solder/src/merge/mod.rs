@@ -18,7 +18,7 @@ use crate::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::notes;
 use crate::object::{Object, Role};
 use crate::resolve::{Origin, Symbols};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::StringTable;
 
@@ -56,6 +56,8 @@ struct Merger<'a, 'data> {
     constants_by_name: HashMap<&'data str, constants::Place, foldhash::fast::FixedState>,
     /// Those of the file being merged, by section.
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
+    /// Removed weak functions whose code had relocations.
+    dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     clock: u32,
 }
 
@@ -94,6 +96,7 @@ pub fn merge<'data>(
         by_name: HashMap::default(),
         constants_by_name: HashMap::default(),
         placed_constants: HashMap::default(),
+        dead_with_relocations: HashSet::default(),
         clock: 0,
     };
     merger.begin(graph);
@@ -278,6 +281,7 @@ impl<'data> Merger<'_, 'data> {
             entity: None,
             origin: None,
             replaced_in: None,
+            debug_replaced_in: None,
             shared: false,
             common: None,
             constant: None,
@@ -316,6 +320,7 @@ impl<'data> Merger<'_, 'data> {
             entity: Some(entity),
             origin: None,
             replaced_in: None,
+            debug_replaced_in: None,
             shared: false,
             common: None,
             constant: None,
@@ -330,7 +335,7 @@ impl<'data> Merger<'_, 'data> {
         let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return Ok(()) };
         if !self.live.is_live(entity) {
             self.name_dead_kernel(origin, raw);
-            return Ok(());
+            return self.dead_copy(origin, entity, raw);
         }
         let (symbol, new) = self.mention(origin, entity, raw);
         if new {
@@ -374,6 +379,28 @@ impl<'data> Merger<'_, 'data> {
             self.out.section_names.add_parts(&[".nv.shared.", name]);
             self.out.names.add_parts(&[".nv.shared.", name]);
         }
+    }
+
+    /// Remembers of a function that was removed whether the code of any copy had relocations. An alias
+    /// that is removed while its function stays is more than nvlink can do.
+    fn dead_copy(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) -> Result<(), Stop> {
+        if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
+            return Ok(());
+        }
+        let object = &self.objects[origin.file.index()];
+        let text = u32::from(raw.shndx.get());
+        if is_alias(object, origin.symbol, raw)
+            && let Some(owner) = self.function_in(origin.file, text)
+            && self.live.is_live(owner)
+        {
+            return Err(self.sink.fatal(Message::DeletedSymbol));
+        }
+        if raw.bind() == raw::STB_WEAK && !self.dead_with_relocations.contains(&entity) {
+            if object.sections_with(Role::Relocations).any(|s| s.info() == text) {
+                self.dead_with_relocations.insert(entity);
+            }
+        }
+        Ok(())
     }
 
     fn define_function(
@@ -492,7 +519,8 @@ impl<'data> Merger<'_, 'data> {
         out.size = 0;
         out.append(section.data, section.data.len() as u64, section.align());
         out.registers = section.info() & 0xff00_0000;
-        for relocations in [out.rel, out.rela].into_iter().flatten() {
+        let relocations = [out.rel, out.rela];
+        for relocations in relocations.into_iter().flatten() {
             self.out.section_mut(relocations).relocations_mut().clear();
         }
         if let Some(info) = function.info {
@@ -503,6 +531,9 @@ impl<'data> Merger<'_, 'data> {
         let out = self.out.symbol_mut(symbol);
         (out.size, out.value, out.origin) = (raw.size.get(), raw.value.get(), Some(origin));
         out.replaced_in = Some(origin.file);
+        if relocations != [None, None] {
+            out.debug_replaced_in = Some(origin.file);
+        }
         if raw.bind() == raw::STB_GLOBAL {
             out.bind = raw::STB_GLOBAL;
         }

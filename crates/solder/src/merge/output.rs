@@ -163,9 +163,12 @@ pub struct OutputSymbol<'data> {
     pub entity: Option<EntityId>,
     /// Where the current definition comes from.
     pub origin: Option<Origin>,
-    /// The file whose copy replaced an earlier one: records and relocations of files before it
-    /// that speak of the earlier copy no longer count.
+    /// The file whose copy replaced an earlier one: records of files before it that speak of the
+    /// earlier copy no longer count.
     pub replaced_in: Option<FileId>,
+    /// The same for the relocations of debug information. nvlink forgets them together with those of
+    /// the code: a copy whose code had none keeps them.
+    pub debug_replaced_in: Option<FileId>,
     /// Shared memory: laid out per kernel, never in the output.
     pub shared: bool,
     /// A tentative definition not yet given a place: its alignment.

@@ -102,6 +102,21 @@ impl<'data> Merger<'_, 'data> {
         object.symbols().filter(discarded).map(range).collect()
     }
 
+    /// Whether debug information speaks of a copy of a removed function that never counted, or that was
+    /// replaced together with its relocations.
+    fn forgotten(&self, file: FileId, of: &Section<'_>, symbol: u32) -> bool {
+        let raw = self.objects[file.index()].symbol(symbol);
+        if !of.name.starts_with(".debug") || raw.bind() == raw::STB_LOCAL || !raw.is_defined() {
+            return false;
+        }
+        if !self.symbols.accepted(file, symbol) {
+            return true;
+        }
+        let Some(entity) = self.symbols.entity(file, symbol) else { return false };
+        let replaced = self.symbols.get(entity).definition.is_some_and(|d| d.file != file);
+        replaced && self.dead_with_relocations.contains(&entity)
+    }
+
     /// What a relocation in the section `of` refers to; `None` leaves it out without a trace.
     fn refers_to(&self, file: FileId, of: &Section<'_>, symbol: u32) -> Option<RelocTarget> {
         if symbol == 0 {
@@ -110,11 +125,7 @@ impl<'data> Merger<'_, 'data> {
         let raw = self.objects[file.index()].symbol(symbol);
         let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
         let Some(out) = self.out.files[file.index()].symbols[symbol as usize] else {
-            let never_counted = of.name.starts_with(".debug")
-                && raw.bind() != raw::STB_LOCAL
-                && defined
-                && !self.symbols.accepted(file, symbol);
-            return (!never_counted).then_some(RelocTarget::Dead);
+            return (!self.forgotten(file, of, symbol)).then_some(RelocTarget::Dead);
         };
         // Debug information and constants about a discarded weak copy; the rest is led to the copy that counts.
         let role = self.objects[file.index()].role(of.index);
