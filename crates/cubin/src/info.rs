@@ -21,6 +21,7 @@ pub mod attr {
     pub const MAX_STACK_SIZE: u8 = 0x23;
     pub const SUQ_USED: u8 = 0x24;
     pub const LOAD_CACHE_REQUEST: u8 = 0x26;
+    pub const HAS_PRE_V10_OBJECT: u8 = 0x2c;
     pub const REGCOUNT: u8 = 0x2f;
     pub const NUM_MBARRIERS: u8 = 0x38;
     pub const SAM_REGION_STACK_SIZE: u8 = 0x3b;

@@ -3,6 +3,7 @@
 use crate::object::{Object, Role};
 use solder_cubin::info::{format, records, write_record};
 use solder_cubin::note::{self, CudaInfo, ToolInfo};
+use solder_cubin::raw;
 
 /// The toolkit whose linker this one stands in for.
 pub const TOOLKIT: u32 = 130;
@@ -21,10 +22,32 @@ pub fn tool_note(own: &ToolInfo<'_>, objects: &[Object<'_>], with_inputs: bool) 
 
 /// The lowest virtual architecture among the inputs.
 pub fn cuda_note(objects: &[Object<'_>], target: u16) -> Vec<u8> {
-    let inputs =
-        objects.iter().filter_map(|o| o.first(Role::CudaNote)).filter_map(|s| CudaInfo::parse(s.data));
-    let virtual_sm = inputs.map(|info| info.virtual_sm).min().unwrap_or(target);
+    let virtual_sm = objects.iter().map(virtual_sm).min().unwrap_or(target);
     CudaInfo { version: 2, virtual_sm, toolkit: TOOLKIT }.section()
+}
+
+/// The header of current toolkits. That of older ones has its flags in other places and none for the note.
+fn has_current_header(object: &Object<'_>) -> bool {
+    object.cubin.header.ident[7] == raw::OSABI_CUDA
+}
+
+/// What an object says about its origin, in the note that the header's flags point to.
+fn cuda_info(object: &Object<'_>) -> Option<CudaInfo> {
+    let index = object.cubin.header.flags.get() >> 24;
+    let note = object.cubin.section_at(index).filter(|s| s.sh_type() == raw::SHT_NOTE)?;
+    if has_current_header(object) { CudaInfo::parse(note.data) } else { None }
+}
+
+fn virtual_sm(object: &Object<'_>) -> u16 {
+    if !has_current_header(object) {
+        return (object.cubin.header.flags.get() >> 16 & 0xff) as u16;
+    }
+    cuda_info(object).map_or(0, |info| info.virtual_sm)
+}
+
+/// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
+pub fn is_older_than_10(object: &Object<'_>) -> bool {
+    cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
 }
 
 mod compat_attr {

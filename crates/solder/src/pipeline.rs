@@ -52,7 +52,9 @@ pub fn link_objects(
     let by_host = matches!(roots, Roots::Matching(_));
     let settings = merge::Settings { sm, relocatable, host, kernels_removed_by_host: by_host };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
-    let resources = resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, sink);
+    let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
+    let resources =
+        resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, has_old_object, sink);
     undefined::report(&merged, &symbols, objects, options, sink);
     sink.check()?;
     let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };

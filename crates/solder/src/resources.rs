@@ -35,6 +35,7 @@ pub fn compute<'data>(
     merged: &Merged<'data>,
     calls: &Calls,
     suppress_stack_warning: bool,
+    has_old_object: bool,
     sink: &Sink,
 ) -> Resources<'data> {
     let own = own_values(merged);
@@ -64,7 +65,7 @@ pub fn compute<'data>(
     }
     check_register_limits(merged, calls, &own, &registers, sink);
     propagate::propagate(merged, calls, &mut resources.records);
-    update_module_records(merged, &mut resources);
+    update_module_records(merged, &mut resources, has_old_object);
     resources
 }
 
@@ -138,8 +139,9 @@ fn final_records<'data>(merged: &Merged<'data>) -> Vec<Vec<InfoRecord<'data>>> {
 }
 
 /// `.nv.info`: kernels show their propagated register counts; their stack sizes come at the end, in
-/// the order of the final symbol table (which has global symbols last).
-fn update_module_records(merged: &Merged<'_>, resources: &mut Resources<'_>) {
+/// the order of the final symbol table (which has global symbols last). A mark before them says that an object came
+/// from a toolkit older than 10.0.
+fn update_module_records(merged: &Merged<'_>, resources: &mut Resources<'_>, has_old_object: bool) {
     let Some(info) = merged.well_known.info else { return };
     let records = &mut resources.records[info.index()];
     for record in records.iter_mut().filter(|r| r.attr == attr::REGCOUNT) {
@@ -148,6 +150,15 @@ fn update_module_records(merged: &Merged<'_>, resources: &mut Resources<'_>) {
         if let Some(function) = entity.and_then(|e| merged.function_of[e.index()]) {
             *value = resources.registers[function as usize];
         }
+    }
+    if has_old_object {
+        let value = InfoValue::Bytes(&[0, 0]);
+        records.push(InfoRecord {
+            format: format::NONE,
+            attr: attr::HAS_PRE_V10_OBJECT,
+            value,
+            file: FileId(0),
+        });
     }
     let mut kernels: Vec<_> = merged.kernels().map(|(i, f)| (i, f.symbol)).collect();
     kernels.sort_by_key(|(_, symbol)| (merged.symbol(*symbol).among_globals, *symbol));

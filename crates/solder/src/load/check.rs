@@ -15,8 +15,7 @@ const TOOLKIT: u32 = 130;
 /// Where a toolkit is demanded at all, so is this version of the note that names it.
 const OLDEST_NOTE: u16 = 2;
 
-/// The header of current toolkits; anything else is the older layout, whose flags are placed differently.
-const OSABI_CUDA: u8 = 0x41;
+/// Under `OSABI_CUDA`; anything else is the older header, whose flags are placed differently.
 const ABI_VERSION: u8 = 8;
 const OLD_ABI_VERSION: u8 = 7;
 const OLD_FLAG_64_BIT: u32 = 0x400;
@@ -53,7 +52,7 @@ pub(super) fn check(
     if !header.abi_matches() {
         return Err(Message::AbiMismatch { file: name.clone() });
     }
-    if target.is_mercury() && !target.is_virtual() && !header.is_mercury() {
+    if target.is_mercury() && !header.is_mercury() {
         said.push(Message::OutputLimited { arch: target.arch.number.into(), file: name.clone() }.into());
     }
     match header.links_for(target) {
@@ -111,7 +110,7 @@ impl<'data> Header<'data> {
     }
 
     fn is_current(&self) -> bool {
-        self.raw.ident[7] == OSABI_CUDA
+        self.raw.ident[7] == raw::OSABI_CUDA
     }
 
     fn flags(&self) -> u32 {
