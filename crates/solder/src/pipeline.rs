@@ -53,6 +53,9 @@ pub fn link_objects(
     let settings = merge::Settings { sm, relocatable, host, kernels_removed_by_host: by_host };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
     let resources = resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, sink);
+    if merged.deleted_alias {
+        return Err(sink.fatal(Message::DeletedSymbol));
+    }
     undefined::report(&merged, &symbols, objects, options, sink);
     sink.check()?;
     let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
