@@ -284,7 +284,8 @@ impl Layouter<'_> {
         let mut value = vec![0; self.merged.functions.len()];
         for function in functions {
             let kernel = self.reached_by[function as usize].as_ref().and_then(|set| set.iter().next());
-            value[function as usize] = kernel.map_or(0, |k| self.cursor[k]);
+            // A function that no kernel reaches has no place to begin at.
+            value[function as usize] = kernel.map_or(u64::MAX, |k| self.cursor[k]);
         }
         value
     }

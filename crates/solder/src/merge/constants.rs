@@ -199,6 +199,10 @@ impl<'data> Merger<'_, 'data> {
             for kernel in reaching {
                 sections.push(self.kernel_bank(kernels[kernel], bank));
             }
+            if sections.is_empty() {
+                self.forget_null_value(index);
+                continue;
+            }
             let end = sections.iter().map(|s| self.out.section(*s).size).max().unwrap_or(0);
             let offset = end.next_multiple_of(align);
             for section in sections {
@@ -210,6 +214,13 @@ impl<'data> Merger<'_, 'data> {
                 }
             }
             self.out.constants[index].offset = offset;
+        }
+    }
+
+    /// Constants that no kernel carries leave no trace.
+    fn forget_null_value(&mut self, index: usize) {
+        if self.out.null_constant == Some(index as u32) {
+            self.out.null_value = 0;
         }
     }
 

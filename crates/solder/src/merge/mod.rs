@@ -84,6 +84,7 @@ pub fn merge<'data>(
             constants: Vec::new(),
             null_value: 0,
             null_constant: None,
+            deleted_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
             section_names: StringTable::default(),
             names: StringTable::default(),
@@ -335,7 +336,8 @@ impl<'data> Merger<'_, 'data> {
         let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return Ok(()) };
         if !self.live.is_live(entity) {
             self.name_dead_kernel(origin, raw);
-            return self.dead_copy(origin, entity, raw);
+            self.dead_copy(origin, entity, raw);
+            return Ok(());
         }
         let (symbol, new) = self.mention(origin, entity, raw);
         if new {
@@ -383,9 +385,9 @@ impl<'data> Merger<'_, 'data> {
 
     /// Remembers of a function that was removed whether the code of any copy had relocations. An alias
     /// that is removed while its function stays is more than nvlink can do.
-    fn dead_copy(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) -> Result<(), Stop> {
+    fn dead_copy(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) {
         if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
-            return Ok(());
+            return;
         }
         let object = &self.objects[origin.file.index()];
         let text = u32::from(raw.shndx.get());
@@ -393,14 +395,13 @@ impl<'data> Merger<'_, 'data> {
             && let Some(owner) = self.function_in(origin.file, text)
             && self.live.is_live(owner)
         {
-            return Err(self.sink.fatal(Message::DeletedSymbol));
+            self.out.deleted_alias = true;
         }
         if raw.bind() == raw::STB_WEAK && !self.dead_with_relocations.contains(&entity) {
             if object.sections_with(Role::Relocations).any(|s| s.info() == text) {
                 self.dead_with_relocations.insert(entity);
             }
         }
-        Ok(())
     }
 
     fn define_function(

@@ -251,6 +251,8 @@ pub struct Merged<'data> {
     pub null_value: u64,
     /// The constants it is relative to.
     pub null_constant: Option<u32>,
+    /// An alias was removed while its function stays.
+    pub deleted_alias: bool,
     pub calls: Calls,
     pub section_names: StringTable,
     pub names: StringTable,
