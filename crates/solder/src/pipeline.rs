@@ -123,7 +123,7 @@ impl DeadReferences<'_, '_> {
             let file = FileId::at(file);
             for section in object.sections_with(Role::Relocations) {
                 let owner = object.text_owner(section.info());
-                if owner.is_none_or(|owner| !self.symbols.accepted(file, owner)) {
+                if owner.is_none_or(|owner| !self.symbols.is_definition(file, owner)) {
                     continue;
                 }
                 let Ok(entries) = section.relocations() else { continue };

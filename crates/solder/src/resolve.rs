@@ -54,6 +54,12 @@ impl Symbols<'_> {
         &self.entities[id.index()]
     }
 
+    /// Whether this symbol is the definition that counts.
+    pub fn is_definition(&self, file: FileId, symbol: u32) -> bool {
+        let entity = self.entity(file, symbol);
+        entity.is_some_and(|id| self.get(id).definition == Some(Origin { file, symbol }))
+    }
+
     pub fn accepted(&self, file: FileId, symbol: u32) -> bool {
         self.accepted[file.index()][symbol as usize]
     }
