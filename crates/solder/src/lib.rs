@@ -50,7 +50,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         inputs.leave_out_runtime(&mut objects, sink)?;
     }
     let roots = Roots::new(options, &inputs.references);
-    let image = pipeline::link_objects(options, mode, &objects, &roots, side_files.nv_host.as_deref(), sink);
+    let image = pipeline::link_objects(options, *mode, &objects, &roots, side_files.nv_host.as_deref(), sink);
     match image {
         Ok(image) => {
             pipeline::write_output(options, &image, sink)?;

@@ -31,7 +31,7 @@ fn reserved_shared(sm: u16) -> u64 {
 /// Links parsed objects into the bytes of the output file.
 pub fn link_objects(
     options: &Options,
-    mode: &Mode,
+    mode: Mode,
     objects: &[Object<'_>],
     roots: &Roots<'_>,
     host: Option<&[u8]>,

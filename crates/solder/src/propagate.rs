@@ -7,7 +7,6 @@
 use crate::callees::Calls;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::merge::{Function, InfoRecord, InfoValue, Merged};
-use crate::resources::UNKNOWN_STACK;
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
 
@@ -53,11 +52,10 @@ pub fn set_call_stack(records: &mut Records<'_>, total: u32) {
     match own {
         Some(record) => record.value = InfoValue::Owned(total.to_le_bytes().to_vec()),
         None if total != 0 => {
-            records.push(new_record(format::SIZED, attr::CRS_STACK_SIZE, &total.to_le_bytes()))
+            records.push(new_record(format::SIZED, attr::CRS_STACK_SIZE, &total.to_le_bytes()));
         }
         None => {}
     }
-    debug_assert!(total != UNKNOWN_STACK || !records.is_empty());
 }
 
 pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]) {

@@ -253,13 +253,6 @@ impl Layouter<'_> {
         functions.sort_unstable();
         functions.dedup();
         let mut group: Vec<usize> = (0..self.kernels.len()).collect();
-        fn find(group: &mut [usize], mut k: usize) -> usize {
-            while group[k] != k {
-                group[k] = group[group[k]];
-                k = group[k];
-            }
-            k
-        }
         let mut dynamic = vec![false; self.kernels.len()];
         for function in &functions {
             let Some(kernels) = &self.reached_by[*function as usize] else { continue };
@@ -306,4 +299,13 @@ impl Layouter<'_> {
         let keeps_file_section = any_dynamic && !(common && file_align > 16);
         SharedLayout { values: self.values, dynamic, kernels, keeps_file_section }
     }
+}
+
+/// The representative of a kernel's group.
+fn find(group: &mut [usize], mut k: usize) -> usize {
+    while group[k] != k {
+        group[k] = group[group[k]];
+        k = group[k];
+    }
+    k
 }

@@ -397,10 +397,11 @@ impl<'data> Merger<'_, 'data> {
         {
             self.out.deleted_alias = true;
         }
-        if raw.bind() == raw::STB_WEAK && !self.dead_with_relocations.contains(&entity) {
-            if object.sections_with(Role::Relocations).any(|s| s.info() == text) {
-                self.dead_with_relocations.insert(entity);
-            }
+        if raw.bind() == raw::STB_WEAK
+            && !self.dead_with_relocations.contains(&entity)
+            && object.sections_with(Role::Relocations).any(|s| s.info() == text)
+        {
+            self.dead_with_relocations.insert(entity);
         }
     }
 
