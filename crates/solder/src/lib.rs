@@ -42,6 +42,13 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     let side_files = side_files::read(options, sink)?;
     let arena = Arena::new();
     let mut inputs = load::load(options, sink, &arena)?;
+    if options.lto {
+        if !inputs.ir.is_empty() {
+            return Err(sink.fatal(Message::Unsupported { what: "Link-time optimization".into() }));
+        }
+        sink.report(Message::NoLtoObjects);
+        sink.check().map_err(|_| sink.fatal(Message::MergeFailed))?;
+    }
     if mode.output == mode::Output::Nothing {
         return write_registrations(options, &inputs, sink);
     }
