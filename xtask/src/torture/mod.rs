@@ -306,7 +306,11 @@ fn reduce_seed(bench: &Bench, settings: &Settings, seed: u64) -> Result<u8> {
     });
     let differences = |program: &program::Program, arch: Arch| match bench.run(program, arch, &folder) {
         Ok(Verdict::Differs(lines)) => lines,
-        _ => Vec::new(),
+        Ok(_) => Vec::new(),
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            Vec::new()
+        }
     };
     let first = |arch: &Arch| differences(&program, *arch).first().map(|line| (*arch, kind_of(line)));
     let Some((arch, kind)) = settings.archs.iter().find_map(first) else {
