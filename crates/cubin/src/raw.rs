@@ -133,7 +133,10 @@ pub const PF_W: u32 = 2;
 pub const PF_R: u32 = 4;
 
 pub const SHN_UNDEF: u16 = 0;
+pub const SHN_LORESERVE: u16 = 0xff00;
 pub const SHN_COMMON: u16 = 0xfff2;
+/// The section is in `.symtab_shndx`.
+pub const SHN_XINDEX: u16 = 0xffff;
 
 pub const STB_LOCAL: u8 = 0;
 pub const STB_GLOBAL: u8 = 1;
