@@ -94,7 +94,12 @@ struct Locals<'data> {
 /// nvlink does not know which file a texture, sampler or surface is from.
 const NO_FILE: &str = "<input>";
 
-pub fn resolve<'data>(objects: &[Object<'data>], sink: &Sink) -> Result<Symbols<'data>, Stop> {
+/// Binds all symbols. Code made for a later version of the API than `api_version` is refused.
+pub fn resolve<'data>(
+    objects: &[Object<'data>],
+    api_version: Option<(i32, i32)>,
+    sink: &Sink,
+) -> Result<Symbols<'data>, Stop> {
     let symbols = Symbols {
         entities: Vec::new(),
         of: objects.iter().map(|o| vec![None; o.cubin.symbols.len()]).collect(),
@@ -112,6 +117,9 @@ pub fn resolve<'data>(objects: &[Object<'data>], sink: &Sink) -> Result<Symbols<
     };
     for file in 0..objects.len() {
         resolver.read(FileId::at(file));
+        if let Some((major, minor)) = api_version {
+            check_api_version(&objects[file], (10 * major + minor).unsigned_abs(), sink);
+        }
         if resolver.function_is_image {
             return Err(sink.fatal(Message::NoCallGraphNode));
         }
@@ -366,6 +374,15 @@ fn space(object: &Object<'_>, raw: &Symbol) -> Space {
         raw::STO_GLOBAL => Space::Global,
         _ if raw.shndx.get() == raw::SHN_COMMON => Space::Global,
         _ => Space::Other,
+    }
+}
+
+fn check_api_version(object: &Object<'_>, allowed: u32, sink: &Sink) {
+    let all = object.sections_with(Role::FunctionInfo).flat_map(|s| info::records(s.data).flatten());
+    for version in all.filter(|r| r.attr == attr::CUDA_API_VERSION).filter_map(|r| r.word(0)) {
+        if version > allowed {
+            sink.report(Message::ApiVersion { file: object.name.as_str().into(), version, allowed });
+        }
     }
 }
 

@@ -26,6 +26,8 @@ use solder_cubin::strings::StringTable;
 pub struct Settings<'data> {
     pub sm: u16,
     pub relocatable: bool,
+    /// `-force-rela`.
+    pub force_rela: bool,
     /// The bytes of `--nv-host`.
     pub host: Option<&'data [u8]>,
 }
@@ -33,7 +35,7 @@ pub struct Settings<'data> {
 impl Settings<'_> {
     /// From sm_90 on, relocations always have addends.
     fn always_rela(&self) -> bool {
-        self.sm >= 90
+        self.sm >= 90 || self.force_rela
     }
 }
 
