@@ -80,6 +80,26 @@ impl Parser<'_> {
         if self.take("sp") {
             return Some(self.expression()? + "...");
         }
+        if self.take("gs") {
+            return Some(format!("::{}", self.expression()?));
+        }
+        if self.take("tr") {
+            return Some("throw".into());
+        }
+        if self.take("nw_") {
+            let of = self.type_()?.print();
+            self.expect("E")?;
+            return Some(format!("new {of}"));
+        }
+        for (code, word) in [("dl", "delete"), ("da", "delete[]")] {
+            if self.take(code) {
+                return Some(format!("{word} {}", self.expression()?));
+            }
+        }
+        if self.take("ds") {
+            let object = self.expression()?;
+            return Some(format!("{object}.*{}", self.expression()?));
+        }
         if self.take("tw") {
             return Some(format!("throw {}", self.expression()?));
         }
@@ -127,7 +147,7 @@ impl Parser<'_> {
     }
 
     /// A member of something that depends on a parameter.
-    fn scoped_name(&mut self) -> Option<String> {
+    pub(super) fn scoped_name(&mut self) -> Option<String> {
         if self.take("N") {
             let mut text = self.type_()?.print();
             while !self.take("E") {
@@ -135,10 +155,16 @@ impl Parser<'_> {
             }
             return Some(format!("{text}::{}", self.unresolved_name()?));
         }
-        let mut text = self.type_()?.print();
-        self.take("E");
-        text = format!("{text}::{}", self.unresolved_name()?);
-        Some(text)
+        if self.peek().is_ascii_digit() {
+            // Names that nothing refers to, up to the last one.
+            let mut text = self.unresolved_name()?;
+            while !self.take("E") {
+                text = format!("{text}::{}", self.unresolved_name()?);
+            }
+            return Some(format!("{text}::{}", self.unresolved_name()?));
+        }
+        let text = self.type_()?.print();
+        Some(format!("{text}::{}", self.unresolved_name()?))
     }
 
     fn at_fold(&self) -> bool {
@@ -193,6 +219,7 @@ impl Parser<'_> {
             b'f' | b'd' => self.peek(),
             _ => 0,
         };
+        let array = self.peek() == b'A';
         let of = self.type_()?.print();
         let start = self.at;
         while !self.at_end() && self.peek() != b'E' {
@@ -203,6 +230,7 @@ impl Parser<'_> {
         let value = match floating {
             b'f' => format!("{:?}", f32::from_bits(u32::from_str_radix(value, 16).ok()?)),
             b'd' => format!("{:?}", f64::from_bits(u64::from_str_radix(value, 16).ok()?)),
+            _ if array && value.is_empty() => "\"...\"".into(),
             _ => {
                 let digits = value.strip_prefix('n').unwrap_or(value);
                 let sign = if digits.len() < value.len() { "-" } else { "" };

@@ -19,13 +19,25 @@ const STATIC_PREFIX: &str = "__nv_static_";
 
 /// The printed form of a symbol's name.
 pub fn demangle(name: &str) -> String {
-    let mangled = without_static_prefix(name);
-    let printed = mangled.strip_prefix("_Z").and_then(|text| {
-        let mut parser = Parser::new(text.as_bytes());
-        let printed = parser.encoding(true)?;
-        (parser.at_end() && printed.len() <= LONGEST).then_some(printed)
-    });
-    printed.unwrap_or_else(|| name.to_owned())
+    let start = without_static_prefix(name);
+    let start = start.strip_prefix('$').unwrap_or(start);
+    parse(start).unwrap_or_else(|| name.to_owned())
+}
+
+/// Behind a mangled name the assembler may have put `$` and a number, or `$` and the name of a part of it.
+fn parse(name: &str) -> Option<String> {
+    let text = name.strip_prefix("_Z")?;
+    let mut parser = Parser::new(text.as_bytes());
+    let printed = parser.encoding(true)?;
+    if printed.len() > LONGEST {
+        return None;
+    }
+    let rest = &text[parser.at..];
+    let Some(part) = rest.strip_prefix('$') else { return rest.is_empty().then_some(printed) };
+    if part.starts_with(|c: char| c.is_ascii_digit()) {
+        return part.bytes().all(|b| b.is_ascii_digit()).then_some(printed);
+    }
+    Some(format!("[clone {printed}] {}", parse(part).unwrap_or_else(|| part.to_owned())))
 }
 
 fn without_static_prefix(name: &str) -> &str {

@@ -105,8 +105,12 @@ impl Parser<'_> {
     }
 
     fn special(&mut self) -> Option<String> {
-        const OF_TYPES: &[(&str, &str)] =
-            &[("TV", "Virtual function table for "), ("TI", "Typeinfo for "), ("TS", "Typeinfo name for ")];
+        const OF_TYPES: &[(&str, &str)] = &[
+            ("TV", "Virtual function table for "),
+            ("TT", "Virtual table table for "),
+            ("TI", "Typeinfo for "),
+            ("TS", "Typeinfo name for "),
+        ];
         for (code, words) in OF_TYPES {
             if self.take(code) {
                 return Some(format!("{words}{}", self.type_()?.print()));
@@ -115,11 +119,21 @@ impl Parser<'_> {
         if self.take("GV") {
             return Some(format!("Initialization guard variable for {}", self.name()?.text));
         }
-        self.expect("Th")?;
+        let offsets = if self.take("Tv") {
+            let fixed = self.offset()?;
+            format!("{fixed}, virtual offset {}", self.offset()?)
+        } else {
+            self.expect("Th")?;
+            self.offset()?
+        };
+        Some(format!("Thunk for (offset {offsets}) {}", self.encoding(true)?))
+    }
+
+    fn offset(&mut self) -> Option<String> {
         let sign = if self.take("n") { "-" } else { "" };
         let offset = self.digits()?;
         self.expect("_")?;
-        Some(format!("Thunk for (offset {sign}{offset}) {}", self.encoding(true)?))
+        Some(format!("{sign}{offset}"))
     }
 
     pub(super) fn name(&mut self) -> Option<Name> {
@@ -270,7 +284,9 @@ impl Parser<'_> {
             while self.take("B") {
                 tags.push(self.identifier()?);
             }
-            name.text += &format!("[abi:{}]", tags.join(","));
+            let tags = format!("[abi:{}]", tags.join(","));
+            name.text += &tags;
+            name.last += &tags;
         }
         Some(name)
     }
@@ -356,8 +372,12 @@ impl Parser<'_> {
             }
             return Some(text);
         }
+        if self.take("sr") {
+            return self.scoped_name();
+        }
         if self.take("dn") {
-            return Some(format!("~{}", self.identifier()?));
+            let of = if self.peek() == b'T' { self.template_parameter()? } else { self.identifier()? };
+            return Some(format!("~{of}"));
         }
         let mut text = self.component("")?.text;
         if self.peek() == b'I' {

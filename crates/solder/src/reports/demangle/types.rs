@@ -132,7 +132,7 @@ impl Type {
             }
             Self::Pack(of) => {
                 of.first(out, declared, false);
-                out.push_str("...");
+                out.push_str(if space { "... " } else { "..." });
             }
         }
     }
@@ -231,10 +231,6 @@ impl Parser<'_> {
     }
 
     fn builtin_of_two(&mut self) -> Option<String> {
-        if self.peek() == b'u' {
-            self.at += 1;
-            return self.identifier();
-        }
         if self.peek() != b'D' {
             return None;
         }
@@ -289,6 +285,10 @@ impl Parser<'_> {
                 Type::Member { class, of: self.type_()? }
             }
             b'A' => self.array()?,
+            b'u' => {
+                self.at += 1;
+                return self.identifier().map(named);
+            }
             b'F' => self.function("")?,
             b'C' => {
                 self.at += 1;
@@ -307,7 +307,8 @@ impl Parser<'_> {
             b'T' => {
                 let parameter = self.template_parameter()?;
                 if self.peek() == b'I' && !self.in_conversion {
-                    self.remember(Substitution::Type(named(parameter.clone())));
+                    let (text, last) = (parameter.clone(), parameter.clone());
+                    self.remember(Substitution::Prefix(Scope { text, last }));
                     let arguments = self.template_arguments()?;
                     return Some(named(parameter + &arguments));
                 }
@@ -416,12 +417,12 @@ impl Parser<'_> {
 
     /// The parameters of a function, up to what cannot be a type; `v` alone is none.
     pub(super) fn parameters(&mut self) -> Option<String> {
-        if self.peek() == b'v' && matches!(self.peek_at(1), 0 | b'E' | b'R' | b'O') {
+        if self.peek() == b'v' && matches!(self.peek_at(1), 0 | b'$' | b'E' | b'R' | b'O') {
             self.at += 1;
             return Some(String::new());
         }
         let mut list = Vec::new();
-        while !self.at_end() && self.peek() != b'E' && !self.at_reference_qualifier() {
+        while !self.at_end() && !matches!(self.peek(), b'E' | b'$') && !self.at_reference_qualifier() {
             list.push(self.type_()?.print());
         }
         (!list.is_empty()).then(|| list.join(", "))
