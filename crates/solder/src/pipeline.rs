@@ -71,7 +71,8 @@ pub fn link_objects(
     }
     let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
     let reserved = reserved_shared(sm, options);
-    let start = if options.reserve_null_pointer { shared::NULL_POINTER } else { 0 };
+    let reserves = options.reserve_null_pointer && !options.dont_reserve_null_pointer;
+    let start = if reserves { shared::NULL_POINTER } else { 0 };
     let shared = shared::layout(&merged, &merged.calls, reserved, start, &|id| referenced.contains(id));
     let textures = if relocatable {
         textures::unallocated(&merged)

@@ -77,8 +77,6 @@ struct Resolver<'a, 'data> {
     index: HashTable<EntityId>,
     state: FixedState,
     symbols: Symbols<'data>,
-    /// Register counts of each file's functions, read when two copies of a weak function meet.
-    registers: Vec<Option<Vec<(u32, u32)>>>,
     locals: Locals<'data>,
     /// A device function bears the name of a texture.
     function_is_image: bool,
@@ -111,7 +109,6 @@ pub fn resolve<'data>(
         index: HashTable::new(),
         state: FixedState::with_seed(0),
         symbols,
-        registers: vec![None; objects.len()],
         locals: Locals::default(),
         function_is_image: false,
     };
@@ -268,10 +265,10 @@ impl<'data> Resolver<'_, 'data> {
         }
     }
 
-    fn register_count(&mut self, origin: Origin) -> u32 {
+    /// Registers of a function, from the header of its code. nvlink decides by these, not by REGCOUNT.
+    fn register_count(&self, origin: Origin) -> u32 {
         let object = &self.objects[origin.file.index()];
-        let table = self.registers[origin.file.index()].get_or_insert_with(|| register_counts(object));
-        table.binary_search_by_key(&origin.symbol, |(s, _)| *s).map_or(0, |at| table[at].1)
+        object.section(u32::from(self.raw(origin).shndx.get())).info() >> 24
     }
 
     fn variable(&mut self, origin: Origin, raw: &Symbol) {
@@ -384,16 +381,4 @@ fn check_api_version(object: &Object<'_>, allowed: u32, sink: &Sink) {
             sink.report(Message::ApiVersion { file: object.name.as_str().into(), version, allowed });
         }
     }
-}
-
-/// The register count records of an object, by symbol index.
-fn register_counts(object: &Object<'_>) -> Vec<(u32, u32)> {
-    let Some(section) = object.first(Role::Info) else { return Vec::new() };
-    let mut counts: Vec<_> = info::records(section.data)
-        .flatten()
-        .filter(|r| r.attr == attr::REGCOUNT)
-        .filter_map(|r| Some((r.word(0)?, r.word(4)?)))
-        .collect();
-    counts.sort_by_key(|(symbol, _)| *symbol);
-    counts
 }

@@ -306,8 +306,8 @@ impl Layouter<'_> {
                 continue;
             }
             let align = if common { self.align[k].max(file_align) } else { self.align[k] };
-            kernels[*kernel as usize] =
-                Some(KernelShared { size: self.cursor[k].saturating_add(reserved), align });
+            let size = if self.used[k] { self.cursor[k] } else { 0 };
+            kernels[*kernel as usize] = Some(KernelShared { size: size.saturating_add(reserved), align });
         }
         let keeps_file_section = any_dynamic && !(common && file_align > 16);
         SharedLayout { values: self.values, dynamic, kernels, keeps_file_section }

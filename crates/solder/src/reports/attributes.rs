@@ -42,13 +42,15 @@ pub fn check_cta_groups(merged: &Merged<'_>, sink: &Sink) {
     if sources.is_empty() {
         return;
     }
-    let mut bits: Vec<u8> = (0..merged.functions.len() as u32).map(|f| attributes(merged, f, BOTH)).collect();
+    let own: Vec<u8> = (0..merged.functions.len() as u32).map(|f| attributes(merged, f, BOTH)).collect();
+    let mut bits = own.clone();
     let single = merged.kernels().count() == 1;
     let conflicts = arrivals(merged, &sources, single, |kernel, source| {
-        let (from, to) = (bits[source as usize], &mut bits[kernel as usize]);
+        let (from, to) = (own[source as usize], &mut bits[kernel as usize]);
         let new = from & !*to != 0;
         *to |= from;
-        new && *to == 3
+        // The only kernel of a link is compared with each function as it was in the input.
+        new && if single { own[kernel as usize] != 0 } else { *to == 3 }
     });
     for conflict in conflicts {
         sink.report(Message::CtaGroups { function: name(merged, conflict.kernel.0).into() });

@@ -63,7 +63,7 @@ pub fn dump(
         }
     }
     let edges = Edges::new(graph, count, true);
-    let mut text = format!("callgraph for {target}:\n{LEGEND}");
+    let mut text = format!("callgraph for sm_{}:\n{LEGEND}", target.arch.number);
     for (index, entity) in symbols.entities.iter().enumerate().filter(|(_, e)| e.function) {
         let _ = write!(text, "{}: ", numbers[index]);
         if let Some(function) = merged.function_of[index] {
