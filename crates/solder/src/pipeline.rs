@@ -28,8 +28,8 @@ use std::path::Path;
 pub type IsRoot<'a> = &'a dyn Fn(&str) -> bool;
 
 /// Shared memory that the system keeps in front of a kernel's own.
-fn reserved_shared(sm: u16, options: &Options) -> u64 {
-    if sm >= 90 && options.disable_smem_reservation != Some(true) { 0x400 } else { 0 }
+fn reserved_shared(sm: u16) -> u64 {
+    if sm >= 90 { 0x400 } else { 0 }
 }
 
 /// The result of a link.
@@ -70,7 +70,8 @@ pub fn link_objects(
         attributes::check_call_stacks(&merged, sink)?;
     }
     let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
-    let reserved = reserved_shared(sm, options);
+    let unreserved = options.disable_smem_reservation == Some(true);
+    let reserved = if unreserved { 0 } else { reserved_shared(sm) };
     let reserves = options.reserve_null_pointer && !options.dont_reserve_null_pointer;
     let start = if reserves { shared::NULL_POINTER } else { 0 };
     let shared = shared::layout(&merged, &merged.calls, reserved, start, &|id| referenced.contains(id));
@@ -80,7 +81,7 @@ pub fn link_objects(
         textures::allocate(&merged, &merged.calls, &|id| referenced.contains(id))
     };
     limits::check_references(&merged, &textures, sink)?;
-    limits::check(options, relocatable, &merged, &shared, reserved, sink);
+    limits::check(options, relocatable, &merged, &shared, reserved_shared(sm), sink);
     if !relocatable {
         undefined::report(&merged, &symbols, objects, options, sink);
         if options.dump_callgraph {
@@ -89,7 +90,7 @@ pub fn link_objects(
         attributes::check_cta_groups(&merged, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);
     }
-    if options.disable_smem_reservation == Some(true) {
+    if unreserved {
         attributes::check_reserved_shared(&merged, objects, relocatable, sink);
     }
     if options.verbose {

@@ -83,6 +83,7 @@ pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]
             };
             if single {
                 sources.iter().copied().for_each(&mut take);
+                sort_added(&records[info.index()], &mut own);
             } else {
                 reached[*kernel as usize].iter().for_each(|i| take(sources[i]));
             }
@@ -98,6 +99,31 @@ pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]
             records[info.index()].retain(|r| rule_of(r.attr) != Some(Rule::Move));
         }
     }
+}
+
+/// The order in which the only kernel of a link gets what it lacks.
+const ADDED_TO_SINGLE: &[u8] = &[
+    attr::CTAIDZ_USED,
+    attr::RESERVED_SMEM_USED,
+    attr::VRC_CTA_INIT_COUNT,
+    attr::TCGEN05_1CTA_USED,
+    attr::TCGEN05_2CTA_USED,
+    attr::NUM_BARRIERS,
+    attr::REG_RECONFIG,
+    attr::NUM_MBARRIERS,
+    attr::EXTERNS,
+    attr::AT_ENTRY_FRAGMENTS,
+];
+
+fn sort_added(read: &Records<'_>, own: &mut Records<'_>) {
+    // A list of externs that was not complete has moved to the end.
+    let is_externs = |record: Option<&InfoRecord<'_>>| record.is_some_and(|r| r.attr == attr::EXTERNS);
+    let moved = read
+        .iter()
+        .position(|r| r.attr == attr::EXTERNS)
+        .is_some_and(|at| at + 1 == own.len() || !is_externs(own.get(at)));
+    let start = read.len() - usize::from(moved);
+    own[start..].sort_by_key(|r| ADDED_TO_SINGLE.iter().position(|attr| *attr == r.attr));
 }
 
 /// Whether a function has records that tell on kernels.

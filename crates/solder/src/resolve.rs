@@ -77,6 +77,8 @@ struct Resolver<'a, 'data> {
     index: HashTable<EntityId>,
     state: FixedState,
     symbols: Symbols<'data>,
+    /// Register counts of each file's functions, read when two copies of a weak function meet.
+    registers: Vec<Option<Vec<(u32, u32)>>>,
     locals: Locals<'data>,
     /// A device function bears the name of a texture.
     function_is_image: bool,
@@ -109,13 +111,15 @@ pub fn resolve<'data>(
         index: HashTable::new(),
         state: FixedState::with_seed(0),
         symbols,
+        registers: vec![None; objects.len()],
         locals: Locals::default(),
         function_is_image: false,
     };
     for file in 0..objects.len() {
         resolver.read(FileId::at(file));
-        if let Some((major, minor)) = api_version {
-            check_api_version(&objects[file], (10 * major + minor).unsigned_abs(), sink);
+        // nvlink reads the minor number and does not use it.
+        if let Some((major, _)) = api_version {
+            check_api_version(&objects[file], major.unsigned_abs().saturating_mul(10), sink);
         }
         if resolver.function_is_image {
             return Err(sink.fatal(Message::NoCallGraphNode));
@@ -265,10 +269,16 @@ impl<'data> Resolver<'_, 'data> {
         }
     }
 
-    /// Registers of a function, from the header of its code. nvlink decides by these, not by REGCOUNT.
-    fn register_count(&self, origin: Origin) -> u32 {
+    /// Registers of a function: from the header of its code or, from sm_90 on, where that has none, from
+    /// the attributes.
+    fn register_count(&mut self, origin: Origin) -> u32 {
         let object = &self.objects[origin.file.index()];
-        object.section(u32::from(self.raw(origin).shndx.get())).info() >> 24
+        let in_header = object.section(u32::from(self.raw(origin).shndx.get())).info() >> 24;
+        if in_header > 0 {
+            return in_header;
+        }
+        let table = self.registers[origin.file.index()].get_or_insert_with(|| register_counts(object));
+        table.binary_search_by_key(&origin.symbol, |(s, _)| *s).map_or(0, |at| table[at].1)
     }
 
     fn variable(&mut self, origin: Origin, raw: &Symbol) {
@@ -381,4 +391,16 @@ fn check_api_version(object: &Object<'_>, allowed: u32, sink: &Sink) {
             sink.report(Message::ApiVersion { file: object.name.as_str().into(), version, allowed });
         }
     }
+}
+
+/// The register count records of an object, by symbol index.
+fn register_counts(object: &Object<'_>) -> Vec<(u32, u32)> {
+    let Some(section) = object.first(Role::Info) else { return Vec::new() };
+    let mut counts: Vec<_> = info::records(section.data)
+        .flatten()
+        .filter(|r| r.attr == attr::REGCOUNT)
+        .filter_map(|r| Some((r.word(0)?, r.word(4)?)))
+        .collect();
+    counts.sort_by_key(|(symbol, _)| *symbol);
+    counts
 }

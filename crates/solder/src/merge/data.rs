@@ -84,6 +84,9 @@ impl<'data> Merger<'_, 'data> {
             let kernel = self.function_in(origin.file, section.info());
             owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
             if owner.is_none() {
+                // Of a removed kernel's the name of the section stays.
+                self.out.section_names.add(section.name);
+                self.out.names.add(section.name);
                 return;
             }
         } else {

@@ -39,6 +39,18 @@ impl Settings<'_> {
     }
 }
 
+/// Symbols of the tables of unified functions and data, which the compiler mentions everywhere.
+const UNIFIED_TABLES: &[&str] = &[
+    "__UDT",
+    "__UDT_CANONICAL",
+    "__UDT_END",
+    "__UDT_OFFSET",
+    "__UFT",
+    "__UFT_CANONICAL",
+    "__UFT_END",
+    "__UFT_OFFSET",
+];
+
 struct Merger<'a, 'data> {
     settings: Settings<'data>,
     objects: &'a [Object<'data>],
@@ -209,7 +221,7 @@ impl<'data> Merger<'_, 'data> {
             }
         }
         for symbol in &mut self.out.symbols {
-            let unified = symbol.name.starts_with("__UDT") || symbol.name.starts_with("__UFT");
+            let unified = UNIFIED_TABLES.contains(&symbol.name);
             if symbol.shared || (unified && symbol.section.is_none()) {
                 symbol.dropped = true;
             }

@@ -35,8 +35,8 @@ fn shared_limit(target: Target, options: &Options) -> u64 {
 /// The references of one kind that a kernel's table can hold, in the order in which nvlink counts them.
 const REFERENCES: &[(u8, &str, usize)] = &[
     (raw::STT_TEXTURE, "textures", 256),
-    (raw::STT_SURFACE, "surfaces", 32),
     (raw::STT_SAMPLER, "samplers", 32),
+    (raw::STT_SURFACE, "surfaces", 32),
 ];
 
 /// A table of references that is too long ends the link.
@@ -60,7 +60,7 @@ pub fn check_references(merged: &Merged<'_>, textures: &Textures, sink: &Sink) -
 }
 
 /// Sections are looked at in the order of their creation. `reserved` is the part of shared memory that
-/// does not count.
+/// does not count; nvlink subtracts it even if an option says that it is not there.
 pub fn check(
     options: &Options,
     relocatable: bool,
