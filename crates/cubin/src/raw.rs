@@ -157,6 +157,8 @@ pub const STT_CUDA_OBJECT: u8 = 13;
 pub const STO_MANAGED: u8 = 0x04;
 pub const STO_ENTRY: u8 = 0x10;
 /// The storage class that ptxas records for variables (bits 5..7).
+/// The bits that tell the memory space of a variable.
+pub const STO_SPACE: u8 = 0xe0;
 pub const STO_GLOBAL: u8 = 0x20;
 pub const STO_SHARED: u8 = 0x40;
 pub const STO_CONSTANT: u8 = 0x80;
