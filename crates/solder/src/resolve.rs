@@ -131,11 +131,11 @@ pub fn resolve<'data>(
         function_is_image: false,
         prototypes: Vec::new(),
     };
-    for file in 0..objects.len() {
+    for (file, object) in objects.iter().enumerate() {
         resolver.read(FileId::at(file));
         // nvlink reads the minor number and does not use it.
         if let Some((major, _)) = api_version {
-            check_api_version(&objects[file], major.unsigned_abs().saturating_mul(10), sink);
+            check_api_version(object, major.unsigned_abs().saturating_mul(10), sink);
         }
         if resolver.function_is_image {
             return Err(sink.fatal(Message::NoCallGraphNode));
