@@ -1,0 +1,1 @@
+__device__ int compiled_for() { return __CUDA_ARCH__; }
