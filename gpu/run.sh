@@ -110,8 +110,8 @@ done
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/solder-gpu.XXXXXX") || die "no temporary folder"
 [[ -n $keep ]] && echo "building in $WORK" || trap 'rm -rf "$WORK"' EXIT
 # The subcommand goes by the name.
-ln -s "$solder" "$WORK/solder"
-"$WORK/solder" shadow "$WORK/toolkit" --toolkit "$toolkit" >"$WORK/shadow.log" 2>&1 ||
+mkdir "$WORK/bin" && ln -s "$solder" "$WORK/bin/solder"
+"$WORK/bin/solder" shadow "$WORK/toolkit" --toolkit "$toolkit" >"$WORK/shadow.log" 2>&1 ||
     die "no toolkit with solder in it: $(cat "$WORK/shadow.log")"
 
 export WORK ARCH=$arch TOOLKIT=$toolkit
@@ -128,6 +128,9 @@ run_one() {
         echo $? >ran
     )
 }
+
+# What a build printed, without the numbers in the names of temporary files.
+build_log() { sed -E "s,$WORK/$1/,,g; s,tmpxft_[0-9a-f]+_,tmpxft_,g" "$WORK/$1/$2/build.log"; }
 
 read_code() { cat "$WORK/$1" 2>/dev/null || echo '-'; }
 
@@ -150,9 +153,7 @@ for name in "${programs[@]}"; do
         tell "$name" "built with solder" "$(cat "$WORK/solder/$name/build.log")"
         continue
     fi
-    if ! diff -q "$WORK/nvlink/$name/build.log" "$WORK/solder/$name/build.log" >/dev/null; then
-        tell "$name" "the builds print different things" "$(diff "$WORK/nvlink/$name/build.log" "$WORK/solder/$name/build.log")"
-    fi
+    tell "$name" "the builds print different things" "$(diff <(build_log nvlink "$name") <(build_log solder "$name"))"
     if [[ -n $build_only ]]; then
         equal=$((equal + 1))
         add "$name" "builds" "yes" "yes"

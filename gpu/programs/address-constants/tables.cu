@@ -6,11 +6,10 @@ struct Entry {
     const char *name;
 };
 extern __device__ int numbers[8];
-extern __constant__ int fixed[4];
 extern __device__ int square(int x);
 __device__ int negate(int x) { return -x; }
 extern __device__ const Entry last;
-__device__ const Entry first = {numbers + 2, square, &last, "first"};
-__device__ const Entry last = {numbers + 5, negate, nullptr, "last"};
-__constant__ const int *const pointers[3] = {numbers, numbers + 7, &numbers[3]};
+extern __device__ const Entry first = {numbers + 2, square, &last, "first"};
+extern __device__ const Entry last = {numbers + 5, negate, nullptr, "last"};
+extern __constant__ const int *const pointers[3] = {numbers, numbers + 7, &numbers[3]};
 __device__ int *self = &numbers[1];
