@@ -48,7 +48,7 @@ impl<'data> Merger<'_, 'data> {
 
     fn undefined_variable(&mut self, origin: Origin, raw: &'data Symbol) {
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
-        if new && raw.other & 0xe0 == raw::STO_SHARED {
+        if new && raw.other & raw::STO_SPACE == raw::STO_SHARED {
             let out = self.out.symbol_mut(symbol);
             (out.shared, out.size) = (true, 0);
             self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align: 0, dynamic: true });
