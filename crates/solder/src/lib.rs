@@ -2,6 +2,7 @@
 
 mod callees;
 mod callgraph;
+mod commands;
 mod contents;
 pub mod diagnostics;
 pub mod driver;

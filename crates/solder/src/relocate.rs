@@ -147,6 +147,10 @@ fn decide(
     entry: &Reloc,
 ) -> Outcome {
     let Some(kind) = reloc::kind_of(entry.r_type) else { return Outcome::Wrong("no such type is known") };
+    let field = |value: u64, bank: u8| {
+        let value = value.wrapping_add(entry.addend as u64);
+        Outcome::Patch(Patch::Field { r_type: entry.r_type, value, bank })
+    };
     let clears = match entry.r_type {
         reloc::R_CUDA_UNUSED_CLEAR32 => 4,
         reloc::R_CUDA_UNUSED_CLEAR64 => 8,
@@ -156,13 +160,10 @@ fn decide(
         RelocTarget::Dead if clears > 0 => return Outcome::Patch(Patch::Bytes { value: 0, count: clears }),
         RelocTarget::Dead | RelocTarget::Nothing => return Outcome::Drop,
         RelocTarget::Symbol(_) if clears > 0 => return Outcome::Drop,
+        RelocTarget::ParameterSize => return field(u64::MAX, 0),
         RelocTarget::Symbol(id) => id,
     };
     let symbol = merged.symbol(id);
-    let field = |value: u64, bank: u8| {
-        let value = value.wrapping_add(entry.addend as u64);
-        Outcome::Patch(Patch::Field { r_type: entry.r_type, value, bank })
-    };
     if symbol.shared {
         return match kind.shared {
             Action::Resolve => field(shared.value(merged, id, function), SHARED_BANK),
