@@ -162,8 +162,6 @@ pub const STO_SPACE: u8 = 0xe0;
 pub const STO_GLOBAL: u8 = 0x20;
 pub const STO_SHARED: u8 = 0x40;
 pub const STO_CONSTANT: u8 = 0x80;
-/// All bits of the storage class.
-pub const STO_SPACE: u8 = 0xe0;
 
 pub const SHF_WRITE: u64 = 1;
 pub const SHF_ALLOC: u64 = 2;
