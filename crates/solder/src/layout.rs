@@ -165,7 +165,7 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<Se
     section.is_some_and(|id| {
         keeps[id.index()]
             && match parts.merged.section(id).kind {
-                Kind::FileShared => false,
+                Kind::FileShared => parts.relocatable,
                 Kind::Debug => parts.merged.section(id).size > 0,
                 Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > 0),
                 _ => true,
@@ -192,12 +192,13 @@ fn section_header(
     let section = merged.section(id);
     let (size, align) = match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).map_or((0, 1), |s| (s.size, s.align)),
+        Kind::FileShared if parts.relocatable => (section.size, section.align),
         Kind::FileShared => (0, 16),
         Kind::Global => (section.size, section.align),
         _ => (contents.size(id), section.align),
     };
     let offset = cursor.next_multiple_of(align.max(1));
-    let in_file = section.sh_type != raw::SHT_NOBITS;
+    let in_file = !raw::takes_no_file_space(section.sh_type);
     *cursor = offset + if in_file { size } else { 0 };
     let (link, info) = links(parts, numbers, id);
     SectionHeader {

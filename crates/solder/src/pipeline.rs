@@ -53,22 +53,31 @@ pub fn link_objects(
     let settings = merge::Settings { sm, relocatable, host, kernels_removed_by_host: by_host };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
-    let resources =
-        resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, has_old_object, sink);
+    let resources = if relocatable {
+        resources::as_read(&merged)
+    } else {
+        resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, has_old_object, sink)
+    };
     if merged.deleted_alias {
         return Err(sink.fatal(Message::DeletedSymbol));
     }
-    undefined::report(&merged, &symbols, objects, options, sink);
+    if !relocatable {
+        undefined::report(&merged, &symbols, objects, options, sink);
+    }
     sink.check()?;
     let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
-    let shared = shared::layout(&merged, &merged.calls, reserved_shared(sm), &|id| referenced.contains(id));
+    let shared = if relocatable {
+        shared::unplaced(&merged)
+    } else {
+        shared::layout(&merged, &merged.calls, reserved_shared(sm), &|id| referenced.contains(id))
+    };
     let textures = if relocatable {
         textures::unallocated(&merged)
     } else {
         textures::allocate(&merged, &merged.calls, &|id| referenced.contains(id))
     };
     // All values are known: decide about the relocations before sizes are fixed.
-    let relocated = relocate::relocate(&merged, &shared, &textures, objects, sink)?;
+    let relocated = relocate::relocate(&merged, relocatable, &shared, &textures, objects, sink)?;
     let notes = Notes {
         tool_note: own_note(options, objects, !relocatable),
         cuda_note: notes::cuda_note(objects, sm),

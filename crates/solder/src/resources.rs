@@ -69,6 +69,11 @@ pub fn compute<'data>(
     resources
 }
 
+/// What a relocatable link says: nothing beyond its inputs.
+pub fn as_read<'data>(merged: &Merged<'data>) -> Resources<'data> {
+    Resources { registers: Vec::new(), stack: Vec::new(), records: final_records(merged) }
+}
+
 fn own_values(merged: &Merged<'_>) -> Vec<Own> {
     let mut own = vec![Own::default(); merged.functions.len()];
     let function = |symbol: SymbolId| {

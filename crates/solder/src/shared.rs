@@ -39,6 +39,22 @@ impl SharedLayout {
     }
 }
 
+/// A relocatable link places nothing, but all the same resolves the relocations of code: to the alignment, which is
+/// the value of shared variables in objects.
+pub fn unplaced(merged: &Merged<'_>) -> SharedLayout {
+    let mut kernels = vec![None; merged.functions.len()];
+    for (kernel, function) in merged.kernels() {
+        let section = function.shared.map(|id| merged.section(id)).filter(|s| s.size > 0);
+        kernels[kernel as usize] = section.map(|s| KernelShared { size: s.size, align: s.align });
+    }
+    SharedLayout {
+        values: merged.symbols.iter().map(|s| s.value).collect(),
+        dynamic: vec![0; merged.functions.len()],
+        kernels,
+        keeps_file_section: true,
+    }
+}
+
 /// nvlink's list sort: split alternately, each half reversed, sort both, merge. It is not stable;
 /// `first_wins` says from which half equal keys come.
 pub fn merge_sort<T: Copy, K: Ord>(list: &[T], key: &impl Fn(&T) -> K, first_wins: bool) -> Vec<T> {

@@ -51,7 +51,8 @@ impl<'data> Merger<'_, 'data> {
         if new && raw.other & 0xe0 == raw::STO_SHARED {
             let out = self.out.symbol_mut(symbol);
             (out.shared, out.size) = (true, 0);
-            self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align: 0, dynamic: true });
+            let align = raw.value.get();
+            self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align, dynamic: true });
             self.file_shared();
         }
     }
@@ -63,7 +64,7 @@ impl<'data> Merger<'_, 'data> {
         let section = self.create(&New {
             kind: Kind::FileShared,
             name: &[".nv_debug.shared"],
-            sh_type: raw::SHT_NOBITS,
+            sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
             flags: raw::SHF_WRITE | raw::SHF_ALLOC,
             align: 1,
             entsize: 0,
@@ -94,6 +95,9 @@ impl<'data> Merger<'_, 'data> {
             self.out.symbol_mut(symbol).origin = Some(origin);
             let (size, align) = (raw.size.get(), raw.value.get().max(1));
             self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic: false });
+            if self.settings.relocatable {
+                self.name_local(symbol);
+            }
         }
     }
 
@@ -129,16 +133,22 @@ impl<'data> Merger<'_, 'data> {
         if !accepted {
             return Ok(());
         }
-        if !self.out.symbol(symbol).among_globals {
-            let name = self.out.symbol(symbol).name;
-            self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
-        }
+        self.name_local(symbol);
+        let other = self.other(raw);
         let symbol = self.out.symbol_mut(symbol);
-        (symbol.bind, symbol.other) = (raw.bind(), raw.other & 0x1f);
+        (symbol.bind, symbol.other) = (raw.bind(), other);
         (symbol.section, symbol.origin) = (Some(out), Some(origin));
         (symbol.value, symbol.size) = (base.wrapping_add(raw.value.get()), raw.size.get());
         symbol.common = None;
         Ok(())
+    }
+
+    /// Gives a symbol that does not stand among the globals its name.
+    pub(super) fn name_local(&mut self, symbol: SymbolId) {
+        if !self.out.symbol(symbol).among_globals {
+            let name = self.out.symbol(symbol).name;
+            self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
+        }
     }
 
     /// Appends a whole data section of an input to the output section of the same name.
@@ -168,7 +178,7 @@ impl<'data> Merger<'_, 'data> {
         let out = self.create(&New {
             kind,
             name: &[section.name],
-            sh_type,
+            sh_type: self.settings.section_type(section.sh_type(), sh_type),
             flags: section.flags(),
             align: section.align(),
             entsize: section.header.entsize.get(),
@@ -218,7 +228,7 @@ impl<'data> Merger<'_, 'data> {
         let section = self.create(&New {
             kind: Kind::Global,
             name: &[".nv.global"],
-            sh_type: raw::SHT_NOBITS,
+            sh_type: self.settings.section_type(raw::SHT_CUDA_GLOBAL, raw::SHT_NOBITS),
             flags: raw::SHF_WRITE | raw::SHF_ALLOC,
             align: 1,
             entsize: 0,

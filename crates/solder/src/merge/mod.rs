@@ -6,6 +6,7 @@ mod constants;
 mod data;
 mod info;
 mod output;
+mod relocatable;
 mod relocations;
 
 pub use output::*;
@@ -37,6 +38,11 @@ impl Settings<'_> {
     /// From sm_90 on, relocations always have addends.
     fn always_rela(&self) -> bool {
         self.sm >= 90
+    }
+
+    /// The type of an output section: a relocatable link leaves it as in objects.
+    fn section_type(&self, in_objects: u32, in_images: u32) -> u32 {
+        if self.relocatable { in_objects } else { in_images }
     }
 }
 
@@ -199,8 +205,10 @@ impl<'data> Merger<'_, 'data> {
         self.out.well_known.call_graph = Some(graph);
         self.out.well_known.prototype = Some(prototype);
         self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph_of_inputs);
-        self.distribute_constants();
-        if !self.settings.relocatable {
+        if self.settings.relocatable {
+            self.finish_shared();
+        } else {
+            self.distribute_constants();
             let action = self.create(&New {
                 kind: Kind::RelAction,
                 name: &[".nv.rel.action"],
@@ -212,9 +220,12 @@ impl<'data> Merger<'_, 'data> {
             self.section_symbol(action, ".nv.rel.action");
         }
         for symbol in &mut self.out.symbols {
-            if symbol.among_globals && !symbol.shared {
+            if symbol.among_globals && (!symbol.shared || self.settings.relocatable) {
                 symbol.name_offset = self.out.names.add(symbol.name);
             }
+        }
+        if self.settings.relocatable {
+            return;
         }
         for symbol in &mut self.out.symbols {
             let unified = symbol.name.starts_with("__UDT") || symbol.name.starts_with("__UFT");
@@ -303,8 +314,11 @@ impl<'data> Merger<'_, 'data> {
             return (symbol, false);
         }
         let name = self.objects[origin.file.index()].names[origin.symbol as usize];
-        let kind = if raw.kind() == raw::STT_CUDA_OBJECT { raw::STT_OBJECT } else { raw.kind() };
-        let other = if kind == raw::STT_FUNC { raw.other } else { raw.other & 0x1f };
+        let kind = match raw.kind() {
+            raw::STT_CUDA_OBJECT if !self.settings.relocatable => raw::STT_OBJECT,
+            kind => kind,
+        };
+        let other = self.other(raw);
         // An undefined weak symbol is nothing but undefined in the output.
         let bind =
             if raw.bind() == raw::STB_WEAK && !raw.is_defined() { raw::STB_GLOBAL } else { raw.bind() };
@@ -330,6 +344,12 @@ impl<'data> Merger<'_, 'data> {
         self.symbol_of[entity.index()] = Some(id);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
         (id, true)
+    }
+
+    /// `st_other` in the output: images do not say the storage class of variables.
+    fn other(&self, raw: &Symbol) -> u8 {
+        let keeps_all = raw.kind() == raw::STT_FUNC || self.settings.relocatable;
+        if keeps_all { raw.other } else { raw.other & 0x1f }
     }
 
     fn function(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
@@ -449,7 +469,7 @@ impl<'data> Merger<'_, 'data> {
             let section = self.create(&New {
                 kind: Kind::KernelShared,
                 name: &[".nv.shared.", name],
-                sh_type: raw::SHT_NOBITS,
+                sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
                 flags: raw::SHF_WRITE | raw::SHF_ALLOC | raw::SHF_INFO_LINK,
                 align: 1,
                 entsize: 0,

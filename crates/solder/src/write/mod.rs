@@ -35,7 +35,7 @@ pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>) -> Vec<u8> {
     fill_symbols(parts, layout, table(3));
     let mut places: Vec<(SectionId, &mut [u8])> = Vec::with_capacity(sections);
     for (id, header) in layout.numbers.section_order.iter().zip(&layout.headers[4..]) {
-        if header.sh_type.get() != raw::SHT_NOBITS {
+        if !raw::takes_no_file_space(header.sh_type.get()) {
             places.push((*id, take(header.offset.get(), header.size.get())));
         }
     }
