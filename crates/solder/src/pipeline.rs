@@ -82,7 +82,7 @@ pub fn link_objects(
         tool_note: own_note(options, objects, !relocatable),
         cuda_note: notes::cuda_note(objects, sm),
         compat: notes::compat(objects, target.arch.suffix == Suffix::A),
-        graph: GraphRecords::new(&merged, &graph),
+        graph: GraphRecords::new(&merged, &graph, relocatable),
     };
     let parts = Parts {
         merged: &merged,

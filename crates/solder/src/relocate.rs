@@ -5,7 +5,7 @@ use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Content, Kind, Merged, Reloc, RelocTarget};
 use crate::object::Object;
 use crate::shared::SharedLayout;
-use crate::textures::Textures;
+use crate::textures::{NO_BANK, Textures};
 use rayon::prelude::*;
 use solder_cubin::raw;
 use solder_cubin::reloc::{self, Action};
@@ -174,6 +174,11 @@ fn decide(
         let value = value.wrapping_add(entry.addend as u64);
         Outcome::Patch(Patch::Field { r_type: entry.r_type, value, bank })
     };
+    // What is weak may yet lose its place to another definition.
+    let may_move = relocatable && symbol.bind == raw::STB_WEAK;
+    if symbol.shared && may_move {
+        return Outcome::Keep;
+    }
     if symbol.shared {
         return match kind.shared {
             Action::Resolve => field(shared.value(merged, id, function), SHARED_BANK),
@@ -205,12 +210,12 @@ fn decide(
         if let (Kind::Constant(bank) | Kind::FunctionConstant(bank), false, Action::Resolve) =
             (section.kind, is_section, kind.constant)
         {
-            // A weak constant may yet lose its place to another one.
-            let may_move = relocatable && symbol.bind == raw::STB_WEAK;
             return if may_move { Outcome::Keep } else { field(symbol.value, bank) };
         }
     } else if is_unified_table(merged, id) {
         return Outcome::Drop;
+    } else if relocatable && symbol.value == u64::MAX && kind.constant == Action::Resolve {
+        return field(symbol.value, NO_BANK);
     }
     Outcome::Keep
 }

@@ -78,8 +78,14 @@ impl<'data> Merger<'_, 'data> {
         let function = self.out.function_of[entity.index()].unwrap_or(0);
         let kernel = self.out.functions[function as usize].entry;
         let bank = (section.sh_type() - raw::SHT_CUDA_CONSTANT) as u8;
-        let place = match self.constants_by_name.get(section.name) {
-            Some(place) => *place,
+        let own = self.out.functions[function as usize].constants.iter().find(|(of, _)| *of == bank);
+        let existing = match own {
+            _ if !self.settings.relocatable => self.constants_by_name.get(section.name).copied(),
+            Some((_, section)) => Some(Place::Section(*section)),
+            None => None,
+        };
+        let place = match existing {
+            Some(place) => place,
             None if counts && !kernel && !self.settings.relocatable => {
                 self.new_function_constant(function, bank, section)
             }

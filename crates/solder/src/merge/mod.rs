@@ -207,6 +207,7 @@ impl<'data> Merger<'_, 'data> {
         self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph_of_inputs);
         if self.settings.relocatable {
             self.finish_shared();
+            self.mark_undefined_constants();
         } else {
             self.distribute_constants();
             let action = self.create(&New {

@@ -43,6 +43,16 @@ impl<'data> Merger<'_, 'data> {
         symbol.dropped = false;
     }
 
+    /// Constants that nobody defines are nowhere.
+    pub(super) fn mark_undefined_constants(&mut self) {
+        for symbol in &mut self.out.symbols {
+            let constant = symbol.kind == raw::STT_CUDA_OBJECT && symbol.other & 0xe0 == raw::STO_CONSTANT;
+            if constant && symbol.section.is_none() {
+                symbol.value = u64::MAX;
+            }
+        }
+    }
+
     /// Sizes and alignments of the sections of shared memory, and what their variables say of themselves.
     pub(super) fn finish_shared(&mut self) {
         let file_shared = self.out.well_known.file_shared;
@@ -57,6 +67,7 @@ impl<'data> Merger<'_, 'data> {
             (symbol.section, symbol.value) = (Some(section), object.align);
         }
         let align = self.out.file_shared_align;
+        let everywhere = align >= DYNAMIC_ALIGN && self.out.shared.iter().any(|o| o.dynamic);
         if let Some(section) = file_shared {
             self.drop_symbol_if_empty(section);
             let out = self.out.section_mut(section);
@@ -65,16 +76,22 @@ impl<'data> Merger<'_, 'data> {
         }
         for kernel in 0..self.out.functions.len() {
             let Some(section) = self.out.functions[kernel].shared else { continue };
-            self.finish_kernel_shared(section, self.out.functions[kernel].text, align);
+            self.finish_kernel_shared(section, self.out.functions[kernel].text, align, everywhere);
         }
     }
 
     /// A kernel whose own code uses dynamic shared memory gets a symbol for its beginning.
-    fn finish_kernel_shared(&mut self, section: SectionId, text: Option<SectionId>, file_align: u64) {
+    fn finish_kernel_shared(
+        &mut self,
+        section: SectionId,
+        text: Option<SectionId>,
+        file_align: u64,
+        everywhere: bool,
+    ) {
         let dynamic = self.dynamic_references(text);
         self.drop_symbol_if_empty(section);
         let out = self.out.section_mut(section);
-        if out.size == 0 && dynamic.is_none() {
+        if out.size == 0 && dynamic.is_none() && !everywhere {
             return;
         }
         out.align = out.align.max(file_align);
