@@ -31,7 +31,7 @@ fn reserved_shared(sm: u16) -> u64 {
 /// Links parsed objects into the bytes of the output file.
 pub fn link_objects(
     options: &Options,
-    mode: &Mode,
+    mode: Mode,
     objects: &[Object<'_>],
     roots: &Roots<'_>,
     host: Option<&[u8]>,
@@ -58,13 +58,16 @@ pub fn link_objects(
     } else {
         resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, has_old_object, sink)
     };
-    if merged.deleted_alias {
-        return Err(sink.fatal(Message::DeletedSymbol));
-    }
     if !relocatable {
         undefined::report(&merged, &symbols, objects, options, sink);
     }
     sink.check()?;
+    if merged.deleted_alias {
+        return Err(sink.fatal(Message::DeletedSymbol));
+    }
+    if relocatable && merged.names_emptied_section() {
+        return Err(sink.fatal(Message::DeletedSection));
+    }
     let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
     let shared = if relocatable {
         shared::unplaced(&merged)

@@ -214,10 +214,15 @@ fn decide(
         }
     } else if is_unified_table(merged, id) {
         return Outcome::Drop;
-    } else if relocatable && symbol.value == u64::MAX && kind.constant == Action::Resolve {
+    } else if symbol.value == u64::MAX && is_constant(symbol.other) && kind.constant == Action::Resolve {
         return field(symbol.value, NO_BANK);
     }
     Outcome::Keep
+}
+
+/// Whether `st_other` of an object's symbol says that it is a constant.
+fn is_constant(other: u8) -> bool {
+    other & 0xe0 == raw::STO_CONSTANT
 }
 
 /// The unified function and data tables that only a driver has.

@@ -160,6 +160,7 @@ messages! {
         "Function '{symbol}' not declared __global__ in all source files";
     NoCallGraphNode = "no-callgraph-node", Fatal, "Internal error: no callgraph node";
     DeletedSymbol = "deleted-symbol", Fatal, "Internal error: reference to deleted symbol";
+    DeletedSection = "deleted-section", Fatal, "Internal error: reference to deleted section";
     MergeFailed = "merge-failed", Fatal, "merge_elf failed";
 
     // Resolution and limits.

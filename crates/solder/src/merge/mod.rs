@@ -64,6 +64,8 @@ struct Merger<'a, 'data> {
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
+    /// Tentative definitions in the order in which they became such.
+    commons: Vec<SymbolId>,
     clock: u32,
 }
 
@@ -104,6 +106,7 @@ pub fn merge<'data>(
         constants_by_name: HashMap::default(),
         placed_constants: HashMap::default(),
         dead_with_relocations: HashSet::default(),
+        commons: Vec::new(),
         clock: 0,
     };
     merger.begin(graph);
@@ -207,7 +210,7 @@ impl<'data> Merger<'_, 'data> {
         self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph_of_inputs);
         if self.settings.relocatable {
             self.finish_shared();
-            self.mark_undefined_constants();
+            self.mark_undefined();
         } else {
             self.distribute_constants();
             let action = self.create(&New {
@@ -418,10 +421,11 @@ impl<'data> Merger<'_, 'data> {
         {
             self.out.deleted_alias = true;
         }
-        if raw.bind() == raw::STB_WEAK && !self.dead_with_relocations.contains(&entity) {
-            if object.sections_with(Role::Relocations).any(|s| s.info() == text) {
-                self.dead_with_relocations.insert(entity);
-            }
+        if raw.bind() == raw::STB_WEAK
+            && !self.dead_with_relocations.contains(&entity)
+            && object.sections_with(Role::Relocations).any(|s| s.info() == text)
+        {
+            self.dead_with_relocations.insert(entity);
         }
     }
 

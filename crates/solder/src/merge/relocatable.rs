@@ -43,11 +43,11 @@ impl<'data> Merger<'_, 'data> {
         symbol.dropped = false;
     }
 
-    /// Constants that nobody defines are nowhere.
-    pub(super) fn mark_undefined_constants(&mut self) {
+    /// Variables that nobody defines are nowhere.
+    pub(super) fn mark_undefined(&mut self) {
         for symbol in &mut self.out.symbols {
-            let constant = symbol.kind == raw::STT_CUDA_OBJECT && symbol.other & 0xe0 == raw::STO_CONSTANT;
-            if constant && symbol.section.is_none() {
+            let variable = symbol.kind == raw::STT_CUDA_OBJECT && symbol.entity.is_some();
+            if variable && symbol.section.is_none() {
                 symbol.value = u64::MAX;
             }
         }
@@ -67,7 +67,7 @@ impl<'data> Merger<'_, 'data> {
             (symbol.section, symbol.value) = (Some(section), object.align);
         }
         let align = self.out.file_shared_align;
-        let everywhere = align >= DYNAMIC_ALIGN && self.out.shared.iter().any(|o| o.dynamic);
+        let everywhere = align == DYNAMIC_ALIGN && self.out.shared.iter().any(|o| o.dynamic);
         if let Some(section) = file_shared {
             self.drop_symbol_if_empty(section);
             let out = self.out.section_mut(section);
