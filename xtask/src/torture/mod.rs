@@ -28,7 +28,8 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --seed S        this one only
   --arch LIST     architectures, such as 75,90a (75,80,86,87,88,89,90,90a)
   --spread        one architecture per seed, in turn, instead of all
-  --form FORM     exec or r: executable (default) or relocatable links
+  --form FORM     exec, r or r-then-link: executable (default) or relocatable links, or executable
+                  links of what nvlink's relocatable links made of some of the modules
   --feature LIST  ask for these constructs in every program
   --keep DIR      leave every program's files in DIR/SEED-ARCH
   --oracle-only   do not run solder: checks the generator
@@ -131,7 +132,8 @@ fn form(text: &str) -> Result<Form> {
     match text {
         "exec" => Ok(Form::Executable),
         "r" => Ok(Form::Relocatable),
-        _ => Err(format!("torture: '{text}' is neither exec nor r")),
+        "r-then-link" => Ok(Form::RelocatableThenLink),
+        _ => Err(format!("torture: '{text}' is none of exec, r and r-then-link")),
     }
 }
 
