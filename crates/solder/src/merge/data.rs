@@ -4,7 +4,7 @@ use super::{Kind, Merger, New, SharedObject};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::object::Role;
-use crate::resolve::Origin;
+use crate::resolve::{Origin, is_extern_shared};
 use solder_cubin::Section;
 use solder_cubin::raw::{self, Symbol};
 
@@ -52,6 +52,7 @@ impl<'data> Merger<'_, 'data> {
             let out = self.out.symbol_mut(symbol);
             (out.shared, out.size) = (true, 0);
             let align = raw.value.get();
+            self.out.file_shared_align = self.out.file_shared_align.max(align);
             self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align, dynamic: true });
             self.file_shared();
         }
@@ -91,10 +92,11 @@ impl<'data> Merger<'_, 'data> {
         }
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
         if new {
+            let dynamic = owner.is_none() && is_extern_shared(raw);
             self.out.symbol_mut(symbol).shared = true;
-            self.out.symbol_mut(symbol).origin = Some(origin);
-            let (size, align) = (raw.size.get(), raw.value.get().max(1));
-            self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic: false });
+            self.out.symbol_mut(symbol).origin = (!dynamic).then_some(origin);
+            let (size, align) = (raw.size.get(), raw.value.get().max(u64::from(!dynamic)));
+            self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic });
             if self.settings.relocatable {
                 self.name_local(symbol);
             }
