@@ -88,7 +88,7 @@ impl<'data> Merger<'_, 'data> {
             }
         } else {
             self.file_shared();
-            self.out.file_shared_align = self.out.file_shared_align.max(section.align());
+            self.out.file_shared_align = self.out.file_shared_align.max(raw.value.get());
         }
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
         if new {

@@ -170,7 +170,16 @@ impl<'data> Merger<'_, 'data> {
         });
         self.placed_constants.clear();
         for (symbol, raw) in object.symbols() {
-            if raw.kind() == raw::STT_FUNC {
+            if raw.kind() != raw::STT_FUNC {
+                continue;
+            }
+            // The function comes before its other names, also where the table has them the other way round.
+            if is_alias(object, symbol, raw)
+                && let Some(owner) = object.text_owner(u32::from(raw.shndx.get())).filter(|o| *o > symbol)
+            {
+                self.function(Origin { file, symbol: owner }, object.symbol(owner))?;
+            }
+            if self.out.files[file.index()].symbols[symbol as usize].is_none() {
                 self.function(Origin { file, symbol }, raw)?;
             }
         }
