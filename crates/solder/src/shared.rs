@@ -86,6 +86,8 @@ pub fn merge_sort<T: Copy, K: Ord>(list: &[T], key: &impl Fn(&T) -> K, first_win
 
 struct Layouter<'a> {
     merged: &'a Merged<'a>,
+    /// For each kernel the first one whose shared memory is the same section.
+    together: Vec<usize>,
     /// The kernels, as functions.
     kernels: Vec<u32>,
     /// The kernels that reach each function; only for functions that refer to shared memory.
@@ -109,10 +111,20 @@ pub fn layout(
     let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
     let count = kernels.len();
     let users = find_users(merged);
+    let mut reached_by = reached_by(merged, calls, &kernels, &users);
+    let together = kernels_together(merged, &kernels);
+    if together.iter().enumerate().any(|(k, first)| k != *first) {
+        for set in reached_by.iter_mut().flatten() {
+            let mut merged = BitSet::new(count);
+            set.iter().for_each(|k| merged.insert(together[k]));
+            *set = merged;
+        }
+    }
     let mut layouter = Layouter {
         merged,
-        reached_by: reached_by(merged, calls, &kernels, &users),
+        reached_by,
         users,
+        together,
         cursor: vec![0; count],
         align: vec![1; count],
         used: vec![false; count],
@@ -122,6 +134,12 @@ pub fn layout(
     let common = layouter.place_static(referenced);
     let dynamic = layouter.place_dynamic();
     layouter.finish(reserved, common, dynamic)
+}
+
+fn kernels_together(merged: &Merged<'_>, kernels: &[u32]) -> Vec<usize> {
+    let mut first = vec![None; merged.sections.len()];
+    let of = |k: usize| merged.functions[kernels[k] as usize].shared;
+    (0..kernels.len()).map(|k| of(k).map_or(k, |section| *first[section.index()].get_or_insert(k))).collect()
 }
 
 /// The functions whose code refers to each shared object, by object.
@@ -179,7 +197,7 @@ impl Layouter<'_> {
         let mut set = BitSet::new(self.kernels.len());
         let owner = self.merged.shared[object].owner;
         if let Some(k) = owner.and_then(|owner| self.kernels.binary_search(&owner).ok()) {
-            set.insert(k);
+            set.insert(self.together[k]);
         }
         for user in &self.users[object] {
             if let Some(kernels) = &self.reached_by[*user as usize] {

@@ -62,6 +62,8 @@ struct Merger<'a, 'data> {
     constants_by_name: HashMap<&'data str, constants::Place, foldhash::fast::FixedState>,
     /// Those of the file being merged, by section.
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
+    /// The shared memory of kernels: nvlink finds it by name too.
+    shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     /// Tentative definitions in the order in which they became such.
@@ -105,6 +107,7 @@ pub fn merge<'data>(
         by_name: HashMap::default(),
         constants_by_name: HashMap::default(),
         placed_constants: HashMap::default(),
+        shared_by_kernel: HashMap::default(),
         dead_with_relocations: HashSet::default(),
         commons: Vec::new(),
         clock: 0,
@@ -480,22 +483,31 @@ impl<'data> Merger<'_, 'data> {
         let (mut info, mut shared) = (None, None);
         if entry {
             info = Some(self.function_info(text, name));
-            let section = self.create(&New {
-                kind: Kind::KernelShared,
-                name: &[".nv.shared.", name],
-                sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
-                flags: raw::SHF_WRITE | raw::SHF_ALLOC | raw::SHF_INFO_LINK,
-                align: 1,
-                entsize: 0,
-            });
-            self.section_symbol_parts(section, &[".nv.shared.", name]);
-            self.out.section_mut(section).of = Some(text);
-            shared = Some(section);
+            shared = Some(self.kernel_shared(text, name));
         }
         let function = self.function_mut(entity);
         function.entry = entry;
         (function.text, function.info, function.shared) = (Some(text), info, shared);
         Ok(())
+    }
+
+    /// The shared memory of a kernel. Equal-named static kernels have it together.
+    fn kernel_shared(&mut self, text: SectionId, kernel: &'data str) -> SectionId {
+        if let Some(section) = self.shared_by_kernel.get(kernel) {
+            return *section;
+        }
+        let section = self.create(&New {
+            kind: Kind::KernelShared,
+            name: &[".nv.shared.", kernel],
+            sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
+            flags: raw::SHF_WRITE | raw::SHF_ALLOC | raw::SHF_INFO_LINK,
+            align: 1,
+            entsize: 0,
+        });
+        self.section_symbol_parts(section, &[".nv.shared.", kernel]);
+        self.out.section_mut(section).of = Some(text);
+        self.shared_by_kernel.insert(kernel, section);
+        section
     }
 
     /// Aliases stand in the section of the function they name, wherever in the table that came.
