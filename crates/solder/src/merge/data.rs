@@ -48,13 +48,15 @@ impl<'data> Merger<'_, 'data> {
 
     fn undefined_variable(&mut self, origin: Origin, raw: &'data Symbol) {
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
-        if new && raw.other & 0xe0 == raw::STO_SHARED {
-            let out = self.out.symbol_mut(symbol);
-            (out.shared, out.size) = (true, 0);
-            let align = raw.value.get();
-            self.out.file_shared_align = self.out.file_shared_align.max(align);
-            self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align, dynamic: true });
-            self.file_shared();
+        if new && raw.other & raw::STO_SPACE == raw::STO_SHARED {
+            self.out.symbol_mut(symbol).shared = true;
+            // One that has a size is a variable that another object must define.
+            if raw.size.get() == 0 {
+                let align = raw.value.get();
+                self.out.file_shared_align = self.out.file_shared_align.max(align);
+                self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align, dynamic: true });
+                self.file_shared();
+            }
         }
     }
 
@@ -84,6 +86,9 @@ impl<'data> Merger<'_, 'data> {
             let kernel = self.function_in(origin.file, section.info());
             owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
             if owner.is_none() {
+                // Of a removed kernel's the name of the section stays.
+                self.out.section_names.add(section.name);
+                self.out.names.add(section.name);
                 return;
             }
         } else {
@@ -91,7 +96,7 @@ impl<'data> Merger<'_, 'data> {
             self.out.file_shared_align = self.out.file_shared_align.max(raw.value.get());
         }
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
-        if new {
+        if new || self.out.symbol(symbol).shared && self.out.symbol(symbol).origin.is_none() {
             let dynamic = owner.is_none() && is_extern_shared(raw);
             self.out.symbol_mut(symbol).shared = true;
             self.out.symbol_mut(symbol).origin = (!dynamic).then_some(origin);

@@ -98,9 +98,12 @@ impl<'data> Merger<'_, 'data> {
         let Some(align) = dynamic else { return self.leave_room(section) };
         out.align = out.align.max(align).max(DYNAMIC_ALIGN);
         let begin = out.size.next_multiple_of(DYNAMIC_ALIGN);
-        self.leave_room(section);
-        let out = self.out.section_mut(section);
-        out.size = out.size.next_multiple_of(DYNAMIC_ALIGN);
+        // Without variables of its own, a kernel has no section beside a `.nv_debug.shared` of large alignment.
+        if out.size > 0 || file_align <= DYNAMIC_ALIGN {
+            self.leave_room(section);
+            let out = self.out.section_mut(section);
+            out.size = out.size.next_multiple_of(DYNAMIC_ALIGN);
+        }
         let instance = self.instance(begin);
         self.redirect_dynamic(text, instance);
     }
