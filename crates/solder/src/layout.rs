@@ -180,7 +180,10 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<Se
     section.is_some_and(|id| {
         keeps[id.index()]
             && match parts.merged.section(id).kind {
-                Kind::FileShared => parts.relocatable,
+                Kind::FileShared => {
+                    let debug = parts.shared.debug.as_ref();
+                    parts.relocatable || debug.is_some_and(|d| d.file_section.size > 0)
+                }
                 Kind::Debug => parts.merged.section(id).size > 0,
                 Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > 0),
                 _ => true,
@@ -208,7 +211,10 @@ fn section_header(
     let (size, align) = match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).map_or((0, 1), |s| (s.size, s.align)),
         Kind::FileShared if parts.relocatable => (section.size, section.align),
-        Kind::FileShared => (0, 16),
+        Kind::FileShared => {
+            let debug = parts.shared.debug.as_ref();
+            debug.map_or((0, 16), |d| (d.file_section.size, d.file_section.align))
+        }
         Kind::Global => (section.size, section.align),
         _ => (contents.size(id), section.align),
     };

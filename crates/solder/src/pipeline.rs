@@ -64,6 +64,7 @@ pub fn link_objects(
     let settings = merge::Settings {
         sm,
         relocatable,
+        keeps_shared_symbols: mode.keeps_shared_symbols,
         force_rela: options.force_rela,
         host,
         kernels_removed_by_host: by_host,
@@ -85,7 +86,8 @@ pub fn link_objects(
     let shared = if relocatable {
         shared::unplaced(&merged)
     } else {
-        shared::layout(&merged, &merged.calls, reserved, start, &|id| referenced.contains(id))
+        let settings = shared::Settings { reserved, start, debug: mode.keeps_shared_symbols };
+        shared::layout(&merged, &merged.calls, settings, &|id| referenced.contains(id))
     };
     let textures = if relocatable {
         textures::unallocated(&merged)
@@ -107,7 +109,7 @@ pub fn link_objects(
     }
     if options.verbose {
         let (merged, resources, shared, textures) = (&merged, &resources, &shared, &textures);
-        verbose::report(verbose::Uses { merged, objects, resources, shared, textures, relocatable }, sink);
+        verbose::report(verbose::Uses { merged, resources, shared, textures, relocatable }, sink);
     }
     let call_graph =
         options.dot_file.is_some().then(|| call_graph::dot(&symbols, &graph, &merged, relocatable));

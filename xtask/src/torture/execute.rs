@@ -29,6 +29,8 @@ pub struct Bench {
     solder: PathBuf,
     judge: Judge,
     form: Form,
+    /// Options for every link, beside the program's own.
+    options: Vec<String>,
 }
 
 /// Who says whether a link is right.
@@ -63,12 +65,12 @@ struct Outcome {
 }
 
 impl Bench {
-    pub fn new(form: Form, judge: Judge) -> Result<Self> {
+    pub fn new(form: Form, options: Vec<String>, judge: Judge) -> Result<Self> {
         let solder = match judge {
             Judge::Solder => solder()?,
             Judge::Nobody | Judge::Command(_) => PathBuf::new(),
         };
-        Ok(Bench { toolkit: toolkit::ensure()?, solder, judge, form })
+        Ok(Bench { toolkit: toolkit::ensure()?, solder, judge, form, options })
     }
 
     /// Runs one program in `folder`, which afterwards holds every file of the two links.
@@ -81,6 +83,7 @@ impl Bench {
         if self.form == Form::Relocatable {
             arguments.push("-r".into());
         }
+        arguments.extend(self.options.iter().cloned());
         arguments.extend(program.options.iter().cloned());
         let mut inputs = Vec::new();
         for index in 0..program.modules.len() {

@@ -30,6 +30,7 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --spread        one architecture per seed, in turn, instead of all
   --form FORM     exec, r or r-then-link: executable (default) or relocatable links, or executable
                   links of what nvlink's relocatable links made of some of the modules
+  --option TEXT   give every link this option too
   --feature LIST  ask for these constructs in every program
   --keep DIR      leave every program's files in DIR/SEED-ARCH
   --oracle-only   do not run solder: checks the generator
@@ -60,6 +61,7 @@ struct Settings {
     archs: Vec<Arch>,
     spread: bool,
     form: Form,
+    options: Vec<String>,
     wanted: Vec<String>,
     keep: Option<PathBuf>,
     judge: Judge,
@@ -74,7 +76,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         return Ok(0);
     };
     let judge = std::mem::replace(&mut settings.judge, Judge::Nobody);
-    let bench = Bench::new(settings.form, judge)?;
+    let bench = Bench::new(settings.form, settings.options.clone(), judge)?;
     match settings.reduce {
         Some(seed) => reduce_seed(&bench, &settings, seed),
         None => run_seeds(&bench, &settings),
@@ -88,6 +90,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         archs: CORE.to_vec(),
         spread: false,
         form: Form::Executable,
+        options: Vec::new(),
         wanted: Vec::new(),
         keep: None,
         judge: Judge::Solder,
@@ -114,6 +117,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             "--arch" => settings.archs = archs(&value()?)?,
             "--spread" => settings.spread = true,
             "--form" => settings.form = form(&value()?)?,
+            "--option" => settings.options.push(value()?),
             "--feature" => settings.wanted.extend(constructs(&value()?)?),
             "--keep" => settings.keep = Some(PathBuf::from(value()?)),
             "--oracle-only" => settings.judge = Judge::Nobody,

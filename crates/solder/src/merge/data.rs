@@ -102,7 +102,7 @@ impl<'data> Merger<'_, 'data> {
             self.out.symbol_mut(symbol).origin = (!dynamic).then_some(origin);
             let (size, align) = (raw.size.get(), raw.value.get().max(u64::from(!dynamic)));
             self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic });
-            if self.settings.relocatable {
+            if self.settings.shows_shared() {
                 self.name_local(symbol);
             }
         }

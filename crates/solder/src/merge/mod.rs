@@ -28,6 +28,8 @@ use solder_cubin::strings::StringTable;
 pub struct Settings<'data> {
     pub sm: u16,
     pub relocatable: bool,
+    /// Shared variables keep their symbols, for a debugger.
+    pub keeps_shared_symbols: bool,
     /// `-force-rela`.
     pub force_rela: bool,
     /// The bytes of `--nv-host`.
@@ -40,6 +42,11 @@ impl Settings<'_> {
     /// From sm_90 on, relocations always have addends.
     fn always_rela(&self) -> bool {
         self.sm >= 90 || self.force_rela
+    }
+
+    /// Whether shared variables have symbols in the output.
+    fn shows_shared(&self) -> bool {
+        self.relocatable || self.keeps_shared_symbols
     }
 
     /// The type of an output section: a relocatable link leaves it as in objects.
@@ -250,7 +257,7 @@ impl<'data> Merger<'_, 'data> {
             self.section_symbol(action, ".nv.rel.action");
         }
         for symbol in &mut self.out.symbols {
-            if symbol.among_globals && (!symbol.shared || self.settings.relocatable) {
+            if symbol.among_globals && (!symbol.shared || self.settings.shows_shared()) {
                 symbol.name_offset = self.out.names.add(symbol.name);
             }
         }
@@ -259,7 +266,7 @@ impl<'data> Merger<'_, 'data> {
         }
         for symbol in &mut self.out.symbols {
             let unified = UNIFIED_TABLES.contains(&symbol.name);
-            if symbol.shared || (unified && symbol.section.is_none()) {
+            if (symbol.shared && !self.settings.shows_shared()) || (unified && symbol.section.is_none()) {
                 symbol.dropped = true;
             }
         }

@@ -77,8 +77,12 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
     place[..size_of::<Symbol>()].copy_from_slice(null.as_bytes());
     let entries = place.chunks_exact_mut(size_of::<Symbol>()).skip(1);
     for (id, entry) in numbers.symbol_order.iter().zip(entries) {
-        let OutputSymbol { name_offset, bind, kind, other, section, value, size, .. } =
+        let OutputSymbol { name_offset, bind, kind, other, section, value, size, shared, .. } =
             parts.merged.symbol(*id);
+        let (section, value) = match &parts.shared.debug {
+            Some(debug) if *shared => debug.place(merged, *id),
+            _ => (*section, *value),
+        };
         let shndx = section.map_or(0, |section| numbers.section(section));
         let shndx = if shndx < u32::from(raw::SHN_LORESERVE) { shndx as u16 } else { raw::SHN_XINDEX };
         let symbol = Symbol {
@@ -86,7 +90,7 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
             info: bind << 4 | kind,
             other: *other,
             shndx: shndx.into(),
-            value: (*value).into(),
+            value: value.into(),
             size: (*size).into(),
         };
         entry.copy_from_slice(symbol.as_bytes());
