@@ -24,6 +24,7 @@ pub mod attr {
     pub const LOAD_CACHE_REQUEST: u8 = 0x26;
     pub const HAS_PRE_V10_OBJECT: u8 = 0x2c;
     pub const REGCOUNT: u8 = 0x2f;
+    pub const CUDA_API_VERSION: u8 = 0x37;
     pub const NUM_MBARRIERS: u8 = 0x38;
     pub const SAM_REGION_STACK_SIZE: u8 = 0x3b;
     pub const RESERVED_SMEM_USED: u8 = 0x41;

@@ -77,17 +77,23 @@ struct Layouter<'a> {
     /// The functions whose code refers to each shared object.
     users: Vec<Vec<u32>>,
     cursor: Vec<u64>,
+    start: u64,
     align: Vec<u64>,
     used: Vec<bool>,
     values: Vec<u64>,
 }
 
-/// Lays out shared memory. `reserved` bytes come in front of everything in each kernel that uses any.
+/// What `-reserve-null-pointer` leaves free, so that no variable is at address 0.
+pub const NULL_POINTER: u64 = 4;
+
+/// Lays out shared memory from `start` on. `reserved` bytes come in front of everything in each kernel
+/// that uses any.
 /// `referenced` tells of an object whether any code of the inputs, dead code too, refers to it.
 pub fn layout(
     merged: &Merged<'_>,
     calls: &Calls,
     reserved: u64,
+    start: u64,
     referenced: &impl Fn(SymbolId) -> bool,
 ) -> SharedLayout {
     let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
@@ -97,7 +103,8 @@ pub fn layout(
         merged,
         reached_by: reached_by(merged, calls, &kernels, &users),
         users,
-        cursor: vec![0; count],
+        cursor: vec![start; count],
+        start,
         align: vec![1; count],
         used: vec![false; count],
         values: vec![0; merged.symbols.len()],
@@ -228,7 +235,7 @@ impl Layouter<'_> {
                 None => slots.push(Slot { kernels: kernels.clone(), members: vec![(object, kernels)] }),
             }
         }
-        let mut cursor = 0;
+        let mut cursor = self.start;
         for slot in slots {
             let align = slot.members.iter().map(|(o, _)| objects[*o].align).max().unwrap_or(1);
             let size = slot.members.iter().map(|(o, _)| objects[*o].size).max().unwrap_or(0);
@@ -290,7 +297,8 @@ impl Layouter<'_> {
         let everywhere = common && file_align >= 16 && any_dynamic;
         let mut kernels = vec![None; self.merged.functions.len()];
         for (k, kernel) in self.kernels.iter().enumerate() {
-            let size = self.cursor[k].saturating_add(reserved);
+            let own = if self.used[k] { self.cursor[k] } else { 0 };
+            let size = own.saturating_add(reserved);
             if !self.used[k] && (!everywhere || (size == 0 && !keeps_file_section)) {
                 continue;
             }

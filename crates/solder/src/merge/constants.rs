@@ -260,8 +260,9 @@ impl<'data> Merger<'_, 'data> {
             (None, _) => {
                 let name = self.out.section_names.add(section.name);
                 let handles = (!self.settings.relocatable).then(|| {
-                    self.out.names.add_parts(&[".rel", section.name]);
-                    self.out.section_names.add_parts(&[".rel", section.name])
+                    let prefix = if self.settings.force_rela { ".rela" } else { ".rel" };
+                    self.out.names.add_parts(&[prefix, section.name]);
+                    self.out.section_names.add_parts(&[prefix, section.name])
                 });
                 self.out.names.add(section.name);
                 let new = New {

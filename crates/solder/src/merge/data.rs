@@ -49,10 +49,12 @@ impl<'data> Merger<'_, 'data> {
     fn undefined_variable(&mut self, origin: Origin, raw: &'data Symbol) {
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
         if new && raw.other & raw::STO_SPACE == raw::STO_SHARED {
-            let out = self.out.symbol_mut(symbol);
-            (out.shared, out.size) = (true, 0);
-            self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align: 0, dynamic: true });
-            self.file_shared();
+            self.out.symbol_mut(symbol).shared = true;
+            // One that has a size is a variable that another object must define.
+            if raw.size.get() == 0 {
+                self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align: 0, dynamic: true });
+                self.file_shared();
+            }
         }
     }
 
@@ -82,6 +84,9 @@ impl<'data> Merger<'_, 'data> {
             let kernel = self.function_in(origin.file, section.info());
             owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
             if owner.is_none() {
+                // Of a removed kernel's the name of the section stays.
+                self.out.section_names.add(section.name);
+                self.out.names.add(section.name);
                 return;
             }
         } else {
@@ -89,7 +94,7 @@ impl<'data> Merger<'_, 'data> {
             self.out.file_shared_align = self.out.file_shared_align.max(section.align());
         }
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
-        if new {
+        if new || self.out.symbol(symbol).shared && self.out.symbol(symbol).origin.is_none() {
             self.out.symbol_mut(symbol).shared = true;
             self.out.symbol_mut(symbol).origin = Some(origin);
             let (size, align) = (raw.size.get(), raw.value.get().max(1));

@@ -27,6 +27,8 @@ use solder_cubin::strings::StringTable;
 pub struct Settings<'data> {
     pub sm: u16,
     pub relocatable: bool,
+    /// `-force-rela`.
+    pub force_rela: bool,
     /// The bytes of `--nv-host`.
     pub host: Option<&'data [u8]>,
     /// Kernels were removed because host code does not refer to them.
@@ -36,9 +38,21 @@ pub struct Settings<'data> {
 impl Settings<'_> {
     /// From sm_90 on, relocations always have addends.
     fn always_rela(&self) -> bool {
-        self.sm >= 90
+        self.sm >= 90 || self.force_rela
     }
 }
+
+/// Symbols of the tables of unified functions and data, which the compiler mentions everywhere.
+const UNIFIED_TABLES: &[&str] = &[
+    "__UDT",
+    "__UDT_CANONICAL",
+    "__UDT_END",
+    "__UDT_OFFSET",
+    "__UFT",
+    "__UFT_CANONICAL",
+    "__UFT_END",
+    "__UFT_OFFSET",
+];
 
 struct Merger<'a, 'data> {
     settings: Settings<'data>,
@@ -220,7 +234,7 @@ impl<'data> Merger<'_, 'data> {
             }
         }
         for symbol in &mut self.out.symbols {
-            let unified = symbol.name.starts_with("__UDT") || symbol.name.starts_with("__UFT");
+            let unified = UNIFIED_TABLES.contains(&symbol.name);
             if symbol.shared || (unified && symbol.section.is_none()) {
                 symbol.dropped = true;
             }
@@ -468,7 +482,8 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Aliases stand in the section of the function they name, wherever in the table that came.
+    /// Aliases stand in the section of the function they name, wherever in the table that came. One that
+    /// stays while its function is removed is more than nvlink can do.
     fn place_aliases(&mut self, file: FileId) {
         let object = &self.objects[file.index()];
         for (symbol, raw) in object.symbols() {
@@ -477,7 +492,12 @@ impl<'data> Merger<'_, 'data> {
             }
             let map = &self.out.files[file.index()];
             let text = map.sections[usize::from(raw.shndx.get())];
-            let (Some((text, _)), Some(id)) = (text, map.symbols[symbol as usize]) else { continue };
+            let Some(id) = map.symbols[symbol as usize] else { continue };
+            let Some((text, _)) = text else {
+                self.out.deleted_alias = true;
+                self.out.symbol_mut(id).dropped = true;
+                continue;
+            };
             let out = self.out.symbol_mut(id);
             (out.section, out.origin) = (Some(text), Some(Origin { file, symbol }));
             (out.bind, out.other, out.size, out.value) =

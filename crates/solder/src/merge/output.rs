@@ -304,6 +304,11 @@ impl<'data> Merged<'data> {
             .filter(|(_, f)| f.entry && f.text.is_some())
             .map(|(i, f)| (i as u32, f))
     }
+    /// The kernel that a section belongs to: an index into `functions`.
+    pub fn kernel_of(&self, section: SectionId) -> Option<u32> {
+        let function = self.section(self.section(section).of?).function?;
+        self.function_of[self.symbol(function).entity?.index()]
+    }
     /// The records of an attribute section that still count, in output order.
     pub fn info_records(&self, id: SectionId) -> impl Iterator<Item = &InfoRecord<'data>> {
         let Content::Info { read, appended } = &self.section(id).content else {

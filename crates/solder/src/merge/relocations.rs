@@ -44,7 +44,8 @@ impl<'data> Merger<'_, 'data> {
             let out = self.out.section(target);
             let existing = if rela { out.rela } else { out.rel };
             // nvlink looks a section without addends up for such entries, and the name stays.
-            if existing.is_some() && rela && taken > 0 && entry.addend.get() == 0 {
+            let looked_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
+            if rela && looked_up && entry.addend.get() == 0 {
                 self.out.section_names.add_parts(&[".rel", of.name]);
                 self.out.names.add_parts(&[".rel", of.name]);
             }
