@@ -34,7 +34,9 @@ fn toolkit(folder: &Path, version: &str) -> PathBuf {
     fs::create_dir_all(root.join("bin/crt")).expect("a folder");
     fs::create_dir_all(root.join("include")).expect("a folder");
     let nvcc = format!("#!/bin/sh\necho 'Cuda compilation tools, release 1.2, V{version}'\n");
-    for (name, text) in [("nvcc", nvcc.as_str()), ("nvcc.profile", "TOP = ."), ("nvlink", "x"), ("ptxas", "x")] {
+    for (name, text) in
+        [("nvcc", nvcc.as_str()), ("nvcc.profile", "TOP = ."), ("nvlink", "x"), ("ptxas", "x")]
+    {
         let path = root.join("bin").join(name);
         fs::write(&path, text).expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
@@ -69,8 +71,7 @@ fn shadow_of_a_toolkit() {
     let root = toolkit(&folder, "13.0.88");
     let shadow = folder.join("shadow");
     for _ in 0..2 {
-        let (code, stdout, stderr) =
-            run(&mut solder(&["shadow", text(&shadow), "--toolkit", text(&root)]));
+        let (code, stdout, stderr) = run(&mut solder(&["shadow", text(&shadow), "--toolkit", text(&root)]));
         assert_eq!((code, stderr.as_str()), (Some(0), ""));
         assert!(stdout.contains("CUDA 13.0.88"), "{stdout}");
         assert_eq!(fs::read_link(shadow.join("include")).expect("a link"), root.join("include"));
@@ -151,7 +152,9 @@ fn inspect_a_cubin() {
     let file = example("blur.cubin");
     let (code, stdout, stderr) = run(&mut solder(&["inspect", text(&file)]));
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
-    for part in ["sm_90 relocatable", "made by ptxas", "\n  kernel ", " registers", "of shared memory", "needs "] {
+    for part in
+        ["sm_90 relocatable", "made by ptxas", "\n  kernel ", " registers", "of shared memory", "needs "]
+    {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
     let (code, stdout, _) = run(&mut solder(&["inspect", "--json", text(&file)]));
@@ -213,7 +216,9 @@ fn inspect_damaged_files() {
     let mut nested = b"!<arch>\n".to_vec();
     for _ in 0..2000 {
         let mut outer = b"!<arch>\n".to_vec();
-        outer.extend(format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "a/", 0, 0, 0, 644, nested.len()).bytes());
+        outer.extend(
+            format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "a/", 0, 0, 0, 644, nested.len()).bytes(),
+        );
         outer.extend(&nested);
         nested = outer;
     }
