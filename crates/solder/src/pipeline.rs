@@ -108,6 +108,9 @@ pub fn link_objects(
         attributes::check_cta_groups(&merged, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);
     }
+    if merged.deleted_alias {
+        return Err(sink.fatal(Message::DeletedSymbol));
+    }
     if unreserved {
         attributes::check_reserved_shared(&merged, objects, relocatable, sink);
     }
@@ -117,9 +120,6 @@ pub fn link_objects(
     }
     let call_graph =
         options.dot_file.is_some().then(|| call_graph::dot(&symbols, &graph, &merged, relocatable));
-    if merged.deleted_alias {
-        return Err(sink.fatal(Message::DeletedSymbol));
-    }
     if relocatable && merged.names_emptied_section() {
         return Err(sink.fatal(Message::DeletedSection));
     }
