@@ -131,7 +131,9 @@ fn section(
 /// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.
 fn is_preserved(outcome: Outcome, merged: &Merged<'_>, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return false };
-    matches!(outcome, Outcome::Patch(_)) && !merged.symbol(symbol).dropped
+    let symbol = merged.symbol(symbol);
+    let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
+    matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && !image
 }
 
 /// Relocations of debug information that speak of a copy of a function that was replaced since. nvlink

@@ -67,6 +67,12 @@ impl Merger<'_, '_> {
 
     /// The section for the relocations of `target` that the link resolves.
     pub(super) fn create_resolved(&mut self, target: SectionId, name: &str) {
+        // Found by name: functions of one name have one together.
+        let offset = self.out.section_names.add_parts(&[".nv.resolvedrela", name]);
+        if let Some(section) = self.resolved_by_name.get(&offset) {
+            self.out.section_mut(target).resolved = Some(*section);
+            return;
+        }
         let section = self.create(&New {
             kind: Kind::Resolved,
             name: &[".nv.resolvedrela", name],
@@ -77,5 +83,6 @@ impl Merger<'_, '_> {
         });
         self.out.section_mut(section).of = Some(target);
         self.out.section_mut(target).resolved = Some(section);
+        self.resolved_by_name.insert(offset, section);
     }
 }

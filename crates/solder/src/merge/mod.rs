@@ -95,6 +95,8 @@ struct Merger<'a, 'data> {
     shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
+    /// `.nv.resolvedrela*`, by the offset of its name.
+    resolved_by_name: HashMap<u32, SectionId, foldhash::fast::FixedState>,
     /// What code refers to, by entity; read where shared variables keep their symbols.
     referenced: Vec<bool>,
     /// Tentative definitions in the order in which they became such.
@@ -140,6 +142,7 @@ pub fn merge<'data>(
         placed_constants: HashMap::default(),
         shared_by_kernel: HashMap::default(),
         dead_with_relocations: HashSet::default(),
+        resolved_by_name: HashMap::default(),
         referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
         clock: 0,
