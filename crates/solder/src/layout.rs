@@ -180,7 +180,10 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<Se
     section.is_some_and(|id| {
         keeps[id.index()]
             && match parts.merged.section(id).kind {
-                Kind::FileShared => false,
+                Kind::FileShared => {
+                    let debug = parts.shared.debug.as_ref();
+                    parts.relocatable || debug.is_some_and(|d| d.file_section.size > 0)
+                }
                 Kind::Debug => parts.merged.section(id).size > 0,
                 Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > 0),
                 _ => true,
@@ -207,12 +210,16 @@ fn section_header(
     let section = merged.section(id);
     let (size, align) = match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).map_or((0, 1), |s| (s.size, s.align)),
-        Kind::FileShared => (0, 16),
+        Kind::FileShared if parts.relocatable => (section.size, section.align),
+        Kind::FileShared => {
+            let debug = parts.shared.debug.as_ref();
+            debug.map_or((0, 16), |d| (d.file_section.size, d.file_section.align))
+        }
         Kind::Global => (section.size, section.align),
         _ => (contents.size(id), section.align),
     };
     let offset = cursor.next_multiple_of(align.max(1));
-    let in_file = section.sh_type != raw::SHT_NOBITS;
+    let in_file = !raw::takes_no_file_space(section.sh_type);
     *cursor = offset + if in_file { size } else { 0 };
     let (link, info) = links(parts, numbers, id);
     SectionHeader {

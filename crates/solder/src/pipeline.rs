@@ -68,6 +68,7 @@ pub fn link_objects(
     let settings = merge::Settings {
         sm,
         relocatable,
+        keeps_shared_symbols: mode.keeps_shared_symbols,
         force_rela: options.force_rela,
         host,
         kernels_removed_by_host: by_host,
@@ -75,8 +76,10 @@ pub fn link_objects(
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
     let silent = options.suppress_stack_size_warning || relocatable;
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
-    let resources = resources::compute(&merged, &merged.calls, silent, has_old_object, sink);
-    if !relocatable {
+    let mut resources = resources::compute(&merged, &merged.calls, silent, has_old_object, sink);
+    if relocatable {
+        resources.records = resources::final_records(&merged);
+    } else {
         attributes::check_call_stacks(&merged, sink)?;
     }
     let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
@@ -84,7 +87,12 @@ pub fn link_objects(
     let reserved = if unreserved { 0 } else { reserved_shared(sm) };
     let reserves = options.reserve_null_pointer && !options.dont_reserve_null_pointer;
     let start = if reserves { shared::NULL_POINTER } else { 0 };
-    let shared = shared::layout(&merged, &merged.calls, reserved, start, &|id| referenced.contains(id));
+    let shared = if relocatable {
+        shared::unplaced(&merged)
+    } else {
+        let settings = shared::Settings { reserved, start, debug: mode.keeps_shared_symbols };
+        shared::layout(&merged, &merged.calls, settings, &|id| referenced.contains(id))
+    };
     let textures = if relocatable {
         textures::unallocated(&merged)
     } else {
@@ -100,28 +108,31 @@ pub fn link_objects(
         attributes::check_cta_groups(&merged, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);
     }
+    if merged.deleted_alias {
+        return Err(sink.fatal(Message::DeletedSymbol));
+    }
     if unreserved {
         attributes::check_reserved_shared(&merged, objects, relocatable, sink);
     }
     if options.verbose {
         let (merged, resources, shared, textures) = (&merged, &resources, &shared, &textures);
-        verbose::report(verbose::Uses { merged, objects, resources, shared, textures, relocatable }, sink);
+        verbose::report(verbose::Uses { merged, resources, shared, textures, relocatable }, sink);
     }
     let call_graph =
         options.dot_file.is_some().then(|| call_graph::dot(&symbols, &graph, &merged, relocatable));
-    if merged.deleted_alias {
-        return Err(sink.fatal(Message::DeletedSymbol));
+    if relocatable && merged.names_emptied_section() {
+        return Err(sink.fatal(Message::DeletedSection));
     }
     if sink.errors() > 0 {
         return Ok(Linked { image: None, call_graph });
     }
     // All values are known: decide about the relocations before sizes are fixed.
-    let relocated = relocate::relocate(&merged, &shared, &textures, objects, sink)?;
+    let relocated = relocate::relocate(&merged, relocatable, &shared, &textures, objects, sink)?;
     let notes = Notes {
         tool_note: own_note(options, objects, !relocatable),
         cuda_note: notes::cuda_note(objects, sm),
         compat: notes::compat(objects, target.arch.suffix == Suffix::A),
-        graph: GraphRecords::new(&merged, &graph),
+        graph: GraphRecords::new(&merged, &graph, relocatable),
     };
     let parts = Parts {
         merged: &merged,

@@ -384,7 +384,12 @@ impl<'data> Resolver<'_, 'data> {
             self.tentative(id, origin, raw, old);
             return;
         }
-        let Some(old) = old else { return self.define(id, origin) };
+        let Some(old) = old else {
+            if !new && is_extern_shared(raw) && raw.bind() == raw::STB_GLOBAL {
+                self.multiple(id, origin, id);
+            }
+            return self.define(id, origin);
+        };
         let old_raw = self.raw(old);
         if old_raw.shndx.get() == raw::SHN_COMMON {
             if self.initialised(origin) {
@@ -472,6 +477,11 @@ impl<'data> Resolver<'_, 'data> {
             self.sink.report(Message::SizeMismatch { symbol, file, first });
         }
     }
+}
+
+/// An extern shared array that a relocatable link took for a definition, as nvlink does with each.
+pub fn is_extern_shared(raw: &Symbol) -> bool {
+    raw.other & 0xe0 == raw::STO_SHARED && raw.size.get() == 0
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -108,8 +108,8 @@ fn own_values(merged: &Merged<'_>) -> Vec<Own> {
     own
 }
 
-/// The records of every attribute section in output order, as read.
-fn final_records<'data>(merged: &Merged<'data>) -> Vec<Vec<InfoRecord<'data>>> {
+/// The records of every attribute section in output order, as read; a relocatable link says no more.
+pub fn final_records<'data>(merged: &Merged<'data>) -> Vec<Vec<InfoRecord<'data>>> {
     merged
         .sections
         .iter()

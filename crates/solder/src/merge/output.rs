@@ -296,6 +296,15 @@ impl<'data> Merged<'data> {
     pub fn section_name(&self, id: SectionId) -> &str {
         solder_cubin::string_at(self.section_names.as_bytes(), self.section(id).name).unwrap_or("")
     }
+    /// Whether a symbol stands in the constants of a function that a better copy of it emptied.
+    pub fn names_emptied_section(&self) -> bool {
+        let emptied = |id: SectionId| {
+            let section = self.section(id);
+            matches!(section.kind, Kind::FunctionConstant(_)) && section.size == 0
+        };
+        let named = |s: &OutputSymbol<'_>| s.kind != raw::STT_SECTION && !s.dropped;
+        self.symbols.iter().any(|s| named(s) && s.section.is_some_and(emptied))
+    }
     /// The kernels: defined entry functions, in the order of creation.
     pub fn kernels(&self) -> impl Iterator<Item = (u32, &Function)> {
         self.functions

@@ -5,7 +5,7 @@ use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId};
 use crate::object::Role;
 use solder_cubin::Section;
-use solder_cubin::raw;
+use solder_cubin::{raw, reloc};
 
 /// What a device function calls the size of the parameters of the kernel that it runs under.
 const PARAMETER_SIZE: &str = ".nv.ptx.const0.size";
@@ -40,7 +40,14 @@ impl<'data> Merger<'_, 'data> {
             if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
                 continue;
             }
-            let Some(refers_to) = self.refers_to(file, of, symbol) else { continue };
+            let Some(refers_to) = self.refers_to(file, of, symbol) else {
+                let clears =
+                    matches!(entry.r_type.get(), reloc::R_CUDA_UNUSED_CLEAR32 | reloc::R_CUDA_UNUSED_CLEAR64);
+                if clears && rela && self.out.section(target).rela.is_none() {
+                    self.create_relocations(target, of.name, rela);
+                }
+                continue;
+            };
             let out = self.out.section(target);
             let existing = if rela { out.rela } else { out.rel };
             // nvlink looks a section without addends up for such entries, and the name stays.

@@ -3,7 +3,6 @@
 use super::name;
 use crate::diagnostics::{Message, Sink};
 use crate::merge::{Function, InfoRecord, InfoValue, Kind, Merged};
-use crate::object::{Object, Role};
 use crate::resources::Resources;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
@@ -15,7 +14,6 @@ use std::fmt::Write;
 #[derive(Clone, Copy, Debug)]
 pub struct Uses<'a, 'data> {
     pub merged: &'a Merged<'data>,
-    pub objects: &'a [Object<'data>],
     pub resources: &'a Resources<'data>,
     pub shared: &'a SharedLayout,
     pub textures: &'a Textures,
@@ -63,11 +61,7 @@ fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function) -> String {
         crate::resources::UNKNOWN_STACK => own.frame,
         total => total,
     };
-    let shared = if uses.relocatable {
-        unlinked_shared(uses, function)
-    } else {
-        uses.shared.kernels[at].map_or(0, |s| s.size)
-    };
+    let shared = uses.shared.kernels[at].map_or(0, |s| s.size);
     let barriers = barriers(uses, function);
     let mut line =
         format!("used {registers} registers, used {barriers} barriers, {stack} stack, {shared} bytes smem");
@@ -109,13 +103,4 @@ fn barriers(uses: Uses<'_, '_>, function: &Function) -> u8 {
         _ => None,
     });
     count.unwrap_or(0)
-}
-
-/// The kernel's own shared memory, as the compiler laid it out.
-fn unlinked_shared(uses: Uses<'_, '_>, function: &Function) -> u64 {
-    let Some(origin) = uses.merged.symbol(function.symbol).origin else { return 0 };
-    let object = &uses.objects[origin.file.index()];
-    let text = u32::from(object.symbol(origin.symbol).shndx.get());
-    let own = object.sections_with(Role::KernelShared).find(|s| s.info() == text);
-    own.map_or(0, solder_cubin::Section::size)
 }

@@ -38,7 +38,7 @@ pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>) -> Vec<u8> {
     }
     let mut places: Vec<(SectionId, &mut [u8])> = Vec::with_capacity(sections);
     for (id, header) in layout.numbers.section_order.iter().zip(&layout.headers[layout.numbers.tables()..]) {
-        if header.sh_type.get() != raw::SHT_NOBITS {
+        if !raw::takes_no_file_space(header.sh_type.get()) {
             places.push((*id, take(header.offset.get(), header.size.get())));
         }
     }
@@ -77,8 +77,12 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
     place[..size_of::<Symbol>()].copy_from_slice(null.as_bytes());
     let entries = place.chunks_exact_mut(size_of::<Symbol>()).skip(1);
     for (id, entry) in numbers.symbol_order.iter().zip(entries) {
-        let OutputSymbol { name_offset, bind, kind, other, section, value, size, .. } =
+        let OutputSymbol { name_offset, bind, kind, other, section, value, size, shared, .. } =
             parts.merged.symbol(*id);
+        let (section, value) = match &parts.shared.debug {
+            Some(debug) if *shared => debug.place(merged, *id),
+            _ => (*section, *value),
+        };
         let shndx = section.map_or(0, |section| numbers.section(section));
         let shndx = if shndx < u32::from(raw::SHN_LORESERVE) { shndx as u16 } else { raw::SHN_XINDEX };
         let symbol = Symbol {
@@ -86,7 +90,7 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
             info: bind << 4 | kind,
             other: *other,
             shndx: shndx.into(),
-            value: (*value).into(),
+            value: value.into(),
             size: (*size).into(),
         };
         entry.copy_from_slice(symbol.as_bytes());
