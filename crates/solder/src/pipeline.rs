@@ -138,7 +138,7 @@ impl DeadReferences<'_, '_> {
 
 /// Writes the output file.
 pub fn write_output(options: &Options, image: &[u8], sink: &Sink) -> Result<(), Stop> {
-    let path = options.link_output();
+    let path = options.output_file(sink)?;
     write::write_file(path, image).map_err(|error| {
         sink.fatal(match error {
             write::WriteError::Open => Message::OutputNotOpened { file: path.into() },

@@ -23,6 +23,7 @@ pub use arena::Arena;
 pub use host::{REFERENCE_KINDS, ReferenceKind};
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::lto;
 use crate::options::Options;
 use crate::time_table;
 use crate::toolchain::ptxas::{self, Assembler};
@@ -126,7 +127,12 @@ pub struct Inputs<'data> {
 const PARALLEL_FROM: usize = 48;
 
 /// Loads all inputs.
-pub fn load<'data>(options: &Options, sink: &Sink, arena: &'data Arena) -> Result<Inputs<'data>, Stop> {
+pub fn load<'data>(
+    options: &Options,
+    sink: &Sink,
+    arena: &'data Arena,
+    reader: &mut lto::Reader<'data>,
+) -> Result<Inputs<'data>, Stop> {
     let stop = |messages: Stopped| {
         for message in &messages {
             sink.report(message);
@@ -148,7 +154,11 @@ pub fn load<'data>(options: &Options, sink: &Sink, arena: &'data Arena) -> Resul
         if let Some(milliseconds) = product.milliseconds {
             time_table::add(options, &item.time_row(options, milliseconds));
         }
+        let modules = inputs.ir.len();
         inputs.take(options, position, item, outcome, sink);
+        for module in &inputs.ir[modules..] {
+            reader.read(module, options, sink)?;
+        }
     }
     // Warnings that are errors let the reading come to its end, and nothing else.
     sink.check()?;
@@ -193,6 +203,13 @@ fn assemble<'data>(
 }
 
 impl<'data> Inputs<'data> {
+    /// Leaves only the modules of a program that is all IR, which are listed last first.
+    pub fn only_ir(&mut self, keep_runtime: bool) {
+        self.objects.clear();
+        self.registrations.retain(|entry| keep_runtime || entry.runtime_at.is_none());
+        self.registrations.reverse();
+    }
+
     /// Adds what an item gave.
     fn take(
         &mut self,

@@ -14,13 +14,14 @@ use solder_arch::Suffix;
 use solder_cubin::Cubin;
 use solder_cubin::note::{TYPE_TKINFO, notes};
 
+use crate::cache::{Cache, Key};
 use crate::diagnostics::{Message, Text};
 use crate::options::{FastCompile, Options};
 
 const NAME: &str = "ptxas";
 
 /// Variables that name a toolkit, in the order in which they are asked.
-const TOOLKIT_VARIABLES: [&str; 3] = ["SOLDER_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
+pub(super) const TOOLKIT_VARIABLES: [&str; 3] = ["SOLDER_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
 
 /// The assembler in use, or the places where it was looked for.
 #[derive(Clone, Debug)]
@@ -62,6 +63,18 @@ pub struct Job<'data> {
     pub text: &'data [u8],
     /// The options kept with the PTX; those of the link follow and win.
     pub stored_options: &'data [u8],
+    /// For PTX that this link compiled.
+    pub compiled: Option<Settings>,
+}
+
+/// What is different for PTX that this link compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// It is a whole program.
+    pub whole: bool,
+    /// In the place of the link's own, which its modules had a say in.
+    pub registers: Option<i32>,
+    pub split_compile: Option<i32>,
 }
 
 /// What came of it.
@@ -104,14 +117,27 @@ const OUTPUT: &str = "elf.o";
 
 pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Result<Assembled, Failure> {
     let program = assembler.0.as_ref().map_err(|looked| Failure::Missing(looked.clone()))?;
+    let arguments = arguments(job, options);
+    let cache = Cache::of(options);
+    let mut key = Key::new(NAME);
+    let begun = Instant::now();
+    if cache.is_on() {
+        key.tool(program);
+        key.list(arguments.iter().map(|argument| argument.as_bytes()));
+        key.field(job.text);
+        if let Some([text, cubin]) = cache.get(&key).and_then(|fields| <[Vec<u8>; 2]>::try_from(fields).ok())
+        {
+            let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
+            return Ok(Assembled { cubin: Some(cubin), text, milliseconds });
+        }
+    }
     let not_run = |error| Failure::NotRun(program.clone(), error);
     // The working directory changes, so a relative path must not.
     let absolute = std::path::absolute(program).map_err(not_run)?;
     let folder = Folder::create().map_err(not_run)?;
     fs::write(folder.0.join(INPUT), job.text).map_err(not_run)?;
-    let begun = Instant::now();
     let output = Command::new(&absolute)
-        .args(arguments(job, options))
+        .args(arguments)
         .args([INPUT, "-o", OUTPUT])
         .current_dir(&folder.0)
         .stdin(Stdio::null())
@@ -125,6 +151,9 @@ pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Resu
     if output.status.success() {
         let mut bytes = fs::read(folder.0.join(OUTPUT)).map_err(not_run)?;
         forget_file_names(&mut bytes);
+        if cache.is_on() {
+            cache.put(&key, &[&text, &bytes]);
+        }
         cubin = Some(bytes);
     }
     Ok(Assembled { cubin, text, milliseconds })
@@ -152,8 +181,11 @@ fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
     let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
     push(format!("-arch=sm_{}{suffix}", arch.number));
     push("-m64".into());
-    push("-c".into());
-    if let Some(count) = options.maxrregcount {
+    if !job.compiled.is_some_and(|settings| settings.whole) {
+        push("-c".into());
+    }
+    let settings = job.compiled;
+    if let Some(count) = settings.map_or(options.maxrregcount, |settings| settings.registers) {
         push(format!("-maxrregcount={count}"));
     }
     if options.debug && !options.suppress_debug_info {
@@ -162,7 +194,7 @@ fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
     if let Some(on) = options.device_stack_protector {
         push(format!("-device-stack-protector={on}"));
     }
-    if let Some(threads) = options.split_compile {
+    if let Some(threads) = settings.map_or(options.split_compile, |settings| settings.split_compile) {
         push(format!("-split-compile={threads}"));
     }
     match options.fast_compile {

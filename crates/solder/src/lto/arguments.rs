@@ -1,0 +1,173 @@
+//! The options of a compilation, in the compiler library's words and nvlink's order.
+
+use std::os::unix::ffi::OsStrExt;
+
+use super::Plan;
+use super::consensus::Agreed;
+use crate::load::{HostReferences, REFERENCE_KINDS};
+use crate::options::{FastCompile, Options};
+use solder_arch::Suffix;
+
+/// The list of host references of each kind, in the order of [`REFERENCE_KINDS`].
+const HOST_REFERENCES: [&str; REFERENCE_KINDS.len()] =
+    ["-host-ref-ek=", "-host-ref-ik=", "-host-ref-ec=", "-host-ref-ic=", "-host-ref-eg=", "-host-ref-ig="];
+
+/// What `-Xnvvm` may say itself, with the value that holds if neither it nor a module does.
+const FLOATING_POINT: [(&str, i32); 4] = [("-ftz=", 0), ("-prec-div=", 1), ("-prec-sqrt=", 1), ("-fma=", 1)];
+
+/// `-split-compile-extended`, where it asks for anything.
+pub fn extended_split(options: &Options) -> Option<i32> {
+    options.split_compile_extended.filter(|threads| *threads != 1)
+}
+
+/// All options.
+pub fn arguments(
+    options: &Options,
+    plan: &Plan,
+    agreed: &Agreed,
+    references: &HostReferences<'_>,
+) -> Vec<Vec<u8>> {
+    let mut list = fixed(options, plan, agreed);
+    let own: Vec<Vec<u8>> = options.xnvvm.iter().flat_map(|element| words(element.as_bytes())).collect();
+    if !options.xnvvm.is_empty() {
+        let values = [agreed.ftz, agreed.prec_div, agreed.prec_sqrt, agreed.fma];
+        list.extend(own.iter().cloned());
+        for ((option, default), value) in FLOATING_POINT.into_iter().zip(values) {
+            if !own.iter().any(|word| word.starts_with(option.as_bytes())) {
+                list.push(format!("{option}{}", value.unwrap_or(default)).into_bytes());
+            }
+        }
+    }
+    if !plan.partial {
+        let lists = host_references(options, references);
+        for (option, names) in HOST_REFERENCES.iter().zip(lists).filter(|(_, names)| !names.is_empty()) {
+            list.push([option.as_bytes(), &names.join(&b',')].concat());
+        }
+    }
+    list
+}
+
+/// What comes before `-Xnvvm`.
+fn fixed(options: &Options, plan: &Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
+    let mut list = Vec::new();
+    let mut push = |text: String| list.push(text.into_bytes());
+    push(format!("-arch=compute_{}", options.link_target().arch.number));
+    push("-link-lto".into());
+    if let Some(threads) = extended_split(options) {
+        push(format!("-split-compile-extended={threads}"));
+    } else if let Some(threads) = agreed.split_compile.or(options.split_compile) {
+        push(format!("-split-compile={threads}"));
+    }
+    if let Some(level) = fast_compile(options.fast_compile) {
+        push(format!("-Ofast-compile={level}"));
+    }
+    if let Some(count) = agreed.registers {
+        push(format!("-maxreg={count}"));
+    }
+    let flags = [
+        (agreed.line_info, "-generate-line-info"),
+        (agreed.inline_info, "-inline-info"),
+        (plan.device_c, "--device-c"),
+        (plan.partial, "--force-device-c"),
+        (options.debug && !options.suppress_debug_info, "-g"),
+        (!plan.partial && has_host_information(options), "-has-global-host-info"),
+    ];
+    flags.into_iter().filter(|(on, _)| *on).for_each(|(_, flag)| push(flag.into()));
+    list
+}
+
+fn fast_compile(level: FastCompile) -> Option<&'static str> {
+    match level {
+        FastCompile::Off => None,
+        FastCompile::Min => Some("min"),
+        FastCompile::Mid => Some("mid"),
+        FastCompile::Max => Some("max"),
+    }
+}
+
+fn used(list: Option<&Vec<Vec<u8>>>) -> &[Vec<u8>] {
+    list.map_or(&[], Vec::as_slice)
+}
+
+fn has_host_information(options: &Options) -> bool {
+    let asked = [options.kernels_used.as_ref(), options.variables_used.as_ref()];
+    !options.ignore_host_info || asked.into_iter().any(|list| !used(list).is_empty())
+}
+
+/// The patterns of each kind. What the command line asks for replaces what host code says; that counts only if all
+/// host objects say it, and the last that was read comes first.
+fn host_references(
+    options: &Options,
+    references: &HostReferences<'_>,
+) -> [Vec<Vec<u8>>; REFERENCE_KINDS.len()] {
+    let kernels = used(options.kernels_used.as_ref());
+    let variables = used(options.variables_used.as_ref());
+    if !kernels.is_empty() || !variables.is_empty() {
+        let stars = |list: &[Vec<u8>]| list.iter().map(|text| [b"*", &text[..], b"*"].concat()).collect();
+        return REFERENCE_KINDS
+            .map(|(kind, _)| if kind.is_kernel() { stars(kernels) } else { stars(variables) });
+    }
+    if options.ignore_host_info || references.incomplete {
+        return Default::default();
+    }
+    REFERENCE_KINDS.map(|(kind, _)| references.of(kind).iter().rev().map(|name| name.to_vec()).collect())
+}
+
+fn words(text: &[u8]) -> Vec<Vec<u8>> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+/// The same for nvJitLink: its documented options where there is one, the others handed through to the compiler.
+///
+/// Host references become `-kernels-used` and `-variables-used`, which imply that host information is complete.
+pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let arch = options.link_target().arch;
+    let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
+    let mut list: Vec<Vec<u8>> =
+        vec![format!("-arch=sm_{}{suffix}", arch.number).into_bytes(), b"-lto".to_vec(), b"-ptx".to_vec()];
+    let mut kernels: Vec<&[u8]> = Vec::new();
+    let mut variables: Vec<&[u8]> = Vec::new();
+    // The first two are the architecture and the mode.
+    for argument in &arguments[2.min(arguments.len())..] {
+        if let Some(names) = HOST_REFERENCES.iter().position(|option| argument.starts_with(option.as_bytes()))
+        {
+            let list = if REFERENCE_KINDS[names].0.is_kernel() { &mut kernels } else { &mut variables };
+            list.push(&argument[HOST_REFERENCES[names].len()..]);
+            continue;
+        }
+        match documented(argument) {
+            Documented::As(option) => list.push(option),
+            Documented::Implied => {}
+            Documented::Not => list.push([b"-Xnvvm=", &argument[..]].concat()),
+        }
+    }
+    for (option, names) in [(&b"-kernels-used="[..], kernels), (b"-variables-used=", variables)] {
+        if !names.is_empty() {
+            list.push([option, &names.join(&b',')].concat());
+        }
+    }
+    list
+}
+
+enum Documented {
+    As(Vec<u8>),
+    Implied,
+    Not,
+}
+
+/// Options of the compiler that nvJitLink documents under the same name.
+const SAME: [&[u8]; 6] =
+    [b"-split-compile=", b"-split-compile-extended=", b"-ftz=", b"-prec-div=", b"-prec-sqrt=", b"-fma="];
+
+fn documented(argument: &[u8]) -> Documented {
+    if let Some(count) = argument.strip_prefix(b"-maxreg=") {
+        return Documented::As([b"-maxrregcount=", count].concat());
+    }
+    match argument {
+        b"-generate-line-info" => Documented::As(b"-lineinfo".to_vec()),
+        b"-g" => Documented::As(b"-g".to_vec()),
+        b"-has-global-host-info" => Documented::Implied,
+        _ if SAME.iter().any(|option| argument.starts_with(option)) => Documented::As(argument.to_vec()),
+        _ => Documented::Not,
+    }
+}
