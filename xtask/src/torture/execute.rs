@@ -73,6 +73,8 @@ impl Bench {
     pub fn run(&self, program: &Program, arch: Arch, folder: &Path) -> Result<Verdict> {
         let _ = fs::remove_dir_all(folder);
         fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
+        // Programs are started from inside the folder, where a relative name would mean another file.
+        let folder = &fs::canonicalize(folder).map_err(|e| at(folder, &e))?;
         let mut arguments = vec![format!("-arch={}", arch.name)];
         if self.form == Form::Relocatable {
             arguments.push("-r".into());

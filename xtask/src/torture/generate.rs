@@ -333,13 +333,15 @@ impl Generator {
         let count = *self.rng.pick(&[1, 1, 1, 2, 2, 3, 4]);
         for _ in 0..count {
             let linkage = match self.rng.below(100) {
-                0..40 if self.on("static-kernels") => Linkage::Static,
+                0..40 if self.on("static-kernels") || self.on("equal-named-kernels") => Linkage::Static,
                 40..80 if self.on("weak-kernels") => Linkage::Weak,
                 _ => Linkage::Visible,
             };
             let homes = match linkage {
                 Linkage::Visible | Linkage::Common => vec![self.module()],
-                Linkage::Static => self.several_modules(1),
+                // Compilers give static kernels unique names; two of one name are asked for by name.
+                Linkage::Static if self.on("equal-named-kernels") => self.several_modules(2),
+                Linkage::Static => vec![self.module()],
                 Linkage::Weak => self.several_modules(2),
             };
             let name = self.name("k");

@@ -36,6 +36,7 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
                   nvlink.stderr, m0.cubin …; $ARCH) decides: an exit code other than 0 is a difference
   --reduce S      make the failing program of seed S as small as possible; leaves its files in
                   the folder of --keep, or in target/torture
+  --like TEXT     with --reduce: keep a difference that holds TEXT instead of one like the first
   --jobs N        programs at a time (the machine's cores)";
 
 const CORE: &[Arch] = &[
@@ -62,6 +63,7 @@ struct Settings {
     keep: Option<PathBuf>,
     judge: Judge,
     reduce: Option<u64>,
+    like: Option<String>,
     jobs: usize,
 }
 
@@ -89,6 +91,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         keep: None,
         judge: Judge::Solder,
         reduce: None,
+        like: None,
         jobs: std::thread::available_parallelism().map_or(2, usize::from),
     };
     let mut words = args.iter();
@@ -115,6 +118,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             "--oracle-only" => settings.judge = Judge::Nobody,
             "--check" => settings.judge = Judge::Command(value()?),
             "--reduce" => settings.reduce = Some(number(&value()?)?),
+            "--like" => settings.like = Some(value()?),
             "--jobs" | "-j" => settings.jobs = number(&value()?)?.max(1) as usize,
             "-h" | "--help" => return Ok(None),
             other => return Err(format!("torture: unexpected argument '{other}'\n\n{USAGE}")),
@@ -287,22 +291,38 @@ fn print_tally(tally: &Tally, settings: &Settings, links: usize) {
     }
 }
 
+/// A difference without its numbers and quoted names: what stays of it while the program shrinks.
+fn kind_of(line: &str) -> String {
+    let unquoted: Vec<_> = line.split('\'').step_by(2).collect();
+    let words = unquoted.concat();
+    let words = words.split_whitespace().filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
+    words.take(4).collect::<Vec<_>>().join(" ")
+}
+
 fn reduce_seed(bench: &Bench, settings: &Settings, seed: u64) -> Result<u8> {
     let program = generate::program(seed, &settings.wanted);
     let folder = settings.keep.clone().unwrap_or_else(|| {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/torture").join(seed.to_string())
     });
-    let failing = |program: &program::Program, arch: Arch| {
-        matches!(bench.run(program, arch, &folder), Ok(Verdict::Differs(_)))
+    let differences = |program: &program::Program, arch: Arch| match bench.run(program, arch, &folder) {
+        Ok(Verdict::Differs(lines)) => lines,
+        Ok(_) => Vec::new(),
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            Vec::new()
+        }
     };
-    let Some(arch) = settings.archs.iter().copied().find(|arch| failing(&program, *arch)) else {
+    let first = |arch: &Arch| differences(&program, *arch).first().map(|line| (*arch, kind_of(line)));
+    let Some((arch, kind)) = settings.archs.iter().find_map(first) else {
         println!("seed {seed} does not differ on any of the architectures");
         return Ok(0);
     };
+    let wanted = settings.like.clone().unwrap_or(kind);
     let mut tried = 0usize;
-    let smallest = reduce::reduce(program, |candidate| {
+    let smallest = reduce::reduce(program.clone(), |candidate| {
         tried += 1;
-        failing(candidate, arch)
+        let lines = differences(candidate, arch);
+        lines.iter().any(|line| kind_of(line) == wanted || line.contains(&wanted))
     });
     let verdict = bench.run(&smallest, arch, &folder)?;
     let constructs: Vec<_> = features::of(&smallest).into_iter().collect();

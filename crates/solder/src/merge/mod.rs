@@ -58,6 +58,8 @@ struct Merger<'a, 'data> {
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
+    /// Tentative definitions in the order in which they became such.
+    commons: Vec<SymbolId>,
     clock: u32,
 }
 
@@ -98,6 +100,7 @@ pub fn merge<'data>(
         constants_by_name: HashMap::default(),
         placed_constants: HashMap::default(),
         dead_with_relocations: HashSet::default(),
+        commons: Vec::new(),
         clock: 0,
     };
     merger.begin(graph);
