@@ -102,11 +102,13 @@ impl<'a> Cache<'a> {
     }
 
     fn path(self, hash: &[u8; 32]) -> Option<PathBuf> {
-        use std::fmt::Write;
-        let mut name = String::new();
-        hash.iter().for_each(|byte| drop(write!(name, "{byte:02x}")));
+        let name: String = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hexadecimal).collect();
         Some(self.0?.join(&name[..2]).join(&name[2..]))
     }
+}
+
+fn hexadecimal(digit: u8) -> char {
+    char::from_digit(u32::from(digit), 16).unwrap_or_default()
 }
 
 fn checksum_of(hash: &[u8; 32], content: &[u8]) -> [u8; CHECKSUM] {

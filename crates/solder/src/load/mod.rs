@@ -247,7 +247,6 @@ impl<'data> Inputs<'data> {
             }
             Product::Ir { content, options } => {
                 self.ir.push(IrModule { name, content, options, origin, position, is_runtime });
-                self.references.raw_inputs |= origin == Origin::File;
                 return;
             }
             Product::Ptx(_) => unreachable!("assembled before"),

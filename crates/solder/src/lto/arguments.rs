@@ -20,6 +20,11 @@ pub fn extended_split(options: &Options) -> Option<i32> {
     options.split_compile_extended.filter(|threads| *threads != 1)
 }
 
+/// The number of threads that the modules ask for, or else the link; one is as good as none.
+pub fn split(options: &Options, agreed: &Agreed) -> Option<i32> {
+    agreed.split_compile.or(options.split_compile).filter(|threads| *threads != 1)
+}
+
 /// All options.
 pub fn arguments(
     options: &Options,
@@ -55,7 +60,7 @@ fn fixed(options: &Options, plan: &Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
     push("-link-lto".into());
     if let Some(threads) = extended_split(options) {
         push(format!("-split-compile-extended={threads}"));
-    } else if let Some(threads) = agreed.split_compile.or(options.split_compile) {
+    } else if let Some(threads) = split(options, agreed) {
         push(format!("-split-compile={threads}"));
     }
     if let Some(level) = fast_compile(options.fast_compile) {
@@ -156,12 +161,15 @@ enum Documented {
 }
 
 /// Options of the compiler that nvJitLink documents under the same name.
-const SAME: [&[u8]; 6] =
-    [b"-split-compile=", b"-split-compile-extended=", b"-ftz=", b"-prec-div=", b"-prec-sqrt=", b"-fma="];
+const SAME: [&[u8]; 5] = [b"-split-compile=", b"-ftz=", b"-prec-div=", b"-prec-sqrt=", b"-fma="];
 
 fn documented(argument: &[u8]) -> Documented {
     if let Some(count) = argument.strip_prefix(b"-maxreg=") {
         return Documented::As([b"-maxrregcount=", count].concat());
+    }
+    // PTX is always one text.
+    if let Some(threads) = argument.strip_prefix(b"-split-compile-extended=") {
+        return Documented::As([b"-split-compile=", threads].concat());
     }
     match argument {
         b"-generate-line-info" => Documented::As(b"-lineinfo".to_vec()),

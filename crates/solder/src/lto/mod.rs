@@ -106,8 +106,7 @@ pub fn optimise<'data>(
     sink: &Sink,
 ) -> Result<Outcome, Stop> {
     let agreed = reader.consensus.agree(options, sink)?;
-    let asks_for_threads = agreed.split_compile.or(options.split_compile).is_some();
-    if arguments::extended_split(options).is_some() && asks_for_threads {
+    if arguments::extended_split(options).is_some() && arguments::split(options, &agreed).is_some() {
         sink.report(Message::IncompatibleOptions {
             first: "-split-compile",
             second: "-split-compile-extended",
@@ -134,7 +133,11 @@ pub fn optimise<'data>(
     if whole {
         return Ok(Outcome::Whole(cubins.pop().unwrap_or_default()));
     }
-    let position = inputs.ir.last().map_or(0, |module| module.position);
+    // It stands where the last host object with IR does. Without one nvlink compiles the IR and loses it: there is
+    // then no host code that could know its kernels, and all stay.
+    let last = inputs.ir.iter().rfind(|module| module.origin != Origin::File);
+    inputs.references.raw_inputs |= last.is_none();
+    let position = last.or(inputs.ir.last()).map_or(0, |module| module.position);
     let at = inputs.objects.partition_point(|object| object.position < position);
     let objects = cubins.into_iter().map(|cubin| DeviceObject {
         name: NAME.into(),
@@ -292,7 +295,7 @@ fn assemble(
         let compiled = ptxas::Settings {
             whole,
             registers: agreed.registers,
-            split_compile: agreed.split_compile.or(options.split_compile),
+            split_compile: arguments::split(options, agreed),
         };
         ptxas::assemble(&assembler, &Job { text, stored_options: &[], compiled: Some(compiled) }, options)
     };

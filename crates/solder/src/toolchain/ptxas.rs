@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use solder_arch::Suffix;
 use solder_cubin::Cubin;
+use solder_cubin::edit::with_section;
 use solder_cubin::note::{TYPE_TKINFO, notes};
 
 use crate::cache::{Cache, Key};
@@ -149,8 +150,8 @@ pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Resu
     forget_abort_line(&mut text);
     let mut cubin = None;
     if output.status.success() {
-        let mut bytes = fs::read(folder.0.join(OUTPUT)).map_err(not_run)?;
-        forget_file_names(&mut bytes);
+        let bytes = fs::read(folder.0.join(OUTPUT)).map_err(not_run)?;
+        let bytes = forget_file_names(&bytes).unwrap_or(bytes);
         if cache.is_on() {
             cache.put(&key, &[&text, &bytes]);
         }
@@ -208,11 +209,11 @@ fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
 }
 
 /// Under `-g` the assembler records the names of its files, which nvlink's built-in one has none of: they go out of
-/// the tool note, which becomes shorter in its place.
-fn forget_file_names(bytes: &mut [u8]) -> Option<()> {
-    let start = bytes.as_ptr() as usize;
+/// the tool note.
+fn forget_file_names(bytes: &[u8]) -> Option<Vec<u8>> {
     let cubin = Cubin::parse(bytes).ok()?;
-    let section = cubin.section(".note.nv.tkinfo")?;
+    let index = cubin.sections.iter().position(|section| section.name == ".note.nv.tkinfo")?;
+    let section = &cubin.sections[index];
     let note = notes(section.data).find(|note| note.kind == TYPE_TKINFO)?;
     let prefix = format!("{INPUT} ");
     let recorded_output = format!("-o {OUTPUT} ");
@@ -225,18 +226,14 @@ fn forget_file_names(bytes: &mut [u8]) -> Option<()> {
     desc.extend(line.as_bytes());
     desc.push(0);
     desc.resize(desc.len().next_multiple_of(4), 0);
-    let removed = note.desc.len() - desc.len();
-    let desc_at = note.desc.as_ptr() as usize - start;
-    let note_at = section.data.as_ptr() as usize - start;
-    let size_at = std::ptr::from_ref(&section.header.size) as usize - start;
-    let size = section.size() - removed as u64;
-    if section.data.len() != desc_at - note_at + note.desc.len() {
+    let desc_at = note.desc.as_ptr() as usize - section.data.as_ptr() as usize;
+    if section.data.len() != desc_at + note.desc.len() {
         return None;
     }
-    bytes[desc_at..desc_at + desc.len()].copy_from_slice(&desc);
-    bytes[note_at + 4..note_at + 8].copy_from_slice(&(desc.len() as u32).to_le_bytes());
-    bytes[size_at..size_at + 8].copy_from_slice(&size.to_le_bytes());
-    Some(())
+    let mut contents = section.data[..desc_at].to_vec();
+    contents[4..8].copy_from_slice(&(desc.len() as u32).to_le_bytes());
+    contents.extend(desc);
+    with_section(bytes, index, &contents)
 }
 
 fn find(text: &[u8], part: &[u8]) -> Option<usize> {
