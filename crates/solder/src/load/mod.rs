@@ -55,8 +55,8 @@ pub struct DeviceObject<'data> {
     /// Place among all inputs, in which the IR for link-time optimization counts too.
     pub position: usize,
     /// The device runtime, known by its file name. It is merged only if, at its place in the link order, a symbol
-    /// that the driver does not provide is undefined, or with `-keep-system-libraries`. Left out, it leaves no trace;
-    /// unless it came from an archive, other code behind it is then an error ([`Message::UnexpectedAfterRuntime`]).
+    /// that the driver does not provide is undefined, or with `-keep-system-libraries`. Left out, it leaves no trace,
+    /// but other code behind it is then an error ([`Message::UnexpectedAfterRuntime`]).
     pub is_runtime: bool,
 }
 

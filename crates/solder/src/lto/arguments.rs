@@ -6,7 +6,6 @@ use super::Plan;
 use super::consensus::Agreed;
 use crate::load::{HostReferences, REFERENCE_KINDS};
 use crate::options::{FastCompile, Options};
-use solder_arch::Suffix;
 
 /// The list of host references of each kind, in the order of [`REFERENCE_KINDS`].
 const HOST_REFERENCES: [&str; REFERENCE_KINDS.len()] =
@@ -126,10 +125,9 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
 ///
 /// Host references become `-kernels-used` and `-variables-used`, which imply that host information is complete.
 pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let arch = options.link_target().arch;
-    let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
-    let mut list: Vec<Vec<u8>> =
-        vec![format!("-arch=sm_{}{suffix}", arch.number).into_bytes(), b"-lto".to_vec(), b"-ptx".to_vec()];
+    // As for the compiler, the number says it all: IR for an `a` architecture is taken all the same.
+    let arch = format!("-arch=sm_{}", options.link_target().arch.number).into_bytes();
+    let mut list: Vec<Vec<u8>> = vec![arch, b"-lto".to_vec(), b"-ptx".to_vec()];
     let mut kernels: Vec<&[u8]> = Vec::new();
     let mut variables: Vec<&[u8]> = Vec::new();
     // The first two are the architecture and the mode.

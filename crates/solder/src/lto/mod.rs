@@ -305,8 +305,9 @@ fn assemble(
     for result in results {
         let assembled = result.map_err(|failure| sink.fatal(failure.message("lto.ptx".into())))?;
         sink.write(&assembled.text);
-        cubins.push(assembled.cubin.ok_or_else(|| sink.fatal(Message::FatbinaryError))?);
+        // The time of a refusal counts too.
         add_time_row(options, ["lto.ptx", "ptxas", NAME], assembled.milliseconds);
+        cubins.push(assembled.cubin.ok_or_else(|| sink.fatal(Message::FatbinaryError))?);
     }
     Ok(cubins)
 }
