@@ -121,6 +121,9 @@ pub struct Inputs<'data> {
     pub ir: Vec<IrModule<'data>>,
     pub references: HostReferences<'data>,
     pub registrations: Vec<Registration>,
+    /// Place of the first host object with device code, for whatever architecture. An archive of the device runtime in
+    /// front of it is not asked what it refers to, and does not make code count as incomplete.
+    pub first_host_code: Option<usize>,
 }
 
 /// From this many files on, threads are worth their start.
@@ -222,11 +225,17 @@ impl<'data> Inputs<'data> {
         let is_runtime = item.is_runtime;
         if let Some(host) = item.host {
             self.references.incomplete |= !host.lists_references;
+            let is_early = is_runtime && item.origin == Origin::Archive && self.first_host_code.is_none();
+            if host.code.is_some() && !is_early {
+                self.first_host_code.get_or_insert(position);
+            }
             for ((kind, _), (all, own)) in
                 REFERENCE_KINDS.iter().zip(self.references.patterns.iter_mut().zip(host.references))
             {
                 self.references.any_kernel |= kind.is_kernel() && !own.is_empty() && !is_runtime;
-                all.extend(own);
+                if !(options.lto && is_early) {
+                    all.extend(own);
+                }
             }
             let ids = host.module_ids.into_iter().filter(|_| host.code.is_some());
             let runtime_at = is_runtime.then_some(position);

@@ -7,7 +7,7 @@
 use hashbrown::HashMap;
 use solder_cubin::raw;
 
-use super::{DeviceObject, Inputs, IrModule, Origin};
+use super::{DeviceObject, Inputs, Origin};
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::object::Object;
 use crate::undefined;
@@ -47,8 +47,9 @@ impl Inputs<'_> {
 
 impl Inputs<'_> {
     fn has_code_before(&self, position: usize) -> bool {
-        let ir = |module: &IrModule<'_>| module.origin != Origin::File && module.position < position;
-        self.objects.iter().any(|object| object.position < position) || self.ir.iter().any(ir)
+        let is_before = |at: usize| at < position;
+        self.first_host_code.is_some_and(is_before)
+            || self.objects.iter().any(|object| is_before(object.position))
     }
 }
 

@@ -99,7 +99,7 @@ fn has_host_information(options: &Options) -> bool {
 }
 
 /// The patterns of each kind. What the command line asks for replaces what host code says; that counts only if all
-/// host objects say it, and the last that was read comes first.
+/// host objects say it and there is a kernel among it, and the last that was read comes first.
 fn host_references(
     options: &Options,
     references: &HostReferences<'_>,
@@ -111,7 +111,7 @@ fn host_references(
         return REFERENCE_KINDS
             .map(|(kind, _)| if kind.is_kernel() { stars(kernels) } else { stars(variables) });
     }
-    if options.ignore_host_info || references.incomplete {
+    if options.ignore_host_info || references.incomplete || !references.any_kernel {
         return Default::default();
     }
     REFERENCE_KINDS.map(|(kind, _)| references.of(kind).iter().rev().map(|name| name.to_vec()).collect())

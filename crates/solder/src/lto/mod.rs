@@ -88,11 +88,10 @@ pub struct Plan {
 impl Plan {
     fn new(options: &Options, inputs: &Inputs<'_>) -> Self {
         let partial = options.partial_lto || inputs.objects.iter().any(|object| !object.is_runtime);
-        // The device runtime counts from the first host object on that gave IR.
-        let first = inputs.ir.iter().find(|module| module.origin != Origin::File);
-        let has_runtime = first.is_some_and(|first| {
-            inputs.objects.iter().any(|object| object.is_runtime && object.position > first.position)
-        });
+        let counts = |object: &DeviceObject<'_>| {
+            object.is_runtime && inputs.first_host_code.is_some_and(|first| object.position > first)
+        };
+        let has_runtime = inputs.objects.iter().any(counts);
         Self { partial, device_c: partial || has_runtime }
     }
 }
