@@ -97,3 +97,52 @@ fn put(image: &mut [u8], offset: u64, bytes: &[u8]) -> Option<()> {
     image.get_mut(start..start.checked_add(bytes.len())?)?.copy_from_slice(bytes);
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::HEADER_SIZE;
+
+    /// Two sections behind the header, then the tables.
+    fn sample() -> Vec<u8> {
+        let data_at = HEADER_SIZE + 24;
+        let mut sections = [SectionHeader::default(); 3];
+        sections[1].offset.set(HEADER_SIZE);
+        sections[1].size.set(24);
+        sections[1].align.set(4);
+        sections[2].offset.set(data_at);
+        sections[2].size.set(8);
+        sections[2].align.set(8);
+        let mut segment = ProgramHeader::default();
+        segment.offset.set(data_at);
+        segment.filesz.set(8);
+        let mut header = FileHeader::default();
+        header.shoff.set(data_at + 8);
+        header.shnum.set(3);
+        header.phoff.set(data_at + 8 + 3 * 64);
+        header.phnum.set(1);
+        let parts = [header.as_bytes(), &[1; 24], &[2; 8], sections.as_bytes(), segment.as_bytes()];
+        parts.concat()
+    }
+
+    #[test]
+    fn what_follows_moves() {
+        let shorter = with_section(&sample(), 1, &[3; 5]).expect("readable");
+        assert_eq!(shorter.len(), sample().len() - 16);
+        let (header, _) = FileHeader::read_from_prefix(&shorter).expect("a header");
+        assert_eq!((header.shoff.get(), header.phoff.get()), (80, 80 + 3 * 64));
+        assert_eq!(shorter[64..80], [3, 3, 3, 3, 3, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2]);
+        let segments = table::<ProgramHeader>(&shorter, header.phoff.get(), 1).expect("a table");
+        assert_eq!(segments[0].offset.get(), 72);
+        let same = with_section(&sample(), 1, &[1; 24]).expect("readable");
+        assert_eq!(same, sample());
+    }
+
+    #[test]
+    fn damaged_files_are_refused() {
+        let sample = sample();
+        for end in 0..sample.len() {
+            assert_eq!(with_section(&sample[..end], 1, &[3; 5]), None, "cut at {end}");
+        }
+    }
+}

@@ -127,3 +127,87 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("solder-cache-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            Self(path)
+        }
+
+        fn cache(&self) -> Cache<'_> {
+            Cache(Some(&self.0))
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn key(fields: &[&str]) -> Key {
+        let mut key = Key::new("test");
+        fields.iter().for_each(|field| key.field(field.as_bytes()));
+        key
+    }
+
+    #[test]
+    fn kept_under_all_of_the_key() {
+        let folder = Folder::new("kept");
+        let cache = folder.cache();
+        assert_eq!(cache.get(&key(&["a", "bc"])), None);
+        cache.put(&key(&["a", "bc"]), &[b"one", b"", b"three"]);
+        assert_eq!(cache.get(&key(&["a", "bc"])), Some(vec![b"one".to_vec(), vec![], b"three".to_vec()]));
+        for other in [&["ab", "c"][..], &["abc"], &["a", "bc", ""], &["a", "bd"]] {
+            assert_eq!(cache.get(&key(other)), None);
+        }
+    }
+
+    #[test]
+    fn damaged_entries_are_not_there() {
+        let folder = Folder::new("damaged");
+        let cache = folder.cache();
+        let key = key(&["x"]);
+        cache.put(&key, &[b"content"]);
+        let path = cache.path(&key.hash()).expect("a folder");
+        let entry = fs::read(&path).expect("the entry");
+        for end in 0..entry.len() {
+            fs::write(&path, &entry[..end]).expect("writable");
+            assert_eq!(cache.get(&key), None, "cut at {end}");
+        }
+        for at in 0..entry.len() {
+            let mut changed = entry.clone();
+            changed[at] ^= 1;
+            fs::write(&path, &changed).expect("writable");
+            assert_eq!(cache.get(&key), None, "changed at {at}");
+        }
+        cache.put(&key, &[b"content"]);
+        assert_eq!(cache.get(&key), Some(vec![b"content".to_vec()]));
+    }
+
+    #[test]
+    fn an_entry_under_another_name_is_not_taken() {
+        let folder = Folder::new("moved");
+        let cache = folder.cache();
+        let (a, b) = (key(&["a"]), key(&["b"]));
+        cache.put(&a, &[b"of a"]);
+        cache.put(&b, &[b"of b"]);
+        let path = |key: &Key| cache.path(&key.hash()).expect("a folder");
+        fs::copy(path(&a), path(&b)).expect("writable");
+        assert_eq!(cache.get(&b), None);
+    }
+
+    #[test]
+    fn without_a_folder_nothing_is_kept() {
+        let cache = Cache(None);
+        cache.put(&key(&["x"]), &[b"content"]);
+        assert!(!cache.is_on() && cache.get(&key(&["x"])).is_none());
+    }
+}

@@ -13,7 +13,10 @@ use solder_cubin::raw::{self, FileHeader, ProgramHeader, SectionHeader};
 const SHSTRTAB: u32 = 1;
 const STRTAB: u32 = 2;
 const SYMTAB: u32 = 3;
-const FIRST: u32 = 4;
+const SYMTAB_SHNDX: u32 = 4;
+
+/// From this many sections on, symbols name theirs in a table of its own.
+const MANY_SECTIONS: usize = 0xff00;
 
 /// The results of the earlier phases that the image is made from.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +43,15 @@ pub struct Numbers {
     /// The symbols in file order, behind the null symbol.
     pub symbol_order: Vec<SymbolId>,
     pub first_global: u32,
+    /// There are more sections than a symbol can name: `.symtab_shndx` follows the symbol table.
+    pub many_sections: bool,
 }
 
 impl Numbers {
+    /// How many sections stand in front of `section_order`.
+    pub fn tables(&self) -> usize {
+        SYMTAB as usize + 1 + usize::from(self.many_sections)
+    }
     pub fn section(&self, id: SectionId) -> u32 {
         self.sections[id.index()]
     }
@@ -110,6 +119,10 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
     table(".shstrtab", raw::SHT_STRTAB, names.len(), 1, 0, 0, 0);
     table(".strtab", raw::SHT_STRTAB, parts.merged.names.len(), 1, 0, 0, 0);
     table(".symtab", raw::SHT_SYMTAB, symbols, 8, STRTAB, numbers.first_global, raw::SYMBOL_SIZE);
+    if numbers.many_sections {
+        let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();
+        table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 4, SYMTAB, 0, size_of::<u32>() as u64);
+    }
     for id in &numbers.section_order {
         headers.push(section_header(parts, &numbers, &contents, *id, &mut cursor));
     }
@@ -123,9 +136,11 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     let mut section_order: Vec<SectionId> =
         (0..merged.sections.len()).filter(|i| keeps[*i]).map(SectionId::at).collect();
     section_order.sort_by_key(|id| class(merged.section(*id).kind));
+    let many_sections = section_order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;
+    let first = if many_sections { SYMTAB_SHNDX + 1 } else { SYMTAB + 1 };
     let mut sections = vec![0; merged.sections.len()];
     for (i, id) in section_order.iter().enumerate() {
-        sections[id.index()] = FIRST + i as u32;
+        sections[id.index()] = first + i as u32;
     }
     let keeps_symbol = |i: &usize| {
         let symbol = &merged.symbols[*i];
@@ -142,7 +157,7 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     for (i, id) in symbol_order.iter().enumerate() {
         symbols[id.index()] = i as u32 + 1;
     }
-    Numbers { sections, symbols, section_order, symbol_order, first_global }
+    Numbers { sections, symbols, section_order, symbol_order, first_global, many_sections }
 }
 
 fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
@@ -165,7 +180,10 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<Se
     section.is_some_and(|id| {
         keeps[id.index()]
             && match parts.merged.section(id).kind {
-                Kind::FileShared => false,
+                Kind::FileShared => {
+                    let debug = parts.shared.debug.as_ref();
+                    parts.relocatable || debug.is_some_and(|d| d.file_section.size > 0)
+                }
                 Kind::Debug => parts.merged.section(id).size > 0,
                 Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > 0),
                 _ => true,
@@ -192,12 +210,16 @@ fn section_header(
     let section = merged.section(id);
     let (size, align) = match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).map_or((0, 1), |s| (s.size, s.align)),
-        Kind::FileShared => (0, 16),
+        Kind::FileShared if parts.relocatable => (section.size, section.align),
+        Kind::FileShared => {
+            let debug = parts.shared.debug.as_ref();
+            debug.map_or((0, 16), |d| (d.file_section.size, d.file_section.align))
+        }
         Kind::Global => (section.size, section.align),
         _ => (contents.size(id), section.align),
     };
     let offset = cursor.next_multiple_of(align.max(1));
-    let in_file = section.sh_type != raw::SHT_NOBITS;
+    let in_file = !raw::takes_no_file_space(section.sh_type);
     *cursor = offset + if in_file { size } else { 0 };
     let (link, info) = links(parts, numbers, id);
     SectionHeader {
@@ -236,10 +258,14 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
 fn finish<'data>(
     parts: Parts<'_, 'data>,
     numbers: Numbers,
-    headers: Vec<SectionHeader>,
+    mut headers: Vec<SectionHeader>,
     contents: Contents<'data>,
     end: u64,
 ) -> Layout<'data> {
+    let count = if numbers.many_sections { 0 } else { headers.len() };
+    if numbers.many_sections {
+        headers[0].size = (headers.len() as u64).into();
+    }
     let shoff = end.next_multiple_of(8);
     let phoff = shoff + raw::SECTION_HEADER_SIZE * headers.len() as u64;
     let segments = if parts.relocatable { Vec::new() } else { segments(parts, &numbers, &headers, phoff) };
@@ -260,7 +286,7 @@ fn finish<'data>(
         phentsize: (raw::PROGRAM_HEADER_SIZE as u16).into(),
         phnum: (segments.len() as u16).into(),
         shentsize: (raw::SECTION_HEADER_SIZE as u16).into(),
-        shnum: (headers.len() as u16).into(),
+        shnum: (count as u16).into(),
         shstrndx: (SHSTRTAB as u16).into(),
     };
     let file_size = phoff + raw::PROGRAM_HEADER_SIZE * segments.len() as u64;

@@ -3,6 +3,7 @@
 mod cache;
 mod callees;
 mod callgraph;
+mod commands;
 mod contents;
 pub mod diagnostics;
 pub mod driver;
@@ -21,6 +22,7 @@ mod pipeline;
 mod propagate;
 pub mod register;
 mod relocate;
+mod reports;
 mod resolve;
 mod resources;
 mod roots;
@@ -55,9 +57,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         // Before the other inputs are looked into: their number decides how the IR is compiled, and its code is
         // one of them.
         match lto::optimise(options, &mut inputs, reader, &arena, sink)? {
-            Outcome::Ptx(text) => return pipeline::write_output(options, &text, sink),
+            Outcome::Ptx(text) => return pipeline::write_output(options.output_file(sink)?, &text, sink),
             Outcome::Whole(cubin) => {
-                pipeline::write_output(options, &cubin, sink)?;
+                pipeline::write_output(options.output_file(sink)?, &cubin, sink)?;
                 inputs.only_ir(options.keep_system_libraries);
                 return write_registrations(options, &inputs, sink);
             }
@@ -72,16 +74,17 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         inputs.leave_out_runtime(&mut objects, sink)?;
     }
     let roots = Roots::new(options, &inputs.references);
-    let image = pipeline::link_objects(options, mode, &objects, &roots, side_files.nv_host.as_deref(), sink);
-    match image {
-        Ok(image) => {
-            pipeline::write_output(options, &image, sink)?;
-            write_registrations(options, &inputs, sink)
-        }
-        // The list of modules is written even if symbols are undefined, but not after a fatal error.
-        Err(Stop::ERRORS) => write_registrations(options, &inputs, sink).and(Err(Stop::ERRORS)),
-        Err(stop) => Err(stop),
+    let linked =
+        pipeline::link_objects(options, mode, &objects, &roots, side_files.nv_host.as_deref(), sink)?;
+    if let Some(image) = &linked.image {
+        pipeline::write_output(options.link_output(), image, sink)?;
     }
+    // These are written even if symbols are undefined, but not after a fatal error.
+    write_registrations(options, &inputs, sink)?;
+    if let (Some(file), Some(drawing)) = (&options.dot_file, &linked.call_graph) {
+        pipeline::write_output(file, drawing.as_bytes(), sink)?;
+    }
+    sink.check()
 }
 
 fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> Result<(), Stop> {

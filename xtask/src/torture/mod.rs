@@ -28,7 +28,9 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --seed S        this one only
   --arch LIST     architectures, such as 75,90a (75,80,86,87,88,89,90,90a)
   --spread        one architecture per seed, in turn, instead of all
-  --form FORM     exec or r: executable (default) or relocatable links
+  --form FORM     exec, r or r-then-link: executable (default) or relocatable links, or executable
+                  links of what nvlink's relocatable links made of some of the modules
+  --option TEXT   give every link this option too
   --feature LIST  ask for these constructs in every program
   --keep DIR      leave every program's files in DIR/SEED-ARCH
   --oracle-only   do not run solder: checks the generator
@@ -59,6 +61,7 @@ struct Settings {
     archs: Vec<Arch>,
     spread: bool,
     form: Form,
+    options: Vec<String>,
     wanted: Vec<String>,
     keep: Option<PathBuf>,
     judge: Judge,
@@ -73,7 +76,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         return Ok(0);
     };
     let judge = std::mem::replace(&mut settings.judge, Judge::Nobody);
-    let bench = Bench::new(settings.form, judge)?;
+    let bench = Bench::new(settings.form, settings.options.clone(), judge)?;
     match settings.reduce {
         Some(seed) => reduce_seed(&bench, &settings, seed),
         None => run_seeds(&bench, &settings),
@@ -87,6 +90,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         archs: CORE.to_vec(),
         spread: false,
         form: Form::Executable,
+        options: Vec::new(),
         wanted: Vec::new(),
         keep: None,
         judge: Judge::Solder,
@@ -113,6 +117,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             "--arch" => settings.archs = archs(&value()?)?,
             "--spread" => settings.spread = true,
             "--form" => settings.form = form(&value()?)?,
+            "--option" => settings.options.push(value()?),
             "--feature" => settings.wanted.extend(constructs(&value()?)?),
             "--keep" => settings.keep = Some(PathBuf::from(value()?)),
             "--oracle-only" => settings.judge = Judge::Nobody,
@@ -135,7 +140,8 @@ fn form(text: &str) -> Result<Form> {
     match text {
         "exec" => Ok(Form::Executable),
         "r" => Ok(Form::Relocatable),
-        _ => Err(format!("torture: '{text}' is neither exec nor r")),
+        "r-then-link" => Ok(Form::RelocatableThenLink),
+        _ => Err(format!("torture: '{text}' is none of exec, r and r-then-link")),
     }
 }
 

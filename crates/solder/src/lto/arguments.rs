@@ -177,3 +177,71 @@ fn documented(argument: &[u8]) -> Documented {
         _ => Documented::Not,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::diagnostics::{Settings, Sink};
+    use crate::options::Values;
+
+    fn options(line: &str) -> Options {
+        let sink = Sink::in_memory(Settings::default());
+        let words = line.split('|').map(|word| word.as_bytes().to_vec()).collect();
+        Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"))
+    }
+
+    fn text(list: Vec<Vec<u8>>) -> String {
+        String::from_utf8(list.join(&b' ')).expect("ASCII")
+    }
+
+    const WHOLE: Plan = Plan { partial: false, device_c: true };
+    const PARTIAL: Plan = Plan { partial: true, device_c: true };
+
+    fn references() -> HostReferences<'static> {
+        let mut references = HostReferences { any_kernel: true, ..HostReferences::default() };
+        references.patterns[0] = vec![b"_Z2k1*", b"_Z2k4*"];
+        references.patterns[4] = vec![b"dv"];
+        references
+    }
+
+    fn list(line: &str, plan: &Plan) -> String {
+        text(arguments(&options(line), plan, &Agreed::default(), &references()))
+    }
+
+    #[test]
+    fn host_references_come_last_and_in_reverse() {
+        let expected = "-arch=compute_90 -link-lto --device-c -has-global-host-info \
+                        -host-ref-ek=_Z2k4*,_Z2k1* -host-ref-eg=dv";
+        assert_eq!(list("-arch=sm_90a|-lto", &WHOLE), expected);
+        let partial = "-arch=compute_90 -link-lto --device-c --force-device-c";
+        assert_eq!(list("-arch=sm_90a|-lto", &PARTIAL), partial);
+        let ignored = "-arch=compute_100 -link-lto --device-c";
+        assert_eq!(list("-arch=sm_100f|-lto|-ignore-host-info", &WHOLE), ignored);
+    }
+
+    #[test]
+    fn what_the_command_line_asks_for_replaces_them() {
+        let used = "-arch=compute_90 -link-lto --device-c -has-global-host-info \
+                    -host-ref-ek=*a*,*b* -host-ref-ik=*a*,*b*";
+        assert_eq!(list("-arch=sm_90|-lto|-ignore-host-info|-kernels-used=a,b", &WHOLE), used);
+    }
+
+    #[test]
+    fn floating_point_follows_what_xnvvm_leaves_open() {
+        let expected = "-arch=compute_90 -link-lto --device-c -opt=2 -ftz=1 -fma=0 -prec-div=1 -prec-sqrt=1";
+        let line = "-arch=sm_90|-lto|-ignore-host-info|-Xnvvm=-opt=2 -ftz=1,-fma=0";
+        assert_eq!(list(line, &WHOLE), expected);
+    }
+
+    #[test]
+    fn nvjitlink_gets_its_own_options() {
+        let options = options("-arch=sm_90a|-lto|-maxrregcount=32|-g");
+        let agreed = Agreed { registers: Some(32), line_info: true, ..Agreed::default() };
+        let list = arguments(&options, &WHOLE, &agreed, &references());
+        let expected = "-arch=sm_90 -lto -ptx -maxrregcount=32 -lineinfo -Xnvvm=--device-c -g \
+                        -kernels-used=_Z2k4*,_Z2k1* -variables-used=dv";
+        assert_eq!(text(for_nvjitlink(&options, &list)), expected);
+    }
+}

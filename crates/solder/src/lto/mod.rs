@@ -316,3 +316,26 @@ fn add_time_row(options: &Options, [source, phase, result]: [&str; 3], milliseco
     let row = format!("{source} , {phase} ,  , {result} , {target} , nvlink , {milliseconds:.4} , ms\n");
     time_table::add(options, row.as_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ptx_tells_whether_references_remain() {
+        assert!(is_complete(b".version 9.0\n.extern .shared .align 4 .b8 dynamic[];\n.visible .entry k()\n"));
+        let print = b".extern .func  (.param .b32 func_retval0) vprintf\n(\n\t.param .b64 vprintf_param_0,\n";
+        assert!(is_complete(print));
+        assert!(!is_complete(b".extern .func  (.param .b32 func_retval0) _Z1fi\n(\n"));
+        assert!(!is_complete(b".extern .func _Z1fv()\n;"));
+    }
+
+    #[test]
+    fn compiled_ir_comes_back_from_its_fields() {
+        let parts = vec![b"one".to_vec(), b"two".to_vec()];
+        let compiled = Compiled { parts, complete: true, log: b"remark".to_vec() };
+        let fields = to_fields(&compiled).into_iter().map(<[u8]>::to_vec).collect();
+        assert_eq!(from_fields(fields), Some(compiled));
+        assert_eq!(from_fields(vec![b"1".to_vec()]), None);
+    }
+}

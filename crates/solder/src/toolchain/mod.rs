@@ -4,3 +4,4 @@ pub mod nvjitlink;
 pub mod nvvm;
 pub mod ptxas;
 pub mod shell;
+pub mod toolkit;

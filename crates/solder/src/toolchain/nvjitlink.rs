@@ -9,7 +9,7 @@ use std::ptr;
 use libloading::Library;
 
 use super::nvvm::{c_string, symbol};
-use super::ptxas::TOOLKIT_VARIABLES;
+use super::toolkit::VARIABLES;
 use crate::diagnostics::Text;
 
 /// The library's names, newest first, and the folders of a toolkit that may hold it.
@@ -19,7 +19,7 @@ const FOLDERS: [&str; 3] = ["lib64", "lib", "targets/x86_64-linux/lib"];
 /// Where the library may be: in the toolkit that `-nvvmpath` lies in, then in those that the environment names.
 pub fn places(nvvm_path: &Path) -> Vec<PathBuf> {
     let beside = [nvvm_path.join("..")];
-    let toolkits = TOOLKIT_VARIABLES.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty());
+    let toolkits = VARIABLES.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty());
     let roots = beside.into_iter().chain(toolkits.map(PathBuf::from));
     let folders = roots.flat_map(|root| FOLDERS.map(|folder| root.join(folder)));
     folders.flat_map(|folder| NAMES.map(|name| folder.join(name))).collect()
