@@ -53,7 +53,9 @@ pub fn relocate(
         match result {
             Ok((mut kept, patches)) => {
                 if !relocatable {
-                    kept.iter_mut().for_each(|entry| entry.r_type = kept_as(entry.r_type));
+                    for entry in &mut kept {
+                        entry.r_type = kept_as(entry.r_type);
+                    }
                 }
                 relocated.kept.push(kept);
                 relocated.patches.push(patches);

@@ -412,7 +412,7 @@ impl Layouter<'_> {
             KernelShared { size: self.common_end.saturating_add(reserved), align: file_align.max(least) };
         let front = |i: usize| if owners[i].is_some() || common { reserved } else { 0 };
         let values = (0..self.values.len()).map(|i| self.values[i].saturating_add(front(i))).collect();
-        let debug = Some(Debug { values, owners, file_section });
+        let debug = Some(Debug { owners, values, file_section });
         let keeps_file_section = common || any_dynamic;
         SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, debug }
     }

@@ -9,7 +9,9 @@ use super::{Content, Item};
 
 pub fn of(items: &[Item]) -> String {
     let mut page = Page { text: String::new(), depth: 0 };
-    items.iter().for_each(|item| page.item(item));
+    for item in items {
+        page.item(item);
+    }
     page.text
 }
 
@@ -43,8 +45,12 @@ impl Page {
             Content::Fatbins(fatbins) => fatbins.iter().for_each(|fatbin| page.fatbin("", fatbin)),
             Content::Host(host) => page.host(host),
             Content::Archive { members, damage, .. } => {
-                members.iter().for_each(|member| page.item(member));
-                damage.iter().for_each(|reason| page.damage(reason));
+                for member in members {
+                    page.item(member);
+                }
+                if let Some(reason) = damage {
+                    page.damage(reason);
+                }
             }
             Content::Ptx(ptx) => page.line(&format!("PTX {} for {}", ptx.version, ptx.target)),
             Content::Damaged(reason) => page.damage(reason),
