@@ -91,8 +91,12 @@ pub fn link_objects(
     let shared = if relocatable {
         shared::unplaced(&merged)
     } else {
-        let settings = shared::Settings { reserved, start, debug: mode.keeps_shared_symbols,
-            shows: mode.keeps_shared_symbols || settings.preserves_relocs };
+        let settings = shared::Settings {
+            reserved,
+            start,
+            debug: mode.keeps_shared_symbols,
+            shows: mode.keeps_shared_symbols || settings.preserves_relocs,
+        };
         shared::layout(&merged, &merged.calls, settings, &|id| referenced.contains(id))
     };
     let textures = if relocatable {
