@@ -72,6 +72,7 @@ pub fn link_objects(
         preserves_relocs: options.preserve_relocs && !relocatable,
         force_rela: options.force_rela,
         host,
+        merges_constants: options.kernels_used.is_some() || options.variables_used.is_some(),
         kernels_removed_by_host: by_host,
     };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
@@ -106,16 +107,19 @@ pub fn link_objects(
     };
     limits::check_references(&merged, &textures, sink)?;
     limits::check(options, relocatable, &merged, &shared, reserved_shared(sm), sink);
+    if merged.orphaned_alias {
+        return Err(sink.fatal(Message::DeletedSymbol));
+    }
     if !relocatable {
         undefined::report(&merged, &symbols, objects, options, sink);
+        if merged.deleted_alias {
+            return Err(sink.fatal(Message::DeletedSymbol));
+        }
         if options.dump_callgraph {
             sink.write(call_graph::dump(target, &symbols, &graph, &merged, &resources).as_bytes());
         }
         attributes::check_cta_groups(&merged, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);
-    }
-    if merged.deleted_alias {
-        return Err(sink.fatal(Message::DeletedSymbol));
     }
     if unreserved {
         attributes::check_reserved_shared(&merged, objects, relocatable, sink);

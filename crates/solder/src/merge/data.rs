@@ -169,9 +169,20 @@ impl<'data> Merger<'_, 'data> {
             None => self.create_shared_by_name(file, section),
         };
         let align = section.align();
-        let Some(base) = self.out.section_mut(out).append(section.data, section.size(), align) else {
+        let constants = self.objects[file.index()].role(section.index) == Role::Constant;
+        let merging = constants && self.settings.merges_constants;
+        let place = if merging && self.out.section(out).holds(section.data) {
+            // The symbols get the offsets that the bytes would have had.
+            self.out.section(out).size.checked_next_multiple_of(align.max(1))
+        } else {
+            self.out.section_mut(out).append(section.data, section.size(), align)
+        };
+        let Some(base) = place else {
             return Err(self.damaged(file, section.name, "its size is beyond all bounds"));
         };
+        if merging && self.out.section(out).size == base.saturating_add(section.size()) {
+            self.out.null_value = base;
+        }
         self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
         Ok((out, base))
     }

@@ -37,6 +37,8 @@ pub struct Settings<'data> {
     pub force_rela: bool,
     /// The bytes of `--nv-host`.
     pub host: Option<&'data [u8]>,
+    /// `-kernels-used` or `-variables-used`: constants that stand in the output already are not added.
+    pub merges_constants: bool,
     /// Kernels were removed because host code does not refer to them.
     pub kernels_removed_by_host: bool,
 }
@@ -127,7 +129,9 @@ pub fn merge<'data>(
             constants: Vec::new(),
             null_value: 0,
             null_constant: None,
+            functions_removed: false,
             deleted_alias: false,
+            orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
             section_names: StringTable::default(),
             names: StringTable::default(),
@@ -375,6 +379,8 @@ impl<'data> Merger<'_, 'data> {
         // An undefined weak symbol is nothing but undefined in the output.
         let bind =
             if raw.bind() == raw::STB_WEAK && !raw.is_defined() { raw::STB_GLOBAL } else { raw.bind() };
+        // Undefined variables keep the value that the compiler gave them.
+        let value = if kind == raw::STT_OBJECT && !raw.is_defined() { raw.value.get() } else { 0 };
         let id = self.push_symbol(OutputSymbol {
             name,
             name_offset: 0,
@@ -383,7 +389,7 @@ impl<'data> Merger<'_, 'data> {
             kind,
             other,
             section: None,
-            value: 0,
+            value,
             size: raw.size.get(),
             entity: Some(entity),
             origin: None,
@@ -459,6 +465,7 @@ impl<'data> Merger<'_, 'data> {
     /// Remembers of a function that was removed whether the code of any copy had relocations. An alias
     /// that is removed while its function stays is more than nvlink can do.
     fn dead_copy(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) {
+        self.out.functions_removed = true;
         if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
             return;
         }
@@ -559,7 +566,7 @@ impl<'data> Merger<'_, 'data> {
             let text = map.sections[usize::from(raw.shndx.get())];
             let Some(id) = map.symbols[symbol as usize] else { continue };
             let Some((text, _)) = text else {
-                self.out.deleted_alias = true;
+                self.out.orphaned_alias = true;
                 self.out.symbol_mut(id).dropped = true;
                 continue;
             };

@@ -142,6 +142,11 @@ impl<'data> OutputSection<'data> {
         Some(offset)
     }
 
+    /// Whether one of the pieces it is put together from has these bytes.
+    pub fn holds(&self, data: &[u8]) -> bool {
+        matches!(&self.content, Content::Bytes(chunks) if chunks.iter().any(|chunk| chunk.data == data))
+    }
+
     pub fn relocations_mut(&mut self) -> &mut Vec<Reloc> {
         match &mut self.content {
             Content::Relocations(entries) => entries,
@@ -256,8 +261,12 @@ pub struct Merged<'data> {
     pub null_value: u64,
     /// The constants it is relative to.
     pub null_constant: Option<u32>,
+    /// Functions of the inputs were removed.
+    pub functions_removed: bool,
     /// An alias was removed while its function stays.
     pub deleted_alias: bool,
+    /// A function was removed while an alias of it stays.
+    pub orphaned_alias: bool,
     pub calls: Calls,
     pub section_names: StringTable,
     pub names: StringTable,
