@@ -4,7 +4,7 @@ use crate::callgraph;
 use crate::contents::{GraphRecords, Notes};
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::gc;
-use crate::ids::{FileId, SymbolId};
+use crate::ids::{EntityId, FileId, SymbolId};
 use crate::layout::{self, Parts};
 use crate::merge::{self, Merged};
 use crate::mode::{Mode, Output};
@@ -57,7 +57,10 @@ pub fn link_objects(
     let live = if mode.removes_dead_code {
         gc::collect(objects, &symbols, &graph, |kernel| roots.contain(kernel))
     } else {
-        gc::Live::everything(&symbols)
+        // Kernels that were not asked for stay as plain functions; debug information keeps them what they are.
+        let plain = !options.debug || options.suppress_debug_info;
+        let unused = |kernel: &EntityId| plain && !roots.contain(symbols.get(*kernel).name);
+        gc::Live::everything(&symbols, gc::kernels(objects, &symbols).filter(unused))
     };
     // From here on dead functions do not exist; no symbol or section is added after the merge.
     let by_host = matches!(roots, Roots::Matching(_));
@@ -65,7 +68,7 @@ pub fn link_objects(
         sm,
         relocatable,
         keeps_shared_symbols: mode.keeps_shared_symbols,
-        preserves_relocs: options.preserve_relocs && !relocatable,
+        preserves_relocs: options.preserve_relocs,
         force_rela: options.force_rela,
         host,
         kernels_removed_by_host: by_host,
@@ -87,8 +90,12 @@ pub fn link_objects(
     let shared = if relocatable {
         shared::unplaced(&merged)
     } else {
-        let settings = shared::Settings { reserved, start, debug: mode.keeps_shared_symbols,
-            shows: mode.keeps_shared_symbols || settings.preserves_relocs };
+        let settings = shared::Settings {
+            reserved,
+            start,
+            debug: mode.keeps_shared_symbols,
+            shows: mode.keeps_shared_symbols || settings.preserves_relocs,
+        };
         shared::layout(&merged, &merged.calls, settings, &|id| referenced.contains(id))
     };
     let textures = if relocatable {

@@ -92,7 +92,7 @@ pub fn unplaced(merged: &Merged<'_>) -> SharedLayout {
         kernels,
         keeps_file_section: true,
         debug: None,
-        one_dynamic: false,
+        one_dynamic: true,
     }
 }
 
@@ -415,7 +415,14 @@ impl Layouter<'_> {
             kernels[*kernel as usize] = Some(KernelShared { size, align });
         }
         let Some(owners) = self.owners else {
-            return SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, debug: None, one_dynamic: false };
+            return SharedLayout {
+                values: self.values,
+                dynamic,
+                kernels,
+                keeps_file_section,
+                debug: None,
+                one_dynamic: false,
+            };
         };
         let least = if any_dynamic { 16 } else { 1 };
         let align = if common { file_align.max(least) } else { least };
