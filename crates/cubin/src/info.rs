@@ -16,6 +16,7 @@ pub mod attr {
     pub const SAMPLER_FORCE_UNNORMALIZED: u8 = 0x13;
     pub const BINDLESS_IMAGE_OFFSETS: u8 = 0x14;
     pub const KPARAM_INFO: u8 = 0x17;
+    pub const CBANK_PARAM_SIZE: u8 = 0x19;
     pub const MAXREG_COUNT: u8 = 0x1b;
     pub const CRS_STACK_SIZE: u8 = 0x1e;
     pub const MAX_STACK_SIZE: u8 = 0x23;

@@ -54,7 +54,7 @@ impl GraphRecords {
             }
         }
         if once {
-            records.calls.iter_mut().for_each(|callees| keep_last(callees));
+            records.calls.iter_mut().for_each(keep_last);
         }
         for (from, prototype) in graph.indirect.iter().rev() {
             if let Some(from) = of(*from) {

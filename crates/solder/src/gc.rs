@@ -42,7 +42,7 @@ pub fn collect(
     objects: &[Object<'_>],
     symbols: &Symbols<'_>,
     graph: &CallGraph<'_>,
-    is_root: impl Fn(&str) -> bool,
+    is_root: impl Fn(EntityId) -> bool,
 ) -> Live {
     let count = symbols.entities.len();
     let calls = Adjacency::new(count, graph.calls.iter().map(|(a, b)| (a.0, b.0)));
@@ -53,8 +53,7 @@ pub fn collect(
     );
     let mut live = vec![false; count];
     let mut followed = vec![false; graph.prototypes.len()];
-    let mut stack: Vec<u32> =
-        kernels(objects, symbols).filter(|k| is_root(symbols.get(*k).name)).map(|k| k.0).collect();
+    let mut stack: Vec<u32> = kernels(objects, symbols).filter(|k| is_root(*k)).map(|k| k.0).collect();
     while let Some(node) = stack.pop() {
         if std::mem::replace(&mut live[node as usize], true) {
             continue;

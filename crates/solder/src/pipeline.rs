@@ -55,7 +55,11 @@ pub fn link_objects(
     let symbols = resolve::resolve(objects, options.cuda_api_version, sink)?;
     let graph = callgraph::read(objects, &symbols);
     let live = if mode.removes_dead_code {
-        gc::collect(objects, &symbols, &graph, |kernel| roots.contain(kernel))
+        let is_root = |kernel: EntityId| {
+            let is_taken = graph.taken[kernel.index()].is_some();
+            roots.contain(symbols.get(kernel).name) || (is_taken && roots.contain_launched())
+        };
+        gc::collect(objects, &symbols, &graph, is_root)
     } else {
         // Kernels that were not asked for stay as plain functions; debug information keeps them what they are.
         let plain = !options.debug || options.suppress_debug_info;
@@ -113,6 +117,9 @@ pub fn link_objects(
         attributes::check_cta_groups(&merged, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);
     }
+    if merged.deleted_alias {
+        return Err(sink.fatal(Message::DeletedSymbol));
+    }
     if unreserved {
         attributes::check_reserved_shared(&merged, objects, relocatable, sink);
     }
@@ -122,9 +129,6 @@ pub fn link_objects(
     }
     let call_graph =
         options.dot_file.is_some().then(|| call_graph::dot(&symbols, &graph, &merged, relocatable));
-    if merged.deleted_alias {
-        return Err(sink.fatal(Message::DeletedSymbol));
-    }
     if relocatable && merged.names_emptied_section() {
         return Err(sink.fatal(Message::DeletedSection));
     }

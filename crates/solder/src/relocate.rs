@@ -53,7 +53,9 @@ pub fn relocate(
         match result {
             Ok((mut kept, patches)) => {
                 if !relocatable && merged.sections[index].kind == Kind::Relocations {
-                    kept.iter_mut().for_each(|entry| entry.r_type = kept_as(entry.r_type));
+                    for entry in &mut kept {
+                        entry.r_type = kept_as(entry.r_type);
+                    }
                 }
                 relocated.kept.push(kept);
                 relocated.patches.push(patches);
@@ -172,6 +174,10 @@ fn decide(
     entry: &Reloc,
 ) -> Outcome {
     let Some(kind) = reloc::kind_of(entry.r_type) else { return Outcome::Wrong("no such type is known") };
+    let field = |value: u64, bank: u8| {
+        let value = value.wrapping_add(entry.addend as u64);
+        Outcome::Patch(Patch::Field { r_type: entry.r_type, value, bank })
+    };
     let clears = match entry.r_type {
         reloc::R_CUDA_UNUSED_CLEAR32 => 4,
         reloc::R_CUDA_UNUSED_CLEAR64 => 8,
@@ -181,13 +187,10 @@ fn decide(
         RelocTarget::Dead if clears > 0 => return Outcome::Patch(Patch::Bytes { value: 0, count: clears }),
         RelocTarget::Dead | RelocTarget::Nothing => return Outcome::Drop,
         RelocTarget::Symbol(_) if clears > 0 => return Outcome::Drop,
+        RelocTarget::ParameterSize => return field(u64::MAX, 0),
         RelocTarget::Symbol(id) => id,
     };
     let symbol = merged.symbol(id);
-    let field = |value: u64, bank: u8| {
-        let value = value.wrapping_add(entry.addend as u64);
-        Outcome::Patch(Patch::Field { r_type: entry.r_type, value, bank })
-    };
     // What is weak may yet lose its place to another definition.
     let may_move = relocatable && symbol.bind == raw::STB_WEAK;
     if symbol.shared && may_move {

@@ -429,7 +429,7 @@ impl Layouter<'_> {
         let file_section = KernelShared { size: self.common_end.saturating_add(reserved), align };
         let front = |i: usize| if owners[i].is_some() || common { reserved } else { 0 };
         let values = (0..self.values.len()).map(|i| self.values[i].saturating_add(front(i))).collect();
-        let debug = Some(Debug { values, owners, file_section });
+        let debug = Some(Debug { owners, values, file_section });
         let keeps_file_section = common || any_dynamic;
         let one_dynamic = self.debug;
         SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, debug, one_dynamic }

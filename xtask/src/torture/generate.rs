@@ -231,11 +231,13 @@ impl Generator {
                 }
             }
         }
-        if var.width == 1 && self.on("byte-address-data") && var.count >= 8 {
-            if let Some(name) = self.address_target(module, var) {
-                for byte in 0..filled.min(8) {
-                    var.init[byte] = Init::AddressByte { name: name.clone(), byte };
-                }
+        if var.width == 1
+            && self.on("byte-address-data")
+            && var.count >= 8
+            && let Some(name) = self.address_target(module, var)
+        {
+            for byte in 0..filled.min(8) {
+                var.init[byte] = Init::AddressByte { name: name.clone(), byte };
             }
         }
     }
@@ -338,11 +340,10 @@ impl Generator {
                 _ => Linkage::Visible,
             };
             let homes = match linkage {
-                Linkage::Visible | Linkage::Common => vec![self.module()],
                 // Compilers give static kernels unique names; two of one name are asked for by name.
                 Linkage::Static if self.on("equal-named-kernels") => self.several_modules(2),
-                Linkage::Static => vec![self.module()],
                 Linkage::Weak => self.several_modules(2),
+                Linkage::Static | Linkage::Visible | Linkage::Common => vec![self.module()],
             };
             let name = self.name("k");
             let extra_params = *self.rng.pick(&[0, 0, 4, 8, 40, 1000]);
@@ -363,11 +364,14 @@ impl Generator {
         }
     }
 
+    /// The assembler refuses a kernel whose callee in the same module has more registers than the bounds
+    /// leave, so bounds are wide where register pressure is high.
     fn bounds(&mut self) -> Vec<Bound> {
         let mut bounds = Vec::new();
+        let wide = self.on("pressure") || self.on("alloca");
         if self.on("launch-bounds") && self.rng.percent(70) {
             let x = *self.rng.pick(&[1, 32, 64, 96, 128, 256]);
-            let y = *self.rng.pick(&[1, 1, 2, 4]);
+            let y = if wide { 1 } else { *self.rng.pick(&[1, 1, 2, 4]) };
             bounds.push(if self.rng.percent(50) {
                 Bound::MaxThreads(x, y)
             } else {
@@ -375,12 +379,12 @@ impl Generator {
             });
             // No processor takes more than 1024 threads on every architecture.
             let most = 1024 / (x * y);
-            if most > 0 && self.rng.percent(40) {
+            if !wide && self.rng.percent(40) {
                 bounds.push(Bound::MinBlocks(self.rng.range(1, most.min(4))));
             }
         }
-        if self.on("launch-bounds") && self.rng.percent(15) {
-            bounds.push(Bound::MaxRegisters(*self.rng.pick(&[128, 160, 255])));
+        if self.on("launch-bounds") && !wide && self.rng.percent(15) {
+            bounds.push(Bound::MaxRegisters(*self.rng.pick(&[64, 96, 128, 255])));
         }
         if self.on("clusters") && self.rng.percent(70) {
             match self.rng.below(3) {
@@ -543,10 +547,10 @@ impl Generator {
                 if index != module && var.linkage == Linkage::Static {
                     continue;
                 }
-                if let Some(Init::Address { name, .. }) = var.init.first() {
-                    if let Some(signature) = self.program.signature(index, name) {
-                        tables.push((var.name.clone(), signature, var.count));
-                    }
+                if let Some(Init::Address { name, .. }) = var.init.first()
+                    && let Some(signature) = self.program.signature(index, name)
+                {
+                    tables.push((var.name.clone(), signature, var.count));
                 }
             }
         }
@@ -625,7 +629,8 @@ impl Generator {
     fn spoil(&mut self) {
         let module = self.module();
         let name = self.name("bad");
-        let kind = self.rng.below(10);
+        let kind = self.rng.below(11);
+        let several = self.program.modules.len() > 1;
         let here = &mut self.program.modules[module];
         match kind {
             0 => {
@@ -635,7 +640,7 @@ impl Generator {
                 }
             }
             1 => {
-                let space = if name.len() % 2 == 0 { Space::Global } else { Space::Const };
+                let space = if name.len().is_multiple_of(2) { Space::Global } else { Space::Const };
                 here.declared.push(Declared {
                     name: name.clone(),
                     what: Declaration::Var { space, bytes: 16, align: 4, managed: false },
@@ -653,7 +658,8 @@ impl Generator {
             }),
             8 => self.wrong_declaration(|var| (Space::Global, var.bytes(), !var.managed)),
             6 => self.wrong_prototype(),
-            7 => self.huge(name, module, Space::Const, 70_000),
+            7 if several => self.huge(&name, module, Space::Const, 70_000),
+            9 if several => self.limited(name, module),
             _ => {
                 if let Some(func) = here.funcs.first_mut() {
                     func.body.push(Op::OwnShared { bytes: 60_000, align: 4 });
@@ -662,7 +668,32 @@ impl Generator {
         }
     }
 
-    fn huge(&mut self, name: String, module: usize, space: Space, bytes: usize) {
+    /// A kernel with few registers and a function in another module that needs more.
+    fn limited(&mut self, name: String, module: usize) {
+        let other = (module + 1) % self.program.modules.len();
+        let func = Func {
+            name: name.clone(),
+            entry: false,
+            linkage: Linkage::Visible,
+            signature: 0,
+            noreturn: false,
+            unified: None,
+            extra_params: 0,
+            bounds: Vec::new(),
+            body: vec![Op::Pressure(100)],
+        };
+        let kernel = Func {
+            name: format!("k_{name}"),
+            entry: true,
+            bounds: vec![Bound::MaxRegisters(32)],
+            body: vec![Op::Call(name)],
+            ..func.clone()
+        };
+        self.program.modules[other].funcs.push(func);
+        self.program.modules[module].funcs.push(kernel);
+    }
+
+    fn huge(&mut self, name: &str, module: usize, space: Space, bytes: usize) {
         // Two halves: the assembler refuses the whole in one module.
         let other = (module + 1) % self.program.modules.len();
         for (part, home) in [module, other].into_iter().enumerate() {
@@ -763,10 +794,10 @@ const OPS: &[(&str, Make)] = &[
     ("calltargets", |g, module, rank| {
         let first = g.visible_function(module, rank, None)?;
         let mut targets = vec![first.name.clone()];
-        if let Some(second) = g.visible_function(module, rank, Some(first.signature)) {
-            if second.name != first.name {
-                targets.push(second.name);
-            }
+        if let Some(second) = g.visible_function(module, rank, Some(first.signature))
+            && second.name != first.name
+        {
+            targets.push(second.name);
         }
         Some(Op::CallPointer { from: Pointer::Unknown, signature: first.signature, targets })
     }),

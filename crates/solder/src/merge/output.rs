@@ -61,6 +61,8 @@ pub enum RelocTarget {
     Nothing,
     /// A function that was removed.
     Dead,
+    /// The size of the kernel's parameters, which is not known to a device function.
+    ParameterSize,
 }
 
 /// The value of an attribute record.

@@ -7,6 +7,9 @@ use crate::object::Role;
 use solder_cubin::Section;
 use solder_cubin::{raw, reloc};
 
+/// What a device function calls the size of the parameters of the kernel that it runs under.
+const PARAMETER_SIZE: &str = ".nv.ptx.const0.size";
+
 impl<'data> Merger<'_, 'data> {
     pub(super) fn relocations(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
@@ -138,6 +141,12 @@ impl<'data> Merger<'_, 'data> {
         }
         let raw = self.objects[file.index()].symbol(symbol);
         let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
+        if raw.bind() == raw::STB_LOCAL && !raw.is_defined() {
+            let name = self.objects[file.index()].names[symbol as usize];
+            if name == PARAMETER_SIZE {
+                return Some(RelocTarget::ParameterSize);
+            }
+        }
         let Some(out) = self.out.files[file.index()].symbols[symbol as usize] else {
             return (!self.forgotten(file, of, symbol)).then_some(RelocTarget::Dead);
         };

@@ -127,6 +127,8 @@ pub struct Options {
 
     /// `-j`: number of threads, all processors if `None`.
     pub threads: Option<usize>,
+    /// `--cache-dir`: results of compilations are kept here.
+    pub cache_dir: Option<PathBuf>,
 
     values: Values,
 }
@@ -195,6 +197,7 @@ impl Options {
             host_linker_options: os_strings(values.list(Id::HostLinkerOptions)),
             shared: values.is_true(Id::Shared),
             threads: values.number(Id::Threads).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0),
+            cache_dir: path(Id::CacheDir),
             values,
         }
     }

@@ -157,7 +157,7 @@ ids! {
     HostCompiler, HostLinkerOptions, Shared, ForcePartialLto, ForceWholeLto, AllowUndefinedGlobals,
     ReserveNullPointer, DontReserveNullPointer, DisableSmemReservation, EnableExtendedSmem, ForceRela,
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
-    StackProtectorThreshold, Threads,
+    StackProtectorThreshold, Threads, CacheDir,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -304,6 +304,10 @@ pub static TABLE: [Row; COUNT] = [
         .joined()
         .argument("amount")
         .help("Threads to link with; all processors if not given. The output is the same for any number.")
+        .record(Record::Never),
+    scalar(Id::CacheDir, "cache-dir")
+        .argument("directory")
+        .help("Keep assembled PTX and compiled IR in this directory, and take them from there.")
         .record(Record::Never),
 ];
 

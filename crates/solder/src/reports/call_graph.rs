@@ -40,7 +40,9 @@ impl Edges {
                 of[from.index()].extend(&targets[prototype.index()]);
             }
         }
-        of.iter_mut().for_each(|list| list.reverse());
+        for list in &mut of {
+            list.reverse();
+        }
         Self { of }
     }
 }

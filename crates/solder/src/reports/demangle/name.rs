@@ -241,10 +241,11 @@ impl Parser<'_> {
             let text = format!("{function}::string{}", self.discriminator()?);
             return Some(Name { text, ..Name::default() });
         }
-        let mut scope = function;
-        if self.take("d") {
-            scope += &format!("::[default argument {} (from end)]", self.ordinal()?);
-        }
+        let scope = if self.take("d") {
+            format!("{function}::[default argument {} (from end)]", self.ordinal()?)
+        } else {
+            function
+        };
         let name = self.name()?;
         let text = format!("{scope}::{}{}", name.text, self.discriminator()?);
         Some(Name { text, ..name })

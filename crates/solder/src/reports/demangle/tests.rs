@@ -25,7 +25,7 @@ fn odd_names_end() {
     let mut wide = String::from("_Z1f1AI1BS0_E");
     for i in 0..60u32 {
         let number = char::from_digit(i % 36, 36).map_or('0', |c| c.to_ascii_uppercase());
-        wide.push_str(&format!("1AIS{number}_S{number}_E"));
+        wide.extend(["1AIS", &number.to_string(), "_S", &number.to_string(), "_E"]);
     }
     assert!(demangle(&wide).len() < 1 << 17);
 }
