@@ -9,12 +9,16 @@ use crate::callgraph::{Adjacency, CallGraph};
 use crate::ids::EntityId;
 use crate::object::Object;
 use crate::resolve::Symbols;
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use solder_cubin::raw;
 
 /// The functions that stay in the link, by entity.
 #[derive(Debug)]
 pub struct Live {
     live: Vec<bool>,
+    /// Kernels that are no more than functions.
+    plain: HashSet<EntityId, FixedState>,
 }
 
 impl Live {
@@ -23,8 +27,13 @@ impl Live {
     }
 
     /// Nothing is removed: relocatable and debug links.
-    pub fn everything(symbols: &Symbols<'_>) -> Self {
-        Self { live: vec![true; symbols.entities.len()] }
+    pub fn everything(symbols: &Symbols<'_>, plain: impl Iterator<Item = EntityId>) -> Self {
+        Self { live: vec![true; symbols.entities.len()], plain: plain.collect() }
+    }
+
+    /// Whether an entry function counts as a kernel.
+    pub fn is_kernel(&self, entity: EntityId) -> bool {
+        !self.plain.contains(&entity)
     }
 }
 
@@ -65,7 +74,7 @@ pub fn collect(
             }
         }
     }
-    Live { live }
+    Live { live, plain: HashSet::default() }
 }
 
 /// The entry functions that some object defines.

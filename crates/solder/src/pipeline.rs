@@ -61,7 +61,10 @@ pub fn link_objects(
         };
         gc::collect(objects, &symbols, &graph, is_root)
     } else {
-        gc::Live::everything(&symbols)
+        // Kernels that were not asked for stay as plain functions; debug information keeps them what they are.
+        let plain = !options.debug || options.suppress_debug_info;
+        let unused = |kernel: &EntityId| plain && !roots.contain(symbols.get(*kernel).name);
+        gc::Live::everything(&symbols, gc::kernels(objects, &symbols).filter(unused))
     };
     // From here on dead functions do not exist; no symbol or section is added after the merge.
     let by_host = matches!(roots, Roots::Matching(_));
@@ -69,7 +72,7 @@ pub fn link_objects(
         sm,
         relocatable,
         keeps_shared_symbols: mode.keeps_shared_symbols,
-        preserves_relocs: options.preserve_relocs && !relocatable,
+        preserves_relocs: options.preserve_relocs,
         force_rela: options.force_rela,
         host,
         merges_constants: options.kernels_used.is_some() || options.variables_used.is_some(),

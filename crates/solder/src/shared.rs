@@ -71,6 +71,8 @@ impl SharedLayout {
         match function {
             // A symbol that is kept has one value.
             Some(function) if dynamic && !self.one_dynamic => self.dynamic[function as usize],
+            // To debug information, an extern array without a symbol is nowhere.
+            None if dynamic && !self.one_dynamic => u64::MAX,
             _ => self.values[symbol.index()],
         }
     }
@@ -90,7 +92,7 @@ pub fn unplaced(merged: &Merged<'_>) -> SharedLayout {
         kernels,
         keeps_file_section: true,
         debug: None,
-        one_dynamic: false,
+        one_dynamic: true,
     }
 }
 

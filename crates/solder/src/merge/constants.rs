@@ -47,7 +47,7 @@ impl<'data> Merger<'_, 'data> {
         if self.out.files[origin.file.index()].sections[section.info() as usize].is_none() {
             return Ok(());
         }
-        let Some((place, base)) = self.place_constants(origin.file, section)? else { return Ok(()) };
+        let Some((place, base)) = self.place_constants(origin.file, section, true)? else { return Ok(()) };
         let mut symbol = self.hidden_symbol(origin);
         symbol.value = base.wrapping_add(raw.value.get());
         match place {
@@ -62,11 +62,13 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Brings a section of function constants in, once.
+    /// Brings a section of function constants in, once. Only with a symbol do those of a device function go into the
+    /// kernels.
     fn place_constants(
         &mut self,
         file: FileId,
         section: &Section<'data>,
+        by_symbol: bool,
     ) -> Result<Option<(Place, u64)>, Stop> {
         if let Some(done) = self.placed_constants.get(&section.index) {
             return Ok(Some(*done));
@@ -86,7 +88,7 @@ impl<'data> Merger<'_, 'data> {
         };
         let place = match existing {
             Some(place) => place,
-            None if counts && !kernel && !self.settings.relocatable => {
+            None if counts && !kernel && by_symbol && !self.settings.relocatable => {
                 self.new_function_constant(function, bank, section)
             }
             None => Place::Section(self.create_function_constant(entity, bank, section.name)),
@@ -103,7 +105,7 @@ impl<'data> Merger<'_, 'data> {
         if self.placed_constants.contains_key(&section.index) {
             return Ok(());
         }
-        if let Some((place, base)) = self.place_constants(file, section)?
+        if let Some((place, base)) = self.place_constants(file, section, false)?
             && !self.settings.relocatable
         {
             self.out.null_value = base;

@@ -56,6 +56,9 @@ impl<'data> Merger<'_, 'data> {
                 self.out.file_shared_align = self.out.file_shared_align.max(align);
                 self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align, dynamic: true });
                 self.file_shared();
+                if self.settings.relocatable {
+                    self.name_local(symbol);
+                }
             }
         }
     }

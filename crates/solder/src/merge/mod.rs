@@ -19,7 +19,7 @@ use crate::gc::Live;
 use crate::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::notes;
 use crate::object::{Object, Role};
-use crate::resolve::{Origin, Symbols};
+use crate::resolve::{Origin, Symbols, is_extern_shared};
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::StringTable;
@@ -377,8 +377,9 @@ impl<'data> Merger<'_, 'data> {
         };
         let other = self.other(raw);
         // An undefined weak symbol is nothing but undefined in the output.
-        let bind =
-            if raw.bind() == raw::STB_WEAK && !raw.is_defined() { raw::STB_GLOBAL } else { raw.bind() };
+        let undefined_weak = raw.bind() == raw::STB_WEAK && !raw.is_defined();
+        let stays_weak = self.settings.relocatable && is_extern_shared(raw);
+        let bind = if undefined_weak && !stays_weak { raw::STB_GLOBAL } else { raw.bind() };
         // Undefined variables keep the value that the compiler gave them.
         let value = if kind == raw::STT_OBJECT && !raw.is_defined() { raw.value.get() } else { 0 };
         let id = self.push_symbol(OutputSymbol {
@@ -523,7 +524,7 @@ impl<'data> Merger<'_, 'data> {
         let out = self.out.symbol_mut(symbol);
         (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
         (out.section, out.origin) = (Some(text), Some(origin));
-        let entry = raw.other & raw::STO_ENTRY != 0;
+        let entry = raw.other & raw::STO_ENTRY != 0 && self.live.is_kernel(entity);
         let (mut info, mut shared) = (None, None);
         if entry {
             info = Some(self.function_info(text, name));
