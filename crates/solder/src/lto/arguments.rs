@@ -27,7 +27,7 @@ pub fn split(options: &Options, agreed: &Agreed) -> Option<i32> {
 /// All options.
 pub fn arguments(
     options: &Options,
-    plan: &Plan,
+    plan: Plan,
     agreed: &Agreed,
     references: &HostReferences<'_>,
 ) -> Vec<Vec<u8>> {
@@ -52,7 +52,7 @@ pub fn arguments(
 }
 
 /// What comes before `-Xnvvm`.
-fn fixed(options: &Options, plan: &Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
+fn fixed(options: &Options, plan: Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
     let mut list = Vec::new();
     let mut push = |text: String| list.push(text.into_bytes());
     push(format!("-arch=compute_{}", options.link_target().arch.number));
@@ -192,7 +192,7 @@ mod tests {
         Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"))
     }
 
-    fn text(list: Vec<Vec<u8>>) -> String {
+    fn text(list: &[Vec<u8>]) -> String {
         String::from_utf8(list.join(&b' ')).expect("ASCII")
     }
 
@@ -206,42 +206,42 @@ mod tests {
         references
     }
 
-    fn list(line: &str, plan: &Plan) -> String {
-        text(arguments(&options(line), plan, &Agreed::default(), &references()))
+    fn list(line: &str, plan: Plan) -> String {
+        text(&arguments(&options(line), plan, &Agreed::default(), &references()))
     }
 
     #[test]
     fn host_references_come_last_and_in_reverse() {
         let expected = "-arch=compute_90 -link-lto --device-c -has-global-host-info \
                         -host-ref-ek=_Z2k4*,_Z2k1* -host-ref-eg=dv";
-        assert_eq!(list("-arch=sm_90a|-lto", &WHOLE), expected);
+        assert_eq!(list("-arch=sm_90a|-lto", WHOLE), expected);
         let partial = "-arch=compute_90 -link-lto --device-c --force-device-c";
-        assert_eq!(list("-arch=sm_90a|-lto", &PARTIAL), partial);
+        assert_eq!(list("-arch=sm_90a|-lto", PARTIAL), partial);
         let ignored = "-arch=compute_100 -link-lto --device-c";
-        assert_eq!(list("-arch=sm_100f|-lto|-ignore-host-info", &WHOLE), ignored);
+        assert_eq!(list("-arch=sm_100f|-lto|-ignore-host-info", WHOLE), ignored);
     }
 
     #[test]
     fn what_the_command_line_asks_for_replaces_them() {
         let used = "-arch=compute_90 -link-lto --device-c -has-global-host-info \
                     -host-ref-ek=*a*,*b* -host-ref-ik=*a*,*b*";
-        assert_eq!(list("-arch=sm_90|-lto|-ignore-host-info|-kernels-used=a,b", &WHOLE), used);
+        assert_eq!(list("-arch=sm_90|-lto|-ignore-host-info|-kernels-used=a,b", WHOLE), used);
     }
 
     #[test]
     fn floating_point_follows_what_xnvvm_leaves_open() {
         let expected = "-arch=compute_90 -link-lto --device-c -opt=2 -ftz=1 -fma=0 -prec-div=1 -prec-sqrt=1";
         let line = "-arch=sm_90|-lto|-ignore-host-info|-Xnvvm=-opt=2 -ftz=1,-fma=0";
-        assert_eq!(list(line, &WHOLE), expected);
+        assert_eq!(list(line, WHOLE), expected);
     }
 
     #[test]
     fn nvjitlink_gets_its_own_options() {
         let options = options("-arch=sm_90a|-lto|-maxrregcount=32|-g");
         let agreed = Agreed { registers: Some(32), line_info: true, ..Agreed::default() };
-        let list = arguments(&options, &WHOLE, &agreed, &references());
+        let list = arguments(&options, WHOLE, &agreed, &references());
         let expected = "-arch=sm_90 -lto -ptx -maxrregcount=32 -lineinfo -Xnvvm=--device-c -g \
                         -kernels-used=_Z2k4*,_Z2k1* -variables-used=dv";
-        assert_eq!(text(for_nvjitlink(&options, &list)), expected);
+        assert_eq!(text(&for_nvjitlink(&options, &list)), expected);
     }
 }
