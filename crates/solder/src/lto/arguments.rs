@@ -123,7 +123,8 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
 
 /// The same for nvJitLink: its documented options where there is one, the others handed through to the compiler.
 ///
-/// Host references become `-kernels-used` and `-variables-used`, which imply that host information is complete.
+/// Host references become `-kernels-used` and `-variables-used`, which imply that host information is complete. The
+/// PTX is the same as the compiler's own.
 pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
     // As for the compiler, the number says it all: IR for an `a` architecture is taken all the same.
     let arch = format!("-arch=sm_{}", options.link_target().arch.number).into_bytes();
@@ -143,6 +144,10 @@ pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
             Documented::Implied => {}
             Documented::Not => list.push([b"-Xnvvm=", &argument[..]].concat()),
         }
+    }
+    // Without a list of variables, those that only host code could use are kept unless this is said too.
+    if !kernels.is_empty() && variables.is_empty() {
+        list.push(b"-optimize-unused-variables".to_vec());
     }
     for (option, names) in [(&b"-kernels-used="[..], kernels), (b"-variables-used=", variables)] {
         if !names.is_empty() {
