@@ -270,12 +270,12 @@ fn record(tally: &Mutex<Tally>, settings: &Settings, seed: u64, arch: Arch, verd
 fn print_tally(tally: &Tally, settings: &Settings, links: usize) {
     println!("\nconstructs in {} programs", settings.seeds);
     for (name, count) in &tally.constructs {
-        let percent = 100.0 * *count as f64 / settings.seeds as f64;
+        let permille = 1000 * *count as u64 / settings.seeds.max(1);
         let suspect = match tally.suspects.get(name) {
             Some(suspect) => format!("   in {suspect} that differ"),
             None => String::new(),
         };
-        println!("{count:7} {percent:5.1} %  {name}{suspect}");
+        println!("{count:7} {:3}.{} %  {name}{suspect}", permille / 10, permille % 10);
     }
     println!(
         "\n{links} links: {} the same ({} of them with a file), {} differ, {} refused by the assembler, \
