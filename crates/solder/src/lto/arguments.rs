@@ -6,6 +6,7 @@ use super::Plan;
 use super::consensus::Agreed;
 use crate::load::{HostReferences, REFERENCE_KINDS};
 use crate::options::{FastCompile, Options};
+use solder_arch::Suffix;
 
 /// The list of host references of each kind, in the order of [`REFERENCE_KINDS`].
 const HOST_REFERENCES: [&str; REFERENCE_KINDS.len()] =
@@ -126,9 +127,8 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
 /// Host references become `-kernels-used` and `-variables-used`, which imply that host information is complete. The
 /// PTX is the same as the compiler's own.
 pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    // As for the compiler, the number says it all: IR for an `a` architecture is taken all the same.
-    let arch = format!("-arch=sm_{}", options.link_target().arch.number).into_bytes();
-    let mut list: Vec<Vec<u8>> = vec![arch, b"-lto".to_vec(), b"-ptx".to_vec()];
+    let mut list: Vec<Vec<u8>> =
+        vec![[b"-arch=", &nvjitlink_arch(options)[..]].concat(), b"-lto".to_vec(), b"-ptx".to_vec()];
     let mut kernels: Vec<&[u8]> = Vec::new();
     let mut variables: Vec<&[u8]> = Vec::new();
     // The first two are the architecture and the mode.
@@ -155,6 +155,24 @@ pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
         }
     }
     list
+}
+
+/// The target as nvJitLink must be told it. It takes IR for an `a` architecture only for that one.
+fn nvjitlink_arch(options: &Options) -> Vec<u8> {
+    let arch = options.link_target().arch;
+    let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
+    format!("sm_{}{suffix}", arch.number).into_bytes()
+}
+
+/// nvlink compiles for the architecture without its suffix, which nvJitLink cannot be asked for: the PTX says what
+/// nvlink's would.
+pub fn without_suffix(options: &Options, ptx: Vec<u8>) -> Vec<u8> {
+    let arch = nvjitlink_arch(options);
+    let (Some(plain), directive) = (arch.strip_suffix(b"a"), [b"\n.target ", &arch[..]].concat()) else {
+        return ptx;
+    };
+    let Some(at) = ptx.windows(directive.len()).position(|part| part == directive) else { return ptx };
+    [&ptx[..at], b"\n.target ", plain, &ptx[at + directive.len()..]].concat()
 }
 
 enum Documented {
@@ -245,8 +263,10 @@ mod tests {
         let options = options("-arch=sm_90a|-lto|-maxrregcount=32|-g");
         let agreed = Agreed { registers: Some(32), line_info: true, ..Agreed::default() };
         let list = arguments(&options, WHOLE, &agreed, &references());
-        let expected = "-arch=sm_90 -lto -ptx -maxrregcount=32 -lineinfo -Xnvvm=--device-c -g \
+        let expected = "-arch=sm_90a -lto -ptx -maxrregcount=32 -lineinfo -Xnvvm=--device-c -g \
                         -kernels-used=_Z2k4*,_Z2k1* -variables-used=dv";
         assert_eq!(text(&for_nvjitlink(&options, &list)), expected);
+        let ptx = |target: &str| format!(".version 9.0\n.target {target}, debug\n").into_bytes();
+        assert_eq!(without_suffix(&options, ptx("sm_90a")), ptx("sm_90"));
     }
 }

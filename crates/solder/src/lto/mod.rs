@@ -232,7 +232,8 @@ fn with_nvjitlink(
     // The library does not say whether references remain; the PTX does. Without `--device-c` the compiler calls
     // everything complete.
     let complete = !plan.device_c || is_complete(&linked.ptx);
-    let compiled = Compiled { parts: vec![linked.ptx], complete, log: linked.log };
+    let ptx = arguments::without_suffix(options, linked.ptx);
+    let compiled = Compiled { parts: vec![ptx], complete, log: linked.log };
     if cache.is_on() {
         cache.put(&key, &to_fields(&compiled));
     }
