@@ -20,7 +20,7 @@ device code. Needs make and g++; pip installs CMake and Ninja into the user's ca
 /// From a package index; any version of the last years will do.
 const PACKAGES: [&str; 2] = ["cmake>=3.24", "ninja"];
 
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_mins(10);
 
 pub fn run(args: &[String]) -> Result<u8> {
     if args.iter().any(|arg| arg == "-h" || arg == "--help") {
@@ -39,7 +39,9 @@ pub fn run(args: &[String]) -> Result<u8> {
     for (project, outcome) in projects.iter().zip(outcomes) {
         let differences = outcome.unwrap_or_else(|message| vec![message]);
         println!("{}: {}", project.name, if differences.is_empty() { "equal" } else { "FAILED" });
-        differences.iter().for_each(|difference| println!("  {}", difference.replace('\n', "\n  ")));
+        for difference in &differences {
+            println!("  {}", difference.replace('\n', "\n  "));
+        }
         failed += usize::from(!differences.is_empty());
     }
     println!("{} builds equal, {failed} not", projects.len() - failed);

@@ -144,7 +144,7 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
         }
         Kind::Relocations if section.flags == 0 => texture_relocations(parts, numbers, section.of?),
-        Kind::Relocations => relocations(parts, numbers, id),
+        Kind::Relocations | Kind::Resolved => relocations(parts, numbers, id),
         _ => return None,
     })
 }
@@ -207,7 +207,7 @@ fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords) -> V
 }
 
 fn relocations(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Vec<u8> {
-    let rela = parts.merged.section(id).sh_type == solder_cubin::raw::SHT_RELA;
+    let rela = parts.merged.section(id).sh_type != solder_cubin::raw::SHT_REL;
     let mut out = Vec::new();
     for entry in &parts.relocated.kept[id.index()] {
         let symbol = match entry.target {

@@ -76,7 +76,7 @@ pub struct Layout<'data> {
 fn class(kind: Kind) -> u8 {
     match kind {
         Kind::Debug => 1,
-        Kind::Relocations => 3,
+        Kind::Relocations | Kind::Resolved => 3,
         Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::Constant(_) => 4,
         Kind::Text => 5,
         Kind::GlobalInit => 6,
@@ -170,7 +170,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Kind::Relocations if section.flags == 0 => {
             section.of.is_some_and(|constant| parts.textures.end(constant).is_some())
         }
-        Kind::Relocations => !parts.relocated.kept[id.index()].is_empty(),
+        Kind::Relocations | Kind::Resolved => !parts.relocated.kept[id.index()].is_empty(),
         Kind::Prototype => contents::prototypes(parts.merged, parts.notes).next().is_some(),
         _ => true,
     }
@@ -249,7 +249,7 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
         }
         Kind::CudaNote => (number(known.tool_note), number(known.compat)),
         Kind::Info | Kind::CallGraph | Kind::Prototype => (SYMTAB, 0),
-        Kind::FunctionInfo | Kind::Relocations => (SYMTAB, of),
+        Kind::FunctionInfo | Kind::Relocations | Kind::Resolved => (SYMTAB, of),
         Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => (0, of),
         _ => (0, 0),
     }

@@ -69,6 +69,7 @@ pub fn link_objects(
         sm,
         relocatable,
         keeps_shared_symbols: mode.keeps_shared_symbols,
+        preserves_relocs: options.preserve_relocs && !relocatable,
         force_rela: options.force_rela,
         host,
         kernels_removed_by_host: by_host,
@@ -90,7 +91,12 @@ pub fn link_objects(
     let shared = if relocatable {
         shared::unplaced(&merged)
     } else {
-        let settings = shared::Settings { reserved, start, debug: mode.keeps_shared_symbols };
+        let settings = shared::Settings {
+            reserved,
+            start,
+            debug: mode.keeps_shared_symbols,
+            shows: mode.keeps_shared_symbols || settings.preserves_relocs,
+        };
         shared::layout(&merged, &merged.calls, settings, &|id| referenced.contains(id))
     };
     let textures = if relocatable {

@@ -52,7 +52,7 @@ pub fn relocate(
     for (index, result) in results.into_iter().enumerate() {
         match result {
             Ok((mut kept, patches)) => {
-                if !relocatable {
+                if !relocatable && merged.sections[index].kind == Kind::Relocations {
                     for entry in &mut kept {
                         entry.r_type = kept_as(entry.r_type);
                     }
@@ -97,12 +97,18 @@ fn section(
     let (Content::Relocations(entries), Some(target)) = (&section.content, section.of) else {
         return Ok((kept, patches));
     };
-    let rela = section.sh_type == raw::SHT_RELA;
+    let rela = section.sh_type != raw::SHT_REL;
     let target = merged.section(target);
     let function =
         target.function.and_then(|f| merged.symbol(f).entity).and_then(|e| merged.function_of[e.index()]);
     for entry in entries.iter().rev() {
         if rela && !counts(merged, target.kind, entry) {
+            continue;
+        }
+        if section.kind == Kind::Resolved {
+            if is_preserved(decide(merged, relocatable, shared, textures, function, entry), merged, entry) {
+                kept.push(*entry);
+            }
             continue;
         }
         let width = match decide(merged, relocatable, shared, textures, function, entry) {
@@ -122,6 +128,14 @@ fn section(
         }
     }
     Ok((kept, patches))
+}
+
+/// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.
+fn is_preserved(outcome: Outcome, merged: &Merged<'_>, entry: &Reloc) -> bool {
+    let RelocTarget::Symbol(symbol) = entry.target else { return false };
+    let symbol = merged.symbol(symbol);
+    let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
+    matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && !image
 }
 
 /// Relocations of debug information that speak of a copy of a function that was replaced since. nvlink

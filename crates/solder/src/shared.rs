@@ -21,6 +21,8 @@ pub struct SharedLayout {
     pub keeps_file_section: bool,
     /// The homes of the variables, for a debugger.
     pub debug: Option<Debug>,
+    /// Extern arrays have one value in all code.
+    one_dynamic: bool,
 }
 
 /// The symbols of shared variables, which only a link with debug information keeps.
@@ -49,8 +51,10 @@ pub struct Settings {
     pub reserved: u64,
     /// Where variables begin.
     pub start: u64,
-    /// Variables keep their symbols.
+    /// Variables keep their symbols, extern arrays among them.
     pub debug: bool,
+    /// Variables keep their symbols.
+    pub shows: bool,
 }
 
 /// Size and alignment of a kernel's shared memory.
@@ -65,7 +69,8 @@ impl SharedLayout {
     pub fn value(&self, merged: &Merged<'_>, symbol: SymbolId, function: Option<u32>) -> u64 {
         let dynamic = merged.symbol(symbol).origin.is_none();
         match function {
-            Some(function) if dynamic => self.dynamic[function as usize],
+            // A symbol that is kept has one value.
+            Some(function) if dynamic && !self.one_dynamic => self.dynamic[function as usize],
             _ => self.values[symbol.index()],
         }
     }
@@ -85,6 +90,7 @@ pub fn unplaced(merged: &Merged<'_>) -> SharedLayout {
         kernels,
         keeps_file_section: true,
         debug: None,
+        one_dynamic: false,
     }
 }
 
@@ -129,6 +135,7 @@ struct Layouter<'a> {
     users: Vec<Vec<u32>>,
     cursor: Vec<u64>,
     start: u64,
+    debug: bool,
     align: Vec<u64>,
     used: Vec<bool>,
     values: Vec<u64>,
@@ -148,7 +155,7 @@ pub fn layout(
     settings: Settings,
     referenced: &impl Fn(SymbolId) -> bool,
 ) -> SharedLayout {
-    let Settings { reserved, start, debug } = settings;
+    let Settings { reserved, start, debug, shows } = settings;
     let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
     let count = kernels.len();
     let users = find_users(merged);
@@ -171,7 +178,8 @@ pub fn layout(
         align: vec![1; count],
         used: vec![false; count],
         values: vec![0; merged.symbols.len()],
-        owners: debug.then(|| vec![None; merged.symbols.len()]),
+        debug,
+        owners: shows.then(|| vec![None; merged.symbols.len()]),
         common_end: 0,
         kernels,
     };
@@ -348,7 +356,7 @@ impl Layouter<'_> {
                 group[root] = find(&mut group, first);
             }
         }
-        if self.owners.is_some() {
+        if self.debug {
             self.join_by_symbol(&mut group);
         }
         let mut end = vec![0; self.kernels.len()];
@@ -405,16 +413,24 @@ impl Layouter<'_> {
             kernels[*kernel as usize] = Some(KernelShared { size, align });
         }
         let Some(owners) = self.owners else {
-            return SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, debug: None };
+            return SharedLayout {
+                values: self.values,
+                dynamic,
+                kernels,
+                keeps_file_section,
+                debug: None,
+                one_dynamic: false,
+            };
         };
         let least = if any_dynamic { 16 } else { 1 };
-        let file_section =
-            KernelShared { size: self.common_end.saturating_add(reserved), align: file_align.max(least) };
+        let align = if common { file_align.max(least) } else { least };
+        let file_section = KernelShared { size: self.common_end.saturating_add(reserved), align };
         let front = |i: usize| if owners[i].is_some() || common { reserved } else { 0 };
         let values = (0..self.values.len()).map(|i| self.values[i].saturating_add(front(i))).collect();
         let debug = Some(Debug { owners, values, file_section });
         let keeps_file_section = common || any_dynamic;
-        SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, debug }
+        let one_dynamic = self.debug;
+        SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, debug, one_dynamic }
     }
 }
 

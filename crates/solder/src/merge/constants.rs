@@ -54,7 +54,7 @@ impl<'data> Merger<'_, 'data> {
             Place::Section(id) => symbol.section = Some(id),
             Place::Function(index) => symbol.constant = Some(index),
         }
-        if self.settings.relocatable {
+        if self.settings.shows_hidden() && symbol.constant.is_none() {
             self.show_hidden(&mut symbol, raw);
         }
         let id = self.push_symbol(symbol);

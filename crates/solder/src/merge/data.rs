@@ -101,8 +101,10 @@ impl<'data> Merger<'_, 'data> {
             self.out.symbol_mut(symbol).shared = true;
             self.out.symbol_mut(symbol).origin = (!dynamic).then_some(origin);
             let (size, align) = (raw.size.get(), raw.value.get().max(u64::from(!dynamic)));
-            self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic });
-            if self.settings.shows_shared() {
+            let object = SharedObject { symbol, owner, size, align, dynamic };
+            let shows = self.shows(&object);
+            self.out.shared.push(object);
+            if shows {
                 self.name_local(symbol);
             }
         }

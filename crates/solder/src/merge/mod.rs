@@ -5,6 +5,7 @@
 mod constants;
 mod data;
 mod info;
+mod kept;
 mod output;
 mod relocatable;
 mod relocations;
@@ -30,6 +31,8 @@ pub struct Settings<'data> {
     pub relocatable: bool,
     /// Shared variables keep their symbols, for a debugger.
     pub keeps_shared_symbols: bool,
+    /// Relocations that the link resolves stay, and so do the symbols they name.
+    pub preserves_relocs: bool,
     /// `-force-rela`.
     pub force_rela: bool,
     /// The bytes of `--nv-host`.
@@ -46,7 +49,12 @@ impl Settings<'_> {
 
     /// Whether shared variables have symbols in the output.
     fn shows_shared(&self) -> bool {
-        self.relocatable || self.keeps_shared_symbols
+        self.relocatable || self.keeps_shared_symbols || self.preserves_relocs
+    }
+
+    /// Whether symbols that images do not have are in the output.
+    fn shows_hidden(&self) -> bool {
+        self.relocatable || self.preserves_relocs
     }
 
     /// The type of an output section: a relocatable link leaves it as in objects.
@@ -87,6 +95,10 @@ struct Merger<'a, 'data> {
     shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
+    /// `.nv.resolvedrela*`, by the offset of its name.
+    resolved_by_name: HashMap<u32, SectionId, foldhash::fast::FixedState>,
+    /// What code refers to, by entity; read where shared variables keep their symbols.
+    referenced: Vec<bool>,
     /// Tentative definitions in the order in which they became such.
     commons: Vec<SymbolId>,
     clock: u32,
@@ -130,6 +142,8 @@ pub fn merge<'data>(
         placed_constants: HashMap::default(),
         shared_by_kernel: HashMap::default(),
         dead_with_relocations: HashSet::default(),
+        resolved_by_name: HashMap::default(),
+        referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
         clock: 0,
     };
@@ -256,8 +270,9 @@ impl<'data> Merger<'_, 'data> {
             });
             self.section_symbol(action, ".nv.rel.action");
         }
+        self.hide_shared();
         for symbol in &mut self.out.symbols {
-            if symbol.among_globals && (!symbol.shared || self.settings.shows_shared()) {
+            if symbol.among_globals && (!symbol.shared || !symbol.dropped) {
                 symbol.name_offset = self.out.names.add(symbol.name);
             }
         }
@@ -266,7 +281,7 @@ impl<'data> Merger<'_, 'data> {
         }
         for symbol in &mut self.out.symbols {
             let unified = UNIFIED_TABLES.contains(&symbol.name);
-            if (symbol.shared && !self.settings.shows_shared()) || (unified && symbol.section.is_none()) {
+            if unified && symbol.section.is_none() {
                 symbol.dropped = true;
             }
         }
@@ -285,7 +300,7 @@ impl<'data> Merger<'_, 'data> {
     fn push_section(&mut self, new: &New<'_>, name: u32) -> SectionId {
         let content = match new.kind {
             Kind::Info | Kind::FunctionInfo => Content::Info { read: Vec::new(), appended: Vec::new() },
-            Kind::Relocations => Content::Relocations(Vec::new()),
+            Kind::Relocations | Kind::Resolved => Content::Relocations(Vec::new()),
             Kind::Text
             | Kind::KernelConstant
             | Kind::FunctionConstant(_)
@@ -310,6 +325,7 @@ impl<'data> Merger<'_, 'data> {
             registers: 0,
             rel: None,
             rela: None,
+            resolved: None,
         });
         SectionId::at(self.out.sections.len() - 1)
     }
@@ -594,7 +610,7 @@ impl<'data> Merger<'_, 'data> {
         out.append(section.data, section.data.len() as u64, section.align());
         out.registers = section.info() & 0xff00_0000;
         let relocations = [out.rel, out.rela];
-        for relocations in relocations.into_iter().flatten() {
+        for relocations in relocations.into_iter().chain([out.resolved]).flatten() {
             self.out.section_mut(relocations).relocations_mut().clear();
         }
         if let Some(info) = function.info {

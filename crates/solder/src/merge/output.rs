@@ -29,6 +29,8 @@ pub enum Kind {
     FileShared,
     Debug,
     Relocations,
+    /// The relocations that the link resolved, kept by `-preserve-relocs`.
+    Resolved,
     CallGraph,
     Prototype,
     RelAction,
@@ -122,6 +124,7 @@ pub struct OutputSection<'data> {
     /// The relocation sections for this section.
     pub rel: Option<SectionId>,
     pub rela: Option<SectionId>,
+    pub resolved: Option<SectionId>,
 }
 
 impl<'data> OutputSection<'data> {

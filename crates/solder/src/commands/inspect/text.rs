@@ -42,7 +42,11 @@ impl Page {
         self.line(&format!("{}: {}, {}", item.name, item.kind(), bytes(item.size)));
         self.inside(|page| match &item.content {
             Content::Cubin(cubin) => page.cubin(cubin),
-            Content::Fatbins(fatbins) => fatbins.iter().for_each(|fatbin| page.fatbin("", fatbin)),
+            Content::Fatbins(fatbins) => {
+                for fatbin in fatbins {
+                    page.fatbin("", fatbin);
+                }
+            }
             Content::Host(host) => page.host(host),
             Content::Archive { members, damage, .. } => {
                 for member in members {
@@ -78,8 +82,12 @@ impl Page {
         let form = if form.is_empty() { String::new() } else { format!(", {form}") };
         self.line(&format!("fat binary{form}, {}", bytes(fatbin.size)));
         self.inside(|page| {
-            fatbin.members.iter().for_each(|member| page.member(member));
-            fatbin.damage.iter().for_each(|reason| page.damage(reason));
+            for member in &fatbin.members {
+                page.member(member);
+            }
+            if let Some(reason) = &fatbin.damage {
+                page.damage(reason);
+            }
         });
     }
 
@@ -103,8 +111,12 @@ impl Page {
         }
         self.line(&line);
         self.inside(|page| {
-            member.cubin.iter().for_each(|cubin| page.cubin(cubin));
-            member.damage.iter().for_each(|reason| page.damage(reason));
+            if let Some(cubin) = &member.cubin {
+                page.cubin(cubin);
+            }
+            if let Some(reason) = &member.damage {
+                page.damage(reason);
+            }
         });
     }
 
@@ -133,7 +145,9 @@ impl Page {
         if !cubin.undefined.is_empty() {
             self.line(&format!("needs {}", cubin.undefined.join(" ")));
         }
-        cubin.damage.iter().for_each(|reason| self.damage(reason));
+        for reason in &cubin.damage {
+            self.damage(reason);
+        }
     }
 }
 
