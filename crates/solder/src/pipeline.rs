@@ -54,12 +54,14 @@ pub fn link_objects(
     // Names are bound before anything is removed: duplicates among dead functions are errors too.
     let symbols = resolve::resolve(objects, options.cuda_api_version, sink)?;
     let graph = callgraph::read(objects, &symbols);
+    let is_root = |kernel: EntityId| {
+        let is_taken = graph.taken[kernel.index()].is_some();
+        roots.contain(symbols.get(kernel).name) || (is_taken && roots.contain_launched() && !mode.lto)
+    };
     let live = if mode.removes_dead_code {
-        let is_root = |kernel: EntityId| {
-            let is_taken = graph.taken[kernel.index()].is_some();
-            roots.contain(symbols.get(kernel).name) || (is_taken && roots.contain_launched())
-        };
         gc::collect(objects, &symbols, &graph, is_root)
+    } else if relocatable {
+        gc::Live::everything(&symbols, std::iter::empty()).with_roots(objects, &symbols, is_root)
     } else {
         // Kernels that were not asked for stay as plain functions; debug information keeps them what they are.
         let plain = !options.debug || options.suppress_debug_info;

@@ -24,6 +24,12 @@ use hashbrown::{HashMap, HashSet};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::StringTable;
 
+fn has_shared_memory(object: &Object<'_>, kernel: &str) -> bool {
+    object
+        .sections_with(Role::KernelShared)
+        .any(|section| section.name.strip_prefix(".nv.shared.").is_some_and(|name| name == kernel))
+}
+
 /// What the merge does differently for one target or mode.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'data> {
@@ -526,7 +532,7 @@ impl<'data> Merger<'_, 'data> {
         (out.section, out.origin) = (Some(text), Some(origin));
         let entry = raw.other & raw::STO_ENTRY != 0 && self.live.is_kernel(entity);
         let (mut info, mut shared) = (None, None);
-        if entry {
+        if entry && (self.live.is_root(entity) || has_shared_memory(object, name)) {
             info = Some(self.function_info(text, name));
             shared = Some(self.kernel_shared(text, name));
         }
