@@ -8,6 +8,7 @@ pub mod bits;
 pub mod callgraph;
 pub mod file;
 pub mod info;
+pub mod mercury;
 pub mod note;
 pub mod raw;
 pub mod reloc;

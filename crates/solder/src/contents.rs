@@ -4,6 +4,7 @@
 use crate::callgraph::CallGraph;
 use crate::ids::{EntityId, SectionId};
 use crate::layout::{Numbers, Parts};
+use crate::mercury;
 use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged};
 use crate::textures::handle_type;
 use rayon::prelude::*;
@@ -126,7 +127,15 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         Kind::CudaNote => parts.notes.cuda_note.clone(),
         Kind::Compat => parts.notes.compat.clone(),
         Kind::RelAction => REL_ACTION.to_vec(),
-        Kind::Info | Kind::FunctionInfo => info(parts, numbers, &parts.resources.records[id.index()]),
+        Kind::Info | Kind::FunctionInfo => {
+            let records = &parts.resources.records[id.index()];
+            let mut out = info(parts, numbers, records, View::Code);
+            out.extend(info(parts, numbers, merged.code_records(id), View::Code));
+            out
+        }
+        Kind::MercuryInfo => info(parts, numbers, &parts.resources.records[section.of?.index()], View::Mercury),
+        Kind::MercuryRelocations => relocations(parts, numbers, id),
+        Kind::MercurySymbols => mercury::symbol_table(merged, numbers),
         Kind::CallGraph => call_graph(merged, numbers, &parts.notes.graph),
         Kind::Prototype => {
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
@@ -144,11 +153,21 @@ fn pair(a: u32, b: u32) -> [u8; 8] {
     (u64::from(a) | u64::from(b) << 32).to_le_bytes()
 }
 
-fn info(parts: Parts<'_, '_>, numbers: &Numbers, records: &[InfoRecord<'_>]) -> Vec<u8> {
+/// Which of the two descriptions of the code; there is only the first before sm_100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    Code,
+    Mercury,
+}
+
+fn info(parts: Parts<'_, '_>, numbers: &Numbers, records: &[InfoRecord<'_>], view: View) -> Vec<u8> {
     let merged = parts.merged;
     let mut out = Vec::new();
     for record in records {
         if record.attr == attr::SUQ_USED && parts.textures.has_surfaces {
+            continue;
+        }
+        if view == View::Code && parts.sm >= mercury::FROM && record.attr == attr::MERCURY_FINALIZER_OPTIONS {
             continue;
         }
         let mut write = |payload: &[u8]| write_record(&mut out, record.format, record.attr, payload);
@@ -169,7 +188,7 @@ fn info(parts: Parts<'_, '_>, numbers: &Numbers, records: &[InfoRecord<'_>]) -> 
                     write(&bytes);
                 }
             }
-            InfoValue::Bytes(bytes) => write(bytes),
+            InfoValue::Bytes(bytes) => write(record.code.filter(|_| view == View::Code).unwrap_or(bytes)),
             InfoValue::Owned(bytes) => write(bytes),
         }
     }
@@ -195,7 +214,7 @@ fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords) -> V
 }
 
 fn relocations(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Vec<u8> {
-    let rela = parts.merged.section(id).sh_type == solder_cubin::raw::SHT_RELA;
+    let rela = parts.merged.section(id).sh_type != solder_cubin::raw::SHT_REL;
     let mut out = Vec::new();
     for entry in &parts.relocated.kept[id.index()] {
         let symbol = match entry.target {

@@ -10,6 +10,7 @@ mod host_script;
 mod ids;
 mod layout;
 pub mod load;
+mod mercury;
 mod merge;
 pub mod mode;
 mod notes;

@@ -1,6 +1,8 @@
 //! `.note.nv.tkinfo`, `.note.nv.cuinfo` and `.nv.compat` of the output.
 
+use crate::mercury;
 use crate::object::{Object, Role};
+use solder_arch::{Arch, Suffix};
 use solder_cubin::info::{format, records, write_record};
 use solder_cubin::note::{self, CudaInfo, ToolInfo};
 use solder_cubin::raw;
@@ -60,12 +62,16 @@ mod compat_attr {
     pub const FASTPATH_FINALIZE: u8 = 0x0b;
 }
 
+/// The targets whose code says for which architectures finalizing it is easy.
+const FASTPATH_TARGETS: &[u16] = &[100, 120];
+
 /// The first architecture whose code has compatibility records.
 pub const COMPAT_FROM: u16 = 90;
 
 /// The compatibility records of the first input, each merged with those of the others. A link of nothing says only
 /// whether the target is an `a` architecture.
-pub fn compat(objects: &[Object<'_>], accelerated: bool) -> Vec<u8> {
+pub fn compat(objects: &[Object<'_>], target: Arch) -> Vec<u8> {
+    let accelerated = target.suffix == Suffix::A;
     let mut out = Vec::new();
     if objects.is_empty() {
         write_record(&mut out, format::BYTE, compat_attr::ACCELERATOR_TARGET, &[u8::from(accelerated), 0]);
@@ -88,7 +94,13 @@ pub fn compat(objects: &[Object<'_>], accelerated: bool) -> Vec<u8> {
             compat_attr::MERCURY_ISA_VERSION => [max(0), max(1)],
             compat_attr::INST_TENSORMAP_V1 => [byte(0).fold(0, |a, b| a | b), 0],
             compat_attr::OPPORTUNISTIC_FINALIZATION => [if byte(0).all(|b| b == own) { own } else { 1 }, 0],
-            compat_attr::FASTPATH_FINALIZE => continue,
+            compat_attr::FASTPATH_FINALIZE if target.number < mercury::FROM => continue,
+            compat_attr::FASTPATH_FINALIZE => {
+                let values = values().filter_map(|p| Some(u64::from_le_bytes(p.try_into().ok()?)));
+                let all = values.reduce(|a, b| a & b).filter(|_| FASTPATH_TARGETS.contains(&target.number));
+                write_record(&mut out, record.format, record.attr, &all.unwrap_or(0).to_le_bytes());
+                continue;
+            }
             _ => {
                 record.write(&mut out);
                 continue;

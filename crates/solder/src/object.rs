@@ -1,5 +1,6 @@
 //! An input object, parsed and checked: what later phases index blindly is validated here, once.
 
+use crate::mercury::Twins;
 use solder_cubin::raw::{self, Symbol, WordPair};
 use solder_cubin::{Cubin, Section, info, string_at};
 
@@ -40,6 +41,10 @@ pub enum Role {
 
 fn role_of(section: &Section<'_>) -> Role {
     let name = section.name;
+    // The Mercury view is reached through the twins of its sections.
+    if section.flags() & raw::SHF_MERCURY != 0 {
+        return Role::Ignored;
+    }
     match section.sh_type() {
         raw::SHT_REL | raw::SHT_RELA => Role::Relocations,
         raw::SHT_CUDA_INFO if name == ".nv.info" => Role::Info,
@@ -60,7 +65,6 @@ fn role_of(section: &Section<'_>) -> Role {
                 _ => Role::FunctionConstant,
             }
         }
-        raw::SHT_PROGBITS if section.flags() & raw::SHF_MERCURY != 0 => Role::Ignored,
         raw::SHT_PROGBITS if section.flags() & raw::SHF_EXECINSTR != 0 => Role::Text,
         raw::SHT_PROGBITS if name.starts_with(".debug_") || name.starts_with(".nv_debug_") => Role::Debug,
         _ => Role::Ignored,
@@ -75,7 +79,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { place: place.into(), reason: reason.into() }
     }
 }
@@ -91,6 +95,8 @@ pub struct Object<'data> {
     pub names: Vec<&'data str>,
     pub call_graph: &'data [WordPair],
     pub prototypes: &'data [WordPair],
+    /// The Mercury view, in objects for sm_100 and later.
+    pub mercury: Option<Twins<'data>>,
 }
 
 impl<'data> Object<'data> {
@@ -98,9 +104,10 @@ impl<'data> Object<'data> {
         let cubin = Cubin::parse(bytes).map_err(|e| Damage::new("the ELF structure", e.to_string()))?;
         let roles: Vec<Role> = cubin.sections.iter().map(role_of).collect();
         let names = symbol_names(&cubin)?;
-        let mut object = Self { name, cubin, roles, names, call_graph: &[], prototypes: &[] };
+        let mut object = Self { name, cubin, roles, names, call_graph: &[], prototypes: &[], mercury: None };
         object.check_symbols()?;
         object.check_sections()?;
+        object.mercury = Twins::find(&object)?;
         object.call_graph = object.pairs(Role::CallGraph)?;
         object.prototypes = object.pairs(Role::Prototype)?;
         object.check_call_graph()?;

@@ -19,12 +19,11 @@ use crate::shared;
 use crate::textures;
 use crate::undefined;
 use crate::write;
-use solder_arch::Suffix;
 use solder_cubin::note::ToolInfo;
 use std::cell::OnceCell;
 
 /// Shared memory that the system keeps in front of a kernel's own.
-fn reserved_shared(sm: u16) -> u64 {
+pub fn reserved_shared(sm: u16) -> u64 {
     if sm >= 90 { 0x400 } else { 0 }
 }
 
@@ -72,7 +71,7 @@ pub fn link_objects(
     let notes = Notes {
         tool_note: own_note(options, objects, !relocatable),
         cuda_note: notes::cuda_note(objects, sm),
-        compat: notes::compat(objects, target.arch.suffix == Suffix::A),
+        compat: notes::compat(objects, target.arch),
         graph: GraphRecords::new(&merged, &graph),
     };
     let parts = Parts {

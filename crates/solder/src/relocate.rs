@@ -2,6 +2,7 @@
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::{SectionId, SymbolId};
+use crate::mercury;
 use crate::merge::{Content, Kind, Merged, Reloc, RelocTarget};
 use crate::object::Object;
 use crate::shared::SharedLayout;
@@ -28,7 +29,7 @@ pub struct Relocated {
     pub patches: Vec<Vec<(u64, Patch)>>,
 }
 
-enum Outcome {
+pub enum Outcome {
     Keep(u32),
     Patch(Patch),
     Drop,
@@ -82,18 +83,25 @@ fn section(
 ) -> Result<Decided, (Reloc, &'static str)> {
     let section = merged.section(id);
     let (mut kept, mut patches) = (Vec::new(), Vec::new());
-    let (Content::Relocations(entries), Some(target)) = (&section.content, section.of) else {
+    let (Content::Relocations(entries), Some(target)) = (&section.content, merged.relocated_by(id)) else {
         return Ok((kept, patches));
     };
-    let rela = section.sh_type == raw::SHT_RELA;
+    let mercury = section.kind == Kind::MercuryRelocations;
+    let rela = section.sh_type != raw::SHT_REL;
     let target = merged.section(target);
+    let code = if target.kind == Kind::Capsule { target.of.map(|text| merged.section(text)) } else { Some(target) };
     let function =
-        target.function.and_then(|f| merged.symbol(f).entity).and_then(|e| merged.function_of[e.index()]);
+        code.and_then(|code| code.function).and_then(|f| merged.symbol(f).entity).and_then(|e| merged.function_of[e.index()]);
     for entry in entries.iter().rev() {
         if rela && !counts(merged, target.kind, entry) {
             continue;
         }
-        let width = match decide(merged, shared, textures, function, entry) {
+        let outcome = if mercury {
+            mercury::decide(merged, shared, textures, function, entry)
+        } else {
+            decide(merged, shared, textures, function, entry)
+        };
+        let width = match outcome {
             Outcome::Keep(r_type) => {
                 kept.push(Reloc { r_type, target: behind_alias(merged, entry.target), ..*entry });
                 continue;
@@ -101,6 +109,9 @@ fn section(
             Outcome::Drop => continue,
             Outcome::Wrong(reason) => return Err((*entry, reason)),
             Outcome::Patch(patch) => {
+                if target.kind == Kind::Capsule {
+                    continue;
+                }
                 patches.push((entry.offset, patch));
                 patch_width(patch)
             }
@@ -108,6 +119,15 @@ fn section(
         if entry.offset.checked_add(width).is_none_or(|end| end > target.size) {
             return Err((*entry, "its place lies outside the section"));
         }
+    }
+    if target.kind == Kind::Capsule
+        && let Some(Content::Relocations(entries)) = section.of.map(|of| &merged.section(of).content)
+    {
+        let resolved = entries.iter().filter_map(|entry| match decide(merged, shared, textures, function, entry) {
+            Outcome::Patch(patch) => Some((entry.offset, patch)),
+            _ => None,
+        });
+        patches = mercury::capsule_patches(target, resolved);
     }
     Ok((kept, patches))
 }
@@ -117,7 +137,7 @@ fn section(
 fn counts(merged: &Merged<'_>, target: Kind, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return true };
     let symbol = merged.symbol(symbol);
-    target != Kind::Debug
+    !matches!(target, Kind::Debug | Kind::MercuryDebug)
         || !symbol.is_function()
         || symbol.debug_replaced_in.is_none_or(|file| entry.file >= file)
 }
@@ -203,7 +223,7 @@ fn decide(
 }
 
 /// The unified function and data tables that only a driver has.
-fn is_unified_table(merged: &Merged<'_>, id: SymbolId) -> bool {
+pub fn is_unified_table(merged: &Merged<'_>, id: SymbolId) -> bool {
     let name = merged.symbol(id).name;
     name.starts_with("__UFT") || name.starts_with("__UDT")
 }

@@ -1,7 +1,7 @@
 //! Constants that belong to one function: kernel parameters (bank 0) and what the compiler made for a
 //! function (other banks), which every kernel that reaches it carries.
 
-use super::{Chunk, Content, FunctionConstant, Kind, Merger, New, OutputSymbol};
+use super::{Chunk, Content, FunctionConstant, Kind, MercurySymbol, Merger, New, OutputSymbol};
 use crate::diagnostics::Stop;
 use crate::ids::{EntityId, FileId, SectionId};
 use crate::object::Role;
@@ -117,6 +117,7 @@ impl<'data> Merger<'_, 'data> {
             common: None,
             constant: None,
             dropped: true,
+            mercury: MercurySymbol::default(),
         }
     }
 
@@ -257,6 +258,7 @@ impl<'data> Merger<'_, 'data> {
                 self.function_mut(entity).constant = Some(out);
                 out
             }
+            (None, _) if self.settings.mercury() => self.late_kernel_constant(text, entity, section),
             (None, _) => {
                 let name = self.out.section_names.add(section.name);
                 let handles = (!self.settings.relocatable).then(|| {

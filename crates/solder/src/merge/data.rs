@@ -148,9 +148,15 @@ impl<'data> Merger<'_, 'data> {
             None => self.create_shared_by_name(file, section),
         };
         let align = section.align();
+        if self.settings.mercury() && section.name == ".debug_frame" {
+            self.append_twin(file, section, out, 0);
+            self.append_frames(file, section, out);
+            return Ok((out, 0));
+        }
         let Some(base) = self.out.section_mut(out).append(section.data, section.size(), align) else {
             return Err(self.damaged(file, section.name, "its size is beyond all bounds"));
         };
+        self.append_twin(file, section, out, base);
         self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
         Ok((out, base))
     }
@@ -167,13 +173,13 @@ impl<'data> Merger<'_, 'data> {
         };
         let out = self.create(&New {
             kind,
-            name: &[section.name],
+            name: &[self.view_name(file, section)],
             sh_type,
             flags: section.flags(),
             align: section.align(),
             entsize: section.header.entsize.get(),
         });
-        self.section_symbol(out, section.name);
+        self.section_symbol(out, self.view_name(file, section));
         self.by_name.insert(section.name, out);
         if kind == Kind::Global {
             self.out.well_known.global = Some(out);

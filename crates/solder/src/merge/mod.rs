@@ -5,6 +5,7 @@
 mod constants;
 mod data;
 mod info;
+mod mercury;
 mod output;
 mod relocations;
 
@@ -38,6 +39,11 @@ impl Settings<'_> {
     fn always_rela(&self) -> bool {
         self.sm >= 90
     }
+
+    /// The code has a Mercury view.
+    fn mercury(&self) -> bool {
+        self.sm >= crate::mercury::FROM
+    }
 }
 
 struct Merger<'a, 'data> {
@@ -59,6 +65,7 @@ struct Merger<'a, 'data> {
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     clock: u32,
+    mercury: mercury::State<'data>,
 }
 
 pub fn merge<'data>(
@@ -99,6 +106,7 @@ pub fn merge<'data>(
         placed_constants: HashMap::default(),
         dead_with_relocations: HashSet::default(),
         clock: 0,
+        mercury: mercury::State::default(),
     };
     merger.begin(graph);
     for file in 0..objects.len() {
@@ -151,6 +159,9 @@ impl<'data> Merger<'_, 'data> {
         let known = &mut self.out.well_known;
         (known.tool_note, known.cuda_note, known.info, known.compat) =
             (Some(tool), Some(cuda), Some(info), compat);
+        if self.settings.mercury() {
+            self.twin(info, Kind::MercuryInfo);
+        }
     }
 
     fn file(&mut self, file: FileId) -> Result<(), Stop> {
@@ -160,6 +171,7 @@ impl<'data> Merger<'_, 'data> {
             symbols: vec![None; object.cubin.symbols.len()],
         });
         self.placed_constants.clear();
+        self.mercury.frames_of_file.clear();
         for (symbol, raw) in object.symbols() {
             if raw.kind() == raw::STT_FUNC {
                 self.function(Origin { file, symbol }, raw)?;
@@ -200,7 +212,7 @@ impl<'data> Merger<'_, 'data> {
         self.out.well_known.prototype = Some(prototype);
         self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph_of_inputs);
         self.distribute_constants();
-        if !self.settings.relocatable {
+        if !self.settings.relocatable && !self.settings.mercury() {
             let action = self.create(&New {
                 kind: Kind::RelAction,
                 name: &[".nv.rel.action"],
@@ -222,6 +234,9 @@ impl<'data> Merger<'_, 'data> {
                 symbol.dropped = true;
             }
         }
+        if self.settings.mercury() {
+            self.end_mercury();
+        }
     }
 
     fn create(&mut self, new: &New<'_>) -> SectionId {
@@ -236,14 +251,16 @@ impl<'data> Merger<'_, 'data> {
 
     fn push_section(&mut self, new: &New<'_>, name: u32) -> SectionId {
         let content = match new.kind {
-            Kind::Info | Kind::FunctionInfo => Content::Info { read: Vec::new(), appended: Vec::new() },
-            Kind::Relocations => Content::Relocations(Vec::new()),
+            Kind::Info | Kind::FunctionInfo => Content::no_records(),
+            Kind::Relocations | Kind::MercuryRelocations => Content::Relocations(Vec::new()),
             Kind::Text
             | Kind::KernelConstant
             | Kind::FunctionConstant(_)
             | Kind::Constant(_)
             | Kind::GlobalInit
             | Kind::Debug
+            | Kind::Capsule
+            | Kind::MercuryDebug
             | Kind::Host => Content::Bytes(Vec::new()),
             _ => Content::Nothing,
         };
@@ -262,6 +279,7 @@ impl<'data> Merger<'_, 'data> {
             registers: 0,
             rel: None,
             rela: None,
+            twin: None,
         });
         SectionId::at(self.out.sections.len() - 1)
     }
@@ -287,6 +305,7 @@ impl<'data> Merger<'_, 'data> {
             common: None,
             constant: None,
             dropped: false,
+            mercury: MercurySymbol::default(),
         });
         self.out.section_mut(section).symbol = Some(id);
     }
@@ -303,7 +322,12 @@ impl<'data> Merger<'_, 'data> {
             return (symbol, false);
         }
         let name = self.objects[origin.file.index()].names[origin.symbol as usize];
-        let kind = if raw.kind() == raw::STT_CUDA_OBJECT { raw::STT_OBJECT } else { raw.kind() };
+        let reserved = self.settings.mercury() && name.starts_with(crate::mercury::RESERVED_SHARED);
+        let kind = match raw.kind() {
+            raw::STT_OBJECT if reserved => raw::STT_CUDA_OBJECT,
+            raw::STT_CUDA_OBJECT if !reserved => raw::STT_OBJECT,
+            kind => kind,
+        };
         let other = if kind == raw::STT_FUNC { raw.other } else { raw.other & 0x1f };
         // An undefined weak symbol is nothing but undefined in the output.
         let bind =
@@ -316,7 +340,7 @@ impl<'data> Merger<'_, 'data> {
             kind,
             other,
             section: None,
-            value: 0,
+            value: if reserved { raw.value.get() } else { 0 },
             size: raw.size.get(),
             entity: Some(entity),
             origin: None,
@@ -326,6 +350,7 @@ impl<'data> Merger<'_, 'data> {
             common: None,
             constant: None,
             dropped: false,
+            mercury: MercurySymbol { other: raw.other, ..MercurySymbol::default() },
         });
         self.symbol_of[entity.index()] = Some(id);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
@@ -442,6 +467,7 @@ impl<'data> Merger<'_, 'data> {
         let out = self.out.symbol_mut(symbol);
         (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
         (out.section, out.origin) = (Some(text), Some(origin));
+        self.twin_of_code(text, symbol, origin);
         let entry = raw.other & raw::STO_ENTRY != 0;
         let (mut info, mut shared) = (None, None);
         if entry {
@@ -494,6 +520,9 @@ impl<'data> Merger<'_, 'data> {
             entsize: 0,
         });
         self.out.section_mut(info).of = Some(text);
+        if self.settings.mercury() {
+            self.twin(info, Kind::MercuryInfo);
+        }
         info
     }
 
@@ -525,7 +554,7 @@ impl<'data> Merger<'_, 'data> {
             self.out.section_mut(relocations).relocations_mut().clear();
         }
         if let Some(info) = function.info {
-            self.out.section_mut(info).content = Content::Info { read: Vec::new(), appended: Vec::new() };
+            self.out.section_mut(info).content = Content::no_records();
         }
         self.forget_constants(entity);
         self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
@@ -538,6 +567,7 @@ impl<'data> Merger<'_, 'data> {
         if raw.bind() == raw::STB_GLOBAL {
             out.bind = raw::STB_GLOBAL;
         }
+        self.twin_of_code(text, symbol, origin);
     }
 
     fn map_section_symbols(&mut self, file: FileId) {

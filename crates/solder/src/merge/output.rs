@@ -32,6 +32,17 @@ pub enum Kind {
     CallGraph,
     Prototype,
     RelAction,
+    /// `.nv.capmerc.text.F`, the Mercury twin of a text section.
+    Capsule,
+    /// The other twins: debug information, attributes, relocations.
+    MercuryDebug,
+    MercuryInfo,
+    MercuryRelocations,
+    /// Twins of constants and data.
+    MercuryConstant,
+    MercuryGlobalInit,
+    /// `.nv.merc.symtab`
+    MercurySymbols,
 }
 
 /// Bytes of an input at an offset of the output section.
@@ -81,6 +92,8 @@ pub struct InfoRecord<'data> {
     pub attr: u8,
     pub value: InfoValue<'data>,
     pub file: FileId,
+    /// What the machine code's view has instead of `Bytes`, where the record is in both views.
+    pub code: Option<&'data [u8]>,
 }
 
 /// What a section holds.
@@ -91,11 +104,19 @@ pub enum Content<'data> {
     Info {
         read: Vec<InfoRecord<'data>>,
         appended: Vec<InfoRecord<'data>>,
+        /// Records that only the machine code's view has; they come last, in reading order.
+        code_only: Vec<InfoRecord<'data>>,
     },
     /// Entries in reading order, which come out reversed.
     Relocations(Vec<Reloc>),
     /// Nothing from the inputs: no bytes at all, or bytes that are made when everything is known.
     Nothing,
+}
+
+impl Content<'_> {
+    pub fn no_records() -> Self {
+        Self::Info { read: Vec::new(), appended: Vec::new(), code_only: Vec::new() }
+    }
 }
 
 /// A section of the output.
@@ -120,6 +141,8 @@ pub struct OutputSection<'data> {
     /// The relocation sections for this section.
     pub rel: Option<SectionId>,
     pub rela: Option<SectionId>,
+    /// The twin in the Mercury view; of a twin, `of` is the section it belongs to.
+    pub twin: Option<SectionId>,
 }
 
 impl<'data> OutputSection<'data> {
@@ -135,6 +158,14 @@ impl<'data> OutputSection<'data> {
             chunks.push(Chunk { offset, data });
         }
         Some(offset)
+    }
+
+    /// The bytes of a section that one input alone gave.
+    pub fn first_chunk(&self) -> Option<&'data [u8]> {
+        match &self.content {
+            Content::Bytes(chunks) => chunks.first().map(|chunk| chunk.data),
+            _ => None,
+        }
     }
 
     pub fn relocations_mut(&mut self) -> &mut Vec<Reloc> {
@@ -176,6 +207,16 @@ pub struct OutputSymbol<'data> {
     /// Lies in the constants of a device function; an index into `Merged::constants`.
     pub constant: Option<u32>,
     pub dropped: bool,
+    pub mercury: MercurySymbol,
+}
+
+/// What the Mercury view has different about a symbol.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MercurySymbol {
+    /// Offset of the name in `.strtab`.
+    pub name: Option<u32>,
+    pub other: u8,
+    pub size: Option<u64>,
 }
 
 impl OutputSymbol<'_> {
@@ -290,6 +331,14 @@ impl<'data> Merged<'data> {
     pub fn symbol_mut(&mut self, id: SymbolId) -> &mut OutputSymbol<'data> {
         &mut self.symbols[id.index()]
     }
+    /// The section that a relocation section is for.
+    pub fn relocated_by(&self, relocations: SectionId) -> Option<SectionId> {
+        let section = self.section(relocations);
+        match section.kind {
+            Kind::MercuryRelocations => self.section(self.section(section.of?).of?).twin,
+            _ => section.of,
+        }
+    }
     /// The name of a section, for messages.
     pub fn section_name(&self, id: SectionId) -> &str {
         solder_cubin::string_at(self.section_names.as_bytes(), self.section(id).name).unwrap_or("")
@@ -304,10 +353,17 @@ impl<'data> Merged<'data> {
     }
     /// The records of an attribute section that still count, in output order.
     pub fn info_records(&self, id: SectionId) -> impl Iterator<Item = &InfoRecord<'data>> {
-        let Content::Info { read, appended } = &self.section(id).content else {
+        let Content::Info { read, appended, .. } = &self.section(id).content else {
             unreachable!("attribute sections hold records")
         };
         read.iter().rev().filter(|r| self.record_counts(r)).chain(appended)
+    }
+    /// The records that only the machine code's view of an attribute section has.
+    pub fn code_records(&self, id: SectionId) -> &[InfoRecord<'data>] {
+        match &self.section(id).content {
+            Content::Info { code_only, .. } => code_only,
+            _ => &[],
+        }
     }
     /// Records about a copy of a function that was replaced since do not count.
     pub fn record_counts(&self, record: &InfoRecord<'_>) -> bool {

@@ -7,7 +7,8 @@ pub use file::{WriteError, write_file};
 use crate::contents::chunks;
 use crate::ids::SectionId;
 use crate::layout::{Layout, Parts};
-use crate::merge::OutputSymbol;
+use crate::mercury;
+use crate::merge::{Kind, OutputSymbol};
 use rayon::prelude::*;
 use solder_cubin::raw::{self, Symbol};
 use zerocopy::IntoBytes;
@@ -30,12 +31,12 @@ pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>) -> Vec<u8> {
         let header = &layout.headers[index];
         take(header.offset.get(), header.size.get())
     };
-    table(1).copy_from_slice(parts.merged.section_names.as_bytes());
+    table(1).copy_from_slice(&layout.section_names);
     table(2).copy_from_slice(parts.merged.names.as_bytes());
     fill_symbols(parts, layout, table(3));
     let mut places: Vec<(SectionId, &mut [u8])> = Vec::with_capacity(sections);
     for (id, header) in layout.numbers.section_order.iter().zip(&layout.headers[4..]) {
-        if header.sh_type.get() != raw::SHT_NOBITS {
+        if header.sh_type.get() != raw::SHT_NOBITS && mercury::shares_bytes(parts.merged, *id).is_none() {
             places.push((*id, take(header.offset.get(), header.size.get())));
         }
     }
@@ -59,6 +60,11 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
         place[start..start + chunk.data.len()].copy_from_slice(chunk.data);
     }
     let section = parts.merged.section(id);
+    if section.kind == Kind::Capsule
+        && let (Some(text), Some(place)) = (section.of, place.first_chunk_mut::<4>())
+    {
+        *place = layout.numbers.section(text).to_le_bytes();
+    }
     for relocations in [section.rel, section.rela].into_iter().flatten() {
         for (offset, patch) in &parts.relocated.patches[relocations.index()] {
             patch.apply(&mut place[*offset as usize..]);

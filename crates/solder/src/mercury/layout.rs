@@ -1,0 +1,108 @@
+//! What the layout of a file with Mercury has different: names of the twins, bytes that two sections
+//! share, segments.
+
+use crate::ids::SectionId;
+use crate::layout::{Numbers, Parts, class, segment};
+use crate::merge::{Kind, Merged};
+use hashbrown::HashMap;
+use solder_cubin::mercury::{CAPSULE_PREFIX, CONSTANT_USER, PREFIX};
+use solder_cubin::raw::{self, ProgramHeader, SectionHeader};
+
+/// Bytes that nvlink leaves unused behind the section names.
+pub const HOLE_BEHIND_NAMES: u64 = 0x24;
+
+/// `.shstrtab` with the names of the twins.
+#[derive(Debug)]
+pub struct SectionNames {
+    pub bytes: Vec<u8>,
+    /// Offsets of the names that the merge did not give.
+    pub of_twins: HashMap<SectionId, u32, foldhash::fast::FixedState>,
+}
+
+/// The names of the sections. Those of the twins come at the end, each once more if it is there already; names that
+/// differ in the machine code's view are overwritten.
+pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> SectionNames {
+    let mut of_twins = HashMap::default();
+    if !mercury {
+        return SectionNames { bytes: merged.section_names.as_bytes().to_vec(), of_twins };
+    }
+    let mut names = merged.section_names.clone();
+    for id in &numbers.section_order {
+        let section = merged.section(*id);
+        let prefix = match section.kind {
+            Kind::Capsule => CAPSULE_PREFIX,
+            Kind::MercuryDebug
+            | Kind::MercuryInfo
+            | Kind::MercuryRelocations
+            | Kind::MercuryConstant
+            | Kind::MercuryGlobalInit => PREFIX,
+            Kind::MercurySymbols => {
+                of_twins.insert(*id, names.add_again(".nv.merc.symtab"));
+                continue;
+            }
+            _ => continue,
+        };
+        let of = section.of.map_or("", |of| merged.section_name(of));
+        of_twins.insert(*id, names.add_again(&format!("{prefix}{of}")));
+    }
+    let mut bytes = names.as_bytes().to_vec();
+    let (mercury, code) = CONSTANT_USER;
+    for prefix in ["", ".rela"] {
+        if let Some(at) = merged.section_names.get(&format!("{prefix}{mercury}")) {
+            let start = at as usize + prefix.len();
+            bytes[start..start + code.len()].copy_from_slice(code.as_bytes());
+            bytes[start + code.len()..start + mercury.len()].fill(0);
+        }
+    }
+    SectionNames { bytes, of_twins }
+}
+
+/// The section in whose bytes a twin lies.
+pub fn shares_bytes(merged: &Merged<'_>, id: SectionId) -> Option<SectionId> {
+    let section = merged.section(id);
+    match section.kind {
+        Kind::MercuryConstant | Kind::MercuryGlobalInit => section.of,
+        _ => None,
+    }
+}
+
+/// The program headers: the table itself, twice, then constants, code, data and the parameters of the kernels.
+pub fn segments(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    headers: &[SectionHeader],
+    phoff: u64,
+) -> Vec<ProgramHeader> {
+    const GROUPS: [(std::ops::RangeInclusive<u8>, u32); 4] = [
+        (4..=4, raw::PF_R),
+        (5..=5, raw::PF_R | raw::PF_X),
+        (6..=7, raw::PF_R | raw::PF_W),
+        (8..=8, raw::PF_R),
+    ];
+    let mut loads = Vec::new();
+    for (classes, flags) in GROUPS {
+        let of_group = |id: &&SectionId| classes.contains(&class(parts.merged.section(**id).kind, true));
+        let group: Vec<_> = numbers
+            .section_order
+            .iter()
+            .filter(of_group)
+            .map(|id| &headers[numbers.section(*id) as usize])
+            .collect();
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let start = first.offset.get();
+        let nobits = |h: &SectionHeader| h.sh_type.get() == raw::SHT_NOBITS;
+        let end = last.offset.get() + if nobits(last) { 0 } else { last.size.get() };
+        let mut memory = 0;
+        for header in group.iter().filter(|h| nobits(h)) {
+            memory = u64::next_multiple_of(memory, header.align.get().max(1)) + header.size.get();
+        }
+        loads.push(segment(raw::PT_LOAD, flags, start, end - start, end - start + memory));
+    }
+    let size = raw::PROGRAM_HEADER_SIZE * (loads.len() as u64 + 2);
+    let mut all = vec![
+        segment(raw::PT_PHDR, raw::PF_R, phoff, size, size),
+        segment(raw::PT_LOAD, raw::PF_R, phoff, size, size),
+    ];
+    all.append(&mut loads);
+    all
+}

@@ -1,0 +1,21 @@
+//! The Mercury view of objects for sm_100 and later.
+//!
+//! Such an object describes its code twice: as machine code in the ordinary sections, and as Mercury in
+//! twins of them. nvlink links the Mercury view by the rules of earlier architectures and then makes the
+//! machine code's view from the result. Here one link is done on the ordinary sections, each carrying
+//! its twin along; where the two views differ, order and names follow Mercury.
+
+mod decide;
+mod frames;
+mod layout;
+mod symbols;
+mod twins;
+
+pub use decide::{capsule_patches, decide};
+pub use frames::{Frame, Frames};
+pub use layout::{HOLE_BEHIND_NAMES, segments, section_names, shares_bytes};
+pub use symbols::{RESERVED_SHARED, symbol_table};
+pub use twins::Twins;
+
+/// The first architecture whose code comes with Mercury.
+pub const FROM: u16 = 100;

@@ -1,0 +1,340 @@
+//! The Mercury side of the merge: twins of sections, relocations of the Mercury view, and what nvlink
+//! makes only when the machine code's view is derived from it.
+
+use super::{Chunk, Content, InfoRecord, Kind, Merger, New, Reloc, RelocTarget};
+use crate::diagnostics::Stop;
+use crate::ids::{EntityId, FileId, SectionId, SymbolId};
+use crate::mercury::{Frame, Frames};
+use crate::object::Role;
+use crate::resolve::Origin;
+use solder_cubin::Section;
+use solder_cubin::info::{attr, records};
+use solder_cubin::mercury::PREFIX;
+use solder_cubin::raw::{self, Symbol};
+use solder_cubin::reloc;
+use std::ops::Range;
+
+/// What the merge remembers about the Mercury view.
+#[derive(Debug, Default)]
+pub(super) struct State<'data> {
+    /// The frames of the machine code and the section they are for. Until it is known which of them
+    /// stay they lie one behind the other, from `Placed::at`.
+    frames: Vec<Placed<'data>>,
+    frame_section: Option<SectionId>,
+    frame_end: u64,
+    /// Where the frames of the file being merged went.
+    pub(super) frames_of_file: Vec<(Range<u64>, u64)>,
+    /// The parameters of kernels, which are no part of the Mercury view, and their names.
+    kernel_constants: Vec<(SectionId, &'data str)>,
+}
+
+#[derive(Debug)]
+struct Placed<'data> {
+    frame: Frame<'data>,
+    function: SymbolId,
+    origin: Origin,
+    at: u64,
+}
+
+/// Section type, flags beside the mark of Mercury and what the partner has, alignment, size of entries.
+fn properties(kind: Kind) -> (u32, u64, u64, u64) {
+    match kind {
+        Kind::Capsule => (raw::SHT_CUDA_CAPSULE, 0, 16, 0),
+        Kind::MercuryInfo => (raw::SHT_MERC_INFO, 0, 4, 0),
+        Kind::MercuryRelocations => (raw::SHT_MERC_RELA, raw::SHF_INFO_LINK, 8, size_of::<raw::Rela>() as u64),
+        Kind::MercuryConstant => (raw::SHT_MERC_CONSTANT_USER, raw::SHF_ALLOC, 1, 0),
+        Kind::MercuryGlobalInit => (raw::SHT_CUDA_GLOBAL_INIT, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0),
+        Kind::MercurySymbols => (raw::SHT_MERC_SYMTAB, 0, 8, raw::SYMBOL_SIZE),
+        _ => (raw::SHT_PROGBITS, 0, 1, 0),
+    }
+}
+
+impl<'data> Merger<'_, 'data> {
+    /// The twin of an output section, made at the first call.
+    pub(super) fn twin(&mut self, of: SectionId, kind: Kind) -> SectionId {
+        if let Some(twin) = self.out.section(of).twin {
+            return twin;
+        }
+        let (sh_type, flags, align, entsize) = properties(kind);
+        let info_link = self.out.section(of).flags & raw::SHF_INFO_LINK;
+        let flags = raw::SHF_MERCURY | flags | if kind == Kind::MercuryInfo { info_link } else { 0 };
+        // It gets its name when all that stays is known.
+        let twin = self.push_section(&New { kind, name: &[], sh_type, flags, align, entsize }, 0);
+        self.out.section_mut(twin).of = Some(of);
+        self.out.section_mut(of).twin = Some(twin);
+        twin
+    }
+
+    /// The name of a section in the Mercury view, by which the link goes.
+    pub(super) fn view_name(&self, file: FileId, section: &Section<'data>) -> &'data str {
+        let object = &self.objects[file.index()];
+        if !matches!(object.role(section.index), Role::Constant | Role::FunctionConstant) {
+            return section.name;
+        }
+        let twin = object.mercury.as_ref().and_then(|twins| twins.partner(section.index));
+        let name = twin.and_then(|twin| object.section(twin).name.strip_prefix(PREFIX));
+        name.unwrap_or(section.name)
+    }
+
+    /// The capsule of the copy of a function that counts.
+    pub(super) fn twin_of_code(&mut self, text: SectionId, symbol: SymbolId, origin: Origin) {
+        let object = &self.objects[origin.file.index()];
+        let Some(twins) = &object.mercury else { return };
+        let Some(capsule) = twins.partner(u32::from(object.symbol(origin.symbol).shndx.get())) else { return };
+        let out = self.twin(text, Kind::Capsule);
+        let data = object.section(capsule).data;
+        let section = self.out.section_mut(out);
+        section.content = Content::Bytes(vec![Chunk { offset: 0, data }]);
+        section.size = data.len() as u64;
+        if let Some(relocations) = section.rela {
+            self.out.section_mut(relocations).relocations_mut().clear();
+        }
+        self.out.files[origin.file.index()].sections[capsule as usize] = Some((out, 0));
+        self.out.symbol_mut(symbol).mercury.size = twins.symbol(origin.symbol).map(|s| s.size.get());
+    }
+
+    /// The twin of data or debug information that went to `base` of an output section.
+    pub(super) fn append_twin(&mut self, file: FileId, section: &Section<'data>, out: SectionId, base: u64) {
+        let object = &self.objects[file.index()];
+        let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else { return };
+        let twin = object.section(twin);
+        let kind = match object.role(section.index) {
+            Role::Constant => Kind::MercuryConstant,
+            Role::GlobalInit => Kind::MercuryGlobalInit,
+            _ => Kind::MercuryDebug,
+        };
+        let out = self.twin(out, kind);
+        let base = match kind {
+            Kind::MercuryDebug => {
+                self.out.section_mut(out).append(twin.data, twin.size(), twin.align()).unwrap_or(0)
+            }
+            _ => base,
+        };
+        self.out.files[file.index()].sections[twin.index as usize] = Some((out, base));
+    }
+
+    /// The parameters of a kernel: a section without a name for now.
+    pub(super) fn late_kernel_constant(
+        &mut self,
+        text: SectionId,
+        entity: EntityId,
+        section: &Section<'data>,
+    ) -> SectionId {
+        let new = New {
+            kind: Kind::KernelConstant,
+            name: &[],
+            sh_type: raw::SHT_PROGBITS,
+            flags: section.flags(),
+            align: section.align(),
+            entsize: 0,
+        };
+        let out = self.push_section(&new, 0);
+        self.section_symbol(out, "");
+        self.out.section_mut(out).of = Some(text);
+        self.function_mut(entity).constant = Some(out);
+        self.constants_by_name.insert(section.name, super::constants::Place::Section(out));
+        self.mercury.kernel_constants.push((out, section.name));
+        out
+    }
+
+    /// The attributes of a function. Those of the Mercury view lead; each takes the machine code's value
+    /// along, and what only the machine code has comes last.
+    pub(super) fn read_both_infos(
+        &mut self,
+        file: FileId,
+        mercury: &Section<'data>,
+        code: &Section<'data>,
+        out: SectionId,
+    ) -> Result<(), Stop> {
+        let mut rest: Vec<_> = records(code.data).flatten().map(Some).collect();
+        let (mut both, mut code_only) = (Vec::new(), Vec::new());
+        for record in records(mercury.data).flatten() {
+            let same = |r: &&mut Option<solder_cubin::info::Record<'data>>| {
+                r.is_some_and(|r| r.attr == record.attr && r.attr != attr::MERCURY_FINALIZER_OPTIONS)
+            };
+            let partner = rest.iter_mut().find(same).and_then(Option::take);
+            let Some(value) = self.info_value(file, mercury, &record)? else { continue };
+            let code = partner.map(|r| r.payload);
+            both.push(InfoRecord { format: record.format, attr: record.attr, value, file, code });
+        }
+        for record in rest.into_iter().flatten() {
+            let Some(value) = self.info_value(file, code, &record)? else { continue };
+            code_only.push(InfoRecord { format: record.format, attr: record.attr, value, file, code: None });
+        }
+        if let Content::Info { read, code_only: last, .. } = &mut self.out.section_mut(out).content {
+            read.append(&mut both);
+            last.append(&mut code_only);
+        }
+        Ok(())
+    }
+
+    /// The relocations of the Mercury view. They lead: with the first of them the section of both views
+    /// is created.
+    pub(super) fn mercury_relocations(&mut self, file: FileId) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        if object.mercury.is_none() {
+            return Ok(());
+        }
+        for section in object.cubin.sections.iter().filter(|s| s.sh_type() == raw::SHT_MERC_RELA) {
+            if let Some((target, base)) = self.out.files[file.index()].sections[section.info() as usize] {
+                self.mercury_relocation_section(file, section, target, base)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn mercury_relocation_section(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        target: SectionId,
+        base: u64,
+    ) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        let (Some(twins), Some(partner)) = (&object.mercury, self.out.section(target).of) else { return Ok(()) };
+        let Some(of) = twins.partner(section.info()) else { return Ok(()) };
+        let of = object.section(of);
+        let name = self.view_name(file, of);
+        let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
+        let discarded = self.discarded_ranges(file, of.index);
+        let mut taken = 0;
+        for entry in entries.iter() {
+            let symbol = entry.symbol.get();
+            if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
+                continue;
+            }
+            let Some(refers_to) = self.refers_to(file, of, symbol) else { continue };
+            let existing = self.out.section(partner).rela;
+            // As in links without Mercury: a look-up that leaves a name.
+            if existing.is_some() && taken > 0 && entry.addend.get() == 0 {
+                self.out.section_names.add_parts(&[".rel", name]);
+                self.out.names.add_parts(&[".rel", name]);
+            }
+            let relocations = existing.unwrap_or_else(|| self.create_relocations(partner, name, true));
+            let out = self.twin(relocations, Kind::MercuryRelocations);
+            self.out.section_mut(target).rela = Some(out);
+            // The twin of relocations has the twin of their target for its own.
+            taken += 1;
+            let mut addend = entry.addend.get();
+            let raw = twins.symbol(symbol).unwrap_or_else(|| object.symbol(symbol));
+            if raw.kind() == raw::STT_SECTION
+                && let Some(Some((_, chunk))) =
+                    self.out.files[file.index()].sections.get(usize::from(raw.shndx.get()))
+            {
+                addend = addend.wrapping_add(*chunk as i64);
+            }
+            let offset = entry.offset.get().wrapping_add(base);
+            let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
+            self.out.section_mut(out).relocations_mut().push(reloc);
+        }
+        Ok(())
+    }
+
+    /// The frames of the functions that count for now.
+    pub(super) fn append_frames(&mut self, file: FileId, section: &Section<'data>, out: SectionId) {
+        self.mercury.frame_section = Some(out);
+        let object = &self.objects[file.index()];
+        let entries: Vec<_> = object
+            .sections_with(Role::Relocations)
+            .filter(|s| s.info() == section.index)
+            .filter_map(|s| s.relocations().ok())
+            .flat_map(|entries| entries.iter().collect::<Vec<_>>())
+            .collect();
+        for frame in Frames::of(section.data) {
+            let names_function = |e: &&raw::Rela| {
+                e.offset.get() == frame.address() && object.symbol(e.symbol.get()).kind() == raw::STT_FUNC
+            };
+            let Some(symbol) = entries.iter().find(names_function).map(|e| e.symbol.get()) else { continue };
+            let Some(function) = self.out.files[file.index()].symbols[symbol as usize] else { continue };
+            let origin = Origin { file, symbol };
+            if self.out.symbol(function).origin != Some(origin) {
+                continue;
+            }
+            let at = self.mercury.frame_end + frame.cie.len() as u64;
+            self.mercury.frames_of_file.push((frame.range.clone(), at));
+            self.mercury.frame_end = at + frame.fde.len() as u64;
+            self.mercury.frames.push(Placed { frame, function, origin, at });
+        }
+        self.out.files[file.index()].sections[section.index as usize] = Some((out, 0));
+    }
+
+    /// Where the place of a machine code relocation lies; `None` if it went with a frame.
+    pub(super) fn offset_in_output(
+        &self,
+        target: SectionId,
+        offset: u64,
+        base: u64,
+        symbol: &Symbol,
+    ) -> Option<u64> {
+        if self.mercury.frame_section != Some(target) {
+            return Some(offset.wrapping_add(base));
+        }
+        let (range, at) = self.mercury.frames_of_file.iter().find(|(range, _)| range.contains(&offset))?;
+        (symbol.kind() != raw::STT_SECTION).then(|| offset - range.start + at)
+    }
+
+    /// Keeps the frames of the copies that count in the end and lets each point to its CIE.
+    fn finish_frames(&mut self) {
+        let Some(section) = self.mercury.frame_section else { return };
+        let mut moved: Vec<(Range<u64>, u64)> = Vec::new();
+        let (mut chunks, mut pointers, mut end) = (Vec::new(), Vec::new(), 0);
+        for placed in &self.mercury.frames {
+            if self.out.symbol(placed.function).origin != Some(placed.origin) {
+                continue;
+            }
+            let (cie, fde) = (placed.frame.cie, placed.frame.fde);
+            chunks.push(Chunk { offset: end, data: cie });
+            let at = end + cie.len() as u64;
+            chunks.push(Chunk { offset: at, data: fde });
+            pointers.push((at + Frame::POINTER, end, placed.origin.file));
+            moved.push((placed.at..placed.at + fde.len() as u64, at));
+            end = at + fde.len() as u64;
+        }
+        let out = self.out.section_mut(section);
+        (out.content, out.size) = (Content::Bytes(chunks), end);
+        let (Some(relocations), Some(symbol)) = (out.rela, out.symbol) else { return };
+        let list = self.out.section_mut(relocations).relocations_mut();
+        list.retain_mut(|entry| {
+            let index = moved.partition_point(|(range, _)| range.start <= entry.offset);
+            let Some((range, at)) = index.checked_sub(1).map(|i| &moved[i]) else { return false };
+            let stays = range.contains(&entry.offset);
+            if stays {
+                entry.offset = entry.offset - range.start + at;
+            }
+            stays
+        });
+        list.extend(pointers.into_iter().map(|(offset, cie, file)| Reloc {
+            offset,
+            target: RelocTarget::Symbol(symbol),
+            r_type: reloc::R_CUDA_64,
+            addend: cie as i64,
+            file,
+        }));
+    }
+
+    /// What comes with the machine code's view: its names for constants, the parameters of the kernels.
+    pub(super) fn end_mercury(&mut self) {
+        self.finish_frames();
+        for index in 0..self.out.sections.len() {
+            let Kind::Constant(bank) = self.out.sections[index].kind else { continue };
+            let Some(symbol) = self.out.sections[index].symbol else { continue };
+            let name = self.out.names.add(&format!(".nv.constant{bank}"));
+            let symbol = self.out.symbol_mut(symbol);
+            symbol.mercury.name = Some(symbol.name_offset);
+            symbol.name_offset = name;
+        }
+        let mut constants = std::mem::take(&mut self.mercury.kernel_constants);
+        constants.sort_by_key(|(section, _)| self.out.section(*section).of);
+        for (section, name) in constants {
+            self.out.section_mut(section).name = self.out.section_names.add(name);
+            let offset = self.out.names.add(name);
+            if let Some(symbol) = self.out.section(section).symbol {
+                self.out.symbol_mut(symbol).name_offset = offset;
+            }
+        }
+        let (sh_type, flags, align, entsize) = properties(Kind::MercurySymbols);
+        let flags = flags | raw::SHF_MERCURY;
+        let new = New { kind: Kind::MercurySymbols, name: &[], sh_type, flags, align, entsize };
+        self.push_section(&new, 0);
+    }
+}
