@@ -64,6 +64,7 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
                 (Part::Taken, Some(prototype)) => {
                     known_prototype[function.index()].get_or_insert(prototype);
                     if counts {
+                        known_prototype[function.index()] = Some(prototype);
                         taken.push(function);
                     }
                 }

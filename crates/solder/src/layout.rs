@@ -170,7 +170,7 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     let keeps_symbol = |i: &usize| {
         let symbol = &merged.symbols[*i];
         !symbol.dropped
-            && !(symbol.kind == raw::STT_SECTION && !keeps_section_symbol(parts, &keeps, symbol.section))
+            && (symbol.kind != raw::STT_SECTION || keeps_section_symbol(parts, &keeps, symbol.section))
     };
     let (mut symbol_order, globals): (Vec<_>, Vec<_>) = (0..merged.symbols.len())
         .filter(keeps_symbol)

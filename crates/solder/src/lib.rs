@@ -43,6 +43,13 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     let side_files = side_files::read(options, sink)?;
     let arena = Arena::new();
     let mut inputs = load::load(options, sink, &arena)?;
+    if options.lto {
+        if !inputs.ir.is_empty() {
+            return Err(sink.fatal(Message::Unsupported { what: "Link-time optimization".into() }));
+        }
+        sink.report(Message::NoLtoObjects);
+        sink.check().map_err(|_| sink.fatal(Message::MergeFailed))?;
+    }
     if mode.output == mode::Output::Nothing {
         return write_registrations(options, &inputs, sink);
     }
@@ -51,7 +58,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         inputs.leave_out_runtime(&mut objects, sink)?;
     }
     let roots = Roots::new(options, &inputs.references);
-    let image = pipeline::link_objects(options, mode, &objects, &roots, side_files.nv_host.as_deref(), sink);
+    let image = pipeline::link_objects(options, *mode, &objects, &roots, side_files.nv_host.as_deref(), sink);
     match image {
         Ok(image) => {
             pipeline::write_output(options, &image, sink)?;

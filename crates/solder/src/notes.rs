@@ -90,7 +90,7 @@ pub fn compat(objects: &[Object<'_>], target: Arch) -> Vec<u8> {
         let merged = match record.attr {
             compat_attr::ACCELERATOR_TARGET => [u8::from(accelerated), 0],
             compat_attr::ISA_CLASS => [max(0), 0],
-            compat_attr::INST_TCGEN05_MMA => [merge_tcgen05(byte(0), own), 0],
+            compat_attr::INST_TCGEN05_MMA => [merge_tcgen05(&byte(0), own), 0],
             compat_attr::MERCURY_ISA_VERSION => [max(0), max(1)],
             compat_attr::INST_TENSORMAP_V1 => [byte(0).fold(0, |a, b| a | b), 0],
             compat_attr::OPPORTUNISTIC_FINALIZATION => [if byte(0).all(|b| b == own) { own } else { 1 }, 0],
@@ -112,7 +112,7 @@ pub fn compat(objects: &[Object<'_>], target: Arch) -> Vec<u8> {
 }
 
 /// Two fields of two bits: 0 if any input has 0 there, else the largest; the rest from the first.
-fn merge_tcgen05(values: impl Iterator<Item = u8> + Clone, first: u8) -> u8 {
+fn merge_tcgen05(values: &(impl Iterator<Item = u8> + Clone), first: u8) -> u8 {
     let field = |shift: u32| {
         let values = values.clone().map(move |v| v >> shift & 3);
         let largest = values.clone().max().unwrap_or(0);

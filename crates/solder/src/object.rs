@@ -173,10 +173,10 @@ impl<'data> Object<'data> {
             }
             match self.role(section.index) {
                 Role::Relocations => self.check_relocations(section)?,
-                Role::Info | Role::FunctionInfo | Role::Compat => {
-                    if info::records(section.data).any(|r| r.is_err()) {
-                        return Err(Damage::new(section.name, "a record runs past its end"));
-                    }
+                Role::Info | Role::FunctionInfo | Role::Compat
+                    if info::records(section.data).any(|r| r.is_err()) =>
+                {
+                    return Err(Damage::new(section.name, "a record runs past its end"));
                 }
                 _ => {}
             }

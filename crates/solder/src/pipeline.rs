@@ -30,7 +30,7 @@ pub fn reserved_shared(sm: u16) -> u64 {
 /// Links parsed objects into the bytes of the output file.
 pub fn link_objects(
     options: &Options,
-    mode: &Mode,
+    mode: Mode,
     objects: &[Object<'_>],
     roots: &Roots<'_>,
     host: Option<&[u8]>,
@@ -54,11 +54,11 @@ pub fn link_objects(
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
     let resources =
         resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, has_old_object, sink);
+    undefined::report(&merged, &symbols, objects, options, sink);
+    sink.check()?;
     if merged.deleted_alias {
         return Err(sink.fatal(Message::DeletedSymbol));
     }
-    undefined::report(&merged, &symbols, objects, options, sink);
-    sink.check()?;
     let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
     let shared = shared::layout(&merged, &merged.calls, reserved_shared(sm), &|id| referenced.contains(id));
     let textures = if relocatable {

@@ -2,12 +2,11 @@
 //!
 //! Functions are taken in the order in which their attributes were read, the records of each in the
 //! order of the input; what a kernel lacks is added at the end of its own records. In a link with one
-//! kernel nvlink does not ask what it reaches: every function counts.
+//! kernel nvlink does not ask what it reaches: every function counts, one attribute after the other.
 
 use crate::callees::Calls;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::merge::{Function, InfoRecord, InfoValue, Merged};
-use crate::resources::UNKNOWN_STACK;
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
 
@@ -26,18 +25,19 @@ enum Rule {
     Externs,
 }
 
+/// In the order in which the only kernel of a link gets them.
 const RULES: &[(u8, Rule)] = &[
+    (attr::SPARSE_MMA_MASK, Rule::Or),
     (attr::CTAIDZ_USED, Rule::Flag),
-    (attr::EXTERNS, Rule::Externs),
-    (attr::NUM_MBARRIERS, Rule::Sum),
     (attr::RESERVED_SMEM_USED, Rule::Flag),
     (attr::VRC_CTA_INIT_COUNT, Rule::Largest),
-    (attr::NUM_BARRIERS, Rule::Largest),
-    (attr::AT_ENTRY_FRAGMENTS, Rule::Move),
-    (attr::SPARSE_MMA_MASK, Rule::Or),
     (attr::TCGEN05_1CTA_USED, Rule::Flag),
     (attr::TCGEN05_2CTA_USED, Rule::Flag),
+    (attr::NUM_BARRIERS, Rule::Largest),
     (attr::REG_RECONFIG, Rule::Flag),
+    (attr::NUM_MBARRIERS, Rule::Sum),
+    (attr::EXTERNS, Rule::Externs),
+    (attr::AT_ENTRY_FRAGMENTS, Rule::Move),
 ];
 
 fn rule_of(attr: u8) -> Option<Rule> {
@@ -53,11 +53,10 @@ pub fn set_call_stack(records: &mut Records<'_>, total: u32) {
     match own {
         Some(record) => record.value = InfoValue::Owned(total.to_le_bytes().to_vec()),
         None if total != 0 => {
-            records.push(new_record(format::SIZED, attr::CRS_STACK_SIZE, &total.to_le_bytes()))
+            records.push(new_record(format::SIZED, attr::CRS_STACK_SIZE, &total.to_le_bytes()));
         }
         None => {}
     }
-    debug_assert!(total != UNKNOWN_STACK || !records.is_empty());
 }
 
 pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]) {
@@ -73,18 +72,23 @@ pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]
         .iter()
         .map(|(kernel, info)| {
             let mut own = records[info.index()].clone();
-            let mut take = |source: u32| {
-                if let Some(from) = merged.functions[source as usize].info
-                    && source != *kernel
-                {
-                    // The list is in output order, which is the input's reversed.
-                    records[from.index()].iter().rev().for_each(|r| apply(&mut own, r, &externs));
-                }
+            // The lists are in output order, which is the input's reversed.
+            let of = |source: u32| {
+                let info = merged.functions[source as usize].info.filter(|_| source != *kernel);
+                info.into_iter().flat_map(|info| records[info.index()].iter().rev())
             };
             if single {
-                sources.iter().copied().for_each(&mut take);
+                for (attr, rule) in RULES {
+                    let all = sources.iter().flat_map(|source| of(*source)).filter(|r| r.attr == *attr);
+                    if *rule == Rule::Move {
+                        gather(&mut own, *attr, &sources, merged, records);
+                    } else {
+                        all.for_each(|record| apply(&mut own, record, &externs));
+                    }
+                }
             } else {
-                reached[*kernel as usize].iter().for_each(|i| take(sources[i]));
+                let reached = reached[*kernel as usize].iter().map(|i| sources[i]);
+                reached.flat_map(of).for_each(|record| apply(&mut own, record, &externs));
             }
             externs.finish(&mut own);
             own
@@ -155,6 +159,17 @@ fn apply<'data>(own: &mut Records<'data>, from: &InfoRecord<'data>, externs: &Ex
         Rule::Or => (number(old) | number(new)).to_le_bytes().to_vec(),
     };
     record.value = InfoValue::Owned(merged);
+}
+
+/// The lists of all functions, the kernel's own among them, in one record at the end.
+fn gather(own: &mut Records<'_>, attr: u8, sources: &[u32], merged: &Merged<'_>, records: &[Records<'_>]) {
+    let infos = sources.iter().filter_map(|f| merged.functions[*f as usize].info);
+    let lists = infos.flat_map(|info| records[info.index()].iter().rev().filter(|r| r.attr == attr));
+    let all: Vec<u8> = lists.flat_map(|record| bytes(&record.value)).copied().collect();
+    if !all.is_empty() {
+        own.retain(|r| r.attr != attr);
+        own.push(new_record(format::SIZED, attr, &all));
+    }
 }
 
 fn bytes<'a>(value: &'a InfoValue<'_>) -> &'a [u8] {

@@ -8,6 +8,7 @@ use crate::ids::{EntityId, FileId};
 use crate::object::{Object, Role};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
+use solder_cubin::callgraph;
 use solder_cubin::info::{self, attr};
 use solder_cubin::raw::{self, Symbol};
 use std::hash::BuildHasher;
@@ -32,6 +33,11 @@ pub struct Entity<'data> {
     /// The largest size of the tentative definitions (`.common`), and the file that has it.
     pub common_size: u64,
     common_file: FileId,
+    /// The mention that says the size.
+    sized: Option<Origin>,
+    /// The file that messages call the first: the first one that defines a function or mentions a
+    /// variable, except that tentative definitions, and what takes their place, count anew.
+    named: FileId,
 }
 
 /// The symbols of the link.
@@ -89,6 +95,8 @@ struct Resolver<'a, 'data> {
     locals: Locals<'data>,
     /// A device function bears the name of a texture.
     function_is_image: bool,
+    /// The prototype of each entity that is a function, as far as known.
+    prototypes: Vec<Option<&'data str>>,
 }
 
 /// The first local symbol of each name; read up to some entity, when a texture asks.
@@ -116,6 +124,7 @@ pub fn resolve<'data>(objects: &[Object<'data>], sink: &Sink) -> Result<Symbols<
         registers: vec![None; objects.len()],
         locals: Locals::default(),
         function_is_image: false,
+        prototypes: Vec::new(),
     };
     for file in 0..objects.len() {
         resolver.read(FileId::at(file));
@@ -142,6 +151,7 @@ impl<'data> Resolver<'_, 'data> {
                 self.variable(Origin { file, symbol }, raw);
             }
         }
+        self.check_prototypes(file);
     }
 
     fn raw(&self, origin: Origin) -> &'data Symbol {
@@ -179,8 +189,13 @@ impl<'data> Resolver<'_, 'data> {
                 first: origin,
                 common_size: 0,
                 common_file: origin.file,
+                sized: None,
+                named: origin.file,
             };
             self.symbols.entities.push(entity);
+        }
+        if raw.size.get() != 0 {
+            self.symbols.entities[id.index()].sized.get_or_insert(origin);
         }
         self.symbols.of[origin.file.index()][origin.symbol as usize] = Some(id);
         (id, id == fresh)
@@ -191,6 +206,9 @@ impl<'data> Resolver<'_, 'data> {
         if !new && self.is_image(id) {
             self.function_meets_image(id, origin, raw);
             return;
+        }
+        if !new {
+            self.check_function(id, origin, raw);
         }
         if !raw.is_defined() {
             self.accept(origin);
@@ -207,14 +225,59 @@ impl<'data> Resolver<'_, 'data> {
                         self.define(id, origin);
                     }
                 } else if new_bind == raw::STB_GLOBAL {
-                    self.multiple(id, origin, old);
+                    self.multiple(id, origin, id);
                 }
             }
         }
     }
 
+    /// All mentions of a function agree on whether it is a kernel, and none is of a variable.
+    fn check_function(&mut self, id: EntityId, origin: Origin, raw: &Symbol) {
+        let entity = &self.symbols.entities[id.index()];
+        let first = self.raw(entity.first);
+        if !entity.function {
+            self.function_is_image = true;
+            self.sink.report(Message::MemorySpaceMismatch {
+                symbol: entity.name.into(),
+                file: self.objects[origin.file.index()].name.as_str().into(),
+                first: self.first_file(id).into(),
+            });
+        } else if (first.other ^ raw.other) & raw::STO_ENTRY != 0 {
+            self.sink.report(Message::NotGlobalEverywhere { symbol: entity.name.into() });
+        }
+    }
+
+    /// The prototype of a function must be the one that earlier objects gave it. Records of functions
+    /// whose address is taken are believed without a question.
+    fn check_prototypes(&mut self, file: FileId) {
+        let object = &self.objects[file.index()];
+        self.prototypes.resize(self.symbols.entities.len(), None);
+        for (part, function, prototype) in callgraph::records(object.call_graph) {
+            if let (callgraph::Part::Taken, Some(id)) = (part, self.symbols.entity(file, function)) {
+                self.prototypes[id.index()] = Some(object.string(prototype));
+            }
+        }
+        for record in object.prototypes {
+            let Some(id) = self.symbols.entity(file, record.a.get()) else { continue };
+            let prototype = object.string(record.b.get());
+            let known = *self.prototypes[id.index()].get_or_insert(prototype);
+            if known != prototype {
+                let entity = &self.symbols.entities[id.index()];
+                self.sink.report(Message::PrototypeMismatch {
+                    symbol: entity.name.into(),
+                    file: object.name.as_str().into(),
+                    first: self.first_file(id).into(),
+                });
+            }
+        }
+    }
+
     fn define(&mut self, id: EntityId, origin: Origin) {
-        self.symbols.entities[id.index()].definition = Some(origin);
+        let entity = &mut self.symbols.entities[id.index()];
+        if entity.function && entity.definition.is_none() {
+            entity.named = origin.file;
+        }
+        entity.definition = Some(origin);
         self.accept(origin);
     }
 
@@ -222,17 +285,19 @@ impl<'data> Resolver<'_, 'data> {
         self.symbols.accepted[origin.file.index()][origin.symbol as usize] = true;
     }
 
-    fn multiple(&self, id: EntityId, new: Origin, old: Origin) {
+    /// `first` names the same thing as `id`, except where an image meets a local symbol.
+    fn multiple(&self, id: EntityId, new: Origin, first: EntityId) {
         self.sink.report(Message::MultipleDefinition {
             symbol: self.symbols.entities[id.index()].name.into(),
             file: self.objects[new.file.index()].name.as_str().into(),
-            first: self.first_file(old).into(),
+            first: self.first_file(first).into(),
         });
     }
 
     /// The file that messages name as the first one.
-    fn first_file(&self, first: Origin) -> &str {
-        if self.raw(first).is_image() { NO_FILE } else { self.objects[first.file.index()].name.as_str() }
+    fn first_file(&self, id: EntityId) -> &str {
+        let entity = &self.symbols.entities[id.index()];
+        if self.raw(entity.first).is_image() { NO_FILE } else { &self.objects[entity.named.index()].name }
     }
 
     fn is_image(&self, id: EntityId) -> bool {
@@ -270,7 +335,7 @@ impl<'data> Resolver<'_, 'data> {
         if let Some(found) = [local, global].into_iter().flatten().min_by_key(|id| id.index()) {
             let first = self.symbols.entities[found.index()].first;
             if self.raw(first).kind() != raw.kind() {
-                self.multiple(id, origin, first);
+                self.multiple(id, origin, found);
             }
         }
     }
@@ -309,22 +374,27 @@ impl<'data> Resolver<'_, 'data> {
         if old_raw.shndx.get() == raw::SHN_COMMON {
             if self.initialised(origin) {
                 self.check_common(id, raw);
+                let entity = &mut self.symbols.entities[id.index()];
+                (entity.named, entity.sized) = (origin.file, Some(origin));
             }
             self.define(id, origin);
         } else if old_raw.bind() == raw::STB_WEAK && raw.bind() == raw::STB_GLOBAL {
             self.define(id, origin);
         } else if raw.bind() == raw::STB_GLOBAL {
-            self.multiple(id, origin, old);
+            self.multiple(id, origin, id);
         }
     }
 
     /// A definition without a place. An initialised one takes its place; one that is not counts as a
     /// second definition.
     fn tentative(&mut self, id: EntityId, origin: Origin, raw: &Symbol, old: Option<Origin>) {
+        let tentative = old.is_none_or(|old| self.raw(old).shndx.get() == raw::SHN_COMMON);
         let entity = &mut self.symbols.entities[id.index()];
         if raw.size.get() > entity.common_size {
-            entity.common_size = raw.size.get();
-            entity.common_file = origin.file;
+            (entity.common_size, entity.common_file) = (raw.size.get(), origin.file);
+            if tentative {
+                entity.named = origin.file;
+            }
         }
         let Some(old) = old else { return self.define(id, origin) };
         let old_raw = self.raw(old);
@@ -334,7 +404,7 @@ impl<'data> Resolver<'_, 'data> {
         if self.initialised(old) {
             self.check_common(id, old_raw);
         } else if old_raw.bind() == raw::STB_GLOBAL {
-            self.multiple(id, origin, old);
+            self.multiple(id, origin, id);
         }
     }
 
@@ -363,7 +433,7 @@ impl<'data> Resolver<'_, 'data> {
             (
                 entity.name.into(),
                 self.objects[origin.file.index()].name.as_str().into(),
-                self.first_file(entity.first).into(),
+                self.first_file(id).into(),
             )
         };
         let (object, old_object) = (&self.objects[origin.file.index()], &self.objects[other.file.index()]);
@@ -375,10 +445,13 @@ impl<'data> Resolver<'_, 'data> {
             let (symbol, file, first) = names();
             self.sink.report(Message::ManagedMismatch { symbol, file, first });
         }
-        let (size, old_size) = (raw.size.get(), old.size.get());
         let common = |s: &Symbol| s.shndx.get() == raw::SHN_COMMON;
         let may_differ = (common(raw) && (common(old) || self.initialised(other)))
             || (common(old) && raw.is_defined() && self.initialised(origin));
+        // The size is the largest tentative one, or the first one said.
+        let sized = entity.sized.map_or(0, |sized| self.raw(sized).size.get());
+        let old_size = if common(old) { entity.common_size } else { sized };
+        let size = raw.size.get();
         if size != 0 && old_size != 0 && size != old_size && !may_differ {
             let (symbol, file, first) = names();
             self.sink.report(Message::SizeMismatch { symbol, file, first });

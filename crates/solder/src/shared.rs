@@ -253,13 +253,6 @@ impl Layouter<'_> {
         functions.sort_unstable();
         functions.dedup();
         let mut group: Vec<usize> = (0..self.kernels.len()).collect();
-        fn find(group: &mut [usize], mut k: usize) -> usize {
-            while group[k] != k {
-                group[k] = group[group[k]];
-                k = group[k];
-            }
-            k
-        }
         let mut dynamic = vec![false; self.kernels.len()];
         for function in &functions {
             let Some(kernels) = &self.reached_by[*function as usize] else { continue };
@@ -293,17 +286,26 @@ impl Layouter<'_> {
     fn finish(self, reserved: u64, common: bool, dynamic: Vec<u64>) -> SharedLayout {
         let any_dynamic = self.merged.shared.iter().any(|o| o.dynamic);
         let file_align = self.merged.file_shared_align;
+        let keeps_file_section = any_dynamic && !(common && file_align > 16);
         let everywhere = common && file_align >= 16 && any_dynamic;
         let mut kernels = vec![None; self.merged.functions.len()];
         for (k, kernel) in self.kernels.iter().enumerate() {
-            if !self.used[k] && !everywhere {
+            let size = self.cursor[k].saturating_add(reserved);
+            if !self.used[k] && (!everywhere || (size == 0 && !keeps_file_section)) {
                 continue;
             }
             let align = if common { self.align[k].max(file_align) } else { self.align[k] };
-            kernels[*kernel as usize] =
-                Some(KernelShared { size: self.cursor[k].saturating_add(reserved), align });
+            kernels[*kernel as usize] = Some(KernelShared { size, align });
         }
-        let keeps_file_section = any_dynamic && !(common && file_align > 16);
         SharedLayout { values: self.values, dynamic, kernels, keeps_file_section }
     }
+}
+
+/// The representative of a kernel's group.
+fn find(group: &mut [usize], mut k: usize) -> usize {
+    while group[k] != k {
+        group[k] = group[group[k]];
+        k = group[k];
+    }
+    k
 }

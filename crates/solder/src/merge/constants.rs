@@ -209,7 +209,7 @@ impl<'data> Merger<'_, 'data> {
             for section in sections {
                 let section = self.out.section_mut(section);
                 section.align = section.align.max(align);
-                section.size = offset + size;
+                section.size = (offset + size).next_multiple_of(section.align);
                 if let Content::Bytes(own) = &mut section.content {
                     own.extend(chunks.iter().map(|c| Chunk { offset: offset + c.offset, data: c.data }));
                 }

@@ -104,6 +104,8 @@ impl<'data> Merger<'_, 'data> {
         let out = self.out.symbol_mut(symbol);
         if new || (out.section.is_none() && out.common.is_none()) {
             out.common = Some(raw.value.get().max(1));
+            self.commons.push(symbol);
+            let out = self.out.symbol_mut(symbol);
             out.size = size;
             out.bind = raw.bind();
         }
@@ -208,12 +210,12 @@ impl<'data> Merger<'_, 'data> {
 
     /// Tentative definitions that nobody initialised go to the end of `.nv.global`, last one first.
     pub(super) fn place_common_symbols(&mut self) {
-        for index in (0..self.out.symbols.len()).rev() {
-            let Some(align) = self.out.symbols[index].common else { continue };
+        for id in std::mem::take(&mut self.commons).into_iter().rev() {
+            let Some(align) = self.out.symbol(id).common else { continue };
             let section = self.out.well_known.global.unwrap_or_else(|| self.create_global());
-            let size = self.out.symbols[index].size;
+            let size = self.out.symbol(id).size;
             let place = self.out.section_mut(section).append(&[], size, align);
-            let symbol = &mut self.out.symbols[index];
+            let symbol = self.out.symbol_mut(id);
             symbol.section = Some(section);
             symbol.value = place.unwrap_or(0);
             symbol.common = None;

@@ -20,14 +20,13 @@ impl<'data> Merger<'_, 'data> {
             };
             let Some(symbol) = self.out.section(text).function else { continue };
             let entity = self.out.symbol(symbol).entity.expect("functions name an entity");
-            let out = match self.function_mut(entity).info {
-                Some(out) => out,
-                None => {
-                    let name = self.out.symbol(symbol).name;
-                    let out = self.function_info(text, name);
-                    self.function_mut(entity).info = Some(out);
-                    out
-                }
+            let out = if let Some(out) = self.function_mut(entity).info {
+                out
+            } else {
+                let name = self.out.symbol(symbol).name;
+                let out = self.function_info(text, name);
+                self.function_mut(entity).info = Some(out);
+                out
             };
             self.clock += 1;
             self.function_mut(entity).attributes_read = self.clock;
