@@ -134,7 +134,8 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
     let first_global =
         if parts.is_mercury() { numbers.symbol_order.len() as u32 + 1 } else { numbers.first_global };
     table(".shstrtab", raw::SHT_STRTAB, names.bytes.len(), hole, 1, 0, 0, 0);
-    table(".strtab", raw::SHT_STRTAB, parts.merged.names.len(), 0, 1, 0, 0, 0);
+    let name_hole = if parts.is_mercury() { mercury::hole_behind_symbol_names(parts.merged, &numbers) } else { 0 };
+    table(".strtab", raw::SHT_STRTAB, parts.merged.names.len(), name_hole, 1, 0, 0, 0);
     table(".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
     for id in &numbers.section_order {
         let mut header = section_header(parts, &numbers, &contents, *id, &mut cursor);

@@ -11,6 +11,26 @@ use solder_cubin::raw::{self, ProgramHeader, SectionHeader};
 /// Bytes that nvlink leaves unused behind the section names.
 pub const HOLE_BEHIND_NAMES: u64 = 0x24;
 
+/// The same behind the symbol names: as much as the names that the machine code's view replaces were longer. That
+/// of a relocation section has no symbol, so nothing replaces it.
+pub fn hole_behind_symbol_names(merged: &Merged<'_>, numbers: &Numbers) -> u64 {
+    let mut hole = 0;
+    for id in &numbers.section_order {
+        let section = merged.section(*id);
+        let name = merged.section_name(*id).len() as u64;
+        match section.kind {
+            Kind::Constant(_) => hole += name - (CONSTANT_USER.1.len() as u64 + 1),
+            Kind::Relocations if section.of.is_some_and(|of| is_renamed(merged, of)) => hole += name,
+            _ => {}
+        }
+    }
+    hole
+}
+
+fn is_renamed(merged: &Merged<'_>, id: SectionId) -> bool {
+    matches!(merged.section(id).kind, Kind::Constant(_))
+}
+
 /// `.shstrtab` with the names of the twins.
 #[derive(Debug)]
 pub struct SectionNames {

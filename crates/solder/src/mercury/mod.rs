@@ -13,7 +13,7 @@ mod twins;
 
 pub use decide::{capsule_patches, decide};
 pub use frames::{Frame, Frames};
-pub use layout::{HOLE_BEHIND_NAMES, segments, section_names, shares_bytes};
+pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, segments, section_names, shares_bytes};
 pub use symbols::{RESERVED_SHARED, symbol_table};
 pub use twins::Twins;
 
