@@ -15,6 +15,21 @@ pub const CONSTANT_USER: (&str, &str) = (".nv.constant.user", ".nv.constant3");
 pub const CONSTANT_OPTIMIZER: (&str, &str) = (".nv.constant.optimizer.", ".nv.constant2.");
 pub const CONSTANT_IMAGES: (&str, &str) = (".nv.constant.entry_image_header_indices.", ".nv.constant0.");
 
+/// The name that the machine code's view has for a section, where it is another than Mercury's.
+pub fn code_name(name: &str) -> Option<String> {
+    let (stem, of) = match name.strip_prefix(".rela") {
+        Some(of) => (".rela", of),
+        None => ("", name),
+    };
+    if of == CONSTANT_USER.0 {
+        return Some([stem, CONSTANT_USER.1].concat());
+    }
+    let renamed = [CONSTANT_OPTIMIZER, CONSTANT_IMAGES]
+        .into_iter()
+        .find_map(|(mercury, code)| Some([stem, code, of.strip_prefix(mercury)?].concat()))?;
+    Some(renamed)
+}
+
 /// The relocation types of the Mercury view that a link knows apart.
 pub mod reloc {
     pub const GENERIC_64: u32 = 0x10001;
@@ -25,6 +40,8 @@ pub mod reloc {
     pub const ABS_32_HI: u32 = 0x10006;
     pub const OFFSET_32: u32 = 0x10008;
     pub const TEX_HEADER_INDEX: u32 = 0x1000b;
+    pub const SAMP_HEADER_INDEX: u32 = 0x1000c;
+    pub const SURF_HEADER_INDEX: u32 = 0x1000d;
     pub const UNUSED_CLEAR_64: u32 = 0x1000e;
     pub const UNIFIED: u32 = 0x10032;
     pub const UNIFIED_32_LO: u32 = 0x1003e;

@@ -79,11 +79,11 @@ pub struct Layout<'data> {
 }
 
 /// Sections stand in the file by class, then by creation.
-pub fn class(kind: Kind, mercury: bool) -> u8 {
+pub fn class(kind: Kind) -> u8 {
     match kind {
         Kind::Debug => 1,
         Kind::Relocations => 3,
-        Kind::KernelConstant if mercury => 8,
+        Kind::LateKernelConstant => 8,
         Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::Constant(_) => 4,
         Kind::Text => 5,
         Kind::GlobalInit => 6,
@@ -159,8 +159,8 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     let mercury = parts.is_mercury();
     let place = |id: SectionId| {
         let section = merged.section(id);
-        let of = section.of.filter(|_| mercury && section.kind == Kind::KernelConstant);
-        (class(section.kind, mercury), of.unwrap_or(id))
+        let of = section.of.filter(|_| section.kind == Kind::LateKernelConstant);
+        (class(section.kind), of.unwrap_or(id))
     };
     section_order.sort_by_key(|id| place(*id));
     let mut sections = vec![0; merged.sections.len()];
@@ -182,7 +182,7 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     // The parameters of kernels, which the Mercury view does not have, stand behind all others.
     let late = |id: &SymbolId| {
         let section = merged.symbol(*id).section.filter(|_| merged.symbol(*id).kind == raw::STT_SECTION);
-        section.filter(|s| mercury && merged.section(*s).kind == Kind::KernelConstant)
+        section.filter(|s| merged.section(*s).kind == Kind::LateKernelConstant)
     };
     let (mut tail, all): (Vec<_>, Vec<_>) = symbol_order.into_iter().partition(|id| late(id).is_some());
     let mut symbol_order = all;
@@ -204,14 +204,18 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Kind::FileShared => parts.shared.keeps_file_section,
         Kind::Info => !parts.resources.records[id.index()].is_empty(),
         Kind::FunctionConstant(_) => section.size > 0,
-        Kind::Relocations if section.flags == 0 => {
+        Kind::Relocations if parts.merged.is_handle_table(id) => {
             section.of.is_some_and(|constant| parts.textures.end(constant).is_some())
         }
         Kind::Relocations => {
             let keeps = |id: SectionId| !parts.relocated.kept[id.index()].is_empty();
             keeps(id) || section.twin.is_some_and(keeps)
         }
-        Kind::MercuryRelocations => !parts.relocated.kept[id.index()].is_empty(),
+        Kind::MercuryRelocations => {
+            section.of.is_some_and(|of| parts.merged.is_handle_table(of))
+                || !parts.relocated.kept[id.index()].is_empty()
+        }
+        Kind::MercuryConstant => section.of.is_some_and(|of| keeps_section(parts, of)),
         Kind::MercuryInfo => section.of.is_some_and(|of| keeps_section(parts, of)),
         Kind::Prototype => contents::prototypes(parts.merged, parts.notes).next().is_some(),
         _ => true,
@@ -254,8 +258,10 @@ fn section_header(
         Kind::FileShared if parts.is_mercury() => (reserved_shared(parts.sm), 16),
         Kind::FileShared => (0, 16),
         Kind::MercuryConstant | Kind::MercuryGlobalInit => {
-            let of = section.of.map(|of| (contents.size(of), merged.section(of).align));
-            of.unwrap_or((0, section.align))
+            match mercury::shares_bytes(merged, id) {
+                Some(of) => (contents.size(of), merged.section(of).align),
+                None => (contents.size(id), section.align),
+            }
         }
         Kind::Global => (section.size, section.align),
         _ => (contents.size(id), section.align),
@@ -296,10 +302,17 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
         Kind::CudaNote => (number(known.tool_note), number(known.compat)),
         Kind::Info | Kind::CallGraph | Kind::Prototype => (SYMTAB, 0),
         Kind::FunctionInfo | Kind::Relocations => (SYMTAB, of),
-        Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => (0, of),
+        Kind::KernelConstant
+        | Kind::LateKernelConstant
+        | Kind::FunctionConstant(_)
+        | Kind::KernelShared => (0, of),
         Kind::Capsule => {
             let function = section.of.and_then(|text| parts.merged.section(text).function);
             (numbers.mercury_table, function.map_or(0, |f| numbers.symbol(f)))
+        }
+        Kind::MercuryConstant => {
+            let text = section.of.and_then(|constant| parts.merged.section(constant).of);
+            (0, number(text.and_then(|text| parts.merged.section(text).twin)))
         }
         Kind::MercuryInfo => {
             let text = section.of.and_then(|info| parts.merged.section(info).of);
@@ -372,7 +385,7 @@ fn segments(
     phoff: u64,
 ) -> Vec<ProgramHeader> {
     let of_class = |classes: std::ops::RangeInclusive<u8>| {
-        let of = move |id: &&SectionId| classes.contains(&class(parts.merged.section(**id).kind, false));
+        let of = move |id: &&SectionId| classes.contains(&class(parts.merged.section(**id).kind));
         numbers.section_order.iter().filter(of).map(|id| &headers[numbers.section(*id) as usize])
     };
     let mut loads = Vec::new();

@@ -19,6 +19,7 @@ pub mod options;
 mod pipeline;
 mod propagate;
 pub mod register;
+mod references;
 mod relocate;
 mod resolve;
 mod resources;

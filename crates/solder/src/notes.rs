@@ -62,15 +62,12 @@ mod compat_attr {
     pub const FASTPATH_FINALIZE: u8 = 0x0b;
 }
 
-/// The targets whose code says for which architectures finalizing it is easy.
-const FASTPATH_TARGETS: &[u16] = &[100, 120];
-
 /// The first architecture whose code has compatibility records.
 pub const COMPAT_FROM: u16 = 90;
 
 /// The compatibility records of the first input, each merged with those of the others. A link of nothing says only
 /// whether the target is an `a` architecture.
-pub fn compat(objects: &[Object<'_>], target: Arch) -> Vec<u8> {
+pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
     let accelerated = target.suffix == Suffix::A;
     let mut out = Vec::new();
     if objects.is_empty() {
@@ -96,9 +93,7 @@ pub fn compat(objects: &[Object<'_>], target: Arch) -> Vec<u8> {
             compat_attr::OPPORTUNISTIC_FINALIZATION => [if byte(0).all(|b| b == own) { own } else { 1 }, 0],
             compat_attr::FASTPATH_FINALIZE if target.number < mercury::FROM => continue,
             compat_attr::FASTPATH_FINALIZE => {
-                let values = values().filter_map(|p| Some(u64::from_le_bytes(p.try_into().ok()?)));
-                let all = values.reduce(|a, b| a & b).filter(|_| FASTPATH_TARGETS.contains(&target.number));
-                write_record(&mut out, record.format, record.attr, &all.unwrap_or(0).to_le_bytes());
+                write_record(&mut out, record.format, record.attr, &fastpath.to_le_bytes());
                 continue;
             }
             _ => {

@@ -4,13 +4,14 @@ use crate::callgraph;
 use crate::contents::{GraphRecords, Notes};
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::gc;
-use crate::ids::{FileId, SymbolId};
 use crate::layout::{self, Parts};
-use crate::merge::{self, Merged};
+use crate::mercury;
+use crate::merge;
 use crate::mode::{Mode, Output};
 use crate::notes;
-use crate::object::{Object, Role};
+use crate::object::Object;
 use crate::options::Options;
+use crate::references::DeadReferences;
 use crate::relocate;
 use crate::resolve;
 use crate::resources;
@@ -20,7 +21,6 @@ use crate::textures;
 use crate::undefined;
 use crate::write;
 use solder_cubin::note::ToolInfo;
-use std::cell::OnceCell;
 
 /// Shared memory that the system keeps in front of a kernel's own.
 pub fn reserved_shared(sm: u16) -> u64 {
@@ -59,19 +59,19 @@ pub fn link_objects(
     if merged.deleted_alias {
         return Err(sink.fatal(Message::DeletedSymbol));
     }
-    let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
+    let referenced = DeadReferences::new(objects, &symbols, &merged);
     let shared = shared::layout(&merged, &merged.calls, reserved_shared(sm), &|id| referenced.contains(id));
     let textures = if relocatable {
         textures::unallocated(&merged)
     } else {
-        textures::allocate(&merged, &merged.calls, &|id| referenced.contains(id))
+        textures::allocate(&merged, &merged.calls, sm, &|id| referenced.contains(id))
     };
     // All values are known: decide about the relocations before sizes are fixed.
     let relocated = relocate::relocate(&merged, &shared, &textures, objects, sink)?;
     let notes = Notes {
         tool_note: own_note(options, objects, !relocatable),
         cuda_note: notes::cuda_note(objects, sm),
-        compat: notes::compat(objects, target.arch),
+        compat: notes::compat(objects, target.arch, mercury::fastpath(&merged, sm)),
         graph: GraphRecords::new(&merged, &graph),
     };
     let parts = Parts {
@@ -100,39 +100,6 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
         command_line: &String::from_utf8_lossy(&command_line),
     };
     notes::tool_note(&own, objects, with_inputs)
-}
-
-/// Variables that any code of the inputs refers to: removed functions included, discarded copies left
-/// out. Looked up only for shared ones that no kernel reaches and for textures in a link with one kernel.
-struct DeadReferences<'a, 'data> {
-    objects: &'a [Object<'data>],
-    symbols: &'a resolve::Symbols<'data>,
-    merged: &'a Merged<'data>,
-    found: OnceCell<Vec<bool>>,
-}
-
-impl DeadReferences<'_, '_> {
-    fn contains(&self, id: SymbolId) -> bool {
-        self.found.get_or_init(|| self.find())[id.index()]
-    }
-
-    fn find(&self) -> Vec<bool> {
-        let mut found = vec![false; self.merged.symbols.len()];
-        for (file, (object, map)) in self.objects.iter().zip(&self.merged.files).enumerate() {
-            let file = FileId::at(file);
-            for section in object.sections_with(Role::Relocations) {
-                let owner = object.text_owner(section.info());
-                if owner.is_none_or(|owner| !self.symbols.is_definition(file, owner)) {
-                    continue;
-                }
-                let Ok(entries) = section.relocations() else { continue };
-                for symbol in entries.iter().filter_map(|e| map.symbols[e.symbol.get() as usize]) {
-                    found[symbol.index()] = true;
-                }
-            }
-        }
-        found
-    }
 }
 
 /// Writes the output file.

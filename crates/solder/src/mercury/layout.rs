@@ -5,8 +5,9 @@ use crate::ids::SectionId;
 use crate::layout::{Numbers, Parts, class, segment};
 use crate::merge::{Kind, Merged};
 use hashbrown::HashMap;
-use solder_cubin::mercury::{CAPSULE_PREFIX, CONSTANT_USER, PREFIX};
+use solder_cubin::mercury::{CAPSULE_PREFIX, PREFIX, code_name};
 use solder_cubin::raw::{self, ProgramHeader, SectionHeader};
+use solder_cubin::string_at;
 
 /// Bytes that nvlink leaves unused behind the section names.
 pub const HOLE_BEHIND_NAMES: u64 = 0x24;
@@ -17,18 +18,20 @@ pub fn hole_behind_symbol_names(merged: &Merged<'_>, numbers: &Numbers) -> u64 {
     let mut hole = 0;
     for id in &numbers.section_order {
         let section = merged.section(*id);
-        let name = merged.section_name(*id).len() as u64;
-        match section.kind {
-            Kind::Constant(_) => hole += name - (CONSTANT_USER.1.len() as u64 + 1),
-            Kind::Relocations if section.of.is_some_and(|of| is_renamed(merged, of)) => hole += name,
-            _ => {}
+        let name = merged.section_name(*id);
+        if let Some(new) = code_name(name).filter(|_| can_be_renamed(section.kind)) {
+            let replaced = if section.symbol.is_some() { new.len() + 1 } else { 0 };
+            hole += name.len().saturating_sub(replaced) as u64;
         }
     }
     hole
 }
 
-fn is_renamed(merged: &Merged<'_>, id: SectionId) -> bool {
-    matches!(merged.section(id).kind, Kind::Constant(_))
+fn can_be_renamed(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Constant(_) | Kind::FunctionConstant(_) | Kind::KernelConstant | Kind::Relocations
+    )
 }
 
 /// `.shstrtab` with the names of the twins.
@@ -66,12 +69,13 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
         of_twins.insert(*id, names.add_again(&format!("{prefix}{of}")));
     }
     let mut bytes = names.as_bytes().to_vec();
-    let (mercury, code) = CONSTANT_USER;
-    for prefix in ["", ".rela"] {
-        if let Some(at) = merged.section_names.get(&format!("{prefix}{mercury}")) {
-            let start = at as usize + prefix.len();
-            bytes[start..start + code.len()].copy_from_slice(code.as_bytes());
-            bytes[start + code.len()..start + mercury.len()].fill(0);
+    for section in numbers.section_order.iter().map(|id| merged.section(*id)) {
+        let old = string_at(merged.section_names.as_bytes(), section.name).unwrap_or("");
+        if let Some(new) = code_name(old).filter(|_| can_be_renamed(section.kind)) {
+            let place = &mut bytes[section.name as usize..][..old.len()];
+            let (name, rest) = place.split_at_mut(new.len().min(old.len()));
+            name.copy_from_slice(&new.as_bytes()[..name.len()]);
+            rest.fill(0);
         }
     }
     SectionNames { bytes, of_twins }
@@ -81,7 +85,8 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
 pub fn shares_bytes(merged: &Merged<'_>, id: SectionId) -> Option<SectionId> {
     let section = merged.section(id);
     match section.kind {
-        Kind::MercuryConstant | Kind::MercuryGlobalInit => section.of,
+        Kind::MercuryConstant => section.of.filter(|of| matches!(merged.section(*of).kind, Kind::Constant(_))),
+        Kind::MercuryGlobalInit => section.of,
         _ => None,
     }
 }
@@ -101,7 +106,7 @@ pub fn segments(
     ];
     let mut loads = Vec::new();
     for (classes, flags) in GROUPS {
-        let of_group = |id: &&SectionId| classes.contains(&class(parts.merged.section(**id).kind, true));
+        let of_group = |id: &&SectionId| classes.contains(&class(parts.merged.section(**id).kind));
         let group: Vec<_> = numbers
             .section_order
             .iter()

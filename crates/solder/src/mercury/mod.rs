@@ -6,12 +6,14 @@
 //! its twin along; where the two views differ, order and names follow Mercury.
 
 mod decide;
+mod fastpath;
 mod frames;
 mod layout;
 mod symbols;
 mod twins;
 
 pub use decide::{capsule_patches, decide};
+pub use fastpath::fastpath;
 pub use frames::{Frame, Frames};
 pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, segments, section_names, shares_bytes};
 pub use symbols::{RESERVED_SHARED, symbol_table};

@@ -73,6 +73,7 @@ impl<'data> Merger<'_, 'data> {
                     _ => return Ok(None),
                 }
             }
+            attr::PARAM_CBANK if self.settings.mercury() => InfoValue::Parameters(operand(4)?),
             attr::PARAM_CBANK => match symbols[operand(0)? as usize] {
                 Some(out) => InfoValue::Symbol(out, operand(4)?),
                 None => return Ok(None),

@@ -1,15 +1,18 @@
 //! The Mercury side of the merge: twins of sections, relocations of the Mercury view, and what nvlink
 //! makes only when the machine code's view is derived from it.
 
-use super::{Chunk, Content, InfoRecord, Kind, Merger, New, Reloc, RelocTarget};
+use super::constants::Place;
+use super::{Chunk, Content, FunctionConstant, InfoRecord, Kind, Merger, New, Reloc, RelocTarget};
 use crate::diagnostics::Stop;
-use crate::ids::{EntityId, FileId, SectionId, SymbolId};
+use crate::ids::{FileId, SectionId, SymbolId};
 use crate::mercury::{Frame, Frames};
 use crate::object::Role;
+use crate::references::DeadReferences;
 use crate::resolve::Origin;
+use crate::textures::kernels_with_table;
 use solder_cubin::Section;
 use solder_cubin::info::{attr, records};
-use solder_cubin::mercury::PREFIX;
+use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::reloc;
 use std::ops::Range;
@@ -23,9 +26,19 @@ pub(super) struct State<'data> {
     frame_section: Option<SectionId>,
     frame_end: u64,
     /// Where the frames of the file being merged went.
-    pub(super) frames_of_file: Vec<(Range<u64>, u64)>,
-    /// The parameters of kernels, which are no part of the Mercury view, and their names.
-    kernel_constants: Vec<(SectionId, &'data str)>,
+    frames_of_file: Vec<(Range<u64>, u64)>,
+    /// The parameters of kernels, by text section.
+    kernel_constants: Vec<(SectionId, Section<'data>)>,
+    /// The twins of device functions' constants in the file being merged: section, index into
+    /// `Merged::constants`, offset there.
+    function_twins: Vec<(u32, u32, u64)>,
+}
+
+impl State<'_> {
+    pub(super) fn begin_file(&mut self) {
+        self.frames_of_file.clear();
+        self.function_twins.clear();
+    }
 }
 
 #[derive(Debug)]
@@ -113,28 +126,122 @@ impl<'data> Merger<'_, 'data> {
         self.out.files[file.index()].sections[twin.index as usize] = Some((out, base));
     }
 
-    /// The parameters of a kernel: a section without a name for now.
-    pub(super) fn late_kernel_constant(
-        &mut self,
-        text: SectionId,
-        entity: EntityId,
-        section: &Section<'data>,
-    ) -> SectionId {
-        let new = New {
-            kind: Kind::KernelConstant,
-            name: &[],
-            sh_type: raw::SHT_PROGBITS,
-            flags: section.flags(),
-            align: section.align(),
-            entsize: 0,
-        };
-        let out = self.push_section(&new, 0);
-        self.section_symbol(out, "");
+    /// The parameters of a kernel are no part of the Mercury view: they wait for its end.
+    pub(super) fn late_kernel_constant(&mut self, text: SectionId, section: &Section<'data>) {
+        let late = &mut self.mercury.kernel_constants;
+        match late.iter_mut().find(|(of, _)| *of == text) {
+            Some(replaced) => replaced.1 = *section,
+            None => late.push((text, *section)),
+        }
+    }
+
+    /// Gives a kernel its parameters, by way of a section that bears this name.
+    fn create_kernel_constant(&mut self, kind: Kind, text: SectionId, section: &Section<'data>, name: u32) -> SectionId {
+        let flags = section.flags();
+        let new = New { kind, name: &[], sh_type: raw::SHT_PROGBITS, flags, align: section.align(), entsize: 0 };
+        let out = self.push_section(&new, name);
         self.out.section_mut(out).of = Some(text);
-        self.function_mut(entity).constant = Some(out);
-        self.constants_by_name.insert(section.name, super::constants::Place::Section(out));
-        self.mercury.kernel_constants.push((out, section.name));
+        self.out.section_mut(out).append(section.data, section.size(), section.align());
+        let entity = self.out.section(text).function.and_then(|f| self.out.symbol(f).entity);
+        if let Some(entity) = entity {
+            self.function_mut(entity).constant = Some(out);
+        }
         out
+    }
+
+    /// The kernels that need handles of textures have a section for them in the Mercury view, in the place of which
+    /// the machine code's view has their parameters, the handles behind.
+    pub(super) fn image_constants(&mut self) {
+        let references = DeadReferences::new(self.objects, self.symbols, &self.out);
+        let kernels = kernels_with_table(&self.out, &self.out.calls, &|id| references.contains(id));
+        for kernel in kernels {
+            let function = &self.out.functions[kernel];
+            let (Some(text), name) = (function.text, self.out.symbol(function.symbol).name) else { continue };
+            let Some(at) = self.mercury.kernel_constants.iter().position(|(of, _)| *of == text) else { continue };
+            let (_, section) = self.mercury.kernel_constants.remove(at);
+            let prefix = CONSTANT_IMAGES.0;
+            let name_offset = self.out.section_names.add_parts(&[prefix, name]);
+            let handles = self.out.section_names.add_parts(&[".rela", prefix, name]);
+            self.out.names.add_parts(&[".rela", prefix, name]);
+            let out = self.create_kernel_constant(Kind::KernelConstant, text, &section, name_offset);
+            self.section_symbol_parts(out, &[prefix, name]);
+            self.constant_twin(out, raw::SHT_MERC_CONSTANT_IMAGES);
+            let new = New {
+                kind: Kind::Relocations,
+                name: &[],
+                sh_type: raw::SHT_RELA,
+                flags: raw::SHF_INFO_LINK,
+                align: 8,
+                entsize: size_of::<raw::Rela>() as u64,
+            };
+            let relocations = self.push_section(&new, handles);
+            self.out.section_mut(relocations).of = Some(out);
+            self.twin(relocations, Kind::MercuryRelocations);
+        }
+    }
+
+    fn constant_twin(&mut self, of: SectionId, sh_type: u32) -> SectionId {
+        let twin = self.twin(of, Kind::MercuryConstant);
+        let section = self.out.section_mut(twin);
+        (section.sh_type, section.align) = (sh_type, 4);
+        section.flags |= raw::SHF_INFO_LINK;
+        twin
+    }
+
+    /// The twin of constants that the compiler made for a function.
+    pub(super) fn append_constant_twin(&mut self, file: FileId, place: Place, section: &Section<'data>) {
+        let object = &self.objects[file.index()];
+        let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else { return };
+        let twin = *object.section(twin);
+        match place {
+            Place::Section(out) => {
+                let out = self.constant_twin(out, twin.sh_type());
+                let base = self.out.section_mut(out).append(twin.data, twin.size(), twin.align()).unwrap_or(0);
+                self.out.files[file.index()].sections[twin.index as usize] = Some((out, base));
+            }
+            Place::Function(index) => {
+                let constant = &mut self.out.constants[index as usize];
+                let offset = constant.twin_size.next_multiple_of(twin.align().max(1));
+                constant.twin_chunks.push(Chunk { offset, data: twin.data });
+                constant.twin_size = offset + twin.data.len() as u64;
+                self.mercury.function_twins.push((twin.index, index, offset));
+            }
+        }
+    }
+
+    pub(super) fn forget_twin(&mut self, twin: SectionId) {
+        let section = self.out.section_mut(twin);
+        section.content = Content::Bytes(Vec::new());
+        section.size = 0;
+        if let Some(relocations) = section.rela {
+            self.out.section_mut(relocations).relocations_mut().clear();
+        }
+    }
+
+    /// Puts the twin of a device function's constants into that of a kernel's section, whose end is still the old
+    /// one, with its relocations.
+    pub(super) fn distribute_twin(&mut self, section: SectionId, constant: &FunctionConstant<'data>) {
+        if constant.twin_chunks.is_empty() {
+            return;
+        }
+        let twin = self.constant_twin(section, raw::SHT_MERC_CONSTANT_OPTIMIZER);
+        let out = self.out.section_mut(twin);
+        let offset = out.size.next_multiple_of(constant.align);
+        out.align = out.align.max(constant.align);
+        out.size = offset + constant.twin_size;
+        if let Content::Bytes(chunks) = &mut out.content {
+            chunks.extend(constant.twin_chunks.iter().map(|c| Chunk { offset: offset + c.offset, data: c.data }));
+        }
+        if constant.twin_relocations.is_empty() {
+            return;
+        }
+        let name = self.out.section_name(section).to_owned();
+        let existing = self.out.section(section).rela;
+        let relocations = existing.unwrap_or_else(|| self.create_relocations(section, &name, true));
+        let relocations = self.twin(relocations, Kind::MercuryRelocations);
+        self.out.section_mut(twin).rela = Some(relocations);
+        let moved = constant.twin_relocations.iter().map(|r| Reloc { offset: r.offset + offset, ..*r });
+        self.out.section_mut(relocations).relocations_mut().extend(moved);
     }
 
     /// The attributes of a function. Those of the Mercury view lead; each takes the machine code's value
@@ -176,9 +283,36 @@ impl<'data> Merger<'_, 'data> {
             return Ok(());
         }
         for section in object.cubin.sections.iter().filter(|s| s.sh_type() == raw::SHT_MERC_RELA) {
+            let of_function = self.mercury.function_twins.iter().find(|(twin, ..)| *twin == section.info());
+            if let Some((_, constant, base)) = of_function.copied() {
+                self.constant_relocations(file, section, constant, base)?;
+            }
             if let Some((target, base)) = self.out.files[file.index()].sections[section.info() as usize] {
                 self.mercury_relocation_section(file, section, target, base)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Relocations of a device function's constants, which go wherever these go.
+    fn constant_relocations(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        constant: u32,
+        base: u64,
+    ) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        let Some(of) = object.mercury.as_ref().and_then(|twins| twins.partner(section.info())) else {
+            return Ok(());
+        };
+        let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
+        for entry in entries.iter() {
+            let Some(target) = self.refers_to(file, object.section(of), entry.symbol.get()) else { continue };
+            let offset = entry.offset.get().wrapping_add(base);
+            let (r_type, addend) = (entry.r_type.get(), entry.addend.get());
+            let reloc = Reloc { offset, target, r_type, addend, file };
+            self.out.constants[constant as usize].twin_relocations.push(reloc);
         }
         Ok(())
     }
@@ -316,20 +450,22 @@ impl<'data> Merger<'_, 'data> {
     pub(super) fn end_mercury(&mut self) {
         self.finish_frames();
         for index in 0..self.out.sections.len() {
-            let Kind::Constant(bank) = self.out.sections[index].kind else { continue };
             let Some(symbol) = self.out.sections[index].symbol else { continue };
-            let name = self.out.names.add(&format!(".nv.constant{bank}"));
+            let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };
+            let name = self.out.names.add(&name);
             let symbol = self.out.symbol_mut(symbol);
             symbol.mercury.name = Some(symbol.name_offset);
             symbol.name_offset = name;
         }
         let mut constants = std::mem::take(&mut self.mercury.kernel_constants);
-        constants.sort_by_key(|(section, _)| self.out.section(*section).of);
-        for (section, name) in constants {
-            self.out.section_mut(section).name = self.out.section_names.add(name);
-            let offset = self.out.names.add(name);
-            if let Some(symbol) = self.out.section(section).symbol {
-                self.out.symbol_mut(symbol).name_offset = offset;
+        constants.sort_by_key(|(text, _)| *text);
+        for (text, section) in constants {
+            let name = self.out.section_names.add_again(section.name);
+            let out = self.create_kernel_constant(Kind::LateKernelConstant, text, &section, name);
+            self.section_symbol(out, "");
+            let name = self.out.names.add_again(section.name);
+            if let Some(symbol) = self.out.section(out).symbol {
+                self.out.symbol_mut(symbol).name_offset = name;
             }
         }
         let (sh_type, flags, align, entsize) = properties(Kind::MercurySymbols);

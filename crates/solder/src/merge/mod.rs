@@ -174,7 +174,7 @@ impl<'data> Merger<'_, 'data> {
             symbols: vec![None; object.cubin.symbols.len()],
         });
         self.placed_constants.clear();
-        self.mercury.frames_of_file.clear();
+        self.mercury.begin_file();
         for (symbol, raw) in object.symbols() {
             if raw.kind() == raw::STT_FUNC {
                 self.function(Origin { file, symbol }, raw)?;
@@ -214,6 +214,9 @@ impl<'data> Merger<'_, 'data> {
         self.out.well_known.call_graph = Some(graph);
         self.out.well_known.prototype = Some(prototype);
         self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph_of_inputs);
+        if self.settings.mercury() && !self.settings.relocatable {
+            self.image_constants();
+        }
         self.distribute_constants();
         if !self.settings.relocatable && !self.settings.mercury() {
             let action = self.create(&New {
@@ -264,6 +267,8 @@ impl<'data> Merger<'_, 'data> {
             | Kind::Debug
             | Kind::Capsule
             | Kind::MercuryDebug
+            | Kind::MercuryConstant
+            | Kind::LateKernelConstant
             | Kind::Host => Content::Bytes(Vec::new()),
             _ => Content::Nothing,
         };

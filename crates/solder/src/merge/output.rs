@@ -20,6 +20,8 @@ pub enum Kind {
     FunctionInfo,
     KernelShared,
     KernelConstant,
+    /// The same for kernels without textures in files with a Mercury view, which does not have it.
+    LateKernelConstant,
     /// `.nv.constantN.K`, N > 0: what the compiler made for a kernel and all it reaches.
     FunctionConstant(u8),
     /// `.nv.constantN`, N > 0, of the whole module.
@@ -79,6 +81,8 @@ pub enum InfoValue<'data> {
     Symbol(SymbolId, u32),
     /// A symbol and what follows it.
     Operand(SymbolId, &'data [u8]),
+    /// The section symbol of the kernel's parameters and a word.
+    Parameters(u32),
     /// A list of symbols (EXTERNS).
     Symbols(Vec<SymbolId>),
     Bytes(&'data [u8]),
@@ -255,6 +259,10 @@ pub struct FunctionConstant<'data> {
     pub align: u64,
     pub size: u64,
     pub chunks: Vec<Chunk<'data>>,
+    /// Its twin in the Mercury view.
+    pub twin_size: u64,
+    pub twin_chunks: Vec<Chunk<'data>>,
+    pub twin_relocations: Vec<Reloc>,
     /// Where it lies in the kernels' sections.
     pub offset: u64,
 }
@@ -331,6 +339,11 @@ impl<'data> Merged<'data> {
     pub fn symbol_mut(&mut self, id: SymbolId) -> &mut OutputSymbol<'data> {
         &mut self.symbols[id.index()]
     }
+    /// The parameters of the kernel whose attributes a section has.
+    pub fn parameters_of(&self, info: SectionId) -> Option<SectionId> {
+        let entity = self.symbol(self.section(self.section(info).of?).function?).entity?;
+        self.functions[self.function_of[entity.index()]? as usize].constant
+    }
     /// The section that a relocation section is for.
     pub fn relocated_by(&self, relocations: SectionId) -> Option<SectionId> {
         let section = self.section(relocations);
@@ -338,6 +351,12 @@ impl<'data> Merged<'data> {
             Kind::MercuryRelocations => self.section(self.section(section.of?).of?).twin,
             _ => section.of,
         }
+    }
+    /// Whether a relocation section is the table of handles of a kernel.
+    pub fn is_handle_table(&self, relocations: SectionId) -> bool {
+        let section = self.section(relocations);
+        let of = section.of.map(|of| self.section(of).kind);
+        section.kind == Kind::Relocations && of == Some(Kind::KernelConstant)
     }
     /// The name of a section, for messages.
     pub fn section_name(&self, id: SectionId) -> &str {
