@@ -69,7 +69,15 @@ pub struct Capsule {
 const HEAD: usize = 12;
 
 /// The size of a machine instruction.
-const INSTRUCTION: u64 = 16;
+const INSTRUCTION: usize = 16;
+
+/// Whether a machine instruction has no counterpart in Mercury: it was inserted around memory barriers.
+/// Such instructions have no stall count at all, or are loads that never happen.
+fn is_inserted(instruction: &[u8]) -> bool {
+    const NEVER_LDS: [u8; 2] = [0x84, 0xf9];
+    const STALL_AND_YIELD: u8 = 0x3e;
+    instruction[..2] == NEVER_LDS || instruction[13] & STALL_AND_YIELD == 0
+}
 
 impl Capsule {
     /// Reads the structure of a capsule; `None` if it does not hold together.
@@ -102,10 +110,11 @@ impl Capsule {
         Some(Self { stored })
     }
 
-    /// Where the operand, a word, of the instruction stands that becomes machine code at `offset`;
-    /// `None` if the instruction is derived.
-    pub fn operand(&self, offset: u64) -> Option<u64> {
-        let index = u32::try_from(offset / INSTRUCTION).ok()?;
+    /// Where the operand, a word, of the instruction stands that becomes machine code at `offset` of
+    /// `code`; `None` if the instruction is derived.
+    pub fn operand(&self, code: &[u8], offset: u64) -> Option<u64> {
+        let before = code.get(..usize::try_from(offset).ok()?)?;
+        let index = before.chunks_exact(INSTRUCTION).filter(|i| !is_inserted(i)).count() as u32;
         let at = self.stored.binary_search_by_key(&index, |(index, _)| *index).ok()?;
         Some(u64::from(self.stored[at].1) - 4)
     }
@@ -122,11 +131,14 @@ mod tests {
         bytes.extend([0x42, 0, 0, 0]);
         bytes.extend([0x01; 16]);
         let capsule = Capsule::parse(&bytes).unwrap();
-        assert_eq!(capsule.operand(0), None);
-        assert_eq!(capsule.operand(16), Some(44));
-        assert_eq!(capsule.operand(32), None);
-        assert_eq!(capsule.operand(48), Some(64));
-        assert_eq!(capsule.operand(64), None);
+        let mut code = [2; 96];
+        code[29] = 0;
+        assert_eq!(capsule.operand(&code, 0), None);
+        assert_eq!(capsule.operand(&code, 32), Some(44));
+        assert_eq!(capsule.operand(&code, 48), None);
+        assert_eq!(capsule.operand(&code, 64), Some(64));
+        assert_eq!(capsule.operand(&code, 80), None);
+        assert_eq!(capsule.operand(&code, 112), None);
         assert!(Capsule::parse(&bytes[..60]).is_none());
     }
 }

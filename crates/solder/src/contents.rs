@@ -9,7 +9,7 @@ use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged
 use crate::textures::{handle_type, mercury_handle_type};
 use rayon::prelude::*;
 use solder_cubin::callgraph::MARKERS;
-use solder_cubin::info::{attr, write_record};
+use solder_cubin::info::{attr, format, write_record};
 use solder_cubin::raw::{Rel, Rela};
 use zerocopy::IntoBytes;
 
@@ -131,6 +131,13 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
             let records = &parts.resources.records[id.index()];
             let mut out = info(parts, numbers, id, records, View::Code);
             out.extend(info(parts, numbers, id, merged.code_records(id), View::Code));
+            // Where the handles of textures and surfaces are.
+            let parameters = merged.parameters_of(id).filter(|_| parts.is_mercury());
+            if parameters.is_some_and(|constant| parts.textures.end(constant).is_some()) {
+                for bank in [attr::BINDLESS_TEXTURE_BANK, attr::BINDLESS_SURFACE_BANK] {
+                    write_record(&mut out, format::BYTE, bank, &[0, 0]);
+                }
+            }
             out
         }
         Kind::MercuryInfo => {

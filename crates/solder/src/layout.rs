@@ -2,12 +2,11 @@
 
 use crate::contents::{self, Contents};
 use crate::mercury;
-use crate::pipeline::reserved_shared;
 use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Kind, Merged};
 use crate::relocate::Relocated;
 use crate::resources::Resources;
-use crate::shared::SharedLayout;
+use crate::shared::{self, SharedLayout};
 use crate::textures::Textures;
 use solder_cubin::raw::{self, FileHeader, ProgramHeader, SectionHeader};
 
@@ -131,8 +130,9 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
     };
     let symbols = (numbers.symbol_order.len() + 1) * size_of::<raw::Symbol>();
     let hole = if parts.is_mercury() { mercury::HOLE_BEHIND_NAMES } else { 0 };
-    let first_global =
-        if parts.is_mercury() { numbers.symbol_order.len() as u32 + 1 } else { numbers.first_global };
+    // Local symbols behind the globals move the border to the end.
+    let all = numbers.symbol_order.len() as u32;
+    let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
     table(".shstrtab", raw::SHT_STRTAB, names.bytes.len(), hole, 1, 0, 0, 0);
     let name_hole = if parts.is_mercury() { mercury::hole_behind_symbol_names(parts.merged, &numbers) } else { 0 };
     table(".strtab", raw::SHT_STRTAB, parts.merged.names.len(), name_hole, 1, 0, 0, 0);
@@ -224,7 +224,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
 
 fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<SectionId>) -> bool {
     // Shared memory whose size only the launch knows.
-    let empty = if parts.is_mercury() { reserved_shared(parts.sm) } else { 0 };
+    let empty = if parts.is_mercury() { shared::reserved(parts.sm) } else { 0 };
     section.is_some_and(|id| {
         keeps[id.index()]
             && match parts.merged.section(id).kind {
@@ -255,7 +255,7 @@ fn section_header(
     let section = merged.section(id);
     let (size, align) = match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).map_or((0, 1), |s| (s.size, s.align)),
-        Kind::FileShared if parts.is_mercury() => (reserved_shared(parts.sm), 16),
+        Kind::FileShared if parts.is_mercury() => (shared::reserved(parts.sm), 16),
         Kind::FileShared => (0, 16),
         Kind::MercuryConstant | Kind::MercuryGlobalInit => {
             match mercury::shares_bytes(merged, id) {

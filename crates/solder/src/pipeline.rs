@@ -22,11 +22,6 @@ use crate::undefined;
 use crate::write;
 use solder_cubin::note::ToolInfo;
 
-/// Shared memory that the system keeps in front of a kernel's own.
-pub fn reserved_shared(sm: u16) -> u64 {
-    if sm >= 90 { 0x400 } else { 0 }
-}
-
 /// Links parsed objects into the bytes of the output file.
 pub fn link_objects(
     options: &Options,
@@ -60,7 +55,7 @@ pub fn link_objects(
         return Err(sink.fatal(Message::DeletedSymbol));
     }
     let referenced = DeadReferences::new(objects, &symbols, &merged);
-    let shared = shared::layout(&merged, &merged.calls, reserved_shared(sm), &|id| referenced.contains(id));
+    let shared = shared::layout(&merged, &merged.calls, sm, &|id| referenced.contains(id));
     let textures = if relocatable {
         textures::unallocated(&merged)
     } else {

@@ -6,6 +6,7 @@
 
 use crate::callees::{BitSet, Calls};
 use crate::ids::SymbolId;
+use crate::mercury;
 use crate::merge::{Content, Merged, RelocTarget, SharedObject};
 
 /// The result: a value for every shared variable, a size and alignment for every kernel.
@@ -80,14 +81,21 @@ struct Layouter<'a> {
     align: Vec<u64>,
     used: Vec<bool>,
     values: Vec<u64>,
+    /// Kernels that use none may get shared memory all the same.
+    everywhere: bool,
 }
 
-/// Lays out shared memory. `reserved` bytes come in front of everything in each kernel that uses any.
+/// Shared memory that the system keeps in front of a kernel's own.
+pub fn reserved(sm: u16) -> u64 {
+    if sm >= 90 { 0x400 } else { 0 }
+}
+
+/// Lays out shared memory behind what is reserved in each kernel that uses any.
 /// `referenced` tells of an object whether any code of the inputs, dead code too, refers to it.
 pub fn layout(
     merged: &Merged<'_>,
     calls: &Calls,
-    reserved: u64,
+    sm: u16,
     referenced: &impl Fn(SymbolId) -> bool,
 ) -> SharedLayout {
     let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
@@ -102,10 +110,11 @@ pub fn layout(
         used: vec![false; count],
         values: vec![0; merged.symbols.len()],
         kernels,
+        everywhere: sm < mercury::FROM,
     };
     let common = layouter.place_static(referenced);
     let dynamic = layouter.place_dynamic();
-    layouter.finish(reserved, common, dynamic)
+    layouter.finish(reserved(sm), common, dynamic)
 }
 
 /// The functions whose code refers to each shared object, by object.
@@ -287,7 +296,7 @@ impl Layouter<'_> {
         let any_dynamic = self.merged.shared.iter().any(|o| o.dynamic);
         let file_align = self.merged.file_shared_align;
         let keeps_file_section = any_dynamic && !(common && file_align > 16);
-        let everywhere = common && file_align >= 16 && any_dynamic;
+        let everywhere = self.everywhere && common && file_align >= 16 && any_dynamic;
         let mut kernels = vec![None; self.merged.functions.len()];
         for (k, kernel) in self.kernels.iter().enumerate() {
             let size = self.cursor[k].saturating_add(reserved);

@@ -3,7 +3,7 @@
 
 use crate::callees::Calls;
 use crate::ids::{SectionId, SymbolId};
-use crate::merge::{Content, Merged, OutputSymbol, RelocTarget};
+use crate::merge::{Content, Kind, Merged, OutputSymbol, RelocTarget};
 use crate::shared::merge_sort;
 use crate::mercury;
 use solder_cubin::mercury::reloc as mercury_reloc;
@@ -135,7 +135,9 @@ pub fn allocate(
     }
     let mut listed = vec![0; merged.sections.len()];
     for (kernel, reached) in reached_kinds(merged, calls, &slots, referenced) {
-        if let Some(constant) = merged.functions[kernel].constant {
+        // A kernel that finds the table of another one of its name has none of its own.
+        let constant = merged.functions[kernel].constant;
+        if let Some(constant) = constant.filter(|c| merged.section(*c).kind == Kind::KernelConstant) {
             listed[constant.index()] |= listed_for(reached);
         }
     }

@@ -5,7 +5,9 @@ use crate::relocate::{Outcome, Patch, is_unified_table};
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
 use solder_cubin::mercury::{Capsule, reloc};
+use solder_cubin::bits::Bits;
 use solder_cubin::raw;
+use solder_cubin::reloc::kind_of;
 
 /// What becomes of a relocation in the Mercury code of `function`, or in other sections.
 pub fn decide(
@@ -56,15 +58,18 @@ pub fn decide(
 /// instruction beside it, if that is stored. Offsets in Mercury code say nothing about places in the capsule.
 pub fn capsule_patches(
     capsule: &OutputSection<'_>,
+    code: &OutputSection<'_>,
     resolved: impl Iterator<Item = (u64, Patch)>,
 ) -> Vec<(u64, Patch)> {
     let mut parsed = None;
     let mut patches = Vec::new();
     for (offset, patch) in resolved {
-        let Patch::Field { value, .. } = patch else { continue };
+        let Patch::Field { r_type, value, .. } = patch else { continue };
+        let bits = kind_of(r_type).map_or(Bits::new((0, 31)), |kind| kind.value);
+        let value = bits.extract(value) << bits.low;
         let parsed: &Capsule =
             parsed.get_or_insert_with(|| capsule.first_chunk().and_then(Capsule::parse).unwrap_or_default());
-        if let Some(place) = parsed.operand(offset) {
+        if let Some(place) = parsed.operand(code.first_chunk().unwrap_or_default(), offset) {
             patches.push((place, Patch::Bytes { value, count: 4 }));
         }
     }

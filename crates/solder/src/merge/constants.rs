@@ -218,7 +218,7 @@ impl<'data> Merger<'_, 'data> {
             let end = sections.iter().map(|s| self.out.section(*s).size).max().unwrap_or(0);
             let offset = end.next_multiple_of(align);
             for id in sections {
-                self.distribute_twin(id, &constant);
+                self.distribute_twin(id, &constant, offset);
                 let section = self.out.section_mut(id);
                 section.align = section.align.max(align);
                 section.size = (offset + size).next_multiple_of(section.align);

@@ -158,8 +158,12 @@ impl<'data> Merger<'_, 'data> {
             let function = &self.out.functions[kernel];
             let (Some(text), name) = (function.text, self.out.symbol(function.symbol).name) else { continue };
             let Some(at) = self.mercury.kernel_constants.iter().position(|(of, _)| *of == text) else { continue };
-            let (_, section) = self.mercury.kernel_constants.remove(at);
             let prefix = CONSTANT_IMAGES.0;
+            // nvlink finds the section by its name: another kernel of this name shares it.
+            if self.out.section_names.get(&[prefix, name].concat()).is_some() {
+                continue;
+            }
+            let (_, section) = self.mercury.kernel_constants.remove(at);
             let name_offset = self.out.section_names.add_parts(&[prefix, name]);
             let handles = self.out.section_names.add_parts(&[".rela", prefix, name]);
             self.out.names.add_parts(&[".rela", prefix, name]);
@@ -218,15 +222,13 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// Puts the twin of a device function's constants into that of a kernel's section, whose end is still the old
-    /// one, with its relocations.
-    pub(super) fn distribute_twin(&mut self, section: SectionId, constant: &FunctionConstant<'data>) {
+    /// Puts the twin of a device function's constants at an offset of that of a kernel's section, with its relocations.
+    pub(super) fn distribute_twin(&mut self, section: SectionId, constant: &FunctionConstant<'data>, offset: u64) {
         if constant.twin_chunks.is_empty() {
             return;
         }
         let twin = self.constant_twin(section, raw::SHT_MERC_CONSTANT_OPTIMIZER);
         let out = self.out.section_mut(twin);
-        let offset = out.size.next_multiple_of(constant.align);
         out.align = out.align.max(constant.align);
         out.size = offset + constant.twin_size;
         if let Content::Bytes(chunks) = &mut out.content {
