@@ -58,87 +58,67 @@ pub mod reloc {
     }
 }
 
-/// The stored instructions of a capsule.
-#[derive(Clone, Debug, Default)]
-pub struct Capsule {
-    /// Number of the machine instruction and where the stored one ends, ascending.
-    stored: Vec<(u32, u32)>,
-}
-
 /// Section index, format, number of instructions.
 const HEAD: usize = 12;
 
-/// The size of a machine instruction.
-const INSTRUCTION: usize = 16;
+/// The instruction that loads from a constant bank at a fixed place, and where it says which bank.
+const LOAD_CONSTANT: u8 = 0x22;
+const BANK: usize = 12;
+/// The banks of the compiler's constants, of the program's, and of the handles of textures.
+const RELOCATED_BANKS: [u8; 3] = [0x41, 0x42, 0x49];
 
-/// Whether a machine instruction has no counterpart in Mercury: it was inserted around memory barriers.
-/// Such instructions have no stall count at all, or are loads that never happen.
-fn is_inserted(instruction: &[u8]) -> bool {
-    const NEVER_LDS: [u8; 2] = [0x84, 0xf9];
-    const STALL_AND_YIELD: u8 = 0x3e;
-    instruction[..2] == NEVER_LDS || instruction[13] & STALL_AND_YIELD == 0
-}
-
-impl Capsule {
-    /// Reads the structure of a capsule; `None` if it does not hold together.
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let word = |at: usize| {
-            let word = bytes.get(at..at + 4)?;
-            Some(u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+/// Where the operands stand, words, of the instructions of a capsule that load constants whose place a link
+/// decides, in the order of the code; `None` if the capsule does not hold together.
+///
+/// Behind its head and a bitmap, a capsule has the instructions that are not derived. Their first byte tells the
+/// length: 16 bytes times the low half where the high half is 0, 4 or 2 bytes for the two abridged forms.
+pub fn constant_operands(capsule: &[u8]) -> Option<Vec<u64>> {
+    let count = capsule.get(8..HEAD)?;
+    let count = u32::from_le_bytes([count[0], count[1], count[2], count[3]]) as usize;
+    let mut at = HEAD.checked_add(count.div_ceil(32).checked_mul(4)?)?;
+    let mut operands = Vec::new();
+    while at < capsule.len() {
+        let head = capsule[at] & 0x7f;
+        let length = match (head >> 4, usize::from(head & 15)) {
+            (0, units) if units > 0 => 16 * units,
+            (4, _) => 4,
+            (5, _) => 2,
+            _ => return None,
         };
-        let count = word(8)? as usize;
-        let derived = bytes.get(HEAD..HEAD.checked_add(count.div_ceil(32).checked_mul(4)?)?)?;
-        let mut at = HEAD + derived.len();
-        let mut stored = Vec::new();
-        for i in 0..count {
-            if derived[i / 8] >> (i % 8) & 1 != 0 {
-                continue;
-            }
-            let head = bytes.get(at)? & 0x7f;
-            let units = usize::from(head & 15);
-            let length = match head >> 4 {
-                0 if units > 0 => {
-                    stored.push((i as u32, (at + 16 * units) as u32));
-                    16 * units
-                }
-                4 => 4,
-                5 => 2,
-                _ => return None,
-            };
-            at = at.checked_add(length).filter(|end| *end <= bytes.len())?;
+        let instruction = capsule.get(at..at + length)?;
+        at += length;
+        if length > 16 && instruction[1] == LOAD_CONSTANT && RELOCATED_BANKS.contains(&instruction[BANK]) {
+            operands.push(at as u64 - 4);
         }
-        Some(Self { stored })
     }
-
-    /// Where the operand, a word, of the instruction stands that becomes machine code at `offset` of
-    /// `code`; `None` if the instruction is derived.
-    pub fn operand(&self, code: &[u8], offset: u64) -> Option<u64> {
-        let before = code.get(..usize::try_from(offset).ok()?)?;
-        let index = before.chunks_exact(INSTRUCTION).filter(|i| !is_inserted(i)).count() as u32;
-        let at = self.stored.binary_search_by_key(&index, |(index, _)| *index).ok()?;
-        Some(u64::from(self.stored[at].1) - 4)
-    }
+    Some(operands)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Capsule;
+    use super::{code_name, constant_operands};
 
     #[test]
-    fn offsets_of_stored_instructions() {
-        let mut bytes = vec![7, 0, 0, 0, 1, 0, 0, 0xc0, 4, 0, 0, 0, 0b0001, 0, 0, 0];
-        bytes.extend([0x02; 32]);
+    fn operands_of_loads() {
+        let mut bytes = vec![7, 0, 0, 0, 1, 0, 0, 0xc0, 5, 0, 0, 0, 0b0001, 0, 0, 0];
+        let load = |bank: u8| {
+            let mut load = [0; 32];
+            (load[0], load[1], load[12]) = (2, 0x22, bank);
+            load
+        };
+        bytes.extend(load(0x40));
         bytes.extend([0x42, 0, 0, 0]);
-        bytes.extend([0x01; 16]);
-        let capsule = Capsule::parse(&bytes).unwrap();
-        let mut code = [2; 96];
-        code[29] = 0;
-        assert_eq!(capsule.operand(&code, 0), None);
-        assert_eq!(capsule.operand(&code, 32), Some(44));
-        assert_eq!(capsule.operand(&code, 48), None);
-        assert_eq!(capsule.operand(&code, 64), Some(64));
-        assert_eq!(capsule.operand(&code, 80), None);
-        assert_eq!(capsule.operand(&code, 112), None);
-        assert!(Capsule::parse(&bytes[..60]).is_none());
+        bytes.extend(load(0x42));
+        bytes.extend([0xd0, 4]);
+        assert_eq!(constant_operands(&bytes), Some(vec![80]));
+        assert_eq!(constant_operands(&bytes[..70]), None);
+    }
+
+    #[test]
+    fn names_of_both_views() {
+        assert_eq!(code_name(".rela.nv.constant.user").as_deref(), Some(".rela.nv.constant3"));
+        assert_eq!(code_name(".nv.constant.optimizer.f").as_deref(), Some(".nv.constant2.f"));
+        assert_eq!(code_name(".rel.nv.constant.user"), None);
+        assert_eq!(code_name(".text.f"), None);
     }
 }

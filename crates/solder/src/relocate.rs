@@ -121,25 +121,12 @@ fn section(
         }
     }
     if target.kind == Kind::Capsule
-        && let Some(Content::Relocations(entries)) = section.of.map(|of| &merged.section(of).content)
+        && let Some(Content::Relocations(of_code)) = section.of.map(|of| &merged.section(of).content)
     {
-        let resolved = entries.iter().filter_map(|entry| match decide(merged, shared, textures, function, entry) {
-            Outcome::Patch(patch) => Some((entry.offset, mercury_value(textures, entry, patch))),
-            _ => None,
-        });
-        patches = mercury::capsule_patches(target, code.unwrap_or(target), resolved);
+        let value = |entry: &Reloc| mercury::constant_value(merged, textures, entry);
+        patches = mercury::capsule_patches(target, of_code, entries, value);
     }
     Ok((kept, patches))
-}
-
-/// Handles have a section of their own in the Mercury view.
-fn mercury_value(textures: &Textures, entry: &Reloc, patch: Patch) -> Patch {
-    match (entry.target, patch) {
-        (RelocTarget::Symbol(id), Patch::Field { r_type, value, bank }) if textures.slot(id).is_some() => {
-            Patch::Field { r_type, value: value.wrapping_sub(textures.base()), bank }
-        }
-        _ => patch,
-    }
 }
 
 /// Relocations of debug information that speak of a copy of a function that was replaced since. nvlink

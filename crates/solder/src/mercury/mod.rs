@@ -12,7 +12,7 @@ mod layout;
 mod symbols;
 mod twins;
 
-pub use decide::{capsule_patches, decide};
+pub use decide::{capsule_patches, constant_value, decide};
 pub use fastpath::fastpath;
 pub use frames::{Frame, Frames};
 pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, segments, section_names, shares_bytes};
