@@ -86,7 +86,7 @@ pub fn class(kind: Kind) -> u8 {
         Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::Constant(_) => 4,
         Kind::Text => 5,
         Kind::GlobalInit => 6,
-        Kind::KernelShared | Kind::FileShared | Kind::Global => 7,
+        Kind::KernelShared | Kind::FileShared | Kind::ReservedShared | Kind::Global => 7,
         Kind::ToolNote
         | Kind::CudaNote
         | Kind::Info
@@ -102,7 +102,8 @@ pub fn class(kind: Kind) -> u8 {
         Kind::MercuryRelocations => 12,
         Kind::MercuryConstant => 13,
         Kind::MercuryGlobalInit => 14,
-        Kind::MercurySymbols => 15,
+        Kind::MercuryReservedShared => 15,
+        Kind::MercurySymbols => 16,
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Role {
     KernelShared,
     /// `.nv_debug.shared`, shared variables of device functions and at file scope.
     FileShared,
+    /// `.nv.shared.reserved.0`, shared memory that the system uses (sm_110).
+    ReservedShared,
     /// `.nv.constant0.K`, the parameters of a kernel.
     KernelConstant,
     /// `.nv.constantN.F`, N > 0: constants that the compiler made for one function.
@@ -55,6 +57,7 @@ fn role_of(section: &Section<'_>) -> Role {
         raw::SHT_CUDA_GLOBAL_INIT => Role::GlobalInit,
         raw::SHT_CUDA_SHARED if name.starts_with(".nv.shared.") => Role::KernelShared,
         raw::SHT_CUDA_SHARED => Role::FileShared,
+        raw::SHT_CUDA_SHARED_RESERVED => Role::ReservedShared,
         raw::SHT_CUDA_COMPAT => Role::Compat,
         raw::SHT_NOTE if name == ".note.nv.tkinfo" => Role::ToolNote,
         raw::SHT_NOTE if name == ".note.nv.cuinfo" => Role::CudaNote,

@@ -58,7 +58,8 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
             | Kind::MercuryInfo
             | Kind::MercuryRelocations
             | Kind::MercuryConstant
-            | Kind::MercuryGlobalInit => PREFIX,
+            | Kind::MercuryGlobalInit
+            | Kind::MercuryReservedShared => PREFIX,
             Kind::MercurySymbols => {
                 of_twins.insert(*id, names.add_again(".nv.merc.symtab"));
                 continue;

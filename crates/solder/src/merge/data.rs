@@ -37,6 +37,10 @@ impl<'data> Merger<'_, 'data> {
                 Ok(())
             }
             Role::Constant | Role::Global | Role::GlobalInit => self.placed_variable(origin, raw),
+            Role::ReservedShared => {
+                self.reserved_variable(origin, raw);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

@@ -49,6 +49,9 @@ struct Placed<'data> {
     at: u64,
 }
 
+/// What the system has in every kernel's reserved shared memory, before the variables of objects.
+const RESERVED_IN_FRONT: u64 = 0x40;
+
 /// Section type, flags beside the mark of Mercury and what the partner has, alignment, size of entries.
 fn properties(kind: Kind) -> (u32, u64, u64, u64) {
     match kind {
@@ -57,6 +60,9 @@ fn properties(kind: Kind) -> (u32, u64, u64, u64) {
         Kind::MercuryRelocations => (raw::SHT_MERC_RELA, raw::SHF_INFO_LINK, 8, size_of::<raw::Rela>() as u64),
         Kind::MercuryConstant => (raw::SHT_MERC_CONSTANT_USER, raw::SHF_ALLOC, 1, 0),
         Kind::MercuryGlobalInit => (raw::SHT_CUDA_GLOBAL_INIT, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0),
+        Kind::MercuryReservedShared => {
+            (raw::SHT_CUDA_SHARED_RESERVED, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0)
+        }
         Kind::MercurySymbols => (raw::SHT_MERC_SYMTAB, 0, 8, raw::SYMBOL_SIZE),
         _ => (raw::SHT_PROGBITS, 0, 1, 0),
     }
@@ -124,6 +130,45 @@ impl<'data> Merger<'_, 'data> {
             _ => base,
         };
         self.out.files[file.index()].sections[twin.index as usize] = Some((out, base));
+    }
+
+    /// A variable in the shared memory that the system uses: behind what every kernel has there.
+    pub(super) fn reserved_variable(&mut self, origin: Origin, raw: &'data Symbol) {
+        let object = &self.objects[origin.file.index()];
+        let section = object.section(u32::from(raw.shndx.get()));
+        let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return };
+        let out = match self.by_name.get(section.name) {
+            Some(&out) => out,
+            None => {
+                let out = self.create(&New {
+                    kind: Kind::ReservedShared,
+                    name: &[section.name],
+                    sh_type: raw::SHT_NOBITS,
+                    flags: section.flags(),
+                    align: section.align(),
+                    entsize: 0,
+                });
+                self.section_symbol(out, section.name);
+                self.out.section_mut(out).size = RESERVED_IN_FRONT;
+                self.by_name.insert(section.name, out);
+                out
+            }
+        };
+        let (symbol, _) = self.mention(origin, entity, raw);
+        if !self.symbols.accepted(origin.file, origin.symbol) {
+            return;
+        }
+        if !self.out.symbol(symbol).among_globals {
+            let name = self.out.symbol(symbol).name;
+            self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
+        }
+        let align = raw.value.get().max(1);
+        let place = self.out.section_mut(out).append(&[], raw.size.get(), align).unwrap_or(0);
+        let twin = self.twin(out, Kind::MercuryReservedShared);
+        let mercury = self.out.section_mut(twin).append(&[], raw.size.get(), align).unwrap_or(0);
+        let symbol = self.out.symbol_mut(symbol);
+        (symbol.section, symbol.origin, symbol.value) = (Some(out), Some(origin), place);
+        (symbol.mercury.value, symbol.mercury.other) = (Some(mercury), raw.other);
     }
 
     /// The parameters of a kernel are no part of the Mercury view: they wait for its end.
@@ -415,7 +460,9 @@ impl<'data> Merger<'_, 'data> {
         let mut moved: Vec<(Range<u64>, u64)> = Vec::new();
         let (mut chunks, mut pointers, mut end) = (Vec::new(), Vec::new(), 0);
         for placed in &self.mercury.frames {
-            if self.out.symbol(placed.function).origin != Some(placed.origin) {
+            // Like its relocations in the Mercury view, that of a copy replaced since stays if the code had none.
+            let replaced = self.out.symbol(placed.function).debug_replaced_in;
+            if replaced.is_some_and(|file| placed.origin.file < file) {
                 continue;
             }
             let (cie, fde) = (placed.frame.cie, placed.frame.fde);

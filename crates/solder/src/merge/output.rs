@@ -29,6 +29,8 @@ pub enum Kind {
     Global,
     GlobalInit,
     FileShared,
+    /// `.nv.shared.reserved.0`
+    ReservedShared,
     Debug,
     Relocations,
     CallGraph,
@@ -43,6 +45,7 @@ pub enum Kind {
     /// Twins of constants and data.
     MercuryConstant,
     MercuryGlobalInit,
+    MercuryReservedShared,
     /// `.nv.merc.symtab`
     MercurySymbols,
 }
@@ -221,6 +224,7 @@ pub struct MercurySymbol {
     pub name: Option<u32>,
     pub other: u8,
     pub size: Option<u64>,
+    pub value: Option<u64>,
 }
 
 impl OutputSymbol<'_> {
