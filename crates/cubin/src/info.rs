@@ -18,6 +18,7 @@ pub mod attr {
     pub const BINDLESS_TEXTURE_BANK: u8 = 0x15;
     pub const BINDLESS_SURFACE_BANK: u8 = 0x16;
     pub const KPARAM_INFO: u8 = 0x17;
+    pub const CBANK_PARAM_SIZE: u8 = 0x19;
     pub const MAXREG_COUNT: u8 = 0x1b;
     pub const CRS_STACK_SIZE: u8 = 0x1e;
     pub const MAX_STACK_SIZE: u8 = 0x23;
@@ -25,6 +26,7 @@ pub mod attr {
     pub const LOAD_CACHE_REQUEST: u8 = 0x26;
     pub const HAS_PRE_V10_OBJECT: u8 = 0x2c;
     pub const REGCOUNT: u8 = 0x2f;
+    pub const CUDA_API_VERSION: u8 = 0x37;
     pub const NUM_MBARRIERS: u8 = 0x38;
     pub const SAM_REGION_STACK_SIZE: u8 = 0x3b;
     pub const RESERVED_SMEM_USED: u8 = 0x41;

@@ -137,7 +137,10 @@ pub const PF_W: u32 = 2;
 pub const PF_R: u32 = 4;
 
 pub const SHN_UNDEF: u16 = 0;
+pub const SHN_LORESERVE: u16 = 0xff00;
 pub const SHN_COMMON: u16 = 0xfff2;
+/// The section is in `.symtab_shndx`.
+pub const SHN_XINDEX: u16 = 0xffff;
 
 pub const STB_LOCAL: u8 = 0;
 pub const STB_GLOBAL: u8 = 1;
@@ -158,6 +161,8 @@ pub const STT_CUDA_OBJECT: u8 = 13;
 pub const STO_MANAGED: u8 = 0x04;
 pub const STO_ENTRY: u8 = 0x10;
 /// The storage class that ptxas records for variables (bits 5..7).
+/// The bits that tell the memory space of a variable.
+pub const STO_SPACE: u8 = 0xe0;
 pub const STO_GLOBAL: u8 = 0x20;
 pub const STO_SHARED: u8 = 0x40;
 pub const STO_CONSTANT: u8 = 0x80;

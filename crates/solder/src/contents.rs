@@ -38,7 +38,8 @@ pub struct GraphRecords {
 }
 
 impl GraphRecords {
-    pub fn new(merged: &Merged<'_>, graph: &CallGraph<'_>) -> Self {
+    /// With `once`, an edge that a replaced copy of a function had too is listed once: where it was read first.
+    pub fn new(merged: &Merged<'_>, graph: &CallGraph<'_>, once: bool) -> Self {
         let count = merged.functions.len();
         let of = |entity: EntityId| merged.function_of[entity.index()];
         let mut records = Self {
@@ -52,6 +53,9 @@ impl GraphRecords {
             if let (Some(from), Some(to)) = (of(*from), of(*to)) {
                 records.calls[from as usize].push(to);
             }
+        }
+        if once {
+            records.calls.iter_mut().for_each(|callees| keep_last(callees));
         }
         for (from, prototype) in graph.indirect.iter().rev() {
             if let Some(from) = of(*from) {
@@ -72,6 +76,14 @@ impl GraphRecords {
         }
         records
     }
+}
+
+/// Removes all but the last of equal numbers.
+fn keep_last(list: &mut Vec<u32>) {
+    let mut seen: hashbrown::HashSet<u32, foldhash::fast::FixedState> = hashbrown::HashSet::default();
+    list.reverse();
+    list.retain(|n| seen.insert(*n));
+    list.reverse();
 }
 
 /// Functions with a prototype whose address is not taken, and where the prototype is.

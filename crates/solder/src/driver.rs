@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::commands;
 use crate::diagnostics::{Settings, Sink, Stop, Text};
 use crate::host_script;
 use crate::mode::Mode;
@@ -20,7 +21,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter();
     let program = args.next().unwrap_or_else(|| OWN_NAME.into());
     let name = Path::new(&program).file_name().unwrap_or(OsStr::new(OWN_NAME));
-    match run_words(name, args.map(OsStringExt::into_vec).collect()) {
+    let words: Vec<OsString> = args.collect();
+    if name == OWN_NAME
+        && let Some(code) = commands::run(&words)
+    {
+        return code;
+    }
+    match run_words(name, words.into_iter().map(OsStringExt::into_vec).collect()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(stop) => ExitCode::from(stop.exit_code()),
     }

@@ -6,7 +6,7 @@ use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Kind, Merged};
 use crate::relocate::Relocated;
 use crate::resources::Resources;
-use crate::shared::{self, SharedLayout};
+use crate::shared::SharedLayout;
 use crate::textures::Textures;
 use solder_cubin::raw::{self, FileHeader, ProgramHeader, SectionHeader};
 
@@ -14,7 +14,10 @@ use solder_cubin::raw::{self, FileHeader, ProgramHeader, SectionHeader};
 const SHSTRTAB: u32 = 1;
 const STRTAB: u32 = 2;
 const SYMTAB: u32 = 3;
-const FIRST: u32 = 4;
+const SYMTAB_SHNDX: u32 = 4;
+
+/// From this many sections on, symbols name theirs in a table of its own.
+const MANY_SECTIONS: usize = 0xff00;
 
 /// The results of the earlier phases that the image is made from.
 #[derive(Clone, Copy, Debug)]
@@ -52,9 +55,15 @@ pub struct Numbers {
     pub mercury_table: u32,
     /// How many symbols the Mercury view has: it lacks those behind the globals.
     pub mercury_symbols: u32,
+    /// There are more sections than a symbol can name: `.symtab_shndx` follows the symbol table.
+    pub many_sections: bool,
 }
 
 impl Numbers {
+    /// How many sections stand in front of `section_order`.
+    pub fn tables(&self) -> usize {
+        SYMTAB as usize + 1 + usize::from(self.many_sections)
+    }
     pub fn section(&self, id: SectionId) -> u32 {
         self.sections[id.index()]
     }
@@ -138,6 +147,10 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
     let name_hole = if parts.is_mercury() { mercury::hole_behind_symbol_names(parts.merged, &numbers) } else { 0 };
     table(".strtab", raw::SHT_STRTAB, parts.merged.names.len(), name_hole, 1, 0, 0, 0);
     table(".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
+    if numbers.many_sections {
+        let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();
+        table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
+    }
     for id in &numbers.section_order {
         let mut header = section_header(parts, &numbers, &contents, *id, &mut cursor);
         if let Some(name) = names.of_twins.get(id) {
@@ -164,11 +177,13 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         (class(section.kind), of.unwrap_or(id))
     };
     section_order.sort_by_key(|id| place(*id));
+    let many_sections = section_order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;
+    let first = if many_sections { SYMTAB_SHNDX + 1 } else { SYMTAB + 1 };
     let mut sections = vec![0; merged.sections.len()];
     for (i, id) in section_order.iter().enumerate() {
-        sections[id.index()] = FIRST + i as u32;
+        sections[id.index()] = first + i as u32;
     }
-    let mercury_table = if mercury { FIRST + section_order.len() as u32 - 1 } else { 0 };
+    let mercury_table = if mercury { first + section_order.len() as u32 - 1 } else { 0 };
     let keeps_symbol = |i: &usize| {
         let symbol = &merged.symbols[*i];
         !symbol.dropped
@@ -195,7 +210,16 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     for (i, id) in symbol_order.iter().enumerate() {
         symbols[id.index()] = i as u32 + 1;
     }
-    Numbers { sections, symbols, section_order, symbol_order, first_global, mercury_symbols, mercury_table }
+    Numbers {
+        sections,
+        symbols,
+        section_order,
+        symbol_order,
+        first_global,
+        mercury_symbols,
+        mercury_table,
+        many_sections,
+    }
 }
 
 fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
@@ -225,11 +249,14 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
 
 fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<SectionId>) -> bool {
     // Shared memory whose size only the launch knows.
-    let empty = if parts.is_mercury() { shared::reserved(parts.sm) } else { 0 };
+    let empty = if parts.is_mercury() { parts.shared.reserved } else { 0 };
     section.is_some_and(|id| {
         keeps[id.index()]
             && match parts.merged.section(id).kind {
-                Kind::FileShared => false,
+                Kind::FileShared => {
+                    let debug = parts.shared.debug.as_ref();
+                    parts.relocatable || debug.is_some_and(|d| d.file_section.size > 0)
+                }
                 Kind::Debug => parts.merged.section(id).size > 0,
                 Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > empty),
                 _ => true,
@@ -256,22 +283,25 @@ fn section_header(
     let section = merged.section(id);
     let (size, align) = match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).map_or((0, 1), |s| (s.size, s.align)),
-        Kind::FileShared if parts.is_mercury() => (shared::reserved(parts.sm), 16),
-        Kind::FileShared => (0, 16),
-        Kind::MercuryConstant | Kind::MercuryGlobalInit => {
-            match mercury::shares_bytes(merged, id) {
-                Some(of) => (contents.size(of), merged.section(of).align),
-                None => (contents.size(id), section.align),
-            }
+        Kind::FileShared if parts.relocatable => (section.size, section.align),
+        Kind::FileShared => {
+            let empty = if parts.is_mercury() { parts.shared.reserved } else { 0 };
+            let debug = parts.shared.debug.as_ref();
+            debug.map_or((empty, 16), |d| (d.file_section.size, d.file_section.align))
+        }
+        Kind::MercuryConstant | Kind::MercuryGlobalInit => match mercury::shares_bytes(merged, id) {
+            Some(of) => (contents.size(of), merged.section(of).align),
+            None => (contents.size(id), section.align),
         }
         Kind::Global => (section.size, section.align),
         _ => (contents.size(id), section.align),
     };
     let offset = cursor.next_multiple_of(align.max(1));
-    let in_file = section.sh_type != raw::SHT_NOBITS && mercury::shares_bytes(merged, id).is_none();
-    if in_file {
+    let in_file = !raw::takes_no_file_space(section.sh_type) || section.kind == Kind::MercuryReservedShared;
+    let shares = mercury::shares_bytes(merged, id).is_some();
+    if in_file && !shares {
         *cursor = offset + size;
-    } else if section.sh_type == raw::SHT_NOBITS {
+    } else if !shares {
         *cursor = offset;
     }
     let (link, info) = links(parts, numbers, id);
@@ -328,11 +358,15 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
 fn finish<'data>(
     parts: Parts<'_, 'data>,
     numbers: Numbers,
-    headers: Vec<SectionHeader>,
+    mut headers: Vec<SectionHeader>,
     contents: Contents<'data>,
     section_names: Vec<u8>,
     end: u64,
 ) -> Layout<'data> {
+    let count = if numbers.many_sections { 0 } else { headers.len() };
+    if numbers.many_sections {
+        headers[0].size = (headers.len() as u64).into();
+    }
     let shoff = end.next_multiple_of(8);
     let phoff = shoff + raw::SECTION_HEADER_SIZE * headers.len() as u64;
     let segments = match (parts.relocatable, parts.is_mercury()) {
@@ -358,7 +392,7 @@ fn finish<'data>(
         phentsize: (raw::PROGRAM_HEADER_SIZE as u16).into(),
         phnum: (segments.len() as u16).into(),
         shentsize: (raw::SECTION_HEADER_SIZE as u16).into(),
-        shnum: (headers.len() as u16).into(),
+        shnum: (count as u16).into(),
         shstrndx: (SHSTRTAB as u16).into(),
     };
     let file_size = phoff + raw::PROGRAM_HEADER_SIZE * segments.len() as u64;

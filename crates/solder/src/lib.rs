@@ -2,6 +2,7 @@
 
 mod callees;
 mod callgraph;
+mod commands;
 mod contents;
 pub mod diagnostics;
 pub mod driver;
@@ -21,6 +22,7 @@ mod propagate;
 pub mod register;
 mod references;
 mod relocate;
+mod reports;
 mod resolve;
 mod resources;
 mod roots;
@@ -59,16 +61,17 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         inputs.leave_out_runtime(&mut objects, sink)?;
     }
     let roots = Roots::new(options, &inputs.references);
-    let image = pipeline::link_objects(options, *mode, &objects, &roots, side_files.nv_host.as_deref(), sink);
-    match image {
-        Ok(image) => {
-            pipeline::write_output(options, &image, sink)?;
-            write_registrations(options, &inputs, sink)
-        }
-        // The list of modules is written even if symbols are undefined, but not after a fatal error.
-        Err(Stop::ERRORS) => write_registrations(options, &inputs, sink).and(Err(Stop::ERRORS)),
-        Err(stop) => Err(stop),
+    let linked =
+        pipeline::link_objects(options, *mode, &objects, &roots, side_files.nv_host.as_deref(), sink)?;
+    if let Some(image) = &linked.image {
+        pipeline::write_output(options.link_output(), image, sink)?;
     }
+    // These are written even if symbols are undefined, but not after a fatal error.
+    write_registrations(options, &inputs, sink)?;
+    if let (Some(file), Some(drawing)) = (&options.dot_file, &linked.call_graph) {
+        pipeline::write_output(file, drawing.as_bytes(), sink)?;
+    }
+    sink.check()
 }
 
 fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> Result<(), Stop> {

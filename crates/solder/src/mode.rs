@@ -81,6 +81,8 @@ pub struct Mode {
     pub mercury: bool,
     /// Unreachable functions and unused kernels are removed. `-r`, `-g` and `-preserve-relocs` keep everything.
     pub removes_dead_code: bool,
+    /// Shared variables keep their symbols: what `-g` without `-suppress-debug-info` adds for a debugger.
+    pub keeps_shared_symbols: bool,
 }
 
 impl Mode {
@@ -93,6 +95,7 @@ impl Mode {
             lto: options.lto,
             partial_lto: options.partial_lto,
             mercury,
+            keeps_shared_symbols: options.debug && !options.suppress_debug_info && !options.relocatable,
             removes_dead_code: !(options.relocatable || options.debug || options.preserve_relocs),
         }
     }

@@ -13,6 +13,7 @@ use crate::object::Object;
 use crate::options::Options;
 use crate::references::DeadReferences;
 use crate::relocate;
+use crate::reports::{attributes, call_graph, limits, registers, verbose};
 use crate::resolve;
 use crate::resources;
 use crate::roots::Roots;
@@ -21,6 +22,21 @@ use crate::textures;
 use crate::undefined;
 use crate::write;
 use solder_cubin::note::ToolInfo;
+use std::path::Path;
+
+/// Shared memory that the system keeps in front of a kernel's own.
+fn reserved_shared(sm: u16) -> u64 {
+    if sm >= 90 { 0x400 } else { 0 }
+}
+
+/// The result of a link.
+#[derive(Debug)]
+pub struct Linked {
+    /// The bytes of the output file, unless there were errors.
+    pub image: Option<Vec<u8>>,
+    /// The call graph for `-dot`.
+    pub call_graph: Option<String>,
+}
 
 /// Links parsed objects into the bytes of the output file.
 pub fn link_objects(
@@ -30,12 +46,12 @@ pub fn link_objects(
     roots: &Roots<'_>,
     host: Option<&[u8]>,
     sink: &Sink,
-) -> Result<Vec<u8>, Stop> {
+) -> Result<Linked, Stop> {
     let target = options.link_target();
     let sm = target.arch.number;
     let relocatable = mode.output == Output::Relocatable;
     // Names are bound before anything is removed: duplicates among dead functions are errors too.
-    let symbols = resolve::resolve(objects, sink)?;
+    let symbols = resolve::resolve(objects, options.cuda_api_version, sink)?;
     let graph = callgraph::read(objects, &symbols);
     let live = if mode.removes_dead_code {
         gc::collect(objects, &symbols, &graph, |kernel| roots.contain(kernel))
@@ -44,30 +60,75 @@ pub fn link_objects(
     };
     // From here on dead functions do not exist; no symbol or section is added after the merge.
     let by_host = matches!(roots, Roots::Matching(_));
-    let settings = merge::Settings { sm, relocatable, host, kernels_removed_by_host: by_host };
+    let settings = merge::Settings {
+        sm,
+        relocatable,
+        keeps_shared_symbols: mode.keeps_shared_symbols,
+        force_rela: options.force_rela,
+        host,
+        kernels_removed_by_host: by_host,
+    };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
+    let silent = options.suppress_stack_size_warning || relocatable;
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
-    let resources =
-        resources::compute(&merged, &merged.calls, options.suppress_stack_size_warning, has_old_object, sink);
-    undefined::report(&merged, &symbols, objects, options, sink);
-    sink.check()?;
-    if merged.deleted_alias {
-        return Err(sink.fatal(Message::DeletedSymbol));
+    let mut resources = resources::compute(&merged, &merged.calls, silent, has_old_object, sink);
+    if relocatable {
+        resources.records = resources::final_records(&merged);
+    } else {
+        attributes::check_call_stacks(&merged, sink)?;
     }
     let referenced = DeadReferences::new(objects, &symbols, &merged);
-    let shared = shared::layout(&merged, &merged.calls, sm, &|id| referenced.contains(id));
+    let unreserved = options.disable_smem_reservation == Some(true);
+    let reserved = if unreserved { 0 } else { reserved_shared(sm) };
+    let reserves = options.reserve_null_pointer && !options.dont_reserve_null_pointer;
+    let start = if reserves { shared::NULL_POINTER } else { 0 };
+    let shared = if relocatable {
+        shared::unplaced(&merged)
+    } else {
+        let mercury = sm >= mercury::FROM;
+        let settings = shared::Settings { reserved, start, debug: mode.keeps_shared_symbols, mercury };
+        shared::layout(&merged, &merged.calls, settings, &|id| referenced.contains(id))
+    };
     let textures = if relocatable {
         textures::unallocated(&merged)
     } else {
         textures::allocate(&merged, &merged.calls, sm, &|id| referenced.contains(id))
     };
+    limits::check_references(&merged, &textures, sink)?;
+    limits::check(options, relocatable, &merged, &shared, reserved_shared(sm), sink);
+    if !relocatable {
+        undefined::report(&merged, &symbols, objects, options, sink);
+        if options.dump_callgraph {
+            sink.write(call_graph::dump(target, &symbols, &graph, &merged, &resources).as_bytes());
+        }
+        attributes::check_cta_groups(&merged, sink);
+        registers::report(&merged, &resources, options.dump_callgraph, sink);
+    }
+    if unreserved {
+        attributes::check_reserved_shared(&merged, objects, relocatable, sink);
+    }
+    if options.verbose {
+        let (merged, resources, shared, textures) = (&merged, &resources, &shared, &textures);
+        verbose::report(verbose::Uses { merged, resources, shared, textures, relocatable }, sink);
+    }
+    let call_graph =
+        options.dot_file.is_some().then(|| call_graph::dot(&symbols, &graph, &merged, relocatable));
+    if merged.deleted_alias {
+        return Err(sink.fatal(Message::DeletedSymbol));
+    }
+    if relocatable && merged.names_emptied_section() {
+        return Err(sink.fatal(Message::DeletedSection));
+    }
+    if sink.errors() > 0 {
+        return Ok(Linked { image: None, call_graph });
+    }
     // All values are known: decide about the relocations before sizes are fixed.
-    let relocated = relocate::relocate(&merged, &shared, &textures, objects, sink)?;
+    let relocated = relocate::relocate(&merged, relocatable, &shared, &textures, objects, sink)?;
     let notes = Notes {
         tool_note: own_note(options, objects, !relocatable),
         cuda_note: notes::cuda_note(objects, sm),
         compat: notes::compat(objects, target.arch, mercury::fastpath(&merged, sm)),
-        graph: GraphRecords::new(&merged, &graph),
+        graph: GraphRecords::new(&merged, &graph, relocatable),
     };
     let parts = Parts {
         merged: &merged,
@@ -80,7 +141,7 @@ pub fn link_objects(
         relocatable,
     };
     let layout = layout::layout(parts);
-    Ok(write::image(parts, &layout))
+    Ok(Linked { image: Some(write::image(parts, &layout)), call_graph })
 }
 
 /// The linker's own entry in the tool note.
@@ -97,10 +158,9 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
     notes::tool_note(&own, objects, with_inputs)
 }
 
-/// Writes the output file.
-pub fn write_output(options: &Options, image: &[u8], sink: &Sink) -> Result<(), Stop> {
-    let path = options.link_output();
-    write::write_file(path, image).map_err(|error| {
+/// Writes an output file.
+pub fn write_output(path: &Path, bytes: &[u8], sink: &Sink) -> Result<(), Stop> {
+    write::write_file(path, bytes).map_err(|error| {
         sink.fatal(match error {
             write::WriteError::Open => Message::OutputNotOpened { file: path.into() },
             write::WriteError::Write(error) => {

@@ -6,8 +6,9 @@ use crate::mercury;
 use crate::merge::{Content, Kind, Merged, Reloc, RelocTarget};
 use crate::object::Object;
 use crate::shared::SharedLayout;
-use crate::textures::Textures;
+use crate::textures::{NO_BANK, Textures};
 use rayon::prelude::*;
+use solder_cubin::mercury::reloc as mercury_reloc;
 use solder_cubin::raw;
 use solder_cubin::reloc::{self, Action};
 
@@ -30,7 +31,7 @@ pub struct Relocated {
 }
 
 pub enum Outcome {
-    Keep(u32),
+    Keep,
     Patch(Patch),
     Drop,
     Wrong(&'static str),
@@ -41,17 +42,21 @@ const SHARED_BANK: u8 = 24;
 
 pub fn relocate(
     merged: &Merged<'_>,
+    relocatable: bool,
     shared: &SharedLayout,
     textures: &Textures,
     objects: &[Object<'_>],
     sink: &Sink,
 ) -> Result<Relocated, Stop> {
-    let work = |index: usize| section(merged, shared, textures, SectionId::at(index));
+    let work = |index: usize| section(merged, relocatable, shared, textures, SectionId::at(index));
     let results: Vec<_> = (0..merged.sections.len()).into_par_iter().with_min_len(64).map(work).collect();
     let mut relocated = Relocated::default();
     for (index, result) in results.into_iter().enumerate() {
         match result {
-            Ok((kept, patches)) => {
+            Ok((mut kept, patches)) => {
+                if !relocatable {
+                    kept.iter_mut().for_each(|entry| entry.r_type = kept_as(entry.r_type));
+                }
                 relocated.kept.push(kept);
                 relocated.patches.push(patches);
             }
@@ -73,10 +78,16 @@ pub fn relocate(
     Ok(relocated)
 }
 
+/// The type that a kept relocation has in an image.
+fn kept_as(r_type: u32) -> u32 {
+    reloc::kind_of(r_type).map_or_else(|| mercury_reloc::kept_as(r_type), |kind| kind.kept_as)
+}
+
 type Decided = (Vec<Reloc>, Vec<(u64, Patch)>);
 
 fn section(
     merged: &Merged<'_>,
+    relocatable: bool,
     shared: &SharedLayout,
     textures: &Textures,
     id: SectionId,
@@ -99,11 +110,11 @@ fn section(
         let outcome = if mercury {
             mercury::decide(merged, shared, textures, function, entry)
         } else {
-            decide(merged, shared, textures, function, entry)
+            decide(merged, relocatable, shared, textures, function, entry)
         };
         let width = match outcome {
-            Outcome::Keep(r_type) => {
-                kept.push(Reloc { r_type, target: behind_alias(merged, entry.target), ..*entry });
+            Outcome::Keep => {
+                kept.push(Reloc { target: behind_alias(merged, entry.target), ..*entry });
                 continue;
             }
             Outcome::Drop => continue,
@@ -158,12 +169,17 @@ fn patch_width(patch: Patch) -> u64 {
 
 fn decide(
     merged: &Merged<'_>,
+    relocatable: bool,
     shared: &SharedLayout,
     textures: &Textures,
     function: Option<u32>,
     entry: &Reloc,
 ) -> Outcome {
     let Some(kind) = reloc::kind_of(entry.r_type) else { return Outcome::Wrong("no such type is known") };
+    let field = |value: u64, bank: u8| {
+        let value = value.wrapping_add(entry.addend as u64);
+        Outcome::Patch(Patch::Field { r_type: entry.r_type, value, bank })
+    };
     let clears = match entry.r_type {
         reloc::R_CUDA_UNUSED_CLEAR32 => 4,
         reloc::R_CUDA_UNUSED_CLEAR64 => 8,
@@ -173,13 +189,15 @@ fn decide(
         RelocTarget::Dead if clears > 0 => return Outcome::Patch(Patch::Bytes { value: 0, count: clears }),
         RelocTarget::Dead | RelocTarget::Nothing => return Outcome::Drop,
         RelocTarget::Symbol(_) if clears > 0 => return Outcome::Drop,
+        RelocTarget::ParameterSize => return field(u64::MAX, 0),
         RelocTarget::Symbol(id) => id,
     };
     let symbol = merged.symbol(id);
-    let field = |value: u64, bank: u8| {
-        let value = value.wrapping_add(entry.addend as u64);
-        Outcome::Patch(Patch::Field { r_type: entry.r_type, value, bank })
-    };
+    // What is weak may yet lose its place to another definition.
+    let may_move = relocatable && symbol.bind == raw::STB_WEAK;
+    if symbol.shared && may_move {
+        return Outcome::Keep;
+    }
     if symbol.shared {
         return match kind.shared {
             Action::Resolve => field(shared.value(merged, id, function), SHARED_BANK),
@@ -189,7 +207,7 @@ fn decide(
     if let Some((offset, bank)) = textures.slot(id) {
         return match kind.constant {
             Action::Resolve => field(offset, bank),
-            _ => Outcome::Keep(kind.kept_as),
+            _ => Outcome::Keep,
         };
     }
     if let Some(constant) = symbol.constant.map(|c| &merged.constants[c as usize]) {
@@ -211,12 +229,19 @@ fn decide(
         if let (Kind::Constant(bank) | Kind::FunctionConstant(bank), false, Action::Resolve) =
             (section.kind, is_section, kind.constant)
         {
-            return field(symbol.value, bank);
+            return if may_move { Outcome::Keep } else { field(symbol.value, bank) };
         }
     } else if is_unified_table(merged, id) {
         return Outcome::Drop;
+    } else if symbol.value == u64::MAX && is_constant(symbol.other) && kind.constant == Action::Resolve {
+        return field(symbol.value, NO_BANK);
     }
-    Outcome::Keep(kind.kept_as)
+    Outcome::Keep
+}
+
+/// Whether `st_other` of an object's symbol says that it is a constant.
+fn is_constant(other: u8) -> bool {
+    other & 0xe0 == raw::STO_CONSTANT
 }
 
 /// The unified function and data tables that only a driver has.

@@ -109,7 +109,12 @@ struct Locals<'data> {
 /// nvlink does not know which file a texture, sampler or surface is from.
 const NO_FILE: &str = "<input>";
 
-pub fn resolve<'data>(objects: &[Object<'data>], sink: &Sink) -> Result<Symbols<'data>, Stop> {
+/// Binds all symbols. Code made for a later version of the API than `api_version` is refused.
+pub fn resolve<'data>(
+    objects: &[Object<'data>],
+    api_version: Option<(i32, i32)>,
+    sink: &Sink,
+) -> Result<Symbols<'data>, Stop> {
     let symbols = Symbols {
         entities: Vec::new(),
         of: objects.iter().map(|o| vec![None; o.cubin.symbols.len()]).collect(),
@@ -126,8 +131,12 @@ pub fn resolve<'data>(objects: &[Object<'data>], sink: &Sink) -> Result<Symbols<
         function_is_image: false,
         prototypes: Vec::new(),
     };
-    for file in 0..objects.len() {
+    for (file, object) in objects.iter().enumerate() {
         resolver.read(FileId::at(file));
+        // nvlink reads the minor number and does not use it.
+        if let Some((major, _)) = api_version {
+            check_api_version(object, major.unsigned_abs().saturating_mul(10), sink);
+        }
         if resolver.function_is_image {
             return Err(sink.fatal(Message::NoCallGraphNode));
         }
@@ -340,8 +349,14 @@ impl<'data> Resolver<'_, 'data> {
         }
     }
 
+    /// Registers of a function: from the header of its code or, from sm_90 on, where that has none, from
+    /// the attributes.
     fn register_count(&mut self, origin: Origin) -> u32 {
         let object = &self.objects[origin.file.index()];
+        let in_header = object.section(u32::from(self.raw(origin).shndx.get())).info() >> 24;
+        if in_header > 0 {
+            return in_header;
+        }
         let table = self.registers[origin.file.index()].get_or_insert_with(|| register_counts(object));
         table.binary_search_by_key(&origin.symbol, |(s, _)| *s).map_or(0, |at| table[at].1)
     }
@@ -369,7 +384,12 @@ impl<'data> Resolver<'_, 'data> {
             self.tentative(id, origin, raw, old);
             return;
         }
-        let Some(old) = old else { return self.define(id, origin) };
+        let Some(old) = old else {
+            if !new && is_extern_shared(raw) && raw.bind() == raw::STB_GLOBAL {
+                self.multiple(id, origin, id);
+            }
+            return self.define(id, origin);
+        };
         let old_raw = self.raw(old);
         if old_raw.shndx.get() == raw::SHN_COMMON {
             if self.initialised(origin) {
@@ -459,6 +479,11 @@ impl<'data> Resolver<'_, 'data> {
     }
 }
 
+/// An extern shared array that a relocatable link took for a definition, as nvlink does with each.
+pub fn is_extern_shared(raw: &Symbol) -> bool {
+    raw.other & 0xe0 == raw::STO_SHARED && raw.size.get() == 0
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Space {
     Global,
@@ -483,6 +508,15 @@ fn space(object: &Object<'_>, raw: &Symbol) -> Space {
         raw::STO_GLOBAL => Space::Global,
         _ if raw.shndx.get() == raw::SHN_COMMON => Space::Global,
         _ => Space::Other,
+    }
+}
+
+fn check_api_version(object: &Object<'_>, allowed: u32, sink: &Sink) {
+    let all = object.sections_with(Role::FunctionInfo).flat_map(|s| info::records(s.data).flatten());
+    for version in all.filter(|r| r.attr == attr::CUDA_API_VERSION).filter_map(|r| r.word(0)) {
+        if version > allowed {
+            sink.report(Message::ApiVersion { file: object.name.as_str().into(), version, allowed });
+        }
     }
 }
 

@@ -16,6 +16,8 @@ pub const UNKNOWN_STACK: u32 = 0xffff_ffff;
 pub struct Resources<'data> {
     /// Final register count of each function.
     pub registers: Vec<u32>,
+    /// What the attributes of each function say of itself.
+    pub own: Vec<Own>,
     /// Stack of each kernel; 0 for other functions.
     pub stack: Vec<u32>,
     /// The final records of each attribute section, by section.
@@ -24,11 +26,11 @@ pub struct Resources<'data> {
 
 /// What the attributes of one function say.
 #[derive(Clone, Copy, Debug, Default)]
-struct Own {
-    registers: u32,
-    frame: u32,
+pub struct Own {
+    pub registers: u32,
+    pub frame: u32,
     call_stack: u32,
-    max_registers: Option<u32>,
+    pub max_registers: Option<u32>,
 }
 
 pub fn compute<'data>(
@@ -45,6 +47,7 @@ pub fn compute<'data>(
     let call_stack = calls.deepest(|n| of(n).call_stack);
     let mut resources = Resources {
         registers: own.iter().map(|o| o.registers).collect(),
+        own: Vec::new(),
         stack: vec![0; calls.functions],
         records: final_records(merged),
     };
@@ -63,7 +66,7 @@ pub fn compute<'data>(
             propagate::set_call_stack(&mut resources.records[info.index()], total);
         }
     }
-    check_register_limits(merged, calls, &own, &registers, sink);
+    resources.own = own;
     propagate::propagate(merged, calls, &mut resources.records);
     update_module_records(merged, &mut resources, has_old_object);
     resources
@@ -105,28 +108,8 @@ fn own_values(merged: &Merged<'_>) -> Vec<Own> {
     own
 }
 
-fn check_register_limits(merged: &Merged<'_>, calls: &Calls, own: &[Own], reached: &[u32], sink: &Sink) {
-    for (kernel, function) in merged.kernels() {
-        let Some(limit) = own[kernel as usize].max_registers else { continue };
-        if reached[kernel as usize] <= limit {
-            continue;
-        }
-        for callee in calls.reach(kernel) {
-            let registers = own[callee as usize].registers;
-            if callee != kernel && registers > limit {
-                sink.report(Message::RegisterLimit {
-                    kernel: merged.symbol(function.symbol).name.into(),
-                    limit,
-                    callee: merged.symbol(merged.functions[callee as usize].symbol).name.into(),
-                    registers,
-                });
-            }
-        }
-    }
-}
-
-/// The records of every attribute section in output order, as read.
-fn final_records<'data>(merged: &Merged<'data>) -> Vec<Vec<InfoRecord<'data>>> {
+/// The records of every attribute section in output order, as read; a relocatable link says no more.
+pub fn final_records<'data>(merged: &Merged<'data>) -> Vec<Vec<InfoRecord<'data>>> {
     merged
         .sections
         .iter()

@@ -5,8 +5,7 @@
 //! offset in all of them. Extern shared arrays begin behind everything else.
 
 use crate::callees::{BitSet, Calls};
-use crate::ids::SymbolId;
-use crate::mercury;
+use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Content, Merged, RelocTarget, SharedObject};
 
 /// The result: a value for every shared variable, a size and alignment for every kernel.
@@ -20,6 +19,42 @@ pub struct SharedLayout {
     pub kernels: Vec<Option<KernelShared>>,
     /// `.nv_debug.shared` stays.
     pub keeps_file_section: bool,
+    /// What the system keeps in front of everything.
+    pub reserved: u64,
+    /// The homes of the variables, for a debugger.
+    pub debug: Option<Debug>,
+}
+
+/// The symbols of shared variables, which only a link with debug information keeps.
+#[derive(Debug)]
+pub struct Debug {
+    /// The kernel, as a function, whose section holds a variable, by symbol; `None` for `.nv_debug.shared`.
+    owners: Vec<Option<u32>>,
+    /// The values, which count what the system keeps in front.
+    values: Vec<u64>,
+    /// `.nv_debug.shared`, the home of what several kernels have.
+    pub file_section: KernelShared,
+}
+
+impl Debug {
+    /// Section and value of a shared variable.
+    pub fn place(&self, merged: &Merged<'_>, symbol: SymbolId) -> (Option<SectionId>, u64) {
+        let owner = self.owners[symbol.index()].and_then(|f| merged.functions[f as usize].shared);
+        (owner.or(merged.well_known.file_shared), self.values[symbol.index()])
+    }
+}
+
+/// How a link lays shared memory out.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Bytes that the system keeps in front of everything in each kernel that uses any.
+    pub reserved: u64,
+    /// Where variables begin.
+    pub start: u64,
+    /// Variables keep their symbols.
+    pub debug: bool,
+    /// The code has a Mercury view.
+    pub mercury: bool,
 }
 
 /// Size and alignment of a kernel's shared memory.
@@ -37,6 +72,24 @@ impl SharedLayout {
             Some(function) if dynamic => self.dynamic[function as usize],
             _ => self.values[symbol.index()],
         }
+    }
+}
+
+/// A relocatable link places nothing, but all the same resolves the relocations of code: to the alignment, which is
+/// the value of shared variables in objects.
+pub fn unplaced(merged: &Merged<'_>) -> SharedLayout {
+    let mut kernels = vec![None; merged.functions.len()];
+    for (kernel, function) in merged.kernels() {
+        let section = function.shared.map(|id| merged.section(id)).filter(|s| s.size > 0);
+        kernels[kernel as usize] = section.map(|s| KernelShared { size: s.size, align: s.align });
+    }
+    SharedLayout {
+        values: merged.symbols.iter().map(|s| s.value).collect(),
+        dynamic: vec![0; merged.functions.len()],
+        kernels,
+        keeps_file_section: true,
+        reserved: 0,
+        debug: None,
     }
 }
 
@@ -71,6 +124,8 @@ pub fn merge_sort<T: Copy, K: Ord>(list: &[T], key: &impl Fn(&T) -> K, first_win
 
 struct Layouter<'a> {
     merged: &'a Merged<'a>,
+    /// For each kernel the first one whose shared memory is the same section.
+    together: Vec<usize>,
     /// The kernels, as functions.
     kernels: Vec<u32>,
     /// The kernels that reach each function; only for functions that refer to shared memory.
@@ -78,43 +133,64 @@ struct Layouter<'a> {
     /// The functions whose code refers to each shared object.
     users: Vec<Vec<u32>>,
     cursor: Vec<u64>,
+    start: u64,
     align: Vec<u64>,
     used: Vec<bool>,
     values: Vec<u64>,
-    /// Kernels that use none may get shared memory all the same.
-    everywhere: bool,
+    /// With debug information: the kernel, as a function, that alone has a variable.
+    owners: Option<Vec<Option<u32>>>,
+    /// Where the variables that several kernels have end.
+    common_end: u64,
+    mercury: bool,
 }
 
-/// Shared memory that the system keeps in front of a kernel's own.
-pub fn reserved(sm: u16) -> u64 {
-    if sm >= 90 { 0x400 } else { 0 }
-}
+/// What `-reserve-null-pointer` leaves free, so that no variable is at address 0.
+pub const NULL_POINTER: u64 = 4;
 
-/// Lays out shared memory behind what is reserved in each kernel that uses any.
-/// `referenced` tells of an object whether any code of the inputs, dead code too, refers to it.
+/// Lays out shared memory. `referenced` tells of an object whether any code of the inputs, dead code too, refers to it.
 pub fn layout(
     merged: &Merged<'_>,
     calls: &Calls,
-    sm: u16,
+    settings: Settings,
     referenced: &impl Fn(SymbolId) -> bool,
 ) -> SharedLayout {
+    let Settings { reserved, start, debug, mercury } = settings;
     let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
     let count = kernels.len();
     let users = find_users(merged);
+    let mut reached_by = reached_by(merged, calls, &kernels, &users);
+    let together = kernels_together(merged, &kernels);
+    if together.iter().enumerate().any(|(k, first)| k != *first) {
+        for set in reached_by.iter_mut().flatten() {
+            let mut merged = BitSet::new(count);
+            set.iter().for_each(|k| merged.insert(together[k]));
+            *set = merged;
+        }
+    }
     let mut layouter = Layouter {
         merged,
-        reached_by: reached_by(merged, calls, &kernels, &users),
+        reached_by,
         users,
-        cursor: vec![0; count],
+        together,
+        cursor: vec![start; count],
+        start,
         align: vec![1; count],
         used: vec![false; count],
         values: vec![0; merged.symbols.len()],
+        owners: debug.then(|| vec![None; merged.symbols.len()]),
+        common_end: 0,
         kernels,
-        everywhere: sm < mercury::FROM,
+        mercury,
     };
     let common = layouter.place_static(referenced);
     let dynamic = layouter.place_dynamic();
-    layouter.finish(reserved(sm), common, dynamic)
+    layouter.finish(reserved, common, dynamic)
+}
+
+fn kernels_together(merged: &Merged<'_>, kernels: &[u32]) -> Vec<usize> {
+    let mut first = vec![None; merged.sections.len()];
+    let of = |k: usize| merged.functions[kernels[k] as usize].shared;
+    (0..kernels.len()).map(|k| of(k).map_or(k, |section| *first[section.index()].get_or_insert(k))).collect()
 }
 
 /// The functions whose code refers to each shared object, by object.
@@ -172,7 +248,7 @@ impl Layouter<'_> {
         let mut set = BitSet::new(self.kernels.len());
         let owner = self.merged.shared[object].owner;
         if let Some(k) = owner.and_then(|owner| self.kernels.binary_search(&owner).ok()) {
-            set.insert(k);
+            set.insert(self.together[k]);
         }
         for user in &self.users[object] {
             if let Some(kernels) = &self.reached_by[*user as usize] {
@@ -215,6 +291,9 @@ impl Layouter<'_> {
                 let value = align_up(self.cursor[k], align);
                 self.values[symbol.index()] = value;
                 self.cursor[k] = value.saturating_add(size);
+                if let Some(owners) = &mut self.owners {
+                    owners[symbol.index()] = Some(self.kernels[k]);
+                }
             }
         }
         any_common
@@ -237,7 +316,7 @@ impl Layouter<'_> {
                 None => slots.push(Slot { kernels: kernels.clone(), members: vec![(object, kernels)] }),
             }
         }
-        let mut cursor = 0;
+        let mut cursor = self.start;
         for slot in slots {
             let align = slot.members.iter().map(|(o, _)| objects[*o].align).max().unwrap_or(1);
             let size = slot.members.iter().map(|(o, _)| objects[*o].size).max().unwrap_or(0);
@@ -250,6 +329,7 @@ impl Layouter<'_> {
             }
             cursor = value.saturating_add(size);
         }
+        self.common_end = cursor;
     }
 
     /// Where dynamic shared memory begins, by function. Kernels that reach the same code that uses it
@@ -275,6 +355,9 @@ impl Layouter<'_> {
                 group[root] = find(&mut group, first);
             }
         }
+        if self.owners.is_some() {
+            self.join_by_symbol(&mut group);
+        }
         let mut end = vec![0; self.kernels.len()];
         for k in (0..self.kernels.len()).filter(|k| dynamic[*k]) {
             let root = find(&mut group, k);
@@ -289,24 +372,60 @@ impl Layouter<'_> {
             // A function that no kernel reaches has no place to begin at.
             value[function as usize] = kernel.map_or(u64::MAX, |k| self.cursor[k]);
         }
+        for object in self.dynamic_objects() {
+            let end = self.kernels_of(object).iter().next().map_or(0, |k| self.cursor[k]);
+            self.values[self.merged.shared[object].symbol.index()] = end;
+        }
         value
+    }
+
+    fn dynamic_objects(&self) -> impl Iterator<Item = usize> + use<> {
+        let dynamic: Vec<usize> =
+            (0..self.merged.shared.len()).filter(|i| self.merged.shared[*i].dynamic).collect();
+        dynamic.into_iter()
+    }
+
+    /// A symbol that is kept can have one value only: all kernels that use it agree on one.
+    fn join_by_symbol(&self, group: &mut [usize]) {
+        for object in self.dynamic_objects() {
+            let kernels: Vec<usize> = self.kernels_of(object).iter().collect();
+            for pair in kernels.windows(2) {
+                let (a, b) = (find(group, pair[0]), find(group, pair[1]));
+                group[b] = a;
+            }
+        }
     }
 
     fn finish(self, reserved: u64, common: bool, dynamic: Vec<u64>) -> SharedLayout {
         let any_dynamic = self.merged.shared.iter().any(|o| o.dynamic);
         let file_align = self.merged.file_shared_align;
         let keeps_file_section = any_dynamic && !(common && file_align > 16);
-        let everywhere = self.everywhere && common && file_align >= 16 && any_dynamic;
+        let everywhere = !self.mercury && common && file_align >= 16 && any_dynamic;
         let mut kernels = vec![None; self.merged.functions.len()];
         for (k, kernel) in self.kernels.iter().enumerate() {
-            let size = self.cursor[k].saturating_add(reserved);
+            let own = if self.used[k] { self.cursor[k] } else { 0 };
+            let size = own.saturating_add(reserved);
             if !self.used[k] && (!everywhere || (size == 0 && !keeps_file_section)) {
+                continue;
+            }
+            // With Mercury, memory whose size only the launch knows goes where the section for it goes.
+            if self.mercury && own == 0 && !keeps_file_section {
                 continue;
             }
             let align = if common { self.align[k].max(file_align) } else { self.align[k] };
             kernels[*kernel as usize] = Some(KernelShared { size, align });
         }
-        SharedLayout { values: self.values, dynamic, kernels, keeps_file_section }
+        let Some(owners) = self.owners else {
+            return SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, reserved, debug: None };
+        };
+        let least = if any_dynamic { 16 } else { 1 };
+        let file_section =
+            KernelShared { size: self.common_end.saturating_add(reserved), align: file_align.max(least) };
+        let front = |i: usize| if owners[i].is_some() || common { reserved } else { 0 };
+        let values = (0..self.values.len()).map(|i| self.values[i].saturating_add(front(i))).collect();
+        let debug = Some(Debug { values, owners, file_section });
+        let keeps_file_section = common || any_dynamic;
+        SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, reserved, debug }
     }
 }
 

@@ -18,7 +18,7 @@ const SURFACES: Kinds = 4;
 const ALL: Kinds = TEXTURES | SAMPLERS | SURFACES;
 
 /// The bank number that lands in the field of a constant bank for want of a section.
-const NO_BANK: u8 = 28;
+pub const NO_BANK: u8 = 28;
 
 /// The handles of the link, and the kernels that hold them.
 #[derive(Debug, Default)]

@@ -7,23 +7,37 @@ use crate::options::Options;
 use crate::resolve::Symbols;
 use solder_cubin::raw;
 
-/// Functions that the driver provides.
-const SYSTEM_CALLS: &[&str] = &["vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile"];
+/// Functions that the driver provides. The prototype does not matter, the name decides.
+#[rustfmt::skip]
+const SYSTEM_CALLS: &[&str] = &[
+    "__assertfail", "__profile", "free", "malloc", "vfprintf", "vprintf",
+    // Launches from the device, first version.
+    "cnpCtxSynchronize", "cnpDeviceGetAttribute", "cnpEventCreate", "cnpEventDestroy", "cnpEventRecord",
+    "cnpFuncGetAttribute", "cnpGetCacheConfig", "cnpGetDevice", "cnpGetDeviceCount", "cnpGetLastError",
+    "cnpGetLimit", "cnpGetParameterBuffer", "cnpGetParameterBufferV2", "cnpGetSharedMemConfig",
+    "cnpLaunchDevice", "cnpLaunchDeviceV2", "cnpSetLastError", "cnpStreamCreate", "cnpStreamDestroy",
+    "cnpStreamWaitEvent",
+    // Graphs launched and changed from the device.
+    "cudaGraphKernelNodeSetEnabled", "cudaGraphKernelNodeSetGridDim", "cudaGraphKernelNodeSetParam",
+    "cudaGraphKernelNodeUpdatesApply", "cudaGraphLaunch", "cudaGraphSetConditional",
+];
 const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
+const RESERVED_SHARED_PREFIX: &str = ".nv.reservedSmem";
 
 fn is_system_call(name: &str) -> bool {
-    SYSTEM_CALLS.contains(&name) || name.starts_with(SYSTEM_CALL_PREFIX)
+    name.starts_with(SYSTEM_CALL_PREFIX) || SYSTEM_CALLS.contains(&name)
 }
 
 /// Whether an undefined symbol of an input needs no definition among the inputs.
 pub fn is_provided(kind: u8, name: &str) -> bool {
     match kind {
         raw::STT_FUNC => is_system_call(name),
-        raw::STT_OBJECT | raw::STT_CUDA_OBJECT => name.starts_with(".nv.reservedSmem"),
+        raw::STT_OBJECT | raw::STT_CUDA_OBJECT => name.starts_with(RESERVED_SHARED_PREFIX),
         _ => true,
     }
 }
 
+/// Reports what is undefined, in the order of the first mentions.
 pub fn report(
     merged: &Merged<'_>,
     symbols: &Symbols<'_>,
@@ -33,20 +47,18 @@ pub fn report(
 ) {
     for symbol in &merged.symbols {
         let Some(entity) = symbol.entity else { continue };
-        if symbol.is_defined() || symbol.dropped || symbol.shared {
+        // A shared variable has its place per kernel, an extern shared array none at all.
+        let placed = symbol.is_defined() || (symbol.shared && (symbol.origin.is_some() || symbol.size == 0));
+        if placed || (symbol.dropped && !symbol.shared) || is_provided(symbol.kind, symbol.name) {
             continue;
         }
-        let provided = match symbol.kind {
-            raw::STT_FUNC => is_system_call(symbol.name),
-            raw::STT_OBJECT => symbol.name.starts_with(".nv.reservedSmem") || options.allow_undefined_globals,
-            _ => true,
-        };
-        if !provided {
-            let first = symbols.get(entity).first;
-            sink.report(Message::UndefinedReference {
-                symbol: symbol.name.into(),
-                file: objects[first.file.index()].name.as_str().into(),
-            });
+        let first = symbols.get(entity).first;
+        let object = &objects[first.file.index()];
+        let space = object.symbol(first.symbol).other & raw::STO_SPACE;
+        if symbol.kind == raw::STT_OBJECT && space == raw::STO_GLOBAL && options.allow_undefined_globals {
+            continue;
         }
+        let (symbol, file) = (symbol.name.into(), object.name.as_str().into());
+        sink.report(Message::UndefinedReference { symbol, file });
     }
 }

@@ -19,6 +19,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub enum Form {
     Executable,
     Relocatable,
+    /// Executable links of what relocatable links made of some modules, with the rest.
+    RelocatableThenLink,
 }
 
 pub struct Bench {
@@ -27,6 +29,8 @@ pub struct Bench {
     solder: PathBuf,
     judge: Judge,
     form: Form,
+    /// Options for every link, beside the program's own.
+    options: Vec<String>,
 }
 
 /// Who says whether a link is right.
@@ -61,30 +65,42 @@ struct Outcome {
 }
 
 impl Bench {
-    pub fn new(form: Form, judge: Judge) -> Result<Self> {
+    pub fn new(form: Form, options: Vec<String>, judge: Judge) -> Result<Self> {
         let solder = match judge {
             Judge::Solder => solder()?,
             Judge::Nobody | Judge::Command(_) => PathBuf::new(),
         };
-        Ok(Bench { toolkit: toolkit::ensure()?, solder, judge, form })
+        Ok(Bench { toolkit: toolkit::ensure()?, solder, judge, form, options })
     }
 
     /// Runs one program in `folder`, which afterwards holds every file of the two links.
     pub fn run(&self, program: &Program, arch: Arch, folder: &Path) -> Result<Verdict> {
         let _ = fs::remove_dir_all(folder);
         fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
+        // Programs are started from inside the folder, where a relative name would mean another file.
+        let folder = &fs::canonicalize(folder).map_err(|e| at(folder, &e))?;
         let mut arguments = vec![format!("-arch={}", arch.name)];
         if self.form == Form::Relocatable {
             arguments.push("-r".into());
         }
+        arguments.extend(self.options.iter().cloned());
         arguments.extend(program.options.iter().cloned());
+        let mut inputs = Vec::new();
         for index in 0..program.modules.len() {
             match self.assemble(program, index, arch, folder)? {
-                Ok(name) => arguments.push(name),
+                Ok(name) => inputs.push(name),
                 Err(message) => return Ok(Verdict::Rejected(message)),
             }
         }
-        let script = format!("nvlink {} -o out.cubin\n", arguments.join(" "));
+        let mut script = String::new();
+        if self.form == Form::RelocatableThenLink {
+            match self.prelink(inputs, arch, folder, &mut script)? {
+                Some(prelinked) => inputs = prelinked,
+                None => return Ok(Verdict::Same { linked: false }),
+            }
+        }
+        arguments.extend(inputs);
+        script.push_str(&format!("nvlink {} -o out.cubin\n", arguments.join(" ")));
         let note = folder.join("command");
         fs::write(&note, script).map_err(|e| at(&note, &e))?;
 
@@ -102,6 +118,37 @@ impl Bench {
             }
         };
         Ok(if differences.is_empty() { Verdict::Same { linked } } else { Verdict::Differs(differences) })
+    }
+
+    /// Lets nvlink make one object of the first half of the modules: in two steps if there are enough of them, and
+    /// once more if their number is even. `None` if nvlink refuses them.
+    fn prelink(
+        &self,
+        mut inputs: Vec<String>,
+        arch: Arch,
+        folder: &Path,
+        script: &mut String,
+    ) -> Result<Option<Vec<String>>> {
+        let again = inputs.len().is_multiple_of(2);
+        let rest = inputs.split_off(inputs.len().div_ceil(2));
+        let rounds = [inputs.len().min(2), inputs.len(), if again { 1 } else { 0 }];
+        for (round, count) in rounds.into_iter().enumerate() {
+            let count = count.min(inputs.len());
+            if count == 0 || (round == 1 && count == 1) {
+                continue;
+            }
+            let output = format!("r{round}.cubin");
+            let mut arguments = vec![format!("-arch={}", arch.name), "-r".into()];
+            arguments.extend(inputs.drain(..count));
+            script.push_str(&format!("nvlink {} -o {output}\n", arguments.join(" ")));
+            let made = link(&self.toolkit.join("bin/nvlink"), &arguments, folder, &output)?;
+            if made.ending != Ending::Exit(0) {
+                return Ok(None);
+            }
+            inputs.insert(0, output);
+        }
+        inputs.extend(rest);
+        Ok(Some(inputs))
     }
 
     fn assemble(

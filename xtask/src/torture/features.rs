@@ -21,6 +21,7 @@ pub const FEATURES: &[(&str, usize)] = &[
     ("common", 16),
     ("dead-code", 30),
     ("divide", 14),
+    ("equal-named-kernels", 0),
     ("error", 9),
     ("extern-shared", 22),
     ("frames", 30),

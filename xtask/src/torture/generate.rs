@@ -333,13 +333,15 @@ impl Generator {
         let count = *self.rng.pick(&[1, 1, 1, 2, 2, 3, 4]);
         for _ in 0..count {
             let linkage = match self.rng.below(100) {
-                0..40 if self.on("static-kernels") => Linkage::Static,
+                0..40 if self.on("static-kernels") || self.on("equal-named-kernels") => Linkage::Static,
                 40..80 if self.on("weak-kernels") => Linkage::Weak,
                 _ => Linkage::Visible,
             };
             let homes = match linkage {
                 Linkage::Visible | Linkage::Common => vec![self.module()],
-                Linkage::Static => self.several_modules(1),
+                // Compilers give static kernels unique names; two of one name are asked for by name.
+                Linkage::Static if self.on("equal-named-kernels") => self.several_modules(2),
+                Linkage::Static => vec![self.module()],
                 Linkage::Weak => self.several_modules(2),
             };
             let name = self.name("k");
@@ -361,11 +363,14 @@ impl Generator {
         }
     }
 
+    /// The assembler refuses a kernel whose callee in the same module has more registers than the bounds
+    /// leave, so bounds are wide where register pressure is high.
     fn bounds(&mut self) -> Vec<Bound> {
         let mut bounds = Vec::new();
+        let wide = self.on("pressure") || self.on("alloca");
         if self.on("launch-bounds") && self.rng.percent(70) {
             let x = *self.rng.pick(&[1, 32, 64, 96, 128, 256]);
-            let y = *self.rng.pick(&[1, 1, 2, 4]);
+            let y = if wide { 1 } else { *self.rng.pick(&[1, 1, 2, 4]) };
             bounds.push(if self.rng.percent(50) {
                 Bound::MaxThreads(x, y)
             } else {
@@ -373,12 +378,12 @@ impl Generator {
             });
             // No processor takes more than 1024 threads on every architecture.
             let most = 1024 / (x * y);
-            if most > 0 && self.rng.percent(40) {
+            if !wide && self.rng.percent(40) {
                 bounds.push(Bound::MinBlocks(self.rng.range(1, most.min(4))));
             }
         }
-        if self.on("launch-bounds") && self.rng.percent(15) {
-            bounds.push(Bound::MaxRegisters(*self.rng.pick(&[128, 160, 255])));
+        if self.on("launch-bounds") && !wide && self.rng.percent(15) {
+            bounds.push(Bound::MaxRegisters(*self.rng.pick(&[64, 96, 128, 255])));
         }
         if self.on("clusters") && self.rng.percent(70) {
             match self.rng.below(3) {
@@ -623,7 +628,8 @@ impl Generator {
     fn spoil(&mut self) {
         let module = self.module();
         let name = self.name("bad");
-        let kind = self.rng.below(10);
+        let kind = self.rng.below(11);
+        let several = self.program.modules.len() > 1;
         let here = &mut self.program.modules[module];
         match kind {
             0 => {
@@ -651,13 +657,39 @@ impl Generator {
             }),
             8 => self.wrong_declaration(|var| (Space::Global, var.bytes(), !var.managed)),
             6 => self.wrong_prototype(),
-            7 => self.huge(name, module, Space::Const, 70_000),
+            7 if several => self.huge(name, module, Space::Const, 70_000),
+            9 if several => self.limited(name, module),
             _ => {
                 if let Some(func) = here.funcs.first_mut() {
                     func.body.push(Op::OwnShared { bytes: 60_000, align: 4 });
                 }
             }
         }
+    }
+
+    /// A kernel with few registers and a function in another module that needs more.
+    fn limited(&mut self, name: String, module: usize) {
+        let other = (module + 1) % self.program.modules.len();
+        let func = Func {
+            name: name.clone(),
+            entry: false,
+            linkage: Linkage::Visible,
+            signature: 0,
+            noreturn: false,
+            unified: None,
+            extra_params: 0,
+            bounds: Vec::new(),
+            body: vec![Op::Pressure(100)],
+        };
+        let kernel = Func {
+            name: format!("k_{name}"),
+            entry: true,
+            bounds: vec![Bound::MaxRegisters(32)],
+            body: vec![Op::Call(name)],
+            ..func.clone()
+        };
+        self.program.modules[other].funcs.push(func);
+        self.program.modules[module].funcs.push(kernel);
     }
 
     fn huge(&mut self, name: String, module: usize, space: Space, bytes: usize) {

@@ -29,7 +29,9 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --arch LIST     architectures, such as 75,90a (75,80,86,87,88,89,90,90a;
                   also 100,103,110,120,121 and their a and f)
   --spread        one architecture per seed, in turn, instead of all
-  --form FORM     exec or r: executable (default) or relocatable links
+  --form FORM     exec, r or r-then-link: executable (default) or relocatable links, or executable
+                  links of what nvlink's relocatable links made of some of the modules
+  --option TEXT   give every link this option too
   --feature LIST  ask for these constructs in every program
   --keep DIR      leave every program's files in DIR/SEED-ARCH
   --oracle-only   do not run solder: checks the generator
@@ -37,6 +39,7 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
                   nvlink.stderr, m0.cubin …; $ARCH) decides: an exit code other than 0 is a difference
   --reduce S      make the failing program of seed S as small as possible; leaves its files in
                   the folder of --keep, or in target/torture
+  --like TEXT     with --reduce: keep a difference that holds TEXT instead of one like the first
   --jobs N        programs at a time (the machine's cores)";
 
 const CORE: &[Arch] = &[
@@ -78,10 +81,12 @@ struct Settings {
     archs: Vec<Arch>,
     spread: bool,
     form: Form,
+    options: Vec<String>,
     wanted: Vec<String>,
     keep: Option<PathBuf>,
     judge: Judge,
     reduce: Option<u64>,
+    like: Option<String>,
     jobs: usize,
 }
 
@@ -91,7 +96,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         return Ok(0);
     };
     let judge = std::mem::replace(&mut settings.judge, Judge::Nobody);
-    let bench = Bench::new(settings.form, judge)?;
+    let bench = Bench::new(settings.form, settings.options.clone(), judge)?;
     match settings.reduce {
         Some(seed) => reduce_seed(&bench, &settings, seed),
         None => run_seeds(&bench, &settings),
@@ -105,10 +110,12 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         archs: CORE.to_vec(),
         spread: false,
         form: Form::Executable,
+        options: Vec::new(),
         wanted: Vec::new(),
         keep: None,
         judge: Judge::Solder,
         reduce: None,
+        like: None,
         jobs: std::thread::available_parallelism().map_or(2, usize::from),
     };
     let mut words = args.iter();
@@ -130,11 +137,13 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             "--arch" => settings.archs = archs(&value()?)?,
             "--spread" => settings.spread = true,
             "--form" => settings.form = form(&value()?)?,
+            "--option" => settings.options.push(value()?),
             "--feature" => settings.wanted.extend(constructs(&value()?)?),
             "--keep" => settings.keep = Some(PathBuf::from(value()?)),
             "--oracle-only" => settings.judge = Judge::Nobody,
             "--check" => settings.judge = Judge::Command(value()?),
             "--reduce" => settings.reduce = Some(number(&value()?)?),
+            "--like" => settings.like = Some(value()?),
             "--jobs" | "-j" => settings.jobs = number(&value()?)?.max(1) as usize,
             "-h" | "--help" => return Ok(None),
             other => return Err(format!("torture: unexpected argument '{other}'\n\n{USAGE}")),
@@ -151,7 +160,8 @@ fn form(text: &str) -> Result<Form> {
     match text {
         "exec" => Ok(Form::Executable),
         "r" => Ok(Form::Relocatable),
-        _ => Err(format!("torture: '{text}' is neither exec nor r")),
+        "r-then-link" => Ok(Form::RelocatableThenLink),
+        _ => Err(format!("torture: '{text}' is none of exec, r and r-then-link")),
     }
 }
 
@@ -307,22 +317,38 @@ fn print_tally(tally: &Tally, settings: &Settings, links: usize) {
     }
 }
 
+/// A difference without its numbers and quoted names: what stays of it while the program shrinks.
+fn kind_of(line: &str) -> String {
+    let unquoted: Vec<_> = line.split('\'').step_by(2).collect();
+    let words = unquoted.concat();
+    let words = words.split_whitespace().filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
+    words.take(4).collect::<Vec<_>>().join(" ")
+}
+
 fn reduce_seed(bench: &Bench, settings: &Settings, seed: u64) -> Result<u8> {
     let program = generate::program(seed, &settings.wanted);
     let folder = settings.keep.clone().unwrap_or_else(|| {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/torture").join(seed.to_string())
     });
-    let failing = |program: &program::Program, arch: Arch| {
-        matches!(bench.run(program, arch, &folder), Ok(Verdict::Differs(_)))
+    let differences = |program: &program::Program, arch: Arch| match bench.run(program, arch, &folder) {
+        Ok(Verdict::Differs(lines)) => lines,
+        Ok(_) => Vec::new(),
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            Vec::new()
+        }
     };
-    let Some(arch) = settings.archs.iter().copied().find(|arch| failing(&program, *arch)) else {
+    let first = |arch: &Arch| differences(&program, *arch).first().map(|line| (*arch, kind_of(line)));
+    let Some((arch, kind)) = settings.archs.iter().find_map(first) else {
         println!("seed {seed} does not differ on any of the architectures");
         return Ok(0);
     };
+    let wanted = settings.like.clone().unwrap_or(kind);
     let mut tried = 0usize;
-    let smallest = reduce::reduce(program, |candidate| {
+    let smallest = reduce::reduce(program.clone(), |candidate| {
         tried += 1;
-        failing(candidate, arch)
+        let lines = differences(candidate, arch);
+        lines.iter().any(|line| kind_of(line) == wanted || line.contains(&wanted))
     });
     let verdict = bench.run(&smallest, arch, &folder)?;
     let constructs: Vec<_> = features::of(&smallest).into_iter().collect();

@@ -160,6 +160,9 @@ messages! {
         "Function '{symbol}' not declared __global__ in all source files";
     NoCallGraphNode = "no-callgraph-node", Fatal, "Internal error: no callgraph node";
     DeletedSymbol = "deleted-symbol", Fatal, "Internal error: reference to deleted symbol";
+    DeletedSection = "deleted-section", Fatal, "Internal error: reference to deleted section";
+    ApiVersion { file: Text, version: u32, allowed: u32 } = "api-version", Error,
+        "Object '{file}' has cuda-api-version of {version} which is greater than version on link line ({allowed})";
     MergeFailed = "merge-failed", Fatal, "merge_elf failed";
 
     // Resolution and limits.
@@ -171,6 +174,15 @@ messages! {
         "entry function '{kernel}' with max regcount of {limit} calls function '{callee}' with regcount of {registers}";
     SharedLimit { kernel: Text, used: Hex, limit: Hex } = "shared-limit", Error,
         "Entry function '{kernel}' uses too much shared data ({used} bytes, {limit} max)";
+    CompilerConstants { kernel: Text } = "compiler-constants", Error,
+        "Entry function '{kernel}' uses too much data for compiler-generated constants; please recompile with -Xptxas --disable-optimizer-constants";
+    TooManyReferences { limit: u32, what: &'static str, kernel: Text } = "too-many-references", Fatal,
+        "More than {limit} {what} used in entry function '{kernel}'";
+    CtaGroups { function: Text } = "cta-groups", Error,
+        "Function '{function}' uses single CTA(.cta_group::1) and CTA pair granularity(.cta_group::2) and that is not allowed.";
+    ReservedShared { function: Text } = "reserved-shared", Error,
+        "Function '{function}' uses reserved shared memory when not allowed.";
+    CallStackConflict = "call-stack-conflict", Fatal, "Internal error: conflicting crs_stack attribute";
     ConstantLimit { used: Hex, limit: Hex } = "constant-limit", Error,
         "File uses too much global constant data ({used} bytes, {limit} max)";
 

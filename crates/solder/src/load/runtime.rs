@@ -61,7 +61,9 @@ impl<'data> Names<'data> {
             if symbol.bind() == raw::STB_LOCAL || (!defined && undefined::is_provided(symbol.kind(), name)) {
                 continue;
             }
-            if !defined && symbol.bind() == raw::STB_WEAK {
+            // The dynamic part of shared memory has no definition, and needs none.
+            let is_shared = symbol.other & raw::STO_SPACE == raw::STO_SHARED;
+            if !defined && (symbol.bind() == raw::STB_WEAK || is_shared) {
                 continue;
             }
             match self.is_defined.insert(name, defined) {

@@ -19,7 +19,7 @@ pub fn decide(
     let clears = entry.r_type == reloc::UNUSED_CLEAR_64;
     let id = match entry.target {
         RelocTarget::Dead if clears => return Outcome::Patch(Patch::Bytes { value: 0, count: 8 }),
-        RelocTarget::Dead | RelocTarget::Nothing => return Outcome::Drop,
+        RelocTarget::Dead | RelocTarget::Nothing | RelocTarget::ParameterSize => return Outcome::Drop,
         RelocTarget::Symbol(_) if clears => return Outcome::Drop,
         RelocTarget::Symbol(id) => id,
     };
@@ -39,7 +39,7 @@ pub fn decide(
     }
     let Some(section) = symbol.section.map(|s| merged.section(s)) else {
         let keeps = !is_unified_table(merged, id);
-        return if keeps { Outcome::Keep(reloc::kept_as(entry.r_type)) } else { Outcome::Drop };
+        return if keeps { Outcome::Keep } else { Outcome::Drop };
     };
     if symbol.kind == raw::STT_SECTION {
         // The addend has the place of this input's part already.
@@ -50,7 +50,7 @@ pub fn decide(
     {
         return resolved(symbol.value);
     }
-    Outcome::Keep(reloc::kept_as(entry.r_type))
+    Outcome::Keep
 }
 
 /// Where the constant that a relocation names lies in its bank of the Mercury view.

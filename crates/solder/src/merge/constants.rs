@@ -29,7 +29,11 @@ impl<'data> Merger<'_, 'data> {
         let object = &self.objects[origin.file.index()];
         let section = *object.section(u32::from(raw.shndx.get()));
         match object.role(section.index) {
-            Role::KernelConstant => self.kernel_constant(origin.file, &section),
+            Role::KernelConstant => {
+                self.kernel_constant(origin.file, &section)?;
+                self.parameter_symbol(origin, raw);
+                Ok(())
+            }
             Role::FunctionConstant => self.function_constant(origin, raw, &section),
             _ => Ok(()),
         }
@@ -50,6 +54,9 @@ impl<'data> Merger<'_, 'data> {
         match place {
             Place::Section(id) => symbol.section = Some(id),
             Place::Function(index) => symbol.constant = Some(index),
+        }
+        if self.settings.relocatable {
+            self.show_hidden(&mut symbol, raw);
         }
         let id = self.push_symbol(symbol);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
@@ -72,9 +79,17 @@ impl<'data> Merger<'_, 'data> {
         let function = self.out.function_of[entity.index()].unwrap_or(0);
         let kernel = self.out.functions[function as usize].entry;
         let bank = (section.sh_type() - raw::SHT_CUDA_CONSTANT) as u8;
-        let place = match self.constants_by_name.get(section.name) {
-            Some(place) => *place,
-            None if counts && !kernel => self.new_function_constant(function, bank, section),
+        let own = self.out.functions[function as usize].constants.iter().find(|(of, _)| *of == bank);
+        let existing = match own {
+            _ if !self.settings.relocatable => self.constants_by_name.get(section.name).copied(),
+            Some((_, section)) => Some(Place::Section(*section)),
+            None => None,
+        };
+        let place = match existing {
+            Some(place) => place,
+            None if counts && !kernel && !self.settings.relocatable => {
+                self.new_function_constant(function, bank, section)
+            }
             None => Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section))),
         };
         self.constants_by_name.insert(section.name, place);
@@ -90,7 +105,9 @@ impl<'data> Merger<'_, 'data> {
         if self.placed_constants.contains_key(&section.index) {
             return Ok(());
         }
-        if let Some((place, base)) = self.place_constants(file, section)? {
+        if let Some((place, base)) = self.place_constants(file, section)?
+            && !self.settings.relocatable
+        {
             self.out.null_value = base;
             self.out.null_constant = match place {
                 Place::Function(index) => Some(index),
@@ -100,7 +117,7 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    fn hidden_symbol(&self, origin: Origin) -> OutputSymbol<'data> {
+    pub(super) fn hidden_symbol(&self, origin: Origin) -> OutputSymbol<'data> {
         OutputSymbol {
             name: self.objects[origin.file.index()].names[origin.symbol as usize],
             name_offset: 0,
@@ -152,7 +169,7 @@ impl<'data> Merger<'_, 'data> {
         let section = self.create(&New {
             kind: Kind::FunctionConstant(bank),
             name: &[name],
-            sh_type: raw::SHT_PROGBITS,
+            sh_type: self.settings.section_type(raw::SHT_CUDA_CONSTANT + u32::from(bank), raw::SHT_PROGBITS),
             flags: raw::SHF_ALLOC | raw::SHF_INFO_LINK,
             align: 4,
             entsize: 0,
@@ -281,14 +298,15 @@ impl<'data> Merger<'_, 'data> {
             (None, _) => {
                 let name = self.out.section_names.add(section.name);
                 let handles = (!self.settings.relocatable).then(|| {
-                    self.out.names.add_parts(&[".rel", section.name]);
-                    self.out.section_names.add_parts(&[".rel", section.name])
+                    let prefix = if self.settings.force_rela { ".rela" } else { ".rel" };
+                    self.out.names.add_parts(&[prefix, section.name]);
+                    self.out.section_names.add_parts(&[prefix, section.name])
                 });
                 self.out.names.add(section.name);
                 let new = New {
                     kind: Kind::KernelConstant,
                     name: &[section.name],
-                    sh_type: raw::SHT_PROGBITS,
+                    sh_type: self.settings.section_type(section.sh_type(), raw::SHT_PROGBITS),
                     flags: section.flags(),
                     align: section.align(),
                     entsize: 0,

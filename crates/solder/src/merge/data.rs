@@ -4,7 +4,7 @@ use super::{Kind, Merger, New, SharedObject};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::object::Role;
-use crate::resolve::Origin;
+use crate::resolve::{Origin, is_extern_shared};
 use solder_cubin::Section;
 use solder_cubin::raw::{self, Symbol};
 
@@ -52,11 +52,15 @@ impl<'data> Merger<'_, 'data> {
 
     fn undefined_variable(&mut self, origin: Origin, raw: &'data Symbol) {
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
-        if new && raw.other & 0xe0 == raw::STO_SHARED {
-            let out = self.out.symbol_mut(symbol);
-            (out.shared, out.size) = (true, 0);
-            self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align: 0, dynamic: true });
-            self.file_shared();
+        if new && raw.other & raw::STO_SPACE == raw::STO_SHARED {
+            self.out.symbol_mut(symbol).shared = true;
+            // One that has a size is a variable that another object must define.
+            if raw.size.get() == 0 {
+                let align = raw.value.get();
+                self.out.file_shared_align = self.out.file_shared_align.max(align);
+                self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align, dynamic: true });
+                self.file_shared();
+            }
         }
     }
 
@@ -67,7 +71,7 @@ impl<'data> Merger<'_, 'data> {
         let section = self.create(&New {
             kind: Kind::FileShared,
             name: &[".nv_debug.shared"],
-            sh_type: raw::SHT_NOBITS,
+            sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
             flags: raw::SHF_WRITE | raw::SHF_ALLOC,
             align: 1,
             entsize: 0,
@@ -86,18 +90,25 @@ impl<'data> Merger<'_, 'data> {
             let kernel = self.function_in(origin.file, section.info());
             owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
             if owner.is_none() {
+                // Of a removed kernel's the name of the section stays.
+                self.out.section_names.add(section.name);
+                self.out.names.add(section.name);
                 return;
             }
         } else {
             self.file_shared();
-            self.out.file_shared_align = self.out.file_shared_align.max(section.align());
+            self.out.file_shared_align = self.out.file_shared_align.max(raw.value.get());
         }
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
-        if new {
+        if new || self.out.symbol(symbol).shared && self.out.symbol(symbol).origin.is_none() {
+            let dynamic = owner.is_none() && is_extern_shared(raw);
             self.out.symbol_mut(symbol).shared = true;
-            self.out.symbol_mut(symbol).origin = Some(origin);
-            let (size, align) = (raw.size.get(), raw.value.get().max(1));
-            self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic: false });
+            self.out.symbol_mut(symbol).origin = (!dynamic).then_some(origin);
+            let (size, align) = (raw.size.get(), raw.value.get().max(u64::from(!dynamic)));
+            self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic });
+            if self.settings.shows_shared() {
+                self.name_local(symbol);
+            }
         }
     }
 
@@ -135,16 +146,22 @@ impl<'data> Merger<'_, 'data> {
         if !accepted {
             return Ok(());
         }
-        if !self.out.symbol(symbol).among_globals {
-            let name = self.out.symbol(symbol).name;
-            self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
-        }
+        self.name_local(symbol);
+        let other = self.other(raw);
         let symbol = self.out.symbol_mut(symbol);
-        (symbol.bind, symbol.other) = (raw.bind(), raw.other & 0x1f);
+        (symbol.bind, symbol.other) = (raw.bind(), other);
         (symbol.section, symbol.origin) = (Some(out), Some(origin));
         (symbol.value, symbol.size) = (base.wrapping_add(raw.value.get()), raw.size.get());
         symbol.common = None;
         Ok(())
+    }
+
+    /// Gives a symbol that does not stand among the globals its name.
+    pub(super) fn name_local(&mut self, symbol: SymbolId) {
+        if !self.out.symbol(symbol).among_globals {
+            let name = self.out.symbol(symbol).name;
+            self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
+        }
     }
 
     /// Appends a whole data section of an input to the output section of the same name.
@@ -180,7 +197,7 @@ impl<'data> Merger<'_, 'data> {
         let out = self.create(&New {
             kind,
             name: &[self.view_name(file, section)],
-            sh_type,
+            sh_type: self.settings.section_type(section.sh_type(), sh_type),
             flags: section.flags(),
             align: section.align(),
             entsize: section.header.entsize.get(),
@@ -230,7 +247,7 @@ impl<'data> Merger<'_, 'data> {
         let section = self.create(&New {
             kind: Kind::Global,
             name: &[".nv.global"],
-            sh_type: raw::SHT_NOBITS,
+            sh_type: self.settings.section_type(raw::SHT_CUDA_GLOBAL, raw::SHT_NOBITS),
             flags: raw::SHF_WRITE | raw::SHF_ALLOC,
             align: 1,
             entsize: 0,

@@ -67,7 +67,8 @@ impl<'data> Merger<'_, 'data> {
             attr::REGCOUNT | attr::FRAME_SIZE | attr::MIN_STACK_SIZE | attr::MAX_STACK_SIZE => {
                 let (symbol, value) = (operand(0)?, operand(4)?);
                 let ours = self.is_current_definition(file, symbol);
-                let dropped = matches!(record.attr, attr::MIN_STACK_SIZE | attr::MAX_STACK_SIZE);
+                let dropped = matches!(record.attr, attr::MIN_STACK_SIZE | attr::MAX_STACK_SIZE)
+                    && !self.settings.relocatable;
                 match symbols[symbol as usize] {
                     Some(out) if ours && !dropped => InfoValue::Symbol(out, value),
                     _ => return Ok(None),

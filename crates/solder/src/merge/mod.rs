@@ -7,6 +7,7 @@ mod data;
 mod info;
 mod mercury;
 mod output;
+mod relocatable;
 mod relocations;
 
 pub use output::*;
@@ -28,6 +29,10 @@ use solder_cubin::strings::StringTable;
 pub struct Settings<'data> {
     pub sm: u16,
     pub relocatable: bool,
+    /// Shared variables keep their symbols, for a debugger.
+    pub keeps_shared_symbols: bool,
+    /// `-force-rela`.
+    pub force_rela: bool,
     /// The bytes of `--nv-host`.
     pub host: Option<&'data [u8]>,
     /// Kernels were removed because host code does not refer to them.
@@ -37,7 +42,17 @@ pub struct Settings<'data> {
 impl Settings<'_> {
     /// From sm_90 on, relocations always have addends.
     fn always_rela(&self) -> bool {
-        self.sm >= 90
+        self.sm >= 90 || self.force_rela
+    }
+
+    /// Whether shared variables have symbols in the output.
+    fn shows_shared(&self) -> bool {
+        self.relocatable || self.keeps_shared_symbols
+    }
+
+    /// The type of an output section: a relocatable link leaves it as in objects.
+    fn section_type(&self, in_objects: u32, in_images: u32) -> u32 {
+        if self.relocatable { in_objects } else { in_images }
     }
 
     /// The code has a Mercury view.
@@ -45,6 +60,18 @@ impl Settings<'_> {
         self.sm >= crate::mercury::FROM
     }
 }
+
+/// Symbols of the tables of unified functions and data, which the compiler mentions everywhere.
+const UNIFIED_TABLES: &[&str] = &[
+    "__UDT",
+    "__UDT_CANONICAL",
+    "__UDT_END",
+    "__UDT_OFFSET",
+    "__UFT",
+    "__UFT_CANONICAL",
+    "__UFT_END",
+    "__UFT_OFFSET",
+];
 
 struct Merger<'a, 'data> {
     settings: Settings<'data>,
@@ -62,6 +89,8 @@ struct Merger<'a, 'data> {
     constants_by_name: HashMap<&'data str, constants::Place, foldhash::fast::FixedState>,
     /// Those of the file being merged, by section.
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
+    /// The shared memory of kernels: nvlink finds it by name too.
+    shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     /// Tentative definitions in the order in which they became such.
@@ -106,6 +135,7 @@ pub fn merge<'data>(
         by_name: HashMap::default(),
         constants_by_name: HashMap::default(),
         placed_constants: HashMap::default(),
+        shared_by_kernel: HashMap::default(),
         dead_with_relocations: HashSet::default(),
         commons: Vec::new(),
         clock: 0,
@@ -176,7 +206,16 @@ impl<'data> Merger<'_, 'data> {
         self.placed_constants.clear();
         self.mercury.begin_file();
         for (symbol, raw) in object.symbols() {
-            if raw.kind() == raw::STT_FUNC {
+            if raw.kind() != raw::STT_FUNC {
+                continue;
+            }
+            // The function comes before its other names, also where the table has them the other way round.
+            if is_alias(object, symbol, raw)
+                && let Some(owner) = object.text_owner(u32::from(raw.shndx.get())).filter(|o| *o > symbol)
+            {
+                self.function(Origin { file, symbol: owner }, object.symbol(owner))?;
+            }
+            if self.out.files[file.index()].symbols[symbol as usize].is_none() {
                 self.function(Origin { file, symbol }, raw)?;
             }
         }
@@ -214,11 +253,14 @@ impl<'data> Merger<'_, 'data> {
         self.out.well_known.call_graph = Some(graph);
         self.out.well_known.prototype = Some(prototype);
         self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph_of_inputs);
-        if self.settings.mercury() && !self.settings.relocatable {
+        if self.settings.relocatable {
+            self.finish_shared();
+            self.mark_undefined();
+        } else if self.settings.mercury() {
             self.image_constants();
-        }
-        self.distribute_constants();
-        if !self.settings.relocatable && !self.settings.mercury() {
+            self.distribute_constants();
+        } else {
+            self.distribute_constants();
             let action = self.create(&New {
                 kind: Kind::RelAction,
                 name: &[".nv.rel.action"],
@@ -230,13 +272,16 @@ impl<'data> Merger<'_, 'data> {
             self.section_symbol(action, ".nv.rel.action");
         }
         for symbol in &mut self.out.symbols {
-            if symbol.among_globals && !symbol.shared {
+            if symbol.among_globals && (!symbol.shared || self.settings.shows_shared()) {
                 symbol.name_offset = self.out.names.add(symbol.name);
             }
         }
+        if self.settings.relocatable {
+            return;
+        }
         for symbol in &mut self.out.symbols {
-            let unified = symbol.name.starts_with("__UDT") || symbol.name.starts_with("__UFT");
-            if symbol.shared || (unified && symbol.section.is_none()) {
+            let unified = UNIFIED_TABLES.contains(&symbol.name);
+            if (symbol.shared && !self.settings.shows_shared()) || (unified && symbol.section.is_none()) {
                 symbol.dropped = true;
             }
         }
@@ -333,10 +378,10 @@ impl<'data> Merger<'_, 'data> {
         let reserved = self.settings.mercury() && name.starts_with(crate::mercury::RESERVED_SHARED);
         let kind = match raw.kind() {
             raw::STT_OBJECT if reserved => raw::STT_CUDA_OBJECT,
-            raw::STT_CUDA_OBJECT if !reserved => raw::STT_OBJECT,
+            raw::STT_CUDA_OBJECT if !self.settings.relocatable && !reserved => raw::STT_OBJECT,
             kind => kind,
         };
-        let other = if kind == raw::STT_FUNC { raw.other } else { raw.other & 0x1f };
+        let other = self.other(raw);
         // An undefined weak symbol is nothing but undefined in the output.
         let bind =
             if raw.bind() == raw::STB_WEAK && !raw.is_defined() { raw::STB_GLOBAL } else { raw.bind() };
@@ -363,6 +408,12 @@ impl<'data> Merger<'_, 'data> {
         self.symbol_of[entity.index()] = Some(id);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
         (id, true)
+    }
+
+    /// `st_other` in the output: images do not say the storage class of variables.
+    fn other(&self, raw: &Symbol) -> u8 {
+        let keeps_all = raw.kind() == raw::STT_FUNC || self.settings.relocatable;
+        if keeps_all { raw.other } else { raw.other & 0x1f }
     }
 
     fn function(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
@@ -481,17 +532,7 @@ impl<'data> Merger<'_, 'data> {
         let (mut info, mut shared) = (None, None);
         if entry {
             info = Some(self.function_info(text, name));
-            let section = self.create(&New {
-                kind: Kind::KernelShared,
-                name: &[".nv.shared.", name],
-                sh_type: raw::SHT_NOBITS,
-                flags: raw::SHF_WRITE | raw::SHF_ALLOC | raw::SHF_INFO_LINK,
-                align: 1,
-                entsize: 0,
-            });
-            self.section_symbol_parts(section, &[".nv.shared.", name]);
-            self.out.section_mut(section).of = Some(text);
-            shared = Some(section);
+            shared = Some(self.kernel_shared(text, name));
         }
         let function = self.function_mut(entity);
         function.entry = entry;
@@ -499,7 +540,27 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Aliases stand in the section of the function they name, wherever in the table that came.
+    /// The shared memory of a kernel. Equal-named static kernels have it together.
+    fn kernel_shared(&mut self, text: SectionId, kernel: &'data str) -> SectionId {
+        if let Some(section) = self.shared_by_kernel.get(kernel) {
+            return *section;
+        }
+        let section = self.create(&New {
+            kind: Kind::KernelShared,
+            name: &[".nv.shared.", kernel],
+            sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
+            flags: raw::SHF_WRITE | raw::SHF_ALLOC | raw::SHF_INFO_LINK,
+            align: 1,
+            entsize: 0,
+        });
+        self.section_symbol_parts(section, &[".nv.shared.", kernel]);
+        self.out.section_mut(section).of = Some(text);
+        self.shared_by_kernel.insert(kernel, section);
+        section
+    }
+
+    /// Aliases stand in the section of the function they name, wherever in the table that came. One that
+    /// stays while its function is removed is more than nvlink can do.
     fn place_aliases(&mut self, file: FileId) {
         let object = &self.objects[file.index()];
         for (symbol, raw) in object.symbols() {
@@ -508,7 +569,12 @@ impl<'data> Merger<'_, 'data> {
             }
             let map = &self.out.files[file.index()];
             let text = map.sections[usize::from(raw.shndx.get())];
-            let (Some((text, _)), Some(id)) = (text, map.symbols[symbol as usize]) else { continue };
+            let Some(id) = map.symbols[symbol as usize] else { continue };
+            let Some((text, _)) = text else {
+                self.out.deleted_alias = true;
+                self.out.symbol_mut(id).dropped = true;
+                continue;
+            };
             let out = self.out.symbol_mut(id);
             (out.section, out.origin) = (Some(text), Some(Origin { file, symbol }));
             (out.bind, out.other, out.size, out.value) =

@@ -75,6 +75,8 @@ pub enum RelocTarget {
     Nothing,
     /// A function that was removed.
     Dead,
+    /// The size of the kernel's parameters, which is not known to a device function.
+    ParameterSize,
 }
 
 /// The value of an attribute record.
@@ -366,6 +368,15 @@ impl<'data> Merged<'data> {
     pub fn section_name(&self, id: SectionId) -> &str {
         solder_cubin::string_at(self.section_names.as_bytes(), self.section(id).name).unwrap_or("")
     }
+    /// Whether a symbol stands in the constants of a function that a better copy of it emptied.
+    pub fn names_emptied_section(&self) -> bool {
+        let emptied = |id: SectionId| {
+            let section = self.section(id);
+            matches!(section.kind, Kind::FunctionConstant(_)) && section.size == 0
+        };
+        let named = |s: &OutputSymbol<'_>| s.kind != raw::STT_SECTION && !s.dropped;
+        self.symbols.iter().any(|s| named(s) && s.section.is_some_and(emptied))
+    }
     /// The kernels: defined entry functions, in the order of creation.
     pub fn kernels(&self) -> impl Iterator<Item = (u32, &Function)> {
         self.functions
@@ -373,6 +384,11 @@ impl<'data> Merged<'data> {
             .enumerate()
             .filter(|(_, f)| f.entry && f.text.is_some())
             .map(|(i, f)| (i as u32, f))
+    }
+    /// The kernel that a section belongs to: an index into `functions`.
+    pub fn kernel_of(&self, section: SectionId) -> Option<u32> {
+        let function = self.section(self.section(section).of?).function?;
+        self.function_of[self.symbol(function).entity?.index()]
     }
     /// The records of an attribute section that still count, in output order.
     pub fn info_records(&self, id: SectionId) -> impl Iterator<Item = &InfoRecord<'data>> {

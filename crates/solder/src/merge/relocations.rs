@@ -5,7 +5,10 @@ use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId};
 use crate::object::Role;
 use solder_cubin::Section;
-use solder_cubin::raw;
+use solder_cubin::{raw, reloc};
+
+/// What a device function calls the size of the parameters of the kernel that it runs under.
+const PARAMETER_SIZE: &str = ".nv.ptx.const0.size";
 
 impl<'data> Merger<'_, 'data> {
     pub(super) fn relocations(&mut self, file: FileId) -> Result<(), Stop> {
@@ -39,11 +42,19 @@ impl<'data> Merger<'_, 'data> {
             if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
                 continue;
             }
-            let Some(refers_to) = self.refers_to(file, of, symbol) else { continue };
+            let Some(refers_to) = self.refers_to(file, of, symbol) else {
+                let clears =
+                    matches!(entry.r_type.get(), reloc::R_CUDA_UNUSED_CLEAR32 | reloc::R_CUDA_UNUSED_CLEAR64);
+                if clears && rela && self.out.section(target).rela.is_none() {
+                    self.create_relocations(target, of.name, rela);
+                }
+                continue;
+            };
             let out = self.out.section(target);
             let existing = if rela { out.rela } else { out.rel };
             // nvlink looks a section without addends up for such entries, and the name stays.
-            if existing.is_some() && rela && taken > 0 && entry.addend.get() == 0 && !self.settings.mercury() {
+            let looked_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
+            if rela && looked_up && entry.addend.get() == 0 && !self.settings.mercury() {
                 self.out.section_names.add_parts(&[".rel", of.name]);
                 self.out.names.add_parts(&[".rel", of.name]);
             }
@@ -126,6 +137,12 @@ impl<'data> Merger<'_, 'data> {
         }
         let raw = self.objects[file.index()].symbol(symbol);
         let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
+        if raw.bind() == raw::STB_LOCAL && !raw.is_defined() {
+            let name = self.objects[file.index()].names[symbol as usize];
+            if name == PARAMETER_SIZE {
+                return Some(RelocTarget::ParameterSize);
+            }
+        }
         let Some(out) = self.out.files[file.index()].symbols[symbol as usize] else {
             return (!self.forgotten(file, of, symbol)).then_some(RelocTarget::Dead);
         };

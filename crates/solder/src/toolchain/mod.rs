@@ -3,3 +3,4 @@
 pub mod nvvm;
 pub mod ptxas;
 pub mod shell;
+pub mod toolkit;

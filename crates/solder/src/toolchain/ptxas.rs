@@ -16,11 +16,9 @@ use solder_cubin::note::{TYPE_TKINFO, notes};
 
 use crate::diagnostics::{Message, Text};
 use crate::options::{FastCompile, Options};
+use crate::toolchain::toolkit;
 
 const NAME: &str = "ptxas";
-
-/// Variables that name a toolkit, in the order in which they are asked.
-const TOOLKIT_VARIABLES: [&str; 3] = ["SOLDER_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
 
 /// The assembler in use, or the places where it was looked for.
 #[derive(Clone, Debug)]
@@ -34,7 +32,7 @@ impl Assembler {
         let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
         let invoked = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
         let beside = invoked_from(&invoked, &folders);
-        let toolkits = TOOLKIT_VARIABLES.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty());
+        let toolkits = toolkit::VARIABLES.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty());
         let toolkits = toolkits.map(|root| PathBuf::from(root).join("bin"));
         let mut looked = Vec::new();
         for folder in beside.into_iter().chain(toolkits).chain(folders.iter().cloned()) {

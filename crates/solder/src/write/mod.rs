@@ -34,9 +34,14 @@ pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>) -> Vec<u8> {
     table(1).copy_from_slice(&layout.section_names);
     table(2).copy_from_slice(parts.merged.names.as_bytes());
     fill_symbols(parts, layout, table(3));
+    if layout.numbers.many_sections {
+        fill_section_indices(parts, layout, table(4));
+    }
     let mut places: Vec<(SectionId, &mut [u8])> = Vec::with_capacity(sections);
-    for (id, header) in layout.numbers.section_order.iter().zip(&layout.headers[4..]) {
-        if header.sh_type.get() != raw::SHT_NOBITS && mercury::shares_bytes(parts.merged, *id).is_none() {
+    for (id, header) in layout.numbers.section_order.iter().zip(&layout.headers[layout.numbers.tables()..]) {
+        // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
+        let empty = raw::takes_no_file_space(header.sh_type.get());
+        if !empty && mercury::shares_bytes(parts.merged, *id).is_none() {
             places.push((*id, take(header.offset.get(), header.size.get())));
         }
     }
@@ -80,17 +85,39 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
     place[..size_of::<Symbol>()].copy_from_slice(null.as_bytes());
     let entries = place.chunks_exact_mut(size_of::<Symbol>()).skip(1);
     for (id, entry) in numbers.symbol_order.iter().zip(entries) {
-        let OutputSymbol { name_offset, bind, kind, other, section, value, size, .. } =
+        let OutputSymbol { name_offset, bind, kind, other, section, value, size, shared, .. } =
             parts.merged.symbol(*id);
-        let shndx = section.map_or(0, |section| numbers.section(section)) as u16;
+        let (section, value) = match &parts.shared.debug {
+            Some(debug) if *shared => debug.place(merged, *id),
+            _ => (*section, *value),
+        };
+        let shndx = section.map_or(0, |section| numbers.section(section));
+        let shndx = if shndx < u32::from(raw::SHN_LORESERVE) { shndx as u16 } else { raw::SHN_XINDEX };
         let symbol = Symbol {
             name: (*name_offset).into(),
             info: bind << 4 | kind,
             other: *other,
             shndx: shndx.into(),
-            value: (*value).into(),
+            value: value.into(),
             size: (*size).into(),
         };
         entry.copy_from_slice(symbol.as_bytes());
     }
+}
+
+/// The section of every symbol, for symbol tables that cannot hold it. Where they can, nvlink leaves the
+/// number that the section had at its creation.
+fn fill_section_indices(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
+    let entries = place.chunks_exact_mut(size_of::<u32>()).skip(1);
+    for (id, entry) in layout.numbers.symbol_order.iter().zip(entries) {
+        let section = parts.merged.symbol(*id).section.map_or(0, |section| {
+            let number = layout.numbers.section(section);
+            if number < u32::from(raw::SHN_LORESERVE) { created_as(layout, section) } else { number }
+        });
+        entry.copy_from_slice(&section.to_le_bytes());
+    }
+}
+
+fn created_as(layout: &Layout<'_>, section: SectionId) -> u32 {
+    section.0 + layout.numbers.tables() as u32
 }

@@ -1,0 +1,272 @@
+//! A device ELF: where it comes from, what it defines, what each function needs.
+
+use hashbrown::HashMap;
+use solder_cubin::info::{attr, records};
+use solder_cubin::note::{CudaInfo, Note, TYPE_TKINFO, notes};
+use solder_cubin::raw::{self, Symbol};
+use solder_cubin::{Cubin as File, Section, string_at};
+
+use crate::commands::json::Json;
+
+pub struct Cubin {
+    pub number: u16,
+    pub form: &'static str,
+    pub mercury: bool,
+    pub origin: Option<CudaInfo>,
+    pub tools: Vec<Tool>,
+    /// Kernels and functions, in the order of the symbol table.
+    pub functions: Vec<Function>,
+    pub variables: Vec<Variable>,
+    pub undefined: Vec<String>,
+    /// What could not be read, apart from which the rest is shown.
+    pub damage: Vec<String>,
+}
+
+/// An entry of the tool note.
+pub struct Tool {
+    pub object: String,
+    pub name: String,
+    pub version: String,
+    pub command_line: String,
+}
+
+#[derive(Default)]
+pub struct Function {
+    pub name: String,
+    pub kernel: bool,
+    pub binding: &'static str,
+    pub code: u64,
+    pub registers: Option<u32>,
+    /// Static shared memory of a kernel.
+    pub shared: u64,
+    /// Of the function itself.
+    pub frame: Option<u32>,
+    /// With all that it calls, as far as known: `u32::MAX` if it recurses.
+    pub stack: Option<u32>,
+    pub barriers: u32,
+    pub parameters: Option<u32>,
+}
+
+/// The stack of code that recurses.
+pub const UNBOUNDED: u32 = u32::MAX;
+
+pub struct Variable {
+    pub name: String,
+    pub space: &'static str,
+    pub size: u64,
+}
+
+impl Cubin {
+    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+        let file = File::parse(bytes).map_err(|error| error.to_string())?;
+        let current = file.header.ident[7] == raw::OSABI_CUDA;
+        let flags = file.header.flags.get();
+        let note = |name: &str| file.section(name).map_or(&[][..], |section| section.data);
+        let mut cubin = Self {
+            number: if current { file.sm() } else { (flags & 0xff) as u16 },
+            form: match file.header.e_type.get() {
+                raw::ET_REL => "relocatable",
+                raw::ET_EXEC => "executable",
+                _ => "of unknown type",
+            },
+            mercury: current && flags & 2 != 0,
+            origin: CudaInfo::parse(note(".note.nv.cuinfo")),
+            tools: notes(note(".note.nv.tkinfo")).filter_map(|note| Tool::read(&note)).collect(),
+            functions: Vec::new(),
+            variables: Vec::new(),
+            undefined: Vec::new(),
+            damage: Vec::new(),
+        };
+        cubin.read_symbols(&file);
+        Ok(cubin)
+    }
+
+    fn read_symbols(&mut self, file: &File<'_>) {
+        let attributes = Attributes::read(file, &mut self.damage);
+        for (index, symbol) in file.symbols.iter().enumerate().skip(1) {
+            let name = match file.symbol_name(index as u32) {
+                Ok(name) => name,
+                Err(error) => {
+                    self.damage.push(error.to_string());
+                    continue;
+                }
+            };
+            if name.is_empty() || symbol.kind() == raw::STT_SECTION {
+                continue;
+            }
+            if !symbol.is_defined() {
+                self.undefined.push(name.into());
+                continue;
+            }
+            let section = file.section_at(symbol.shndx.get().into());
+            if symbol.kind() == raw::STT_FUNC {
+                self.functions.push(attributes.function(index as u32, symbol, name, section));
+            } else if matches!(symbol.kind(), raw::STT_OBJECT | raw::STT_CUDA_OBJECT) {
+                let space = section.map_or("common", space_of);
+                self.variables.push(Variable { name: name.into(), space, size: symbol.size.get() });
+            }
+        }
+    }
+
+    pub fn is_damaged(&self) -> bool {
+        !self.damage.is_empty()
+    }
+
+    pub fn kernels(&self) -> impl Iterator<Item = &Function> {
+        self.functions.iter().filter(|function| function.kernel)
+    }
+
+    pub fn fields(&self) -> Vec<(&'static str, Json)> {
+        let device_functions = self.functions.iter().filter(|function| !function.kernel);
+        vec![
+            ("arch", format!("sm_{}", self.number).as_str().into()),
+            ("form", self.form.into()),
+            ("mercury", self.mercury.into()),
+            ("virtual_arch", self.origin.map(|o| u32::from(o.virtual_sm)).into()),
+            ("toolkit", self.origin.map(|o| o.toolkit).into()),
+            ("tools", self.tools.iter().map(Tool::json).collect()),
+            ("kernels", self.kernels().map(Function::json).collect()),
+            ("functions", device_functions.map(Function::json).collect()),
+            ("variables", self.variables.iter().map(Variable::json).collect()),
+            ("undefined", self.undefined.iter().collect()),
+            ("damage", self.damage.iter().collect()),
+        ]
+    }
+}
+
+impl Tool {
+    /// A version word, five offsets into the strings behind them.
+    fn read(note: &Note<'_>) -> Option<Self> {
+        const STRINGS: usize = 24;
+        if note.kind != TYPE_TKINFO {
+            return None;
+        }
+        let text = |index: usize| {
+            let offset = note.desc.get(4 * index..4 * index + 4)?;
+            let offset = u32::from_le_bytes(offset.try_into().ok()?);
+            Some(string_at(note.desc.get(STRINGS..)?, offset).unwrap_or_default().to_owned())
+        };
+        Some(Self { object: text(1)?, name: text(2)?, version: text(3)?, command_line: text(5)? })
+    }
+
+    fn json(&self) -> Json {
+        Json::Object(vec![
+            ("name", (&self.name).into()),
+            ("version", (&self.version).into()),
+            ("object", (&self.object).into()),
+            ("command_line", (&self.command_line).into()),
+        ])
+    }
+}
+
+impl Function {
+    fn json(&self) -> Json {
+        Json::Object(vec![
+            ("name", (&self.name).into()),
+            ("binding", self.binding.into()),
+            ("code", self.code.into()),
+            ("registers", self.registers.into()),
+            ("shared", self.shared.into()),
+            ("frame", self.frame.into()),
+            ("stack", self.stack.filter(|stack| *stack != UNBOUNDED).into()),
+            ("recursive", (self.stack == Some(UNBOUNDED)).into()),
+            ("barriers", self.barriers.into()),
+            ("parameters", self.parameters.into()),
+        ])
+    }
+}
+
+impl Variable {
+    fn json(&self) -> Json {
+        Json::Object(vec![
+            ("name", (&self.name).into()),
+            ("space", self.space.into()),
+            ("size", self.size.into()),
+        ])
+    }
+}
+
+/// What the attribute sections say about functions.
+struct Attributes {
+    /// By symbol: registers, frame and stack.
+    by_symbol: HashMap<(u8, u32), u32>,
+    /// By section of code.
+    by_text: HashMap<(u8, u32), u32>,
+    /// Shared memory by section of code.
+    shared: HashMap<u32, u64>,
+}
+
+impl Attributes {
+    fn read(file: &File<'_>, damage: &mut Vec<String>) -> Self {
+        let mut found = Self { by_symbol: HashMap::new(), by_text: HashMap::new(), shared: HashMap::new() };
+        for section in &file.sections {
+            match section.sh_type() {
+                raw::SHT_CUDA_INFO => found.read_info(section, damage),
+                raw::SHT_CUDA_SHARED if section.info() != 0 => {
+                    found.shared.insert(section.info(), section.size());
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    fn read_info(&mut self, section: &Section<'_>, damage: &mut Vec<String>) {
+        let whole_module = section.name == ".nv.info";
+        for record in records(section.data) {
+            let Ok(record) = record else {
+                damage.push(format!("{} ends inside an attribute", section.name));
+                return;
+            };
+            match record.attr {
+                attr::REGCOUNT | attr::FRAME_SIZE | attr::MIN_STACK_SIZE if whole_module => {
+                    if let (Some(symbol), Some(value)) = (record.word(0), record.word(4)) {
+                        self.by_symbol.insert((record.attr, symbol), value);
+                    }
+                }
+                attr::NUM_BARRIERS | attr::CBANK_PARAM_SIZE if !whole_module => {
+                    if let Some(value) = record.payload.get(..2) {
+                        let value = u16::from_le_bytes([value[0], value[1]]);
+                        self.by_text.insert((record.attr, section.info()), value.into());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn function(&self, index: u32, symbol: &Symbol, name: &str, section: Option<&Section<'_>>) -> Function {
+        let of_symbol = |attr| self.by_symbol.get(&(attr, index)).copied();
+        let text = u32::from(symbol.shndx.get());
+        let of_text = |attr| self.by_text.get(&(attr, text)).copied();
+        let kernel = symbol.other & raw::STO_ENTRY != 0;
+        // The assembler keeps the count of registers beside the code too, where a device function has it only.
+        let registers = of_symbol(attr::REGCOUNT).or(section.map(|section| section.info() >> 24));
+        Function {
+            name: name.into(),
+            kernel,
+            binding: match symbol.bind() {
+                raw::STB_LOCAL => "local",
+                raw::STB_WEAK => "weak",
+                _ => "global",
+            },
+            code: symbol.size.get(),
+            registers,
+            shared: if kernel { self.shared.get(&text).copied().unwrap_or(0) } else { 0 },
+            frame: of_symbol(attr::FRAME_SIZE),
+            stack: of_symbol(attr::MIN_STACK_SIZE),
+            barriers: of_text(attr::NUM_BARRIERS).unwrap_or(0),
+            parameters: of_text(attr::CBANK_PARAM_SIZE).filter(|_| kernel),
+        }
+    }
+}
+
+fn space_of(section: &Section<'_>) -> &'static str {
+    match section.sh_type() {
+        raw::SHT_CUDA_GLOBAL | raw::SHT_CUDA_GLOBAL_INIT => "global",
+        raw::SHT_CUDA_SHARED | raw::SHT_CUDA_SHARED_RESERVED => "shared",
+        raw::SHT_CUDA_LOCAL => "local",
+        raw::SHT_CUDA_CONSTANT..=raw::SHT_CUDA_CONSTANT_LAST => "constant",
+        _ => "other",
+    }
+}

@@ -1,0 +1,145 @@
+//! `solder shadow`: a toolkit made of links, in which `bin/nvlink` is this program.
+//!
+//! nvcc finds its parts from the name that it was invoked by, without following links. So a folder `bin` of links is
+//! enough for it to start the `nvlink` beside it, and everything else still is the toolkit's own.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::{print, value_of};
+use crate::toolchain::toolkit::Toolkit;
+
+const USAGE: &str = "\
+usage: solder shadow DIR [--toolkit ROOT]
+
+Makes DIR a CUDA toolkit of symbolic links in which bin/nvlink is solder. Build with DIR/bin/nvcc, or point a
+build system to DIR. The toolkit is ROOT, or the one that SOLDER_TOOLKIT, CUDA_HOME, CUDA_PATH or the nvcc on
+PATH lead to. Running it again brings DIR up to date.
+";
+
+/// The file that marks a folder as a shadow, and holds the root of the toolkit behind it.
+const MARKER: &str = ".solder-shadow";
+
+pub fn run(words: &[OsString]) -> Result<(), String> {
+    let mut folder = None;
+    let mut root = None;
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if let Some(value) = value_of("--toolkit", word, &mut words)? {
+            root = Some(PathBuf::from(value));
+        } else if word == "-h" || word == "--help" {
+            print(USAGE);
+            return Ok(());
+        } else if word.as_encoded_bytes().starts_with(b"-") {
+            return Err(format!("unknown option '{}'\n\n{USAGE}", word.to_string_lossy()));
+        } else if folder.replace(PathBuf::from(word)).is_some() {
+            return Err(format!("more than one folder given\n\n{USAGE}"));
+        }
+    }
+    let folder = folder.ok_or_else(|| format!("no folder given\n\n{USAGE}"))?;
+    let toolkit = Toolkit::find(root.as_deref()).map_err(|error| error.to_string())?;
+    let toolkit = behind_shadow(toolkit)?;
+    let program = std::env::current_exe().map_err(|e| format!("cannot tell where solder is: {e}"))?;
+    make(&folder, &toolkit, &program)?;
+    print(&format!(
+        "{}: CUDA {} from {}, with solder as its nvlink\n",
+        folder.display(),
+        toolkit.version,
+        toolkit.root.display()
+    ));
+    Ok(())
+}
+
+/// The toolkit itself, also if the way to it led through a shadow of it.
+fn behind_shadow(toolkit: Toolkit) -> Result<Toolkit, String> {
+    let marker = toolkit.root.join(MARKER);
+    if !marker.exists() {
+        return Ok(toolkit);
+    }
+    let behind = fs::read(&marker).map_err(|e| at(&marker, &e))?;
+    let root = Path::new(OsStr::from_bytes(behind.strip_suffix(b"\n").unwrap_or(&behind)));
+    if root.join(MARKER).exists() {
+        return Err(format!("'{}' is a shadow of a shadow", toolkit.root.display()));
+    }
+    Toolkit::find(Some(root)).map_err(|error| error.to_string())
+}
+
+fn make(folder: &Path, toolkit: &Toolkit, program: &Path) -> Result<(), String> {
+    claim(folder, &toolkit.root)?;
+    let bin = folder.join("bin");
+    fs::create_dir_all(&bin).map_err(|e| at(&bin, &e))?;
+    let whole = links_to(&toolkit.root, &["bin", MARKER])?;
+    let mut tools = links_to(&toolkit.root.join("bin"), &["nvlink"])?;
+    tools.push(("nvlink".into(), program.to_owned()));
+    lay_out(folder, &whole)?;
+    lay_out(&bin, &tools)
+}
+
+/// Makes the folder ours. One that holds anything else stays as it is.
+fn claim(folder: &Path, root: &Path) -> Result<(), String> {
+    let marker = folder.join(MARKER);
+    let empty = match fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        Err(error) => return Err(at(folder, &error)),
+    };
+    if !empty && !marker.is_file() {
+        return Err(format!(
+            "'{}' is there already and was not made by solder: nothing was changed",
+            folder.display()
+        ));
+    }
+    fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
+    let own = folder.canonicalize().map_err(|e| at(folder, &e))?;
+    if own.starts_with(root) {
+        // Made just now, or empty before.
+        let _ = fs::remove_dir(folder);
+        return Err(format!("'{}' lies inside the toolkit", folder.display()));
+    }
+    let text = [root.as_os_str().as_bytes(), b"\n"].concat();
+    fs::write(&marker, text).map_err(|e| at(&marker, &e))
+}
+
+/// A link for every entry of a folder, apart from those left out.
+fn links_to(folder: &Path, without: &[&str]) -> Result<Vec<(OsString, PathBuf)>, String> {
+    let mut links = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|e| at(folder, &e))? {
+        let entry = entry.map_err(|e| at(folder, &e))?;
+        if !without.iter().any(|name| entry.file_name() == *name) {
+            links.push((entry.file_name(), entry.path()));
+        }
+    }
+    Ok(links)
+}
+
+/// Makes the links of a folder be these: what is right stays, what is not is replaced in one step, since a build may
+/// be under way, and links to what the toolkit no longer has go.
+fn lay_out(folder: &Path, links: &[(OsString, PathBuf)]) -> Result<(), String> {
+    for entry in fs::read_dir(folder).map_err(|e| at(folder, &e))?.flatten() {
+        let path = entry.path();
+        if path.is_symlink() && !links.iter().any(|(name, _)| entry.file_name() == *name) {
+            fs::remove_file(&path).map_err(|e| at(&path, &e))?;
+        }
+    }
+    for (name, target) in links {
+        let path = folder.join(name);
+        match fs::read_link(&path) {
+            Ok(existing) if existing == *target => continue,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => return Err(format!("'{}' is in the way: it is no link", path.display())),
+        }
+        let staged = folder.join(format!(".solder-{}", std::process::id()));
+        let made = symlink(target, &staged).and_then(|()| fs::rename(&staged, &path));
+        made.map_err(|e| at(&path, &e))?;
+    }
+    Ok(())
+}
+
+fn at(path: &Path, error: &io::Error) -> String {
+    format!("'{}': {error}", path.display())
+}

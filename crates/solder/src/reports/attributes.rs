@@ -1,0 +1,85 @@
+//! Attributes that must not come together in a kernel.
+
+use super::{arrivals, name};
+use crate::diagnostics::{Message, Sink, Stop};
+use crate::ids::{FileId, SectionId};
+use crate::merge::{Content, Merged};
+use crate::object::{Object, Role};
+use solder_cubin::info::{attr, records};
+
+/// A function has one attribute that says how much stack its branches need.
+pub fn check_call_stacks(merged: &Merged<'_>, sink: &Sink) -> Result<(), Stop> {
+    let is_call_stack = |attr: u8| matches!(attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK);
+    let conflict = |info: SectionId| merged.info_records(info).filter(|r| is_call_stack(r.attr)).count() > 1;
+    if merged.functions.iter().filter_map(|f| f.info).any(conflict) {
+        return Err(sink.fatal(Message::CallStackConflict));
+    }
+    Ok(())
+}
+
+/// The attributes of a function that are among `wanted`, one bit each.
+fn attributes(merged: &Merged<'_>, function: u32, wanted: &[u8]) -> u8 {
+    let Some(info) = merged.functions[function as usize].info else { return 0 };
+    if !matches!(merged.section(info).content, Content::Info { .. }) {
+        return 0;
+    }
+    let bit = |attr: u8| wanted.iter().position(|w| *w == attr).map_or(0, |at| 1 << at);
+    merged.info_records(info).fold(0, |bits, record| bits | bit(record.attr))
+}
+
+/// The functions with one of the attributes, in the order in which these were read.
+fn sources(merged: &Merged<'_>, wanted: &[u8]) -> Vec<u32> {
+    let has = |f: &u32| !merged.functions[*f as usize].entry && attributes(merged, *f, wanted) != 0;
+    let mut list: Vec<u32> = (0..merged.functions.len() as u32).filter(has).collect();
+    list.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
+    list
+}
+
+/// A kernel whose functions use both kinds of tensor memory. One that says so of itself is believed.
+pub fn check_cta_groups(merged: &Merged<'_>, sink: &Sink) {
+    const BOTH: &[u8] = &[attr::TCGEN05_1CTA_USED, attr::TCGEN05_2CTA_USED];
+    let sources = sources(merged, BOTH);
+    if sources.is_empty() {
+        return;
+    }
+    let own: Vec<u8> = (0..merged.functions.len() as u32).map(|f| attributes(merged, f, BOTH)).collect();
+    let mut bits = own.clone();
+    let single = merged.kernels().count() == 1;
+    let conflicts = arrivals(merged, &sources, single, |kernel, source| {
+        let (from, to) = (own[source as usize], &mut bits[kernel as usize]);
+        let new = from & !*to != 0;
+        *to |= from;
+        // The only kernel of a link is compared with each function as it was in the input.
+        new && if single { own[kernel as usize] != 0 } else { *to == 3 }
+    });
+    for conflict in conflicts {
+        sink.report(Message::CtaGroups { function: name(merged, conflict.kernel.0).into() });
+    }
+}
+
+/// `-disable-smem-reservation` with code that counts on the reserved part: first the kernels that
+/// inherit it, the last one first, then every function of the inputs that says so, dead ones by no name.
+pub fn check_reserved_shared(merged: &Merged<'_>, objects: &[Object<'_>], relocatable: bool, sink: &Sink) {
+    const RESERVED: &[u8] = &[attr::RESERVED_SMEM_USED];
+    let report = |function: &str| sink.report(Message::ReservedShared { function: function.into() });
+    if !relocatable {
+        let sources = sources(merged, RESERVED);
+        let mut uses: Vec<bool> =
+            (0..merged.functions.len() as u32).map(|f| attributes(merged, f, RESERVED) != 0).collect();
+        let single = merged.kernels().count() == 1;
+        let inherited = arrivals(merged, &sources, single, |kernel, _| {
+            !std::mem::replace(&mut uses[kernel as usize], true)
+        });
+        inherited.iter().rev().for_each(|arrival| report(name(merged, arrival.kernel.0)));
+    }
+    for (file, object) in objects.iter().enumerate() {
+        for section in object.sections_with(Role::FunctionInfo) {
+            let uses = records(section.data).flatten().filter(|r| r.attr == attr::RESERVED_SMEM_USED);
+            for _ in uses {
+                let text = merged.files[FileId::at(file).index()].sections[section.info() as usize];
+                let function = text.and_then(|(text, _)| merged.section(text).function);
+                report(function.map_or("(null)", |f| merged.symbol(f).name));
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The call graph as text (`-dump-callgraph`) and as a drawing (`-dot`).
+
+use super::demangle::demangle;
+use crate::callgraph::CallGraph;
+use crate::ids::EntityId;
+use crate::merge::Merged;
+use crate::resolve::Symbols;
+use crate::resources::Resources;
+use solder_arch::Target;
+use std::fmt::Write;
+
+const LEGEND: &str = "\
+# A: s -> B // s (number A) potentially calls B
+# s [N]     // s uses N registers
+# ^s        // s is entry point
+# &s        // s has address taken
+";
+
+/// What is drawn: the callees of each entity in nvlink's order.
+struct Edges {
+    of: Vec<Vec<EntityId>>,
+}
+
+impl Edges {
+    /// Callees are put in front of those already there: direct calls as they are read, then, for one
+    /// indirect call after the other, all functions of its prototype.
+    fn new(graph: &CallGraph<'_>, count: usize, indirect: bool) -> Self {
+        let mut of = vec![Vec::new(); count];
+        for (from, to) in &graph.calls {
+            of[from.index()].push(*to);
+        }
+        if indirect {
+            let mut targets = vec![Vec::new(); graph.prototypes.len()];
+            for (entity, prototype) in graph.taken.iter().enumerate() {
+                if let Some(prototype) = prototype {
+                    targets[prototype.index()].push(EntityId::at(entity));
+                }
+            }
+            for (from, prototype) in &graph.indirect {
+                of[from.index()].extend(&targets[prototype.index()]);
+            }
+        }
+        for list in &mut of {
+            list.reverse();
+        }
+        Self { of }
+    }
+}
+
+/// Every function of every input has a number; the removed ones leave an empty line.
+pub fn dump(
+    target: Target,
+    symbols: &Symbols<'_>,
+    graph: &CallGraph<'_>,
+    merged: &Merged<'_>,
+    resources: &Resources<'_>,
+) -> String {
+    let count = symbols.entities.len();
+    let mut numbers = vec![0u32; count];
+    let mut next = 0;
+    for (number, entity) in numbers.iter_mut().zip(&symbols.entities) {
+        if entity.function {
+            next += 1;
+            *number = next;
+        }
+    }
+    let edges = Edges::new(graph, count, true);
+    let mut text = format!("callgraph for sm_{}:\n{LEGEND}", target.arch.number);
+    for (index, entity) in symbols.entities.iter().enumerate().filter(|(_, e)| e.function) {
+        let _ = write!(text, "{}: ", numbers[index]);
+        if let Some(function) = merged.function_of[index] {
+            let kept = &merged.functions[function as usize];
+            let mark = if kept.entry { "^" } else { "" };
+            let taken = if graph.taken[index].is_some() { "&" } else { "" };
+            let _ = write!(text, "{mark}{taken}{}", demangle(entity.name));
+            if kept.text.is_some() {
+                let _ = write!(text, " [{}]", resources.own[function as usize].registers);
+            }
+            text.push_str(" ->");
+            for callee in &edges.of[index] {
+                let _ = write!(text, " {}", numbers[callee.index()]);
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The kept functions and their calls. A relocatable link does not resolve indirect calls.
+pub fn dot(symbols: &Symbols<'_>, graph: &CallGraph<'_>, merged: &Merged<'_>, relocatable: bool) -> String {
+    let edges = Edges::new(graph, symbols.entities.len(), !relocatable);
+    let kept = |entity: EntityId| merged.function_of[entity.index()].is_some();
+    let mut text = String::from("digraph callgraph {\n");
+    for (index, entity) in symbols.entities.iter().enumerate() {
+        if !entity.function || !kept(EntityId::at(index)) {
+            continue;
+        }
+        // nvlink crashes on a call to a removed function; here it is left out.
+        for callee in edges.of[index].iter().filter(|callee| kept(**callee)) {
+            let _ = writeln!(text, "{} -> {};", entity.name, symbols.get(*callee).name);
+        }
+    }
+    text.push_str("}\n");
+    text
+}

@@ -1,0 +1,485 @@
+//! Types. A declarator is printed in two parts, around what it declares: `int (*` and `)[3]`.
+
+use super::{Parser, Scope, Substitution};
+use std::rc::Rc;
+
+#[derive(Clone, Debug)]
+pub enum Type {
+    /// A name, and whether it keeps its distance from a declarator: a part of an earlier name that is
+    /// referred to does not.
+    Name {
+        text: String,
+        spaced: bool,
+    },
+    /// `*`, `&` or `&&`.
+    Pointer(&'static str, Rc<Type>),
+    Member {
+        class: Rc<Type>,
+        of: Rc<Type>,
+    },
+    Array {
+        bound: String,
+        of: Rc<Type>,
+    },
+    Function {
+        result: Rc<Type>,
+        parameters: String,
+        qualifiers: String,
+    },
+    Qualified {
+        qualifiers: Qualifiers,
+        of: Rc<Type>,
+    },
+    /// A qualifier of the vendor's.
+    Vendor {
+        name: String,
+        of: Rc<Type>,
+    },
+    Vector {
+        count: String,
+        of: Rc<Type>,
+    },
+    Complex(Rc<Type>),
+    Pack(Rc<Type>),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Qualifiers {
+    pub constant: bool,
+    pub volatile: bool,
+    pub restrict: bool,
+}
+
+impl Qualifiers {
+    fn words(self) -> impl Iterator<Item = &'static str> {
+        let all = [(self.constant, "const"), (self.volatile, "volatile"), (self.restrict, "restrict")];
+        all.into_iter().filter_map(|(given, word)| given.then_some(word))
+    }
+
+    /// As they stand behind a list of parameters.
+    pub fn trailing(self) -> String {
+        self.words().fold(String::new(), |text, word| text + " " + word)
+    }
+
+    fn leading(self) -> String {
+        self.words().fold(String::new(), |text, word| text + word + " ")
+    }
+}
+
+impl Type {
+    pub fn print(&self) -> String {
+        let mut out = String::new();
+        self.first(&mut out, false, false);
+        self.second(&mut out, false);
+        out
+    }
+
+    /// The part in front. `declared` says that a declarator follows which binds less than the suffix.
+    fn first(&self, out: &mut String, declared: bool, space: bool) {
+        match self {
+            Self::Name { text, spaced } => {
+                out.push_str(text);
+                if space && *spaced {
+                    out.push(' ');
+                }
+            }
+            Self::Pointer(sign, of) => {
+                of.first(out, true, true);
+                out.push_str(sign);
+            }
+            Self::Member { class, of } => {
+                of.first(out, true, true);
+                out.push_str(" :: ");
+                out.push_str(&class.print());
+                out.push_str("::*");
+            }
+            Self::Array { of, .. } => {
+                of.first(out, false, true);
+                out.push_str(if declared { "(" } else { "" });
+            }
+            Self::Function { result, .. } => {
+                result.first(out, false, true);
+                out.push_str(if declared { "(" } else { "" });
+            }
+            Self::Qualified { qualifiers, of } => match &**of {
+                // What an array or a function is qualified with stands elsewhere, or nowhere.
+                Self::Array { .. } | Self::Function { .. } => of.first(out, declared, space),
+                Self::Pointer(..) | Self::Member { .. } => {
+                    of.first(out, declared, space);
+                    out.push_str(&qualifiers.leading());
+                }
+                _ => {
+                    out.push_str(&qualifiers.leading());
+                    of.first(out, declared, space);
+                }
+            },
+            Self::Vendor { name, of } => {
+                of.first(out, false, true);
+                out.push_str(name);
+            }
+            Self::Vector { count, of } => {
+                of.first(out, false, false);
+                out.push_str(" __attribute((vector_size(");
+                out.push_str(count);
+                out.push_str("*sizeof(");
+                out.push_str(&of.print());
+                out.push_str(")))) ");
+                out.push_str(if space { " " } else { "" });
+            }
+            Self::Complex(of) => {
+                out.push_str("_Complex ");
+                of.first(out, declared, true);
+            }
+            Self::Pack(of) => {
+                of.first(out, declared, false);
+                out.push_str(if space { "... " } else { "..." });
+            }
+        }
+    }
+
+    /// The part behind.
+    fn second(&self, out: &mut String, declared: bool) {
+        match self {
+            Self::Name { .. } => {}
+            Self::Pointer(_, of) | Self::Member { of, .. } => of.second(out, true),
+            Self::Array { bound, of } => {
+                out.push_str(if declared { ")[" } else { "[" });
+                out.push_str(bound);
+                out.push(']');
+                of.second(out, false);
+            }
+            Self::Function { result, parameters, qualifiers } => {
+                out.push_str(if declared { ")(" } else { "(" });
+                out.push_str(parameters);
+                out.push(')');
+                out.push_str(qualifiers);
+                result.second(out, false);
+            }
+            Self::Qualified { of, .. }
+            | Self::Vendor { of, .. }
+            | Self::Vector { of, .. }
+            | Self::Complex(of)
+            | Self::Pack(of) => of.second(out, declared),
+        }
+    }
+}
+
+/// A type that stands for itself: no substitution refers to it.
+fn builtin(letter: u8) -> Option<&'static str> {
+    Some(match letter {
+        b'a' => "signed char",
+        b'b' => "bool",
+        b'c' => "char",
+        b'd' => "double",
+        b'e' => "long double",
+        b'f' => "float",
+        b'g' => "__float128",
+        b'h' => "unsigned char",
+        b'i' => "int",
+        b'j' => "unsigned int",
+        b'l' => "long",
+        b'm' => "unsigned long",
+        b'n' => "__int128",
+        b'o' => "unsigned __int128",
+        b's' => "short",
+        b't' => "unsigned short",
+        b'v' => "void",
+        b'w' => "wchar_t",
+        b'x' => "long long",
+        b'y' => "unsigned long long",
+        b'z' => "...",
+        _ => return None,
+    })
+}
+
+fn builtin_d(letter: u8) -> Option<&'static str> {
+    Some(match letter {
+        b'a' => "auto",
+        b'c' => "decltype(auto)",
+        b'h' => "__fp16",
+        b'i' => "char32_t",
+        b'n' => "std::nullptr_t",
+        b's' => "char16_t",
+        b'u' => "char8_t",
+        _ => return None,
+    })
+}
+
+pub fn named(text: impl Into<String>) -> Rc<Type> {
+    Rc::new(Type::Name { text: text.into(), spaced: true })
+}
+
+impl Parser<'_> {
+    pub(super) fn type_(&mut self) -> Option<Rc<Type>> {
+        self.deeper(Self::type_here)
+    }
+
+    fn type_here(&mut self) -> Option<Rc<Type>> {
+        if let Some(text) = builtin(self.peek()) {
+            self.at += 1;
+            return Some(named(text));
+        }
+        if let Some(text) = self.builtin_of_two() {
+            return Some(named(text));
+        }
+        if self.peek() == b'S' && self.peek_at(1) != b't' {
+            return self.substituted_type();
+        }
+        let made = self.new_type()?;
+        self.remember(Substitution::Type(made.clone()));
+        Some(made)
+    }
+
+    fn builtin_of_two(&mut self) -> Option<String> {
+        if self.peek() != b'D' {
+            return None;
+        }
+        if let Some(text) = builtin_d(self.peek_at(1)) {
+            self.at += 2;
+            return Some(text.into());
+        }
+        if self.peek_at(1) == b'F' {
+            self.at += 2;
+            let bits = self.digits()?;
+            return match self.next() {
+                b'_' => Some(format!("_Float{bits}")),
+                b'x' => Some(format!("_Float{bits}x")),
+                b'b' if bits == 16 => Some("std::bfloat16_t".into()),
+                _ => None,
+            };
+        }
+        None
+    }
+
+    fn substituted_type(&mut self) -> Option<Rc<Type>> {
+        let found = self.substitution()?;
+        if self.peek() == b'I' {
+            let scope = found.into_scope();
+            let text = scope.text + &self.template_arguments()?;
+            let made = Rc::new(Type::Name { text, spaced: false });
+            self.remember(Substitution::Type(made.clone()));
+            return Some(made);
+        }
+        Some(match found {
+            Substitution::Type(found) => found,
+            Substitution::Prefix(scope) => Rc::new(Type::Name { text: scope.text, spaced: false }),
+        })
+    }
+
+    fn new_type(&mut self) -> Option<Rc<Type>> {
+        let made = match self.peek() {
+            b'r' | b'V' | b'K' => {
+                let qualifiers = self.qualifiers();
+                let of = self.type_unless_function(&qualifiers.trailing())?;
+                match &*of {
+                    Type::Function { .. } => return Some(of),
+                    _ => Type::Qualified { qualifiers, of },
+                }
+            }
+            b'P' => self.pointer("*")?,
+            b'R' => self.pointer("&")?,
+            b'O' => self.pointer("&&")?,
+            b'M' => {
+                self.at += 1;
+                let class = self.type_()?;
+                Type::Member { class, of: self.type_()? }
+            }
+            b'A' => self.array()?,
+            b'u' => {
+                self.at += 1;
+                return self.identifier().map(named);
+            }
+            b'F' => self.function("")?,
+            b'C' => {
+                self.at += 1;
+                Type::Complex(self.type_()?)
+            }
+            b'U' if self.peek_at(1).is_ascii_digit() => {
+                self.at += 1;
+                let name = self.identifier()?;
+                let of = self.type_()?;
+                if name == "__vector" {
+                    let text = format!("__attribute__((vector_size(?))) {}", of.print());
+                    return Some(named(text));
+                }
+                Type::Vendor { name, of }
+            }
+            b'T' => {
+                let parameter = self.template_parameter()?;
+                if self.peek() == b'I' && !self.in_conversion {
+                    let (text, last) = (parameter.clone(), parameter.clone());
+                    self.remember(Substitution::Prefix(Scope { text, last }));
+                    let arguments = self.template_arguments()?;
+                    return Some(named(parameter + &arguments));
+                }
+                return Some(named(parameter));
+            }
+            b'D' => return self.type_d(),
+            // Types without a name occur in functions and classes only.
+            b'U' => return None,
+            _ => {
+                let name = self.name()?;
+                return Some(named(name.text));
+            }
+        };
+        Some(Rc::new(made))
+    }
+
+    fn type_d(&mut self) -> Option<Rc<Type>> {
+        Some(match self.peek_at(1) {
+            b'p' => {
+                self.at += 2;
+                Rc::new(Type::Pack(self.type_()?))
+            }
+            b't' | b'T' => {
+                let bare = self.peek_at(1) == b't';
+                self.at += 2;
+                let expression = self.expression()?;
+                self.expect("E")?;
+                named(if bare {
+                    format!("decltype({expression})")
+                } else {
+                    format!("decltype(({expression}))")
+                })
+            }
+            b'v' => {
+                self.at += 2;
+                let count = self.digits()?.to_string();
+                self.expect("_")?;
+                Rc::new(Type::Vector { count, of: self.type_()? })
+            }
+            b'o' | b'O' => Rc::new(self.function("")?),
+            _ => return None,
+        })
+    }
+
+    fn pointer(&mut self, sign: &'static str) -> Option<Type> {
+        self.at += 1;
+        Some(Type::Pointer(sign, self.type_()?))
+    }
+
+    pub(super) fn qualifiers(&mut self) -> Qualifiers {
+        let mut qualifiers = Qualifiers::default();
+        loop {
+            match self.peek() {
+                b'r' => qualifiers.restrict = true,
+                b'V' => qualifiers.volatile = true,
+                b'K' => qualifiers.constant = true,
+                _ => return qualifiers,
+            }
+            self.at += 1;
+        }
+    }
+
+    /// What qualifiers apply to. A qualified function is one type together with them.
+    fn type_unless_function(&mut self, qualifiers: &str) -> Option<Rc<Type>> {
+        let is_function =
+            self.peek() == b'F' || (self.peek() == b'D' && matches!(self.peek_at(1), b'o' | b'O'));
+        if is_function {
+            return self.deeper(|parser| parser.function(qualifiers)).map(Rc::new);
+        }
+        self.type_()
+    }
+
+    fn array(&mut self) -> Option<Type> {
+        self.at += 1;
+        let bound = match self.peek() {
+            b'_' => String::new(),
+            digit if digit.is_ascii_digit() => self.digits()?.to_string(),
+            _ => self.expression()?,
+        };
+        self.expect("_")?;
+        Some(Type::Array { bound, of: self.type_()? })
+    }
+
+    fn function(&mut self, qualifiers: &str) -> Option<Type> {
+        let mut exception = String::new();
+        if self.take("Do") {
+            exception.push_str(" noexcept");
+        } else if self.take("DO") {
+            exception = format!(" noexcept({})", self.expression()?);
+            self.expect("E")?;
+        }
+        self.expect("F")?;
+        self.take("Y");
+        let result = self.type_()?;
+        let parameters = self.parameters()?;
+        let reference = match self.peek() {
+            b'R' => " &",
+            b'O' => " &&",
+            _ => "",
+        };
+        self.at += usize::from(!reference.is_empty());
+        self.expect("E")?;
+        let qualifiers = format!("{qualifiers}{reference}{exception}");
+        Some(Type::Function { result, parameters, qualifiers })
+    }
+
+    /// The parameters of a function, up to what cannot be a type; `v` alone is none.
+    pub(super) fn parameters(&mut self) -> Option<String> {
+        if self.peek() == b'v' && matches!(self.peek_at(1), 0 | b'$' | b'E' | b'R' | b'O') {
+            self.at += 1;
+            return Some(String::new());
+        }
+        let mut list = Vec::new();
+        while !self.at_end() && !matches!(self.peek(), b'E' | b'$') && !self.at_reference_qualifier() {
+            list.push(self.type_()?.print());
+        }
+        (!list.is_empty()).then(|| list.join(", "))
+    }
+
+    fn at_reference_qualifier(&self) -> bool {
+        matches!(self.peek(), b'R' | b'O') && self.peek_at(1) == b'E'
+    }
+
+    pub(super) fn template_parameter(&mut self) -> Option<String> {
+        self.expect("T")?;
+        Some(format!("T{}", self.ordinal()?))
+    }
+
+    /// `<…>`, without a blank between closing brackets.
+    pub(super) fn template_arguments(&mut self) -> Option<String> {
+        self.expect("I")?;
+        let in_conversion = std::mem::take(&mut self.in_conversion);
+        let mut list = Vec::new();
+        while !self.take("E") {
+            self.template_argument(&mut list)?;
+        }
+        self.in_conversion = in_conversion;
+        Some(format!("<{}>", list.join(", ")))
+    }
+
+    fn template_argument(&mut self, list: &mut Vec<String>) -> Option<()> {
+        match self.peek() {
+            b'X' => {
+                self.at += 1;
+                list.push(self.expression()?);
+                self.expect("E")?;
+            }
+            b'L' => list.push(self.literal()?),
+            // A pack is part of the list.
+            b'J' => {
+                self.at += 1;
+                while !self.take("E") {
+                    self.deeper(|parser| parser.template_argument(list))?;
+                }
+            }
+            _ => list.push(self.type_()?.print()),
+        }
+        Some(())
+    }
+}
+
+impl Substitution {
+    pub(super) fn into_scope(self) -> Scope {
+        match self {
+            Self::Prefix(scope) => scope,
+            Self::Type(of) => {
+                let text = of.print();
+                let end = text.find('<').unwrap_or(text.len());
+                let start = text[..end].rfind("::").map_or(0, |at| at + 2);
+                Scope { last: text[start..end].into(), text }
+            }
+        }
+    }
+}

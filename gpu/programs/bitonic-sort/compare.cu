@@ -1,0 +1,1 @@
+__device__ bool goes_before(unsigned a, unsigned b, bool ascending) { return (a < b) == ascending; }

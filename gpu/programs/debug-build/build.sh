@@ -1,0 +1,1 @@
+"$NVCC" $FLAGS -G -g -rdc=true "$SRC"/*.cu -o "$OUT"

@@ -1,0 +1,1 @@
+__device__ __noinline__ int far_away(int a, int b) { return a * 100 + b; }

@@ -1,0 +1,1 @@
+"$NVCC" $FLAGS --extended-lambda -rdc=true "$SRC"/*.cu -o "$OUT"

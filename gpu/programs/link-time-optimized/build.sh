@@ -1,0 +1,1 @@
+"$NVCC" $FLAGS -dlto -rdc=true "$SRC"/*.cu -o "$OUT"

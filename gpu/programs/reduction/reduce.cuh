@@ -1,0 +1,2 @@
+#pragma once
+__device__ unsigned block_sum(unsigned value);

@@ -1,0 +1,1 @@
+__device__ int detail(int x) { return x * 5; }

@@ -1,0 +1,2 @@
+__device__ int setting() { return 7; }
+__device__ int level = 8;
