@@ -289,7 +289,7 @@ fn section_header(
             let debug = parts.shared.debug.as_ref();
             debug.map_or((empty, 16), |d| (d.file_section.size, d.file_section.align))
         }
-        Kind::MercuryConstant | Kind::MercuryGlobalInit => match mercury::shares_bytes(merged, id) {
+        Kind::MercuryDebug | Kind::MercuryConstant | Kind::MercuryGlobalInit => match mercury::shares_bytes(merged, id) {
             Some(of) => (contents.size(of), merged.section(of).align),
             None => (contents.size(id), section.align),
         }

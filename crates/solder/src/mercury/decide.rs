@@ -42,6 +42,10 @@ pub fn decide(
         return if keeps { Outcome::Keep } else { Outcome::Drop };
     };
     if symbol.kind == raw::STT_SECTION {
+        // Line number tables are made anew for other architectures.
+        if entry.r_type == reloc::OFFSET_32 {
+            return Outcome::Keep;
+        }
         // The addend has the place of this input's part already.
         return resolved(0);
     }

@@ -85,11 +85,7 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
 /// The section in whose bytes a twin lies.
 pub fn shares_bytes(merged: &Merged<'_>, id: SectionId) -> Option<SectionId> {
     let section = merged.section(id);
-    match section.kind {
-        Kind::MercuryConstant => section.of.filter(|of| matches!(merged.section(*of).kind, Kind::Constant(_))),
-        Kind::MercuryGlobalInit => section.of,
-        _ => None,
-    }
+    section.of.filter(|_| section.shares_bytes)
 }
 
 /// The program headers: the table itself, twice, then constants, code, data and the parameters of the kernels.

@@ -9,6 +9,7 @@ mod decide;
 mod fastpath;
 mod frames;
 mod layout;
+mod lines;
 mod symbols;
 mod twins;
 
@@ -16,6 +17,7 @@ pub use decide::{capsule_patches, constant_value, decide};
 pub use fastpath::fastpath;
 pub use frames::{Frame, Frames};
 pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, segments, section_names, shares_bytes};
+pub use lines::{is_line_table, units as line_units};
 pub use symbols::{RESERVED_SHARED, symbol_table};
 pub use twins::Twins;
 

@@ -3,6 +3,7 @@
 use super::{Kind, Merger, New, SharedObject};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
+use crate::mercury::is_line_table;
 use crate::object::Role;
 use crate::resolve::{Origin, is_extern_shared};
 use solder_cubin::Section;
@@ -175,6 +176,10 @@ impl<'data> Merger<'_, 'data> {
             self.append_twin(file, section, out, 0);
             self.append_frames(file, section, out);
             return Ok((out, 0));
+        }
+        if self.settings.mercury() && is_line_table(section.name) && self.append_lines(file, section, out) {
+            self.append_twin(file, section, out, 0);
+            return Ok(self.out.files[file.index()].sections[section.index as usize].unwrap_or((out, 0)));
         }
         let Some(base) = self.out.section_mut(out).append(section.data, section.size(), align) else {
             return Err(self.damaged(file, section.name, "its size is beyond all bounds"));

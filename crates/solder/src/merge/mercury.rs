@@ -27,6 +27,8 @@ pub(super) struct State<'data> {
     frame_end: u64,
     /// Where the frames of the file being merged went.
     frames_of_file: Vec<(Range<u64>, u64)>,
+    /// The units of line number tables.
+    pub(super) lines: Vec<super::lines::LineUnit<'data>>,
     /// The parameters of kernels, by text section.
     kernel_constants: Vec<(SectionId, Section<'data>)>,
     /// The twins of device functions' constants in the file being merged: section, index into
@@ -116,13 +118,15 @@ impl<'data> Merger<'_, 'data> {
     pub(super) fn append_twin(&mut self, file: FileId, section: &Section<'data>, out: SectionId, base: u64) {
         let object = &self.objects[file.index()];
         let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else { return };
-        let twin = object.section(twin);
+        let twin = *object.section(twin);
         let kind = match object.role(section.index) {
             Role::Constant => Kind::MercuryConstant,
             Role::GlobalInit => Kind::MercuryGlobalInit,
             _ => Kind::MercuryDebug,
         };
         let out = self.twin(out, kind);
+        let data = |s: &Section<'_>| (s.header.offset.get(), s.size());
+        self.out.section_mut(out).shares_bytes |= kind != Kind::MercuryDebug || data(&twin) == data(section);
         let base = match kind {
             Kind::MercuryDebug => {
                 self.out.section_mut(out).append(twin.data, twin.size(), twin.align()).unwrap_or(0)
@@ -447,6 +451,9 @@ impl<'data> Merger<'_, 'data> {
         base: u64,
         symbol: &Symbol,
     ) -> Option<u64> {
+        if self.mercury.lines.iter().any(|unit| unit.section() == target) {
+            return None;
+        }
         if self.mercury.frame_section != Some(target) {
             return Some(offset.wrapping_add(base));
         }
@@ -498,6 +505,7 @@ impl<'data> Merger<'_, 'data> {
     /// What comes with the machine code's view: its names for constants, the parameters of the kernels.
     pub(super) fn end_mercury(&mut self) {
         self.finish_frames();
+        self.finish_lines();
         for index in 0..self.out.sections.len() {
             let Some(symbol) = self.out.sections[index].symbol else { continue };
             let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };

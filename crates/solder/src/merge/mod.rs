@@ -5,6 +5,7 @@
 mod constants;
 mod data;
 mod info;
+mod lines;
 mod mercury;
 mod output;
 mod relocatable;
@@ -333,6 +334,7 @@ impl<'data> Merger<'_, 'data> {
             rel: None,
             rela: None,
             twin: None,
+            shares_bytes: false,
         });
         SectionId::at(self.out.sections.len() - 1)
     }

@@ -152,6 +152,8 @@ pub struct OutputSection<'data> {
     pub rela: Option<SectionId>,
     /// The twin in the Mercury view; of a twin, `of` is the section it belongs to.
     pub twin: Option<SectionId>,
+    /// A twin whose bytes are those of its partner.
+    pub shares_bytes: bool,
 }
 
 impl<'data> OutputSection<'data> {
