@@ -163,7 +163,7 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         Kind::MercuryConstant if merged.section(section.of?).kind == Kind::KernelConstant => {
             vec![0; parts.textures.size() as usize]
         }
-        Kind::MercurySymbols => mercury::symbol_table(merged, numbers),
+        Kind::MercurySymbols => mercury::symbol_table(merged, numbers, parts.shared),
         Kind::CallGraph => call_graph(merged, numbers, &parts.notes.graph),
         Kind::Prototype => {
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()

@@ -21,7 +21,13 @@ struct Reader<'data> {
     at: usize,
 }
 
-impl Reader<'_> {
+impl<'data> Reader<'data> {
+    fn string(&mut self) -> Option<&'data str> {
+        let text = solder_cubin::string_at(self.data, u32::try_from(self.at).ok()?)?;
+        self.at += text.len() + 1;
+        Some(text)
+    }
+
     fn byte(&mut self) -> Option<u8> {
         let byte = *self.data.get(self.at)?;
         self.at += 1;
@@ -104,6 +110,34 @@ fn ends_sequence(reader: &mut Reader<'_>, opcode_base: u8, lengths: &[u8]) -> Op
         }
     }
     Some(false)
+}
+
+/// The table that says where the variables of PTX are at each place of the machine code.
+pub const REGISTER_TABLE: &str = ".nv_debug_info_reg_sass";
+
+/// The places in a register table that belong to functions which `is_removed` tells by name: beginning and end of
+/// each range of code. Ends at the first record that cannot be read.
+pub fn removed_places(data: &[u8], is_removed: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
+    let mut places = Vec::new();
+    let mut reader = Reader { data, at: 0 };
+    let mut read = || -> Option<()> {
+        while reader.at < data.len() {
+            let removed = is_removed(reader.string()?);
+            for _ in 0..reader.word()? {
+                reader.word()?;
+                reader.string()?;
+                reader.word()?;
+                let start = reader.at;
+                reader.skip(8)?;
+                if removed {
+                    places.push(start..reader.at);
+                }
+            }
+        }
+        Some(())
+    };
+    read();
+    places
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::layout::Numbers;
 use crate::merge::{Merged, OutputSymbol};
+use crate::shared::SharedLayout;
 use solder_cubin::raw::{self, Symbol};
 use zerocopy::IntoBytes;
 
@@ -9,10 +10,17 @@ use zerocopy::IntoBytes;
 pub const RESERVED_SHARED: &str = ".nv.reservedSmem.";
 
 /// The table. It lacks the symbols behind the globals.
-pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers) -> Vec<u8> {
-    let mut out = Symbol::default().as_bytes().to_vec();
+pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayout) -> Vec<u8> {
+    let null = Symbol { value: merged.null_symbol_value().into(), ..Symbol::default() };
+    let mut out = null.as_bytes().to_vec();
     for id in &numbers.symbol_order[..numbers.mercury_symbols as usize] {
-        out.extend(entry(merged, numbers, merged.symbol(*id)).as_bytes());
+        let mut symbol = entry(merged, numbers, merged.symbol(*id));
+        if let Some(debug) = shared.debug.as_ref().filter(|_| merged.symbol(*id).shared) {
+            let (section, value) = debug.place(merged, *id);
+            symbol.shndx = (section.map_or(0, |s| numbers.section(s)) as u16).into();
+            symbol.value = value.saturating_sub(shared.reserved).into();
+        }
+        out.extend(symbol.as_bytes());
     }
     out
 }

@@ -3,7 +3,7 @@
 use super::{Kind, Merger, New, SharedObject};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
-use crate::mercury::is_line_table;
+use crate::mercury::{REGISTER_TABLE, is_line_table};
 use crate::object::Role;
 use crate::resolve::{Origin, is_extern_shared};
 use solder_cubin::Section;
@@ -185,6 +185,9 @@ impl<'data> Merger<'_, 'data> {
             return Err(self.damaged(file, section.name, "its size is beyond all bounds"));
         };
         self.append_twin(file, section, out, base);
+        if self.settings.mercury() && section.name == REGISTER_TABLE {
+            self.clear_removed(file, section, out, base);
+        }
         self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
         Ok((out, base))
     }

@@ -2,7 +2,7 @@
 
 use super::{Chunk, Content, Merger, Reloc, RelocTarget};
 use crate::ids::{FileId, SectionId};
-use crate::mercury::line_units;
+use crate::mercury::{line_units, removed_places};
 use crate::object::Role;
 use solder_cubin::raw::{self, Rela};
 use solder_cubin::{Section, reloc};
@@ -64,6 +64,28 @@ impl<'data> Merger<'_, 'data> {
         self.out.section_mut(out).append(&[], section.size(), 1);
         self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
         true
+    }
+
+    /// Clears what a register table, just appended at `base`, says about functions that were removed.
+    pub(super) fn clear_removed(&mut self, file: FileId, section: &Section<'data>, out: SectionId, base: u64) {
+        let object = &self.objects[file.index()];
+        let map = &self.out.files[file.index()].symbols;
+        let is_removed = |name: &str| {
+            let mut functions = object.symbols().filter(|(_, raw)| raw.kind() == raw::STT_FUNC);
+            functions.any(|(index, _)| object.names[index as usize] == name && map[index as usize].is_none())
+        };
+        let places = removed_places(section.data, is_removed);
+        let Content::Bytes(chunks) = &mut self.out.section_mut(out).content else { return };
+        if places.is_empty() || chunks.pop().is_none() {
+            return;
+        }
+        // What no chunk covers is zero.
+        let mut at = 0;
+        let end = section.data.len();
+        for place in places.into_iter().chain([end..end]) {
+            chunks.push(Chunk { offset: base + at as u64, data: &section.data[at..place.start] });
+            at = place.end;
+        }
     }
 
     /// Puts the tables together. Their relocations come in ascending order.

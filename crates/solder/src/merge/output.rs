@@ -352,6 +352,10 @@ impl<'data> Merged<'data> {
         let entity = self.symbol(self.section(self.section(info).of?).function?).entity?;
         self.functions[self.function_of[entity.index()]? as usize].constant
     }
+    /// The value of symbol 0.
+    pub fn null_symbol_value(&self) -> u64 {
+        self.null_constant.map_or(0, |c| self.constants[c as usize].offset) + self.null_value
+    }
     /// The section that a relocation section is for.
     pub fn relocated_by(&self, relocations: SectionId) -> Option<SectionId> {
         let section = self.section(relocations);
