@@ -49,7 +49,7 @@ fn virtual_sm(object: &Object<'_>) -> u16 {
 
 /// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
 pub fn is_older_than_10(object: &Object<'_>) -> bool {
-    cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
+    object.mercury.is_none() && cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
 }
 
 mod compat_attr {
@@ -61,6 +61,9 @@ mod compat_attr {
     pub const ACCELERATOR_TARGET: u8 = 0x09;
     pub const FASTPATH_FINALIZE: u8 = 0x0b;
 }
+
+/// The version of Mercury in objects that do not name one: 1.0.
+pub const OLDEST_MERCURY: [u8; 2] = [0, 1];
 
 /// The first architecture whose code has compatibility records.
 pub const COMPAT_FROM: u16 = 90;
@@ -76,6 +79,13 @@ pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
     }
     let sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
     let Some(first) = sections.first() else { return out };
+    // Objects of 12.9 lack the newer records. They get the one for `a` architectures at the beginning and the others
+    // at the end.
+    let has = |attr| records(first.data).flatten().any(|r| r.attr == attr);
+    let adds = |attr| target.number >= mercury::FROM && !has(attr);
+    if adds(compat_attr::ACCELERATOR_TARGET) {
+        write_record(&mut out, format::BYTE, compat_attr::ACCELERATOR_TARGET, &[u8::from(accelerated), 0]);
+    }
     for record in records(first.data).flatten() {
         let values = || {
             let of = |data| records(data).flatten().find(|r| r.attr == record.attr);
@@ -102,6 +112,12 @@ pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
             }
         };
         write_record(&mut out, record.format, record.attr, &merged);
+    }
+    if adds(compat_attr::MERCURY_ISA_VERSION) {
+        write_record(&mut out, format::HALF, compat_attr::MERCURY_ISA_VERSION, &OLDEST_MERCURY);
+    }
+    if adds(compat_attr::FASTPATH_FINALIZE) {
+        write_record(&mut out, format::SIZED, compat_attr::FASTPATH_FINALIZE, &fastpath.to_le_bytes());
     }
     out
 }

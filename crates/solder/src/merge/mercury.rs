@@ -2,16 +2,17 @@
 //! makes only when the machine code's view is derived from it.
 
 use super::constants::Place;
-use super::{Chunk, Content, FunctionConstant, InfoRecord, Kind, Merger, New, Reloc, RelocTarget};
+use super::{Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Merger, New, Reloc, RelocTarget};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::mercury::{Frame, Frames};
+use crate::notes::OLDEST_MERCURY;
 use crate::object::Role;
 use crate::references::DeadReferences;
 use crate::resolve::Origin;
 use crate::textures::kernels_with_table;
 use solder_cubin::Section;
-use solder_cubin::info::{attr, records};
+use solder_cubin::info::{attr, format, records};
 use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::reloc;
@@ -314,6 +315,16 @@ impl<'data> Merger<'_, 'data> {
             let Some(value) = self.info_value(file, mercury, &record)? else { continue };
             let code = partner.map(|r| r.payload);
             both.push(InfoRecord { format: record.format, attr: record.attr, value, file, code });
+        }
+        if !both.iter().any(|r| r.attr == attr::MERCURY_ISA_VERSION) {
+            let value = InfoValue::Bytes(&OLDEST_MERCURY);
+            both.push(InfoRecord {
+                format: format::HALF,
+                attr: attr::MERCURY_ISA_VERSION,
+                value,
+                file,
+                code: Some(&OLDEST_MERCURY),
+            });
         }
         for record in rest.into_iter().flatten() {
             let Some(value) = self.info_value(file, code, &record)? else { continue };
