@@ -159,7 +159,6 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         Kind::MercuryRelocations if merged.is_handle_table(section.of?) => {
             handles(parts, numbers, merged.section(section.of?).of?, View::Mercury)
         }
-        Kind::MercuryRelocations => relocations(parts, numbers, id),
         Kind::MercuryConstant if merged.section(section.of?).kind == Kind::KernelConstant => {
             vec![0; parts.textures.size() as usize]
         }
@@ -169,7 +168,7 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
         }
         Kind::Relocations if merged.is_handle_table(id) => handles(parts, numbers, section.of?, View::Code),
-        Kind::Relocations => relocations(parts, numbers, id),
+        Kind::Relocations | Kind::MercuryRelocations => relocations(parts, numbers, id),
         _ => return None,
     })
 }

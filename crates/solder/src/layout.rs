@@ -1,8 +1,8 @@
 //! Order, sizes, offsets and numbers. Nothing moves after this.
 
 use crate::contents::{self, Contents};
-use crate::mercury;
 use crate::ids::{SectionId, SymbolId};
+use crate::mercury;
 use crate::merge::{Kind, Merged};
 use crate::relocate::Relocated;
 use crate::resources::Resources;
@@ -144,7 +144,8 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
     let all = numbers.symbol_order.len() as u32;
     let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
     table(".shstrtab", raw::SHT_STRTAB, names.bytes.len(), hole, 1, 0, 0, 0);
-    let name_hole = if parts.is_mercury() { mercury::hole_behind_symbol_names(parts.merged, &numbers) } else { 0 };
+    let name_hole =
+        if parts.is_mercury() { mercury::hole_behind_symbol_names(parts.merged, &numbers) } else { 0 };
     table(".strtab", raw::SHT_STRTAB, parts.merged.names.len(), name_hole, 1, 0, 0, 0);
     table(".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
     if numbers.many_sections {
@@ -216,8 +217,8 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         section_order,
         symbol_order,
         first_global,
-        mercury_symbols,
         mercury_table,
+        mercury_symbols,
         many_sections,
     }
 }
@@ -289,9 +290,11 @@ fn section_header(
             let debug = parts.shared.debug.as_ref();
             debug.map_or((empty, 16), |d| (d.file_section.size, d.file_section.align))
         }
-        Kind::MercuryDebug | Kind::MercuryConstant | Kind::MercuryGlobalInit => match mercury::shares_bytes(merged, id) {
-            Some(of) => (contents.size(of), merged.section(of).align),
-            None => (contents.size(id), section.align),
+        Kind::MercuryDebug | Kind::MercuryConstant | Kind::MercuryGlobalInit => {
+            match mercury::shares_bytes(merged, id) {
+                Some(of) => (contents.size(of), merged.section(of).align),
+                None => (contents.size(id), section.align),
+            }
         }
         Kind::Global => (section.size, section.align),
         _ => (contents.size(id), section.align),
@@ -333,10 +336,9 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
         Kind::CudaNote => (number(known.tool_note), number(known.compat)),
         Kind::Info | Kind::CallGraph | Kind::Prototype => (SYMTAB, 0),
         Kind::FunctionInfo | Kind::Relocations => (SYMTAB, of),
-        Kind::KernelConstant
-        | Kind::LateKernelConstant
-        | Kind::FunctionConstant(_)
-        | Kind::KernelShared => (0, of),
+        Kind::KernelConstant | Kind::LateKernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => {
+            (0, of)
+        }
         Kind::Capsule => {
             let function = section.of.and_then(|text| parts.merged.section(text).function);
             (numbers.mercury_table, function.map_or(0, |f| numbers.symbol(f)))
@@ -389,7 +391,8 @@ fn finish<'data>(
         shoff: shoff.into(),
         flags: (cuda_note << 24 | u32::from(parts.sm) << 8 | code).into(),
         ehsize: (raw::HEADER_SIZE as u16).into(),
-        phentsize: (raw::PROGRAM_HEADER_SIZE as u16).into(),
+        phentsize: if parts.relocatable && parts.is_mercury() { 0 } else { raw::PROGRAM_HEADER_SIZE as u16 }
+            .into(),
         phnum: (segments.len() as u16).into(),
         shentsize: (raw::SECTION_HEADER_SIZE as u16).into(),
         shnum: (count as u16).into(),

@@ -100,9 +100,12 @@ fn section(
     let mercury = section.kind == Kind::MercuryRelocations;
     let rela = section.sh_type != raw::SHT_REL;
     let target = merged.section(target);
-    let code = if target.kind == Kind::Capsule { target.of.map(|text| merged.section(text)) } else { Some(target) };
-    let function =
-        code.and_then(|code| code.function).and_then(|f| merged.symbol(f).entity).and_then(|e| merged.function_of[e.index()]);
+    let code =
+        if target.kind == Kind::Capsule { target.of.map(|text| merged.section(text)) } else { Some(target) };
+    let function = code
+        .and_then(|code| code.function)
+        .and_then(|f| merged.symbol(f).entity)
+        .and_then(|e| merged.function_of[e.index()]);
     for entry in entries.iter().rev() {
         if rela && !counts(merged, target.kind, entry) {
             continue;

@@ -416,7 +416,14 @@ impl Layouter<'_> {
             kernels[*kernel as usize] = Some(KernelShared { size, align });
         }
         let Some(owners) = self.owners else {
-            return SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, reserved, debug: None };
+            return SharedLayout {
+                values: self.values,
+                dynamic,
+                kernels,
+                keeps_file_section,
+                reserved,
+                debug: None,
+            };
         };
         let least = if any_dynamic { 16 } else { 1 };
         let file_section =

@@ -3,9 +3,9 @@
 
 use crate::callees::Calls;
 use crate::ids::{SectionId, SymbolId};
+use crate::mercury;
 use crate::merge::{Content, Kind, Merged, OutputSymbol, RelocTarget};
 use crate::shared::merge_sort;
-use crate::mercury;
 use solder_cubin::mercury::reloc as mercury_reloc;
 use solder_cubin::{raw, reloc};
 

@@ -21,8 +21,11 @@ pub fn fastpath(merged: &Merged<'_>, sm: u16) -> u64 {
     if code.peek().is_none() {
         return 0;
     }
-    let differs = bits & BIT_103 != 0 && code.any(|section| matches!(&section.content, Content::Bytes(chunks)
-        if chunks.iter().any(|chunk| uses_any(chunk.data, NOT_FOR_103))));
+    let differs = bits & BIT_103 != 0
+        && code.any(|section| {
+            matches!(&section.content, Content::Bytes(chunks)
+        if chunks.iter().any(|chunk| uses_any(chunk.data, NOT_FOR_103)))
+        });
     if differs { bits & !BIT_103 } else { *bits }
 }
 

@@ -28,10 +28,7 @@ pub fn hole_behind_symbol_names(merged: &Merged<'_>, numbers: &Numbers) -> u64 {
 }
 
 fn can_be_renamed(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Constant(_) | Kind::FunctionConstant(_) | Kind::KernelConstant | Kind::Relocations
-    )
+    matches!(kind, Kind::Constant(_) | Kind::FunctionConstant(_) | Kind::KernelConstant | Kind::Relocations)
 }
 
 /// `.shstrtab` with the names of the twins.

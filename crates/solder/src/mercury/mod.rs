@@ -16,7 +16,7 @@ mod twins;
 pub use decide::{capsule_patches, constant_value, decide};
 pub use fastpath::fastpath;
 pub use frames::{Frame, Frames};
-pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, segments, section_names, shares_bytes};
+pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, section_names, segments, shares_bytes};
 pub use lines::{REGISTER_TABLE, is_line_table, removed_places, units as line_units};
 pub use symbols::{RESERVED_SHARED, symbol_table};
 pub use twins::Twins;

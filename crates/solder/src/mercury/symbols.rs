@@ -31,7 +31,11 @@ fn entry(merged: &Merged<'_>, numbers: &Numbers, symbol: &OutputSymbol<'_>) -> S
         None => numbers.section(id),
     };
     let kind = if symbol.kind == raw::STT_OBJECT { raw::STT_CUDA_OBJECT } else { symbol.kind };
-    let value = if symbol.name.starts_with(RESERVED_SHARED) { 0 } else { symbol.mercury.value.unwrap_or(symbol.value) };
+    let value = if symbol.name.starts_with(RESERVED_SHARED) {
+        0
+    } else {
+        symbol.mercury.value.unwrap_or(symbol.value)
+    };
     Symbol {
         name: symbol.mercury.name.unwrap_or(symbol.name_offset).into(),
         info: symbol.bind << 4 | kind,

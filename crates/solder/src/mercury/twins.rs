@@ -31,7 +31,7 @@ impl<'data> Twins<'data> {
         let mercury = || sections.iter().filter(|s| s.flags() & raw::SHF_MERCURY != 0);
         // Other twins refer to the capsules.
         for section in mercury().filter(|s| s.sh_type() == raw::SHT_CUDA_CAPSULE) {
-            let text = twins.text_of(object, section);
+            let text = Self::text_of(object, section);
             twins.pair(object, section, text)?;
         }
         for section in mercury().filter(|s| s.sh_type() != raw::SHT_CUDA_CAPSULE) {
@@ -47,7 +47,7 @@ impl<'data> Twins<'data> {
     }
 
     /// The text section of the function that a capsule names.
-    fn text_of(&self, object: &Object<'data>, capsule: &Section<'data>) -> Option<u32> {
+    fn text_of(object: &Object<'data>, capsule: &Section<'data>) -> Option<u32> {
         let symbol = object.cubin.symbols.get(capsule.info() as usize)?;
         let section = u32::from(symbol.shndx.get());
         (symbol.shndx.get() != raw::SHN_COMMON && object.role(section) == Role::Text).then_some(section)

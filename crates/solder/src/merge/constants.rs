@@ -90,7 +90,9 @@ impl<'data> Merger<'_, 'data> {
             None if counts && !kernel && !self.settings.relocatable => {
                 self.new_function_constant(function, bank, section)
             }
-            None => Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section))),
+            None => {
+                Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section)))
+            }
         };
         self.constants_by_name.insert(section.name, place);
         let base = self.append_constant(file, place, section)?;
@@ -261,10 +263,7 @@ impl<'data> Merger<'_, 'data> {
         }
         let (entity, symbol) = (function.entity, function.symbol);
         let name = self.out.symbol(symbol).name;
-        let name = match self.settings.mercury() {
-            true => [CONSTANT_OPTIMIZER.0, name].concat(),
-            false => format!(".nv.constant{bank}.{name}"),
-        };
+        let name = if self.settings.mercury() { [CONSTANT_OPTIMIZER.0, name].concat() } else { format!(".nv.constant{bank}.{name}") };
         self.create_function_constant(entity, bank, &name)
     }
 

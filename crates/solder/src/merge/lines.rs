@@ -67,7 +67,13 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Clears what a register table, just appended at `base`, says about functions that were removed.
-    pub(super) fn clear_removed(&mut self, file: FileId, section: &Section<'data>, out: SectionId, base: u64) {
+    pub(super) fn clear_removed(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        out: SectionId,
+        base: u64,
+    ) {
         let object = &self.objects[file.index()];
         let map = &self.out.files[file.index()].symbols;
         let is_removed = |name: &str| {
@@ -82,7 +88,7 @@ impl<'data> Merger<'_, 'data> {
         // What no chunk covers is zero.
         let mut at = 0;
         let end = section.data.len();
-        for place in places.into_iter().chain([end..end]) {
+        for place in places.into_iter().chain(std::iter::once(end..end)) {
             chunks.push(Chunk { offset: base + at as u64, data: &section.data[at..place.start] });
             at = place.end;
         }
@@ -95,7 +101,8 @@ impl<'data> Merger<'_, 'data> {
         sections.sort_unstable();
         sections.dedup();
         for section in sections {
-            let (mut chunks, mut relocations, mut lengths, mut moved) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            let (mut chunks, mut relocations, mut lengths, mut moved) =
+                (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             let mut end = 0;
             for unit in units.iter().filter(|unit| unit.section == section) {
                 let start = end;

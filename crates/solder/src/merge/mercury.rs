@@ -60,12 +60,12 @@ fn properties(kind: Kind) -> (u32, u64, u64, u64) {
     match kind {
         Kind::Capsule => (raw::SHT_CUDA_CAPSULE, 0, 16, 0),
         Kind::MercuryInfo => (raw::SHT_MERC_INFO, 0, 4, 0),
-        Kind::MercuryRelocations => (raw::SHT_MERC_RELA, raw::SHF_INFO_LINK, 8, size_of::<raw::Rela>() as u64),
+        Kind::MercuryRelocations => {
+            (raw::SHT_MERC_RELA, raw::SHF_INFO_LINK, 8, size_of::<raw::Rela>() as u64)
+        }
         Kind::MercuryConstant => (raw::SHT_MERC_CONSTANT_USER, raw::SHF_ALLOC, 1, 0),
         Kind::MercuryGlobalInit => (raw::SHT_CUDA_GLOBAL_INIT, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0),
-        Kind::MercuryReservedShared => {
-            (raw::SHT_CUDA_SHARED_RESERVED, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0)
-        }
+        Kind::MercuryReservedShared => (raw::SHT_CUDA_SHARED_RESERVED, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0),
         Kind::MercurySymbols => (raw::SHT_MERC_SYMTAB, 0, 8, raw::SYMBOL_SIZE),
         _ => (raw::SHT_PROGBITS, 0, 1, 0),
     }
@@ -102,7 +102,9 @@ impl<'data> Merger<'_, 'data> {
     pub(super) fn twin_of_code(&mut self, text: SectionId, symbol: SymbolId, origin: Origin) {
         let object = &self.objects[origin.file.index()];
         let Some(twins) = &object.mercury else { return };
-        let Some(capsule) = twins.partner(u32::from(object.symbol(origin.symbol).shndx.get())) else { return };
+        let Some(capsule) = twins.partner(u32::from(object.symbol(origin.symbol).shndx.get())) else {
+            return;
+        };
         let out = self.twin(text, Kind::Capsule);
         let data = object.section(capsule).data;
         let section = self.out.section_mut(out);
@@ -118,7 +120,9 @@ impl<'data> Merger<'_, 'data> {
     /// The twin of data or debug information that went to `base` of an output section.
     pub(super) fn append_twin(&mut self, file: FileId, section: &Section<'data>, out: SectionId, base: u64) {
         let object = &self.objects[file.index()];
-        let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else { return };
+        let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else {
+            return;
+        };
         let twin = *object.section(twin);
         let kind = match object.role(section.index) {
             Role::Constant => Kind::MercuryConstant,
@@ -126,8 +130,8 @@ impl<'data> Merger<'_, 'data> {
             _ => Kind::MercuryDebug,
         };
         let out = self.twin(out, kind);
-        let data = |s: &Section<'_>| (s.header.offset.get(), s.size());
-        self.out.section_mut(out).shares_bytes |= kind != Kind::MercuryDebug || data(&twin) == data(section);
+        let same_bytes = twin.size() > 0 && twin.header.offset == section.header.offset;
+        self.out.section_mut(out).shares_bytes |= kind != Kind::MercuryDebug || same_bytes;
         let base = match kind {
             Kind::MercuryDebug => {
                 self.out.section_mut(out).append(twin.data, twin.size(), twin.align()).unwrap_or(0)
@@ -186,9 +190,16 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Gives a kernel its parameters, by way of a section that bears this name.
-    fn create_kernel_constant(&mut self, kind: Kind, text: SectionId, section: &Section<'data>, name: u32) -> SectionId {
+    fn create_kernel_constant(
+        &mut self,
+        kind: Kind,
+        text: SectionId,
+        section: &Section<'data>,
+        name: u32,
+    ) -> SectionId {
         let flags = section.flags();
-        let new = New { kind, name: &[], sh_type: raw::SHT_PROGBITS, flags, align: section.align(), entsize: 0 };
+        let sh_type = self.settings.section_type(section.sh_type(), raw::SHT_PROGBITS);
+        let new = New { kind, name: &[], sh_type, flags, align: section.align(), entsize: 0 };
         let out = self.push_section(&new, name);
         self.out.section_mut(out).of = Some(text);
         self.out.section_mut(out).append(section.data, section.size(), section.align());
@@ -207,7 +218,9 @@ impl<'data> Merger<'_, 'data> {
         for kernel in kernels {
             let function = &self.out.functions[kernel];
             let (Some(text), name) = (function.text, self.out.symbol(function.symbol).name) else { continue };
-            let Some(at) = self.mercury.kernel_constants.iter().position(|(of, _)| *of == text) else { continue };
+            let Some(at) = self.mercury.kernel_constants.iter().position(|(of, _)| *of == text) else {
+                continue;
+            };
             let prefix = CONSTANT_IMAGES.0;
             // nvlink finds the section by its name: another kernel of this name shares it.
             if self.out.section_names.get(&[prefix, name].concat()).is_some() {
@@ -245,12 +258,15 @@ impl<'data> Merger<'_, 'data> {
     /// The twin of constants that the compiler made for a function.
     pub(super) fn append_constant_twin(&mut self, file: FileId, place: Place, section: &Section<'data>) {
         let object = &self.objects[file.index()];
-        let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else { return };
+        let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else {
+            return;
+        };
         let twin = *object.section(twin);
         match place {
             Place::Section(out) => {
                 let out = self.constant_twin(out, twin.sh_type());
-                let base = self.out.section_mut(out).append(twin.data, twin.size(), twin.align()).unwrap_or(0);
+                let base =
+                    self.out.section_mut(out).append(twin.data, twin.size(), twin.align()).unwrap_or(0);
                 self.out.files[file.index()].sections[twin.index as usize] = Some((out, base));
             }
             Place::Function(index) => {
@@ -273,7 +289,12 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Puts the twin of a device function's constants at an offset of that of a kernel's section, with its relocations.
-    pub(super) fn distribute_twin(&mut self, section: SectionId, constant: &FunctionConstant<'data>, offset: u64) {
+    pub(super) fn distribute_twin(
+        &mut self,
+        section: SectionId,
+        constant: &FunctionConstant<'data>,
+        offset: u64,
+    ) {
         if constant.twin_chunks.is_empty() {
             return;
         }
@@ -282,7 +303,9 @@ impl<'data> Merger<'_, 'data> {
         out.align = out.align.max(constant.align);
         out.size = offset + constant.twin_size;
         if let Content::Bytes(chunks) = &mut out.content {
-            chunks.extend(constant.twin_chunks.iter().map(|c| Chunk { offset: offset + c.offset, data: c.data }));
+            chunks.extend(
+                constant.twin_chunks.iter().map(|c| Chunk { offset: offset + c.offset, data: c.data }),
+            );
         }
         if constant.twin_relocations.is_empty() {
             return;
@@ -387,7 +410,9 @@ impl<'data> Merger<'_, 'data> {
         base: u64,
     ) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
-        let (Some(twins), Some(partner)) = (&object.mercury, self.out.section(target).of) else { return Ok(()) };
+        let (Some(twins), Some(partner)) = (&object.mercury, self.out.section(target).of) else {
+            return Ok(());
+        };
         let Some(of) = twins.partner(section.info()) else { return Ok(()) };
         let of = object.section(of);
         let name = self.view_name(file, of);
@@ -515,6 +540,11 @@ impl<'data> Merger<'_, 'data> {
 
     /// What comes with the machine code's view: its names for constants, the parameters of the kernels.
     pub(super) fn end_mercury(&mut self) {
+        if self.settings.relocatable {
+            for symbol in self.out.symbols.iter_mut().filter(|s| s.kind == raw::STT_OBJECT) {
+                symbol.kind = raw::STT_CUDA_OBJECT;
+            }
+        }
         self.finish_frames();
         self.finish_lines();
         for index in 0..self.out.sections.len() {

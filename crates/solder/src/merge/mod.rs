@@ -277,6 +277,9 @@ impl<'data> Merger<'_, 'data> {
                 symbol.name_offset = self.out.names.add(symbol.name);
             }
         }
+        if self.settings.mercury() {
+            self.end_mercury();
+        }
         if self.settings.relocatable {
             return;
         }
@@ -285,9 +288,6 @@ impl<'data> Merger<'_, 'data> {
             if (symbol.shared && !self.settings.shows_shared()) || (unified && symbol.section.is_none()) {
                 symbol.dropped = true;
             }
-        }
-        if self.settings.mercury() {
-            self.end_mercury();
         }
     }
 
@@ -379,7 +379,7 @@ impl<'data> Merger<'_, 'data> {
         let name = self.objects[origin.file.index()].names[origin.symbol as usize];
         let reserved = self.settings.mercury() && name.starts_with(crate::mercury::RESERVED_SHARED);
         let kind = match raw.kind() {
-            raw::STT_OBJECT if reserved => raw::STT_CUDA_OBJECT,
+            raw::STT_OBJECT if reserved && !self.settings.relocatable => raw::STT_CUDA_OBJECT,
             raw::STT_CUDA_OBJECT if !self.settings.relocatable && !reserved => raw::STT_OBJECT,
             kind => kind,
         };
