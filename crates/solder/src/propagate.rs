@@ -217,7 +217,7 @@ fn number(bytes: &[u8]) -> u16 {
 }
 
 fn new_record<'data>(format: u8, attr: u8, bytes: &[u8]) -> InfoRecord<'data> {
-    InfoRecord { format, attr, value: InfoValue::Owned(bytes.to_vec()), file: FileId(0) }
+    InfoRecord { format, attr, value: InfoValue::Owned(bytes.to_vec()), file: FileId(0), code: None }
 }
 
 /// An entry of a list of externs that is kept: undefined, or a kernel to be launched.
@@ -297,5 +297,6 @@ fn list_record<'data>(list: Vec<SymbolId>) -> InfoRecord<'data> {
         attr: attr::EXTERNS,
         value: InfoValue::Symbols(list),
         file: FileId(0),
+        code: None,
     }
 }
