@@ -54,7 +54,7 @@ pub fn relocate(
     for (index, result) in results.into_iter().enumerate() {
         match result {
             Ok((mut kept, patches)) => {
-                if !relocatable && merged.sections[index].kind == Kind::Relocations {
+                if !relocatable && merged.sections[index].kind != Kind::Resolved {
                     for entry in &mut kept {
                         entry.r_type = kept_as(entry.r_type);
                     }
