@@ -75,6 +75,9 @@ pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
     let mut out = Vec::new();
     if objects.is_empty() {
         write_record(&mut out, format::BYTE, compat_attr::ACCELERATOR_TARGET, &[u8::from(accelerated), 0]);
+        if target.number >= mercury::FROM {
+            write_record(&mut out, format::SIZED, compat_attr::FASTPATH_FINALIZE, &fastpath.to_le_bytes());
+        }
         return out;
     }
     let sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();

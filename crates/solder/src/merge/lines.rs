@@ -96,7 +96,15 @@ impl<'data> Merger<'_, 'data> {
 
     /// Puts the tables together. Their relocations come in ascending order.
     pub(super) fn finish_lines(&mut self) {
-        let units = std::mem::take(&mut self.mercury.lines);
+        let mut units = std::mem::take(&mut self.mercury.lines);
+        // The functions of a unit come in the order of their code.
+        for unit in &mut units {
+            unit.sequences.sort_by_key(|(_, relocations)| {
+                let target = relocations.first().map(|r| r.target);
+                let Some(RelocTarget::Symbol(function)) = target else { return None };
+                self.out.symbol(function).section
+            });
+        }
         let mut sections: Vec<SectionId> = units.iter().map(|unit| unit.section).collect();
         sections.sort_unstable();
         sections.dedup();

@@ -130,8 +130,10 @@ impl<'data> Merger<'_, 'data> {
             _ => Kind::MercuryDebug,
         };
         let out = self.twin(out, kind);
-        let same_bytes = twin.size() > 0 && twin.header.offset == section.header.offset;
-        self.out.section_mut(out).shares_bytes |= kind != Kind::MercuryDebug || same_bytes;
+        let shares = kind != Kind::MercuryDebug || twin.header.offset == section.header.offset;
+        let first = self.out.section(out).size == 0;
+        let out_section = self.out.section_mut(out);
+        out_section.shares_bytes = shares && (first || out_section.shares_bytes);
         let base = match kind {
             Kind::MercuryDebug => {
                 self.out.section_mut(out).append(twin.data, twin.size(), twin.align()).unwrap_or(0)
@@ -152,13 +154,13 @@ impl<'data> Merger<'_, 'data> {
                 let out = self.create(&New {
                     kind: Kind::ReservedShared,
                     name: &[section.name],
-                    sh_type: raw::SHT_NOBITS,
+                    sh_type: self.settings.section_type(section.sh_type(), raw::SHT_NOBITS),
                     flags: section.flags(),
                     align: section.align(),
                     entsize: 0,
                 });
                 self.section_symbol(out, section.name);
-                self.out.section_mut(out).size = RESERVED_IN_FRONT;
+                self.out.section_mut(out).size = if self.settings.relocatable { 0 } else { RESERVED_IN_FRONT };
                 self.by_name.insert(section.name, out);
                 out
             }
@@ -175,9 +177,14 @@ impl<'data> Merger<'_, 'data> {
         let place = self.out.section_mut(out).append(&[], raw.size.get(), align).unwrap_or(0);
         let twin = self.twin(out, Kind::MercuryReservedShared);
         let mercury = self.out.section_mut(twin).append(&[], raw.size.get(), align).unwrap_or(0);
+        let relocatable = self.settings.relocatable;
         let symbol = self.out.symbol_mut(symbol);
         (symbol.section, symbol.origin, symbol.value) = (Some(out), Some(origin), place);
         (symbol.mercury.value, symbol.mercury.other) = (Some(mercury), raw.other);
+        if relocatable {
+            // As in objects, where the value of such a variable is its alignment.
+            (symbol.value, symbol.mercury.value) = (raw.value.get(), None);
+        }
     }
 
     /// The parameters of a kernel are no part of the Mercury view: they wait for its end.
