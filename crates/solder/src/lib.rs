@@ -10,6 +10,7 @@ pub mod driver;
 mod gc;
 mod host_script;
 mod ids;
+mod keep;
 mod layout;
 pub mod load;
 mod lto;
@@ -75,6 +76,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     if !options.keep_system_libraries {
         inputs.leave_out_runtime(&mut objects, sink)?;
     }
+    keep::linked(options, &objects, sink)?;
     let roots = Roots::new(options, &inputs.references);
     let linked =
         pipeline::link_objects(options, mode, &objects, &roots, side_files.nv_host.as_deref(), sink)?;

@@ -109,9 +109,15 @@ impl<'data> Merger<'_, 'data> {
         if self.placed_constants.contains_key(&section.index) {
             return Ok(());
         }
-        if let Some((place, base)) = self.place_constants(file, section, false)?
-            && !self.settings.relocatable
+        let before = self.constants_by_name.contains_key(section.name);
+        let Some((place, base)) = self.place_constants(file, section, false)? else { return Ok(()) };
+        if let Place::Section(section) = place
+            && !before
         {
+            self.discarded_only.insert(section);
+        }
+        let traceless = matches!(place, Place::Section(section) if self.discarded_only.contains(&section));
+        if !self.settings.relocatable && !traceless {
             self.out.null_value = base;
             self.out.null_constant = match place {
                 Place::Function(index) => Some(index),
@@ -233,7 +239,7 @@ impl<'data> Merger<'_, 'data> {
                 sections.push(self.kernel_bank(kernels[kernel], bank));
             }
             if sections.is_empty() {
-                self.forget_null_value(index);
+                self.forget_place(index);
                 continue;
             }
             let end = sections.iter().map(|s| self.out.section(*s).size).max().unwrap_or(0);
@@ -251,10 +257,15 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// Constants that no kernel carries leave no trace.
-    fn forget_null_value(&mut self, index: usize) {
+    /// Constants that no kernel carries leave no trace: not in symbol 0, not in the values of their symbols.
+    fn forget_place(&mut self, index: usize) {
         if self.out.null_constant == Some(index as u32) {
             self.out.null_value = 0;
+        }
+        for symbol in self.out.symbols.iter_mut().filter(|s| s.constant == Some(index as u32)) {
+            if let Some(Origin { file, symbol: input }) = symbol.origin {
+                symbol.value = self.objects[file.index()].symbol(input).value.get();
+            }
         }
     }
 

@@ -108,6 +108,8 @@ struct Merger<'a, 'data> {
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
     /// The shared memory of kernels: nvlink finds it by name too.
     shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// Constants that only discarded copies of a function have.
+    discarded_only: HashSet<SectionId, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     /// `.nv.resolvedrela*`, by the offset of its name.
@@ -159,6 +161,7 @@ pub fn merge<'data>(
         constants_by_name: HashMap::default(),
         placed_constants: HashMap::default(),
         shared_by_kernel: HashMap::default(),
+        discarded_only: HashSet::default(),
         dead_with_relocations: HashSet::default(),
         resolved_by_name: HashMap::default(),
         referenced: kept::referenced(&settings, objects, symbols),
