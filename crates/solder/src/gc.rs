@@ -74,7 +74,10 @@ pub fn collect(
             }
         }
     }
-    Live { live, plain: HashSet::default() }
+    // A kernel that only code launches stays as the function whose address is taken.
+    let unused = |k: &EntityId| live[k.index()] && !is_root(*k);
+    let plain = kernels(objects, symbols).filter(unused).collect();
+    Live { live, plain }
 }
 
 /// The entry functions that some object defines.
