@@ -37,7 +37,9 @@ impl Key {
 
     pub fn list<'a>(&mut self, items: impl ExactSizeIterator<Item = &'a [u8]>) {
         self.field(&(items.len() as u64).to_le_bytes());
-        items.for_each(|item| self.field(item));
+        for item in items {
+            self.field(item);
+        }
     }
 
     /// The version of a program or library: asking it would mean to run it, so the file's identity stands for it.
@@ -154,7 +156,9 @@ mod tests {
 
     fn key(fields: &[&str]) -> Key {
         let mut key = Key::new("test");
-        fields.iter().for_each(|field| key.field(field.as_bytes()));
+        for field in fields {
+            key.field(field.as_bytes());
+        }
         key
     }
 

@@ -19,6 +19,8 @@ pub struct Live {
     live: Vec<bool>,
     /// Kernels that are no more than functions.
     plain: HashSet<EntityId, FixedState>,
+    /// The kernels that are asked for, if not all are.
+    roots: Option<Vec<bool>>,
 }
 
 impl Live {
@@ -28,12 +30,30 @@ impl Live {
 
     /// Nothing is removed: relocatable and debug links.
     pub fn everything(symbols: &Symbols<'_>, plain: impl Iterator<Item = EntityId>) -> Self {
-        Self { live: vec![true; symbols.entities.len()], plain: plain.collect() }
+        Self { live: vec![true; symbols.entities.len()], plain: plain.collect(), roots: None }
     }
 
     /// Whether an entry function counts as a kernel.
     pub fn is_kernel(&self, entity: EntityId) -> bool {
         !self.plain.contains(&entity)
+    }
+
+    /// Whether a kernel is asked for. One that is not may stay because code has its address; nvlink then prepares
+    /// no sections for it.
+    pub fn is_root(&self, kernel: EntityId) -> bool {
+        self.roots.as_ref().is_none_or(|roots| roots[kernel.index()])
+    }
+
+    /// Tells the kernels that are asked for from the others, where nothing is removed.
+    #[must_use]
+    pub fn with_roots(
+        mut self,
+        objects: &[Object<'_>],
+        symbols: &Symbols<'_>,
+        is_root: impl Fn(EntityId) -> bool,
+    ) -> Self {
+        self.roots = Some(marked(symbols.entities.len(), kernels(objects, symbols).filter(|k| is_root(*k))));
+        self
     }
 }
 
@@ -54,6 +74,7 @@ pub fn collect(
     let mut live = vec![false; count];
     let mut followed = vec![false; graph.prototypes.len()];
     let mut stack: Vec<u32> = kernels(objects, symbols).filter(|k| is_root(*k)).map(|k| k.0).collect();
+    let roots = Some(marked(count, stack.iter().map(|&kernel| EntityId(kernel))));
     while let Some(node) = stack.pop() {
         if std::mem::replace(&mut live[node as usize], true) {
             continue;
@@ -74,10 +95,15 @@ pub fn collect(
             }
         }
     }
-    // A kernel that only code launches stays as the function whose address is taken.
-    let unused = |k: &EntityId| live[k.index()] && !is_root(*k);
-    let plain = kernels(objects, symbols).filter(unused).collect();
-    Live { live, plain }
+    Live { live, plain: HashSet::default(), roots }
+}
+
+fn marked(count: usize, entities: impl Iterator<Item = EntityId>) -> Vec<bool> {
+    let mut marks = vec![false; count];
+    for entity in entities {
+        marks[entity.index()] = true;
+    }
+    marks
 }
 
 /// The entry functions that some object defines.

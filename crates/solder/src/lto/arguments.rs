@@ -6,6 +6,7 @@ use super::Plan;
 use super::consensus::Agreed;
 use crate::load::{HostReferences, REFERENCE_KINDS};
 use crate::options::{FastCompile, Options};
+use solder_arch::Suffix;
 
 /// The list of host references of each kind, in the order of [`REFERENCE_KINDS`].
 const HOST_REFERENCES: [&str; REFERENCE_KINDS.len()] =
@@ -27,7 +28,7 @@ pub fn split(options: &Options, agreed: &Agreed) -> Option<i32> {
 /// All options.
 pub fn arguments(
     options: &Options,
-    plan: &Plan,
+    plan: Plan,
     agreed: &Agreed,
     references: &HostReferences<'_>,
 ) -> Vec<Vec<u8>> {
@@ -52,7 +53,7 @@ pub fn arguments(
 }
 
 /// What comes before `-Xnvvm`.
-fn fixed(options: &Options, plan: &Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
+fn fixed(options: &Options, plan: Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
     let mut list = Vec::new();
     let mut push = |text: String| list.push(text.into_bytes());
     push(format!("-arch=compute_{}", options.link_target().arch.number));
@@ -123,11 +124,11 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
 
 /// The same for nvJitLink: its documented options where there is one, the others handed through to the compiler.
 ///
-/// Host references become `-kernels-used` and `-variables-used`, which imply that host information is complete.
+/// Host references become `-kernels-used` and `-variables-used`, which imply that host information is complete. The
+/// PTX is the same as the compiler's own.
 pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    // As for the compiler, the number says it all: IR for an `a` architecture is taken all the same.
-    let arch = format!("-arch=sm_{}", options.link_target().arch.number).into_bytes();
-    let mut list: Vec<Vec<u8>> = vec![arch, b"-lto".to_vec(), b"-ptx".to_vec()];
+    let mut list: Vec<Vec<u8>> =
+        vec![[b"-arch=", &nvjitlink_arch(options)[..]].concat(), b"-lto".to_vec(), b"-ptx".to_vec()];
     let mut kernels: Vec<&[u8]> = Vec::new();
     let mut variables: Vec<&[u8]> = Vec::new();
     // The first two are the architecture and the mode.
@@ -144,12 +145,34 @@ pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
             Documented::Not => list.push([b"-Xnvvm=", &argument[..]].concat()),
         }
     }
+    // Without a list of variables, those that only host code could use are kept unless this is said too.
+    if !kernels.is_empty() && variables.is_empty() {
+        list.push(b"-optimize-unused-variables".to_vec());
+    }
     for (option, names) in [(&b"-kernels-used="[..], kernels), (b"-variables-used=", variables)] {
         if !names.is_empty() {
             list.push([option, &names.join(&b',')].concat());
         }
     }
     list
+}
+
+/// The target as nvJitLink must be told it. It takes IR for an `a` architecture only for that one.
+fn nvjitlink_arch(options: &Options) -> Vec<u8> {
+    let arch = options.link_target().arch;
+    let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
+    format!("sm_{}{suffix}", arch.number).into_bytes()
+}
+
+/// nvlink compiles for the architecture without its suffix, which nvJitLink cannot be asked for: the PTX says what
+/// nvlink's would.
+pub fn without_suffix(options: &Options, ptx: Vec<u8>) -> Vec<u8> {
+    let arch = nvjitlink_arch(options);
+    let (Some(plain), directive) = (arch.strip_suffix(b"a"), [b"\n.target ", &arch[..]].concat()) else {
+        return ptx;
+    };
+    let Some(at) = ptx.windows(directive.len()).position(|part| part == directive) else { return ptx };
+    [&ptx[..at], b"\n.target ", plain, &ptx[at + directive.len()..]].concat()
 }
 
 enum Documented {
@@ -192,7 +215,7 @@ mod tests {
         Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"))
     }
 
-    fn text(list: Vec<Vec<u8>>) -> String {
+    fn text(list: &[Vec<u8>]) -> String {
         String::from_utf8(list.join(&b' ')).expect("ASCII")
     }
 
@@ -206,42 +229,44 @@ mod tests {
         references
     }
 
-    fn list(line: &str, plan: &Plan) -> String {
-        text(arguments(&options(line), plan, &Agreed::default(), &references()))
+    fn list(line: &str, plan: Plan) -> String {
+        text(&arguments(&options(line), plan, &Agreed::default(), &references()))
     }
 
     #[test]
     fn host_references_come_last_and_in_reverse() {
         let expected = "-arch=compute_90 -link-lto --device-c -has-global-host-info \
                         -host-ref-ek=_Z2k4*,_Z2k1* -host-ref-eg=dv";
-        assert_eq!(list("-arch=sm_90a|-lto", &WHOLE), expected);
+        assert_eq!(list("-arch=sm_90a|-lto", WHOLE), expected);
         let partial = "-arch=compute_90 -link-lto --device-c --force-device-c";
-        assert_eq!(list("-arch=sm_90a|-lto", &PARTIAL), partial);
+        assert_eq!(list("-arch=sm_90a|-lto", PARTIAL), partial);
         let ignored = "-arch=compute_100 -link-lto --device-c";
-        assert_eq!(list("-arch=sm_100f|-lto|-ignore-host-info", &WHOLE), ignored);
+        assert_eq!(list("-arch=sm_100f|-lto|-ignore-host-info", WHOLE), ignored);
     }
 
     #[test]
     fn what_the_command_line_asks_for_replaces_them() {
         let used = "-arch=compute_90 -link-lto --device-c -has-global-host-info \
                     -host-ref-ek=*a*,*b* -host-ref-ik=*a*,*b*";
-        assert_eq!(list("-arch=sm_90|-lto|-ignore-host-info|-kernels-used=a,b", &WHOLE), used);
+        assert_eq!(list("-arch=sm_90|-lto|-ignore-host-info|-kernels-used=a,b", WHOLE), used);
     }
 
     #[test]
     fn floating_point_follows_what_xnvvm_leaves_open() {
         let expected = "-arch=compute_90 -link-lto --device-c -opt=2 -ftz=1 -fma=0 -prec-div=1 -prec-sqrt=1";
         let line = "-arch=sm_90|-lto|-ignore-host-info|-Xnvvm=-opt=2 -ftz=1,-fma=0";
-        assert_eq!(list(line, &WHOLE), expected);
+        assert_eq!(list(line, WHOLE), expected);
     }
 
     #[test]
     fn nvjitlink_gets_its_own_options() {
         let options = options("-arch=sm_90a|-lto|-maxrregcount=32|-g");
         let agreed = Agreed { registers: Some(32), line_info: true, ..Agreed::default() };
-        let list = arguments(&options, &WHOLE, &agreed, &references());
-        let expected = "-arch=sm_90 -lto -ptx -maxrregcount=32 -lineinfo -Xnvvm=--device-c -g \
+        let list = arguments(&options, WHOLE, &agreed, &references());
+        let expected = "-arch=sm_90a -lto -ptx -maxrregcount=32 -lineinfo -Xnvvm=--device-c -g \
                         -kernels-used=_Z2k4*,_Z2k1* -variables-used=dv";
-        assert_eq!(text(for_nvjitlink(&options, &list)), expected);
+        assert_eq!(text(&for_nvjitlink(&options, &list)), expected);
+        let ptx = |target: &str| format!(".version 9.0\n.target {target}, debug\n").into_bytes();
+        assert_eq!(without_suffix(&options, ptx("sm_90a")), ptx("sm_90"));
     }
 }

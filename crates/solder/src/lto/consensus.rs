@@ -48,10 +48,11 @@ enum State {
 impl State {
     fn with(self, found: Option<i32>) -> Self {
         match (self, found) {
-            (Self::Unseen, None) | (Self::Absent, None) => Self::Absent,
+            (Self::Unseen | Self::Absent, None) => Self::Absent,
             (Self::Unseen, Some(value)) => Self::Agreed(value),
-            (Self::Absent, Some(value)) => Self::Mixed(value),
-            (Self::Agreed(value) | Self::Mixed(value), None) => Self::Mixed(value),
+            (Self::Absent, Some(value)) | (Self::Agreed(value) | Self::Mixed(value), None) => {
+                Self::Mixed(value)
+            }
             (Self::Agreed(value) | Self::Mixed(value), Some(other)) if value != other => Self::Conflict,
             (state, _) => state,
         }
@@ -165,7 +166,9 @@ mod tests {
         let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
         let options = Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"));
         let mut consensus = Consensus::default();
-        modules.iter().for_each(|module| consensus.add(module.as_bytes()));
+        for module in modules {
+            consensus.add(module.as_bytes());
+        }
         let agreed = consensus.agree(&options, &sink).ok();
         (agreed, String::from_utf8(sink.into_text()).expect("ASCII"))
     }

@@ -114,7 +114,7 @@ pub fn optimise<'data>(
         });
     }
     let plan = Plan::new(options, inputs);
-    let arguments = arguments::arguments(options, &plan, &agreed, &inputs.references);
+    let arguments = arguments::arguments(options, plan, &agreed, &inputs.references);
     let begun = Instant::now();
     let scrambled = inputs.ir.iter().find(|module| matches!(module.content, IrContent::Container(_)));
     let compiled = match scrambled {
@@ -166,17 +166,16 @@ fn with_nvvm<'data>(
             return Ok(compiled);
         }
     }
-    let program = match program {
-        Some(program) => program,
-        None => {
-            let mut program = open(options, sink)?;
-            for module in &inputs.ir {
-                if let IrContent::Plain(bytes) = module.content {
-                    add(&mut program, bytes, &module.name, sink)?;
-                }
+    let program = if let Some(program) = program {
+        program
+    } else {
+        let mut program = open(options, sink)?;
+        for module in &inputs.ir {
+            if let IrContent::Plain(bytes) = module.content {
+                add(&mut program, bytes, &module.name, sink)?;
             }
-            program
         }
+        program
     };
     let compiled = program.compile(arguments).map_err(|refused| {
         sink.report(Message::CompilerLog { log: refused.text });
@@ -234,7 +233,8 @@ fn with_nvjitlink(
     // The library does not say whether references remain; the PTX does. Without `--device-c` the compiler calls
     // everything complete.
     let complete = !plan.device_c || is_complete(&linked.ptx);
-    let compiled = Compiled { parts: vec![linked.ptx], complete, log: linked.log };
+    let ptx = arguments::without_suffix(options, linked.ptx);
+    let compiled = Compiled { parts: vec![ptx], complete, log: linked.log };
     if cache.is_on() {
         cache.put(&key, &to_fields(&compiled));
     }

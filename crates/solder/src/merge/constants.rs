@@ -1,12 +1,13 @@
 //! Constants that belong to one function: kernel parameters (bank 0) and what the compiler made for a
 //! function (other banks), which every kernel that reaches it carries.
 
-use super::{Chunk, Content, FunctionConstant, Kind, Merger, New, OutputSymbol};
+use super::{Chunk, Content, FunctionConstant, Kind, MercurySymbol, Merger, New, OutputSymbol};
 use crate::diagnostics::Stop;
 use crate::ids::{EntityId, FileId, SectionId};
 use crate::object::Role;
 use crate::resolve::Origin;
 use solder_cubin::Section;
+use solder_cubin::mercury::CONSTANT_OPTIMIZER;
 use solder_cubin::raw::{self, Symbol};
 
 /// Where the constants of a function are gathered.
@@ -91,10 +92,13 @@ impl<'data> Merger<'_, 'data> {
             None if counts && !kernel && by_symbol && !self.settings.relocatable => {
                 self.new_function_constant(function, bank, section)
             }
-            None => Place::Section(self.create_function_constant(entity, bank, section.name)),
+            None => {
+                Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section)))
+            }
         };
         self.constants_by_name.insert(section.name, place);
         let base = self.append_constant(file, place, section)?;
+        self.append_constant_twin(file, place, section);
         self.placed_constants.insert(section.index, (place, base));
         Ok(Some((place, base)))
     }
@@ -142,6 +146,7 @@ impl<'data> Merger<'_, 'data> {
             common: None,
             constant: None,
             dropped: true,
+            mercury: MercurySymbol::default(),
         }
     }
 
@@ -152,6 +157,9 @@ impl<'data> Merger<'_, 'data> {
             align: section.align().max(1),
             size: 0,
             chunks: Vec::new(),
+            twin_size: 0,
+            twin_chunks: Vec::new(),
+            twin_relocations: Vec::new(),
             offset: 0,
         });
         Place::Function(self.out.constants.len() as u32 - 1)
@@ -195,12 +203,17 @@ impl<'data> Merger<'_, 'data> {
         let index = self.out.function_of[entity.index()];
         for constant in self.out.constants.iter_mut().filter(|c| Some(c.function) == index) {
             constant.chunks.clear();
-            constant.size = 0;
+            constant.twin_chunks.clear();
+            constant.twin_relocations.clear();
+            (constant.size, constant.twin_size) = (0, 0);
         }
         for (_, section) in self.function_mut(entity).constants.clone() {
             let section = self.out.section_mut(section);
             section.content = Content::Bytes(Vec::new());
             section.size = 0;
+            if let Some(twin) = section.twin {
+                self.forget_twin(twin);
+            }
         }
     }
 
@@ -217,7 +230,8 @@ impl<'data> Merger<'_, 'data> {
         let functions: Vec<u32> = order.iter().map(|i| self.out.constants[*i].function).collect();
         let reached_by = self.out.calls.reached_by(&functions, &kernels);
         for (position, index) in order.into_iter().enumerate() {
-            let FunctionConstant { bank, align, size, chunks, .. } = self.out.constants[index].clone();
+            let constant = self.out.constants[index].clone();
+            let FunctionConstant { bank, align, size, ref chunks, .. } = constant;
             let mut sections: Vec<SectionId> = Vec::new();
             let mut reaching: Vec<usize> = reached_by[position].iter().collect();
             reaching.reverse();
@@ -230,8 +244,9 @@ impl<'data> Merger<'_, 'data> {
             }
             let end = sections.iter().map(|s| self.out.section(*s).size).max().unwrap_or(0);
             let offset = end.next_multiple_of(align);
-            for section in sections {
-                let section = self.out.section_mut(section);
+            for id in sections {
+                self.distribute_twin(id, &constant, offset);
+                let section = self.out.section_mut(id);
                 section.align = section.align.max(align);
                 section.size = (offset + size).next_multiple_of(section.align);
                 if let Content::Bytes(own) = &mut section.content {
@@ -260,7 +275,12 @@ impl<'data> Merger<'_, 'data> {
             return *section;
         }
         let (entity, symbol) = (function.entity, function.symbol);
-        let name = format!(".nv.constant{bank}.{}", self.out.symbol(symbol).name);
+        let name = self.out.symbol(symbol).name;
+        let name = if self.settings.mercury() {
+            [CONSTANT_OPTIMIZER.0, name].concat()
+        } else {
+            format!(".nv.constant{bank}.{name}")
+        };
         self.create_function_constant(entity, bank, &name)
     }
 
@@ -271,6 +291,10 @@ impl<'data> Merger<'_, 'data> {
             return Ok(());
         }
         let Some((text, _)) = map.sections[section.info() as usize] else { return Ok(()) };
+        if self.settings.mercury() {
+            self.late_kernel_constant(text, section);
+            return Ok(());
+        }
         let entity = self.out.section(text).function.and_then(|f| self.out.symbol(f).entity);
         let Some(entity) = entity else {
             return Err(self.damaged(file, section.name, "it belongs to no function"));

@@ -262,3 +262,45 @@ impl Drop for Folder {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::diagnostics::{Settings as SinkSettings, Sink};
+    use crate::options::Values;
+
+    /// A program that says something, writes a file and counts how often it ran.
+    const SCRIPT: &str = "#!/bin/sh\ndir=$(dirname \"$0\")\necho run >> \"$dir/count\"\necho said\n\
+        for last; do :; done\necho code > \"$last\"\n";
+
+    fn options(folder: &Path, words: &[&str]) -> Options {
+        let sink = Sink::in_memory(SinkSettings::default());
+        let cache = format!("-cache-dir={}", folder.join("cache").display());
+        let words = ["-arch=sm_90", &cache].into_iter().chain(words.iter().copied());
+        let words = words.map(|word| word.as_bytes().to_vec()).collect();
+        Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"))
+    }
+
+    #[test]
+    fn what_is_kept_is_not_assembled_again() {
+        let folder = Folder::create().expect("a folder");
+        let program = folder.0.join(NAME);
+        fs::write(&program, SCRIPT).expect("writable");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
+        let assembler = Assembler(Ok(program));
+        let job = |text| Job { text, stored_options: &[], compiled: None };
+        let run = |text, words: &[&str]| {
+            let result = assemble(&assembler, &job(text), &options(&folder.0, words)).expect("it runs");
+            let count = fs::read(folder.0.join("count")).expect("counted").len() / "run\n".len();
+            (result.cubin, result.text, count)
+        };
+        let code = Some(b"code\n".to_vec());
+        assert_eq!(run(b".version 9.0", &[]), (code.clone(), b"said\n".to_vec(), 1));
+        assert_eq!(run(b".version 9.0", &[]), (code.clone(), b"said\n".to_vec(), 1));
+        assert_eq!(run(b".version 8.0", &[]).2, 2);
+        assert_eq!(run(b".version 9.0", &["-maxrregcount=32"]).2, 3);
+        assert_eq!(run(b".version 9.0", &["-maxrregcount=32"]).2, 3);
+    }
+}
