@@ -15,6 +15,8 @@ pub mod attr {
     pub const MIN_STACK_SIZE: u8 = 0x12;
     pub const SAMPLER_FORCE_UNNORMALIZED: u8 = 0x13;
     pub const BINDLESS_IMAGE_OFFSETS: u8 = 0x14;
+    pub const BINDLESS_TEXTURE_BANK: u8 = 0x15;
+    pub const BINDLESS_SURFACE_BANK: u8 = 0x16;
     pub const KPARAM_INFO: u8 = 0x17;
     pub const CBANK_PARAM_SIZE: u8 = 0x19;
     pub const MAXREG_COUNT: u8 = 0x1b;

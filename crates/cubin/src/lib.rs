@@ -9,6 +9,7 @@ pub mod callgraph;
 pub mod edit;
 pub mod file;
 pub mod info;
+pub mod mercury;
 pub mod note;
 pub mod raw;
 pub mod reloc;

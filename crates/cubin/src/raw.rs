@@ -123,6 +123,10 @@ pub const ELFCLASS64: u8 = 2;
 pub const OSABI_CUDA: u8 = 0x41;
 pub const ABI_VERSION: u8 = 8;
 
+/// The kind of code in the low byte of the file header's flags.
+pub const EF_SASS: u32 = 4;
+pub const EF_MERCURY: u32 = 2;
+
 pub const ET_REL: u16 = 1;
 pub const ET_EXEC: u16 = 2;
 
@@ -193,9 +197,11 @@ pub const SHT_CUDA_CAPSULE: u32 = 0x7000_0016;
 /// `.nv.constant0`; bank N is this plus N.
 pub const SHT_CUDA_CONSTANT: u32 = 0x7000_0064;
 pub const SHT_CUDA_CONSTANT_LAST: u32 = SHT_CUDA_CONSTANT + 17;
+pub const SHT_MERC_CONSTANT_IMAGES: u32 = 0x7000_0079;
 pub const SHT_MERC_CONSTANT_USER: u32 = 0x7000_007c;
 pub const SHT_MERC_RELA: u32 = 0x7000_0082;
 pub const SHT_MERC_INFO: u32 = 0x7000_0083;
+pub const SHT_MERC_CONSTANT_OPTIMIZER: u32 = 0x7000_0084;
 pub const SHT_MERC_SYMTAB: u32 = 0x7000_0085;
 pub const SHT_CUDA_COMPAT: u32 = 0x7000_0086;
 pub const SHT_CUDA_HOST: u32 = 0x7000_0087;

@@ -63,6 +63,8 @@ pub const R_CUDA_YIELD_CLEAR_PRED4_87: u32 = 69;
 pub const R_CUDA_TEX_HEADER_INDEX: u32 = 6;
 pub const R_CUDA_SAMP_HEADER_INDEX: u32 = 7;
 pub const R_CUDA_SURF_HEADER_INDEX: u32 = 52;
+/// What sampler handles have from sm_100 on.
+pub const R_CUDA_SAMP_HEADER_INDEX_0: u32 = 101;
 
 #[rustfmt::skip]
 static KINDS: [Kind; 118] = [

@@ -4,11 +4,12 @@
 use crate::callgraph::CallGraph;
 use crate::ids::{EntityId, SectionId};
 use crate::layout::{Numbers, Parts};
+use crate::mercury;
 use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged};
-use crate::textures::handle_type;
+use crate::textures::{handle_type, mercury_handle_type};
 use rayon::prelude::*;
 use solder_cubin::callgraph::MARKERS;
-use solder_cubin::info::{attr, write_record};
+use solder_cubin::info::{attr, format, write_record};
 use solder_cubin::raw::{Rel, Rela};
 use zerocopy::IntoBytes;
 
@@ -138,13 +139,36 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         Kind::CudaNote => parts.notes.cuda_note.clone(),
         Kind::Compat => parts.notes.compat.clone(),
         Kind::RelAction => REL_ACTION.to_vec(),
-        Kind::Info | Kind::FunctionInfo => info(parts, numbers, &parts.resources.records[id.index()]),
+        Kind::Info | Kind::FunctionInfo => {
+            let records = &parts.resources.records[id.index()];
+            let mut out = info(parts, numbers, id, records, View::Code);
+            out.extend(info(parts, numbers, id, merged.code_records(id), View::Code));
+            // Where the handles of textures and surfaces are.
+            let parameters = merged.parameters_of(id).filter(|_| parts.is_mercury());
+            if parameters.is_some_and(|constant| parts.textures.end(constant).is_some()) {
+                for bank in [attr::BINDLESS_TEXTURE_BANK, attr::BINDLESS_SURFACE_BANK] {
+                    write_record(&mut out, format::BYTE, bank, &[0, 0]);
+                }
+            }
+            out
+        }
+        Kind::MercuryInfo => {
+            let of = section.of?;
+            info(parts, numbers, of, &parts.resources.records[of.index()], View::Mercury)
+        }
+        Kind::MercuryRelocations if merged.is_handle_table(section.of?) => {
+            handles(parts, numbers, merged.section(section.of?).of?, View::Mercury)
+        }
+        Kind::MercuryConstant if merged.section(section.of?).kind == Kind::KernelConstant => {
+            vec![0; parts.textures.size() as usize]
+        }
+        Kind::MercurySymbols => mercury::symbol_table(merged, numbers, parts.shared),
         Kind::CallGraph => call_graph(merged, numbers, &parts.notes.graph),
         Kind::Prototype => {
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
         }
-        Kind::Relocations if section.flags == 0 => texture_relocations(parts, numbers, section.of?),
-        Kind::Relocations | Kind::Resolved => relocations(parts, numbers, id),
+        Kind::Relocations if merged.is_handle_table(id) => handles(parts, numbers, section.of?, View::Code),
+        Kind::Relocations | Kind::Resolved | Kind::MercuryRelocations => relocations(parts, numbers, id),
         _ => return None,
     })
 }
@@ -156,16 +180,36 @@ fn pair(a: u32, b: u32) -> [u8; 8] {
     (u64::from(a) | u64::from(b) << 32).to_le_bytes()
 }
 
-fn info(parts: Parts<'_, '_>, numbers: &Numbers, records: &[InfoRecord<'_>]) -> Vec<u8> {
+/// Which of the two descriptions of the code; there is only the first before sm_100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    Code,
+    Mercury,
+}
+
+fn info(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    id: SectionId,
+    records: &[InfoRecord<'_>],
+    view: View,
+) -> Vec<u8> {
     let merged = parts.merged;
     let mut out = Vec::new();
     for record in records {
         if record.attr == attr::SUQ_USED && parts.textures.has_surfaces {
             continue;
         }
+        if view == View::Code && parts.sm >= mercury::FROM && record.attr == attr::MERCURY_FINALIZER_OPTIONS {
+            continue;
+        }
         let mut write = |payload: &[u8]| write_record(&mut out, record.format, record.attr, payload);
         match &record.value {
             InfoValue::Symbol(symbol, value) => write(&pair(numbers.symbol(*symbol), *value)),
+            InfoValue::Parameters(value) => {
+                let symbol = merged.parameters_of(id).and_then(|constant| merged.section(constant).symbol);
+                write(&pair(symbol.map_or(0, |s| numbers.symbol(s)), *value));
+            }
             InfoValue::Operand(symbol, _) if numbers.symbol(*symbol) == 0 => {}
             InfoValue::Operand(symbol, rest) => {
                 write(&[&numbers.symbol(*symbol).to_le_bytes()[..], rest].concat());
@@ -181,7 +225,7 @@ fn info(parts: Parts<'_, '_>, numbers: &Numbers, records: &[InfoRecord<'_>]) -> 
                     write(&bytes);
                 }
             }
-            InfoValue::Bytes(bytes) => write(bytes),
+            InfoValue::Bytes(bytes) => write(record.code.filter(|_| view == View::Code).unwrap_or(bytes)),
             InfoValue::Owned(bytes) => write(bytes),
         }
     }
@@ -225,13 +269,20 @@ fn relocations(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Vec<u8
 }
 
 /// The handles of textures, samplers and surfaces, last one first.
-fn texture_relocations(parts: Parts<'_, '_>, numbers: &Numbers, constant: SectionId) -> Vec<u8> {
+fn handles(parts: Parts<'_, '_>, numbers: &Numbers, constant: SectionId, view: View) -> Vec<u8> {
     let mut out = Vec::new();
-    for (symbol, offset) in parts.textures.handles(parts.merged, constant).rev() {
-        let r_type = handle_type(parts.merged.symbol(symbol));
-        let entry =
-            Rel { offset: offset.into(), r_type: r_type.into(), symbol: numbers.symbol(symbol).into() };
-        out.extend(entry.as_bytes());
+    for (id, offset) in parts.textures.handles(parts.merged, constant).rev() {
+        let symbol = parts.merged.symbol(id);
+        let (offset, r_type) = match view {
+            View::Code => (offset, handle_type(symbol, parts.sm)),
+            View::Mercury => (offset - parts.textures.base(), mercury_handle_type(symbol)),
+        };
+        let (offset, r_type, symbol) = (offset.into(), r_type.into(), numbers.symbol(id).into());
+        if parts.is_mercury() {
+            out.extend(Rela { offset, r_type, symbol, addend: 0.into() }.as_bytes());
+        } else {
+            out.extend(Rel { offset, r_type, symbol }.as_bytes());
+        }
     }
     out
 }

@@ -9,12 +9,16 @@ use crate::callgraph::{Adjacency, CallGraph};
 use crate::ids::EntityId;
 use crate::object::Object;
 use crate::resolve::Symbols;
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use solder_cubin::raw;
 
 /// The functions that stay in the link, by entity.
 #[derive(Debug)]
 pub struct Live {
     live: Vec<bool>,
+    /// Kernels that are no more than functions.
+    plain: HashSet<EntityId, FixedState>,
     /// The kernels that are asked for, if not all are.
     roots: Option<Vec<bool>>,
 }
@@ -25,8 +29,13 @@ impl Live {
     }
 
     /// Nothing is removed: relocatable and debug links.
-    pub fn everything(symbols: &Symbols<'_>) -> Self {
-        Self { live: vec![true; symbols.entities.len()], roots: None }
+    pub fn everything(symbols: &Symbols<'_>, plain: impl Iterator<Item = EntityId>) -> Self {
+        Self { live: vec![true; symbols.entities.len()], plain: plain.collect(), roots: None }
+    }
+
+    /// Whether an entry function counts as a kernel.
+    pub fn is_kernel(&self, entity: EntityId) -> bool {
+        !self.plain.contains(&entity)
     }
 
     /// Whether a kernel is asked for. One that is not may stay because code has its address; nvlink then prepares
@@ -86,7 +95,7 @@ pub fn collect(
             }
         }
     }
-    Live { live, roots }
+    Live { live, plain: HashSet::default(), roots }
 }
 
 fn marked(count: usize, entities: impl Iterator<Item = EntityId>) -> Vec<bool> {

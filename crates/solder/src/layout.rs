@@ -2,6 +2,7 @@
 
 use crate::contents::{self, Contents};
 use crate::ids::{SectionId, SymbolId};
+use crate::mercury;
 use crate::merge::{Kind, Merged};
 use crate::relocate::Relocated;
 use crate::resources::Resources;
@@ -31,6 +32,13 @@ pub struct Parts<'a, 'data> {
     pub relocatable: bool,
 }
 
+impl Parts<'_, '_> {
+    /// The code has a Mercury view, and the file the layout that goes with it.
+    pub fn is_mercury(&self) -> bool {
+        self.sm >= mercury::FROM
+    }
+}
+
 /// The numbers of sections and symbols in the file.
 #[derive(Debug)]
 pub struct Numbers {
@@ -43,6 +51,10 @@ pub struct Numbers {
     /// The symbols in file order, behind the null symbol.
     pub symbol_order: Vec<SymbolId>,
     pub first_global: u32,
+    /// Index of `.nv.merc.symtab`, the last section, or 0.
+    pub mercury_table: u32,
+    /// How many symbols the Mercury view has: it lacks those behind the globals.
+    pub mercury_symbols: u32,
     /// There are more sections than a symbol can name: `.symtab_shndx` follows the symbol table.
     pub many_sections: bool,
 }
@@ -69,18 +81,21 @@ pub struct Layout<'data> {
     pub segments: Vec<ProgramHeader>,
     pub header: FileHeader,
     pub contents: Contents<'data>,
+    /// The bytes of `.shstrtab`.
+    pub section_names: Vec<u8>,
     pub file_size: u64,
 }
 
 /// Sections stand in the file by class, then by creation.
-fn class(kind: Kind) -> u8 {
+pub fn class(kind: Kind) -> u8 {
     match kind {
         Kind::Debug => 1,
         Kind::Relocations | Kind::Resolved => 3,
+        Kind::LateKernelConstant => 8,
         Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::Constant(_) => 4,
         Kind::Text => 5,
         Kind::GlobalInit => 6,
-        Kind::KernelShared | Kind::FileShared | Kind::Global => 7,
+        Kind::KernelShared | Kind::FileShared | Kind::ReservedShared | Kind::Global => 7,
         Kind::ToolNote
         | Kind::CudaNote
         | Kind::Info
@@ -90,6 +105,14 @@ fn class(kind: Kind) -> u8 {
         | Kind::CallGraph
         | Kind::Prototype
         | Kind::RelAction => 2,
+        Kind::Capsule => 9,
+        Kind::MercuryDebug => 10,
+        Kind::MercuryInfo => 11,
+        Kind::MercuryRelocations => 12,
+        Kind::MercuryConstant => 13,
+        Kind::MercuryGlobalInit => 14,
+        Kind::MercuryReservedShared => 15,
+        Kind::MercurySymbols => 16,
     }
 }
 
@@ -98,12 +121,12 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
     let contents = contents::generate(parts, &numbers);
     let mut headers = vec![SectionHeader::default()];
     let mut cursor = raw::HEADER_SIZE;
-    let names = &parts.merged.section_names;
-    let mut table = |name: &str, sh_type, size: usize, align, link, info, entsize| {
+    let names = mercury::section_names(parts.merged, &numbers, parts.is_mercury());
+    let mut table = |name: &str, sh_type, size: usize, hole: u64, align, link, info, entsize| {
         let offset = u64::next_multiple_of(cursor, align);
-        cursor = offset + size as u64;
+        cursor = offset + size as u64 + hole;
         headers.push(SectionHeader {
-            name: names.get(name).unwrap_or(0).into(),
+            name: parts.merged.section_names.get(name).unwrap_or(0).into(),
             sh_type: u32::into(sh_type),
             flags: 0.into(),
             addr: 0.into(),
@@ -116,17 +139,30 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
         });
     };
     let symbols = (numbers.symbol_order.len() + 1) * size_of::<raw::Symbol>();
-    table(".shstrtab", raw::SHT_STRTAB, names.len(), 1, 0, 0, 0);
-    table(".strtab", raw::SHT_STRTAB, parts.merged.names.len(), 1, 0, 0, 0);
-    table(".symtab", raw::SHT_SYMTAB, symbols, 8, STRTAB, numbers.first_global, raw::SYMBOL_SIZE);
+    let hole = if parts.is_mercury() { mercury::HOLE_BEHIND_NAMES } else { 0 };
+    // Local symbols behind the globals move the border to the end.
+    let all = numbers.symbol_order.len() as u32;
+    let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
+    table(".shstrtab", raw::SHT_STRTAB, names.bytes.len(), hole, 1, 0, 0, 0);
+    let name_hole =
+        if parts.is_mercury() { mercury::hole_behind_symbol_names(parts.merged, &numbers) } else { 0 };
+    table(".strtab", raw::SHT_STRTAB, parts.merged.names.len(), name_hole, 1, 0, 0, 0);
+    table(".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
     if numbers.many_sections {
         let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();
-        table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 4, SYMTAB, 0, size_of::<u32>() as u64);
+        table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
     }
     for id in &numbers.section_order {
-        headers.push(section_header(parts, &numbers, &contents, *id, &mut cursor));
+        let mut header = section_header(parts, &numbers, &contents, *id, &mut cursor);
+        if let Some(name) = names.of_twins.get(id) {
+            header.name = (*name).into();
+        }
+        if let Some(partner) = mercury::shares_bytes(parts.merged, *id) {
+            header.offset = headers[numbers.section(partner) as usize].offset;
+        }
+        headers.push(header);
     }
-    finish(parts, numbers, headers, contents, cursor)
+    finish(parts, numbers, headers, contents, names.bytes, cursor)
 }
 
 fn number(parts: Parts<'_, '_>) -> Numbers {
@@ -135,13 +171,20 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         (0..merged.sections.len()).map(|i| keeps_section(parts, SectionId::at(i))).collect();
     let mut section_order: Vec<SectionId> =
         (0..merged.sections.len()).filter(|i| keeps[*i]).map(SectionId::at).collect();
-    section_order.sort_by_key(|id| class(merged.section(*id).kind));
+    let mercury = parts.is_mercury();
+    let place = |id: SectionId| {
+        let section = merged.section(id);
+        let of = section.of.filter(|_| section.kind == Kind::LateKernelConstant);
+        (class(section.kind), of.unwrap_or(id))
+    };
+    section_order.sort_by_key(|id| place(*id));
     let many_sections = section_order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;
     let first = if many_sections { SYMTAB_SHNDX + 1 } else { SYMTAB + 1 };
     let mut sections = vec![0; merged.sections.len()];
     for (i, id) in section_order.iter().enumerate() {
         sections[id.index()] = first + i as u32;
     }
+    let mercury_table = if mercury { first + section_order.len() as u32 - 1 } else { 0 };
     let keeps_symbol = |i: &usize| {
         let symbol = &merged.symbols[*i];
         !symbol.dropped
@@ -153,11 +196,31 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         .partition(|id| !merged.symbol(*id).among_globals);
     let first_global = symbol_order.len() as u32 + 1;
     symbol_order.extend(globals);
+    // The parameters of kernels, which the Mercury view does not have, stand behind all others.
+    let late = |id: &SymbolId| {
+        let section = merged.symbol(*id).section.filter(|_| merged.symbol(*id).kind == raw::STT_SECTION);
+        section.filter(|s| merged.section(*s).kind == Kind::LateKernelConstant)
+    };
+    let (mut tail, all): (Vec<_>, Vec<_>) = symbol_order.into_iter().partition(|id| late(id).is_some());
+    let mut symbol_order = all;
+    let first_global = first_global - tail.len() as u32;
+    let mercury_symbols = symbol_order.len() as u32;
+    tail.sort_by_key(|id| late(id).map(|s| sections[s.index()]));
+    symbol_order.extend(tail);
     let mut symbols = vec![0; merged.symbols.len()];
     for (i, id) in symbol_order.iter().enumerate() {
         symbols[id.index()] = i as u32 + 1;
     }
-    Numbers { sections, symbols, section_order, symbol_order, first_global, many_sections }
+    Numbers {
+        sections,
+        symbols,
+        section_order,
+        symbol_order,
+        first_global,
+        mercury_table,
+        mercury_symbols,
+        many_sections,
+    }
 }
 
 fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
@@ -167,16 +230,28 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Kind::FileShared => parts.shared.keeps_file_section,
         Kind::Info => !parts.resources.records[id.index()].is_empty(),
         Kind::FunctionConstant(_) => section.size > 0,
-        Kind::Relocations if section.flags == 0 => {
+        Kind::Relocations if parts.merged.is_handle_table(id) => {
             section.of.is_some_and(|constant| parts.textures.end(constant).is_some())
         }
-        Kind::Relocations | Kind::Resolved => !parts.relocated.kept[id.index()].is_empty(),
+        Kind::Resolved => !parts.relocated.kept[id.index()].is_empty(),
+        Kind::Relocations => {
+            let keeps = |id: SectionId| !parts.relocated.kept[id.index()].is_empty();
+            keeps(id) || section.twin.is_some_and(keeps)
+        }
+        Kind::MercuryRelocations => {
+            section.of.is_some_and(|of| parts.merged.is_handle_table(of))
+                || !parts.relocated.kept[id.index()].is_empty()
+        }
+        Kind::MercuryConstant => section.of.is_some_and(|of| keeps_section(parts, of)),
+        Kind::MercuryInfo => section.of.is_some_and(|of| keeps_section(parts, of)),
         Kind::Prototype => contents::prototypes(parts.merged, parts.notes).next().is_some(),
         _ => true,
     }
 }
 
 fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<SectionId>) -> bool {
+    // Shared memory whose size only the launch knows.
+    let empty = if parts.is_mercury() { parts.shared.reserved } else { 0 };
     section.is_some_and(|id| {
         keeps[id.index()]
             && match parts.merged.section(id).kind {
@@ -185,7 +260,7 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<Se
                     parts.relocatable || debug.is_some_and(|d| d.file_section.size > 0)
                 }
                 Kind::Debug => parts.merged.section(id).size > 0,
-                Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > 0),
+                Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > empty),
                 _ => true,
             }
     })
@@ -212,15 +287,27 @@ fn section_header(
         Kind::KernelShared => kernel_shared(parts, id).map_or((0, 1), |s| (s.size, s.align)),
         Kind::FileShared if parts.relocatable => (section.size, section.align),
         Kind::FileShared => {
+            let empty = if parts.is_mercury() { parts.shared.reserved } else { 0 };
             let debug = parts.shared.debug.as_ref();
-            debug.map_or((0, 16), |d| (d.file_section.size, d.file_section.align))
+            debug.map_or((empty, 16), |d| (d.file_section.size, d.file_section.align))
+        }
+        Kind::MercuryDebug | Kind::MercuryConstant | Kind::MercuryGlobalInit => {
+            match mercury::shares_bytes(merged, id) {
+                Some(of) => (contents.size(of), merged.section(of).align),
+                None => (contents.size(id), section.align),
+            }
         }
         Kind::Global => (section.size, section.align),
         _ => (contents.size(id), section.align),
     };
     let offset = cursor.next_multiple_of(align.max(1));
-    let in_file = !raw::takes_no_file_space(section.sh_type);
-    *cursor = offset + if in_file { size } else { 0 };
+    let in_file = !raw::takes_no_file_space(section.sh_type) || section.kind == Kind::MercuryReservedShared;
+    let shares = mercury::shares_bytes(merged, id).is_some();
+    if in_file && !shares {
+        *cursor = offset + size;
+    } else if !shares {
+        *cursor = offset;
+    }
     let (link, info) = links(parts, numbers, id);
     SectionHeader {
         name: section.name.into(),
@@ -250,7 +337,23 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
         Kind::CudaNote => (number(known.tool_note), number(known.compat)),
         Kind::Info | Kind::CallGraph | Kind::Prototype => (SYMTAB, 0),
         Kind::FunctionInfo | Kind::Relocations | Kind::Resolved => (SYMTAB, of),
-        Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => (0, of),
+        Kind::KernelConstant | Kind::LateKernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => {
+            (0, of)
+        }
+        Kind::Capsule => {
+            let function = section.of.and_then(|text| parts.merged.section(text).function);
+            (numbers.mercury_table, function.map_or(0, |f| numbers.symbol(f)))
+        }
+        Kind::MercuryConstant => {
+            let text = section.of.and_then(|constant| parts.merged.section(constant).of);
+            (0, number(text.and_then(|text| parts.merged.section(text).twin)))
+        }
+        Kind::MercuryInfo => {
+            let text = section.of.and_then(|info| parts.merged.section(info).of);
+            (numbers.mercury_table, number(text.and_then(|text| parts.merged.section(text).twin)))
+        }
+        Kind::MercuryRelocations => (numbers.mercury_table, number(parts.merged.relocated_by(id))),
+        Kind::MercurySymbols => (STRTAB, numbers.first_global),
         _ => (0, 0),
     }
 }
@@ -260,6 +363,7 @@ fn finish<'data>(
     numbers: Numbers,
     mut headers: Vec<SectionHeader>,
     contents: Contents<'data>,
+    section_names: Vec<u8>,
     end: u64,
 ) -> Layout<'data> {
     let count = if numbers.many_sections { 0 } else { headers.len() };
@@ -268,7 +372,12 @@ fn finish<'data>(
     }
     let shoff = end.next_multiple_of(8);
     let phoff = shoff + raw::SECTION_HEADER_SIZE * headers.len() as u64;
-    let segments = if parts.relocatable { Vec::new() } else { segments(parts, &numbers, &headers, phoff) };
+    let segments = match (parts.relocatable, parts.is_mercury()) {
+        (true, _) => Vec::new(),
+        (false, true) => mercury::segments(parts, &numbers, &headers, phoff),
+        (false, false) => segments(parts, &numbers, &headers, phoff),
+    };
+    let code = if parts.is_mercury() { raw::EF_MERCURY } else { raw::EF_SASS };
     let cuda_note = parts.merged.well_known.cuda_note.map_or(0, |id| numbers.section(id));
     let mut ident = [0; 16];
     ident[..4].copy_from_slice(&raw::ELF_MAGIC);
@@ -281,16 +390,30 @@ fn finish<'data>(
         entry: 0.into(),
         phoff: if segments.is_empty() { 0 } else { phoff }.into(),
         shoff: shoff.into(),
-        flags: (cuda_note << 24 | u32::from(parts.sm) << 8 | 4).into(),
+        flags: (cuda_note << 24 | u32::from(parts.sm) << 8 | code).into(),
         ehsize: (raw::HEADER_SIZE as u16).into(),
-        phentsize: (raw::PROGRAM_HEADER_SIZE as u16).into(),
+        phentsize: if parts.relocatable && parts.is_mercury() { 0 } else { raw::PROGRAM_HEADER_SIZE as u16 }
+            .into(),
         phnum: (segments.len() as u16).into(),
         shentsize: (raw::SECTION_HEADER_SIZE as u16).into(),
         shnum: (count as u16).into(),
         shstrndx: (SHSTRTAB as u16).into(),
     };
     let file_size = phoff + raw::PROGRAM_HEADER_SIZE * segments.len() as u64;
-    Layout { numbers, headers, segments, header, contents, file_size }
+    Layout { numbers, headers, segments, header, contents, section_names, file_size }
+}
+
+pub fn segment(p_type: u32, flags: u32, offset: u64, filesz: u64, memsz: u64) -> ProgramHeader {
+    ProgramHeader {
+        p_type: p_type.into(),
+        flags: flags.into(),
+        offset: offset.into(),
+        vaddr: 0.into(),
+        paddr: 0.into(),
+        filesz: filesz.into(),
+        memsz: memsz.into(),
+        align: 8.into(),
+    }
 }
 
 /// The program headers: the table itself, code with constants, data, and the table once more.
@@ -300,16 +423,6 @@ fn segments(
     headers: &[SectionHeader],
     phoff: u64,
 ) -> Vec<ProgramHeader> {
-    let segment = |p_type, flags, offset: u64, filesz: u64, memsz: u64| ProgramHeader {
-        p_type: u32::into(p_type),
-        flags: u32::into(flags),
-        offset: offset.into(),
-        vaddr: 0.into(),
-        paddr: 0.into(),
-        filesz: filesz.into(),
-        memsz: memsz.into(),
-        align: 8.into(),
-    };
     let of_class = |classes: std::ops::RangeInclusive<u8>| {
         let of = move |id: &&SectionId| classes.contains(&class(parts.merged.section(**id).kind));
         numbers.section_order.iter().filter(of).map(|id| &headers[numbers.section(*id) as usize])

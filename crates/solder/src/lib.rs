@@ -10,9 +10,11 @@ pub mod driver;
 mod gc;
 mod host_script;
 mod ids;
+mod keep;
 mod layout;
 pub mod load;
 mod lto;
+mod mercury;
 mod merge;
 pub mod mode;
 mod notes;
@@ -20,6 +22,7 @@ mod object;
 pub mod options;
 mod pipeline;
 mod propagate;
+mod references;
 pub mod register;
 mod relocate;
 mod reports;
@@ -73,6 +76,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     if !options.keep_system_libraries {
         inputs.leave_out_runtime(&mut objects, sink)?;
     }
+    keep::linked(options, &objects, sink)?;
     let roots = Roots::new(options, &inputs.references);
     let linked =
         pipeline::link_objects(options, mode, &objects, &roots, side_files.nv_host.as_deref(), sink)?;

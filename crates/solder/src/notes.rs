@@ -1,6 +1,8 @@
 //! `.note.nv.tkinfo`, `.note.nv.cuinfo` and `.nv.compat` of the output.
 
+use crate::mercury;
 use crate::object::{Object, Role};
+use solder_arch::{Arch, Suffix};
 use solder_cubin::info::{format, records, write_record};
 use solder_cubin::note::{self, CudaInfo, ToolInfo};
 use solder_cubin::raw;
@@ -47,7 +49,7 @@ fn virtual_sm(object: &Object<'_>) -> u16 {
 
 /// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
 pub fn is_older_than_10(object: &Object<'_>) -> bool {
-    cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
+    object.mercury.is_none() && cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
 }
 
 mod compat_attr {
@@ -60,19 +62,33 @@ mod compat_attr {
     pub const FASTPATH_FINALIZE: u8 = 0x0b;
 }
 
+/// The version of Mercury in objects that do not name one: 1.0.
+pub const OLDEST_MERCURY: [u8; 2] = [0, 1];
+
 /// The first architecture whose code has compatibility records.
 pub const COMPAT_FROM: u16 = 90;
 
 /// The compatibility records of the first input, each merged with those of the others. A link of nothing says only
 /// whether the target is an `a` architecture.
-pub fn compat(objects: &[Object<'_>], accelerated: bool) -> Vec<u8> {
+pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
+    let accelerated = target.suffix == Suffix::A;
     let mut out = Vec::new();
     if objects.is_empty() {
         write_record(&mut out, format::BYTE, compat_attr::ACCELERATOR_TARGET, &[u8::from(accelerated), 0]);
+        if target.number >= mercury::FROM {
+            write_record(&mut out, format::SIZED, compat_attr::FASTPATH_FINALIZE, &fastpath.to_le_bytes());
+        }
         return out;
     }
     let sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
     let Some(first) = sections.first() else { return out };
+    // Objects of 12.9 lack the newer records. They get the one for `a` architectures at the beginning and the others
+    // at the end.
+    let has = |attr| records(first.data).flatten().any(|r| r.attr == attr);
+    let adds = |attr| target.number >= mercury::FROM && !has(attr);
+    if adds(compat_attr::ACCELERATOR_TARGET) {
+        write_record(&mut out, format::BYTE, compat_attr::ACCELERATOR_TARGET, &[u8::from(accelerated), 0]);
+    }
     for record in records(first.data).flatten() {
         let values = || {
             let of = |data| records(data).flatten().find(|r| r.attr == record.attr);
@@ -88,13 +104,23 @@ pub fn compat(objects: &[Object<'_>], accelerated: bool) -> Vec<u8> {
             compat_attr::MERCURY_ISA_VERSION => [max(0), max(1)],
             compat_attr::INST_TENSORMAP_V1 => [byte(0).fold(0, |a, b| a | b), 0],
             compat_attr::OPPORTUNISTIC_FINALIZATION => [if byte(0).all(|b| b == own) { own } else { 1 }, 0],
-            compat_attr::FASTPATH_FINALIZE => continue,
+            compat_attr::FASTPATH_FINALIZE if target.number < mercury::FROM => continue,
+            compat_attr::FASTPATH_FINALIZE => {
+                write_record(&mut out, record.format, record.attr, &fastpath.to_le_bytes());
+                continue;
+            }
             _ => {
                 record.write(&mut out);
                 continue;
             }
         };
         write_record(&mut out, record.format, record.attr, &merged);
+    }
+    if adds(compat_attr::MERCURY_ISA_VERSION) {
+        write_record(&mut out, format::HALF, compat_attr::MERCURY_ISA_VERSION, &OLDEST_MERCURY);
+    }
+    if adds(compat_attr::FASTPATH_FINALIZE) {
+        write_record(&mut out, format::SIZED, compat_attr::FASTPATH_FINALIZE, &fastpath.to_le_bytes());
     }
     out
 }

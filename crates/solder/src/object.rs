@@ -1,5 +1,6 @@
 //! An input object, parsed and checked: what later phases index blindly is validated here, once.
 
+use crate::mercury::Twins;
 use solder_cubin::raw::{self, Symbol, WordPair};
 use solder_cubin::{Cubin, Section, info, string_at};
 
@@ -18,6 +19,8 @@ pub enum Role {
     KernelShared,
     /// `.nv_debug.shared`, shared variables of device functions and at file scope.
     FileShared,
+    /// `.nv.shared.reserved.0`, shared memory that the system uses (sm_110).
+    ReservedShared,
     /// `.nv.constant0.K`, the parameters of a kernel.
     KernelConstant,
     /// `.nv.constantN.F`, N > 0: constants that the compiler made for one function.
@@ -40,6 +43,10 @@ pub enum Role {
 
 fn role_of(section: &Section<'_>) -> Role {
     let name = section.name;
+    // The Mercury view is reached through the twins of its sections.
+    if section.flags() & raw::SHF_MERCURY != 0 {
+        return Role::Ignored;
+    }
     match section.sh_type() {
         raw::SHT_REL | raw::SHT_RELA => Role::Relocations,
         raw::SHT_CUDA_INFO if name == ".nv.info" => Role::Info,
@@ -50,6 +57,7 @@ fn role_of(section: &Section<'_>) -> Role {
         raw::SHT_CUDA_GLOBAL_INIT => Role::GlobalInit,
         raw::SHT_CUDA_SHARED if name.starts_with(".nv.shared.") => Role::KernelShared,
         raw::SHT_CUDA_SHARED => Role::FileShared,
+        raw::SHT_CUDA_SHARED_RESERVED => Role::ReservedShared,
         raw::SHT_CUDA_COMPAT => Role::Compat,
         raw::SHT_NOTE if name == ".note.nv.tkinfo" => Role::ToolNote,
         raw::SHT_NOTE if name == ".note.nv.cuinfo" => Role::CudaNote,
@@ -60,7 +68,6 @@ fn role_of(section: &Section<'_>) -> Role {
                 _ => Role::FunctionConstant,
             }
         }
-        raw::SHT_PROGBITS if section.flags() & raw::SHF_MERCURY != 0 => Role::Ignored,
         raw::SHT_PROGBITS if section.flags() & raw::SHF_EXECINSTR != 0 => Role::Text,
         raw::SHT_PROGBITS if name.starts_with(".debug_") || name.starts_with(".nv_debug_") => Role::Debug,
         _ => Role::Ignored,
@@ -75,7 +82,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { place: place.into(), reason: reason.into() }
     }
 }
@@ -91,6 +98,8 @@ pub struct Object<'data> {
     pub names: Vec<&'data str>,
     pub call_graph: &'data [WordPair],
     pub prototypes: &'data [WordPair],
+    /// The Mercury view, in objects for sm_100 and later.
+    pub mercury: Option<Twins<'data>>,
 }
 
 impl<'data> Object<'data> {
@@ -98,9 +107,10 @@ impl<'data> Object<'data> {
         let cubin = Cubin::parse(bytes).map_err(|e| Damage::new("the ELF structure", e.to_string()))?;
         let roles: Vec<Role> = cubin.sections.iter().map(role_of).collect();
         let names = symbol_names(&cubin)?;
-        let mut object = Self { name, cubin, roles, names, call_graph: &[], prototypes: &[] };
+        let mut object = Self { name, cubin, roles, names, call_graph: &[], prototypes: &[], mercury: None };
         object.check_symbols()?;
         object.check_sections()?;
+        object.mercury = Twins::find(&object)?;
         object.call_graph = object.pairs(Role::CallGraph)?;
         object.prototypes = object.pairs(Role::Prototype)?;
         object.check_call_graph()?;
@@ -161,7 +171,9 @@ impl<'data> Object<'data> {
 
     fn check_sections(&self) -> Result<(), Damage> {
         for section in &self.cubin.sections {
-            if section.align() > 1 && !section.align().is_power_of_two() {
+            // Relocatable links give shared memory any alignment.
+            let shared = matches!(self.role(section.index), Role::KernelShared | Role::FileShared);
+            if section.align() > 1 && !section.align().is_power_of_two() && !shared {
                 return Err(Damage::new(section.name, "its alignment is no power of two"));
             }
             match self.role(section.index) {

@@ -4,13 +4,15 @@ use crate::callgraph;
 use crate::contents::{GraphRecords, Notes};
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::gc;
-use crate::ids::{EntityId, FileId, SymbolId};
+use crate::ids::EntityId;
 use crate::layout::{self, Parts};
-use crate::merge::{self, Merged};
+use crate::mercury;
+use crate::merge;
 use crate::mode::{Mode, Output};
 use crate::notes;
-use crate::object::{Object, Role};
+use crate::object::Object;
 use crate::options::Options;
+use crate::references::DeadReferences;
 use crate::relocate;
 use crate::reports::{attributes, call_graph, limits, registers, verbose};
 use crate::resolve;
@@ -20,9 +22,7 @@ use crate::shared;
 use crate::textures;
 use crate::undefined;
 use crate::write;
-use solder_arch::Suffix;
 use solder_cubin::note::ToolInfo;
-use std::cell::OnceCell;
 use std::path::Path;
 
 /// Shared memory that the system keeps in front of a kernel's own.
@@ -61,9 +61,12 @@ pub fn link_objects(
     let live = if mode.removes_dead_code {
         gc::collect(objects, &symbols, &graph, is_root)
     } else if relocatable {
-        gc::Live::everything(&symbols).with_roots(objects, &symbols, is_root)
+        gc::Live::everything(&symbols, std::iter::empty()).with_roots(objects, &symbols, is_root)
     } else {
-        gc::Live::everything(&symbols)
+        // Kernels that were not asked for stay as plain functions; debug information keeps them what they are.
+        let plain = !options.debug || options.suppress_debug_info;
+        let unused = |kernel: &EntityId| plain && !roots.contain(symbols.get(*kernel).name);
+        gc::Live::everything(&symbols, gc::kernels(objects, &symbols).filter(unused))
     };
     // From here on dead functions do not exist; no symbol or section is added after the merge.
     let by_host = matches!(roots, Roots::Matching(_));
@@ -71,9 +74,10 @@ pub fn link_objects(
         sm,
         relocatable,
         keeps_shared_symbols: mode.keeps_shared_symbols,
-        preserves_relocs: options.preserve_relocs && !relocatable,
+        preserves_relocs: options.preserve_relocs,
         force_rela: options.force_rela,
         host,
+        merges_constants: options.kernels_used.is_some() || options.variables_used.is_some(),
         kernels_removed_by_host: by_host,
     };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
@@ -85,7 +89,7 @@ pub fn link_objects(
     } else {
         attributes::check_call_stacks(&merged, sink)?;
     }
-    let referenced = DeadReferences { objects, symbols: &symbols, merged: &merged, found: OnceCell::new() };
+    let referenced = DeadReferences::new(objects, &symbols, &merged);
     let unreserved = options.disable_smem_reservation == Some(true);
     let reserved = if unreserved { 0 } else { reserved_shared(sm) };
     let reserves = options.reserve_null_pointer && !options.dont_reserve_null_pointer;
@@ -98,26 +102,30 @@ pub fn link_objects(
             start,
             debug: mode.keeps_shared_symbols,
             shows: mode.keeps_shared_symbols || settings.preserves_relocs,
+            mercury: sm >= mercury::FROM,
         };
         shared::layout(&merged, &merged.calls, settings, &|id| referenced.contains(id))
     };
     let textures = if relocatable {
         textures::unallocated(&merged)
     } else {
-        textures::allocate(&merged, &merged.calls, &|id| referenced.contains(id))
+        textures::allocate(&merged, &merged.calls, sm, &|id| referenced.contains(id))
     };
     limits::check_references(&merged, &textures, sink)?;
     limits::check(options, relocatable, &merged, &shared, reserved_shared(sm), sink);
+    if merged.orphaned_alias {
+        return Err(sink.fatal(Message::DeletedSymbol));
+    }
     if !relocatable {
         undefined::report(&merged, &symbols, objects, options, sink);
+        if merged.deleted_alias {
+            return Err(sink.fatal(Message::DeletedSymbol));
+        }
         if options.dump_callgraph {
             sink.write(call_graph::dump(target, &symbols, &graph, &merged, &resources).as_bytes());
         }
         attributes::check_cta_groups(&merged, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);
-    }
-    if merged.deleted_alias {
-        return Err(sink.fatal(Message::DeletedSymbol));
     }
     if unreserved {
         attributes::check_reserved_shared(&merged, objects, relocatable, sink);
@@ -139,7 +147,7 @@ pub fn link_objects(
     let notes = Notes {
         tool_note: own_note(options, objects, !relocatable),
         cuda_note: notes::cuda_note(objects, sm),
-        compat: notes::compat(objects, target.arch.suffix == Suffix::A),
+        compat: notes::compat(objects, target.arch, mercury::fastpath(&merged, sm)),
         graph: GraphRecords::new(&merged, &graph, relocatable),
     };
     let parts = Parts {
@@ -168,39 +176,6 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
         command_line: &String::from_utf8_lossy(&command_line),
     };
     notes::tool_note(&own, objects, with_inputs)
-}
-
-/// Variables that any code of the inputs refers to: removed functions included, discarded copies left
-/// out. Looked up only for shared ones that no kernel reaches and for textures in a link with one kernel.
-struct DeadReferences<'a, 'data> {
-    objects: &'a [Object<'data>],
-    symbols: &'a resolve::Symbols<'data>,
-    merged: &'a Merged<'data>,
-    found: OnceCell<Vec<bool>>,
-}
-
-impl DeadReferences<'_, '_> {
-    fn contains(&self, id: SymbolId) -> bool {
-        self.found.get_or_init(|| self.find())[id.index()]
-    }
-
-    fn find(&self) -> Vec<bool> {
-        let mut found = vec![false; self.merged.symbols.len()];
-        for (file, (object, map)) in self.objects.iter().zip(&self.merged.files).enumerate() {
-            let file = FileId::at(file);
-            for section in object.sections_with(Role::Relocations) {
-                let owner = object.text_owner(section.info());
-                if owner.is_none_or(|owner| !self.symbols.is_definition(file, owner)) {
-                    continue;
-                }
-                let Ok(entries) = section.relocations() else { continue };
-                for symbol in entries.iter().filter_map(|e| map.symbols[e.symbol.get() as usize]) {
-                    found[symbol.index()] = true;
-                }
-            }
-        }
-        found
-    }
 }
 
 /// Writes an output file.

@@ -63,17 +63,21 @@ pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]
         (0..merged.functions.len() as u32).filter(|f| is_source(merged, records, *f)).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
     let single = merged.kernels().count() == 1;
-    let externs = Externs::new(merged, single);
+    let externs = Externs::new(merged, single, &sources, records);
     let kernels: Vec<_> = merged.kernels().filter_map(|(i, f)| Some((i, f.info?))).collect();
     let kernel_list: Vec<u32> = kernels.iter().map(|(kernel, _)| *kernel).collect();
     let reached = if single { Vec::new() } else { calls.reached(&sources, &kernel_list) };
+    // The only kernel keeps its own mask unless functions were removed.
+    let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().any(|f| f.alias);
     let masks = sparse_masks(merged, calls, records, single);
     let updated: Vec<_> = kernels
         .iter()
         .enumerate()
         .map(|(position, (kernel, info))| {
             let mut own = records[info.index()].clone();
-            set_sparse_mask(&mut own, masks[*kernel as usize]);
+            if !keeps_mask {
+                set_sparse_mask(&mut own, masks[*kernel as usize]);
+            }
             // The lists are in output order, which is the input's reversed.
             let of = |source: u32| {
                 let info = merged.functions[source as usize].info.filter(|_| source != *kernel);
@@ -213,7 +217,7 @@ fn number(bytes: &[u8]) -> u16 {
 }
 
 fn new_record<'data>(format: u8, attr: u8, bytes: &[u8]) -> InfoRecord<'data> {
-    InfoRecord { format, attr, value: InfoValue::Owned(bytes.to_vec()), file: FileId(0) }
+    InfoRecord { format, attr, value: InfoValue::Owned(bytes.to_vec()), file: FileId(0), code: None }
 }
 
 /// An entry of a list of externs that is kept: undefined, or a kernel to be launched.
@@ -225,17 +229,27 @@ pub fn stays_external(merged: &Merged<'_>, id: SymbolId) -> bool {
 /// The lists of undefined functions.
 struct Externs<'a> {
     merged: &'a Merged<'a>,
-    /// With one kernel: all undefined functions, last created first.
+    /// With one kernel: what the lists of all functions name, last met first.
     all: Option<Vec<SymbolId>>,
 }
 
 impl<'a> Externs<'a> {
-    fn new(merged: &'a Merged<'_>, single: bool) -> Self {
-        let undefined = || {
-            let functions = merged.functions.iter().rev().filter(|f| f.text.is_none());
-            functions.map(|f| f.symbol).collect()
+    fn new(merged: &'a Merged<'_>, single: bool, sources: &[u32], records: &[Records<'_>]) -> Self {
+        let all = || {
+            let infos = sources.iter().filter_map(|f| merged.functions[*f as usize].info);
+            let mut all = Vec::new();
+            for record in infos.flat_map(|info| records[info.index()].iter().rev()) {
+                let InfoValue::Symbols(list) = &record.value else { continue };
+                for id in list.iter().filter(|id| stays_external(merged, **id)) {
+                    if !all.contains(id) {
+                        all.push(*id);
+                    }
+                }
+            }
+            all.reverse();
+            all
         };
-        Self { merged, all: single.then(undefined) }
+        Self { merged, all: single.then(all) }
     }
 
     fn add(&self, own: &mut Records<'_>, from: &InfoRecord<'_>) {
@@ -283,5 +297,6 @@ fn list_record<'data>(list: Vec<SymbolId>) -> InfoRecord<'data> {
         attr: attr::EXTERNS,
         value: InfoValue::Symbols(list),
         file: FileId(0),
+        code: None,
     }
 }

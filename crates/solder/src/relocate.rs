@@ -2,11 +2,13 @@
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::{SectionId, SymbolId};
+use crate::mercury;
 use crate::merge::{Content, Kind, Merged, Reloc, RelocTarget};
 use crate::object::Object;
 use crate::shared::SharedLayout;
 use crate::textures::{NO_BANK, Textures};
 use rayon::prelude::*;
+use solder_cubin::mercury::reloc as mercury_reloc;
 use solder_cubin::raw;
 use solder_cubin::reloc::{self, Action};
 
@@ -28,7 +30,7 @@ pub struct Relocated {
     pub patches: Vec<Vec<(u64, Patch)>>,
 }
 
-enum Outcome {
+pub enum Outcome {
     Keep,
     Patch(Patch),
     Drop,
@@ -52,7 +54,7 @@ pub fn relocate(
     for (index, result) in results.into_iter().enumerate() {
         match result {
             Ok((mut kept, patches)) => {
-                if !relocatable && merged.sections[index].kind == Kind::Relocations {
+                if !relocatable && merged.sections[index].kind != Kind::Resolved {
                     for entry in &mut kept {
                         entry.r_type = kept_as(entry.r_type);
                     }
@@ -80,7 +82,7 @@ pub fn relocate(
 
 /// The type that a kept relocation has in an image.
 fn kept_as(r_type: u32) -> u32 {
-    reloc::kind_of(r_type).map_or(r_type, |kind| kind.kept_as)
+    reloc::kind_of(r_type).map_or_else(|| mercury_reloc::kept_as(r_type), |kind| kind.kept_as)
 }
 
 type Decided = (Vec<Reloc>, Vec<(u64, Patch)>);
@@ -94,13 +96,18 @@ fn section(
 ) -> Result<Decided, (Reloc, &'static str)> {
     let section = merged.section(id);
     let (mut kept, mut patches) = (Vec::new(), Vec::new());
-    let (Content::Relocations(entries), Some(target)) = (&section.content, section.of) else {
+    let (Content::Relocations(entries), Some(target)) = (&section.content, merged.relocated_by(id)) else {
         return Ok((kept, patches));
     };
+    let mercury = section.kind == Kind::MercuryRelocations;
     let rela = section.sh_type != raw::SHT_REL;
     let target = merged.section(target);
-    let function =
-        target.function.and_then(|f| merged.symbol(f).entity).and_then(|e| merged.function_of[e.index()]);
+    let code =
+        if target.kind == Kind::Capsule { target.of.map(|text| merged.section(text)) } else { Some(target) };
+    let function = code
+        .and_then(|code| code.function)
+        .and_then(|f| merged.symbol(f).entity)
+        .and_then(|e| merged.function_of[e.index()]);
     for entry in entries.iter().rev() {
         if rela && !counts(merged, target.kind, entry) {
             continue;
@@ -111,7 +118,12 @@ fn section(
             }
             continue;
         }
-        let width = match decide(merged, relocatable, shared, textures, function, entry) {
+        let outcome = if mercury {
+            mercury::decide(merged, shared, textures, function, entry)
+        } else {
+            decide(merged, relocatable, shared, textures, function, entry)
+        };
+        let width = match outcome {
             Outcome::Keep => {
                 kept.push(Reloc { target: behind_alias(merged, entry.target), ..*entry });
                 continue;
@@ -119,6 +131,9 @@ fn section(
             Outcome::Drop => continue,
             Outcome::Wrong(reason) => return Err((*entry, reason)),
             Outcome::Patch(patch) => {
+                if target.kind == Kind::Capsule {
+                    continue;
+                }
                 patches.push((entry.offset, patch));
                 patch_width(patch)
             }
@@ -126,6 +141,12 @@ fn section(
         if entry.offset.checked_add(width).is_none_or(|end| end > target.size) {
             return Err((*entry, "its place lies outside the section"));
         }
+    }
+    if target.kind == Kind::Capsule
+        && let Some(Content::Relocations(of_code)) = section.of.map(|of| &merged.section(of).content)
+    {
+        let value = |entry: &Reloc| mercury::constant_value(merged, textures, entry);
+        patches = mercury::capsule_patches(target, of_code, entries, value);
     }
     Ok((kept, patches))
 }
@@ -143,7 +164,7 @@ fn is_preserved(outcome: Outcome, merged: &Merged<'_>, entry: &Reloc) -> bool {
 fn counts(merged: &Merged<'_>, target: Kind, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return true };
     let symbol = merged.symbol(symbol);
-    target != Kind::Debug
+    !matches!(target, Kind::Debug | Kind::MercuryDebug)
         || !symbol.is_function()
         || symbol.debug_replaced_in.is_none_or(|file| entry.file >= file)
 }
@@ -243,7 +264,7 @@ fn is_constant(other: u8) -> bool {
 }
 
 /// The unified function and data tables that only a driver has.
-fn is_unified_table(merged: &Merged<'_>, id: SymbolId) -> bool {
+pub fn is_unified_table(merged: &Merged<'_>, id: SymbolId) -> bool {
     let name = merged.symbol(id).name;
     name.starts_with("__UFT") || name.starts_with("__UDT")
 }

@@ -141,6 +141,7 @@ fn update_module_records(merged: &Merged<'_>, resources: &mut Resources<'_>, has
             attr: attr::HAS_PRE_V10_OBJECT,
             value,
             file: FileId(0),
+            code: None,
         });
     }
     let mut kernels: Vec<_> = merged.kernels().map(|(i, f)| (i, f.symbol)).collect();
@@ -151,6 +152,7 @@ fn update_module_records(merged: &Merged<'_>, resources: &mut Resources<'_>, has
             attr: attr::MIN_STACK_SIZE,
             value: InfoValue::Symbol(symbol, resources.stack[kernel as usize]),
             file: FileId(0),
+            code: None,
         });
     }
 }

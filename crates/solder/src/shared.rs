@@ -19,6 +19,8 @@ pub struct SharedLayout {
     pub kernels: Vec<Option<KernelShared>>,
     /// `.nv_debug.shared` stays.
     pub keeps_file_section: bool,
+    /// What the system keeps in front of everything.
+    pub reserved: u64,
     /// The homes of the variables, for a debugger.
     pub debug: Option<Debug>,
     /// Extern arrays have one value in all code.
@@ -55,6 +57,8 @@ pub struct Settings {
     pub debug: bool,
     /// Variables keep their symbols.
     pub shows: bool,
+    /// The code has a Mercury view.
+    pub mercury: bool,
 }
 
 /// Size and alignment of a kernel's shared memory.
@@ -71,6 +75,8 @@ impl SharedLayout {
         match function {
             // A symbol that is kept has one value.
             Some(function) if dynamic && !self.one_dynamic => self.dynamic[function as usize],
+            // To debug information, an extern array without a symbol is nowhere.
+            None if dynamic && !self.one_dynamic => u64::MAX,
             _ => self.values[symbol.index()],
         }
     }
@@ -89,8 +95,9 @@ pub fn unplaced(merged: &Merged<'_>) -> SharedLayout {
         dynamic: vec![0; merged.functions.len()],
         kernels,
         keeps_file_section: true,
+        reserved: 0,
         debug: None,
-        one_dynamic: false,
+        one_dynamic: true,
     }
 }
 
@@ -143,6 +150,7 @@ struct Layouter<'a> {
     owners: Option<Vec<Option<u32>>>,
     /// Where the variables that several kernels have end.
     common_end: u64,
+    mercury: bool,
 }
 
 /// What `-reserve-null-pointer` leaves free, so that no variable is at address 0.
@@ -155,7 +163,7 @@ pub fn layout(
     settings: Settings,
     referenced: &impl Fn(SymbolId) -> bool,
 ) -> SharedLayout {
-    let Settings { reserved, start, debug, shows } = settings;
+    let Settings { reserved, start, debug, shows, mercury } = settings;
     let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
     let count = kernels.len();
     let users = find_users(merged);
@@ -182,6 +190,7 @@ pub fn layout(
         owners: shows.then(|| vec![None; merged.symbols.len()]),
         common_end: 0,
         kernels,
+        mercury,
     };
     let common = layouter.place_static(referenced);
     let dynamic = layouter.place_dynamic();
@@ -401,12 +410,16 @@ impl Layouter<'_> {
         let any_dynamic = self.merged.shared.iter().any(|o| o.dynamic);
         let file_align = self.merged.file_shared_align;
         let keeps_file_section = any_dynamic && !(common && file_align > 16);
-        let everywhere = common && file_align >= 16 && any_dynamic;
+        let everywhere = !self.mercury && common && file_align >= 16 && any_dynamic;
         let mut kernels = vec![None; self.merged.functions.len()];
         for (k, kernel) in self.kernels.iter().enumerate() {
             let own = if self.used[k] { self.cursor[k] } else { 0 };
             let size = own.saturating_add(reserved);
             if !self.used[k] && (!everywhere || (size == 0 && !keeps_file_section)) {
+                continue;
+            }
+            // With Mercury, memory whose size only the launch knows goes where the section for it goes.
+            if self.mercury && own == 0 && !keeps_file_section {
                 continue;
             }
             let align = if common { self.align[k].max(file_align) } else { self.align[k] };
@@ -418,6 +431,7 @@ impl Layouter<'_> {
                 dynamic,
                 kernels,
                 keeps_file_section,
+                reserved,
                 debug: None,
                 one_dynamic: false,
             };
@@ -430,7 +444,15 @@ impl Layouter<'_> {
         let debug = Some(Debug { owners, values, file_section });
         let keeps_file_section = common || any_dynamic;
         let one_dynamic = self.debug;
-        SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, debug, one_dynamic }
+        SharedLayout {
+            values: self.values,
+            dynamic,
+            kernels,
+            keeps_file_section,
+            reserved,
+            debug,
+            one_dynamic,
+        }
     }
 }
 

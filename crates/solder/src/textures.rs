@@ -3,8 +3,10 @@
 
 use crate::callees::Calls;
 use crate::ids::{SectionId, SymbolId};
-use crate::merge::{Content, Merged, OutputSymbol, RelocTarget};
+use crate::mercury;
+use crate::merge::{Content, Kind, Merged, OutputSymbol, RelocTarget};
 use crate::shared::merge_sort;
+use solder_cubin::mercury::reloc as mercury_reloc;
 use solder_cubin::{raw, reloc};
 
 /// A set of the kinds of references, one bit each.
@@ -59,6 +61,15 @@ impl Textures {
         slots.filter_map(|symbol| Some((symbol, self.slot(symbol)?.0)))
     }
 
+    /// The size of a table without what precedes it, and the offset of its first handle.
+    pub fn size(&self) -> u64 {
+        4 * self.slots.len() as u64
+    }
+
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
     fn listed_in(&self, constant: SectionId) -> Kinds {
         self.listed.get(constant.index()).copied().unwrap_or(0)
     }
@@ -73,9 +84,19 @@ fn kind(symbol: &OutputSymbol<'_>) -> Kinds {
     }
 }
 
-/// The relocation type of a handle.
-pub fn handle_type(symbol: &OutputSymbol<'_>) -> u32 {
+/// The relocation type of a handle in the Mercury view.
+pub fn mercury_handle_type(symbol: &OutputSymbol<'_>) -> u32 {
     match symbol.kind {
+        raw::STT_TEXTURE => mercury_reloc::TEX_HEADER_INDEX,
+        raw::STT_SAMPLER => mercury_reloc::SAMP_HEADER_INDEX,
+        _ => mercury_reloc::SURF_HEADER_INDEX,
+    }
+}
+
+/// The relocation type of a handle.
+pub fn handle_type(symbol: &OutputSymbol<'_>, sm: u16) -> u32 {
+    match symbol.kind {
+        raw::STT_SAMPLER if sm >= mercury::FROM => reloc::R_CUDA_SAMP_HEADER_INDEX_0,
         raw::STT_TEXTURE => reloc::R_CUDA_TEX_HEADER_INDEX,
         raw::STT_SAMPLER => reloc::R_CUDA_SAMP_HEADER_INDEX,
         _ => reloc::R_CUDA_SURF_HEADER_INDEX,
@@ -94,32 +115,59 @@ fn listed_for(reached: Kinds) -> Kinds {
 
 /// Gives every reference its handle. `referenced` tells of one whether any code of the inputs, dead
 /// code too, refers to it.
-pub fn allocate(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(SymbolId) -> bool) -> Textures {
-    let of_kind = |kind: u8| {
-        let symbols = merged.symbols.iter().enumerate().rev();
-        symbols.filter(move |(_, s)| s.kind == kind).map(|(i, _)| SymbolId::at(i))
-    };
-    let list: Vec<SymbolId> =
-        [raw::STT_TEXTURE, raw::STT_SAMPLER, raw::STT_SURFACE].into_iter().flat_map(of_kind).collect();
-    if list.is_empty() {
+pub fn allocate(
+    merged: &Merged<'_>,
+    calls: &Calls,
+    sm: u16,
+    referenced: &impl Fn(SymbolId) -> bool,
+) -> Textures {
+    let slots = slots(merged);
+    if slots.is_empty() {
         return Textures::default();
     }
-    let slots = merge_sort(&list, &|_| (), true);
     // Kernels without a table count too.
     let sizes = merged.functions.iter().filter_map(|f| f.constant).map(|c| merged.section(c).size);
-    let base = sizes.max().unwrap_or(0).saturating_add(3) & !3;
+    let align = if sm >= mercury::FROM { 16 } else { 4 };
+    let base = sizes.max().unwrap_or(0).checked_next_multiple_of(align).unwrap_or(u64::MAX);
     let mut offsets = vec![None; merged.symbols.len()];
     for (i, symbol) in slots.iter().enumerate() {
         offsets[symbol.index()] = Some(base + 4 * i as u64);
     }
     let mut listed = vec![0; merged.sections.len()];
     for (kernel, reached) in reached_kinds(merged, calls, &slots, referenced) {
-        if let Some(constant) = merged.functions[kernel].constant {
+        // A kernel that finds the table of another one of its name has none of its own.
+        let constant = merged.functions[kernel].constant;
+        if let Some(constant) = constant.filter(|c| merged.section(*c).kind == Kind::KernelConstant) {
             listed[constant.index()] |= listed_for(reached);
         }
     }
     let has_surfaces = merged.symbols.iter().any(|s| s.kind == raw::STT_SURFACE);
     Textures { base, slots, offsets, bank: 0, has_surfaces, listed }
+}
+
+/// The kernels that have a table, as functions.
+pub fn kernels_with_table(
+    merged: &Merged<'_>,
+    calls: &Calls,
+    referenced: &impl Fn(SymbolId) -> bool,
+) -> Vec<usize> {
+    let slots = slots(merged);
+    if slots.is_empty() {
+        return Vec::new();
+    }
+    let kernels = reached_kinds(merged, calls, &slots, referenced);
+    kernels.into_iter().filter(|(_, reached)| *reached != 0).map(|(kernel, _)| kernel).collect()
+}
+
+/// The references in the order of their handles.
+fn slots(merged: &Merged<'_>) -> Vec<SymbolId> {
+    let of_kind = |kind: u8| {
+        let symbols = merged.symbols.iter().enumerate().rev();
+        symbols.filter(move |(_, s)| s.kind == kind).map(|(i, _)| SymbolId::at(i))
+    };
+    let list: Vec<SymbolId> =
+        [raw::STT_TEXTURE, raw::STT_SAMPLER, raw::STT_SURFACE].into_iter().flat_map(of_kind).collect();
+    merge_sort(&list, &|_| (), true)
 }
 
 /// A relocatable link makes no tables, but all the same resolves the relocations of code, to nothing.

@@ -26,7 +26,8 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --seeds N       how many seeds (100)
   --from S        the first one (0)
   --seed S        this one only
-  --arch LIST     architectures, such as 75,90a (75,80,86,87,88,89,90,90a)
+  --arch LIST     architectures, such as 75,90a (75,80,86,87,88,89,90,90a;
+                  also 100,103,110,120,121 and their a and f)
   --spread        one architecture per seed, in turn, instead of all
   --form FORM     exec, r or r-then-link: executable (default) or relocatable links, or executable
                   links of what nvlink's relocatable links made of some of the modules
@@ -50,6 +51,25 @@ const CORE: &[Arch] = &[
     Arch { name: "sm_89", sm: 89 },
     Arch { name: "sm_90", sm: 90 },
     Arch { name: "sm_90a", sm: 90 },
+];
+
+/// Code with a Mercury view; not among the default.
+const MERCURY: &[Arch] = &[
+    Arch { name: "sm_100", sm: 100 },
+    Arch { name: "sm_100a", sm: 100 },
+    Arch { name: "sm_100f", sm: 100 },
+    Arch { name: "sm_103", sm: 103 },
+    Arch { name: "sm_103a", sm: 103 },
+    Arch { name: "sm_103f", sm: 103 },
+    Arch { name: "sm_110", sm: 110 },
+    Arch { name: "sm_110a", sm: 110 },
+    Arch { name: "sm_110f", sm: 110 },
+    Arch { name: "sm_120", sm: 120 },
+    Arch { name: "sm_120a", sm: 120 },
+    Arch { name: "sm_120f", sm: 120 },
+    Arch { name: "sm_121", sm: 121 },
+    Arch { name: "sm_121a", sm: 121 },
+    Arch { name: "sm_121f", sm: 121 },
 ];
 
 /// Differences printed for one program; the rest is seldom news.
@@ -150,8 +170,8 @@ fn archs(list: &str) -> Result<Vec<Arch>> {
     words
         .map(|word| {
             let number = word.trim_start_matches("sm_");
-            let known = CORE.iter().find(|arch| &arch.name[3..] == number);
-            known.copied().ok_or_else(|| format!("torture: '{word}' is no architecture of the core set"))
+            let known = CORE.iter().chain(MERCURY).find(|arch| &arch.name[3..] == number);
+            known.copied().ok_or_else(|| format!("torture: '{word}' is no architecture that is known"))
         })
         .collect()
 }

@@ -23,6 +23,7 @@ pub use arena::Arena;
 pub use host::{REFERENCE_KINDS, ReferenceKind};
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::keep;
 use crate::lto;
 use crate::options::Options;
 use crate::time_table;
@@ -148,7 +149,7 @@ pub fn load<'data>(
     let opened = in_order(&files, files.len() >= PARALLEL_FROM, |path| open::open(path, options, arena));
     let items = open::without_repeated_archives(opened);
     let mut products = in_order(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
-    assemble(options, &items, &mut products, arena);
+    assemble(options, &items, &mut products, arena, sink)?;
     let mut inputs = Inputs::default();
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.door.pass(sink)?;
@@ -178,18 +179,23 @@ fn assemble<'data>(
     items: &[Item<'data>],
     products: &mut [open::Unpacked<'data>],
     arena: &'data Arena,
-) {
+    sink: &Sink,
+) -> Result<(), Stop> {
     let job = |(index, product): (usize, &open::Unpacked<'data>)| match product.outcome {
         Ok(Product::Ptx(job)) => Some((index, job)),
         _ => None,
     };
     let waiting: Vec<(usize, ptxas::Job<'data>)> = products.iter().enumerate().filter_map(job).collect();
     if waiting.is_empty() {
-        return;
+        return Ok(());
     }
     let assembler = Assembler::find();
     let results = in_order(&waiting, waiting.len() > 1, |(_, job)| ptxas::assemble(&assembler, job, options));
-    for ((index, _), result) in waiting.into_iter().zip(results) {
+    for ((index, job), result) in waiting.into_iter().zip(results) {
+        if let Ok(assembled) = &result {
+            let input = (index, items[index].name.as_bytes());
+            keep::assembled(options, input, &job, assembled.cubin.as_deref(), sink)?;
+        }
         let product = &mut products[index];
         product.outcome = match result {
             Ok(assembled) => {
@@ -203,6 +209,7 @@ fn assemble<'data>(
             Err(failure) => Err(vec![failure.message(items[index].name.clone())]),
         };
     }
+    Ok(())
 }
 
 impl<'data> Inputs<'data> {

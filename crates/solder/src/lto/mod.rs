@@ -13,6 +13,7 @@ use solder_cubin::raw::STT_FUNC;
 
 use crate::cache::{Cache, Key};
 use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::keep;
 use crate::load::{Arena, DeviceObject, Inputs, IrContent, IrModule, Origin};
 use crate::options::Options;
 use crate::time_table;
@@ -290,20 +291,22 @@ fn assemble(
     sink: &Sink,
 ) -> Result<Vec<Vec<u8>>, Stop> {
     let assembler = Assembler::find();
-    let job = |text: &Vec<u8>| {
-        let compiled = ptxas::Settings {
-            whole,
-            registers: agreed.registers,
-            split_compile: arguments::split(options, agreed),
-        };
-        ptxas::assemble(&assembler, &Job { text, stored_options: &[], compiled: Some(compiled) }, options)
+    let compiled = ptxas::Settings {
+        whole,
+        registers: agreed.registers,
+        split_compile: arguments::split(options, agreed),
     };
+    let to_do: Vec<Job<'_>> =
+        parts.iter().map(|text| Job { text, stored_options: &[], compiled: Some(compiled) }).collect();
+    let job = |job: &Job<'_>| ptxas::assemble(&assembler, job, options);
     let results: Vec<_> =
-        if parts.len() > 1 { parts.par_iter().map(job).collect() } else { parts.iter().map(job).collect() };
+        if to_do.len() > 1 { to_do.par_iter().map(job).collect() } else { to_do.iter().map(job).collect() };
     let mut cubins = Vec::with_capacity(parts.len());
-    for result in results {
+    for (part, result) in results.into_iter().enumerate() {
         let assembled = result.map_err(|failure| sink.fatal(failure.message("lto.ptx".into())))?;
         sink.write(&assembled.text);
+        let kept = (part, &b"lto.ptx"[..]);
+        keep::assembled(options, kept, &to_do[part], assembled.cubin.as_deref(), sink)?;
         // The time of a refusal counts too.
         add_time_row(options, ["lto.ptx", "ptxas", NAME], assembled.milliseconds);
         cubins.push(assembled.cubin.ok_or_else(|| sink.fatal(Message::FatbinaryError))?);

@@ -1,12 +1,13 @@
 //! Constants that belong to one function: kernel parameters (bank 0) and what the compiler made for a
 //! function (other banks), which every kernel that reaches it carries.
 
-use super::{Chunk, Content, FunctionConstant, Kind, Merger, New, OutputSymbol};
+use super::{Chunk, Content, FunctionConstant, Kind, MercurySymbol, Merger, New, OutputSymbol};
 use crate::diagnostics::Stop;
 use crate::ids::{EntityId, FileId, SectionId};
 use crate::object::Role;
 use crate::resolve::Origin;
 use solder_cubin::Section;
+use solder_cubin::mercury::CONSTANT_OPTIMIZER;
 use solder_cubin::raw::{self, Symbol};
 
 /// Where the constants of a function are gathered.
@@ -47,7 +48,7 @@ impl<'data> Merger<'_, 'data> {
         if self.out.files[origin.file.index()].sections[section.info() as usize].is_none() {
             return Ok(());
         }
-        let Some((place, base)) = self.place_constants(origin.file, section)? else { return Ok(()) };
+        let Some((place, base)) = self.place_constants(origin.file, section, true)? else { return Ok(()) };
         let mut symbol = self.hidden_symbol(origin);
         symbol.value = base.wrapping_add(raw.value.get());
         match place {
@@ -62,11 +63,13 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Brings a section of function constants in, once.
+    /// Brings a section of function constants in, once. Only with a symbol do those of a device function go into the
+    /// kernels.
     fn place_constants(
         &mut self,
         file: FileId,
         section: &Section<'data>,
+        by_symbol: bool,
     ) -> Result<Option<(Place, u64)>, Stop> {
         if let Some(done) = self.placed_constants.get(&section.index) {
             return Ok(Some(*done));
@@ -86,13 +89,16 @@ impl<'data> Merger<'_, 'data> {
         };
         let place = match existing {
             Some(place) => place,
-            None if counts && !kernel && !self.settings.relocatable => {
+            None if counts && !kernel && by_symbol && !self.settings.relocatable => {
                 self.new_function_constant(function, bank, section)
             }
-            None => Place::Section(self.create_function_constant(entity, bank, section.name)),
+            None => {
+                Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section)))
+            }
         };
         self.constants_by_name.insert(section.name, place);
         let base = self.append_constant(file, place, section)?;
+        self.append_constant_twin(file, place, section);
         self.placed_constants.insert(section.index, (place, base));
         Ok(Some((place, base)))
     }
@@ -103,9 +109,15 @@ impl<'data> Merger<'_, 'data> {
         if self.placed_constants.contains_key(&section.index) {
             return Ok(());
         }
-        if let Some((place, base)) = self.place_constants(file, section)?
-            && !self.settings.relocatable
+        let before = self.constants_by_name.contains_key(section.name);
+        let Some((place, base)) = self.place_constants(file, section, false)? else { return Ok(()) };
+        if let Place::Section(section) = place
+            && !before
         {
+            self.discarded_only.insert(section);
+        }
+        let traceless = matches!(place, Place::Section(section) if self.discarded_only.contains(&section));
+        if !self.settings.relocatable && !traceless {
             self.out.null_value = base;
             self.out.null_constant = match place {
                 Place::Function(index) => Some(index),
@@ -134,6 +146,7 @@ impl<'data> Merger<'_, 'data> {
             common: None,
             constant: None,
             dropped: true,
+            mercury: MercurySymbol::default(),
         }
     }
 
@@ -144,6 +157,9 @@ impl<'data> Merger<'_, 'data> {
             align: section.align().max(1),
             size: 0,
             chunks: Vec::new(),
+            twin_size: 0,
+            twin_chunks: Vec::new(),
+            twin_relocations: Vec::new(),
             offset: 0,
         });
         Place::Function(self.out.constants.len() as u32 - 1)
@@ -187,12 +203,17 @@ impl<'data> Merger<'_, 'data> {
         let index = self.out.function_of[entity.index()];
         for constant in self.out.constants.iter_mut().filter(|c| Some(c.function) == index) {
             constant.chunks.clear();
-            constant.size = 0;
+            constant.twin_chunks.clear();
+            constant.twin_relocations.clear();
+            (constant.size, constant.twin_size) = (0, 0);
         }
         for (_, section) in self.function_mut(entity).constants.clone() {
             let section = self.out.section_mut(section);
             section.content = Content::Bytes(Vec::new());
             section.size = 0;
+            if let Some(twin) = section.twin {
+                self.forget_twin(twin);
+            }
         }
     }
 
@@ -209,7 +230,8 @@ impl<'data> Merger<'_, 'data> {
         let functions: Vec<u32> = order.iter().map(|i| self.out.constants[*i].function).collect();
         let reached_by = self.out.calls.reached_by(&functions, &kernels);
         for (position, index) in order.into_iter().enumerate() {
-            let FunctionConstant { bank, align, size, chunks, .. } = self.out.constants[index].clone();
+            let constant = self.out.constants[index].clone();
+            let FunctionConstant { bank, align, size, ref chunks, .. } = constant;
             let mut sections: Vec<SectionId> = Vec::new();
             let mut reaching: Vec<usize> = reached_by[position].iter().collect();
             reaching.reverse();
@@ -217,13 +239,14 @@ impl<'data> Merger<'_, 'data> {
                 sections.push(self.kernel_bank(kernels[kernel], bank));
             }
             if sections.is_empty() {
-                self.forget_null_value(index);
+                self.forget_place(index);
                 continue;
             }
             let end = sections.iter().map(|s| self.out.section(*s).size).max().unwrap_or(0);
             let offset = end.next_multiple_of(align);
-            for section in sections {
-                let section = self.out.section_mut(section);
+            for id in sections {
+                self.distribute_twin(id, &constant, offset);
+                let section = self.out.section_mut(id);
                 section.align = section.align.max(align);
                 section.size = (offset + size).next_multiple_of(section.align);
                 if let Content::Bytes(own) = &mut section.content {
@@ -234,10 +257,15 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// Constants that no kernel carries leave no trace.
-    fn forget_null_value(&mut self, index: usize) {
+    /// Constants that no kernel carries leave no trace: not in symbol 0, not in the values of their symbols.
+    fn forget_place(&mut self, index: usize) {
         if self.out.null_constant == Some(index as u32) {
             self.out.null_value = 0;
+        }
+        for symbol in self.out.symbols.iter_mut().filter(|s| s.constant == Some(index as u32)) {
+            if let Some(Origin { file, symbol: input }) = symbol.origin {
+                symbol.value = self.objects[file.index()].symbol(input).value.get();
+            }
         }
     }
 
@@ -247,7 +275,12 @@ impl<'data> Merger<'_, 'data> {
             return *section;
         }
         let (entity, symbol) = (function.entity, function.symbol);
-        let name = format!(".nv.constant{bank}.{}", self.out.symbol(symbol).name);
+        let name = self.out.symbol(symbol).name;
+        let name = if self.settings.mercury() {
+            [CONSTANT_OPTIMIZER.0, name].concat()
+        } else {
+            format!(".nv.constant{bank}.{name}")
+        };
         self.create_function_constant(entity, bank, &name)
     }
 
@@ -258,6 +291,10 @@ impl<'data> Merger<'_, 'data> {
             return Ok(());
         }
         let Some((text, _)) = map.sections[section.info() as usize] else { return Ok(()) };
+        if self.settings.mercury() {
+            self.late_kernel_constant(text, section);
+            return Ok(());
+        }
         let entity = self.out.section(text).function.and_then(|f| self.out.symbol(f).entity);
         let Some(entity) = entity else {
             return Err(self.damaged(file, section.name, "it belongs to no function"));

@@ -3,6 +3,7 @@
 use super::{Kind, Merger, New, SharedObject};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
+use crate::mercury::{REGISTER_TABLE, is_line_table};
 use crate::object::Role;
 use crate::resolve::{Origin, is_extern_shared};
 use solder_cubin::Section;
@@ -37,6 +38,10 @@ impl<'data> Merger<'_, 'data> {
                 Ok(())
             }
             Role::Constant | Role::Global | Role::GlobalInit => self.placed_variable(origin, raw),
+            Role::ReservedShared => {
+                self.reserved_variable(origin, raw);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -56,6 +61,9 @@ impl<'data> Merger<'_, 'data> {
                 self.out.file_shared_align = self.out.file_shared_align.max(align);
                 self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align, dynamic: true });
                 self.file_shared();
+                if self.settings.relocatable {
+                    self.name_local(symbol);
+                }
             }
         }
     }
@@ -169,9 +177,33 @@ impl<'data> Merger<'_, 'data> {
             None => self.create_shared_by_name(file, section),
         };
         let align = section.align();
-        let Some(base) = self.out.section_mut(out).append(section.data, section.size(), align) else {
+        if self.settings.mercury() && section.name == ".debug_frame" {
+            self.append_twin(file, section, out, 0);
+            self.append_frames(file, section, out);
+            return Ok((out, 0));
+        }
+        if self.settings.mercury() && is_line_table(section.name) && self.append_lines(file, section, out) {
+            self.append_twin(file, section, out, 0);
+            return Ok(self.out.files[file.index()].sections[section.index as usize].unwrap_or((out, 0)));
+        }
+        let constants = self.objects[file.index()].role(section.index) == Role::Constant;
+        let merging = constants && self.settings.merges_constants;
+        let place = if merging && self.out.section(out).holds(section.data) {
+            // The symbols get the offsets that the bytes would have had.
+            self.out.section(out).size.checked_next_multiple_of(align.max(1))
+        } else {
+            self.out.section_mut(out).append(section.data, section.size(), align)
+        };
+        let Some(base) = place else {
             return Err(self.damaged(file, section.name, "its size is beyond all bounds"));
         };
+        if merging && self.out.section(out).size == base.saturating_add(section.size()) {
+            self.out.null_value = base;
+        }
+        self.append_twin(file, section, out, base);
+        if self.settings.mercury() && section.name == REGISTER_TABLE {
+            self.clear_removed(file, section, out, base);
+        }
         self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
         Ok((out, base))
     }
@@ -188,13 +220,13 @@ impl<'data> Merger<'_, 'data> {
         };
         let out = self.create(&New {
             kind,
-            name: &[section.name],
+            name: &[self.view_name(file, section)],
             sh_type: self.settings.section_type(section.sh_type(), sh_type),
             flags: section.flags(),
             align: section.align(),
             entsize: section.header.entsize.get(),
         });
-        self.section_symbol(out, section.name);
+        self.section_symbol(out, self.view_name(file, section));
         self.by_name.insert(section.name, out);
         if kind == Kind::Global {
             self.out.well_known.global = Some(out);

@@ -30,7 +30,10 @@ impl<'data> Merger<'_, 'data> {
             };
             self.clock += 1;
             self.function_mut(entity).attributes_read = self.clock;
-            self.read_info(file, section, out)?;
+            match object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) {
+                Some(twin) => self.read_both_infos(file, object.section(twin), section, out)?,
+                None => self.read_info(file, section, out)?,
+            }
         }
         Ok(())
     }
@@ -38,7 +41,7 @@ impl<'data> Merger<'_, 'data> {
     fn read_info(&mut self, file: FileId, section: &Section<'data>, out: SectionId) -> Result<(), Stop> {
         for record in records(section.data).flatten() {
             let Some(value) = self.info_value(file, section, &record)? else { continue };
-            let record = InfoRecord { format: record.format, attr: record.attr, value, file };
+            let record = InfoRecord { format: record.format, attr: record.attr, value, file, code: None };
             if let Content::Info { read, .. } = &mut self.out.section_mut(out).content {
                 read.push(record);
             }
@@ -47,7 +50,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// The value in terms of the output; `None` for a record that is not taken over.
-    fn info_value(
+    pub(super) fn info_value(
         &self,
         file: FileId,
         section: &Section<'data>,
@@ -71,6 +74,7 @@ impl<'data> Merger<'_, 'data> {
                     _ => return Ok(None),
                 }
             }
+            attr::PARAM_CBANK if self.settings.mercury() => InfoValue::Parameters(operand(4)?),
             attr::PARAM_CBANK => match symbols[operand(0)? as usize] {
                 Some(out) => InfoValue::Symbol(out, operand(4)?),
                 None => return Ok(None),

@@ -2,7 +2,7 @@
 //! link with `-preserve-relocs` resolved and the symbols they name.
 
 use super::{Kind, Merger, New, Settings, SharedObject};
-use crate::ids::{FileId, SectionId};
+use crate::ids::{FileId, SectionId, SymbolId};
 use crate::object::{Object, Role};
 use crate::resolve::Symbols;
 use solder_cubin::raw;
@@ -43,9 +43,14 @@ impl Merger<'_, '_> {
         let entity = self.out.symbol(object.symbol).entity;
         let referenced = || entity.is_some_and(|e| self.referenced.get(e.index()).is_some_and(|r| *r));
         match object.dynamic {
-            true => self.settings.keeps_shared_symbols,
+            // Of extern arrays, not the beginnings that a relocatable link made.
+            true => self.settings.keeps_shared_symbols && !self.is_internal(object.symbol),
             false => self.settings.shows_shared() && (object.owner.is_some() || referenced()),
         }
+    }
+
+    fn is_internal(&self, symbol: SymbolId) -> bool {
+        self.out.symbol(symbol).other & 3 == raw::STV_INTERNAL
     }
 
     /// Drops the shared variables that have no symbol in the output. `-preserve-relocs` alone marks the others as

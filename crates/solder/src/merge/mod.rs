@@ -6,6 +6,8 @@ mod constants;
 mod data;
 mod info;
 mod kept;
+mod lines;
+mod mercury;
 mod output;
 mod relocatable;
 mod relocations;
@@ -19,7 +21,7 @@ use crate::gc::Live;
 use crate::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::notes;
 use crate::object::{Object, Role};
-use crate::resolve::{Origin, Symbols};
+use crate::resolve::{Origin, Symbols, is_extern_shared};
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::StringTable;
@@ -43,6 +45,8 @@ pub struct Settings<'data> {
     pub force_rela: bool,
     /// The bytes of `--nv-host`.
     pub host: Option<&'data [u8]>,
+    /// `-kernels-used` or `-variables-used`: constants that stand in the output already are not added.
+    pub merges_constants: bool,
     /// Kernels were removed because host code does not refer to them.
     pub kernels_removed_by_host: bool,
 }
@@ -66,6 +70,11 @@ impl Settings<'_> {
     /// The type of an output section: a relocatable link leaves it as in objects.
     fn section_type(&self, in_objects: u32, in_images: u32) -> u32 {
         if self.relocatable { in_objects } else { in_images }
+    }
+
+    /// The code has a Mercury view.
+    fn mercury(&self) -> bool {
+        self.sm >= crate::mercury::FROM
     }
 }
 
@@ -99,6 +108,8 @@ struct Merger<'a, 'data> {
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
     /// The shared memory of kernels: nvlink finds it by name too.
     shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// Constants that only discarded copies of a function have.
+    discarded_only: HashSet<SectionId, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     /// `.nv.resolvedrela*`, by the offset of its name.
@@ -108,6 +119,7 @@ struct Merger<'a, 'data> {
     /// Tentative definitions in the order in which they became such.
     commons: Vec<SymbolId>,
     clock: u32,
+    mercury: mercury::State<'data>,
 }
 
 pub fn merge<'data>(
@@ -133,7 +145,9 @@ pub fn merge<'data>(
             constants: Vec::new(),
             null_value: 0,
             null_constant: None,
+            functions_removed: false,
             deleted_alias: false,
+            orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
             section_names: StringTable::default(),
             names: StringTable::default(),
@@ -147,11 +161,13 @@ pub fn merge<'data>(
         constants_by_name: HashMap::default(),
         placed_constants: HashMap::default(),
         shared_by_kernel: HashMap::default(),
+        discarded_only: HashSet::default(),
         dead_with_relocations: HashSet::default(),
         resolved_by_name: HashMap::default(),
         referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
         clock: 0,
+        mercury: mercury::State::default(),
     };
     merger.begin(graph);
     for file in 0..objects.len() {
@@ -204,6 +220,9 @@ impl<'data> Merger<'_, 'data> {
         let known = &mut self.out.well_known;
         (known.tool_note, known.cuda_note, known.info, known.compat) =
             (Some(tool), Some(cuda), Some(info), compat);
+        if self.settings.mercury() {
+            self.twin(info, Kind::MercuryInfo);
+        }
     }
 
     fn file(&mut self, file: FileId) -> Result<(), Stop> {
@@ -213,6 +232,7 @@ impl<'data> Merger<'_, 'data> {
             symbols: vec![None; object.cubin.symbols.len()],
         });
         self.placed_constants.clear();
+        self.mercury.begin_file();
         for (symbol, raw) in object.symbols() {
             if raw.kind() != raw::STT_FUNC {
                 continue;
@@ -264,6 +284,9 @@ impl<'data> Merger<'_, 'data> {
         if self.settings.relocatable {
             self.finish_shared();
             self.mark_undefined();
+        } else if self.settings.mercury() {
+            self.image_constants();
+            self.distribute_constants();
         } else {
             self.distribute_constants();
             let action = self.create(&New {
@@ -281,6 +304,9 @@ impl<'data> Merger<'_, 'data> {
             if symbol.among_globals && (!symbol.shared || !symbol.dropped) {
                 symbol.name_offset = self.out.names.add(symbol.name);
             }
+        }
+        if self.settings.mercury() {
+            self.end_mercury();
         }
         if self.settings.relocatable {
             return;
@@ -305,14 +331,18 @@ impl<'data> Merger<'_, 'data> {
 
     fn push_section(&mut self, new: &New<'_>, name: u32) -> SectionId {
         let content = match new.kind {
-            Kind::Info | Kind::FunctionInfo => Content::Info { read: Vec::new(), appended: Vec::new() },
-            Kind::Relocations | Kind::Resolved => Content::Relocations(Vec::new()),
+            Kind::Info | Kind::FunctionInfo => Content::no_records(),
+            Kind::Relocations | Kind::Resolved | Kind::MercuryRelocations => Content::Relocations(Vec::new()),
             Kind::Text
             | Kind::KernelConstant
             | Kind::FunctionConstant(_)
             | Kind::Constant(_)
             | Kind::GlobalInit
             | Kind::Debug
+            | Kind::Capsule
+            | Kind::MercuryDebug
+            | Kind::MercuryConstant
+            | Kind::LateKernelConstant
             | Kind::Host => Content::Bytes(Vec::new()),
             _ => Content::Nothing,
         };
@@ -332,6 +362,8 @@ impl<'data> Merger<'_, 'data> {
             rel: None,
             rela: None,
             resolved: None,
+            twin: None,
+            shares_bytes: false,
         });
         SectionId::at(self.out.sections.len() - 1)
     }
@@ -357,6 +389,7 @@ impl<'data> Merger<'_, 'data> {
             common: None,
             constant: None,
             dropped: false,
+            mercury: MercurySymbol::default(),
         });
         self.out.section_mut(section).symbol = Some(id);
     }
@@ -373,14 +406,20 @@ impl<'data> Merger<'_, 'data> {
             return (symbol, false);
         }
         let name = self.objects[origin.file.index()].names[origin.symbol as usize];
+        let reserved = self.settings.mercury() && name.starts_with(crate::mercury::RESERVED_SHARED);
         let kind = match raw.kind() {
-            raw::STT_CUDA_OBJECT if !self.settings.relocatable => raw::STT_OBJECT,
+            raw::STT_OBJECT if reserved && !self.settings.relocatable => raw::STT_CUDA_OBJECT,
+            raw::STT_CUDA_OBJECT if !self.settings.relocatable && !reserved => raw::STT_OBJECT,
             kind => kind,
         };
         let other = self.other(raw);
         // An undefined weak symbol is nothing but undefined in the output.
-        let bind =
-            if raw.bind() == raw::STB_WEAK && !raw.is_defined() { raw::STB_GLOBAL } else { raw.bind() };
+        let undefined_weak = raw.bind() == raw::STB_WEAK && !raw.is_defined();
+        let stays_weak = self.settings.relocatable && is_extern_shared(raw);
+        let bind = if undefined_weak && !stays_weak { raw::STB_GLOBAL } else { raw.bind() };
+        // Undefined variables keep the value that the compiler gave them.
+        let object = matches!(kind, raw::STT_OBJECT | raw::STT_CUDA_OBJECT);
+        let value = if object && !raw.is_defined() { raw.value.get() } else { 0 };
         let id = self.push_symbol(OutputSymbol {
             name,
             name_offset: 0,
@@ -389,7 +428,7 @@ impl<'data> Merger<'_, 'data> {
             kind,
             other,
             section: None,
-            value: 0,
+            value,
             size: raw.size.get(),
             entity: Some(entity),
             origin: None,
@@ -399,6 +438,7 @@ impl<'data> Merger<'_, 'data> {
             common: None,
             constant: None,
             dropped: false,
+            mercury: MercurySymbol { other: raw.other, ..MercurySymbol::default() },
         });
         self.symbol_of[entity.index()] = Some(id);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
@@ -465,6 +505,7 @@ impl<'data> Merger<'_, 'data> {
     /// Remembers of a function that was removed whether the code of any copy had relocations. An alias
     /// that is removed while its function stays is more than nvlink can do.
     fn dead_copy(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) {
+        self.out.functions_removed = true;
         if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
             return;
         }
@@ -522,7 +563,8 @@ impl<'data> Merger<'_, 'data> {
         let out = self.out.symbol_mut(symbol);
         (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
         (out.section, out.origin) = (Some(text), Some(origin));
-        let entry = raw.other & raw::STO_ENTRY != 0;
+        self.twin_of_code(text, symbol, origin);
+        let entry = raw.other & raw::STO_ENTRY != 0 && self.live.is_kernel(entity);
         let (mut info, mut shared) = (None, None);
         if entry && (self.live.is_root(entity) || has_shared_memory(object, name)) {
             info = Some(self.function_info(text, name));
@@ -565,7 +607,7 @@ impl<'data> Merger<'_, 'data> {
             let text = map.sections[usize::from(raw.shndx.get())];
             let Some(id) = map.symbols[symbol as usize] else { continue };
             let Some((text, _)) = text else {
-                self.out.deleted_alias = true;
+                self.out.orphaned_alias = true;
                 self.out.symbol_mut(id).dropped = true;
                 continue;
             };
@@ -589,6 +631,9 @@ impl<'data> Merger<'_, 'data> {
             entsize: 0,
         });
         self.out.section_mut(info).of = Some(text);
+        if self.settings.mercury() {
+            self.twin(info, Kind::MercuryInfo);
+        }
         info
     }
 
@@ -620,7 +665,7 @@ impl<'data> Merger<'_, 'data> {
             self.out.section_mut(relocations).relocations_mut().clear();
         }
         if let Some(info) = function.info {
-            self.out.section_mut(info).content = Content::Info { read: Vec::new(), appended: Vec::new() };
+            self.out.section_mut(info).content = Content::no_records();
         }
         self.forget_constants(entity);
         self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
@@ -633,6 +678,7 @@ impl<'data> Merger<'_, 'data> {
         if raw.bind() == raw::STB_GLOBAL {
             out.bind = raw::STB_GLOBAL;
         }
+        self.twin_of_code(text, symbol, origin);
     }
 
     fn map_section_symbols(&mut self, file: FileId) {

@@ -20,6 +20,8 @@ pub enum Kind {
     FunctionInfo,
     KernelShared,
     KernelConstant,
+    /// The same for kernels without textures in files with a Mercury view, which does not have it.
+    LateKernelConstant,
     /// `.nv.constantN.K`, N > 0: what the compiler made for a kernel and all it reaches.
     FunctionConstant(u8),
     /// `.nv.constantN`, N > 0, of the whole module.
@@ -27,6 +29,8 @@ pub enum Kind {
     Global,
     GlobalInit,
     FileShared,
+    /// `.nv.shared.reserved.0`
+    ReservedShared,
     Debug,
     Relocations,
     /// The relocations that the link resolved, kept by `-preserve-relocs`.
@@ -34,6 +38,18 @@ pub enum Kind {
     CallGraph,
     Prototype,
     RelAction,
+    /// `.nv.capmerc.text.F`, the Mercury twin of a text section.
+    Capsule,
+    /// The other twins: debug information, attributes, relocations.
+    MercuryDebug,
+    MercuryInfo,
+    MercuryRelocations,
+    /// Twins of constants and data.
+    MercuryConstant,
+    MercuryGlobalInit,
+    MercuryReservedShared,
+    /// `.nv.merc.symtab`
+    MercurySymbols,
 }
 
 /// Bytes of an input at an offset of the output section.
@@ -72,6 +88,8 @@ pub enum InfoValue<'data> {
     Symbol(SymbolId, u32),
     /// A symbol and what follows it.
     Operand(SymbolId, &'data [u8]),
+    /// The section symbol of the kernel's parameters and a word.
+    Parameters(u32),
     /// A list of symbols (EXTERNS).
     Symbols(Vec<SymbolId>),
     Bytes(&'data [u8]),
@@ -85,6 +103,8 @@ pub struct InfoRecord<'data> {
     pub attr: u8,
     pub value: InfoValue<'data>,
     pub file: FileId,
+    /// What the machine code's view has instead of `Bytes`, where the record is in both views.
+    pub code: Option<&'data [u8]>,
 }
 
 /// What a section holds.
@@ -95,11 +115,19 @@ pub enum Content<'data> {
     Info {
         read: Vec<InfoRecord<'data>>,
         appended: Vec<InfoRecord<'data>>,
+        /// Records that only the machine code's view has; they come last, in reading order.
+        code_only: Vec<InfoRecord<'data>>,
     },
     /// Entries in reading order, which come out reversed.
     Relocations(Vec<Reloc>),
     /// Nothing from the inputs: no bytes at all, or bytes that are made when everything is known.
     Nothing,
+}
+
+impl Content<'_> {
+    pub fn no_records() -> Self {
+        Self::Info { read: Vec::new(), appended: Vec::new(), code_only: Vec::new() }
+    }
 }
 
 /// A section of the output.
@@ -125,6 +153,10 @@ pub struct OutputSection<'data> {
     pub rel: Option<SectionId>,
     pub rela: Option<SectionId>,
     pub resolved: Option<SectionId>,
+    /// The twin in the Mercury view; of a twin, `of` is the section it belongs to.
+    pub twin: Option<SectionId>,
+    /// A twin whose bytes are those of its partner.
+    pub shares_bytes: bool,
 }
 
 impl<'data> OutputSection<'data> {
@@ -140,6 +172,19 @@ impl<'data> OutputSection<'data> {
             chunks.push(Chunk { offset, data });
         }
         Some(offset)
+    }
+
+    /// Whether one of the pieces it is put together from has these bytes.
+    pub fn holds(&self, data: &[u8]) -> bool {
+        matches!(&self.content, Content::Bytes(chunks) if chunks.iter().any(|chunk| chunk.data == data))
+    }
+
+    /// The bytes of a section that one input alone gave.
+    pub fn first_chunk(&self) -> Option<&'data [u8]> {
+        match &self.content {
+            Content::Bytes(chunks) => chunks.first().map(|chunk| chunk.data),
+            _ => None,
+        }
     }
 
     pub fn relocations_mut(&mut self) -> &mut Vec<Reloc> {
@@ -181,6 +226,17 @@ pub struct OutputSymbol<'data> {
     /// Lies in the constants of a device function; an index into `Merged::constants`.
     pub constant: Option<u32>,
     pub dropped: bool,
+    pub mercury: MercurySymbol,
+}
+
+/// What the Mercury view has different about a symbol.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MercurySymbol {
+    /// Offset of the name in `.strtab`.
+    pub name: Option<u32>,
+    pub other: u8,
+    pub size: Option<u64>,
+    pub value: Option<u64>,
 }
 
 impl OutputSymbol<'_> {
@@ -219,6 +275,10 @@ pub struct FunctionConstant<'data> {
     pub align: u64,
     pub size: u64,
     pub chunks: Vec<Chunk<'data>>,
+    /// Its twin in the Mercury view.
+    pub twin_size: u64,
+    pub twin_chunks: Vec<Chunk<'data>>,
+    pub twin_relocations: Vec<Reloc>,
     /// Where it lies in the kernels' sections.
     pub offset: u64,
 }
@@ -256,8 +316,12 @@ pub struct Merged<'data> {
     pub null_value: u64,
     /// The constants it is relative to.
     pub null_constant: Option<u32>,
+    /// Functions of the inputs were removed.
+    pub functions_removed: bool,
     /// An alias was removed while its function stays.
     pub deleted_alias: bool,
+    /// A function was removed while an alias of it stays.
+    pub orphaned_alias: bool,
     pub calls: Calls,
     pub section_names: StringTable,
     pub names: StringTable,
@@ -295,6 +359,29 @@ impl<'data> Merged<'data> {
     pub fn symbol_mut(&mut self, id: SymbolId) -> &mut OutputSymbol<'data> {
         &mut self.symbols[id.index()]
     }
+    /// The parameters of the kernel whose attributes a section has.
+    pub fn parameters_of(&self, info: SectionId) -> Option<SectionId> {
+        let entity = self.symbol(self.section(self.section(info).of?).function?).entity?;
+        self.functions[self.function_of[entity.index()]? as usize].constant
+    }
+    /// The value of symbol 0.
+    pub fn null_symbol_value(&self) -> u64 {
+        self.null_constant.map_or(0, |c| self.constants[c as usize].offset) + self.null_value
+    }
+    /// The section that a relocation section is for.
+    pub fn relocated_by(&self, relocations: SectionId) -> Option<SectionId> {
+        let section = self.section(relocations);
+        match section.kind {
+            Kind::MercuryRelocations => self.section(self.section(section.of?).of?).twin,
+            _ => section.of,
+        }
+    }
+    /// Whether a relocation section is the table of handles of a kernel.
+    pub fn is_handle_table(&self, relocations: SectionId) -> bool {
+        let section = self.section(relocations);
+        let of = section.of.map(|of| self.section(of).kind);
+        section.kind == Kind::Relocations && of == Some(Kind::KernelConstant)
+    }
     /// The name of a section, for messages.
     pub fn section_name(&self, id: SectionId) -> &str {
         solder_cubin::string_at(self.section_names.as_bytes(), self.section(id).name).unwrap_or("")
@@ -323,10 +410,17 @@ impl<'data> Merged<'data> {
     }
     /// The records of an attribute section that still count, in output order.
     pub fn info_records(&self, id: SectionId) -> impl Iterator<Item = &InfoRecord<'data>> {
-        let Content::Info { read, appended } = &self.section(id).content else {
+        let Content::Info { read, appended, .. } = &self.section(id).content else {
             unreachable!("attribute sections hold records")
         };
         read.iter().rev().filter(|r| self.record_counts(r)).chain(appended)
+    }
+    /// The records that only the machine code's view of an attribute section has.
+    pub fn code_records(&self, id: SectionId) -> &[InfoRecord<'data>] {
+        match &self.section(id).content {
+            Content::Info { code_only, .. } => code_only,
+            _ => &[],
+        }
     }
     /// Records about a copy of a function that was replaced since do not count.
     pub fn record_counts(&self, record: &InfoRecord<'_>) -> bool {

@@ -2,7 +2,7 @@
 //! sections say how much there is. And the symbols that only objects have.
 
 use super::constants::Place;
-use super::{Content, Kind, Merger, OutputSymbol, RelocTarget};
+use super::{Content, Kind, MercurySymbol, Merger, OutputSymbol, RelocTarget};
 use crate::ids::{SectionId, SymbolId};
 use crate::resolve::Origin;
 use solder_cubin::raw::{self, Symbol};
@@ -150,6 +150,7 @@ impl<'data> Merger<'_, 'data> {
             common: None,
             constant: None,
             dropped: false,
+            mercury: MercurySymbol::default(),
         })
     }
 

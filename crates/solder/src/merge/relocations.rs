@@ -13,6 +13,7 @@ const PARAMETER_SIZE: &str = ".nv.ptx.const0.size";
 impl<'data> Merger<'_, 'data> {
     pub(super) fn relocations(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
+        self.mercury_relocations(file)?;
         for section in object.sections_with(Role::Relocations) {
             let place = self.out.files[file.index()].sections[section.info() as usize];
             if let Some((target, base)) = place {
@@ -33,6 +34,7 @@ impl<'data> Merger<'_, 'data> {
         let of = object.section(section.info());
         let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
         let rela = section.sh_type() == raw::SHT_RELA || self.settings.always_rela();
+        let name = self.view_name(file, of);
         let discarded = self.discarded_ranges(file, section.info());
         let mut taken = 0;
         for entry in entries.iter() {
@@ -52,11 +54,11 @@ impl<'data> Merger<'_, 'data> {
             let existing = if rela { out.rela } else { out.rel };
             // nvlink looks a section without addends up for such entries, and the name stays.
             let looked_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
-            if rela && looked_up && entry.addend.get() == 0 {
+            if rela && looked_up && entry.addend.get() == 0 && !self.settings.mercury() {
                 self.out.section_names.add_parts(&[".rel", of.name]);
                 self.out.names.add_parts(&[".rel", of.name]);
             }
-            let out = existing.unwrap_or_else(|| self.create_relocations(target, of.name, rela));
+            let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
             taken += 1;
             let mut addend = entry.addend.get();
             let raw = object.symbol(symbol);
@@ -66,7 +68,7 @@ impl<'data> Merger<'_, 'data> {
             {
                 addend = addend.wrapping_add(*chunk as i64);
             }
-            let offset = entry.offset.get().wrapping_add(base);
+            let Some(offset) = self.offset_in_output(target, entry.offset.get(), base, raw) else { continue };
             let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
             self.out.section_mut(out).relocations_mut().push(reloc);
             if let Some(resolved) = self.out.section(target).resolved {
@@ -76,7 +78,7 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    fn create_relocations(&mut self, target: SectionId, of: &str, rela: bool) -> SectionId {
+    pub(super) fn create_relocations(&mut self, target: SectionId, of: &str, rela: bool) -> SectionId {
         let (prefix, sh_type, entsize) = if rela {
             (".rela", raw::SHT_RELA, size_of::<raw::Rela>())
         } else {
@@ -104,7 +106,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// The bytes of a data section that belong to weak variables of which another copy counts.
-    fn discarded_ranges(&self, file: FileId, section: u32) -> Vec<std::ops::Range<u64>> {
+    pub(super) fn discarded_ranges(&self, file: FileId, section: u32) -> Vec<std::ops::Range<u64>> {
         let object = &self.objects[file.index()];
         if object.role(section) != Role::GlobalInit {
             return Vec::new();
@@ -135,7 +137,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// What a relocation in the section `of` refers to; `None` leaves it out without a trace.
-    fn refers_to(&self, file: FileId, of: &Section<'_>, symbol: u32) -> Option<RelocTarget> {
+    pub(super) fn refers_to(&self, file: FileId, of: &Section<'_>, symbol: u32) -> Option<RelocTarget> {
         if symbol == 0 {
             return Some(RelocTarget::Nothing);
         }

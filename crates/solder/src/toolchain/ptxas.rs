@@ -167,7 +167,7 @@ fn forget_abort_line(text: &mut Vec<u8>) {
 }
 
 /// The stored options, then those of the link.
-fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
+pub fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
     let blank = |byte: &u8| byte.is_ascii_whitespace();
     let words = |text: &[u8]| -> Vec<OsString> {
         let words = text.split(blank).filter(|word| !word.is_empty());

@@ -7,7 +7,8 @@ pub use file::{WriteError, write_file};
 use crate::contents::chunks;
 use crate::ids::SectionId;
 use crate::layout::{Layout, Parts};
-use crate::merge::OutputSymbol;
+use crate::mercury;
+use crate::merge::{Kind, OutputSymbol};
 use rayon::prelude::*;
 use solder_cubin::raw::{self, Symbol};
 use zerocopy::IntoBytes;
@@ -30,7 +31,7 @@ pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>) -> Vec<u8> {
         let header = &layout.headers[index];
         take(header.offset.get(), header.size.get())
     };
-    table(1).copy_from_slice(parts.merged.section_names.as_bytes());
+    table(1).copy_from_slice(&layout.section_names);
     table(2).copy_from_slice(parts.merged.names.as_bytes());
     fill_symbols(parts, layout, table(3));
     if layout.numbers.many_sections {
@@ -38,7 +39,9 @@ pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>) -> Vec<u8> {
     }
     let mut places: Vec<(SectionId, &mut [u8])> = Vec::with_capacity(sections);
     for (id, header) in layout.numbers.section_order.iter().zip(&layout.headers[layout.numbers.tables()..]) {
-        if !raw::takes_no_file_space(header.sh_type.get()) {
+        // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
+        let empty = raw::takes_no_file_space(header.sh_type.get());
+        if !empty && mercury::shares_bytes(parts.merged, *id).is_none() {
             places.push((*id, take(header.offset.get(), header.size.get())));
         }
     }
@@ -62,6 +65,11 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
         place[start..start + chunk.data.len()].copy_from_slice(chunk.data);
     }
     let section = parts.merged.section(id);
+    if section.kind == Kind::Capsule
+        && let (Some(text), Some(place)) = (section.of, place.first_chunk_mut::<4>())
+    {
+        *place = layout.numbers.section(text).to_le_bytes();
+    }
     for relocations in [section.rel, section.rela].into_iter().flatten() {
         for (offset, patch) in &parts.relocated.patches[relocations.index()] {
             patch.apply(&mut place[*offset as usize..]);
@@ -72,8 +80,7 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
 fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
     let numbers = &layout.numbers;
     let merged = parts.merged;
-    let base = merged.null_constant.map_or(0, |c| merged.constants[c as usize].offset);
-    let null = Symbol { value: (base + merged.null_value).into(), ..Symbol::default() };
+    let null = Symbol { value: merged.null_symbol_value().into(), ..Symbol::default() };
     place[..size_of::<Symbol>()].copy_from_slice(null.as_bytes());
     let entries = place.chunks_exact_mut(size_of::<Symbol>()).skip(1);
     for (id, entry) in numbers.symbol_order.iter().zip(entries) {

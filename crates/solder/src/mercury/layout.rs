@@ -1,0 +1,127 @@
+//! What the layout of a file with Mercury has different: names of the twins, bytes that two sections
+//! share, segments.
+
+use crate::ids::SectionId;
+use crate::layout::{Numbers, Parts, class, segment};
+use crate::merge::{Kind, Merged};
+use hashbrown::HashMap;
+use solder_cubin::mercury::{CAPSULE_PREFIX, PREFIX, code_name};
+use solder_cubin::raw::{self, ProgramHeader, SectionHeader};
+use solder_cubin::string_at;
+
+/// Bytes that nvlink leaves unused behind the section names.
+pub const HOLE_BEHIND_NAMES: u64 = 0x24;
+
+/// The same behind the symbol names: as much as the names that the machine code's view replaces were longer. That
+/// of a relocation section has no symbol, so nothing replaces it.
+pub fn hole_behind_symbol_names(merged: &Merged<'_>, numbers: &Numbers) -> u64 {
+    let mut hole = 0;
+    for id in &numbers.section_order {
+        let section = merged.section(*id);
+        let name = merged.section_name(*id);
+        if let Some(new) = code_name(name).filter(|_| can_be_renamed(section.kind)) {
+            let replaced = if section.symbol.is_some() { new.len() + 1 } else { 0 };
+            hole += name.len().saturating_sub(replaced) as u64;
+        }
+    }
+    hole
+}
+
+fn can_be_renamed(kind: Kind) -> bool {
+    matches!(kind, Kind::Constant(_) | Kind::FunctionConstant(_) | Kind::KernelConstant | Kind::Relocations)
+}
+
+/// `.shstrtab` with the names of the twins.
+#[derive(Debug)]
+pub struct SectionNames {
+    pub bytes: Vec<u8>,
+    /// Offsets of the names that the merge did not give.
+    pub of_twins: HashMap<SectionId, u32, foldhash::fast::FixedState>,
+}
+
+/// The names of the sections. Those of the twins come at the end, each once more if it is there already; names that
+/// differ in the machine code's view are overwritten.
+pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> SectionNames {
+    let mut of_twins = HashMap::default();
+    if !mercury {
+        return SectionNames { bytes: merged.section_names.as_bytes().to_vec(), of_twins };
+    }
+    let mut names = merged.section_names.clone();
+    for id in &numbers.section_order {
+        let section = merged.section(*id);
+        let prefix = match section.kind {
+            Kind::Capsule => CAPSULE_PREFIX,
+            Kind::MercuryDebug
+            | Kind::MercuryInfo
+            | Kind::MercuryRelocations
+            | Kind::MercuryConstant
+            | Kind::MercuryGlobalInit
+            | Kind::MercuryReservedShared => PREFIX,
+            Kind::MercurySymbols => {
+                of_twins.insert(*id, names.add_again(".nv.merc.symtab"));
+                continue;
+            }
+            _ => continue,
+        };
+        let of = section.of.map_or("", |of| merged.section_name(of));
+        of_twins.insert(*id, names.add_again(&format!("{prefix}{of}")));
+    }
+    let mut bytes = names.as_bytes().to_vec();
+    for section in numbers.section_order.iter().map(|id| merged.section(*id)) {
+        let old = string_at(merged.section_names.as_bytes(), section.name).unwrap_or("");
+        if let Some(new) = code_name(old).filter(|_| can_be_renamed(section.kind)) {
+            let place = &mut bytes[section.name as usize..][..old.len()];
+            let (name, rest) = place.split_at_mut(new.len().min(old.len()));
+            name.copy_from_slice(&new.as_bytes()[..name.len()]);
+            rest.fill(0);
+        }
+    }
+    SectionNames { bytes, of_twins }
+}
+
+/// The section in whose bytes a twin lies.
+pub fn shares_bytes(merged: &Merged<'_>, id: SectionId) -> Option<SectionId> {
+    let section = merged.section(id);
+    section.of.filter(|_| section.shares_bytes)
+}
+
+/// The program headers: the table itself, twice, then constants, code, data and the parameters of the kernels.
+pub fn segments(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    headers: &[SectionHeader],
+    phoff: u64,
+) -> Vec<ProgramHeader> {
+    const GROUPS: [(std::ops::RangeInclusive<u8>, u32); 4] = [
+        (4..=4, raw::PF_R),
+        (5..=5, raw::PF_R | raw::PF_X),
+        (6..=7, raw::PF_R | raw::PF_W),
+        (8..=8, raw::PF_R),
+    ];
+    let mut loads = Vec::new();
+    for (classes, flags) in GROUPS {
+        let of_group = |id: &&SectionId| classes.contains(&class(parts.merged.section(**id).kind));
+        let group: Vec<_> = numbers
+            .section_order
+            .iter()
+            .filter(of_group)
+            .map(|id| &headers[numbers.section(*id) as usize])
+            .collect();
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let start = first.offset.get();
+        let nobits = |h: &SectionHeader| h.sh_type.get() == raw::SHT_NOBITS;
+        let end = last.offset.get() + if nobits(last) { 0 } else { last.size.get() };
+        let mut memory = 0;
+        for header in group.iter().filter(|h| nobits(h)) {
+            memory = u64::next_multiple_of(memory, header.align.get().max(1)) + header.size.get();
+        }
+        loads.push(segment(raw::PT_LOAD, flags, start, end - start, end - start + memory));
+    }
+    let size = raw::PROGRAM_HEADER_SIZE * (loads.len() as u64 + 2);
+    let mut all = vec![
+        segment(raw::PT_PHDR, raw::PF_R, phoff, size, size),
+        segment(raw::PT_LOAD, raw::PF_R, phoff, size, size),
+    ];
+    all.append(&mut loads);
+    all
+}

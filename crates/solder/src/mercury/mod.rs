@@ -1,0 +1,25 @@
+//! The Mercury view of objects for sm_100 and later.
+//!
+//! Such an object describes its code twice: as machine code in the ordinary sections, and as Mercury in
+//! twins of them. nvlink links the Mercury view by the rules of earlier architectures and then makes the
+//! machine code's view from the result. Here one link is done on the ordinary sections, each carrying
+//! its twin along; where the two views differ, order and names follow Mercury.
+
+mod decide;
+mod fastpath;
+mod frames;
+mod layout;
+mod lines;
+mod symbols;
+mod twins;
+
+pub use decide::{capsule_patches, constant_value, decide};
+pub use fastpath::fastpath;
+pub use frames::{Frame, Frames};
+pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, section_names, segments, shares_bytes};
+pub use lines::{REGISTER_TABLE, is_line_table, removed_places, units as line_units};
+pub use symbols::{RESERVED_SHARED, symbol_table};
+pub use twins::Twins;
+
+/// The first architecture whose code comes with Mercury.
+pub const FROM: u16 = 100;

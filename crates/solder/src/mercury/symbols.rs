@@ -1,0 +1,47 @@
+//! `.nv.merc.symtab`: the symbols of the output as the Mercury view has them.
+
+use crate::layout::Numbers;
+use crate::merge::{Merged, OutputSymbol};
+use crate::shared::SharedLayout;
+use solder_cubin::raw::{self, Symbol};
+use zerocopy::IntoBytes;
+
+/// Symbols that stand for places the driver knows; only the machine code's view shows where.
+pub const RESERVED_SHARED: &str = ".nv.reservedSmem.";
+
+/// The table. It lacks the symbols behind the globals.
+pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayout) -> Vec<u8> {
+    let null = Symbol { value: merged.null_symbol_value().into(), ..Symbol::default() };
+    let mut out = null.as_bytes().to_vec();
+    for id in &numbers.symbol_order[..numbers.mercury_symbols as usize] {
+        let mut symbol = entry(merged, numbers, merged.symbol(*id));
+        if let Some(debug) = shared.debug.as_ref().filter(|_| merged.symbol(*id).shared) {
+            let (section, value) = debug.place(merged, *id);
+            symbol.shndx = (section.map_or(0, |s| numbers.section(s)) as u16).into();
+            symbol.value = value.saturating_sub(shared.reserved).into();
+        }
+        out.extend(symbol.as_bytes());
+    }
+    out
+}
+
+fn entry(merged: &Merged<'_>, numbers: &Numbers, symbol: &OutputSymbol<'_>) -> Symbol {
+    let number = |id| match merged.section(id).twin {
+        Some(twin) => numbers.section(twin),
+        None => numbers.section(id),
+    };
+    let kind = if symbol.kind == raw::STT_OBJECT { raw::STT_CUDA_OBJECT } else { symbol.kind };
+    let value = if symbol.name.starts_with(RESERVED_SHARED) {
+        0
+    } else {
+        symbol.mercury.value.unwrap_or(symbol.value)
+    };
+    Symbol {
+        name: symbol.mercury.name.unwrap_or(symbol.name_offset).into(),
+        info: symbol.bind << 4 | kind,
+        other: symbol.mercury.other,
+        shndx: (symbol.section.map_or(0, number) as u16).into(),
+        value: value.into(),
+        size: symbol.mercury.size.unwrap_or(symbol.size).into(),
+    }
+}

@@ -1,0 +1,165 @@
+//! Line number tables of machine code that has a Mercury view.
+
+use super::{Chunk, Content, Merger, Reloc, RelocTarget};
+use crate::ids::{FileId, SectionId};
+use crate::mercury::{line_units, removed_places};
+use crate::object::Role;
+use solder_cubin::raw::{self, Rela};
+use solder_cubin::{Section, reloc};
+
+/// A unit of an input.
+#[derive(Debug)]
+pub(super) struct LineUnit<'data> {
+    section: SectionId,
+    /// Where it lay if all units stayed whole.
+    at: u64,
+    header: &'data [u8],
+    /// The sequences of functions that stay, with relocations relative to them.
+    sequences: Vec<(&'data [u8], Vec<Reloc>)>,
+}
+
+impl LineUnit<'_> {
+    pub(super) fn section(&self) -> SectionId {
+        self.section
+    }
+}
+
+impl<'data> Merger<'_, 'data> {
+    /// Reads a table; whether that was possible.
+    pub(super) fn append_lines(&mut self, file: FileId, section: &Section<'data>, out: SectionId) -> bool {
+        let Some(units) = line_units(section.data) else { return false };
+        let base = self.out.section(out).size;
+        let object = &self.objects[file.index()];
+        let mut entries: Vec<Rela> = Vec::new();
+        for relocations in object.sections_with(Role::Relocations).filter(|s| s.info() == section.index) {
+            entries.extend(relocations.relocations().iter().flat_map(|list| list.iter().collect::<Vec<_>>()));
+        }
+        entries.sort_by_key(|entry| entry.offset.get());
+        for unit in units {
+            let mut sequences = Vec::new();
+            for range in unit.sequences {
+                let from = entries.partition_point(|e| e.offset.get() < range.start as u64);
+                let to = entries.partition_point(|e| e.offset.get() < range.end as u64);
+                let (mut stays, mut relocations) = (true, Vec::new());
+                for entry in &entries[from..to] {
+                    match self.refers_to(file, section, entry.symbol.get()) {
+                        Some(target @ RelocTarget::Symbol(_)) => relocations.push(Reloc {
+                            offset: entry.offset.get() - range.start as u64,
+                            target,
+                            r_type: entry.r_type.get(),
+                            addend: entry.addend.get(),
+                            file,
+                        }),
+                        _ => stays = false,
+                    }
+                }
+                if stays {
+                    sequences.push((&section.data[range], relocations));
+                }
+            }
+            let at = base + unit.header.start as u64;
+            let header = &section.data[unit.header];
+            self.mercury.lines.push(LineUnit { section: out, at, header, sequences });
+        }
+        self.out.section_mut(out).append(&[], section.size(), 1);
+        self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
+        true
+    }
+
+    /// Clears what a register table, just appended at `base`, says about functions that were removed.
+    pub(super) fn clear_removed(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        out: SectionId,
+        base: u64,
+    ) {
+        let object = &self.objects[file.index()];
+        let map = &self.out.files[file.index()].symbols;
+        let is_removed = |name: &str| {
+            let mut functions = object.symbols().filter(|(_, raw)| raw.kind() == raw::STT_FUNC);
+            functions.any(|(index, _)| object.names[index as usize] == name && map[index as usize].is_none())
+        };
+        let places = removed_places(section.data, is_removed);
+        let Content::Bytes(chunks) = &mut self.out.section_mut(out).content else { return };
+        if places.is_empty() || chunks.pop().is_none() {
+            return;
+        }
+        // What no chunk covers is zero.
+        let mut at = 0;
+        let end = section.data.len();
+        for place in places.into_iter().chain(std::iter::once(end..end)) {
+            chunks.push(Chunk { offset: base + at as u64, data: &section.data[at..place.start] });
+            at = place.end;
+        }
+    }
+
+    /// Puts the tables together. Their relocations come in ascending order.
+    pub(super) fn finish_lines(&mut self) {
+        let mut units = std::mem::take(&mut self.mercury.lines);
+        // The functions of a unit come in the order of their code.
+        for unit in &mut units {
+            unit.sequences.sort_by_key(|(_, relocations)| {
+                let target = relocations.first().map(|r| r.target);
+                let Some(RelocTarget::Symbol(function)) = target else { return None };
+                self.out.symbol(function).section
+            });
+        }
+        let mut sections: Vec<SectionId> = units.iter().map(|unit| unit.section).collect();
+        sections.sort_unstable();
+        sections.dedup();
+        for section in sections {
+            let (mut chunks, mut relocations, mut lengths, mut moved) =
+                (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            let mut end = 0;
+            for unit in units.iter().filter(|unit| unit.section == section) {
+                let start = end;
+                moved.push((unit.at, start));
+                chunks.push(Chunk { offset: start, data: unit.header });
+                end += unit.header.len() as u64;
+                for (data, of_sequence) in &unit.sequences {
+                    chunks.push(Chunk { offset: end, data });
+                    relocations.extend(of_sequence.iter().map(|r| Reloc { offset: r.offset + end, ..*r }));
+                    end += data.len() as u64;
+                }
+                lengths.push((start, end - start - size_of::<u32>() as u64));
+            }
+            let out = self.out.section_mut(section);
+            (out.content, out.size) = (Content::Bytes(chunks), end);
+            let (Some(list), Some(symbol)) = (out.rela, out.symbol) else { continue };
+            let target = RelocTarget::Symbol(symbol);
+            let length = |(offset, length): (u64, u64)| Reloc {
+                offset,
+                target,
+                r_type: reloc::R_CUDA_32,
+                addend: length as i64,
+                file: FileId(0),
+            };
+            // The list comes out reversed.
+            relocations.reverse();
+            relocations.extend(lengths.into_iter().map(length));
+            *self.out.section_mut(list).relocations_mut() = relocations;
+            self.move_references(target, list, &moved);
+        }
+    }
+
+    /// What names a unit by its place in the section follows it.
+    fn move_references(&mut self, target: RelocTarget, own: SectionId, moved: &[(u64, u64)]) {
+        if moved.iter().all(|(from, to)| from == to) {
+            return;
+        }
+        for (index, section) in self.out.sections.iter_mut().enumerate() {
+            let ordinary = matches!(section.sh_type, raw::SHT_REL | raw::SHT_RELA);
+            let Content::Relocations(list) = &mut section.content else { continue };
+            if !ordinary || SectionId::at(index) == own {
+                continue;
+            }
+            for entry in list.iter_mut().filter(|entry| entry.target == target) {
+                let unit = moved.partition_point(|(from, _)| *from as i64 <= entry.addend).checked_sub(1);
+                if let Some((from, to)) = unit.map(|unit| moved[unit]) {
+                    entry.addend = entry.addend - from as i64 + to as i64;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,582 @@
+//! The Mercury side of the merge: twins of sections, relocations of the Mercury view, and what nvlink
+//! makes only when the machine code's view is derived from it.
+
+use super::constants::Place;
+use super::{Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Merger, New, Reloc, RelocTarget};
+use crate::diagnostics::Stop;
+use crate::ids::{FileId, SectionId, SymbolId};
+use crate::mercury::{Frame, Frames};
+use crate::notes::OLDEST_MERCURY;
+use crate::object::Role;
+use crate::references::DeadReferences;
+use crate::resolve::Origin;
+use crate::textures::kernels_with_table;
+use solder_cubin::Section;
+use solder_cubin::info::{attr, format, records};
+use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name};
+use solder_cubin::raw::{self, Symbol};
+use solder_cubin::reloc;
+use std::ops::Range;
+
+/// What the merge remembers about the Mercury view.
+#[derive(Debug, Default)]
+pub(super) struct State<'data> {
+    /// The frames of the machine code and the section they are for. Until it is known which of them
+    /// stay they lie one behind the other, from `Placed::at`.
+    frames: Vec<Placed<'data>>,
+    frame_section: Option<SectionId>,
+    frame_end: u64,
+    /// Where the frames of the file being merged went.
+    frames_of_file: Vec<(Range<u64>, u64)>,
+    /// The units of line number tables.
+    pub(super) lines: Vec<super::lines::LineUnit<'data>>,
+    /// The parameters of kernels, by text section.
+    kernel_constants: Vec<(SectionId, Section<'data>)>,
+    /// The twins of device functions' constants in the file being merged: section, index into
+    /// `Merged::constants`, offset there.
+    function_twins: Vec<(u32, u32, u64)>,
+}
+
+impl State<'_> {
+    pub(super) fn begin_file(&mut self) {
+        self.frames_of_file.clear();
+        self.function_twins.clear();
+    }
+}
+
+#[derive(Debug)]
+struct Placed<'data> {
+    frame: Frame<'data>,
+    function: SymbolId,
+    origin: Origin,
+    at: u64,
+}
+
+/// What the system has in every kernel's reserved shared memory, before the variables of objects.
+const RESERVED_IN_FRONT: u64 = 0x40;
+
+/// Section type, flags beside the mark of Mercury and what the partner has, alignment, size of entries.
+fn properties(kind: Kind) -> (u32, u64, u64, u64) {
+    match kind {
+        Kind::Capsule => (raw::SHT_CUDA_CAPSULE, 0, 16, 0),
+        Kind::MercuryInfo => (raw::SHT_MERC_INFO, 0, 4, 0),
+        Kind::MercuryRelocations => {
+            (raw::SHT_MERC_RELA, raw::SHF_INFO_LINK, 8, size_of::<raw::Rela>() as u64)
+        }
+        Kind::MercuryConstant => (raw::SHT_MERC_CONSTANT_USER, raw::SHF_ALLOC, 1, 0),
+        Kind::MercuryGlobalInit => (raw::SHT_CUDA_GLOBAL_INIT, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0),
+        Kind::MercuryReservedShared => (raw::SHT_CUDA_SHARED_RESERVED, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0),
+        Kind::MercurySymbols => (raw::SHT_MERC_SYMTAB, 0, 8, raw::SYMBOL_SIZE),
+        _ => (raw::SHT_PROGBITS, 0, 1, 0),
+    }
+}
+
+impl<'data> Merger<'_, 'data> {
+    /// The twin of an output section, made at the first call.
+    pub(super) fn twin(&mut self, of: SectionId, kind: Kind) -> SectionId {
+        if let Some(twin) = self.out.section(of).twin {
+            return twin;
+        }
+        let (sh_type, flags, align, entsize) = properties(kind);
+        let info_link = self.out.section(of).flags & raw::SHF_INFO_LINK;
+        let flags = raw::SHF_MERCURY | flags | if kind == Kind::MercuryInfo { info_link } else { 0 };
+        // It gets its name when all that stays is known.
+        let twin = self.push_section(&New { kind, name: &[], sh_type, flags, align, entsize }, 0);
+        self.out.section_mut(twin).of = Some(of);
+        self.out.section_mut(of).twin = Some(twin);
+        twin
+    }
+
+    /// The name of a section in the Mercury view, by which the link goes.
+    pub(super) fn view_name(&self, file: FileId, section: &Section<'data>) -> &'data str {
+        let object = &self.objects[file.index()];
+        if !matches!(object.role(section.index), Role::Constant | Role::FunctionConstant) {
+            return section.name;
+        }
+        let twin = object.mercury.as_ref().and_then(|twins| twins.partner(section.index));
+        let name = twin.and_then(|twin| object.section(twin).name.strip_prefix(PREFIX));
+        name.unwrap_or(section.name)
+    }
+
+    /// The capsule of the copy of a function that counts.
+    pub(super) fn twin_of_code(&mut self, text: SectionId, symbol: SymbolId, origin: Origin) {
+        let object = &self.objects[origin.file.index()];
+        let Some(twins) = &object.mercury else { return };
+        let Some(capsule) = twins.partner(u32::from(object.symbol(origin.symbol).shndx.get())) else {
+            return;
+        };
+        let out = self.twin(text, Kind::Capsule);
+        let data = object.section(capsule).data;
+        let section = self.out.section_mut(out);
+        section.content = Content::Bytes(vec![Chunk { offset: 0, data }]);
+        section.size = data.len() as u64;
+        if let Some(relocations) = section.rela {
+            self.out.section_mut(relocations).relocations_mut().clear();
+        }
+        self.out.files[origin.file.index()].sections[capsule as usize] = Some((out, 0));
+        self.out.symbol_mut(symbol).mercury.size = twins.symbol(origin.symbol).map(|s| s.size.get());
+    }
+
+    /// The twin of data or debug information that went to `base` of an output section.
+    pub(super) fn append_twin(&mut self, file: FileId, section: &Section<'data>, out: SectionId, base: u64) {
+        let object = &self.objects[file.index()];
+        let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else {
+            return;
+        };
+        let twin = *object.section(twin);
+        let kind = match object.role(section.index) {
+            Role::Constant => Kind::MercuryConstant,
+            Role::GlobalInit => Kind::MercuryGlobalInit,
+            _ => Kind::MercuryDebug,
+        };
+        let out = self.twin(out, kind);
+        let shares = kind != Kind::MercuryDebug || twin.header.offset == section.header.offset;
+        let first = self.out.section(out).size == 0;
+        let out_section = self.out.section_mut(out);
+        out_section.shares_bytes = shares && (first || out_section.shares_bytes);
+        let base = match kind {
+            Kind::MercuryDebug => {
+                self.out.section_mut(out).append(twin.data, twin.size(), twin.align()).unwrap_or(0)
+            }
+            _ => base,
+        };
+        self.out.files[file.index()].sections[twin.index as usize] = Some((out, base));
+    }
+
+    /// A variable in the shared memory that the system uses: behind what every kernel has there.
+    pub(super) fn reserved_variable(&mut self, origin: Origin, raw: &'data Symbol) {
+        let object = &self.objects[origin.file.index()];
+        let section = object.section(u32::from(raw.shndx.get()));
+        let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return };
+        let out = match self.by_name.get(section.name) {
+            Some(&out) => out,
+            None => {
+                let out = self.create(&New {
+                    kind: Kind::ReservedShared,
+                    name: &[section.name],
+                    sh_type: self.settings.section_type(section.sh_type(), raw::SHT_NOBITS),
+                    flags: section.flags(),
+                    align: section.align(),
+                    entsize: 0,
+                });
+                self.section_symbol(out, section.name);
+                self.out.section_mut(out).size =
+                    if self.settings.relocatable { 0 } else { RESERVED_IN_FRONT };
+                self.by_name.insert(section.name, out);
+                out
+            }
+        };
+        let (symbol, _) = self.mention(origin, entity, raw);
+        if !self.symbols.accepted(origin.file, origin.symbol) {
+            return;
+        }
+        if !self.out.symbol(symbol).among_globals {
+            let name = self.out.symbol(symbol).name;
+            self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
+        }
+        let align = raw.value.get().max(1);
+        let place = self.out.section_mut(out).append(&[], raw.size.get(), align).unwrap_or(0);
+        let twin = self.twin(out, Kind::MercuryReservedShared);
+        let mercury = self.out.section_mut(twin).append(&[], raw.size.get(), align).unwrap_or(0);
+        let relocatable = self.settings.relocatable;
+        let symbol = self.out.symbol_mut(symbol);
+        (symbol.section, symbol.origin, symbol.value) = (Some(out), Some(origin), place);
+        (symbol.mercury.value, symbol.mercury.other) = (Some(mercury), raw.other);
+        if relocatable {
+            // As in objects, where the value of such a variable is its alignment.
+            (symbol.value, symbol.mercury.value) = (raw.value.get(), None);
+        }
+    }
+
+    /// The parameters of a kernel are no part of the Mercury view: they wait for its end.
+    pub(super) fn late_kernel_constant(&mut self, text: SectionId, section: &Section<'data>) {
+        let late = &mut self.mercury.kernel_constants;
+        match late.iter_mut().find(|(of, _)| *of == text) {
+            Some(replaced) => replaced.1 = *section,
+            None => late.push((text, *section)),
+        }
+    }
+
+    /// Gives a kernel its parameters, by way of a section that bears this name.
+    fn create_kernel_constant(
+        &mut self,
+        kind: Kind,
+        text: SectionId,
+        section: &Section<'data>,
+        name: u32,
+    ) -> SectionId {
+        let flags = section.flags();
+        let sh_type = self.settings.section_type(section.sh_type(), raw::SHT_PROGBITS);
+        let new = New { kind, name: &[], sh_type, flags, align: section.align(), entsize: 0 };
+        let out = self.push_section(&new, name);
+        self.out.section_mut(out).of = Some(text);
+        self.out.section_mut(out).append(section.data, section.size(), section.align());
+        let entity = self.out.section(text).function.and_then(|f| self.out.symbol(f).entity);
+        if let Some(entity) = entity {
+            self.function_mut(entity).constant = Some(out);
+        }
+        out
+    }
+
+    /// The kernels that need handles of textures have a section for them in the Mercury view, in the place of which
+    /// the machine code's view has their parameters, the handles behind.
+    pub(super) fn image_constants(&mut self) {
+        let references = DeadReferences::new(self.objects, self.symbols, &self.out);
+        let kernels = kernels_with_table(&self.out, &self.out.calls, &|id| references.contains(id));
+        for kernel in kernels {
+            let function = &self.out.functions[kernel];
+            let (Some(text), name) = (function.text, self.out.symbol(function.symbol).name) else { continue };
+            let Some(at) = self.mercury.kernel_constants.iter().position(|(of, _)| *of == text) else {
+                continue;
+            };
+            let prefix = CONSTANT_IMAGES.0;
+            // nvlink finds the section by its name: another kernel of this name shares it.
+            if self.out.section_names.get(&[prefix, name].concat()).is_some() {
+                continue;
+            }
+            let (_, section) = self.mercury.kernel_constants.remove(at);
+            let name_offset = self.out.section_names.add_parts(&[prefix, name]);
+            let handles = self.out.section_names.add_parts(&[".rela", prefix, name]);
+            self.out.names.add_parts(&[".rela", prefix, name]);
+            let out = self.create_kernel_constant(Kind::KernelConstant, text, &section, name_offset);
+            self.section_symbol_parts(out, &[prefix, name]);
+            self.constant_twin(out, raw::SHT_MERC_CONSTANT_IMAGES);
+            let new = New {
+                kind: Kind::Relocations,
+                name: &[],
+                sh_type: raw::SHT_RELA,
+                flags: raw::SHF_INFO_LINK,
+                align: 8,
+                entsize: size_of::<raw::Rela>() as u64,
+            };
+            let relocations = self.push_section(&new, handles);
+            self.out.section_mut(relocations).of = Some(out);
+            self.twin(relocations, Kind::MercuryRelocations);
+        }
+    }
+
+    fn constant_twin(&mut self, of: SectionId, sh_type: u32) -> SectionId {
+        let twin = self.twin(of, Kind::MercuryConstant);
+        let section = self.out.section_mut(twin);
+        (section.sh_type, section.align) = (sh_type, 4);
+        section.flags |= raw::SHF_INFO_LINK;
+        twin
+    }
+
+    /// The twin of constants that the compiler made for a function.
+    pub(super) fn append_constant_twin(&mut self, file: FileId, place: Place, section: &Section<'data>) {
+        let object = &self.objects[file.index()];
+        let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else {
+            return;
+        };
+        let twin = *object.section(twin);
+        match place {
+            Place::Section(out) => {
+                let out = self.constant_twin(out, twin.sh_type());
+                let base =
+                    self.out.section_mut(out).append(twin.data, twin.size(), twin.align()).unwrap_or(0);
+                self.out.files[file.index()].sections[twin.index as usize] = Some((out, base));
+            }
+            Place::Function(index) => {
+                let constant = &mut self.out.constants[index as usize];
+                let offset = constant.twin_size.next_multiple_of(twin.align().max(1));
+                constant.twin_chunks.push(Chunk { offset, data: twin.data });
+                constant.twin_size = offset + twin.data.len() as u64;
+                self.mercury.function_twins.push((twin.index, index, offset));
+            }
+        }
+    }
+
+    pub(super) fn forget_twin(&mut self, twin: SectionId) {
+        let section = self.out.section_mut(twin);
+        section.content = Content::Bytes(Vec::new());
+        section.size = 0;
+        if let Some(relocations) = section.rela {
+            self.out.section_mut(relocations).relocations_mut().clear();
+        }
+    }
+
+    /// Puts the twin of a device function's constants at an offset of that of a kernel's section, with its relocations.
+    pub(super) fn distribute_twin(
+        &mut self,
+        section: SectionId,
+        constant: &FunctionConstant<'data>,
+        offset: u64,
+    ) {
+        if constant.twin_chunks.is_empty() {
+            return;
+        }
+        let twin = self.constant_twin(section, raw::SHT_MERC_CONSTANT_OPTIMIZER);
+        let out = self.out.section_mut(twin);
+        out.align = out.align.max(constant.align);
+        out.size = offset + constant.twin_size;
+        if let Content::Bytes(chunks) = &mut out.content {
+            chunks.extend(
+                constant.twin_chunks.iter().map(|c| Chunk { offset: offset + c.offset, data: c.data }),
+            );
+        }
+        if constant.twin_relocations.is_empty() {
+            return;
+        }
+        let name = self.out.section_name(section).to_owned();
+        let existing = self.out.section(section).rela;
+        let relocations = existing.unwrap_or_else(|| self.create_relocations(section, &name, true));
+        let relocations = self.twin(relocations, Kind::MercuryRelocations);
+        self.out.section_mut(twin).rela = Some(relocations);
+        let moved = constant.twin_relocations.iter().map(|r| Reloc { offset: r.offset + offset, ..*r });
+        self.out.section_mut(relocations).relocations_mut().extend(moved);
+    }
+
+    /// The attributes of a function. Those of the Mercury view lead; each takes the machine code's value
+    /// along, and what only the machine code has comes last.
+    pub(super) fn read_both_infos(
+        &mut self,
+        file: FileId,
+        mercury: &Section<'data>,
+        code: &Section<'data>,
+        out: SectionId,
+    ) -> Result<(), Stop> {
+        let mut rest: Vec<_> = records(code.data).flatten().map(Some).collect();
+        let (mut both, mut code_only) = (Vec::new(), Vec::new());
+        for record in records(mercury.data).flatten() {
+            let same = |r: &&mut Option<solder_cubin::info::Record<'data>>| {
+                r.is_some_and(|r| r.attr == record.attr && r.attr != attr::MERCURY_FINALIZER_OPTIONS)
+            };
+            let partner = rest.iter_mut().find(same).and_then(Option::take);
+            let Some(value) = self.info_value(file, mercury, &record)? else { continue };
+            let code = partner.map(|r| r.payload);
+            both.push(InfoRecord { format: record.format, attr: record.attr, value, file, code });
+        }
+        if !both.iter().any(|r| r.attr == attr::MERCURY_ISA_VERSION) {
+            let value = InfoValue::Bytes(&OLDEST_MERCURY);
+            both.push(InfoRecord {
+                format: format::HALF,
+                attr: attr::MERCURY_ISA_VERSION,
+                value,
+                file,
+                code: Some(&OLDEST_MERCURY),
+            });
+        }
+        for record in rest.into_iter().flatten() {
+            let Some(value) = self.info_value(file, code, &record)? else { continue };
+            code_only.push(InfoRecord { format: record.format, attr: record.attr, value, file, code: None });
+        }
+        if let Content::Info { read, code_only: last, .. } = &mut self.out.section_mut(out).content {
+            read.append(&mut both);
+            last.append(&mut code_only);
+        }
+        Ok(())
+    }
+
+    /// The relocations of the Mercury view. They lead: with the first of them the section of both views
+    /// is created.
+    pub(super) fn mercury_relocations(&mut self, file: FileId) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        if object.mercury.is_none() {
+            return Ok(());
+        }
+        for section in object.cubin.sections.iter().filter(|s| s.sh_type() == raw::SHT_MERC_RELA) {
+            let of_function = self.mercury.function_twins.iter().find(|(twin, ..)| *twin == section.info());
+            if let Some((_, constant, base)) = of_function.copied() {
+                self.constant_relocations(file, section, constant, base)?;
+            }
+            if let Some((target, base)) = self.out.files[file.index()].sections[section.info() as usize] {
+                self.mercury_relocation_section(file, section, target, base)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Relocations of a device function's constants, which go wherever these go.
+    fn constant_relocations(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        constant: u32,
+        base: u64,
+    ) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        let Some(of) = object.mercury.as_ref().and_then(|twins| twins.partner(section.info())) else {
+            return Ok(());
+        };
+        let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
+        for entry in entries.iter() {
+            let Some(target) = self.refers_to(file, object.section(of), entry.symbol.get()) else { continue };
+            let offset = entry.offset.get().wrapping_add(base);
+            let (r_type, addend) = (entry.r_type.get(), entry.addend.get());
+            let reloc = Reloc { offset, target, r_type, addend, file };
+            self.out.constants[constant as usize].twin_relocations.push(reloc);
+        }
+        Ok(())
+    }
+
+    fn mercury_relocation_section(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        target: SectionId,
+        base: u64,
+    ) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        let (Some(twins), Some(partner)) = (&object.mercury, self.out.section(target).of) else {
+            return Ok(());
+        };
+        let Some(of) = twins.partner(section.info()) else { return Ok(()) };
+        let of = object.section(of);
+        let name = self.view_name(file, of);
+        let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
+        let discarded = self.discarded_ranges(file, of.index);
+        let mut taken = 0;
+        for entry in entries.iter() {
+            let symbol = entry.symbol.get();
+            if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
+                continue;
+            }
+            let Some(refers_to) = self.refers_to(file, of, symbol) else { continue };
+            let existing = self.out.section(partner).rela;
+            // As in links without Mercury: a look-up that leaves a name.
+            if existing.is_some() && taken > 0 && entry.addend.get() == 0 {
+                self.out.section_names.add_parts(&[".rel", name]);
+                self.out.names.add_parts(&[".rel", name]);
+            }
+            let relocations = existing.unwrap_or_else(|| self.create_relocations(partner, name, true));
+            let out = self.twin(relocations, Kind::MercuryRelocations);
+            self.out.section_mut(target).rela = Some(out);
+            // The twin of relocations has the twin of their target for its own.
+            taken += 1;
+            let mut addend = entry.addend.get();
+            let raw = twins.symbol(symbol).unwrap_or_else(|| object.symbol(symbol));
+            if raw.kind() == raw::STT_SECTION
+                && let Some(Some((_, chunk))) =
+                    self.out.files[file.index()].sections.get(usize::from(raw.shndx.get()))
+            {
+                addend = addend.wrapping_add(*chunk as i64);
+            }
+            let offset = entry.offset.get().wrapping_add(base);
+            let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
+            self.out.section_mut(out).relocations_mut().push(reloc);
+        }
+        Ok(())
+    }
+
+    /// The frames of the functions that count for now.
+    pub(super) fn append_frames(&mut self, file: FileId, section: &Section<'data>, out: SectionId) {
+        self.mercury.frame_section = Some(out);
+        let object = &self.objects[file.index()];
+        let entries: Vec<_> = object
+            .sections_with(Role::Relocations)
+            .filter(|s| s.info() == section.index)
+            .filter_map(|s| s.relocations().ok())
+            .flat_map(|entries| entries.iter().collect::<Vec<_>>())
+            .collect();
+        for frame in Frames::of(section.data) {
+            let names_function = |e: &&raw::Rela| {
+                e.offset.get() == frame.address() && object.symbol(e.symbol.get()).kind() == raw::STT_FUNC
+            };
+            let Some(symbol) = entries.iter().find(names_function).map(|e| e.symbol.get()) else { continue };
+            let Some(function) = self.out.files[file.index()].symbols[symbol as usize] else { continue };
+            let origin = Origin { file, symbol };
+            if self.out.symbol(function).origin != Some(origin) {
+                continue;
+            }
+            let at = self.mercury.frame_end + frame.cie.len() as u64;
+            self.mercury.frames_of_file.push((frame.range.clone(), at));
+            self.mercury.frame_end = at + frame.fde.len() as u64;
+            self.mercury.frames.push(Placed { frame, function, origin, at });
+        }
+        self.out.files[file.index()].sections[section.index as usize] = Some((out, 0));
+    }
+
+    /// Where the place of a machine code relocation lies; `None` if it went with a frame.
+    pub(super) fn offset_in_output(
+        &self,
+        target: SectionId,
+        offset: u64,
+        base: u64,
+        symbol: &Symbol,
+    ) -> Option<u64> {
+        if self.mercury.lines.iter().any(|unit| unit.section() == target) {
+            return None;
+        }
+        if self.mercury.frame_section != Some(target) {
+            return Some(offset.wrapping_add(base));
+        }
+        let (range, at) = self.mercury.frames_of_file.iter().find(|(range, _)| range.contains(&offset))?;
+        (symbol.kind() != raw::STT_SECTION).then(|| offset - range.start + at)
+    }
+
+    /// Keeps the frames of the copies that count in the end and lets each point to its CIE.
+    fn finish_frames(&mut self) {
+        let Some(section) = self.mercury.frame_section else { return };
+        let mut moved: Vec<(Range<u64>, u64)> = Vec::new();
+        let (mut chunks, mut pointers, mut end) = (Vec::new(), Vec::new(), 0);
+        for placed in &self.mercury.frames {
+            // Like its relocations in the Mercury view, that of a copy replaced since stays if the code had none.
+            let replaced = self.out.symbol(placed.function).debug_replaced_in;
+            if replaced.is_some_and(|file| placed.origin.file < file) {
+                continue;
+            }
+            let (cie, fde) = (placed.frame.cie, placed.frame.fde);
+            chunks.push(Chunk { offset: end, data: cie });
+            let at = end + cie.len() as u64;
+            chunks.push(Chunk { offset: at, data: fde });
+            pointers.push((at + Frame::POINTER, end, placed.origin.file));
+            moved.push((placed.at..placed.at + fde.len() as u64, at));
+            end = at + fde.len() as u64;
+        }
+        let out = self.out.section_mut(section);
+        (out.content, out.size) = (Content::Bytes(chunks), end);
+        let (Some(relocations), Some(symbol)) = (out.rela, out.symbol) else { return };
+        let list = self.out.section_mut(relocations).relocations_mut();
+        list.retain_mut(|entry| {
+            let index = moved.partition_point(|(range, _)| range.start <= entry.offset);
+            let Some((range, at)) = index.checked_sub(1).map(|i| &moved[i]) else { return false };
+            let stays = range.contains(&entry.offset);
+            if stays {
+                entry.offset = entry.offset - range.start + at;
+            }
+            stays
+        });
+        list.extend(pointers.into_iter().map(|(offset, cie, file)| Reloc {
+            offset,
+            target: RelocTarget::Symbol(symbol),
+            r_type: reloc::R_CUDA_64,
+            addend: cie as i64,
+            file,
+        }));
+    }
+
+    /// What comes with the machine code's view: its names for constants, the parameters of the kernels.
+    pub(super) fn end_mercury(&mut self) {
+        if self.settings.relocatable {
+            for symbol in self.out.symbols.iter_mut().filter(|s| s.kind == raw::STT_OBJECT) {
+                symbol.kind = raw::STT_CUDA_OBJECT;
+            }
+        }
+        self.finish_frames();
+        self.finish_lines();
+        for index in 0..self.out.sections.len() {
+            let Some(symbol) = self.out.sections[index].symbol else { continue };
+            let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };
+            let name = self.out.names.add(&name);
+            let symbol = self.out.symbol_mut(symbol);
+            symbol.mercury.name = Some(symbol.name_offset);
+            symbol.name_offset = name;
+        }
+        let mut constants = std::mem::take(&mut self.mercury.kernel_constants);
+        constants.sort_by_key(|(text, _)| *text);
+        for (text, section) in constants {
+            let name = self.out.section_names.add_again(section.name);
+            let out = self.create_kernel_constant(Kind::LateKernelConstant, text, &section, name);
+            self.section_symbol(out, "");
+            let name = self.out.names.add_again(section.name);
+            if let Some(symbol) = self.out.section(out).symbol {
+                self.out.symbol_mut(symbol).name_offset = name;
+            }
+        }
+        let (sh_type, flags, align, entsize) = properties(Kind::MercurySymbols);
+        let flags = flags | raw::SHF_MERCURY;
+        let new = New { kind: Kind::MercurySymbols, name: &[], sh_type, flags, align, entsize };
+        self.push_section(&new, 0);
+    }
+}
