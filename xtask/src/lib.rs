@@ -1,5 +1,6 @@
 //! Developer commands of the solder workspace; `cargo xtask help` lists them.
 
+pub mod builds;
 pub mod cache;
 pub mod conformance;
 pub mod process;
@@ -16,6 +17,7 @@ usage: cargo xtask COMMAND
 
 commands
   toolkit                 install the pinned CUDA toolkit, print its root
+  builds [NAME…]          build programs with nvcc, make and CMake through the shadow toolkit and compare
   conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare
   test                    install what is needed and run every test of the workspace
   torture                 link generated programs with both linkers and compare
@@ -30,6 +32,7 @@ pub fn run(args: &[String]) -> u8 {
     };
     let outcome = match command {
         "toolkit" => toolkit::run(rest),
+        "builds" => builds::run(rest),
         "conformance" => conformance::run(rest),
         "test" => suite::run(rest),
         "torture" => torture::run(rest),

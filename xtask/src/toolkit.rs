@@ -76,20 +76,12 @@ fn install(root: &Path) -> Result<()> {
 fn unpack(staged: &Path) -> Result<PathBuf> {
     fs::create_dir_all(staged).map_err(|e| at(staged, &e))?;
     let site = staged.join("site");
-    let mut pip = pip(staged)?;
-    pip.args(["install", "--quiet", "--no-deps", "--only-binary=:all:", "--target"])
-        .arg(&site)
-        .args(PACKAGES);
-    let output = process::capture(&mut pip)?;
-    if !output.status.success() {
-        return Err(format!(
-            "could not install the CUDA toolkit: pip failed.\n{}\n\n\
-             The tests need these Python packages from a package index, which takes network access:\n  {}\n\
-             Where CUDA {VERSION} is installed already, set SOLDER_TOOLKIT to its root instead.",
-            last_lines(&output, 6),
-            PACKAGES.join("\n  ")
-        ));
-    }
+    pip_install(staged, &site, PACKAGES).map_err(|reason| {
+        format!(
+            "could not install the CUDA toolkit: {reason}\n\
+             Where CUDA {VERSION} is installed already, set SOLDER_TOOLKIT to its root instead."
+        )
+    })?;
     let tree = site.join("nvidia/cu13");
     let notices = tree.join("share/packages");
     fs::create_dir_all(&notices).map_err(|e| at(&notices, &e))?;
@@ -102,12 +94,28 @@ fn unpack(staged: &Path) -> Result<PathBuf> {
     Ok(tree)
 }
 
+/// Lets pip unpack packages into `site`; `staged` is a folder for its use.
+pub(crate) fn pip_install(staged: &Path, site: &Path, packages: &[&str]) -> Result<()> {
+    let mut pip = pip(staged)?;
+    pip.args(["install", "--quiet", "--no-deps", "--only-binary=:all:", "--target"]).arg(site).args(packages);
+    let output = process::capture(&mut pip)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!(
+        "pip failed.\n{}\n\n\
+         The tests need these Python packages from a package index, which takes network access:\n  {}",
+        last_lines(&output, 6),
+        packages.join("\n  ")
+    ))
+}
+
 /// A pip to install with: one of our own virtual environment, or, where Python was packaged without
 /// `ensurepip`, the machine's.
 fn pip(staged: &Path) -> Result<Command> {
     let venv = staged.join("venv");
     let made = process::capture(Command::new("python3").args(["-m", "venv"]).arg(&venv))
-        .map_err(|e| format!("{e}\nThe tests need Python 3 to install the CUDA toolkit."))?;
+        .map_err(|e| format!("{e}\nThe tests need Python 3 to install what they use."))?;
     let own = venv.join("bin/python");
     for python in [own.as_path(), Path::new("python3")] {
         let mut probe = Command::new(python);
@@ -117,10 +125,7 @@ fn pip(staged: &Path) -> Result<Command> {
             return Ok(pip);
         }
     }
-    Err(format!(
-        "could not install the CUDA toolkit: python3 has neither a working venv nor pip.\n{}",
-        last_lines(&made, 4)
-    ))
+    Err(format!("python3 has neither a working venv nor pip.\n{}", last_lines(&made, 4)))
 }
 
 /// Adds what an installed toolkit has and the wheels lack.

@@ -8,7 +8,7 @@ use solder_cubin::string_at;
 
 const TKINFO: &str = ".note.nv.tkinfo";
 
-/// The linker's own entries: the first notes of `.note.nv.tkinfo`, where they are to be left out.
+/// The linkers' own entries: the first notes of `.note.nv.tkinfo`, where they are to be left out.
 #[derive(Default)]
 pub struct Linker {
     sections: Option<(usize, usize)>,
@@ -41,13 +41,17 @@ impl Linker {
     }
 }
 
-/// The size of the first note, if a linker wrote it. The output of the assembler, which a link of whole
-/// programs may hand on unchanged, has no such entry: its first note counts.
+/// The size of the linkers' notes at the beginning: the link's own and, in a chain of links, those of the
+/// links before. The output of the assembler, which a link of whole programs may hand on unchanged, has
+/// no such entry: its first note counts.
 fn linker_entry(data: &[u8]) -> Option<usize> {
-    let first = note::notes(data).next()?;
-    let size = 12 + first.owner.len().next_multiple_of(4) + first.desc.len().next_multiple_of(4);
-    (first.owner == note::OWNER && first.kind == note::TYPE_TKINFO && tool(&first) != Some("ptxas"))
-        .then_some(size.min(data.len()))
+    let of_linker = |note: &Note<'_>| {
+        note.owner == note::OWNER && note.kind == note::TYPE_TKINFO && tool(note) != Some("ptxas")
+    };
+    let size =
+        |note: Note<'_>| 12 + note.owner.len().next_multiple_of(4) + note.desc.len().next_multiple_of(4);
+    let sizes: Vec<usize> = note::notes(data).take_while(of_linker).map(size).collect();
+    (!sizes.is_empty()).then(|| sizes.iter().sum::<usize>().min(data.len()))
 }
 
 fn word(desc: &[u8], at: usize) -> Option<u32> {

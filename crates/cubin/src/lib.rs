@@ -6,6 +6,7 @@
 
 pub mod bits;
 pub mod callgraph;
+pub mod edit;
 pub mod file;
 pub mod info;
 pub mod mercury;

@@ -158,6 +158,8 @@ pub const STT_SURFACE: u8 = 12;
 pub const STT_CUDA_OBJECT: u8 = 13;
 
 /// Bits of `st_other`: the visibility below, then CUDA's own.
+/// Visibility of what only the linker is to see.
+pub const STV_INTERNAL: u8 = 1;
 pub const STO_MANAGED: u8 = 0x04;
 pub const STO_ENTRY: u8 = 0x10;
 /// The storage class that ptxas records for variables (bits 5..7).

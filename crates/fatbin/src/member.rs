@@ -9,6 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::Error;
 use crate::compat;
 use crate::compress::{self, Compression};
+use crate::container::{CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader};
 
 /// What a member holds. Other values are reserved; no tool writes them and the linker passes them over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,6 +216,17 @@ impl<'data> Member<'data> {
             Ok(Compression::None) => self.payload.len() as u64,
             _ => self.fixed.uncompressed_size.get(),
         }
+    }
+
+    /// A container that holds this member and no other, the member as it is.
+    pub fn alone(&self) -> Vec<u8> {
+        let header = ContainerHeader {
+            magic: CONTAINER_MAGIC,
+            version: CONTAINER_VERSION.into(),
+            header_size: (size_of::<ContainerHeader>() as u16).into(),
+            size: ((self.header.len() + self.payload.len()) as u64).into(),
+        };
+        [header.as_bytes(), self.header, self.payload].concat()
     }
 
     /// What the member holds, unpacked. Uncompressed content is borrowed and keeps its padding; PTX ends before its

@@ -8,6 +8,9 @@ use crate::callgraph::{Adjacency, CallGraph};
 use crate::ids::EntityId;
 use crate::merge::Function;
 
+/// Words of bit sets held at once, 32 MiB of them, before kernels are walked one by one instead.
+const SETS_AT_ONCE: usize = 1 << 22;
+
 /// Callees of each function, indirect ones through prototype nodes.
 #[derive(Debug)]
 pub struct Calls {
@@ -47,6 +50,11 @@ impl Calls {
 
     /// For every node, `own` of it combined with the results of everything it reaches.
     pub fn fold<T: Clone>(&self, own: impl Fn(usize) -> T, combine: impl Fn(&mut T, &T)) -> Vec<T> {
+        let result = self.fold_components(own, combine);
+        (0..self.nodes()).map(|node| result[self.component[node] as usize].clone()).collect()
+    }
+
+    fn fold_components<T>(&self, own: impl Fn(usize) -> T, combine: impl Fn(&mut T, &T)) -> Vec<T> {
         let mut result: Vec<T> = Vec::with_capacity(self.members.len());
         for (index, members) in self.members.iter().enumerate() {
             let mut value = own(members[0] as usize);
@@ -58,7 +66,7 @@ impl Calls {
             }
             result.push(value);
         }
-        (0..self.nodes()).map(|node| result[self.component[node] as usize].clone()).collect()
+        result
     }
 
     /// The components that a component calls, itself left out.
@@ -177,6 +185,13 @@ impl BitSet {
     pub fn insert(&mut self, number: usize) {
         self.0[number / 64] |= 1 << (number % 64);
     }
+    /// Whether the number was not there before.
+    fn add(&mut self, number: usize) -> bool {
+        let (word, bit) = (&mut self.0[number / 64], 1 << (number % 64));
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
     pub fn union(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
@@ -202,13 +217,20 @@ impl BitSet {
 }
 
 impl Calls {
-    /// For every node, which of the `interesting` functions it reaches, as positions in that list.
-    pub fn reached(&self, interesting: &[u32]) -> Vec<BitSet> {
+    /// For each of the `kernels`, which of the `interesting` functions it reaches, as positions in that
+    /// list.
+    pub fn reached(&self, interesting: &[u32], kernels: &[u32]) -> Vec<BitSet> {
         let mut position = vec![None; self.nodes()];
         for (i, function) in interesting.iter().enumerate() {
             position[*function as usize] = Some(i);
         }
-        self.fold(
+        if interesting.len().div_ceil(64).saturating_mul(self.members.len()) > SETS_AT_ONCE {
+            return kernels
+                .iter()
+                .map(|kernel| self.reached_from(*kernel, interesting.len(), &position))
+                .collect();
+        }
+        let sets = self.fold_components(
             |node| {
                 let mut set = BitSet::new(interesting.len());
                 if let Some(i) = position[node] {
@@ -217,7 +239,25 @@ impl Calls {
                 set
             },
             BitSet::union,
-        )
+        );
+        kernels.iter().map(|kernel| sets[self.component[*kernel as usize] as usize].clone()).collect()
+    }
+
+    /// The same for one kernel, by a walk: slower for many kernels, but it needs one set at a time.
+    fn reached_from(&self, kernel: u32, count: usize, position: &[Option<usize>]) -> BitSet {
+        let mut set = BitSet::new(count);
+        let mut seen = BitSet::new(self.nodes());
+        let mut stack = vec![kernel];
+        while let Some(node) = stack.pop() {
+            if !seen.add(node as usize) {
+                continue;
+            }
+            if let Some(i) = position[node as usize] {
+                set.insert(i);
+            }
+            stack.extend(self.edges.of(node as usize));
+        }
+        set
     }
 
     /// For every interesting function, which of the `kernels` reach it, as positions in that list.
@@ -226,9 +266,8 @@ impl Calls {
         if interesting.is_empty() {
             return sets;
         }
-        let reached = self.reached(interesting);
-        for (k, kernel) in kernels.iter().enumerate() {
-            for i in reached[*kernel as usize].iter() {
+        for (k, reached) in self.reached(interesting, kernels).iter().enumerate() {
+            for i in reached.iter() {
                 sets[i].insert(k);
             }
         }

@@ -55,7 +55,7 @@ impl GraphRecords {
             }
         }
         if once {
-            records.calls.iter_mut().for_each(|callees| keep_last(callees));
+            records.calls.iter_mut().for_each(keep_last);
         }
         for (from, prototype) in graph.indirect.iter().rev() {
             if let Some(from) = of(*from) {
@@ -168,7 +168,7 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
         }
         Kind::Relocations if merged.is_handle_table(id) => handles(parts, numbers, section.of?, View::Code),
-        Kind::Relocations | Kind::MercuryRelocations => relocations(parts, numbers, id),
+        Kind::Relocations | Kind::Resolved | Kind::MercuryRelocations => relocations(parts, numbers, id),
         _ => return None,
     })
 }

@@ -9,12 +9,18 @@ use crate::callgraph::{Adjacency, CallGraph};
 use crate::ids::EntityId;
 use crate::object::Object;
 use crate::resolve::Symbols;
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use solder_cubin::raw;
 
 /// The functions that stay in the link, by entity.
 #[derive(Debug)]
 pub struct Live {
     live: Vec<bool>,
+    /// Kernels that are no more than functions.
+    plain: HashSet<EntityId, FixedState>,
+    /// The kernels that are asked for, if not all are.
+    roots: Option<Vec<bool>>,
 }
 
 impl Live {
@@ -23,8 +29,31 @@ impl Live {
     }
 
     /// Nothing is removed: relocatable and debug links.
-    pub fn everything(symbols: &Symbols<'_>) -> Self {
-        Self { live: vec![true; symbols.entities.len()] }
+    pub fn everything(symbols: &Symbols<'_>, plain: impl Iterator<Item = EntityId>) -> Self {
+        Self { live: vec![true; symbols.entities.len()], plain: plain.collect(), roots: None }
+    }
+
+    /// Whether an entry function counts as a kernel.
+    pub fn is_kernel(&self, entity: EntityId) -> bool {
+        !self.plain.contains(&entity)
+    }
+
+    /// Whether a kernel is asked for. One that is not may stay because code has its address; nvlink then prepares
+    /// no sections for it.
+    pub fn is_root(&self, kernel: EntityId) -> bool {
+        self.roots.as_ref().is_none_or(|roots| roots[kernel.index()])
+    }
+
+    /// Tells the kernels that are asked for from the others, where nothing is removed.
+    #[must_use]
+    pub fn with_roots(
+        mut self,
+        objects: &[Object<'_>],
+        symbols: &Symbols<'_>,
+        is_root: impl Fn(EntityId) -> bool,
+    ) -> Self {
+        self.roots = Some(marked(symbols.entities.len(), kernels(objects, symbols).filter(|k| is_root(*k))));
+        self
     }
 }
 
@@ -33,7 +62,7 @@ pub fn collect(
     objects: &[Object<'_>],
     symbols: &Symbols<'_>,
     graph: &CallGraph<'_>,
-    is_root: impl Fn(&str) -> bool,
+    is_root: impl Fn(EntityId) -> bool,
 ) -> Live {
     let count = symbols.entities.len();
     let calls = Adjacency::new(count, graph.calls.iter().map(|(a, b)| (a.0, b.0)));
@@ -44,8 +73,8 @@ pub fn collect(
     );
     let mut live = vec![false; count];
     let mut followed = vec![false; graph.prototypes.len()];
-    let mut stack: Vec<u32> =
-        kernels(objects, symbols).filter(|k| is_root(symbols.get(*k).name)).map(|k| k.0).collect();
+    let mut stack: Vec<u32> = kernels(objects, symbols).filter(|k| is_root(*k)).map(|k| k.0).collect();
+    let roots = Some(marked(count, stack.iter().map(|&kernel| EntityId(kernel))));
     while let Some(node) = stack.pop() {
         if std::mem::replace(&mut live[node as usize], true) {
             continue;
@@ -66,7 +95,15 @@ pub fn collect(
             }
         }
     }
-    Live { live }
+    Live { live, plain: HashSet::default(), roots }
+}
+
+fn marked(count: usize, entities: impl Iterator<Item = EntityId>) -> Vec<bool> {
+    let mut marks = vec![false; count];
+    for entity in entities {
+        marks[entity.index()] = true;
+    }
+    marks
 }
 
 /// The entry functions that some object defines.

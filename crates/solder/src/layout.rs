@@ -90,7 +90,7 @@ pub struct Layout<'data> {
 pub fn class(kind: Kind) -> u8 {
     match kind {
         Kind::Debug => 1,
-        Kind::Relocations => 3,
+        Kind::Relocations | Kind::Resolved => 3,
         Kind::LateKernelConstant => 8,
         Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::Constant(_) => 4,
         Kind::Text => 5,
@@ -233,6 +233,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Kind::Relocations if parts.merged.is_handle_table(id) => {
             section.of.is_some_and(|constant| parts.textures.end(constant).is_some())
         }
+        Kind::Resolved => !parts.relocated.kept[id.index()].is_empty(),
         Kind::Relocations => {
             let keeps = |id: SectionId| !parts.relocated.kept[id.index()].is_empty();
             keeps(id) || section.twin.is_some_and(keeps)
@@ -335,7 +336,7 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
         }
         Kind::CudaNote => (number(known.tool_note), number(known.compat)),
         Kind::Info | Kind::CallGraph | Kind::Prototype => (SYMTAB, 0),
-        Kind::FunctionInfo | Kind::Relocations => (SYMTAB, of),
+        Kind::FunctionInfo | Kind::Relocations | Kind::Resolved => (SYMTAB, of),
         Kind::KernelConstant | Kind::LateKernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => {
             (0, of)
         }

@@ -1,5 +1,6 @@
 //! solder: a device linker for CUDA. `link()` will list the phases; see docs/design.md.
 
+mod cache;
 mod callees;
 mod callgraph;
 mod commands;
@@ -9,8 +10,10 @@ pub mod driver;
 mod gc;
 mod host_script;
 mod ids;
+mod keep;
 mod layout;
 pub mod load;
+mod lto;
 mod mercury;
 mod merge;
 pub mod mode;
@@ -36,6 +39,7 @@ mod write;
 
 use diagnostics::{Message, Sink, Stop};
 use load::{Arena, DeviceObject, Inputs};
+use lto::Outcome;
 use mode::Mode;
 use object::Object;
 use options::Options;
@@ -45,13 +49,25 @@ use roots::Roots;
 pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     let side_files = side_files::read(options, sink)?;
     let arena = Arena::new();
-    let mut inputs = load::load(options, sink, &arena)?;
-    if options.lto {
-        if !inputs.ir.is_empty() {
-            return Err(sink.fatal(Message::Unsupported { what: "Link-time optimization".into() }));
-        }
+    let mut reader = lto::Reader::default();
+    let mut inputs = load::load(options, sink, &arena, &mut reader)?;
+    let mut mode = *mode;
+    if options.lto && inputs.ir.is_empty() {
         sink.report(Message::NoLtoObjects);
         sink.check().map_err(|_| sink.fatal(Message::MergeFailed))?;
+        mode = mode.without_ir(options);
+    } else if options.lto {
+        // Before the other inputs are looked into: their number decides how the IR is compiled, and its code is
+        // one of them.
+        match lto::optimise(options, &mut inputs, reader, &arena, sink)? {
+            Outcome::Ptx(text) => return pipeline::write_output(options.output_file(sink)?, &text, sink),
+            Outcome::Whole(cubin) => {
+                pipeline::write_output(options.output_file(sink)?, &cubin, sink)?;
+                inputs.only_ir(options.keep_system_libraries);
+                return write_registrations(options, &inputs, sink);
+            }
+            Outcome::ToLink => {}
+        }
     }
     if mode.output == mode::Output::Nothing {
         return write_registrations(options, &inputs, sink);
@@ -60,9 +76,10 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     if !options.keep_system_libraries {
         inputs.leave_out_runtime(&mut objects, sink)?;
     }
+    keep::linked(options, &objects, sink)?;
     let roots = Roots::new(options, &inputs.references);
     let linked =
-        pipeline::link_objects(options, *mode, &objects, &roots, side_files.nv_host.as_deref(), sink)?;
+        pipeline::link_objects(options, mode, &objects, &roots, side_files.nv_host.as_deref(), sink)?;
     if let Some(image) = &linked.image {
         pipeline::write_output(options.link_output(), image, sink)?;
     }

@@ -100,6 +100,17 @@ impl Mode {
         }
     }
 
+    /// The same for inputs among which there is no IR: an ordinary link, which writes no PTX.
+    #[must_use]
+    pub fn without_ir(self, options: &Options) -> Self {
+        let output = match self.output {
+            Output::Ptx if options.relocatable => Output::Relocatable,
+            Output::Ptx => Output::Executable,
+            other => other,
+        };
+        Self { output, lto: false, ..self }
+    }
+
     pub fn runs(&self, phase: Phase) -> Runs {
         use Phase::{
             Assemble, Compile, Layout, Libraries, Load, Merge, Relocate, RemoveDeadCode, TryScript, Write,

@@ -171,7 +171,9 @@ impl<'data> Object<'data> {
 
     fn check_sections(&self) -> Result<(), Damage> {
         for section in &self.cubin.sections {
-            if section.align() > 1 && !section.align().is_power_of_two() {
+            // Relocatable links give shared memory any alignment.
+            let shared = matches!(self.role(section.index), Role::KernelShared | Role::FileShared);
+            if section.align() > 1 && !section.align().is_power_of_two() && !shared {
                 return Err(Damage::new(section.name, "its alignment is no power of two"));
             }
             match self.role(section.index) {

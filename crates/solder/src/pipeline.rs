@@ -4,6 +4,7 @@ use crate::callgraph;
 use crate::contents::{GraphRecords, Notes};
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::gc;
+use crate::ids::EntityId;
 use crate::layout::{self, Parts};
 use crate::mercury;
 use crate::merge;
@@ -53,10 +54,19 @@ pub fn link_objects(
     // Names are bound before anything is removed: duplicates among dead functions are errors too.
     let symbols = resolve::resolve(objects, options.cuda_api_version, sink)?;
     let graph = callgraph::read(objects, &symbols);
+    let is_root = |kernel: EntityId| {
+        let is_taken = graph.taken[kernel.index()].is_some();
+        roots.contain(symbols.get(kernel).name) || (is_taken && roots.contain_launched() && !mode.lto)
+    };
     let live = if mode.removes_dead_code {
-        gc::collect(objects, &symbols, &graph, |kernel| roots.contain(kernel))
+        gc::collect(objects, &symbols, &graph, is_root)
+    } else if relocatable {
+        gc::Live::everything(&symbols, std::iter::empty()).with_roots(objects, &symbols, is_root)
     } else {
-        gc::Live::everything(&symbols)
+        // Kernels that were not asked for stay as plain functions; debug information keeps them what they are.
+        let plain = !options.debug || options.suppress_debug_info;
+        let unused = |kernel: &EntityId| plain && !roots.contain(symbols.get(*kernel).name);
+        gc::Live::everything(&symbols, gc::kernels(objects, &symbols).filter(unused))
     };
     // From here on dead functions do not exist; no symbol or section is added after the merge.
     let by_host = matches!(roots, Roots::Matching(_));
@@ -64,8 +74,10 @@ pub fn link_objects(
         sm,
         relocatable,
         keeps_shared_symbols: mode.keeps_shared_symbols,
+        preserves_relocs: options.preserve_relocs,
         force_rela: options.force_rela,
         host,
+        merges_constants: options.kernels_used.is_some() || options.variables_used.is_some(),
         kernels_removed_by_host: by_host,
     };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
@@ -85,8 +97,13 @@ pub fn link_objects(
     let shared = if relocatable {
         shared::unplaced(&merged)
     } else {
-        let mercury = sm >= mercury::FROM;
-        let settings = shared::Settings { reserved, start, debug: mode.keeps_shared_symbols, mercury };
+        let settings = shared::Settings {
+            reserved,
+            start,
+            debug: mode.keeps_shared_symbols,
+            shows: mode.keeps_shared_symbols || settings.preserves_relocs,
+            mercury: sm >= mercury::FROM,
+        };
         shared::layout(&merged, &merged.calls, settings, &|id| referenced.contains(id))
     };
     let textures = if relocatable {
@@ -96,8 +113,14 @@ pub fn link_objects(
     };
     limits::check_references(&merged, &textures, sink)?;
     limits::check(options, relocatable, &merged, &shared, reserved_shared(sm), sink);
+    if merged.orphaned_alias {
+        return Err(sink.fatal(Message::DeletedSymbol));
+    }
     if !relocatable {
         undefined::report(&merged, &symbols, objects, options, sink);
+        if merged.deleted_alias {
+            return Err(sink.fatal(Message::DeletedSymbol));
+        }
         if options.dump_callgraph {
             sink.write(call_graph::dump(target, &symbols, &graph, &merged, &resources).as_bytes());
         }
@@ -113,9 +136,6 @@ pub fn link_objects(
     }
     let call_graph =
         options.dot_file.is_some().then(|| call_graph::dot(&symbols, &graph, &merged, relocatable));
-    if merged.deleted_alias {
-        return Err(sink.fatal(Message::DeletedSymbol));
-    }
     if relocatable && merged.names_emptied_section() {
         return Err(sink.fatal(Message::DeletedSection));
     }

@@ -19,7 +19,6 @@ enum Rule {
     Flag,
     Largest,
     Sum,
-    Or,
     /// The lists of all functions one behind the other, taken away from the functions.
     Move,
     Externs,
@@ -27,7 +26,6 @@ enum Rule {
 
 /// In the order in which the only kernel of a link gets them.
 const RULES: &[(u8, Rule)] = &[
-    (attr::SPARSE_MMA_MASK, Rule::Or),
     (attr::CTAIDZ_USED, Rule::Flag),
     (attr::RESERVED_SMEM_USED, Rule::Flag),
     (attr::VRC_CTA_INIT_COUNT, Rule::Largest),
@@ -64,14 +62,22 @@ pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]
     let mut sources: Vec<u32> =
         (0..merged.functions.len() as u32).filter(|f| is_source(merged, records, *f)).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
-    let reached = calls.reached(&sources);
     let single = merged.kernels().count() == 1;
-    let externs = Externs::new(merged, single);
+    let externs = Externs::new(merged, single, &sources, records);
     let kernels: Vec<_> = merged.kernels().filter_map(|(i, f)| Some((i, f.info?))).collect();
+    let kernel_list: Vec<u32> = kernels.iter().map(|(kernel, _)| *kernel).collect();
+    let reached = if single { Vec::new() } else { calls.reached(&sources, &kernel_list) };
+    // The only kernel keeps its own mask unless functions were removed.
+    let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().any(|f| f.alias);
+    let masks = sparse_masks(merged, calls, records, single);
     let updated: Vec<_> = kernels
         .iter()
-        .map(|(kernel, info)| {
+        .enumerate()
+        .map(|(position, (kernel, info))| {
             let mut own = records[info.index()].clone();
+            if !keeps_mask {
+                set_sparse_mask(&mut own, masks[*kernel as usize]);
+            }
             // The lists are in output order, which is the input's reversed.
             let of = |source: u32| {
                 let info = merged.functions[source as usize].info.filter(|_| source != *kernel);
@@ -87,7 +93,7 @@ pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]
                     }
                 }
             } else {
-                let reached = reached[*kernel as usize].iter().map(|i| sources[i]);
+                let reached = reached[position].iter().map(|i| sources[i]);
                 reached.flat_map(of).for_each(|record| apply(&mut own, record, &externs));
             }
             externs.finish(&mut own);
@@ -133,6 +139,30 @@ fn complete_sparse_masks(merged: &Merged<'_>, records: &mut [Records<'_>]) {
     }
 }
 
+/// How each function and all it reaches use sparse matrix instructions. Nearly every function says so,
+/// hence one sweep for all of them.
+fn sparse_masks(merged: &Merged<'_>, calls: &Calls, records: &[Records<'_>], single: bool) -> Vec<u16> {
+    let own = |function: &Function| {
+        let info = function.info.into_iter().flat_map(|info| &records[info.index()]);
+        let said =
+            info.filter(|r| r.attr == attr::SPARSE_MMA_MASK).fold(0, |all, r| all | number(bytes(&r.value)));
+        if function.alias { u16::from_le_bytes(NO_SPARSE_MMA) } else { said }
+    };
+    if single {
+        let all = merged.functions.iter().fold(0, |all, function| all | own(function));
+        return vec![all; merged.functions.len()];
+    }
+    calls.fold(|node| merged.functions.get(node).map_or(0, own), |a, b| *a |= b)
+}
+
+fn set_sparse_mask(own: &mut Records<'_>, mask: u16) {
+    if let Some(record) = own.iter_mut().find(|r| r.attr == attr::SPARSE_MMA_MASK)
+        && number(bytes(&record.value)) != mask
+    {
+        record.value = InfoValue::Owned(mask.to_le_bytes().to_vec());
+    }
+}
+
 /// The attributes of the function that an alias names.
 fn named_by_alias(merged: &Merged<'_>, alias: &Function) -> Option<SectionId> {
     let owner = merged.section(alias.text?).function?;
@@ -156,7 +186,6 @@ fn apply<'data>(own: &mut Records<'data>, from: &InfoRecord<'data>, externs: &Ex
         Rule::Move => [old, new].concat(),
         Rule::Largest => number(old).max(number(new)).to_le_bytes().to_vec(),
         Rule::Sum => number(old).wrapping_add(number(new)).to_le_bytes().to_vec(),
-        Rule::Or => (number(old) | number(new)).to_le_bytes().to_vec(),
     };
     record.value = InfoValue::Owned(merged);
 }
@@ -202,17 +231,27 @@ pub fn stays_external(merged: &Merged<'_>, id: SymbolId) -> bool {
 /// The lists of undefined functions.
 struct Externs<'a> {
     merged: &'a Merged<'a>,
-    /// With one kernel: all undefined functions, last created first.
+    /// With one kernel: what the lists of all functions name, last met first.
     all: Option<Vec<SymbolId>>,
 }
 
 impl<'a> Externs<'a> {
-    fn new(merged: &'a Merged<'_>, single: bool) -> Self {
-        let undefined = || {
-            let functions = merged.functions.iter().rev().filter(|f| f.text.is_none());
-            functions.map(|f| f.symbol).collect()
+    fn new(merged: &'a Merged<'_>, single: bool, sources: &[u32], records: &[Records<'_>]) -> Self {
+        let all = || {
+            let infos = sources.iter().filter_map(|f| merged.functions[*f as usize].info);
+            let mut all = Vec::new();
+            for record in infos.flat_map(|info| records[info.index()].iter().rev()) {
+                let InfoValue::Symbols(list) = &record.value else { continue };
+                for id in list.iter().filter(|id| stays_external(merged, **id)) {
+                    if !all.contains(id) {
+                        all.push(*id);
+                    }
+                }
+            }
+            all.reverse();
+            all
         };
-        Self { merged, all: single.then(undefined) }
+        Self { merged, all: single.then(all) }
     }
 
     fn add(&self, own: &mut Records<'_>, from: &InfoRecord<'_>) {

@@ -54,8 +54,10 @@ pub fn relocate(
     for (index, result) in results.into_iter().enumerate() {
         match result {
             Ok((mut kept, patches)) => {
-                if !relocatable {
-                    kept.iter_mut().for_each(|entry| entry.r_type = kept_as(entry.r_type));
+                if !relocatable && merged.sections[index].kind != Kind::Resolved {
+                    for entry in &mut kept {
+                        entry.r_type = kept_as(entry.r_type);
+                    }
                 }
                 relocated.kept.push(kept);
                 relocated.patches.push(patches);
@@ -110,6 +112,12 @@ fn section(
         if rela && !counts(merged, target.kind, entry) {
             continue;
         }
+        if section.kind == Kind::Resolved {
+            if is_preserved(decide(merged, relocatable, shared, textures, function, entry), merged, entry) {
+                kept.push(*entry);
+            }
+            continue;
+        }
         let outcome = if mercury {
             mercury::decide(merged, shared, textures, function, entry)
         } else {
@@ -141,6 +149,14 @@ fn section(
         patches = mercury::capsule_patches(target, of_code, entries, value);
     }
     Ok((kept, patches))
+}
+
+/// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.
+fn is_preserved(outcome: Outcome, merged: &Merged<'_>, entry: &Reloc) -> bool {
+    let RelocTarget::Symbol(symbol) = entry.target else { return false };
+    let symbol = merged.symbol(symbol);
+    let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
+    matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && !image
 }
 
 /// Relocations of debug information that speak of a copy of a function that was replaced since. nvlink

@@ -7,7 +7,7 @@ use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::{EntityId, FileId};
 use crate::object::{Object, Role};
 use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashTable};
+use hashbrown::{HashMap, HashSet, HashTable};
 use solder_cubin::callgraph;
 use solder_cubin::info::{self, attr};
 use solder_cubin::raw::{self, Symbol};
@@ -97,6 +97,8 @@ struct Resolver<'a, 'data> {
     function_is_image: bool,
     /// The prototype of each entity that is a function, as far as known.
     prototypes: Vec<Option<&'data str>>,
+    /// Names of static shared variables.
+    shared_locals: HashSet<&'data str, FixedState>,
 }
 
 /// The first local symbol of each name; read up to some entity, when a texture asks.
@@ -130,6 +132,7 @@ pub fn resolve<'data>(
         locals: Locals::default(),
         function_is_image: false,
         prototypes: Vec::new(),
+        shared_locals: HashSet::default(),
     };
     for (file, object) in objects.iter().enumerate() {
         resolver.read(FileId::at(file));
@@ -161,6 +164,10 @@ impl<'data> Resolver<'_, 'data> {
             }
         }
         self.check_prototypes(file);
+    }
+
+    fn name(&self, origin: Origin) -> &'data str {
+        self.objects[origin.file.index()].names[origin.symbol as usize]
     }
 
     fn raw(&self, origin: Origin) -> &'data Symbol {
@@ -218,6 +225,9 @@ impl<'data> Resolver<'_, 'data> {
         }
         if !new {
             self.check_function(id, origin, raw);
+        } else if raw.other & raw::STO_ENTRY != 0 && self.shared_locals.contains(self.name(origin)) {
+            // nvlink finds static shared variables by name.
+            self.sink.report(Message::NotGlobalEverywhere { symbol: self.name(origin).into() });
         }
         if !raw.is_defined() {
             self.accept(origin);
@@ -375,6 +385,10 @@ impl<'data> Resolver<'_, 'data> {
         let (id, new) = self.enter(origin, raw);
         if !new {
             self.check_agreement(id, origin, raw);
+        }
+        let object = &self.objects[origin.file.index()];
+        if raw.bind() == raw::STB_LOCAL && object.role(u32::from(raw.shndx.get())) == Role::FileShared {
+            self.shared_locals.insert(self.name(origin));
         }
         if !raw.is_defined() {
             return;

@@ -38,6 +38,12 @@ impl<'a> Roots<'a> {
             Self::Matching(patterns) => patterns.matches(name),
         }
     }
+
+    /// Whether kernels that device code launches are roots too: host code does not speak of them. With
+    /// `-kernels-used` nvlink keeps them without what they call.
+    pub fn contain_launched(&self) -> bool {
+        matches!(self, Self::Matching(_))
+    }
 }
 
 fn contains(name: &[u8], text: &[u8]) -> bool {

@@ -23,6 +23,8 @@ pub struct SharedLayout {
     pub reserved: u64,
     /// The homes of the variables, for a debugger.
     pub debug: Option<Debug>,
+    /// Extern arrays have one value in all code.
+    one_dynamic: bool,
 }
 
 /// The symbols of shared variables, which only a link with debug information keeps.
@@ -51,8 +53,10 @@ pub struct Settings {
     pub reserved: u64,
     /// Where variables begin.
     pub start: u64,
-    /// Variables keep their symbols.
+    /// Variables keep their symbols, extern arrays among them.
     pub debug: bool,
+    /// Variables keep their symbols.
+    pub shows: bool,
     /// The code has a Mercury view.
     pub mercury: bool,
 }
@@ -69,7 +73,10 @@ impl SharedLayout {
     pub fn value(&self, merged: &Merged<'_>, symbol: SymbolId, function: Option<u32>) -> u64 {
         let dynamic = merged.symbol(symbol).origin.is_none();
         match function {
-            Some(function) if dynamic => self.dynamic[function as usize],
+            // A symbol that is kept has one value.
+            Some(function) if dynamic && !self.one_dynamic => self.dynamic[function as usize],
+            // To debug information, an extern array without a symbol is nowhere.
+            None if dynamic && !self.one_dynamic => u64::MAX,
             _ => self.values[symbol.index()],
         }
     }
@@ -90,6 +97,7 @@ pub fn unplaced(merged: &Merged<'_>) -> SharedLayout {
         keeps_file_section: true,
         reserved: 0,
         debug: None,
+        one_dynamic: true,
     }
 }
 
@@ -134,6 +142,7 @@ struct Layouter<'a> {
     users: Vec<Vec<u32>>,
     cursor: Vec<u64>,
     start: u64,
+    debug: bool,
     align: Vec<u64>,
     used: Vec<bool>,
     values: Vec<u64>,
@@ -154,7 +163,7 @@ pub fn layout(
     settings: Settings,
     referenced: &impl Fn(SymbolId) -> bool,
 ) -> SharedLayout {
-    let Settings { reserved, start, debug, mercury } = settings;
+    let Settings { reserved, start, debug, shows, mercury } = settings;
     let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
     let count = kernels.len();
     let users = find_users(merged);
@@ -177,7 +186,8 @@ pub fn layout(
         align: vec![1; count],
         used: vec![false; count],
         values: vec![0; merged.symbols.len()],
-        owners: debug.then(|| vec![None; merged.symbols.len()]),
+        debug,
+        owners: shows.then(|| vec![None; merged.symbols.len()]),
         common_end: 0,
         kernels,
         mercury,
@@ -355,7 +365,7 @@ impl Layouter<'_> {
                 group[root] = find(&mut group, first);
             }
         }
-        if self.owners.is_some() {
+        if self.debug {
             self.join_by_symbol(&mut group);
         }
         let mut end = vec![0; self.kernels.len()];
@@ -423,16 +433,26 @@ impl Layouter<'_> {
                 keeps_file_section,
                 reserved,
                 debug: None,
+                one_dynamic: false,
             };
         };
         let least = if any_dynamic { 16 } else { 1 };
-        let file_section =
-            KernelShared { size: self.common_end.saturating_add(reserved), align: file_align.max(least) };
+        let align = if common { file_align.max(least) } else { least };
+        let file_section = KernelShared { size: self.common_end.saturating_add(reserved), align };
         let front = |i: usize| if owners[i].is_some() || common { reserved } else { 0 };
         let values = (0..self.values.len()).map(|i| self.values[i].saturating_add(front(i))).collect();
-        let debug = Some(Debug { values, owners, file_section });
+        let debug = Some(Debug { owners, values, file_section });
         let keeps_file_section = common || any_dynamic;
-        SharedLayout { values: self.values, dynamic, kernels, keeps_file_section, reserved, debug }
+        let one_dynamic = self.debug;
+        SharedLayout {
+            values: self.values,
+            dynamic,
+            kernels,
+            keeps_file_section,
+            reserved,
+            debug,
+            one_dynamic,
+        }
     }
 }
 

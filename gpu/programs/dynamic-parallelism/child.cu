@@ -1,1 +1,2 @@
-__global__ void child(int *out, int parent) { out[parent * 32 + threadIdx.x] = parent * 1000 + threadIdx.x; }
+extern __device__ int label(int parent, int thread);
+__global__ void child(int *out, int parent) { out[parent * 32 + threadIdx.x] = label(parent, threadIdx.x); }

@@ -4,7 +4,6 @@ template <typename T, int FACTOR> __device__ __noinline__ T scale(T value) { ret
 template <typename T> struct Accumulator {
     T sum = 0;
     __device__ __noinline__ void add(T value) { sum += value; }
-    static __device__ T start;
 };
-template <typename T> __device__ T Accumulator<T>::start = T(5);
+template <typename T> __device__ T start = T(5);
 template <typename T> __global__ void shared_kernel(T *out) { out[threadIdx.x] = scale<T, 3>(T(threadIdx.x)); }

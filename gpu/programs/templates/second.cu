@@ -2,7 +2,7 @@
 __device__ double second(double x) {
     Accumulator<double> a;
     a.add(scale<double, 3>(x));
-    a.add(Accumulator<int>::start);
+    a.add(start<int>);
     return a.sum;
 }
 __device__ int second_int(int x) { return scale<int, 3>(x) + scale<int, 4>(x); }

@@ -5,7 +5,7 @@ mod build;
 mod case;
 mod compare;
 mod coverage;
-mod elf;
+pub(crate) mod elf;
 mod link;
 mod plant;
 mod report;
@@ -151,10 +151,7 @@ impl Options {
 impl Context {
     fn new(options: &Options) -> Result<Self> {
         let toolkit = toolkit::ensure()?;
-        let solder = match std::env::var_os("SOLDER_BIN").filter(|bin| !bin.is_empty()) {
-            Some(bin) => fs::canonicalize(&bin).map_err(|e| cache::at(Path::new(&bin), &e))?,
-            None => build_solder()?,
-        };
+        let solder = solder()?;
         let mut path = toolkit.join("bin").into_os_string();
         if let Some(host) = std::env::var_os("PATH") {
             path.push(":");
@@ -174,6 +171,14 @@ impl Context {
         let in_progress = build::InProgress::default();
         let (fresh, keep) = (options.fresh, options.keep);
         Ok(Self { toolkit, solder, cache, scratch, path, fingerprint, in_progress, fresh, keep })
+    }
+}
+
+/// The linker to test.
+pub fn solder() -> Result<PathBuf> {
+    match std::env::var_os("SOLDER_BIN").filter(|bin| !bin.is_empty()) {
+        Some(bin) => fs::canonicalize(&bin).map_err(|e| cache::at(Path::new(&bin), &e)),
+        None => build_solder(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Assembles a program, links it with both linkers, and says what differs.
 
+use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -100,7 +101,7 @@ impl Bench {
             }
         }
         arguments.extend(inputs);
-        script.push_str(&format!("nvlink {} -o out.cubin\n", arguments.join(" ")));
+        let _ = writeln!(script, "nvlink {} -o out.cubin", arguments.join(" "));
         let note = folder.join("command");
         fs::write(&note, script).map_err(|e| at(&note, &e))?;
 
@@ -131,7 +132,7 @@ impl Bench {
     ) -> Result<Option<Vec<String>>> {
         let again = inputs.len().is_multiple_of(2);
         let rest = inputs.split_off(inputs.len().div_ceil(2));
-        let rounds = [inputs.len().min(2), inputs.len(), if again { 1 } else { 0 }];
+        let rounds = [inputs.len().min(2), inputs.len(), usize::from(again)];
         for (round, count) in rounds.into_iter().enumerate() {
             let count = count.min(inputs.len());
             if count == 0 || (round == 1 && count == 1) {
@@ -140,7 +141,7 @@ impl Bench {
             let output = format!("r{round}.cubin");
             let mut arguments = vec![format!("-arch={}", arch.name), "-r".into()];
             arguments.extend(inputs.drain(..count));
-            script.push_str(&format!("nvlink {} -o {output}\n", arguments.join(" ")));
+            let _ = writeln!(script, "nvlink {} -o {output}", arguments.join(" "));
             let made = link(&self.toolkit.join("bin/nvlink"), &arguments, folder, &output)?;
             if made.ending != Ending::Exit(0) {
                 return Ok(None);

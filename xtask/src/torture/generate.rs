@@ -231,11 +231,13 @@ impl Generator {
                 }
             }
         }
-        if var.width == 1 && self.on("byte-address-data") && var.count >= 8 {
-            if let Some(name) = self.address_target(module, var) {
-                for byte in 0..filled.min(8) {
-                    var.init[byte] = Init::AddressByte { name: name.clone(), byte };
-                }
+        if var.width == 1
+            && self.on("byte-address-data")
+            && var.count >= 8
+            && let Some(name) = self.address_target(module, var)
+        {
+            for byte in 0..filled.min(8) {
+                var.init[byte] = Init::AddressByte { name: name.clone(), byte };
             }
         }
     }
@@ -338,11 +340,10 @@ impl Generator {
                 _ => Linkage::Visible,
             };
             let homes = match linkage {
-                Linkage::Visible | Linkage::Common => vec![self.module()],
                 // Compilers give static kernels unique names; two of one name are asked for by name.
                 Linkage::Static if self.on("equal-named-kernels") => self.several_modules(2),
-                Linkage::Static => vec![self.module()],
                 Linkage::Weak => self.several_modules(2),
+                Linkage::Static | Linkage::Visible | Linkage::Common => vec![self.module()],
             };
             let name = self.name("k");
             let extra_params = *self.rng.pick(&[0, 0, 4, 8, 40, 1000]);
@@ -546,10 +547,10 @@ impl Generator {
                 if index != module && var.linkage == Linkage::Static {
                     continue;
                 }
-                if let Some(Init::Address { name, .. }) = var.init.first() {
-                    if let Some(signature) = self.program.signature(index, name) {
-                        tables.push((var.name.clone(), signature, var.count));
-                    }
+                if let Some(Init::Address { name, .. }) = var.init.first()
+                    && let Some(signature) = self.program.signature(index, name)
+                {
+                    tables.push((var.name.clone(), signature, var.count));
                 }
             }
         }
@@ -639,7 +640,7 @@ impl Generator {
                 }
             }
             1 => {
-                let space = if name.len() % 2 == 0 { Space::Global } else { Space::Const };
+                let space = if name.len().is_multiple_of(2) { Space::Global } else { Space::Const };
                 here.declared.push(Declared {
                     name: name.clone(),
                     what: Declaration::Var { space, bytes: 16, align: 4, managed: false },
@@ -657,7 +658,7 @@ impl Generator {
             }),
             8 => self.wrong_declaration(|var| (Space::Global, var.bytes(), !var.managed)),
             6 => self.wrong_prototype(),
-            7 if several => self.huge(name, module, Space::Const, 70_000),
+            7 if several => self.huge(&name, module, Space::Const, 70_000),
             9 if several => self.limited(name, module),
             _ => {
                 if let Some(func) = here.funcs.first_mut() {
@@ -692,7 +693,7 @@ impl Generator {
         self.program.modules[module].funcs.push(kernel);
     }
 
-    fn huge(&mut self, name: String, module: usize, space: Space, bytes: usize) {
+    fn huge(&mut self, name: &str, module: usize, space: Space, bytes: usize) {
         // Two halves: the assembler refuses the whole in one module.
         let other = (module + 1) % self.program.modules.len();
         for (part, home) in [module, other].into_iter().enumerate() {
@@ -793,10 +794,10 @@ const OPS: &[(&str, Make)] = &[
     ("calltargets", |g, module, rank| {
         let first = g.visible_function(module, rank, None)?;
         let mut targets = vec![first.name.clone()];
-        if let Some(second) = g.visible_function(module, rank, Some(first.signature)) {
-            if second.name != first.name {
-                targets.push(second.name);
-            }
+        if let Some(second) = g.visible_function(module, rank, Some(first.signature))
+            && second.name != first.name
+        {
+            targets.push(second.name);
         }
         Some(Op::CallPointer { from: Pointer::Unknown, signature: first.signature, targets })
     }),

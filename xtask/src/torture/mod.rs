@@ -179,12 +179,12 @@ fn archs(list: &str) -> Result<Vec<Arch>> {
 fn constructs(list: &str) -> Result<Vec<String>> {
     let words = list.split(',').filter(|word| !word.is_empty());
     words
-        .map(|word| match features::FEATURES.iter().any(|(name, _)| *name == word) {
-            true => Ok(word.to_string()),
-            false => {
-                let names: Vec<_> = features::FEATURES.iter().map(|(name, _)| *name).collect();
-                Err(format!("torture: no construct '{word}'; there are {}", names.join(", ")))
+        .map(|word| {
+            if features::FEATURES.iter().any(|(name, _)| *name == word) {
+                return Ok(word.to_string());
             }
+            let names: Vec<_> = features::FEATURES.iter().map(|(name, _)| *name).collect();
+            Err(format!("torture: no construct '{word}'; there are {}", names.join(", ")))
         })
         .collect()
 }
@@ -205,9 +205,10 @@ struct Tally {
 fn run_seeds(bench: &Bench, settings: &Settings) -> Result<u8> {
     let jobs: Vec<(u64, Arch)> = (settings.from..settings.from + settings.seeds)
         .flat_map(|seed| {
-            let archs = match settings.spread {
-                true => vec![settings.archs[seed as usize % settings.archs.len()]],
-                false => settings.archs.clone(),
+            let archs = if settings.spread {
+                vec![settings.archs[seed as usize % settings.archs.len()]]
+            } else {
+                settings.archs.clone()
             };
             archs.into_iter().map(move |arch| (seed, arch))
         })
@@ -289,12 +290,12 @@ fn record(tally: &Mutex<Tally>, settings: &Settings, seed: u64, arch: Arch, verd
 fn print_tally(tally: &Tally, settings: &Settings, links: usize) {
     println!("\nconstructs in {} programs", settings.seeds);
     for (name, count) in &tally.constructs {
-        let percent = 100.0 * *count as f64 / settings.seeds as f64;
+        let permille = 1000 * *count as u64 / settings.seeds.max(1);
         let suspect = match tally.suspects.get(name) {
             Some(suspect) => format!("   in {suspect} that differ"),
             None => String::new(),
         };
-        println!("{count:7} {percent:5.1} %  {name}{suspect}");
+        println!("{count:7} {:3}.{} %  {name}{suspect}", permille / 10, permille % 10);
     }
     println!(
         "\n{links} links: {} the same ({} of them with a file), {} differ, {} refused by the assembler, \
@@ -307,9 +308,10 @@ fn print_tally(tally: &Tally, settings: &Settings, links: usize) {
     );
     if let Some(first) = tally.differing.first() {
         let (seed, arch) = first.split_once(' ').unwrap_or((first, ""));
-        let wanted = match settings.wanted.is_empty() {
-            true => String::new(),
-            false => format!(" --feature {}", settings.wanted.join(",")),
+        let wanted = if settings.wanted.is_empty() {
+            String::new()
+        } else {
+            format!(" --feature {}", settings.wanted.join(","))
         };
         println!("differing: {}", tally.differing.join(", "));
         println!("one again:  cargo xtask torture --seed {seed} --arch {arch}{wanted} --keep DIR");

@@ -531,14 +531,15 @@ fn prologue(func: &Func) -> String {
          mov.b32 %r3, %r0; cvt.rn.f32.u32 %f1, %r0; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;",
     );
     for (i, ty) in SIGNATURES[func.signature].params.iter().enumerate() {
-        text.push_str(&match ty {
+        let load = match ty {
             Type::Word => format!(" ld.param.b32 %r1, [a{i}]; xor.b32 %r0, %r0, %r1;"),
             Type::Long => format!(" ld.param.b64 %rd1, [a{i}]; add.u64 %rd0, %rd0, %rd1;"),
             Type::Double => format!(" ld.param.f64 %d1, [a{i}]; st.global.f64 [%rd0], %d1;"),
             Type::Bytes(n) => {
                 format!(" ld.param.b32 %r1, [a{i}+{}]; xor.b32 %r0, %r0, %r1;", n - 4)
             }
-        });
+        };
+        text.push_str(&load);
     }
     text
 }
@@ -567,12 +568,13 @@ fn call(signature: usize, callee: &str, suffix: &str) -> String {
     for (i, ty) in signature.params.iter().enumerate() {
         let name = format!("p{i}");
         let _ = write!(text, "{}; ", type_name(*ty, &name));
-        text.push_str(&match ty {
+        let store = match ty {
             Type::Word => format!("st.param.b32 [{name}], %r0; "),
             Type::Long => format!("st.param.b64 [{name}], %rd0; "),
             Type::Double => format!("cvt.rn.f64.u32 %d1, %r0; st.param.f64 [{name}], %d1; "),
             Type::Bytes(n) => format!("st.param.b32 [{name}], %r0; st.param.b32 [{name}+{}], %r0; ", n - 4),
-        });
+        };
+        text.push_str(&store);
         names.push(name);
     }
     if let Some(ty) = signature.result {

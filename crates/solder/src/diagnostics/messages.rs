@@ -211,6 +211,10 @@ messages! {
         "Input file '{file}' is damaged: {place}: {reason}";
     AssemblerMissing { file: Text, places: Text } = "assembler-missing", Fatal,
         "Input file '{file}' holds PTX, but no ptxas was found to assemble it: looked for {places}";
+    /// IR that is both compressed and scrambled.
+    JitLinkMissing { file: Text, places: Text } = "jit-link-missing", Fatal,
+        "Input file '{file}' holds LTO IR that only libnvJitLink can unpack, and it was not found: looked for {places}; \
+         install it, or compile with 'nvcc --compress-mode=none'";
     AssemblerNotRun { file: Text, assembler: Text, reason: Text } = "assembler-not-run", Fatal,
         "Input file '{file}' could not be assembled by '{assembler}': {reason}";
     OutputNotWritten { file: Text, reason: Text } = "output-not-written", Fatal,

@@ -23,6 +23,8 @@ pub use arena::Arena;
 pub use host::{REFERENCE_KINDS, ReferenceKind};
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::keep;
+use crate::lto;
 use crate::options::Options;
 use crate::time_table;
 use crate::toolchain::ptxas::{self, Assembler};
@@ -54,8 +56,8 @@ pub struct DeviceObject<'data> {
     /// Place among all inputs, in which the IR for link-time optimization counts too.
     pub position: usize,
     /// The device runtime, known by its file name. It is merged only if, at its place in the link order, a symbol
-    /// that the driver does not provide is undefined, or with `-keep-system-libraries`. Left out, it leaves no trace;
-    /// unless it came from an archive, other code behind it is then an error ([`Message::UnexpectedAfterRuntime`]).
+    /// that the driver does not provide is undefined, or with `-keep-system-libraries`. Left out, it leaves no trace,
+    /// but other code behind it is then an error ([`Message::UnexpectedAfterRuntime`]).
     pub is_runtime: bool,
 }
 
@@ -120,13 +122,21 @@ pub struct Inputs<'data> {
     pub ir: Vec<IrModule<'data>>,
     pub references: HostReferences<'data>,
     pub registrations: Vec<Registration>,
+    /// Place of the first host object with device code, for whatever architecture. An archive of the device runtime in
+    /// front of it is not asked what it refers to, and does not make code count as incomplete.
+    pub first_host_code: Option<usize>,
 }
 
 /// From this many files on, threads are worth their start.
 const PARALLEL_FROM: usize = 48;
 
 /// Loads all inputs.
-pub fn load<'data>(options: &Options, sink: &Sink, arena: &'data Arena) -> Result<Inputs<'data>, Stop> {
+pub fn load<'data>(
+    options: &Options,
+    sink: &Sink,
+    arena: &'data Arena,
+    reader: &mut lto::Reader<'data>,
+) -> Result<Inputs<'data>, Stop> {
     let stop = |messages: Stopped| {
         for message in &messages {
             sink.report(message);
@@ -139,7 +149,7 @@ pub fn load<'data>(options: &Options, sink: &Sink, arena: &'data Arena) -> Resul
     let opened = in_order(&files, files.len() >= PARALLEL_FROM, |path| open::open(path, options, arena));
     let items = open::without_repeated_archives(opened);
     let mut products = in_order(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
-    assemble(options, &items, &mut products, arena);
+    assemble(options, &items, &mut products, arena, sink)?;
     let mut inputs = Inputs::default();
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.door.pass(sink)?;
@@ -148,7 +158,11 @@ pub fn load<'data>(options: &Options, sink: &Sink, arena: &'data Arena) -> Resul
         if let Some(milliseconds) = product.milliseconds {
             time_table::add(options, &item.time_row(options, milliseconds));
         }
+        let modules = inputs.ir.len();
         inputs.take(options, position, item, outcome, sink);
+        for module in &inputs.ir[modules..] {
+            reader.read(module, options, sink)?;
+        }
     }
     // Warnings that are errors let the reading come to its end, and nothing else.
     sink.check()?;
@@ -165,18 +179,23 @@ fn assemble<'data>(
     items: &[Item<'data>],
     products: &mut [open::Unpacked<'data>],
     arena: &'data Arena,
-) {
+    sink: &Sink,
+) -> Result<(), Stop> {
     let job = |(index, product): (usize, &open::Unpacked<'data>)| match product.outcome {
         Ok(Product::Ptx(job)) => Some((index, job)),
         _ => None,
     };
     let waiting: Vec<(usize, ptxas::Job<'data>)> = products.iter().enumerate().filter_map(job).collect();
     if waiting.is_empty() {
-        return;
+        return Ok(());
     }
     let assembler = Assembler::find();
     let results = in_order(&waiting, waiting.len() > 1, |(_, job)| ptxas::assemble(&assembler, job, options));
-    for ((index, _), result) in waiting.into_iter().zip(results) {
+    for ((index, job), result) in waiting.into_iter().zip(results) {
+        if let Ok(assembled) = &result {
+            let input = (index, items[index].name.as_bytes());
+            keep::assembled(options, input, &job, assembled.cubin.as_deref(), sink)?;
+        }
         let product = &mut products[index];
         product.outcome = match result {
             Ok(assembled) => {
@@ -190,9 +209,17 @@ fn assemble<'data>(
             Err(failure) => Err(vec![failure.message(items[index].name.clone())]),
         };
     }
+    Ok(())
 }
 
 impl<'data> Inputs<'data> {
+    /// Leaves only the modules of a program that is all IR, which are listed last first.
+    pub fn only_ir(&mut self, keep_runtime: bool) {
+        self.objects.clear();
+        self.registrations.retain(|entry| keep_runtime || entry.runtime_at.is_none());
+        self.registrations.reverse();
+    }
+
     /// Adds what an item gave.
     fn take(
         &mut self,
@@ -205,11 +232,17 @@ impl<'data> Inputs<'data> {
         let is_runtime = item.is_runtime;
         if let Some(host) = item.host {
             self.references.incomplete |= !host.lists_references;
+            let is_early = is_runtime && item.origin == Origin::Archive && self.first_host_code.is_none();
+            if host.code.is_some() && !is_early {
+                self.first_host_code.get_or_insert(position);
+            }
             for ((kind, _), (all, own)) in
                 REFERENCE_KINDS.iter().zip(self.references.patterns.iter_mut().zip(host.references))
             {
                 self.references.any_kernel |= kind.is_kernel() && !own.is_empty() && !is_runtime;
-                all.extend(own);
+                if !(options.lto && is_early) {
+                    all.extend(own);
+                }
             }
             let ids = host.module_ids.into_iter().filter(|_| host.code.is_some());
             let runtime_at = is_runtime.then_some(position);
@@ -230,7 +263,6 @@ impl<'data> Inputs<'data> {
             }
             Product::Ir { content, options } => {
                 self.ir.push(IrModule { name, content, options, origin, position, is_runtime });
-                self.references.raw_inputs |= origin == Origin::File;
                 return;
             }
             Product::Ptx(_) => unreachable!("assembled before"),

@@ -185,7 +185,7 @@ impl<'data> Item<'data> {
             Source::Nothing => Ok(Product::Nothing),
             Source::Refused(messages) => Err(messages.clone()),
             Source::Cubin(bytes) => self.checked(bytes, target, &mut said),
-            Source::Ptx(text) => Ok(Product::Ptx(ptxas::Job { text, stored_options: &[] })),
+            Source::Ptx(text) => Ok(Product::Ptx(ptxas::Job { text, stored_options: &[], compiled: None })),
             Source::LtoIr(bytes) => Ok(Product::Ir { content: IrContent::Plain(bytes), options: None }),
             Source::Container(bytes) => self.chosen(bytes, options, arena, &mut said),
         };
@@ -241,7 +241,7 @@ impl<'data> Item<'data> {
             Kind::LtoIr if !options.lto => Err(vec![Message::LtoObjectsWithoutLto]),
             Kind::LtoIr => {
                 let content = if member.is_scrambled() {
-                    IrContent::Container(container.bytes())
+                    IrContent::Container(arena.own(member.alone()))
                 } else {
                     IrContent::Plain(self.content(&member, arena)?)
                 };
@@ -254,7 +254,8 @@ impl<'data> Item<'data> {
                         self.damaged("the PTX in a fat binary", "it does not begin with its version"),
                     ]);
                 }
-                Ok(Product::Ptx(ptxas::Job { text, stored_options: stored_options.unwrap_or_default() }))
+                let stored_options = stored_options.unwrap_or_default();
+                Ok(Product::Ptx(ptxas::Job { text, stored_options, compiled: None }))
             }
             Kind::Elf | Kind::Other(_) => {
                 let content = self.content(&member, arena)?;

@@ -1,7 +1,8 @@
 //! The device runtime comes with every link and stays out of those that do not need it.
 //!
 //! nvlink does not ask what the runtime defines: at its place in the link order it is merged if any symbol is then
-//! undefined, whoever is to define it.
+//! undefined, whoever is to define it. No code may follow one that was left out, unless it is the first of the link
+//! and comes from an archive.
 
 use hashbrown::HashMap;
 use solder_cubin::raw;
@@ -20,16 +21,18 @@ impl Inputs<'_> {
         }
         let mut names = Names::default();
         let mut kept = Vec::with_capacity(objects.len());
-        let mut left_out_file = false;
+        let mut was_left_out = false;
         for (object, input) in objects.iter().zip(&self.objects) {
             let keep = !input.is_runtime || names.undefined > 0;
             if keep {
                 names.add(object);
             }
-            if left_out_file && !input.is_runtime {
+            if was_left_out && !input.is_runtime {
                 return Err(sink.fatal(Message::UnexpectedAfterRuntime));
             }
-            left_out_file |= !keep && input.origin != Origin::Archive;
+            // The first code of a link may be the runtime's archive.
+            let comes_first = input.origin == Origin::Archive && !self.has_code_before(input.position);
+            was_left_out |= !keep && !comes_first;
             kept.push(keep);
         }
         let gone: Vec<usize> = positions(&self.objects, &kept, false);
@@ -39,6 +42,14 @@ impl Inputs<'_> {
         let mut flags = kept.iter();
         self.objects.retain(|_| *flags.next().unwrap_or(&true));
         Ok(())
+    }
+}
+
+impl Inputs<'_> {
+    fn has_code_before(&self, position: usize) -> bool {
+        let is_before = |at: usize| at < position;
+        self.first_host_code.is_some_and(is_before)
+            || self.objects.iter().any(|object| is_before(object.position))
     }
 }
 

@@ -48,14 +48,14 @@ impl<'data> Merger<'_, 'data> {
         if self.out.files[origin.file.index()].sections[section.info() as usize].is_none() {
             return Ok(());
         }
-        let Some((place, base)) = self.place_constants(origin.file, section)? else { return Ok(()) };
+        let Some((place, base)) = self.place_constants(origin.file, section, true)? else { return Ok(()) };
         let mut symbol = self.hidden_symbol(origin);
         symbol.value = base.wrapping_add(raw.value.get());
         match place {
             Place::Section(id) => symbol.section = Some(id),
             Place::Function(index) => symbol.constant = Some(index),
         }
-        if self.settings.relocatable {
+        if self.settings.shows_hidden() && symbol.constant.is_none() {
             self.show_hidden(&mut symbol, raw);
         }
         let id = self.push_symbol(symbol);
@@ -63,11 +63,13 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Brings a section of function constants in, once.
+    /// Brings a section of function constants in, once. Only with a symbol do those of a device function go into the
+    /// kernels.
     fn place_constants(
         &mut self,
         file: FileId,
         section: &Section<'data>,
+        by_symbol: bool,
     ) -> Result<Option<(Place, u64)>, Stop> {
         if let Some(done) = self.placed_constants.get(&section.index) {
             return Ok(Some(*done));
@@ -87,7 +89,7 @@ impl<'data> Merger<'_, 'data> {
         };
         let place = match existing {
             Some(place) => place,
-            None if counts && !kernel && !self.settings.relocatable => {
+            None if counts && !kernel && by_symbol && !self.settings.relocatable => {
                 self.new_function_constant(function, bank, section)
             }
             None => {
@@ -107,9 +109,15 @@ impl<'data> Merger<'_, 'data> {
         if self.placed_constants.contains_key(&section.index) {
             return Ok(());
         }
-        if let Some((place, base)) = self.place_constants(file, section)?
-            && !self.settings.relocatable
+        let before = self.constants_by_name.contains_key(section.name);
+        let Some((place, base)) = self.place_constants(file, section, false)? else { return Ok(()) };
+        if let Place::Section(section) = place
+            && !before
         {
+            self.discarded_only.insert(section);
+        }
+        let traceless = matches!(place, Place::Section(section) if self.discarded_only.contains(&section));
+        if !self.settings.relocatable && !traceless {
             self.out.null_value = base;
             self.out.null_constant = match place {
                 Place::Function(index) => Some(index),
@@ -231,7 +239,7 @@ impl<'data> Merger<'_, 'data> {
                 sections.push(self.kernel_bank(kernels[kernel], bank));
             }
             if sections.is_empty() {
-                self.forget_null_value(index);
+                self.forget_place(index);
                 continue;
             }
             let end = sections.iter().map(|s| self.out.section(*s).size).max().unwrap_or(0);
@@ -249,10 +257,15 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// Constants that no kernel carries leave no trace.
-    fn forget_null_value(&mut self, index: usize) {
+    /// Constants that no kernel carries leave no trace: not in symbol 0, not in the values of their symbols.
+    fn forget_place(&mut self, index: usize) {
         if self.out.null_constant == Some(index as u32) {
             self.out.null_value = 0;
+        }
+        for symbol in self.out.symbols.iter_mut().filter(|s| s.constant == Some(index as u32)) {
+            if let Some(Origin { file, symbol: input }) = symbol.origin {
+                symbol.value = self.objects[file.index()].symbol(input).value.get();
+            }
         }
     }
 
@@ -263,7 +276,11 @@ impl<'data> Merger<'_, 'data> {
         }
         let (entity, symbol) = (function.entity, function.symbol);
         let name = self.out.symbol(symbol).name;
-        let name = if self.settings.mercury() { [CONSTANT_OPTIMIZER.0, name].concat() } else { format!(".nv.constant{bank}.{name}") };
+        let name = if self.settings.mercury() {
+            [CONSTANT_OPTIMIZER.0, name].concat()
+        } else {
+            format!(".nv.constant{bank}.{name}")
+        };
         self.create_function_constant(entity, bank, &name)
     }
 

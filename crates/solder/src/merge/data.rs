@@ -61,6 +61,9 @@ impl<'data> Merger<'_, 'data> {
                 self.out.file_shared_align = self.out.file_shared_align.max(align);
                 self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align, dynamic: true });
                 self.file_shared();
+                if self.settings.relocatable {
+                    self.name_local(symbol);
+                }
             }
         }
     }
@@ -106,8 +109,10 @@ impl<'data> Merger<'_, 'data> {
             self.out.symbol_mut(symbol).shared = true;
             self.out.symbol_mut(symbol).origin = (!dynamic).then_some(origin);
             let (size, align) = (raw.size.get(), raw.value.get().max(u64::from(!dynamic)));
-            self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic });
-            if self.settings.shows_shared() {
+            let object = SharedObject { symbol, owner, size, align, dynamic };
+            let shows = self.shows(&object);
+            self.out.shared.push(object);
+            if shows {
                 self.name_local(symbol);
             }
         }
@@ -181,9 +186,20 @@ impl<'data> Merger<'_, 'data> {
             self.append_twin(file, section, out, 0);
             return Ok(self.out.files[file.index()].sections[section.index as usize].unwrap_or((out, 0)));
         }
-        let Some(base) = self.out.section_mut(out).append(section.data, section.size(), align) else {
+        let constants = self.objects[file.index()].role(section.index) == Role::Constant;
+        let merging = constants && self.settings.merges_constants;
+        let place = if merging && self.out.section(out).holds(section.data) {
+            // The symbols get the offsets that the bytes would have had.
+            self.out.section(out).size.checked_next_multiple_of(align.max(1))
+        } else {
+            self.out.section_mut(out).append(section.data, section.size(), align)
+        };
+        let Some(base) = place else {
             return Err(self.damaged(file, section.name, "its size is beyond all bounds"));
         };
+        if merging && self.out.section(out).size == base.saturating_add(section.size()) {
+            self.out.null_value = base;
+        }
         self.append_twin(file, section, out, base);
         if self.settings.mercury() && section.name == REGISTER_TABLE {
             self.clear_removed(file, section, out, base);

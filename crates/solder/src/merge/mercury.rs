@@ -160,7 +160,8 @@ impl<'data> Merger<'_, 'data> {
                     entsize: 0,
                 });
                 self.section_symbol(out, section.name);
-                self.out.section_mut(out).size = if self.settings.relocatable { 0 } else { RESERVED_IN_FRONT };
+                self.out.section_mut(out).size =
+                    if self.settings.relocatable { 0 } else { RESERVED_IN_FRONT };
                 self.by_name.insert(section.name, out);
                 out
             }

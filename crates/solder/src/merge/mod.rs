@@ -5,6 +5,7 @@
 mod constants;
 mod data;
 mod info;
+mod kept;
 mod lines;
 mod mercury;
 mod output;
@@ -20,10 +21,16 @@ use crate::gc::Live;
 use crate::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::notes;
 use crate::object::{Object, Role};
-use crate::resolve::{Origin, Symbols};
+use crate::resolve::{Origin, Symbols, is_extern_shared};
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::StringTable;
+
+fn has_shared_memory(object: &Object<'_>, kernel: &str) -> bool {
+    object
+        .sections_with(Role::KernelShared)
+        .any(|section| section.name.strip_prefix(".nv.shared.").is_some_and(|name| name == kernel))
+}
 
 /// What the merge does differently for one target or mode.
 #[derive(Clone, Copy, Debug)]
@@ -32,10 +39,14 @@ pub struct Settings<'data> {
     pub relocatable: bool,
     /// Shared variables keep their symbols, for a debugger.
     pub keeps_shared_symbols: bool,
+    /// Relocations that the link resolves stay, and so do the symbols they name.
+    pub preserves_relocs: bool,
     /// `-force-rela`.
     pub force_rela: bool,
     /// The bytes of `--nv-host`.
     pub host: Option<&'data [u8]>,
+    /// `-kernels-used` or `-variables-used`: constants that stand in the output already are not added.
+    pub merges_constants: bool,
     /// Kernels were removed because host code does not refer to them.
     pub kernels_removed_by_host: bool,
 }
@@ -48,7 +59,12 @@ impl Settings<'_> {
 
     /// Whether shared variables have symbols in the output.
     fn shows_shared(&self) -> bool {
-        self.relocatable || self.keeps_shared_symbols
+        self.relocatable || self.keeps_shared_symbols || self.preserves_relocs
+    }
+
+    /// Whether symbols that images do not have are in the output.
+    fn shows_hidden(&self) -> bool {
+        self.relocatable || self.preserves_relocs
     }
 
     /// The type of an output section: a relocatable link leaves it as in objects.
@@ -92,8 +108,14 @@ struct Merger<'a, 'data> {
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
     /// The shared memory of kernels: nvlink finds it by name too.
     shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// Constants that only discarded copies of a function have.
+    discarded_only: HashSet<SectionId, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
+    /// `.nv.resolvedrela*`, by the offset of its name.
+    resolved_by_name: HashMap<u32, SectionId, foldhash::fast::FixedState>,
+    /// What code refers to, by entity; read where shared variables keep their symbols.
+    referenced: Vec<bool>,
     /// Tentative definitions in the order in which they became such.
     commons: Vec<SymbolId>,
     clock: u32,
@@ -123,7 +145,9 @@ pub fn merge<'data>(
             constants: Vec::new(),
             null_value: 0,
             null_constant: None,
+            functions_removed: false,
             deleted_alias: false,
+            orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
             section_names: StringTable::default(),
             names: StringTable::default(),
@@ -137,7 +161,10 @@ pub fn merge<'data>(
         constants_by_name: HashMap::default(),
         placed_constants: HashMap::default(),
         shared_by_kernel: HashMap::default(),
+        discarded_only: HashSet::default(),
         dead_with_relocations: HashSet::default(),
+        resolved_by_name: HashMap::default(),
+        referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
         clock: 0,
         mercury: mercury::State::default(),
@@ -272,8 +299,9 @@ impl<'data> Merger<'_, 'data> {
             });
             self.section_symbol(action, ".nv.rel.action");
         }
+        self.hide_shared();
         for symbol in &mut self.out.symbols {
-            if symbol.among_globals && (!symbol.shared || self.settings.shows_shared()) {
+            if symbol.among_globals && (!symbol.shared || !symbol.dropped) {
                 symbol.name_offset = self.out.names.add(symbol.name);
             }
         }
@@ -285,7 +313,7 @@ impl<'data> Merger<'_, 'data> {
         }
         for symbol in &mut self.out.symbols {
             let unified = UNIFIED_TABLES.contains(&symbol.name);
-            if (symbol.shared && !self.settings.shows_shared()) || (unified && symbol.section.is_none()) {
+            if unified && symbol.section.is_none() {
                 symbol.dropped = true;
             }
         }
@@ -304,7 +332,7 @@ impl<'data> Merger<'_, 'data> {
     fn push_section(&mut self, new: &New<'_>, name: u32) -> SectionId {
         let content = match new.kind {
             Kind::Info | Kind::FunctionInfo => Content::no_records(),
-            Kind::Relocations | Kind::MercuryRelocations => Content::Relocations(Vec::new()),
+            Kind::Relocations | Kind::Resolved | Kind::MercuryRelocations => Content::Relocations(Vec::new()),
             Kind::Text
             | Kind::KernelConstant
             | Kind::FunctionConstant(_)
@@ -333,6 +361,7 @@ impl<'data> Merger<'_, 'data> {
             registers: 0,
             rel: None,
             rela: None,
+            resolved: None,
             twin: None,
             shares_bytes: false,
         });
@@ -385,8 +414,12 @@ impl<'data> Merger<'_, 'data> {
         };
         let other = self.other(raw);
         // An undefined weak symbol is nothing but undefined in the output.
-        let bind =
-            if raw.bind() == raw::STB_WEAK && !raw.is_defined() { raw::STB_GLOBAL } else { raw.bind() };
+        let undefined_weak = raw.bind() == raw::STB_WEAK && !raw.is_defined();
+        let stays_weak = self.settings.relocatable && is_extern_shared(raw);
+        let bind = if undefined_weak && !stays_weak { raw::STB_GLOBAL } else { raw.bind() };
+        // Undefined variables keep the value that the compiler gave them.
+        let object = matches!(kind, raw::STT_OBJECT | raw::STT_CUDA_OBJECT);
+        let value = if object && !raw.is_defined() { raw.value.get() } else { 0 };
         let id = self.push_symbol(OutputSymbol {
             name,
             name_offset: 0,
@@ -395,7 +428,7 @@ impl<'data> Merger<'_, 'data> {
             kind,
             other,
             section: None,
-            value: if reserved { raw.value.get() } else { 0 },
+            value,
             size: raw.size.get(),
             entity: Some(entity),
             origin: None,
@@ -472,6 +505,7 @@ impl<'data> Merger<'_, 'data> {
     /// Remembers of a function that was removed whether the code of any copy had relocations. An alias
     /// that is removed while its function stays is more than nvlink can do.
     fn dead_copy(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) {
+        self.out.functions_removed = true;
         if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
             return;
         }
@@ -530,9 +564,9 @@ impl<'data> Merger<'_, 'data> {
         (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
         (out.section, out.origin) = (Some(text), Some(origin));
         self.twin_of_code(text, symbol, origin);
-        let entry = raw.other & raw::STO_ENTRY != 0;
+        let entry = raw.other & raw::STO_ENTRY != 0 && self.live.is_kernel(entity);
         let (mut info, mut shared) = (None, None);
-        if entry {
+        if entry && (self.live.is_root(entity) || has_shared_memory(object, name)) {
             info = Some(self.function_info(text, name));
             shared = Some(self.kernel_shared(text, name));
         }
@@ -573,7 +607,7 @@ impl<'data> Merger<'_, 'data> {
             let text = map.sections[usize::from(raw.shndx.get())];
             let Some(id) = map.symbols[symbol as usize] else { continue };
             let Some((text, _)) = text else {
-                self.out.deleted_alias = true;
+                self.out.orphaned_alias = true;
                 self.out.symbol_mut(id).dropped = true;
                 continue;
             };
@@ -627,7 +661,7 @@ impl<'data> Merger<'_, 'data> {
         out.append(section.data, section.data.len() as u64, section.align());
         out.registers = section.info() & 0xff00_0000;
         let relocations = [out.rel, out.rela];
-        for relocations in relocations.into_iter().flatten() {
+        for relocations in relocations.into_iter().chain([out.resolved]).flatten() {
             self.out.section_mut(relocations).relocations_mut().clear();
         }
         if let Some(info) = function.info {

@@ -33,6 +33,8 @@ pub enum Kind {
     ReservedShared,
     Debug,
     Relocations,
+    /// The relocations that the link resolved, kept by `-preserve-relocs`.
+    Resolved,
     CallGraph,
     Prototype,
     RelAction,
@@ -150,6 +152,7 @@ pub struct OutputSection<'data> {
     /// The relocation sections for this section.
     pub rel: Option<SectionId>,
     pub rela: Option<SectionId>,
+    pub resolved: Option<SectionId>,
     /// The twin in the Mercury view; of a twin, `of` is the section it belongs to.
     pub twin: Option<SectionId>,
     /// A twin whose bytes are those of its partner.
@@ -169,6 +172,11 @@ impl<'data> OutputSection<'data> {
             chunks.push(Chunk { offset, data });
         }
         Some(offset)
+    }
+
+    /// Whether one of the pieces it is put together from has these bytes.
+    pub fn holds(&self, data: &[u8]) -> bool {
+        matches!(&self.content, Content::Bytes(chunks) if chunks.iter().any(|chunk| chunk.data == data))
     }
 
     /// The bytes of a section that one input alone gave.
@@ -308,8 +316,12 @@ pub struct Merged<'data> {
     pub null_value: u64,
     /// The constants it is relative to.
     pub null_constant: Option<u32>,
+    /// Functions of the inputs were removed.
+    pub functions_removed: bool,
     /// An alias was removed while its function stays.
     pub deleted_alias: bool,
+    /// A function was removed while an alias of it stays.
+    pub orphaned_alias: bool,
     pub calls: Calls,
     pub section_names: StringTable,
     pub names: StringTable,

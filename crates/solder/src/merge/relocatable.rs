@@ -16,7 +16,7 @@ const INSTANCE: &str = "externsharedinstance";
 impl<'data> Merger<'_, 'data> {
     /// The symbol of the parameters, which only objects have.
     pub(super) fn parameter_symbol(&mut self, origin: Origin, raw: &Symbol) {
-        if !self.settings.relocatable {
+        if !self.settings.shows_hidden() {
             return;
         }
         let index = raw.shndx.get();
@@ -39,7 +39,12 @@ impl<'data> Merger<'_, 'data> {
     /// Makes a symbol that images do not have one of the output.
     pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol) {
         symbol.name_offset = self.out.names.add(symbol.name);
-        (symbol.kind, symbol.other, symbol.size) = (raw.kind(), raw.other, raw.size.get());
+        symbol.size = raw.size.get();
+        if self.settings.relocatable {
+            (symbol.kind, symbol.other) = (raw.kind(), raw.other);
+        } else {
+            (symbol.kind, symbol.other) = (raw::STT_OBJECT, raw::STV_INTERNAL);
+        }
         symbol.dropped = false;
     }
 

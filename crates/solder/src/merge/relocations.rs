@@ -71,6 +71,9 @@ impl<'data> Merger<'_, 'data> {
             let Some(offset) = self.offset_in_output(target, entry.offset.get(), base, raw) else { continue };
             let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
             self.out.section_mut(out).relocations_mut().push(reloc);
+            if let Some(resolved) = self.out.section(target).resolved {
+                self.out.section_mut(resolved).relocations_mut().push(reloc);
+            }
         }
         Ok(())
     }
@@ -90,11 +93,14 @@ impl<'data> Merger<'_, 'data> {
             entsize: entsize as u64,
         });
         self.out.section_mut(section).of = Some(target);
-        let target = self.out.section_mut(target);
+        let out = self.out.section_mut(target);
         if rela {
-            target.rela = Some(section);
+            out.rela = Some(section);
         } else {
-            target.rel = Some(section);
+            out.rel = Some(section);
+        }
+        if self.settings.preserves_relocs && out.resolved.is_none() {
+            self.create_resolved(target, of);
         }
         section
     }

@@ -127,6 +127,10 @@ pub struct Options {
 
     /// `-j`: number of threads, all processors if `None`.
     pub threads: Option<usize>,
+    /// `--cache-dir`: results of compilations are kept here.
+    pub cache_dir: Option<PathBuf>,
+    /// Where intermediate files are kept.
+    pub save_temps: Option<PathBuf>,
 
     values: Values,
 }
@@ -195,6 +199,9 @@ impl Options {
             host_linker_options: os_strings(values.list(Id::HostLinkerOptions)),
             shared: values.is_true(Id::Shared),
             threads: values.number(Id::Threads).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0),
+            cache_dir: path(Id::CacheDir),
+            save_temps: path(Id::SaveTemps)
+                .or_else(|| values.is_true(Id::VerboseKeep).then(|| PathBuf::from("."))),
             values,
         }
     }

@@ -82,6 +82,7 @@ impl Values {
                     return Err(sink.fatal(Message::NoArgumentExpected { option: option.name.into() }));
                 }
                 (_, Some(value)) => value.to_vec(),
+                (Kind::Optional, None) => b".".to_vec(),
                 (_, None) => match (row.implied, words.peek().is_none_or(|next| next.starts_with(b"-"))) {
                     (Some(implied), true) => implied.as_bytes().to_vec(),
                     _ => words.next().ok_or_else(|| {
@@ -112,7 +113,7 @@ impl Values {
                 }
                 self.set(row, Value::Number(value), sink);
             }
-            Kind::Scalar => {
+            Kind::Scalar | Kind::Optional => {
                 if !row.allowed.is_empty() && !row.allowed.iter().any(|name| name.as_bytes() == text) {
                     return Err(sink.fatal(Message::ValueNotDefined { value: text.into(), option: row.long }));
                 }

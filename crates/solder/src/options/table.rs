@@ -11,6 +11,8 @@ pub enum Kind {
     /// `true` or `false`.
     Bool,
     Scalar,
+    /// A value that only follows `=`, and may be left out.
+    Optional,
     Number,
     /// Elements separated by commas; repetitions append.
     List,
@@ -157,7 +159,7 @@ ids! {
     HostCompiler, HostLinkerOptions, Shared, ForcePartialLto, ForceWholeLto, AllowUndefinedGlobals,
     ReserveNullPointer, DontReserveNullPointer, DisableSmemReservation, EnableExtendedSmem, ForceRela,
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
-    StackProtectorThreshold, Threads,
+    StackProtectorThreshold, Threads, CacheDir, SaveTemps, VerboseKeep,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -304,6 +306,18 @@ pub static TABLE: [Row; COUNT] = [
         .joined()
         .argument("amount")
         .help("Threads to link with; all processors if not given. The output is the same for any number.")
+        .record(Record::Never),
+    scalar(Id::CacheDir, "cache-dir")
+        .argument("directory")
+        .help("Keep assembled PTX and compiled IR in this directory, and take them from there.")
+        .record(Record::Never),
+    row(Id::SaveTemps, "save-temps", Kind::Optional)
+        .argument("directory")
+        .help("Print the commands of the link, and keep the files it makes on its way in this directory.")
+        .record(Record::Never),
+    flag(Id::VerboseKeep, "verbose-keep")
+        .short("vkeep")
+        .help("The same as --save-temps, in the current directory.")
         .record(Record::Never),
 ];
 

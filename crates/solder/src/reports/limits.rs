@@ -74,7 +74,8 @@ pub fn check(
         let kernel = || merged.kernel_of(SectionId::at(index));
         match section.kind {
             Kind::Constant(_) if section.size > CONSTANT_BANK => {
-                sink.report(Message::ConstantLimit { used: Hex(section.size), limit: Hex(CONSTANT_BANK) });
+                let used = packed_constants(merged, SectionId::at(index));
+                sink.report(Message::ConstantLimit { used: Hex(used), limit: Hex(CONSTANT_BANK) });
             }
             Kind::FunctionConstant(_) if section.size > CONSTANT_BANK && !relocatable => {
                 if let Some(kernel) = kernel() {
@@ -95,4 +96,15 @@ pub fn check(
             _ => {}
         }
     }
+}
+
+/// The size that the message names: that of a denser layout. Variables of 8 bytes and more come first,
+/// each at a multiple of 8; then the smaller ones, largest first, each at a multiple of its own size.
+fn packed_constants(merged: &Merged<'_>, section: SectionId) -> u64 {
+    let sizes = merged.symbols.iter().filter(|s| s.section == Some(section) && s.kind == raw::STT_OBJECT);
+    let (large, mut small): (Vec<u64>, Vec<u64>) = sizes.map(|s| s.size).partition(|size| *size >= 8);
+    small.sort_unstable_by_key(|size| std::cmp::Reverse(*size));
+    let place = |end: u64, align: u64, size: u64| end.next_multiple_of(align).saturating_add(size);
+    let end = large.into_iter().fold(0, |end, size| place(end, 8, size));
+    small.into_iter().fold(end, |end, size| place(end, size.max(1), size))
 }

@@ -12,8 +12,10 @@ use std::time::Instant;
 
 use solder_arch::Suffix;
 use solder_cubin::Cubin;
+use solder_cubin::edit::with_section;
 use solder_cubin::note::{TYPE_TKINFO, notes};
 
+use crate::cache::{Cache, Key};
 use crate::diagnostics::{Message, Text};
 use crate::options::{FastCompile, Options};
 use crate::toolchain::toolkit;
@@ -60,6 +62,18 @@ pub struct Job<'data> {
     pub text: &'data [u8],
     /// The options kept with the PTX; those of the link follow and win.
     pub stored_options: &'data [u8],
+    /// For PTX that this link compiled.
+    pub compiled: Option<Settings>,
+}
+
+/// What is different for PTX that this link compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// It is a whole program.
+    pub whole: bool,
+    /// In the place of the link's own, which its modules had a say in.
+    pub registers: Option<i32>,
+    pub split_compile: Option<i32>,
 }
 
 /// What came of it.
@@ -102,14 +116,27 @@ const OUTPUT: &str = "elf.o";
 
 pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Result<Assembled, Failure> {
     let program = assembler.0.as_ref().map_err(|looked| Failure::Missing(looked.clone()))?;
+    let arguments = arguments(job, options);
+    let cache = Cache::of(options);
+    let mut key = Key::new(NAME);
+    let begun = Instant::now();
+    if cache.is_on() {
+        key.tool(program);
+        key.list(arguments.iter().map(|argument| argument.as_bytes()));
+        key.field(job.text);
+        if let Some([text, cubin]) = cache.get(&key).and_then(|fields| <[Vec<u8>; 2]>::try_from(fields).ok())
+        {
+            let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
+            return Ok(Assembled { cubin: Some(cubin), text, milliseconds });
+        }
+    }
     let not_run = |error| Failure::NotRun(program.clone(), error);
     // The working directory changes, so a relative path must not.
     let absolute = std::path::absolute(program).map_err(not_run)?;
     let folder = Folder::create().map_err(not_run)?;
     fs::write(folder.0.join(INPUT), job.text).map_err(not_run)?;
-    let begun = Instant::now();
     let output = Command::new(&absolute)
-        .args(arguments(job, options))
+        .args(arguments)
         .args([INPUT, "-o", OUTPUT])
         .current_dir(&folder.0)
         .stdin(Stdio::null())
@@ -121,8 +148,11 @@ pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Resu
     forget_abort_line(&mut text);
     let mut cubin = None;
     if output.status.success() {
-        let mut bytes = fs::read(folder.0.join(OUTPUT)).map_err(not_run)?;
-        forget_file_names(&mut bytes);
+        let bytes = fs::read(folder.0.join(OUTPUT)).map_err(not_run)?;
+        let bytes = forget_file_names(&bytes).unwrap_or(bytes);
+        if cache.is_on() {
+            cache.put(&key, &[&text, &bytes]);
+        }
         cubin = Some(bytes);
     }
     Ok(Assembled { cubin, text, milliseconds })
@@ -137,7 +167,7 @@ fn forget_abort_line(text: &mut Vec<u8>) {
 }
 
 /// The stored options, then those of the link.
-fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
+pub fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
     let blank = |byte: &u8| byte.is_ascii_whitespace();
     let words = |text: &[u8]| -> Vec<OsString> {
         let words = text.split(blank).filter(|word| !word.is_empty());
@@ -150,8 +180,11 @@ fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
     let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
     push(format!("-arch=sm_{}{suffix}", arch.number));
     push("-m64".into());
-    push("-c".into());
-    if let Some(count) = options.maxrregcount {
+    if !job.compiled.is_some_and(|settings| settings.whole) {
+        push("-c".into());
+    }
+    let settings = job.compiled;
+    if let Some(count) = settings.map_or(options.maxrregcount, |settings| settings.registers) {
         push(format!("-maxrregcount={count}"));
     }
     if options.debug && !options.suppress_debug_info {
@@ -160,7 +193,7 @@ fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
     if let Some(on) = options.device_stack_protector {
         push(format!("-device-stack-protector={on}"));
     }
-    if let Some(threads) = options.split_compile {
+    if let Some(threads) = settings.map_or(options.split_compile, |settings| settings.split_compile) {
         push(format!("-split-compile={threads}"));
     }
     match options.fast_compile {
@@ -174,11 +207,11 @@ fn arguments(job: &Job<'_>, options: &Options) -> Vec<OsString> {
 }
 
 /// Under `-g` the assembler records the names of its files, which nvlink's built-in one has none of: they go out of
-/// the tool note, which becomes shorter in its place.
-fn forget_file_names(bytes: &mut [u8]) -> Option<()> {
-    let start = bytes.as_ptr() as usize;
+/// the tool note.
+fn forget_file_names(bytes: &[u8]) -> Option<Vec<u8>> {
     let cubin = Cubin::parse(bytes).ok()?;
-    let section = cubin.section(".note.nv.tkinfo")?;
+    let index = cubin.sections.iter().position(|section| section.name == ".note.nv.tkinfo")?;
+    let section = &cubin.sections[index];
     let note = notes(section.data).find(|note| note.kind == TYPE_TKINFO)?;
     let prefix = format!("{INPUT} ");
     let recorded_output = format!("-o {OUTPUT} ");
@@ -191,18 +224,14 @@ fn forget_file_names(bytes: &mut [u8]) -> Option<()> {
     desc.extend(line.as_bytes());
     desc.push(0);
     desc.resize(desc.len().next_multiple_of(4), 0);
-    let removed = note.desc.len() - desc.len();
-    let desc_at = note.desc.as_ptr() as usize - start;
-    let note_at = section.data.as_ptr() as usize - start;
-    let size_at = std::ptr::from_ref(&section.header.size) as usize - start;
-    let size = section.size() - removed as u64;
-    if section.data.len() != desc_at - note_at + note.desc.len() {
+    let desc_at = note.desc.as_ptr() as usize - section.data.as_ptr() as usize;
+    if section.data.len() != desc_at + note.desc.len() {
         return None;
     }
-    bytes[desc_at..desc_at + desc.len()].copy_from_slice(&desc);
-    bytes[note_at + 4..note_at + 8].copy_from_slice(&(desc.len() as u32).to_le_bytes());
-    bytes[size_at..size_at + 8].copy_from_slice(&size.to_le_bytes());
-    Some(())
+    let mut contents = section.data[..desc_at].to_vec();
+    contents[4..8].copy_from_slice(&(desc.len() as u32).to_le_bytes());
+    contents.extend(desc);
+    with_section(bytes, index, &contents)
 }
 
 fn find(text: &[u8], part: &[u8]) -> Option<usize> {
@@ -231,5 +260,47 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // What cannot be removed is no reason to fail a link that has come this far.
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::diagnostics::{Settings as SinkSettings, Sink};
+    use crate::options::Values;
+
+    /// A program that says something, writes a file and counts how often it ran.
+    const SCRIPT: &str = "#!/bin/sh\ndir=$(dirname \"$0\")\necho run >> \"$dir/count\"\necho said\n\
+        for last; do :; done\necho code > \"$last\"\n";
+
+    fn options(folder: &Path, words: &[&str]) -> Options {
+        let sink = Sink::in_memory(SinkSettings::default());
+        let cache = format!("-cache-dir={}", folder.join("cache").display());
+        let words = ["-arch=sm_90", &cache].into_iter().chain(words.iter().copied());
+        let words = words.map(|word| word.as_bytes().to_vec()).collect();
+        Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"))
+    }
+
+    #[test]
+    fn what_is_kept_is_not_assembled_again() {
+        let folder = Folder::create().expect("a folder");
+        let program = folder.0.join(NAME);
+        fs::write(&program, SCRIPT).expect("writable");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
+        let assembler = Assembler(Ok(program));
+        let job = |text| Job { text, stored_options: &[], compiled: None };
+        let run = |text, words: &[&str]| {
+            let result = assemble(&assembler, &job(text), &options(&folder.0, words)).expect("it runs");
+            let count = fs::read(folder.0.join("count")).expect("counted").len() / "run\n".len();
+            (result.cubin, result.text, count)
+        };
+        let code = Some(b"code\n".to_vec());
+        assert_eq!(run(b".version 9.0", &[]), (code.clone(), b"said\n".to_vec(), 1));
+        assert_eq!(run(b".version 9.0", &[]), (code.clone(), b"said\n".to_vec(), 1));
+        assert_eq!(run(b".version 8.0", &[]).2, 2);
+        assert_eq!(run(b".version 9.0", &["-maxrregcount=32"]).2, 3);
+        assert_eq!(run(b".version 9.0", &["-maxrregcount=32"]).2, 3);
     }
 }

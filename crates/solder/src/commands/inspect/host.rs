@@ -29,7 +29,6 @@ impl Host {
             Ok(FileKind::Elf32) => Self::read_class::<FileHeader32<Endianness>>(data),
             _ => Err("an ELF of no known class".into()),
         }
-        .map_err(|error| error.to_string())
     }
 
     fn read_class<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Self, String> {

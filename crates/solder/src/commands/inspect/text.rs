@@ -9,7 +9,9 @@ use super::{Content, Item};
 
 pub fn of(items: &[Item]) -> String {
     let mut page = Page { text: String::new(), depth: 0 };
-    items.iter().for_each(|item| page.item(item));
+    for item in items {
+        page.item(item);
+    }
     page.text
 }
 
@@ -40,11 +42,19 @@ impl Page {
         self.line(&format!("{}: {}, {}", item.name, item.kind(), bytes(item.size)));
         self.inside(|page| match &item.content {
             Content::Cubin(cubin) => page.cubin(cubin),
-            Content::Fatbins(fatbins) => fatbins.iter().for_each(|fatbin| page.fatbin("", fatbin)),
+            Content::Fatbins(fatbins) => {
+                for fatbin in fatbins {
+                    page.fatbin("", fatbin);
+                }
+            }
             Content::Host(host) => page.host(host),
             Content::Archive { members, damage, .. } => {
-                members.iter().for_each(|member| page.item(member));
-                damage.iter().for_each(|reason| page.damage(reason));
+                for member in members {
+                    page.item(member);
+                }
+                if let Some(reason) = damage {
+                    page.damage(reason);
+                }
             }
             Content::Ptx(ptx) => page.line(&format!("PTX {} for {}", ptx.version, ptx.target)),
             Content::Damaged(reason) => page.damage(reason),
@@ -72,8 +82,12 @@ impl Page {
         let form = if form.is_empty() { String::new() } else { format!(", {form}") };
         self.line(&format!("fat binary{form}, {}", bytes(fatbin.size)));
         self.inside(|page| {
-            fatbin.members.iter().for_each(|member| page.member(member));
-            fatbin.damage.iter().for_each(|reason| page.damage(reason));
+            for member in &fatbin.members {
+                page.member(member);
+            }
+            if let Some(reason) = &fatbin.damage {
+                page.damage(reason);
+            }
         });
     }
 
@@ -97,8 +111,12 @@ impl Page {
         }
         self.line(&line);
         self.inside(|page| {
-            member.cubin.iter().for_each(|cubin| page.cubin(cubin));
-            member.damage.iter().for_each(|reason| page.damage(reason));
+            if let Some(cubin) = &member.cubin {
+                page.cubin(cubin);
+            }
+            if let Some(reason) = &member.damage {
+                page.damage(reason);
+            }
         });
     }
 
@@ -127,7 +145,9 @@ impl Page {
         if !cubin.undefined.is_empty() {
             self.line(&format!("needs {}", cubin.undefined.join(" ")));
         }
-        cubin.damage.iter().for_each(|reason| self.damage(reason));
+        for reason in &cubin.damage {
+            self.damage(reason);
+        }
     }
 }
 

@@ -1,0 +1,217 @@
+//! Results of compilations, kept in a folder under a hash of all that went into them: tool, options and bytes.
+//!
+//! Entries are written under a temporary name and renamed, so that links that run at the same time see whole entries
+//! or none. An entry carries a checksum; one that does not fit counts as not there.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sha2::{Digest, Sha256};
+
+use crate::options::Options;
+
+/// Changes with the form of the entries.
+const MAGIC: &[u8; 8] = b"solder\x00\x01";
+const CHECKSUM: usize = 32;
+
+/// What an entry is found by.
+pub struct Key(Sha256);
+
+impl Key {
+    pub fn new(kind: &str) -> Self {
+        let mut key = Self(Sha256::new_with_prefix(MAGIC));
+        key.field(env!("CARGO_PKG_VERSION").as_bytes());
+        key.field(kind.as_bytes());
+        key
+    }
+
+    /// Fields cannot run into one another.
+    pub fn field(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    pub fn list<'a>(&mut self, items: impl ExactSizeIterator<Item = &'a [u8]>) {
+        self.field(&(items.len() as u64).to_le_bytes());
+        for item in items {
+            self.field(item);
+        }
+    }
+
+    /// The version of a program or library: asking it would mean to run it, so the file's identity stands for it.
+    pub fn tool(&mut self, path: &Path) {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        self.field(path.as_os_str().as_bytes());
+        if let Ok(file) = fs::metadata(&path) {
+            for number in [file.size(), file.mtime() as u64, file.mtime_nsec() as u64] {
+                self.field(&number.to_le_bytes());
+            }
+        }
+    }
+
+    fn hash(&self) -> [u8; 32] {
+        self.0.clone().finalize().into()
+    }
+}
+
+/// The folder, if one was given.
+#[derive(Clone, Copy, Debug)]
+pub struct Cache<'a>(Option<&'a Path>);
+
+impl<'a> Cache<'a> {
+    pub fn of(options: &'a Options) -> Self {
+        Self(options.cache_dir.as_deref())
+    }
+
+    pub fn is_on(self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The fields of an entry; `None` if it is not there or damaged.
+    pub fn get(self, key: &Key) -> Option<Vec<Vec<u8>>> {
+        let hash = key.hash();
+        let bytes = fs::read(self.path(&hash)?).ok()?;
+        let rest = bytes.strip_prefix(MAGIC)?;
+        let (checksum, mut rest) = rest.split_at_checked(CHECKSUM)?;
+        if checksum != checksum_of(&hash, rest) {
+            return None;
+        }
+        let mut fields = Vec::new();
+        while !rest.is_empty() {
+            let (size, tail) = rest.split_first_chunk::<8>()?;
+            let (field, tail) = tail.split_at_checked(usize::try_from(u64::from_le_bytes(*size)).ok()?)?;
+            fields.push(field.to_vec());
+            rest = tail;
+        }
+        Some(fields)
+    }
+
+    /// Keeps an entry. That it cannot be kept is no reason to fail a link.
+    pub fn put(self, key: &Key, fields: &[&[u8]]) {
+        let hash = key.hash();
+        let Some(path) = self.path(&hash) else { return };
+        let mut content = Vec::new();
+        for field in fields {
+            content.extend((field.len() as u64).to_le_bytes());
+            content.extend_from_slice(field);
+        }
+        let checksum = checksum_of(&hash, &content);
+        let _ = write(&path, &[&MAGIC[..], &checksum, &content].concat());
+    }
+
+    fn path(self, hash: &[u8; 32]) -> Option<PathBuf> {
+        let name: String = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hexadecimal).collect();
+        Some(self.0?.join(&name[..2]).join(&name[2..]))
+    }
+}
+
+fn hexadecimal(digit: u8) -> char {
+    char::from_digit(u32::from(digit), 16).unwrap_or_default()
+}
+
+fn checksum_of(hash: &[u8; 32], content: &[u8]) -> [u8; CHECKSUM] {
+    Sha256::new().chain_update(hash).chain_update(content).finalize().into()
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let name = format!(".{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let temporary = folder.join(name);
+    let result = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+    if result.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("solder-cache-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            Self(path)
+        }
+
+        fn cache(&self) -> Cache<'_> {
+            Cache(Some(&self.0))
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn key(fields: &[&str]) -> Key {
+        let mut key = Key::new("test");
+        for field in fields {
+            key.field(field.as_bytes());
+        }
+        key
+    }
+
+    #[test]
+    fn kept_under_all_of_the_key() {
+        let folder = Folder::new("kept");
+        let cache = folder.cache();
+        assert_eq!(cache.get(&key(&["a", "bc"])), None);
+        cache.put(&key(&["a", "bc"]), &[b"one", b"", b"three"]);
+        assert_eq!(cache.get(&key(&["a", "bc"])), Some(vec![b"one".to_vec(), vec![], b"three".to_vec()]));
+        for other in [&["ab", "c"][..], &["abc"], &["a", "bc", ""], &["a", "bd"]] {
+            assert_eq!(cache.get(&key(other)), None);
+        }
+    }
+
+    #[test]
+    fn damaged_entries_are_not_there() {
+        let folder = Folder::new("damaged");
+        let cache = folder.cache();
+        let key = key(&["x"]);
+        cache.put(&key, &[b"content"]);
+        let path = cache.path(&key.hash()).expect("a folder");
+        let entry = fs::read(&path).expect("the entry");
+        for end in 0..entry.len() {
+            fs::write(&path, &entry[..end]).expect("writable");
+            assert_eq!(cache.get(&key), None, "cut at {end}");
+        }
+        for at in 0..entry.len() {
+            let mut changed = entry.clone();
+            changed[at] ^= 1;
+            fs::write(&path, &changed).expect("writable");
+            assert_eq!(cache.get(&key), None, "changed at {at}");
+        }
+        cache.put(&key, &[b"content"]);
+        assert_eq!(cache.get(&key), Some(vec![b"content".to_vec()]));
+    }
+
+    #[test]
+    fn an_entry_under_another_name_is_not_taken() {
+        let folder = Folder::new("moved");
+        let cache = folder.cache();
+        let (a, b) = (key(&["a"]), key(&["b"]));
+        cache.put(&a, &[b"of a"]);
+        cache.put(&b, &[b"of b"]);
+        let path = |key: &Key| cache.path(&key.hash()).expect("a folder");
+        fs::copy(path(&a), path(&b)).expect("writable");
+        assert_eq!(cache.get(&b), None);
+    }
+
+    #[test]
+    fn without_a_folder_nothing_is_kept() {
+        let cache = Cache(None);
+        cache.put(&key(&["x"]), &[b"content"]);
+        assert!(!cache.is_on() && cache.get(&key(&["x"])).is_none());
+    }
+}

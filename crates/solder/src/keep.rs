@@ -1,0 +1,116 @@
+//! `--save-temps`: what the link makes on its way stays as files, and the commands that would make it are printed.
+//!
+//! nvlink has no such option; the design documents describe one under the name `--verbose-keep`.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::diagnostics::{Message, Sink, Stop};
+use crate::object::Object;
+use crate::options::Options;
+use crate::toolchain::ptxas::{self, Job};
+
+/// Keeps a PTX and its code, and prints how the one became the other.
+pub fn assembled(
+    options: &Options,
+    (number, name): (usize, &[u8]),
+    job: &Job<'_>,
+    cubin: Option<&[u8]>,
+    sink: &Sink,
+) -> Result<(), Stop> {
+    let Some(folder) = &options.save_temps else { return Ok(()) };
+    let path = |extension| folder.join(file_name(number, name, extension));
+    let (source, code) = (path("ptx"), path("cubin"));
+    write(&source, job.text, sink)?;
+    if let Some(cubin) = cubin {
+        write(&code, cubin, sink)?;
+    }
+    let mut words = vec![b"ptxas".to_vec()];
+    words.extend(ptxas::arguments(job, options).iter().map(|word| word.as_bytes().to_vec()));
+    words.extend([source.as_os_str(), OsStr::new("-o"), code.as_os_str()].map(|w| w.as_bytes().to_vec()));
+    print(&words);
+    Ok(())
+}
+
+/// Keeps the objects that are no files of their own, and prints the link of all of them.
+pub fn linked(options: &Options, objects: &[Object<'_>], sink: &Sink) -> Result<(), Stop> {
+    let Some(folder) = &options.save_temps else { return Ok(()) };
+    let mut words = vec![b"nvlink".to_vec()];
+    let recorded = options.recorded_command_line();
+    words.extend(recorded.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(<[u8]>::to_vec));
+    for (number, object) in objects.iter().enumerate() {
+        let bytes = object.cubin.bytes;
+        if fs::read(&object.name).is_ok_and(|file| file == bytes) {
+            words.push(object.name.clone().into_bytes());
+            continue;
+        }
+        let path = folder.join(file_name(number, object.name.as_bytes(), "cubin"));
+        write(&path, bytes, sink)?;
+        words.push(path.as_os_str().as_bytes().to_vec());
+    }
+    words.extend([b"-o".to_vec(), options.link_output().as_os_str().as_bytes().to_vec()]);
+    print(&words);
+    Ok(())
+}
+
+/// `2-f.cubin` for the third input, `dir/f.o` or `libfg.a:f.o`.
+fn file_name(number: usize, input: &[u8], extension: &str) -> PathBuf {
+    let base = input.rsplit(|byte| matches!(byte, b'/' | b':')).next().unwrap_or(input);
+    let stem = base.split(|byte| *byte == b'.').next().unwrap_or(base);
+    let mut name = format!("{number}-").into_bytes();
+    name.extend_from_slice(stem);
+    name.push(b'.');
+    name.extend_from_slice(extension.as_bytes());
+    PathBuf::from(OsStr::from_bytes(&name))
+}
+
+fn write(path: &Path, bytes: &[u8], sink: &Sink) -> Result<(), Stop> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, bytes));
+    written.map_err(|_| sink.fatal(Message::OutputNotOpened { file: path.into() }))
+}
+
+/// Prints a command so that a shell takes it.
+fn print(words: &[Vec<u8>]) {
+    let quoted: Vec<Vec<u8>> = words.iter().map(|word| quote(word)).collect();
+    let mut line = quoted.join(&b' ');
+    line.push(b'\n');
+    // A closed standard output is no reason to fail.
+    drop(io::stdout().write_all(&line));
+}
+
+fn quote(word: &[u8]) -> Vec<u8> {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=./:,+@%".contains(byte);
+    if !word.is_empty() && word.iter().all(plain) {
+        return word.to_vec();
+    }
+    let mut quoted = vec![b'\''];
+    for byte in word {
+        match byte {
+            b'\'' => quoted.extend_from_slice(b"'\\''"),
+            byte => quoted.push(*byte),
+        }
+    }
+    quoted.push(b'\'');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!(file_name(2, b"dir/f.o", "cubin"), Path::new("2-f.cubin"));
+        assert_eq!(file_name(0, b"x/libfg.a:f2.o", "ptx"), Path::new("0-f2.ptx"));
+    }
+
+    #[test]
+    fn words_for_a_shell() {
+        assert_eq!(quote(b"-arch=sm_90"), b"-arch=sm_90");
+        assert_eq!(quote(b"a b'c"), b"'a b'\\''c'");
+    }
+}

@@ -1,0 +1,272 @@
+//! The options of a compilation, in the compiler library's words and nvlink's order.
+
+use std::os::unix::ffi::OsStrExt;
+
+use super::Plan;
+use super::consensus::Agreed;
+use crate::load::{HostReferences, REFERENCE_KINDS};
+use crate::options::{FastCompile, Options};
+use solder_arch::Suffix;
+
+/// The list of host references of each kind, in the order of [`REFERENCE_KINDS`].
+const HOST_REFERENCES: [&str; REFERENCE_KINDS.len()] =
+    ["-host-ref-ek=", "-host-ref-ik=", "-host-ref-ec=", "-host-ref-ic=", "-host-ref-eg=", "-host-ref-ig="];
+
+/// What `-Xnvvm` may say itself, with the value that holds if neither it nor a module does.
+const FLOATING_POINT: [(&str, i32); 4] = [("-ftz=", 0), ("-prec-div=", 1), ("-prec-sqrt=", 1), ("-fma=", 1)];
+
+/// `-split-compile-extended`, where it asks for anything.
+pub fn extended_split(options: &Options) -> Option<i32> {
+    options.split_compile_extended.filter(|threads| *threads != 1)
+}
+
+/// The number of threads that the modules ask for, or else the link; one is as good as none.
+pub fn split(options: &Options, agreed: &Agreed) -> Option<i32> {
+    agreed.split_compile.or(options.split_compile).filter(|threads| *threads != 1)
+}
+
+/// All options.
+pub fn arguments(
+    options: &Options,
+    plan: Plan,
+    agreed: &Agreed,
+    references: &HostReferences<'_>,
+) -> Vec<Vec<u8>> {
+    let mut list = fixed(options, plan, agreed);
+    let own: Vec<Vec<u8>> = options.xnvvm.iter().flat_map(|element| words(element.as_bytes())).collect();
+    if !options.xnvvm.is_empty() {
+        let values = [agreed.ftz, agreed.prec_div, agreed.prec_sqrt, agreed.fma];
+        list.extend(own.iter().cloned());
+        for ((option, default), value) in FLOATING_POINT.into_iter().zip(values) {
+            if !own.iter().any(|word| word.starts_with(option.as_bytes())) {
+                list.push(format!("{option}{}", value.unwrap_or(default)).into_bytes());
+            }
+        }
+    }
+    if !plan.partial {
+        let lists = host_references(options, references);
+        for (option, names) in HOST_REFERENCES.iter().zip(lists).filter(|(_, names)| !names.is_empty()) {
+            list.push([option.as_bytes(), &names.join(&b',')].concat());
+        }
+    }
+    list
+}
+
+/// What comes before `-Xnvvm`.
+fn fixed(options: &Options, plan: Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
+    let mut list = Vec::new();
+    let mut push = |text: String| list.push(text.into_bytes());
+    push(format!("-arch=compute_{}", options.link_target().arch.number));
+    push("-link-lto".into());
+    if let Some(threads) = extended_split(options) {
+        push(format!("-split-compile-extended={threads}"));
+    } else if let Some(threads) = split(options, agreed) {
+        push(format!("-split-compile={threads}"));
+    }
+    if let Some(level) = fast_compile(options.fast_compile) {
+        push(format!("-Ofast-compile={level}"));
+    }
+    if let Some(count) = agreed.registers {
+        push(format!("-maxreg={count}"));
+    }
+    let flags = [
+        (agreed.line_info, "-generate-line-info"),
+        (agreed.inline_info, "-inline-info"),
+        (plan.device_c, "--device-c"),
+        (plan.partial, "--force-device-c"),
+        (options.debug && !options.suppress_debug_info, "-g"),
+        (!plan.partial && has_host_information(options), "-has-global-host-info"),
+    ];
+    flags.into_iter().filter(|(on, _)| *on).for_each(|(_, flag)| push(flag.into()));
+    list
+}
+
+fn fast_compile(level: FastCompile) -> Option<&'static str> {
+    match level {
+        FastCompile::Off => None,
+        FastCompile::Min => Some("min"),
+        FastCompile::Mid => Some("mid"),
+        FastCompile::Max => Some("max"),
+    }
+}
+
+fn used(list: Option<&Vec<Vec<u8>>>) -> &[Vec<u8>] {
+    list.map_or(&[], Vec::as_slice)
+}
+
+fn has_host_information(options: &Options) -> bool {
+    let asked = [options.kernels_used.as_ref(), options.variables_used.as_ref()];
+    !options.ignore_host_info || asked.into_iter().any(|list| !used(list).is_empty())
+}
+
+/// The patterns of each kind. What the command line asks for replaces what host code says; that counts only if all
+/// host objects say it and there is a kernel among it, and the last that was read comes first.
+fn host_references(
+    options: &Options,
+    references: &HostReferences<'_>,
+) -> [Vec<Vec<u8>>; REFERENCE_KINDS.len()] {
+    let kernels = used(options.kernels_used.as_ref());
+    let variables = used(options.variables_used.as_ref());
+    if !kernels.is_empty() || !variables.is_empty() {
+        let stars = |list: &[Vec<u8>]| list.iter().map(|text| [b"*", &text[..], b"*"].concat()).collect();
+        return REFERENCE_KINDS
+            .map(|(kind, _)| if kind.is_kernel() { stars(kernels) } else { stars(variables) });
+    }
+    if options.ignore_host_info || references.incomplete || !references.any_kernel {
+        return Default::default();
+    }
+    REFERENCE_KINDS.map(|(kind, _)| references.of(kind).iter().rev().map(|name| name.to_vec()).collect())
+}
+
+fn words(text: &[u8]) -> Vec<Vec<u8>> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+/// The same for nvJitLink: its documented options where there is one, the others handed through to the compiler.
+///
+/// Host references become `-kernels-used` and `-variables-used`, which imply that host information is complete. The
+/// PTX is the same as the compiler's own.
+pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut list: Vec<Vec<u8>> =
+        vec![[b"-arch=", &nvjitlink_arch(options)[..]].concat(), b"-lto".to_vec(), b"-ptx".to_vec()];
+    let mut kernels: Vec<&[u8]> = Vec::new();
+    let mut variables: Vec<&[u8]> = Vec::new();
+    // The first two are the architecture and the mode.
+    for argument in &arguments[2.min(arguments.len())..] {
+        if let Some(names) = HOST_REFERENCES.iter().position(|option| argument.starts_with(option.as_bytes()))
+        {
+            let list = if REFERENCE_KINDS[names].0.is_kernel() { &mut kernels } else { &mut variables };
+            list.push(&argument[HOST_REFERENCES[names].len()..]);
+            continue;
+        }
+        match documented(argument) {
+            Documented::As(option) => list.push(option),
+            Documented::Implied => {}
+            Documented::Not => list.push([b"-Xnvvm=", &argument[..]].concat()),
+        }
+    }
+    // Without a list of variables, those that only host code could use are kept unless this is said too.
+    if !kernels.is_empty() && variables.is_empty() {
+        list.push(b"-optimize-unused-variables".to_vec());
+    }
+    for (option, names) in [(&b"-kernels-used="[..], kernels), (b"-variables-used=", variables)] {
+        if !names.is_empty() {
+            list.push([option, &names.join(&b',')].concat());
+        }
+    }
+    list
+}
+
+/// The target as nvJitLink must be told it. It takes IR for an `a` architecture only for that one.
+fn nvjitlink_arch(options: &Options) -> Vec<u8> {
+    let arch = options.link_target().arch;
+    let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
+    format!("sm_{}{suffix}", arch.number).into_bytes()
+}
+
+/// nvlink compiles for the architecture without its suffix, which nvJitLink cannot be asked for: the PTX says what
+/// nvlink's would.
+pub fn without_suffix(options: &Options, ptx: Vec<u8>) -> Vec<u8> {
+    let arch = nvjitlink_arch(options);
+    let (Some(plain), directive) = (arch.strip_suffix(b"a"), [b"\n.target ", &arch[..]].concat()) else {
+        return ptx;
+    };
+    let Some(at) = ptx.windows(directive.len()).position(|part| part == directive) else { return ptx };
+    [&ptx[..at], b"\n.target ", plain, &ptx[at + directive.len()..]].concat()
+}
+
+enum Documented {
+    As(Vec<u8>),
+    Implied,
+    Not,
+}
+
+/// Options of the compiler that nvJitLink documents under the same name.
+const SAME: [&[u8]; 5] = [b"-split-compile=", b"-ftz=", b"-prec-div=", b"-prec-sqrt=", b"-fma="];
+
+fn documented(argument: &[u8]) -> Documented {
+    if let Some(count) = argument.strip_prefix(b"-maxreg=") {
+        return Documented::As([b"-maxrregcount=", count].concat());
+    }
+    // PTX is always one text.
+    if let Some(threads) = argument.strip_prefix(b"-split-compile-extended=") {
+        return Documented::As([b"-split-compile=", threads].concat());
+    }
+    match argument {
+        b"-generate-line-info" => Documented::As(b"-lineinfo".to_vec()),
+        b"-g" => Documented::As(b"-g".to_vec()),
+        b"-has-global-host-info" => Documented::Implied,
+        _ if SAME.iter().any(|option| argument.starts_with(option)) => Documented::As(argument.to_vec()),
+        _ => Documented::Not,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::diagnostics::{Settings, Sink};
+    use crate::options::Values;
+
+    fn options(line: &str) -> Options {
+        let sink = Sink::in_memory(Settings::default());
+        let words = line.split('|').map(|word| word.as_bytes().to_vec()).collect();
+        Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"))
+    }
+
+    fn text(list: &[Vec<u8>]) -> String {
+        String::from_utf8(list.join(&b' ')).expect("ASCII")
+    }
+
+    const WHOLE: Plan = Plan { partial: false, device_c: true };
+    const PARTIAL: Plan = Plan { partial: true, device_c: true };
+
+    fn references() -> HostReferences<'static> {
+        let mut references = HostReferences { any_kernel: true, ..HostReferences::default() };
+        references.patterns[0] = vec![b"_Z2k1*", b"_Z2k4*"];
+        references.patterns[4] = vec![b"dv"];
+        references
+    }
+
+    fn list(line: &str, plan: Plan) -> String {
+        text(&arguments(&options(line), plan, &Agreed::default(), &references()))
+    }
+
+    #[test]
+    fn host_references_come_last_and_in_reverse() {
+        let expected = "-arch=compute_90 -link-lto --device-c -has-global-host-info \
+                        -host-ref-ek=_Z2k4*,_Z2k1* -host-ref-eg=dv";
+        assert_eq!(list("-arch=sm_90a|-lto", WHOLE), expected);
+        let partial = "-arch=compute_90 -link-lto --device-c --force-device-c";
+        assert_eq!(list("-arch=sm_90a|-lto", PARTIAL), partial);
+        let ignored = "-arch=compute_100 -link-lto --device-c";
+        assert_eq!(list("-arch=sm_100f|-lto|-ignore-host-info", WHOLE), ignored);
+    }
+
+    #[test]
+    fn what_the_command_line_asks_for_replaces_them() {
+        let used = "-arch=compute_90 -link-lto --device-c -has-global-host-info \
+                    -host-ref-ek=*a*,*b* -host-ref-ik=*a*,*b*";
+        assert_eq!(list("-arch=sm_90|-lto|-ignore-host-info|-kernels-used=a,b", WHOLE), used);
+    }
+
+    #[test]
+    fn floating_point_follows_what_xnvvm_leaves_open() {
+        let expected = "-arch=compute_90 -link-lto --device-c -opt=2 -ftz=1 -fma=0 -prec-div=1 -prec-sqrt=1";
+        let line = "-arch=sm_90|-lto|-ignore-host-info|-Xnvvm=-opt=2 -ftz=1,-fma=0";
+        assert_eq!(list(line, WHOLE), expected);
+    }
+
+    #[test]
+    fn nvjitlink_gets_its_own_options() {
+        let options = options("-arch=sm_90a|-lto|-maxrregcount=32|-g");
+        let agreed = Agreed { registers: Some(32), line_info: true, ..Agreed::default() };
+        let list = arguments(&options, WHOLE, &agreed, &references());
+        let expected = "-arch=sm_90a -lto -ptx -maxrregcount=32 -lineinfo -Xnvvm=--device-c -g \
+                        -kernels-used=_Z2k4*,_Z2k1* -variables-used=dv";
+        assert_eq!(text(&for_nvjitlink(&options, &list)), expected);
+        let ptx = |target: &str| format!(".version 9.0\n.target {target}, debug\n").into_bytes();
+        assert_eq!(without_suffix(&options, ptx("sm_90a")), ptx("sm_90"));
+    }
+}

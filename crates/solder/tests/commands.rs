@@ -1,0 +1,230 @@
+//! The subcommands: when they are recognised, `shadow` on toolkits of all kinds, `inspect` on whole and damaged files.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a scratch folder");
+    folder
+}
+
+fn solder(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_solder"));
+    command.args(args);
+    for name in ["SOLDER_TOOLKIT", "CUDA_HOME", "CUDA_PATH"] {
+        command.env_remove(name);
+    }
+    command.env("PATH", "/usr/bin:/bin");
+    command
+}
+
+fn run(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().expect("solder runs");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (status.code(), text(stdout), text(stderr))
+}
+
+/// A toolkit with an nvcc that says this version.
+fn toolkit(folder: &Path, version: &str) -> PathBuf {
+    let root = folder.join(format!("cuda-{version}"));
+    fs::create_dir_all(root.join("bin/crt")).expect("a folder");
+    fs::create_dir_all(root.join("include")).expect("a folder");
+    let nvcc = format!("#!/bin/sh\necho 'Cuda compilation tools, release 1.2, V{version}'\n");
+    for (name, text) in
+        [("nvcc", nvcc.as_str()), ("nvcc.profile", "TOP = ."), ("nvlink", "x"), ("ptxas", "x")]
+    {
+        let path = root.join("bin").join(name);
+        fs::write(&path, text).expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
+    }
+    root
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+#[test]
+fn only_as_the_first_word_and_under_its_own_name() {
+    let folder = scratch("own-name");
+    let nvlink = folder.join("nvlink");
+    symlink(env!("CARGO_BIN_EXE_solder"), &nvlink).expect("a link");
+    for (program, args) in [
+        (text(&nvlink), &["shadow", "x"][..]),
+        (text(&nvlink), &["inspect", "/dev/null"]),
+        (env!("CARGO_BIN_EXE_solder"), &["-v", "shadow", "x"]),
+    ] {
+        let (code, stdout, stderr) = run(Command::new(program).args(args).current_dir(&folder));
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{args:?}");
+        assert!(stderr.ends_with(" fatal   : Unknown arch name '(null)'\n"), "{stderr}");
+    }
+    assert!(!folder.join("x").exists());
+}
+
+#[test]
+fn shadow_of_a_toolkit() {
+    let folder = scratch("shadow");
+    let root = toolkit(&folder, "13.0.88");
+    let shadow = folder.join("shadow");
+    for _ in 0..2 {
+        let (code, stdout, stderr) = run(&mut solder(&["shadow", text(&shadow), "--toolkit", text(&root)]));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""));
+        assert!(stdout.contains("CUDA 13.0.88"), "{stdout}");
+        assert_eq!(fs::read_link(shadow.join("include")).expect("a link"), root.join("include"));
+        assert_eq!(fs::read_link(shadow.join("bin/ptxas")).expect("a link"), root.join("bin/ptxas"));
+        let nvlink = fs::canonicalize(shadow.join("bin/nvlink")).expect("a link");
+        assert_eq!(nvlink, fs::canonicalize(env!("CARGO_BIN_EXE_solder")).expect("the program"));
+        assert_eq!(fs::read(root.join("bin/nvlink")).expect("untouched"), b"x");
+    }
+    // What the toolkit gains and loses, the shadow does.
+    fs::remove_file(root.join("bin/ptxas")).expect("removed");
+    fs::write(root.join("bin/cuobjdump"), "x").expect("a file");
+    assert_eq!(run(&mut solder(&["shadow", text(&shadow), "--toolkit", text(&root)])).0, Some(0));
+    assert!(!shadow.join("bin/ptxas").is_symlink());
+    assert!(shadow.join("bin/cuobjdump").is_file());
+    // A shadow leads to the toolkit behind it.
+    let second = folder.join("second");
+    assert_eq!(run(solder(&["shadow", text(&second)]).env("CUDA_HOME", &shadow)).0, Some(0));
+    assert_eq!(fs::read_link(second.join("bin/nvcc")).expect("a link"), root.join("bin/nvcc"));
+}
+
+#[test]
+fn shadow_finds_the_toolkit() {
+    let folder = scratch("find");
+    let root = toolkit(&folder, "13.0.88");
+    let links = folder.join("links");
+    fs::create_dir(&links).expect("a folder");
+    symlink(root.join("bin/nvcc"), links.join("nvcc")).expect("a link");
+    let shadow = folder.join("shadow");
+    let search = |variable: &str, value: &Path| {
+        let mut command = solder(&["shadow", text(&shadow)]);
+        let (code, stdout, _) = run(command.env(variable, value));
+        let found = stdout.contains(text(&root));
+        let _ = fs::remove_dir_all(&shadow);
+        (code, found)
+    };
+    for variable in ["SOLDER_TOOLKIT", "CUDA_HOME", "CUDA_PATH"] {
+        assert_eq!(search(variable, &root), (Some(0), true), "{variable}");
+    }
+    assert_eq!(search("PATH", &root.join("bin")), (Some(0), true));
+    assert_eq!(search("PATH", &links), (Some(0), true));
+    assert_eq!(search("CUDA_HOME", &folder), (Some(1), false));
+}
+
+#[test]
+fn shadow_refuses() {
+    let folder = scratch("refuse");
+    let (old, root) = (toolkit(&folder, "12.4.131"), toolkit(&folder, "13.0.88"));
+    let occupied = folder.join("occupied");
+    fs::create_dir(&occupied).expect("a folder");
+    fs::write(occupied.join("precious"), "x").expect("a file");
+    let inside = root.join("shadow");
+    let new = folder.join("new");
+    for (words, reason) in [
+        (&[][..], "no folder given"),
+        (&["a", "b"], "more than one folder given"),
+        (&["a", "--toolkit"], "--toolkit needs a value"),
+        (&["--frob"], "unknown option '--frob'"),
+        (&[text(&new), "--toolkit", text(&old)], "is CUDA 12.4.131; solder supports CUDA 13.0"),
+        (&[text(&new), "--toolkit", text(&folder)], "there is no bin/nvcc in it"),
+        (&[text(&new)], "no CUDA toolkit found; looked at SOLDER_TOOLKIT (not set)"),
+        (&[text(&occupied), "--toolkit", text(&root)], "nothing was changed"),
+        (&[text(&inside), "--toolkit", text(&root)], "lies inside the toolkit"),
+    ] {
+        let (code, _, stderr) = run(solder(&["shadow"]).args(words).current_dir(&folder));
+        assert_eq!(code, Some(1), "{words:?}");
+        assert!(stderr.starts_with("solder shadow: ") && stderr.contains(reason), "{words:?}: {stderr}");
+    }
+    assert!(!new.exists() && !inside.exists());
+    assert_eq!(fs::read_dir(&occupied).expect("the folder").count(), 1);
+}
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart").join(name)
+}
+
+#[test]
+fn inspect_a_cubin() {
+    let file = example("blur.cubin");
+    let (code, stdout, stderr) = run(&mut solder(&["inspect", text(&file)]));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    for part in
+        ["sm_90 relocatable", "made by ptxas", "\n  kernel ", " registers", "of shared memory", "needs "]
+    {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    let (code, stdout, _) = run(&mut solder(&["inspect", "--json", text(&file)]));
+    assert_eq!(code, Some(0));
+    for part in ["\"type\": \"cubin\"", "\"arch\": \"sm_90\"", "\"kernels\": [", "\"registers\": "] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+}
+
+#[test]
+fn inspect_archives_and_fat_binaries() {
+    use solder_fatbin::{Builder, Compression, Kind, NewMember};
+    let folder = scratch("inspect");
+    let cubin = fs::read(example("weights.cubin")).expect("the example");
+    let mut builder = Builder::new();
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        builder.push(&NewMember {
+            compression,
+            options: Some(b"--compile-only"),
+            identifier: Some(b"weights.cu"),
+            ..NewMember::new(Kind::Elf, solder_arch::Arch::plain(90), &cubin)
+        });
+    }
+    let fatbin = folder.join("weights.fatbin");
+    fs::write(&fatbin, builder.finish()).expect("a file");
+    let (code, stdout, stderr) = run(&mut solder(&["inspect", text(&fatbin)]));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert_eq!(stdout.matches("sm_90 ELF").count(), 3, "{stdout}");
+    for part in ["with LZ4)", "with Zstandard)", "weights.cu", "options '--compile-only'"] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    let archive = folder.join("libweights.a");
+    let made = Command::new("ar").arg("rc").arg(&archive).arg(&fatbin).arg(example("blur.cubin")).status();
+    assert!(made.expect("ar").success());
+    let (code, stdout, _) = run(&mut solder(&["inspect", text(&archive)]));
+    assert_eq!(code, Some(0));
+    assert!(stdout.contains("\n  weights.fatbin: fat binary") && stdout.contains("\n  blur.cubin: cubin"));
+}
+
+/// Cut short at every length, and with every byte of the head and the tail changed: an answer, never a panic.
+#[test]
+fn inspect_damaged_files() {
+    let folder = scratch("damaged");
+    let whole = fs::read(example("blur.cubin")).expect("the example");
+    let mut files = Vec::new();
+    let mut add = |bytes: &[u8]| {
+        let path = folder.join(files.len().to_string());
+        fs::write(&path, bytes).expect("a file");
+        files.push(path);
+    };
+    for length in (0..whole.len()).step_by(61) {
+        add(&whole[..length]);
+    }
+    for at in (0..64).chain(whole.len().saturating_sub(1500)..whole.len()).step_by(3) {
+        let mut changed = whole.clone();
+        changed[at] ^= 0xff;
+        add(&changed);
+    }
+    let mut nested = b"!<arch>\n".to_vec();
+    for _ in 0..2000 {
+        let mut outer = b"!<arch>\n".to_vec();
+        outer.extend(
+            format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "a/", 0, 0, 0, 644, nested.len()).bytes(),
+        );
+        outer.extend(&nested);
+        nested = outer;
+    }
+    add(&nested);
+    let (code, stdout, stderr) = run(solder(&["inspect"]).args(&files));
+    assert_eq!(code, Some(1));
+    assert!(stdout.contains("damaged: ") && stderr.contains("files damaged"), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}

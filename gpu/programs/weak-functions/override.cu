@@ -1,2 +1,0 @@
-__device__ int setting() { return 7; }
-__device__ int level = 8;

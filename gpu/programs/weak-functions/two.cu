@@ -1,0 +1,5 @@
+#include "counter.cuh"
+__device__ int two() {
+    Log().add(20);
+    return next_number() * 100;
+}

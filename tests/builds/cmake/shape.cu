@@ -1,0 +1,2 @@
+#include "shape.cuh"
+__device__ int Shape::area() const { return doubled(0); }
