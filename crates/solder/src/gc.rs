@@ -16,7 +16,7 @@ use solder_cubin::raw;
 /// The functions that stay in the link, by entity.
 #[derive(Debug)]
 pub struct Live {
-    live: Vec<bool>,
+    stays: Vec<bool>,
     /// Kernels that are no more than functions.
     plain: HashSet<EntityId, FixedState>,
     /// The kernels that are asked for, if not all are.
@@ -25,12 +25,12 @@ pub struct Live {
 
 impl Live {
     pub fn is_live(&self, entity: EntityId) -> bool {
-        self.live[entity.index()]
+        self.stays[entity.index()]
     }
 
     /// Nothing is removed: relocatable and debug links.
     pub fn everything(symbols: &Symbols<'_>, plain: impl Iterator<Item = EntityId>) -> Self {
-        Self { live: vec![true; symbols.entities.len()], plain: plain.collect(), roots: None }
+        Self { stays: vec![true; symbols.entities.len()], plain: plain.collect(), roots: None }
     }
 
     /// Whether an entry function counts as a kernel.
@@ -95,7 +95,7 @@ pub fn collect(
             }
         }
     }
-    Live { live, plain: HashSet::default(), roots }
+    Live { stays: live, plain: HashSet::default(), roots }
 }
 
 fn marked(count: usize, entities: impl Iterator<Item = EntityId>) -> Vec<bool> {

@@ -113,7 +113,7 @@ fn section(
             continue;
         }
         if section.kind == Kind::Resolved {
-            if is_preserved(decide(merged, relocatable, shared, textures, function, entry), merged, entry) {
+            if is_preserved(&decide(merged, relocatable, shared, textures, function, entry), merged, entry) {
                 kept.push(*entry);
             }
             continue;
@@ -152,7 +152,7 @@ fn section(
 }
 
 /// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.
-fn is_preserved(outcome: Outcome, merged: &Merged<'_>, entry: &Reloc) -> bool {
+fn is_preserved(outcome: &Outcome, merged: &Merged<'_>, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return false };
     let symbol = merged.symbol(symbol);
     let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);

@@ -42,10 +42,11 @@ impl Merger<'_, '_> {
         }
         let entity = self.out.symbol(object.symbol).entity;
         let referenced = || entity.is_some_and(|e| self.referenced.get(e.index()).is_some_and(|r| *r));
-        match object.dynamic {
+        if object.dynamic {
             // Of extern arrays, not the beginnings that a relocatable link made.
-            true => self.settings.keeps_shared_symbols && !self.is_internal(object.symbol),
-            false => self.settings.shows_shared() && (object.owner.is_some() || referenced()),
+            self.settings.keeps_shared_symbols && !self.is_internal(object.symbol)
+        } else {
+            self.settings.shows_shared() && (object.owner.is_some() || referenced())
         }
     }
 

@@ -148,23 +148,21 @@ impl<'data> Merger<'_, 'data> {
         let object = &self.objects[origin.file.index()];
         let section = object.section(u32::from(raw.shndx.get()));
         let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return };
-        let out = match self.by_name.get(section.name) {
-            Some(&out) => out,
-            None => {
-                let out = self.create(&New {
-                    kind: Kind::ReservedShared,
-                    name: &[section.name],
-                    sh_type: self.settings.section_type(section.sh_type(), raw::SHT_NOBITS),
-                    flags: section.flags(),
-                    align: section.align(),
-                    entsize: 0,
-                });
-                self.section_symbol(out, section.name);
-                self.out.section_mut(out).size =
-                    if self.settings.relocatable { 0 } else { RESERVED_IN_FRONT };
-                self.by_name.insert(section.name, out);
-                out
-            }
+        let out = if let Some(&out) = self.by_name.get(section.name) {
+            out
+        } else {
+            let out = self.create(&New {
+                kind: Kind::ReservedShared,
+                name: &[section.name],
+                sh_type: self.settings.section_type(section.sh_type(), raw::SHT_NOBITS),
+                flags: section.flags(),
+                align: section.align(),
+                entsize: 0,
+            });
+            self.section_symbol(out, section.name);
+            self.out.section_mut(out).size = if self.settings.relocatable { 0 } else { RESERVED_IN_FRONT };
+            self.by_name.insert(section.name, out);
+            out
         };
         let (symbol, _) = self.mention(origin, entity, raw);
         if !self.symbols.accepted(origin.file, origin.symbol) {
