@@ -63,11 +63,16 @@ fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function) -> String {
         crate::resources::UNKNOWN_STACK => own.frame,
         total => total,
     };
-    let shared = uses.shared.kernels[at].map_or(0, |s| s.size);
+    // nvlink speaks of the Mercury view, which has no numbered banks and nothing reserved.
+    let mercury = uses.merged.well_known.info.is_some_and(|info| uses.merged.section(info).twin.is_some());
+    let reserved = if mercury { uses.shared.reserved } else { 0 };
+    let shared = uses.shared.kernels[at].map_or(0, |s| s.size.saturating_sub(reserved));
     let barriers = barriers(uses, function);
     let mut line =
         format!("used {registers} registers, used {barriers} barriers, {stack} stack, {shared} bytes smem");
-    write_banks(&mut line, &banks(uses, function));
+    if !mercury {
+        write_banks(&mut line, &banks(uses, function));
+    }
     line.push_str(", 0 bytes lmem");
     for (kind, what) in
         [(raw::STT_TEXTURE, "textures"), (raw::STT_SURFACE, "surfaces"), (raw::STT_SAMPLER, "samplers")]
