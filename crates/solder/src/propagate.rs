@@ -195,7 +195,9 @@ fn gather(own: &mut Records<'_>, attr: u8, sources: &[u32], merged: &Merged<'_>,
     let infos = sources.iter().filter_map(|f| merged.functions[*f as usize].info);
     let lists = infos.flat_map(|info| records[info.index()].iter().rev().filter(|r| r.attr == attr));
     let all: Vec<u8> = lists.flat_map(|record| bytes(&record.value)).copied().collect();
-    if !all.is_empty() {
+    // A kernel that has only its own keeps them where they are.
+    let is_own = own.iter().any(|r| r.attr == attr && bytes(&r.value) == all);
+    if !all.is_empty() && !is_own {
         own.retain(|r| r.attr != attr);
         own.push(new_record(format::SIZED, attr, &all));
     }

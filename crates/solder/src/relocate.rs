@@ -245,6 +245,10 @@ fn decide(
                 return Outcome::Patch(Patch::Bytes { value: entry.addend as u64, count });
             }
         }
+        // Its place in the memory of every kernel is known.
+        if section.kind == Kind::ReservedShared && !is_section && kind.shared == Action::Resolve {
+            return field(symbol.value, SHARED_BANK);
+        }
         if let (Kind::Constant(bank) | Kind::FunctionConstant(bank), false, Action::Resolve) =
             (section.kind, is_section, kind.constant)
         {

@@ -97,12 +97,12 @@ impl<'data> Merger<'_, 'data> {
     /// Puts the tables together. Their relocations come in ascending order.
     pub(super) fn finish_lines(&mut self) {
         let mut units = std::mem::take(&mut self.mercury.lines);
-        // The functions of a unit come in the order of their code.
+        // The functions of a unit come in the order of their symbols.
         for unit in &mut units {
             unit.sequences.sort_by_key(|(_, relocations)| {
                 let target = relocations.first().map(|r| r.target);
                 let Some(RelocTarget::Symbol(function)) = target else { return None };
-                self.out.symbol(function).section
+                Some((self.out.symbol(function).among_globals, function))
             });
         }
         let mut sections: Vec<SectionId> = units.iter().map(|unit| unit.section).collect();

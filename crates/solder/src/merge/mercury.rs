@@ -11,6 +11,7 @@ use crate::object::Role;
 use crate::references::DeadReferences;
 use crate::resolve::Origin;
 use crate::textures::kernels_with_table;
+use hashbrown::HashMap;
 use solder_cubin::Section;
 use solder_cubin::info::{attr, format, records};
 use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name};
@@ -35,6 +36,8 @@ pub(super) struct State<'data> {
     /// The twins of device functions' constants in the file being merged: section, index into
     /// `Merged::constants`, offset there.
     function_twins: Vec<(u32, u32, u64)>,
+    /// How many relocations the constants of a kernel had before those of functions came in, by section.
+    own_relocations: HashMap<SectionId, usize, foldhash::fast::FixedState>,
 }
 
 impl State<'_> {
@@ -321,8 +324,12 @@ impl<'data> Merger<'_, 'data> {
         let relocations = existing.unwrap_or_else(|| self.create_relocations(section, &name, true));
         let relocations = self.twin(relocations, Kind::MercuryRelocations);
         self.out.section_mut(twin).rela = Some(relocations);
-        let moved = constant.twin_relocations.iter().map(|r| Reloc { offset: r.offset + offset, ..*r });
-        self.out.section_mut(relocations).relocations_mut().extend(moved);
+        let moved: Vec<Reloc> =
+            constant.twin_relocations.iter().map(|r| Reloc { offset: r.offset + offset, ..*r }).collect();
+        // In the output the functions come one after the other, and the kernel's own behind them.
+        let list = self.out.section_mut(relocations).relocations_mut();
+        let own = *self.mercury.own_relocations.entry(relocations).or_insert(list.len());
+        list.splice(own..own, moved);
     }
 
     /// The attributes of a function. Those of the Mercury view lead; each takes the machine code's value

@@ -37,6 +37,8 @@ fn module(merged: &Merged<'_>) -> String {
     let mut banks: Vec<(u8, u64)> = merged
         .sections
         .iter()
+        // Those of the Mercury view have no bank number.
+        .filter(|s| s.twin.is_none())
         .filter_map(|s| if let Kind::Constant(bank) = s.kind { Some((bank, s.size)) } else { None })
         .collect();
     banks.sort_unstable();

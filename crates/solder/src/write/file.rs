@@ -46,8 +46,8 @@ fn write_directly(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     file.write_all(bytes).map_err(WriteError::Write)
 }
 
-/// A new file beside the target. Signals leave nothing behind: the file has a name only while it is
-/// written, and the handlers of [`crate::signals`] remove it.
+/// A new file beside the target. It has a name only while it is written; a signal in just that moment
+/// leaves it behind, never a partial target.
 fn temporary(target: &Path) -> io::Result<(File, PathBuf)> {
     let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = target.file_name().unwrap_or(OsStr::new("output"));
