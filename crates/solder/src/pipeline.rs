@@ -77,7 +77,9 @@ pub fn link_objects(
         preserves_relocs: options.preserve_relocs,
         force_rela: options.force_rela,
         host,
-        merges_constants: options.kernels_used.is_some() || options.variables_used.is_some(),
+        merges_constants: (options.kernels_used.is_some() || options.variables_used.is_some())
+            && !relocatable
+            && !mode.keeps_shared_symbols,
         kernels_removed_by_host: by_host,
     };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;

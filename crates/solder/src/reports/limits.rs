@@ -74,7 +74,8 @@ pub fn check(
         let kernel = || merged.kernel_of(SectionId::at(index));
         match section.kind {
             Kind::Constant(_) if section.size > CONSTANT_BANK => {
-                let used = packed_constants(merged, SectionId::at(index));
+                let packed = || packed_constants(merged, SectionId::at(index));
+                let used = if relocatable { section.size } else { packed() };
                 sink.report(Message::ConstantLimit { used: Hex(used), limit: Hex(CONSTANT_BANK) });
             }
             Kind::FunctionConstant(_) if section.size > CONSTANT_BANK && !relocatable => {
