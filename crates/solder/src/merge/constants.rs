@@ -1,7 +1,7 @@
 //! Constants that belong to one function: kernel parameters (bank 0) and what the compiler made for a
 //! function (other banks), which every kernel that reaches it carries.
 
-use super::{Chunk, Content, FunctionConstant, Kind, MercurySymbol, Merger, New, OutputSymbol};
+use super::{Chunk, Content, FunctionConstant, Kind, Merger, New, OutputSymbol};
 use crate::diagnostics::Stop;
 use crate::ids::{EntityId, FileId, SectionId};
 use crate::object::Role;
@@ -130,23 +130,10 @@ impl<'data> Merger<'_, 'data> {
     pub(super) fn hidden_symbol(&self, origin: Origin) -> OutputSymbol<'data> {
         OutputSymbol {
             name: self.objects[origin.file.index()].names[origin.symbol as usize],
-            name_offset: 0,
-            bind: raw::STB_LOCAL,
-            among_globals: false,
             kind: raw::STT_OBJECT,
-            other: 0,
-            section: None,
-            value: 0,
-            size: 0,
-            entity: None,
             origin: Some(origin),
-            replaced_in: None,
-            debug_replaced_in: None,
-            shared: false,
-            common: None,
-            constant: None,
             dropped: true,
-            mercury: MercurySymbol::default(),
+            ..OutputSymbol::default()
         }
     }
 

@@ -372,24 +372,10 @@ impl<'data> Merger<'_, 'data> {
     fn section_symbol(&mut self, section: SectionId, name: &str) {
         let offset = self.out.names.add(name);
         let id = self.push_symbol(OutputSymbol {
-            name: "",
             name_offset: offset,
-            bind: raw::STB_LOCAL,
-            among_globals: false,
             kind: raw::STT_SECTION,
-            other: 0,
             section: Some(section),
-            value: 0,
-            size: 0,
-            entity: None,
-            origin: None,
-            replaced_in: None,
-            debug_replaced_in: None,
-            shared: false,
-            common: None,
-            constant: None,
-            dropped: false,
-            mercury: MercurySymbol::default(),
+            ..OutputSymbol::default()
         });
         self.out.section_mut(section).symbol = Some(id);
     }
@@ -422,23 +408,15 @@ impl<'data> Merger<'_, 'data> {
         let value = if object && !raw.is_defined() { raw.value.get() } else { 0 };
         let id = self.push_symbol(OutputSymbol {
             name,
-            name_offset: 0,
             bind,
             among_globals: bind == raw::STB_GLOBAL,
             kind,
             other,
-            section: None,
             value,
             size: raw.size.get(),
             entity: Some(entity),
-            origin: None,
-            replaced_in: None,
-            debug_replaced_in: None,
-            shared: false,
-            common: None,
-            constant: None,
-            dropped: false,
             mercury: MercurySymbol { other: raw.other, ..MercurySymbol::default() },
+            ..OutputSymbol::default()
         });
         self.symbol_of[entity.index()] = Some(id);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);

@@ -196,7 +196,7 @@ impl<'data> OutputSection<'data> {
 }
 
 /// A symbol of the output.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct OutputSymbol<'data> {
     pub name: &'data str,
     /// Offset of the name in `.strtab`; global names get theirs at the end.

@@ -2,7 +2,7 @@
 //! sections say how much there is. And the symbols that only objects have.
 
 use super::constants::Place;
-use super::{Content, Kind, MercurySymbol, Merger, OutputSymbol, RelocTarget};
+use super::{Content, Kind, Merger, OutputSymbol, RelocTarget};
 use crate::ids::{SectionId, SymbolId};
 use crate::resolve::Origin;
 use solder_cubin::raw::{self, Symbol};
@@ -136,21 +136,10 @@ impl<'data> Merger<'_, 'data> {
             name: INSTANCE,
             name_offset,
             bind: raw::STB_WEAK,
-            among_globals: false,
             kind: raw::STT_CUDA_OBJECT,
             other: raw::STO_SHARED | 1,
-            section: None,
             value,
-            size: 0,
-            entity: None,
-            origin: None,
-            replaced_in: None,
-            debug_replaced_in: None,
-            shared: false,
-            common: None,
-            constant: None,
-            dropped: false,
-            mercury: MercurySymbol::default(),
+            ..OutputSymbol::default()
         })
     }
 
