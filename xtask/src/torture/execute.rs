@@ -11,7 +11,7 @@ use super::program::Program;
 use super::render::{self, Arch};
 use crate::cache::at;
 use crate::process::{self, Ending};
-use crate::{Result, toolkit};
+use crate::{Result, conformance, toolkit};
 
 /// A link of such small programs takes milliseconds; what takes this long hangs.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -68,7 +68,7 @@ struct Outcome {
 impl Bench {
     pub fn new(form: Form, options: Vec<String>, judge: Judge) -> Result<Self> {
         let solder = match judge {
-            Judge::Solder => solder()?,
+            Judge::Solder => conformance::solder()?,
             Judge::Nobody | Judge::Command(_) => PathBuf::new(),
         };
         Ok(Bench { toolkit: toolkit::ensure()?, solder, judge, form, options })
@@ -187,23 +187,6 @@ fn ask(text: &str, arch: Arch, folder: &Path) -> Result<Vec<String>> {
     }
     let lines: Vec<_> = String::from_utf8_lossy(&stdout).lines().map(String::from).collect();
     Ok(if lines.is_empty() { vec![ending.to_string()] } else { lines })
-}
-
-/// The solder to test: `SOLDER_BIN`, or a release build made now.
-fn solder() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os("SOLDER_BIN").filter(|path| !path.is_empty()) {
-        let path = PathBuf::from(path);
-        return fs::canonicalize(&path).map_err(|e| at(&path, &e));
-    }
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(&workspace).args(["build", "--quiet", "--release", "--package", "solder"]);
-    if !cargo.status().is_ok_and(|status| status.success()) {
-        return Err("cargo could not build solder".into());
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
-    let binary = target.join("release/solder");
-    fs::canonicalize(&binary).map_err(|e| at(&binary, &e))
 }
 
 /// Messages begin with the name of the program, so solder must be called nvlink here.
