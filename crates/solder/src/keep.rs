@@ -12,6 +12,7 @@ use crate::diagnostics::{Message, Sink, Stop};
 use crate::object::Object;
 use crate::options::Options;
 use crate::toolchain::ptxas::{self, Job};
+use crate::toolchain::shell;
 
 /// Keeps a PTX and its code, and prints how the one became the other.
 pub fn assembled(
@@ -75,27 +76,11 @@ fn write(path: &Path, bytes: &[u8], sink: &Sink) -> Result<(), Stop> {
 
 /// Prints a command so that a shell takes it.
 fn print(words: &[Vec<u8>]) {
-    let quoted: Vec<Vec<u8>> = words.iter().map(|word| quote(word)).collect();
+    let quoted: Vec<Vec<u8>> = words.iter().map(|word| shell::quote(word)).collect();
     let mut line = quoted.join(&b' ');
     line.push(b'\n');
     // A closed standard output is no reason to fail.
     drop(io::stdout().write_all(&line));
-}
-
-fn quote(word: &[u8]) -> Vec<u8> {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=./:,+@%".contains(byte);
-    if !word.is_empty() && word.iter().all(plain) {
-        return word.to_vec();
-    }
-    let mut quoted = vec![b'\''];
-    for byte in word {
-        match byte {
-            b'\'' => quoted.extend_from_slice(b"'\\''"),
-            byte => quoted.push(*byte),
-        }
-    }
-    quoted.push(b'\'');
-    quoted
 }
 
 #[cfg(test)]
@@ -106,11 +91,5 @@ mod tests {
     fn names() {
         assert_eq!(file_name(2, b"dir/f.o", "cubin"), Path::new("2-f.cubin"));
         assert_eq!(file_name(0, b"x/libfg.a:f2.o", "ptx"), Path::new("0-f2.ptx"));
-    }
-
-    #[test]
-    fn words_for_a_shell() {
-        assert_eq!(quote(b"-arch=sm_90"), b"-arch=sm_90");
-        assert_eq!(quote(b"a b'c"), b"'a b'\\''c'");
     }
 }

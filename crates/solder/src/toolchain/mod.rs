@@ -1,5 +1,6 @@
 //! Other programs and libraries: the only place that starts a process or loads a library.
 
+mod library;
 pub mod nvjitlink;
 pub mod nvvm;
 pub mod ptxas;

@@ -2,13 +2,12 @@
 //! unpack, and for nothing else.
 
 use std::ffi::{CString, OsStr, c_char, c_int, c_uint, c_void};
-use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
 use libloading::Library;
 
-use super::nvvm::{c_string, symbol};
+use super::library::{self, Fill, Handle, Size, c_string, symbol};
 use super::toolkit::VARIABLES;
 use crate::diagnostics::Text;
 
@@ -60,13 +59,10 @@ pub struct Linked {
     pub log: Vec<u8>,
 }
 
-type Handle = *mut c_void;
 type Create = unsafe extern "C" fn(*mut Handle, c_uint, *const *const c_char) -> c_int;
 type Destroy = unsafe extern "C" fn(*mut Handle) -> c_int;
 type Add = unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
 type Complete = unsafe extern "C" fn(Handle) -> c_int;
-type Size = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
-type Fill = unsafe extern "C" fn(Handle, *mut c_char) -> c_int;
 
 struct Functions {
     create: Create,
@@ -111,9 +107,7 @@ struct Session {
 /// Compiles the inputs to PTX.
 #[allow(unsafe_code)]
 pub fn link(library: &OsStr, options: &[Vec<u8>], inputs: &[Input<'_>]) -> Result<Linked, Failure> {
-    // SAFETY: the toolkit's own library; loading it runs its initialisers, and nothing else of it is relied on before
-    // its functions are found.
-    let library = ManuallyDrop::new(unsafe { Library::new(library) }.map_err(|_| Failure::Unusable)?);
+    let library = library::load(library).ok_or(Failure::Unusable)?;
     let functions = Functions::find(&library).ok_or(Failure::Unusable)?;
     let options: Vec<CString> = options.iter().map(|option| c_string(option)).collect();
     let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
@@ -153,26 +147,14 @@ impl Session {
 
     fn refused(&self) -> Failure {
         if self.handle.is_null() {
-            return Failure::Refused(b"nvJitLink does not take the options of this link".to_vec());
+            return Failure::Refused(b"nvJitLink does not take the options of this link; compile with --compress-mode=none to do without it".to_vec());
         }
         Failure::Refused(self.text(self.functions.error_size, self.functions.error).unwrap_or_default())
     }
 
-    /// A text of the library, up to its NUL.
     fn text(&self, size: Size, fill: Fill) -> Option<Vec<u8>> {
-        let mut bytes = 0;
-        // SAFETY: `bytes` is a place for the size.
-        if unsafe { size(self.handle, &raw mut bytes) } != 0 {
-            return None;
-        }
-        // One byte more than is said: the header leaves open whether the NUL is counted.
-        let mut text = vec![0u8; bytes + 1];
-        // SAFETY: the library fills no more than it said.
-        if bytes > 0 && unsafe { fill(self.handle, text.as_mut_ptr().cast()) } != 0 {
-            return None;
-        }
-        text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(bytes));
-        Some(text)
+        // SAFETY: only called with pairs of functions that take this handle.
+        unsafe { library::text(self.handle, size, fill) }
     }
 }
 

@@ -12,6 +12,7 @@ use std::ptr;
 
 use libloading::Library;
 
+use super::library::{self, Fill, Handle, Size, c_string, symbol};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
 
@@ -45,12 +46,9 @@ const COMPLETE: c_int = 100;
 /// References outside of the modules remain.
 const INCOMPLETE: c_int = 0;
 
-type Handle = *mut c_void;
 type Create = unsafe extern "C" fn(*mut Handle) -> c_int;
 type Destroy = unsafe extern "C" fn(*mut Handle) -> c_int;
 type Compile = unsafe extern "C" fn(Handle, c_int, *const *const c_char) -> c_int;
-type Size = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
-type Fill = unsafe extern "C" fn(Handle, *mut c_char) -> c_int;
 type ErrorString = unsafe extern "C" fn(c_int) -> *const c_char;
 type ByNumber = unsafe extern "C" fn(c_uint) -> *const c_void;
 type AddModule = unsafe extern "C" fn(Handle, *const c_char, usize, *const c_char) -> c_int;
@@ -77,7 +75,6 @@ pub struct Program<'data> {
     handle: Handle,
     /// The modules must outlive the program.
     modules: PhantomData<&'data [u8]>,
-    /// Never unloaded: the library keeps threads and handlers of its own.
     _library: ManuallyDrop<Library>,
 }
 
@@ -105,16 +102,14 @@ pub struct Unusable;
 #[allow(unsafe_code)]
 impl<'data> Program<'data> {
     pub fn open(path: &Path) -> Result<Self, Unusable> {
-        // SAFETY: the user names this library as the compiler to run; loading it runs its initialisers and nothing
-        // else of it is relied on before the symbols below are found.
-        let library = unsafe { Library::new(path) }.map_err(|_| Unusable)?;
+        let library = library::load(path.as_os_str()).ok_or(Unusable)?;
         let functions = Functions::find(&library).ok_or(Unusable)?;
         let mut handle: Handle = ptr::null_mut();
         // SAFETY: `handle` is a place for the handle, as the documented function wants it.
         if unsafe { (functions.create)(&raw mut handle) } != 0 || handle.is_null() {
             return Err(Unusable);
         }
-        Ok(Self { functions, handle, modules: PhantomData, _library: ManuallyDrop::new(library) })
+        Ok(Self { functions, handle, modules: PhantomData, _library: library })
     }
 
     /// Adds a module; `false` if the library refuses it.
@@ -155,20 +150,9 @@ impl<'data> Program<'data> {
         unsafe { CStr::from_ptr(name) }.to_bytes()
     }
 
-    /// A text of the library, up to its NUL.
     fn text(&self, size: Size, fill: Fill) -> Option<Vec<u8>> {
-        let mut bytes = 0;
-        // SAFETY: `bytes` is a place for the size.
-        if unsafe { size(self.handle, &raw mut bytes) } != 0 {
-            return None;
-        }
-        let mut text = vec![0u8; bytes];
-        // SAFETY: the library fills as many bytes as it said.
-        if bytes > 0 && unsafe { fill(self.handle, text.as_mut_ptr().cast()) } != 0 {
-            return None;
-        }
-        text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(bytes));
-        Some(text)
+        // SAFETY: only called with pairs of functions that take this handle.
+        unsafe { library::text(self.handle, size, fill) }
     }
 
     /// Cuts the result into its parts. The library puts them in any order, and in another one with every run: here
@@ -226,20 +210,4 @@ impl Functions {
             })
         }
     }
-}
-
-/// A function of a library.
-///
-/// # Safety
-/// `T` must be the function's type.
-#[allow(unsafe_code)]
-pub(super) unsafe fn symbol<T: Copy>(library: &Library, name: &str) -> Option<T> {
-    // SAFETY: as the caller promises.
-    unsafe { library.get::<T>(name.as_bytes()) }.ok().map(|symbol| *symbol)
-}
-
-/// As C takes it: up to the first NUL.
-pub(super) fn c_string(bytes: &[u8]) -> CString {
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    CString::new(&bytes[..end]).unwrap_or_default()
 }

@@ -1,0 +1,58 @@
+//! What the vendor's libraries have in common: how they are loaded, and how they hand out texts.
+
+use std::ffi::{CString, OsStr, c_char, c_int, c_void};
+use std::mem::ManuallyDrop;
+
+use libloading::Library;
+
+/// A program or session of a library.
+pub type Handle = *mut c_void;
+/// Asks for the size of a text.
+pub type Size = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
+/// Asks for the text.
+pub type Fill = unsafe extern "C" fn(Handle, *mut c_char) -> c_int;
+
+/// Loads a library that is never unloaded: these keep threads and handlers of their own.
+#[allow(unsafe_code)]
+pub fn load(path: &OsStr) -> Option<ManuallyDrop<Library>> {
+    // SAFETY: the toolkit's own library, named or found for this purpose; loading it runs its initialisers, and nothing
+    // else of it is relied on before its functions are found.
+    unsafe { Library::new(path) }.ok().map(ManuallyDrop::new)
+}
+
+/// A function of a library.
+///
+/// # Safety
+/// `T` must be the function's type.
+#[allow(unsafe_code)]
+pub unsafe fn symbol<T: Copy>(library: &Library, name: &str) -> Option<T> {
+    // SAFETY: as the caller promises.
+    unsafe { library.get::<T>(name.as_bytes()) }.ok().map(|symbol| *symbol)
+}
+
+/// As C takes it: up to the first NUL.
+pub fn c_string(bytes: &[u8]) -> CString {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    CString::new(&bytes[..end]).unwrap_or_default()
+}
+
+/// A text of the library, up to its NUL.
+///
+/// # Safety
+/// The functions must be a pair of the library that the handle, still alive, belongs to.
+#[allow(unsafe_code)]
+pub unsafe fn text(handle: Handle, size: Size, fill: Fill) -> Option<Vec<u8>> {
+    let mut bytes = 0;
+    // SAFETY: `bytes` is a place for the size.
+    if unsafe { size(handle, &raw mut bytes) } != 0 {
+        return None;
+    }
+    // One byte more than is said: not every header says whether the NUL is counted.
+    let mut text = vec![0u8; bytes.checked_add(1)?];
+    // SAFETY: the library fills no more than it said, and the NUL.
+    if bytes > 0 && unsafe { fill(handle, text.as_mut_ptr().cast()) } != 0 {
+        return None;
+    }
+    text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(bytes));
+    Some(text)
+}
