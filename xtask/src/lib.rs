@@ -1,5 +1,6 @@
 //! Developer commands of the solder workspace; `cargo xtask help` lists them.
 
+pub mod bench;
 pub mod builds;
 pub mod cache;
 pub mod conformance;
@@ -17,6 +18,7 @@ usage: cargo xtask COMMAND
 
 commands
   toolkit                 install the pinned CUDA toolkit, print its root
+  bench                   time both linkers on generated workloads
   builds [NAME…]          build programs with nvcc, make and CMake through the shadow toolkit and compare
   conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare
   test                    install what is needed and run every test of the workspace
@@ -32,8 +34,10 @@ pub fn run(args: &[String]) -> u8 {
     };
     let outcome = match command {
         "toolkit" => toolkit::run(rest),
+        "bench" => bench::run(rest),
         "builds" => builds::run(rest),
         "conformance" => conformance::run(rest),
+        "measure" => bench::measure::run(rest),
         "test" => suite::run(rest),
         "torture" => torture::run(rest),
         "help" | "-h" | "--help" => {

@@ -102,7 +102,7 @@ fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Ending> {
     }
 }
 
-fn ending_of(status: ExitStatus) -> Ending {
+pub fn ending_of(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ending::Exit(code),
         (None, signal) => Ending::Signal(signal.unwrap_or(0)),

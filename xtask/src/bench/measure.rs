@@ -1,0 +1,104 @@
+//! Runs a program once and says what it took.
+//!
+//! The kernel counts the memory of the process that starts a program towards the program's peak, so a small process
+//! of its own (`cargo xtask measure`) starts each of them.
+
+use crate::cache::at;
+use crate::process::Ending;
+use crate::{Result, process};
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a run took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    pub wall: Duration,
+    /// Peak resident memory of the largest process, in KiB.
+    pub peak: u64,
+    pub ending: Ending,
+}
+
+/// A program to run, and where its output goes.
+#[derive(Debug)]
+pub struct Program<'a> {
+    pub path: &'a Path,
+    pub arguments: &'a [String],
+    pub folder: &'a Path,
+    pub stdout: PathBuf,
+    pub stderr: PathBuf,
+}
+
+impl Program<'_> {
+    pub fn measure(&self, toolkit: &Path) -> Result<Sample> {
+        let own = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
+        let mut helper = Command::new(own);
+        helper.arg("measure").arg(&self.stdout).arg(&self.stderr).arg(self.path).args(self.arguments);
+        process::clean_environment(&mut helper, &path_with(toolkit));
+        let output = process::capture(helper.current_dir(self.folder))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        parse(&text).ok_or_else(|| {
+            format!("measuring {}: {}", self.path.display(), String::from_utf8_lossy(&output.stderr))
+        })
+    }
+}
+
+/// Linkers look for the assembler on the path.
+fn path_with(toolkit: &Path) -> OsString {
+    let mut path = toolkit.join("bin").into_os_string();
+    if let Some(rest) = std::env::var_os("PATH") {
+        path.push(":");
+        path.push(rest);
+    }
+    path
+}
+
+fn parse(text: &str) -> Option<Sample> {
+    let mut fields = text.trim().splitn(3, ' ');
+    let nanoseconds = fields.next()?.parse().ok()?;
+    let peak = fields.next()?.parse().ok()?;
+    Some(Sample { wall: Duration::from_nanos(nanoseconds), peak, ending: Ending::parse(fields.next()?)? })
+}
+
+/// `cargo xtask measure STDOUT STDERR PROGRAM ARGUMENTS…`: prints nanoseconds, KiB and the ending.
+pub fn run(args: &[String]) -> Result<u8> {
+    let [stdout, stderr, program, arguments @ ..] = args else {
+        return Err("measure: a part of `cargo xtask bench`".into());
+    };
+    let create = |path: &String| File::create(path).map_err(|e| at(Path::new(path), &e));
+    let (stdout, stderr) = (create(stdout)?, create(stderr)?);
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+    let start = Instant::now();
+    let status = command.status().map_err(|e| format!("{program}: {e}"))?;
+    let wall = start.elapsed();
+    println!("{} {} {}", wall.as_nanos(), peak_of_children()?, process::ending_of(status));
+    Ok(0)
+}
+
+#[allow(unsafe_code)]
+fn peak_of_children() -> Result<u64> {
+    // SAFETY: all bytes zero are a valid `rusage`, and the pointer is valid for the call, which only writes to it.
+    let (status, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        (libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage), usage)
+    };
+    if status != 0 {
+        return Err(format!("getrusage: {}", std::io::Error::last_os_error()));
+    }
+    Ok(usage.ru_maxrss as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_helper_prints() {
+        let sample = Sample { wall: Duration::from_micros(1500), peak: 4096, ending: Ending::Exit(0) };
+        assert_eq!(parse("1500000 4096 exit 0\n"), Some(sample));
+        assert_eq!(parse("usage"), None);
+    }
+}

@@ -1,0 +1,319 @@
+//! `cargo xtask bench`: times nvlink and solder on generated workloads, in turn, and compares what they make.
+
+// Sizes and kibibytes are far below the 2^52 that a float holds exactly.
+#![allow(clippy::cast_precision_loss)]
+
+mod inputs;
+pub mod measure;
+mod plot;
+mod report;
+mod sources;
+mod template;
+mod workloads;
+
+use crate::cache::at;
+use crate::process::Ending;
+use crate::{Result, cache, conformance, toolkit};
+use inputs::Inputs;
+use measure::Program;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use workloads::{WORKLOADS, Workload};
+
+const USAGE: &str = "\
+usage: cargo xtask bench [OPTIONS]
+
+  --only LIST     these workloads
+  --sizes LIST    these sizes instead of every workload's own
+  --runs N        runs of each program (10; 3 where a run takes more than 5 s)
+  --json FILE     write the figures to FILE as well
+  --docs          write docs/performance.md and docs/performance.svg
+  --solder-only   do not run nvlink, and compare nothing
+  --list          list the workloads
+
+Inputs are made once and kept in the user's cache folder. SOLDER_BIN names the binary to time; without it a
+release build is made.";
+
+/// Runs of a program that takes longer than `LONG`.
+const FEW: usize = 3;
+const LONG: Duration = Duration::from_secs(5);
+
+struct Settings {
+    only: Vec<String>,
+    sizes: Vec<usize>,
+    runs: usize,
+    json: Option<PathBuf>,
+    docs: bool,
+    alone: bool,
+}
+
+pub fn run(args: &[String]) -> Result<u8> {
+    let mut settings =
+        Settings { only: Vec::new(), sizes: Vec::new(), runs: 10, json: None, docs: false, alone: false };
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().cloned().ok_or_else(|| format!("bench: {word} needs a value"));
+        match word.as_str() {
+            "--only" => settings.only.extend(value()?.split(',').map(String::from)),
+            "--sizes" => {
+                for size in value()?.split(',') {
+                    settings.sizes.push(number(size)?);
+                }
+            }
+            "--runs" => settings.runs = number(&value()?)?.max(1),
+            "--json" => settings.json = Some(value()?.into()),
+            "--docs" => settings.docs = true,
+            "--solder-only" => settings.alone = true,
+            "--list" => {
+                list();
+                return Ok(0);
+            }
+            "-h" | "--help" => {
+                println!("{USAGE}");
+                return Ok(0);
+            }
+            other => return Err(format!("bench: unexpected argument '{other}'\n\n{USAGE}")),
+        }
+    }
+    if let Some(unknown) = settings.only.iter().find(|name| !WORKLOADS.iter().any(|w| w.name == **name)) {
+        return Err(format!("bench: no workload '{unknown}'; --list shows them"));
+    }
+    let bench = Bench::new(settings.runs)?;
+    let rows = bench.all(&settings)?;
+    if let Some(path) = &settings.json {
+        fs::write(path, report::json(&rows)).map_err(|e| at(path, &e))?;
+    }
+    if settings.docs {
+        let docs = conformance::workspace()?.join("docs");
+        for (name, text) in
+            [("performance.md", report::markdown(&rows)), ("performance.svg", plot::svg(&rows))]
+        {
+            let path = docs.join(name);
+            fs::write(&path, text).map_err(|e| at(&path, &e))?;
+        }
+    }
+    Ok(u8::from(rows.iter().any(|row| !row.differences.is_empty())))
+}
+
+fn number(text: &str) -> Result<usize> {
+    text.parse().map_err(|_| format!("bench: '{text}' is no number"))
+}
+
+fn list() {
+    for workload in WORKLOADS {
+        println!("{:14} {} ({:?} {})", workload.name, workload.about, workload.sizes, workload.unit);
+    }
+}
+
+/// The figures of one workload in one size.
+pub struct Row {
+    pub workload: &'static Workload,
+    pub size: usize,
+    /// `None` where solder ran alone.
+    pub nvlink: Option<Figures>,
+    pub solder: Figures,
+    /// `cat` of the inputs into a file.
+    pub copy: Figures,
+    pub differences: Vec<String>,
+}
+
+/// What the runs of one program took.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// In seconds, ascending.
+    pub walls: Vec<f64>,
+    /// Largest peak memory in KiB.
+    pub peak: u64,
+}
+
+impl Figures {
+    fn add(&mut self, wall: Duration, peak: u64) {
+        let wall = wall.as_secs_f64();
+        let at = self.walls.partition_point(|other| *other < wall);
+        self.walls.insert(at, wall);
+        self.peak = self.peak.max(peak);
+    }
+
+    pub fn median(&self) -> f64 {
+        let middle = self.walls.len() / 2;
+        match self.walls.len() {
+            0 => f64::NAN,
+            count if count.is_multiple_of(2) => f64::midpoint(self.walls[middle - 1], self.walls[middle]),
+            _ => self.walls[middle],
+        }
+    }
+}
+
+impl Row {
+    /// How many times faster solder is.
+    pub fn ratio(&self) -> Option<f64> {
+        self.nvlink.as_ref().map(|nvlink| nvlink.median() / self.solder.median())
+    }
+
+    pub fn goal(&self) -> Option<f64> {
+        self.workload.goals.iter().find(|(size, _)| *size == self.size).map(|(_, goal)| *goal)
+    }
+}
+
+struct Bench {
+    toolkit: PathBuf,
+    nvlink: PathBuf,
+    /// solder under the name of nvlink, so that messages agree.
+    solder: PathBuf,
+    /// Outputs go here; both linkers get the same names.
+    out: PathBuf,
+    runs: usize,
+}
+
+/// All that one run of a linker leaves.
+struct Outcome {
+    wall: Duration,
+    peak: u64,
+    endings: Vec<Ending>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    file: Option<Vec<u8>>,
+}
+
+impl Bench {
+    fn new(runs: usize) -> Result<Self> {
+        let scratch = cache::root()?.join("bench").join(format!("scratch-{}", std::process::id()));
+        let (bin, out) = (scratch.join("bin"), scratch.join("out"));
+        for folder in [&bin, &out] {
+            fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
+        }
+        let solder = bin.join("nvlink");
+        std::os::unix::fs::symlink(conformance::solder()?, &solder).map_err(|e| at(&solder, &e))?;
+        let toolkit = toolkit::ensure()?;
+        Ok(Self { nvlink: toolkit.join("bin/nvlink"), toolkit, solder, out, runs })
+    }
+
+    fn all(&self, settings: &Settings) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        println!("{}", report::HEAD);
+        for workload in WORKLOADS {
+            if !settings.only.is_empty() && !settings.only.iter().any(|name| name == workload.name) {
+                continue;
+            }
+            let both = if settings.sizes.is_empty() { workload.sizes } else { &settings.sizes };
+            let alone = if settings.sizes.is_empty() { workload.alone } else { &[] };
+            for size in both.iter().chain(alone) {
+                let alone = settings.alone || alone.contains(size);
+                let inputs = inputs::ensure(&self.toolkit, workload, *size)?;
+                let row = self.row(workload, *size, &inputs, alone)?;
+                println!("{}", report::line(&row));
+                row.differences.iter().take(5).for_each(|line| println!("    {line}"));
+                rows.push(row);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn row(&self, workload: &'static Workload, size: usize, inputs: &Inputs, alone: bool) -> Result<Row> {
+        let cache = self.out.with_file_name("cache");
+        let _ = fs::remove_dir_all(&cache);
+        let extra =
+            if workload.warm_cache { vec![format!("--cache-dir={}", cache.display())] } else { Vec::new() };
+        // The first of each is compared, and counts only where reading cold files does not matter.
+        let first = self.link(&self.solder, inputs, &extra)?;
+        let expected = if alone { None } else { Some(self.link(&self.nvlink, inputs, &[])?) };
+        let differences = expected.as_ref().map_or_else(Vec::new, |expected| compare(expected, &first));
+        let mut row = Row {
+            workload,
+            size,
+            nvlink: expected.as_ref().map(|_| Figures::default()),
+            solder: Figures::default(),
+            copy: Figures::default(),
+            differences,
+        };
+        let mut wanted = self.runs;
+        if let (Some(figures), Some(first)) = (&mut row.nvlink, expected)
+            && first.wall > LONG
+        {
+            figures.add(first.wall, first.peak);
+            wanted = wanted.min(FEW);
+        }
+        while row.solder.walls.len() < wanted {
+            if let Some(figures) = row.nvlink.as_mut().filter(|figures| figures.walls.len() < wanted) {
+                let outcome = self.link(&self.nvlink, inputs, &[])?;
+                figures.add(outcome.wall, outcome.peak);
+            }
+            let outcome = self.link(&self.solder, inputs, &extra)?;
+            row.solder.add(outcome.wall, outcome.peak);
+            if outcome.file != first.file {
+                row.differences.push("two runs of solder give two outputs".into());
+            }
+            let copy = self.copy(inputs)?;
+            row.copy.add(copy.wall, copy.peak);
+        }
+        Ok(row)
+    }
+
+    /// One run of all links of a workload.
+    fn link(&self, linker: &Path, inputs: &Inputs, extra: &[String]) -> Result<Outcome> {
+        let _ = fs::remove_dir_all(&self.out);
+        fs::create_dir_all(&self.out).map_err(|e| at(&self.out, &e))?;
+        let mut outcome = Outcome {
+            wall: Duration::ZERO,
+            peak: 0,
+            endings: Vec::new(),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            file: None,
+        };
+        for words in &inputs.links {
+            let out = self.out.to_string_lossy();
+            let arguments: Vec<_> =
+                words.iter().map(|word| word.replace("{out}", &out)).chain(extra.iter().cloned()).collect();
+            let (stdout, stderr) = (self.out.join("stdout"), self.out.join("stderr"));
+            let program =
+                Program { path: linker, arguments: &arguments, folder: &inputs.folder, stdout, stderr };
+            let sample = program.measure(&self.toolkit)?;
+            outcome.wall += sample.wall;
+            outcome.peak = outcome.peak.max(sample.peak);
+            outcome.endings.push(sample.ending);
+            outcome.stdout.extend(fs::read(&program.stdout).unwrap_or_default());
+            outcome.stderr.extend(fs::read(&program.stderr).unwrap_or_default());
+        }
+        outcome.file = fs::read(self.out.join("out.cubin")).ok();
+        Ok(outcome)
+    }
+
+    fn copy(&self, inputs: &Inputs) -> Result<measure::Sample> {
+        let (stdout, stderr) = (self.out.join("copy"), self.out.join("stderr"));
+        let path = Path::new("cat");
+        Program { path, arguments: &inputs.files, folder: &inputs.folder, stdout, stderr }
+            .measure(&self.toolkit)
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if let Some(scratch) = self.out.parent() {
+            let _ = fs::remove_dir_all(scratch);
+        }
+    }
+}
+
+fn compare(expected: &Outcome, got: &Outcome) -> Vec<String> {
+    let mut found = Vec::new();
+    if expected.endings != got.endings {
+        found.push(format!("nvlink ended with {:?}, solder with {:?}", expected.endings, got.endings));
+    }
+    for (name, a, b) in [("stdout", &expected.stdout, &got.stdout), ("stderr", &expected.stderr, &got.stderr)]
+    {
+        if a != b {
+            found.push(format!("{name} differs"));
+        }
+    }
+    match (&expected.file, &got.file) {
+        (Some(a), Some(b)) => {
+            let options = cubin_diff::Options { ignore_tkinfo: true };
+            found.extend(cubin_diff::diff(a, b, &options).iter().take(20).map(ToString::to_string));
+        }
+        (None, None) => {}
+        _ => found.push("only one of them made a file".into()),
+    }
+    found
+}
