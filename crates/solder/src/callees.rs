@@ -43,6 +43,21 @@ impl Calls {
         self.component.len()
     }
 
+    /// What a node leads to: functions, and prototypes for indirect calls.
+    pub fn edges(&self, node: u32) -> &[u32] {
+        self.edges.of(node as usize)
+    }
+
+    /// Whether two nodes reach each other.
+    pub fn together(&self, a: u32, b: u32) -> bool {
+        self.component[a as usize] == self.component[b as usize]
+    }
+
+    /// Whether a node can reach itself.
+    pub fn is_recursive(&self, node: u32) -> bool {
+        self.is_cyclic(self.component[node as usize] as usize)
+    }
+
     fn is_cyclic(&self, component: usize) -> bool {
         let members = &self.members[component];
         members.len() > 1 || self.edges.of(members[0] as usize).contains(&members[0])

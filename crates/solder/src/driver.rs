@@ -34,8 +34,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
-    let parser_sink = Sink::new(Settings { tool: Text::from(name), ..Settings::default() });
+    let format = options::format_of_words(&words);
+    let parser_sink = Sink::new(Settings { tool: Text::from(name), format, ..Settings::default() });
     let options = Options::new(Values::parse(words, &parser_sink)?, name);
+    parser_sink.release(&|_| Vec::new());
     let tool = options.tool_name.to_string_lossy();
     if options.values().is_given(Id::Help) {
         return print(&options::help(&tool));

@@ -7,9 +7,11 @@ mod commands;
 mod contents;
 pub mod diagnostics;
 pub mod driver;
+mod explain;
 mod gc;
 mod host_script;
 mod ids;
+mod json;
 mod keep;
 mod layout;
 pub mod load;
@@ -38,6 +40,7 @@ mod undefined;
 mod write;
 
 use diagnostics::{Message, Sink, Stop};
+use explain::Explain;
 use load::{Arena, DeviceObject, Inputs};
 use lto::Outcome;
 use mode::Mode;
@@ -74,12 +77,21 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     }
     let mut objects = parse(&inputs, sink)?;
     if !options.keep_system_libraries {
-        inputs.leave_out_runtime(&mut objects, sink)?;
+        let kept = inputs.leave_out_runtime(&mut objects, sink);
+        if let (Err(_), Some(explain)) = (kept, Explain::new(options, &inputs)) {
+            explain.stopped(&objects, sink);
+        }
+        kept?;
     }
     keep::linked(options, &objects, sink)?;
     let roots = Roots::new(options, &inputs.references);
-    let linked =
-        pipeline::link_objects(options, mode, &objects, &roots, side_files.nv_host.as_deref(), sink)?;
+    let explain = Explain::new(options, &inputs);
+    let host = side_files.nv_host.as_deref();
+    let linked = pipeline::link_objects(options, mode, &objects, &roots, host, explain, sink);
+    if let Some(explain) = explain {
+        explain.stopped(&objects, sink);
+    }
+    let linked = linked?;
     if let Some(image) = &linked.image {
         pipeline::write_output(options.link_output(), image, sink)?;
     }

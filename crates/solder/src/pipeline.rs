@@ -3,6 +3,7 @@
 use crate::callgraph;
 use crate::contents::{GraphRecords, Notes};
 use crate::diagnostics::{Message, Sink, Stop};
+use crate::explain::{Explain, View};
 use crate::gc;
 use crate::ids::EntityId;
 use crate::layout::{self, Parts};
@@ -40,12 +41,13 @@ pub struct Linked {
 }
 
 /// Links parsed objects into the bytes of the output file.
-pub fn link_objects(
+pub fn link_objects<'data>(
     options: &Options,
     mode: Mode,
-    objects: &[Object<'_>],
+    objects: &[Object<'data>],
     roots: &Roots<'_>,
-    host: Option<&[u8]>,
+    host: Option<&'data [u8]>,
+    explain: Option<Explain<'_, 'data>>,
     sink: &Sink,
 ) -> Result<Linked, Stop> {
     let target = options.link_target();
@@ -113,7 +115,15 @@ pub fn link_objects(
     } else {
         textures::allocate(&merged, &merged.calls, sm, &|id| referenced.contains(id))
     };
-    limits::check_references(&merged, &textures, sink)?;
+    let view =
+        View { graph: &graph, merged: &merged, resources: &resources, shared: &shared, textures: &textures };
+    let tell = |stop: Stop| {
+        if let Some(explain) = explain {
+            explain.linked(objects, view, sink);
+        }
+        stop
+    };
+    limits::check_references(&merged, &textures, sink).map_err(tell)?;
     limits::check(options, relocatable, &merged, &shared, reserved_shared(sm), sink);
     if merged.orphaned_alias {
         return Err(sink.fatal(Message::DeletedSymbol));
@@ -138,6 +148,9 @@ pub fn link_objects(
     }
     let call_graph =
         options.dot_file.is_some().then(|| call_graph::dot(&symbols, &graph, &merged, relocatable));
+    if let Some(explain) = explain {
+        explain.linked(objects, view, sink);
+    }
     if relocatable && merged.names_emptied_section() {
         return Err(sink.fatal(Message::DeletedSection));
     }

@@ -204,7 +204,7 @@ fn kernels_together(merged: &Merged<'_>, kernels: &[u32]) -> Vec<usize> {
 }
 
 /// The functions whose code refers to each shared object, by object.
-fn find_users(merged: &Merged<'_>) -> Vec<Vec<u32>> {
+pub fn find_users(merged: &Merged<'_>) -> Vec<Vec<u32>> {
     let mut object_of = vec![None; merged.symbols.len()];
     for (i, object) in merged.shared.iter().enumerate() {
         object_of[object.symbol.index()] = Some(i);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub const CATEGORIES: &[&str] = &[
     "cli", "ghls", "compat", "errors", "core", "reloc", "gc", "debug", "mercury", "fatbin", "hostobj", "ptx",
-    "lto",
+    "lto", "explain",
 ];
 
 const CORE: &[&str] = &["75", "80", "86", "87", "88", "89", "90", "90a"];
@@ -16,6 +16,9 @@ const MERCURY: &[&str] = &[
     "100", "100a", "100f", "103", "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121",
     "121a", "121f",
 ];
+
+/// The keys whose values are lines of solder's.
+pub const PRINTED: &[&str] = &["solder-stdout", "solder-stderr"];
 
 /// What a case file says.
 #[derive(Debug, Default)]
@@ -153,7 +156,9 @@ pub fn parse(text: &str) -> Result<Case> {
 fn directive(comment: &str) -> Option<(&str, &str)> {
     let (key, value) = comment.trim_start().split_once(':')?;
     let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
-    is_key.then(|| (key, value.trim()))
+    // Lines that solder prints may begin with blanks.
+    let value = if PRINTED.contains(&key) { value.strip_prefix(' ').unwrap_or(value) } else { value.trim() };
+    is_key.then_some((key, value))
 }
 
 fn apply(case: &mut Case, key: &str, value: &str) -> Result<()> {

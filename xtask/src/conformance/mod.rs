@@ -1,6 +1,7 @@
 //! `cargo xtask conformance`: links every case with nvlink and with solder and compares all that can be
 //! seen from outside: exit code, both streams, every file.
 
+mod bless;
 mod build;
 mod case;
 mod compare;
@@ -31,6 +32,7 @@ Runs the cases whose id (category/name:arch[variant]) contains one of the filter
   --list          print the ids and what they are about
   --uncovered     list the facts of tests/coverage.txt that no case covers
   --fresh         run nvlink even where its outcome is in the cache
+  --bless         write what solder does into the cases that deviate, where that is its exit code and what it prints
   --keep          leave the scratch folders and say where they are
   -v, --verbose   a line for every run, and all differences of every failure
 
@@ -49,6 +51,7 @@ pub struct Context {
     in_progress: build::InProgress,
     fresh: bool,
     keep: bool,
+    bless: bool,
 }
 
 #[derive(Default)]
@@ -60,6 +63,7 @@ struct Options {
     uncovered: bool,
     fresh: bool,
     keep: bool,
+    bless: bool,
     verbose: bool,
     /// Not for people: filters of `cargo test` are meant for all tests, and mostly match no case.
     none_is_fine: bool,
@@ -125,6 +129,7 @@ impl Options {
                 "--uncovered" => options.uncovered = true,
                 "--fresh" => options.fresh = true,
                 "--keep" => options.keep = true,
+                "--bless" => options.bless = true,
                 "--none-is-fine" => options.none_is_fine = true,
                 "-v" | "--verbose" => options.verbose = true,
                 _ if name.starts_with('-') => return Err(format!("unknown option '{arg}'\n\n{USAGE}")),
@@ -169,8 +174,8 @@ impl Context {
         let cache = cache::root()?.join("conformance");
         fs::create_dir_all(&cache).map_err(|e| cache::at(&cache, &e))?;
         let in_progress = build::InProgress::default();
-        let (fresh, keep) = (options.fresh, options.keep);
-        Ok(Self { toolkit, solder, cache, scratch, path, fingerprint, in_progress, fresh, keep })
+        let (fresh, keep, bless) = (options.fresh, options.keep, options.bless);
+        Ok(Self { toolkit, solder, cache, scratch, path, fingerprint, in_progress, fresh, keep, bless })
     }
 }
 
@@ -250,6 +255,9 @@ fn differences(run: &Run<'_>, context: &Context, folder: &Path) -> Result<Vec<St
     let Some(stated) = &run.case.deviation else {
         return Ok(compare::outcomes(run.case, &nvlink, &solder));
     };
+    if context.bless {
+        return bless::write(run, &solder);
+    }
     let stated = stated.expanded(run);
     let reference = match &stated.same_as {
         Some(args) => {

@@ -2,7 +2,6 @@
 //! as the first word: under any other name, and behind any option, the words mean what they mean to nvlink.
 
 mod inspect;
-mod json;
 mod shadow;
 
 use std::ffi::{OsStr, OsString};

@@ -50,6 +50,16 @@ macro_rules! messages {
 }
 
 impl Message {
+    /// The values by name.
+    pub fn fields(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let written = |field: &dyn Field| {
+            let mut out = Vec::new();
+            field.write(&mut out);
+            out
+        };
+        self.row().fields.iter().copied().zip(self.values().into_iter().map(written)).collect()
+    }
+
     /// The text with its values, without tool, severity and line end.
     pub fn write_text(&self, out: &mut Vec<u8>) {
         let row = self.row();

@@ -2,6 +2,7 @@
 //!
 //! The text is nvlink's, to the letter, with the name that the linker was invoked by in front.
 
+mod held;
 mod messages;
 mod text;
 
@@ -10,8 +11,11 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+pub use held::{Format, Note};
 pub use messages::{Message, Row, TABLE};
 pub use text::{Field, Hex, Text};
+
+use held::{Event, Printed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -30,6 +34,10 @@ impl Severity {
             Self::Error => "error   ",
             Self::Fatal => "fatal   ",
         }
+    }
+
+    fn name(self) -> &'static str {
+        self.padded().trim_end()
     }
 }
 
@@ -64,6 +72,17 @@ pub struct Settings {
     pub warnings_are_errors: bool,
     /// `-disable-infos`, which in nvlink takes away the warnings and leaves the infos.
     pub no_warnings: bool,
+    /// `--explain`: notes follow the messages, and repeated warnings are folded.
+    pub explain: bool,
+    /// `--error-format`.
+    pub format: Format,
+}
+
+impl Settings {
+    /// Whether messages wait for what explains them.
+    pub fn holds(&self) -> bool {
+        self.explain || self.format == Format::Json
+    }
 }
 
 enum Output {
@@ -77,17 +96,24 @@ pub struct Sink {
     settings: Settings,
     errors: AtomicUsize,
     output: Mutex<Output>,
+    /// What waits for [`Sink::release`].
+    held: Mutex<Vec<Event>>,
 }
 
 impl Sink {
     /// A sink on standard error.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, errors: AtomicUsize::new(0), output: Mutex::new(Output::Stderr) }
+        Self::on(settings, Output::Stderr)
     }
 
     /// A sink that keeps the text, for tests and for callers of the library.
     pub fn in_memory(settings: Settings) -> Self {
-        Self { settings, errors: AtomicUsize::new(0), output: Mutex::new(Output::Memory(Vec::new())) }
+        Self::on(settings, Output::Memory(Vec::new()))
+    }
+
+    fn on(settings: Settings, output: Output) -> Self {
+        let held = Mutex::default();
+        Self { settings, errors: AtomicUsize::new(0), output: Mutex::new(output), held }
     }
 
     pub fn settings(&self) -> &Settings {
@@ -101,6 +127,14 @@ impl Sink {
         if severity >= Severity::Error {
             self.errors.fetch_add(1, Ordering::Relaxed);
         }
+        if self.settings.holds() {
+            lock(&self.held).push(Event::Message(severity, message.clone()));
+        } else {
+            self.print(&self.line(severity, message));
+        }
+    }
+
+    fn line(&self, severity: Severity, message: &Message) -> Vec<u8> {
         let mut line = Vec::with_capacity(120);
         line.extend_from_slice(self.settings.tool.as_bytes());
         line.push(b' ');
@@ -113,7 +147,36 @@ impl Sink {
             line.push(b')');
         }
         line.push(b'\n');
-        self.write(&line);
+        line
+    }
+
+    /// Prints what was held back so far, each message with the notes that `explain` has for it.
+    pub fn release(&self, explain: &dyn Fn(&Message) -> Vec<Note>) {
+        let events = std::mem::take(&mut *lock(&self.held));
+        if events.is_empty() {
+            return;
+        }
+        let Settings { tool, report_arch, format, .. } = &self.settings;
+        let mut out = Vec::new();
+        let printed = if *format == Format::Json { held::unfolded(events) } else { held::fold(events) };
+        for printed in printed {
+            match (printed, *format) {
+                (Printed::Text(text), Format::Text) => out.extend_from_slice(&text),
+                (Printed::Text(text), Format::Json) => out.extend(held::json_text(&text, tool).bytes()),
+                (Printed::Group(group), Format::Json) => {
+                    let notes = explain(&group.first);
+                    let line = held::json(group.severity, &group.first, &notes, tool, report_arch.as_ref());
+                    out.extend_from_slice(line.as_bytes());
+                }
+                (Printed::Group(group), Format::Text) => {
+                    out.extend(self.line(group.severity, &group.first));
+                    for note in explain(&group.first).into_iter().chain(group.repetition()) {
+                        out.extend_from_slice(format!("    {}\n", note.text).as_bytes());
+                    }
+                }
+            }
+        }
+        self.print(&out);
     }
 
     /// Reports a message that ends the run, and gives the value to leave with.
@@ -137,8 +200,15 @@ impl Sink {
     /// Text on standard error that is no message of the linker: a call graph, a command that is run,
     /// the assembler's own lines.
     pub fn write(&self, bytes: &[u8]) {
-        let mut output = self.output.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match &mut *output {
+        if self.settings.holds() && !bytes.is_empty() {
+            lock(&self.held).push(Event::Text(bytes.to_vec()));
+        } else {
+            self.print(bytes);
+        }
+    }
+
+    fn print(&self, bytes: &[u8]) {
+        match &mut *lock(&self.output) {
             // A closed standard error is no reason to fail.
             Output::Stderr => drop(std::io::stderr().write_all(bytes)),
             Output::Memory(text) => text.extend_from_slice(bytes),
@@ -147,9 +217,10 @@ impl Sink {
 
     /// What an in-memory sink holds; empty for one on standard error.
     pub fn into_text(self) -> Vec<u8> {
-        match self.output.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        self.release(&|_| Vec::new());
+        match &mut *lock(&self.output) {
             Output::Stderr => Vec::new(),
-            Output::Memory(text) => text,
+            Output::Memory(text) => std::mem::take(text),
         }
     }
 
@@ -161,6 +232,17 @@ impl Sink {
             other => Some(other),
         }
     }
+}
+
+/// What nobody explained is still said.
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.release(&|_| Vec::new());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -200,5 +282,37 @@ mod tests {
         sink.report(Message::ArchNotFound { target: "sm_90".into(), file: "a.o".into() });
         assert_eq!(sink.check(), Ok(()));
         assert_eq!(sink.into_text(), b"");
+    }
+
+    fn not_found(file: &str) -> Message {
+        Message::ArchNotFound { target: "sm_90".into(), file: file.into() }
+    }
+
+    #[test]
+    fn warnings_are_folded_under_explain() {
+        let sink = Sink::in_memory(Settings { explain: true, ..settings() });
+        for file in ["a.o", "b.o", "c.o", "b.o"] {
+            sink.report(not_found(file));
+        }
+        sink.write(b"text\n");
+        sink.report(Message::MergeFailed);
+        sink.report(Message::MergeFailed);
+        sink.release(&|_| vec![Note::new("hint", "why")]);
+        let expected = "nvlink warning : SM Arch ('sm_90') not found in 'a.o'\n    why\n    \
+                        said 4 times, also of 'b.o', 'c.o'\ntext\n\
+                        nvlink fatal   : merge_elf failed\n    why\n\
+                        nvlink fatal   : merge_elf failed\n    why\n";
+        assert_eq!(String::from_utf8_lossy(&sink.into_text()), expected);
+    }
+
+    #[test]
+    fn json_has_one_object_a_line() {
+        let sink = Sink::in_memory(Settings { format: Format::Json, ..settings() });
+        sink.report(not_found("a\"b.o"));
+        sink.write(b"two\nlines\n");
+        let expected = r#"{"tool":"nvlink","severity":"warning","code":"arch-not-found","message":"SM Arch ('sm_90') not found in 'a\"b.o'","fields":{"target":"sm_90","file":"a\"b.o"},"notes":[]}
+{"tool":"nvlink","severity":"info","code":"output","message":"two\nlines","fields":{},"notes":[]}
+"#;
+        assert_eq!(String::from_utf8_lossy(&sink.into_text()), expected);
     }
 }

@@ -21,6 +21,12 @@ impl fmt::Debug for Text {
     }
 }
 
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
 impl From<Vec<u8>> for Text {
     fn from(bytes: Vec<u8>) -> Self {
         Self(bytes)

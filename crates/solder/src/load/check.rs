@@ -66,6 +66,27 @@ pub(super) fn check(
     Ok(Verdict::Linked)
 }
 
+/// What a device ELF says about where it links.
+#[derive(Clone, Copy, Debug)]
+pub struct Made {
+    pub arch: CubinArch,
+    /// As in 130 for CUDA 13.0; `None` if it does not say.
+    pub toolkit: Option<u32>,
+    pub executable: bool,
+}
+
+impl Made {
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let header = Header::parse(bytes).ok()?;
+        let (number, is_mercury, record) = (header.number(), header.is_mercury(), header.compat());
+        Some(Self {
+            arch: CubinArch { number, is_mercury, record },
+            toolkit: header.cuda_info().map(|info| info.toolkit),
+            executable: header.raw.e_type.get() == raw::ET_EXEC,
+        })
+    }
+}
+
 fn check_toolkit(header: &Header<'_>, name: &Text) -> Result<(), Message> {
     let note = header.cuda_info();
     if let Some(note) = note

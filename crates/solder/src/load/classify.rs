@@ -17,7 +17,7 @@ const LTO_IR: &[u8] = &[0xed, 0x43, 0x4e, 0x7f];
 
 /// What the first bytes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub enum Form {
     /// A relocatable device ELF.
     DeviceObject,
     /// Any other device ELF.
@@ -34,7 +34,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub(super) fn of(data: &[u8]) -> Self {
+    pub fn of(data: &[u8]) -> Self {
         if data.starts_with(&raw::ELF_MAGIC) {
             return match elf_header(data) {
                 Some(header) if header.machine.get() == raw::EM_CUDA => match header.e_type.get() {

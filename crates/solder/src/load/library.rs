@@ -23,9 +23,7 @@ pub(super) fn find(
     sink: &Sink,
     arena: &Arena,
 ) -> Result<Vec<PathBuf>, Stopped> {
-    let from_environment = library_path.map(std::env::split_paths).into_iter().flatten();
-    let from_environment = from_environment.filter(|folder| !folder.as_os_str().is_empty());
-    let folders: Vec<PathBuf> = options.library_paths.iter().cloned().chain(from_environment).collect();
+    let folders = folders(options, library_path);
     let machine = host_machine(options);
     let mut found = Vec::new();
     for library in &options.libraries {
@@ -46,6 +44,37 @@ pub(super) fn find(
         }
     }
     Ok(found)
+}
+
+/// Why a library gave no file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The shared library that hides the static one.
+    Hidden(PathBuf),
+    NotFound,
+}
+
+/// The libraries that [`find`] leaves out, and where it looked.
+pub fn missing(options: &Options, library_path: Option<&OsStr>) -> (Vec<(OsString, Missing)>, Vec<PathBuf>) {
+    let folders = folders(options, library_path);
+    let of = |library: &OsString| {
+        let in_folders = |ending| {
+            let name = file_name(library, ending);
+            folders.iter().map(move |folder| in_folder(folder, &name)).find(|path| path.exists())
+        };
+        match (in_folders(".so"), in_folders(".a")) {
+            (Some(shared), _) => Some((library.clone(), Missing::Hidden(shared))),
+            (None, None) => Some((library.clone(), Missing::NotFound)),
+            (None, Some(_)) => None,
+        }
+    };
+    (options.libraries.iter().filter_map(of).collect(), folders)
+}
+
+fn folders(options: &Options, library_path: Option<&OsStr>) -> Vec<PathBuf> {
+    let from_environment = library_path.map(std::env::split_paths).into_iter().flatten();
+    let from_environment = from_environment.filter(|folder| !folder.as_os_str().is_empty());
+    options.library_paths.iter().cloned().chain(from_environment).collect()
 }
 
 fn file_name(library: &OsStr, ending: &str) -> OsString {

@@ -14,6 +14,7 @@ mod library;
 mod open;
 mod runtime;
 mod said;
+pub mod survey;
 
 use std::path::Path;
 
@@ -23,6 +24,7 @@ pub use arena::Arena;
 pub use host::{REFERENCE_KINDS, ReferenceKind};
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::explain;
 use crate::keep;
 use crate::lto;
 use crate::options::Options;
@@ -30,6 +32,7 @@ use crate::time_table;
 use crate::toolchain::ptxas::{self, Assembler};
 use open::{Item, Product};
 use said::Said;
+pub use survey::Survey;
 
 /// The messages that end the run, in order.
 type Stopped = Vec<Message>;
@@ -125,6 +128,8 @@ pub struct Inputs<'data> {
     /// Place of the first host object with device code, for whatever architecture. An archive of the device runtime in
     /// front of it is not asked what it refers to, and does not make code count as incomplete.
     pub first_host_code: Option<usize>,
+    /// What became of every input, if somebody is going to ask.
+    pub survey: Option<Survey<'data>>,
 }
 
 /// From this many files on, threads are worth their start.
@@ -137,24 +142,36 @@ pub fn load<'data>(
     arena: &'data Arena,
     reader: &mut lto::Reader<'data>,
 ) -> Result<Inputs<'data>, Stop> {
-    let stop = |messages: Stopped| {
-        for message in &messages {
-            sink.report(message);
-        }
-        Stop::FATAL
-    };
     let library_path = std::env::var_os("LIBRARY_PATH");
-    let libraries = library::find(options, library_path.as_deref(), sink, arena).map_err(stop)?;
+    let libraries = library::find(options, library_path.as_deref(), sink, arena)
+        .map_err(|messages| stopped(&messages, sink))?;
     let files: Vec<&Path> = options.inputs.iter().chain(&libraries).map(AsRef::as_ref).collect();
     let opened = in_order(&files, files.len() >= PARALLEL_FROM, |path| open::open(path, options, arena));
+    let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));
     let items = open::without_repeated_archives(opened);
     let mut products = in_order(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
     assemble(options, &items, &mut products, arena, sink)?;
+    let survey = files.map(|files| Survey::new(files, &items, &products));
+    let taken = take_all(options, items, products, reader, sink);
+    if let Some(survey) = &survey {
+        explain::loaded(options, survey, sink);
+    }
+    taken.map(|inputs| Inputs { survey, ..inputs })
+}
+
+/// Says what the inputs had to say, one after the other, and takes what they gave.
+fn take_all<'data>(
+    options: &Options,
+    items: Vec<Item<'data>>,
+    products: Vec<open::Unpacked<'data>>,
+    reader: &mut lto::Reader<'data>,
+    sink: &Sink,
+) -> Result<Inputs<'data>, Stop> {
     let mut inputs = Inputs::default();
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.door.pass(sink)?;
         product.said.iter().for_each(|said| said.report(sink));
-        let outcome = product.outcome.map_err(stop)?;
+        let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
         if let Some(milliseconds) = product.milliseconds {
             time_table::add(options, &item.time_row(options, milliseconds));
         }
@@ -167,6 +184,13 @@ pub fn load<'data>(
     // Warnings that are errors let the reading come to its end, and nothing else.
     sink.check()?;
     Ok(inputs)
+}
+
+fn stopped(messages: &Stopped, sink: &Sink) -> Stop {
+    for message in messages {
+        sink.report(message);
+    }
+    Stop::FATAL
 }
 
 fn in_order<T: Sync, R: Send>(items: &[T], parallel: bool, work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {

@@ -12,7 +12,7 @@ use super::check::{self, Verdict};
 use super::classify::{self, Form, Role};
 use super::host::HostObject;
 use super::said::Said;
-use super::{IrContent, Origin, Stopped, archive, file};
+use super::{IrContent, Origin, Stopped, archive, file, survey};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
 use crate::toolchain::ptxas;
@@ -46,6 +46,8 @@ pub(super) struct Item<'data> {
     pub origin: Origin,
     pub is_runtime: bool,
     pub host: Option<HostObject<'data>>,
+    /// The whole file or archive member.
+    pub bytes: &'data [u8],
     source: Source<'data>,
 }
 
@@ -60,11 +62,20 @@ enum Source<'data> {
     Refused(Stopped),
 }
 
+impl<'data> Source<'data> {
+    fn bytes(&self) -> &'data [u8] {
+        match self {
+            Self::Cubin(bytes) | Self::Container(bytes) | Self::Ptx(bytes) | Self::LtoIr(bytes) => bytes,
+            Self::Nothing | Self::Refused(_) => &[],
+        }
+    }
+}
+
 /// What a file turned out to be.
 pub(super) struct Opened<'data> {
     /// Device and inode of an archive.
-    archive: Option<(u64, u64)>,
-    items: Vec<Item<'data>>,
+    pub archive: Option<(u64, u64)>,
+    pub items: Vec<Item<'data>>,
 }
 
 /// Archives are linked once, however often and under whatever names they are given.
@@ -77,9 +88,10 @@ pub(super) fn without_repeated_archives(opened: Vec<Opened<'_>>) -> Vec<Item<'_>
 /// Opens a file of the command line.
 pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -> Opened<'data> {
     let name = Text::from(path);
-    let one = |door, source| {
+    let one = |door, source: Source<'data>| {
         let is_runtime = is_runtime(&name);
-        let item = Item { name: name.clone(), door, origin: Origin::File, is_runtime, host: None, source };
+        let (name, bytes) = (name.clone(), source.bytes());
+        let item = Item { name, door, origin: Origin::File, is_runtime, host: None, bytes, source };
         Opened { archive: None, items: vec![item] }
     };
     let not_opened =
@@ -132,6 +144,7 @@ fn host_items<'data>(name: &Text, data: &'data [u8], origin: Origin) -> Vec<Item
         origin,
         is_runtime: is_runtime(name),
         host,
+        bytes: data,
         source,
     };
     let no_fatbin = || vec![Message::NoFatbin { file: name.clone() }, Message::InternalError];
@@ -192,6 +205,19 @@ impl<'data> Item<'data> {
         Unpacked { said, milliseconds: None, outcome }
     }
 
+    /// What the item is, as far as `--explain` and its relatives ask.
+    pub(super) fn content(&self) -> survey::Content<'data> {
+        match self.source {
+            Source::Nothing if self.host.is_none() => survey::Content::Archive,
+            Source::Nothing => survey::Content::HostCode,
+            Source::Cubin(bytes) => survey::Content::Cubin(bytes),
+            Source::Container(bytes) => survey::Content::Container(bytes),
+            Source::Ptx(bytes) => survey::Content::Ptx(bytes),
+            Source::LtoIr(_) => survey::Content::LtoIr,
+            Source::Refused(_) => survey::Content::Unknown,
+        }
+    }
+
     /// The line of `-time` for PTX: a file of its own is its own source, a member is nameless.
     pub(super) fn time_row(&self, options: &Options, milliseconds: f64) -> Vec<u8> {
         let name = self.name.as_bytes();
@@ -243,12 +269,12 @@ impl<'data> Item<'data> {
                 let content = if member.is_scrambled() {
                     IrContent::Container(arena.own(member.alone()))
                 } else {
-                    IrContent::Plain(self.content(&member, arena)?)
+                    IrContent::Plain(self.unpacked(&member, arena)?)
                 };
                 Ok(Product::Ir { content, options: Some(stored_options.unwrap_or_default()) })
             }
             Kind::Ptx => {
-                let text = self.content(&member, arena)?;
+                let text = self.unpacked(&member, arena)?;
                 if !classify::is_ptx(text) {
                     return Err(vec![
                         self.damaged("the PTX in a fat binary", "it does not begin with its version"),
@@ -258,7 +284,7 @@ impl<'data> Item<'data> {
                 Ok(Product::Ptx(ptxas::Job { text, stored_options, compiled: None }))
             }
             Kind::Elf | Kind::Other(_) => {
-                let content = self.content(&member, arena)?;
+                let content = self.unpacked(&member, arena)?;
                 if !matches!(Form::of(content), Form::DeviceObject | Form::DeviceElf) {
                     return Err(vec![Message::WordSizeMismatch { file: self.name.clone() }]);
                 }
@@ -267,7 +293,7 @@ impl<'data> Item<'data> {
         }
     }
 
-    fn content(&self, member: &Member<'data>, arena: &'data Arena) -> Result<&'data [u8], Stopped> {
+    fn unpacked(&self, member: &Member<'data>, arena: &'data Arena) -> Result<&'data [u8], Stopped> {
         let content = member.content().map_err(|error| {
             let mut messages = self.container_error(error);
             // A damaged frame is reported by the decompression and by what called for it.

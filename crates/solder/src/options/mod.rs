@@ -18,7 +18,7 @@ pub use help::{help, version};
 pub use parse::{Value, Values};
 pub use table::{Id, Kind, Record, Row, TABLE};
 
-use crate::diagnostics::{Message, Settings, Sink, Stop, Text};
+use crate::diagnostics::{Format, Message, Settings, Sink, Stop, Text};
 
 /// What kind of host linker script `-ghls` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +132,11 @@ pub struct Options {
     /// Where intermediate files are kept.
     pub save_temps: Option<PathBuf>,
 
+    /// `--explain`.
+    pub explain: bool,
+    /// `--error-format`.
+    pub error_format: Format,
+
     values: Values,
 }
 
@@ -202,6 +207,8 @@ impl Options {
             cache_dir: path(Id::CacheDir),
             save_temps: path(Id::SaveTemps)
                 .or_else(|| values.is_true(Id::VerboseKeep).then(|| PathBuf::from("."))),
+            explain: values.is_true(Id::Explain),
+            error_format: values.scalar(Id::ErrorFormat).map_or(Format::Text, error_format),
             values,
         }
     }
@@ -229,7 +236,14 @@ impl Options {
             report_arch: self.target.filter(|_| self.report_arch).map(|target| target.to_string().into()),
             warnings_are_errors: self.warnings_are_errors,
             no_warnings: self.disable_infos,
+            explain: self.explain,
+            format: self.error_format,
         }
+    }
+
+    /// Whether the link is to remember more than its output needs.
+    pub fn is_recorded(&self) -> bool {
+        self.explain || self.error_format == Format::Json
     }
 
     /// Unprocessed values, for the checks and the record.
@@ -259,6 +273,17 @@ fn boolean(values: &Values, id: Id) -> Option<bool> {
 
 fn target(name: &[u8]) -> Option<Target> {
     Target::parse(std::str::from_utf8(name).ok()?)
+}
+
+fn error_format(name: &[u8]) -> Format {
+    if name == b"json" { Format::Json } else { Format::Text }
+}
+
+/// How to report faults of a command line that is still to be parsed.
+pub fn format_of_words(words: &[Vec<u8>]) -> Format {
+    let is_json = |pair: &[Vec<u8>]| pair[0] == b"--error-format" && pair[1] == b"json";
+    let joined = words.iter().any(|word| word == b"--error-format=json");
+    if joined || words.windows(2).any(is_json) { Format::Json } else { Format::Text }
 }
 
 fn host_script(name: &[u8]) -> HostScript {

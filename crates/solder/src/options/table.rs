@@ -160,6 +160,7 @@ ids! {
     ReserveNullPointer, DontReserveNullPointer, DisableSmemReservation, EnableExtendedSmem, ForceRela,
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
     StackProtectorThreshold, Threads, CacheDir, SaveTemps, VerboseKeep,
+    Explain, ErrorFormat,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -318,6 +319,17 @@ pub static TABLE: [Row; COUNT] = [
     flag(Id::VerboseKeep, "verbose-keep")
         .short("vkeep")
         .help("The same as --save-temps, in the current directory.")
+        .record(Record::Never),
+    flag(Id::Explain, "explain")
+        .long_only()
+        .help("Print notes under the messages that say what is behind them; repeated warnings are folded.")
+        .record(Record::Never),
+    scalar(Id::ErrorFormat, "error-format")
+        .long_only()
+        .argument("format")
+        .allowed(&["text", "json"])
+        .default("'text'")
+        .help("How messages are printed; 'json' gives an object a line, with notes and stable codes.")
         .record(Record::Never),
 ];
 

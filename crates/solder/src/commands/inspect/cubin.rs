@@ -6,7 +6,7 @@ use solder_cubin::note::{CudaInfo, Note, TYPE_TKINFO, notes};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::{Cubin as File, Section, string_at};
 
-use crate::commands::json::Json;
+use crate::json::Json;
 
 pub struct Cubin {
     pub number: u16,

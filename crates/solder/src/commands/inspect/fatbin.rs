@@ -3,7 +3,7 @@
 use solder_fatbin::{Compression, Container, Flags, Kind, Member};
 
 use super::cubin::Cubin;
-use crate::commands::json::Json;
+use crate::json::Json;
 
 /// One container.
 pub struct Fatbin {

@@ -5,7 +5,7 @@ use object::read::elf::{FileHeader, SectionHeader};
 use object::{Endianness, FileKind};
 
 use super::fatbin::{self, Fatbin};
-use crate::commands::json::Json;
+use crate::json::Json;
 use crate::load::REFERENCE_KINDS;
 
 /// Sections with fat binaries: code to be linked, and code that is linked or never needed it.

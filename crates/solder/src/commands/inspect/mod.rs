@@ -16,8 +16,8 @@ use object::read::archive::ArchiveFile;
 use solder_cubin::{elf_header, raw};
 use solder_fatbin::Container;
 
-use super::json::Json;
 use super::{eprint, print};
+use crate::json::Json;
 
 const USAGE: &str = "\
 usage: solder inspect [--json] FILE…

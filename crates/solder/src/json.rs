@@ -63,6 +63,40 @@ impl fmt::Display for Json {
 }
 
 impl Json {
+    /// The value on one line of its own.
+    pub fn line(&self) -> String {
+        let mut line = String::new();
+        let _ = self.write_compact(&mut line);
+        line.push('\n');
+        line
+    }
+
+    /// The value without blanks.
+    pub fn write_compact(&self, f: &mut impl Write) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Number(value) => write!(f, "{value}"),
+            Self::Text(value) => write_text(f, value),
+            Self::List(values) => {
+                f.write_char('[')?;
+                for (index, value) in values.iter().enumerate() {
+                    f.write_str(if index > 0 { "," } else { "" })?;
+                    value.write_compact(f)?;
+                }
+                f.write_char(']')
+            }
+            Self::Object(fields) => {
+                f.write_char('{')?;
+                for (index, (name, value)) in fields.iter().enumerate() {
+                    write!(f, "{}\"{name}\":", if index > 0 { "," } else { "" })?;
+                    value.write_compact(f)?;
+                }
+                f.write_char('}')
+            }
+        }
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),
@@ -97,7 +131,7 @@ fn lines<T>(
     f.write_char(close)
 }
 
-fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+fn write_text(f: &mut impl Write, text: &str) -> fmt::Result {
     f.write_char('"')?;
     for c in text.chars() {
         match c {

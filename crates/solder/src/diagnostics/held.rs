@@ -1,0 +1,158 @@
+//! Messages that are held back until what explains them is known: `--explain` and `--error-format=json`.
+
+use hashbrown::HashMap;
+
+use super::messages::Message;
+use super::{Severity, Text};
+use crate::json::Json;
+
+/// A line of help under a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// A stable name for programs: what the note tells.
+    pub kind: &'static str,
+    pub text: String,
+}
+
+impl Note {
+    pub fn new(kind: &'static str, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into() }
+    }
+}
+
+/// How messages are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    #[default]
+    Text,
+    /// One object a line.
+    Json,
+}
+
+/// What there is to print, in order.
+#[derive(Debug)]
+pub(super) enum Event {
+    Message(Severity, Message),
+    /// Lines that are no message of the linker.
+    Text(Vec<u8>),
+}
+
+/// Values named of a folded warning.
+const NAMED: usize = 8;
+
+/// A message and the later warnings of its kind.
+pub(super) struct Group {
+    pub severity: Severity,
+    pub first: Message,
+    others: Vec<Message>,
+}
+
+pub(super) enum Printed {
+    Group(Group),
+    Text(Vec<u8>),
+}
+
+/// Puts repeated warnings together, at the place of the first.
+pub(super) fn fold(events: Vec<Event>) -> Vec<Printed> {
+    let mut seen: HashMap<&'static str, usize> = HashMap::new();
+    let mut printed: Vec<Printed> = Vec::new();
+    for event in events {
+        match event {
+            Event::Text(text) => printed.push(Printed::Text(text)),
+            Event::Message(severity, message) => {
+                let row = message.row();
+                let first = seen.get(row.code).filter(|_| row.severity == Severity::Warning);
+                if let Some(Printed::Group(group)) = first.map(|at| &mut printed[*at]) {
+                    group.others.push(message);
+                    continue;
+                }
+                seen.insert(row.code, printed.len());
+                printed.push(Printed::Group(Group { severity, first: message, others: Vec::new() }));
+            }
+        }
+    }
+    printed
+}
+
+/// Every message by itself.
+pub(super) fn unfolded(events: Vec<Event>) -> Vec<Printed> {
+    let single = |event| match event {
+        Event::Text(text) => Printed::Text(text),
+        Event::Message(severity, first) => Printed::Group(Group { severity, first, others: Vec::new() }),
+    };
+    events.into_iter().map(single).collect()
+}
+
+impl Group {
+    /// What the warnings that were folded away said differently.
+    pub fn repetition(&self) -> Option<Note> {
+        if self.others.is_empty() {
+            return None;
+        }
+        let first = self.first.fields();
+        let mut named: Vec<String> = Vec::new();
+        for other in &self.others {
+            let differs = other.fields().into_iter().zip(&first).filter(|(a, b)| a != *b);
+            let values: Vec<_> = differs.map(|((_, value), _)| quoted(&value)).collect();
+            if !values.is_empty() {
+                let text = values.join(" ");
+                if !named.contains(&text) {
+                    named.push(text);
+                }
+            }
+        }
+        let times = self.others.len() + 1;
+        if named.is_empty() {
+            return Some(Note::new("repeated", format!("said {times} times")));
+        }
+        let rest = named.len().saturating_sub(NAMED);
+        let list = named[..named.len().min(NAMED)].join(", ");
+        let list = if rest > 0 { format!("{list} and {rest} more") } else { list };
+        Some(Note::new("repeated", format!("said {times} times, also of {list}")))
+    }
+}
+
+fn quoted(value: &[u8]) -> String {
+    format!("'{}'", String::from_utf8_lossy(value))
+}
+
+/// The line of a message for programs.
+pub(super) fn json(
+    severity: Severity,
+    message: &Message,
+    notes: &[Note],
+    tool: &Text,
+    target: Option<&Text>,
+) -> String {
+    let lossy = |bytes: &[u8]| Json::Text(String::from_utf8_lossy(bytes).into_owned());
+    let mut text = Vec::new();
+    message.write_text(&mut text);
+    let fields = message.fields().into_iter().map(|(name, value)| (name, lossy(&value))).collect();
+    let note = |note: &Note| Json::Object(vec![("kind", note.kind.into()), ("text", (&note.text).into())]);
+    let mut object = vec![
+        ("tool", lossy(tool.as_bytes())),
+        ("severity", severity.name().into()),
+        ("code", message.row().code.into()),
+        ("message", lossy(&text)),
+        ("fields", Json::Object(fields)),
+        ("notes", Json::List(notes.iter().map(note).collect())),
+    ];
+    if let Some(target) = target {
+        object.push(("target", lossy(target.as_bytes())));
+    }
+    Json::Object(object).line()
+}
+
+/// The line of a text that is no message.
+pub(super) fn json_text(text: &[u8], tool: &Text) -> String {
+    let lossy = |bytes: &[u8]| Json::Text(String::from_utf8_lossy(bytes).into_owned());
+    Json::Object(vec![
+        ("tool", lossy(tool.as_bytes())),
+        ("severity", Severity::Info.name().into()),
+        ("code", "output".into()),
+        ("message", lossy(text.trim_ascii_end())),
+        ("fields", Json::Object(Vec::new())),
+        ("notes", Json::List(Vec::new())),
+    ])
+    .line()
+}

@@ -1,0 +1,145 @@
+//! What is behind a message, and what a link did: `--explain` and its relatives.
+//!
+//! Nothing here takes part in a link. The phases leave their results in a [`View`] and the loader a
+//! [`Survey`]; both exist only if one of these options is given, and everything told is worked out from them
+//! afterwards, so that a plain link pays nothing.
+
+mod calls;
+mod duplicates;
+mod inputs;
+mod limits;
+mod names;
+mod undefined;
+
+use std::cell::OnceCell;
+
+use crate::callgraph::CallGraph;
+use crate::diagnostics::{Message, Note, Sink};
+use crate::load::{Arena, Inputs, Survey};
+use crate::merge::Merged;
+use crate::object::Object;
+use crate::options::Options;
+use crate::resources::Resources;
+use crate::shared::SharedLayout;
+use crate::textures::Textures;
+
+/// The results of the phases.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a, 'data> {
+    pub graph: &'a CallGraph<'data>,
+    pub merged: &'a Merged<'data>,
+    pub resources: &'a Resources<'data>,
+    pub shared: &'a SharedLayout,
+    pub textures: &'a Textures,
+}
+
+/// What the link is asked to tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Explain<'a, 'data> {
+    options: &'a Options,
+    survey: &'a Survey<'data>,
+}
+
+impl<'a, 'data> Explain<'a, 'data> {
+    /// `None` if nothing is asked.
+    pub fn new(options: &'a Options, inputs: &'a Inputs<'data>) -> Option<Self> {
+        inputs.survey.as_ref().map(|survey| Self { options, survey })
+    }
+
+    /// A link that did not come to the end of its phases.
+    pub fn stopped(self, objects: &[Object<'data>], sink: &Sink) {
+        let context = Context::new(self, objects, None);
+        sink.release(&|message| context.notes(message));
+    }
+
+    /// A link of which all is known but the layout.
+    pub fn linked(self, objects: &[Object<'data>], view: View<'_, 'data>, sink: &Sink) {
+        let context = Context::new(self, objects, Some(view));
+        sink.release(&|message| context.notes(message));
+    }
+}
+
+/// Explains what was said about the inputs while they were loaded.
+pub fn loaded(options: &Options, survey: &Survey<'_>, sink: &Sink) {
+    Explain { options, survey }.stopped(&[], sink);
+}
+
+/// What explanations are drawn from; indices are made when the first message asks for them.
+struct Context<'a, 'data> {
+    options: &'a Options,
+    survey: &'a Survey<'data>,
+    objects: &'a [Object<'data>],
+    view: Option<View<'a, 'data>>,
+    names: OnceCell<names::Index<'a>>,
+    references: OnceCell<undefined::References<'a>>,
+    /// For what is read again.
+    arena: Arena,
+}
+
+impl<'a, 'data> Context<'a, 'data> {
+    fn new(explain: Explain<'a, 'data>, objects: &'a [Object<'data>], view: Option<View<'a, 'data>>) -> Self {
+        let Explain { options, survey } = explain;
+        let (names, references) = (OnceCell::new(), OnceCell::new());
+        Self { options, survey, objects, view, names, references, arena: Arena::new() }
+    }
+
+    fn notes(&self, message: &Message) -> Vec<Note> {
+        match message {
+            Message::UndefinedReference { symbol, .. } => self.undefined(&symbol.to_string()),
+            Message::MultipleDefinition { symbol, .. } => self.multiple(&symbol.to_string()),
+            Message::SizeMismatch { symbol, .. }
+            | Message::MemorySpaceMismatch { symbol, .. }
+            | Message::ManagedMismatch { symbol, .. }
+            | Message::PrototypeMismatch { symbol, .. }
+            | Message::CommonTooLarge { symbol, .. }
+            | Message::NotGlobalEverywhere { symbol } => self.mentions(&symbol.to_string()),
+            Message::ArchNotFound { file, target } => self.not_found(file, &target.to_string()),
+            Message::ArchMismatch { file, .. }
+            | Message::FinalizerError { file }
+            | Message::NewerThanToolkit { file, .. }
+            | Message::MustBeRecompiled { file, .. } => self.made_for(file),
+            Message::OutputLimited { file, .. } => self.limited(file),
+            Message::InputNotOpened { file } => inputs::not_opened(file),
+            Message::UnexpectedAfterRuntime => self.after_runtime(),
+            Message::LtoObjectsWithoutLto | Message::NvvmWithoutLto => self.holding_ir(),
+            Message::CubinNotElf
+            | Message::CubinNotDeviceElf
+            | Message::FatbinWrongFormat
+            | Message::BitcodeInput
+            | Message::BinaryFormat { .. }
+            | Message::UncompressFailed
+            | Message::FatbinaryError
+            | Message::ArchiveFormat
+            | Message::InternalError => self.refused_input(),
+            Message::MergeFailed => {
+                vec![Note::new("cause", "the link stops because of the errors above")]
+            }
+            Message::StackSizeUnknown { kernel } => self.unknown_stack(&kernel.to_string()),
+            Message::RegisterLimit { kernel, callee, limit, .. } => {
+                self.register_limit(&kernel.to_string(), &callee.to_string(), *limit)
+            }
+            Message::SharedLimit { kernel, limit, .. } => self.shared_limit(&kernel.to_string(), limit.0),
+            Message::ConstantLimit { limit, .. } => self.constant_limit(limit.0),
+            Message::CompilerConstants { kernel } => self.compiler_constants(&kernel.to_string()),
+            Message::TooManyReferences { kernel, .. } => self.reference_list(&kernel.to_string()),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// `1 byte`, `2 bytes`.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The first `most` lines, then how many were left out.
+fn capped(mut notes: Vec<Note>, most: usize, what: &str) -> Vec<Note> {
+    let rest = notes.len().saturating_sub(most);
+    // One line that says that one is missing would take its place.
+    if rest > 1 {
+        let kind = notes[0].kind;
+        notes.truncate(most);
+        notes.push(Note::new(kind, format!("and {rest} more {what}")));
+    }
+    notes
+}
