@@ -4,6 +4,7 @@ pub mod bench;
 pub mod builds;
 pub mod cache;
 pub mod conformance;
+pub mod fuzz;
 pub mod process;
 pub mod suite;
 pub mod toolkit;
@@ -21,6 +22,7 @@ commands
   bench                   time both linkers on generated workloads
   builds [NAME…]          build programs with nvcc, make and CMake through the shadow toolkit and compare
   conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare
+  fuzz                    feed damaged inputs to the readers and to whole links
   test                    install what is needed and run every test of the workspace
   torture                 link generated programs with both linkers and compare
 
@@ -38,6 +40,7 @@ pub fn run(args: &[String]) -> u8 {
         "builds" => builds::run(rest),
         "conformance" => conformance::run(rest),
         "measure" => bench::measure::run(rest),
+        "fuzz" => fuzz::run(rest),
         "test" => suite::run(rest),
         "torture" => torture::run(rest),
         "help" | "-h" | "--help" => {

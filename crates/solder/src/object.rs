@@ -74,6 +74,13 @@ fn role_of(section: &Section<'_>) -> Role {
     }
 }
 
+/// How many times the length of a file its sections may be aligned together; far more than any real file needs.
+const MOST_PADDING: u64 = 16;
+/// Of variables without a place in the file. A file is padded by as much.
+const FARTHEST_ALIGNMENT: u64 = 1 << 24;
+/// No address of a device has more bits.
+const LARGEST_MEMORY: u64 = 1 << 49;
+
 /// Where and why an input is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
@@ -129,8 +136,9 @@ impl<'data> Object<'data> {
         &self.cubin.sections[index as usize]
     }
 
+    /// What a section is for; nothing, if the index is one of those that are none.
     pub fn role(&self, index: u32) -> Role {
-        self.roles[index as usize]
+        self.roles.get(index as usize).copied().unwrap_or(Role::Ignored)
     }
 
     /// The function that a text section belongs to.
@@ -165,12 +173,36 @@ impl<'data> Object<'data> {
                 let place = format!("symbol '{}'", self.names[index as usize]);
                 return Err(Damage::new(place, format!("its section {shndx} does not exist")));
             }
+            let shared = [Role::FileShared, Role::KernelShared, Role::ReservedShared];
+            let states_alignment = shndx == raw::SHN_COMMON || shared.contains(&self.role(u32::from(shndx)));
+            if states_alignment && symbol.value.get() > FARTHEST_ALIGNMENT.max(self.cubin.bytes.len() as u64)
+            {
+                let place = format!("symbol '{}'", self.names[index as usize]);
+                return Err(Damage::new(place, "its alignment is beyond all bounds"));
+            }
         }
         Ok(())
     }
 
     fn check_sections(&self) -> Result<(), Damage> {
+        let length = self.cubin.bytes.len() as u64;
+        let mut padding = 0u64;
         for section in &self.cubin.sections {
+            // Sections lie at multiples of their alignment behind the header, so a file is longer than the alignment
+            // of any section, and holds few that are aligned far.
+            if section.align() > length {
+                return Err(Damage::new(section.name, "its alignment is larger than the file"));
+            }
+            padding += if section.data.is_empty() { 0 } else { section.align() };
+            if padding > length.saturating_mul(MOST_PADDING) {
+                return Err(Damage::new(
+                    section.name,
+                    "the file is too short for the alignment of its sections",
+                ));
+            }
+            if section.size() > LARGEST_MEMORY {
+                return Err(Damage::new(section.name, "its size is larger than any memory"));
+            }
             // Relocatable links give shared memory any alignment.
             let shared = matches!(self.role(section.index), Role::KernelShared | Role::FileShared);
             if section.align() > 1 && !section.align().is_power_of_two() && !shared {

@@ -183,24 +183,24 @@ impl Context {
 pub fn solder() -> Result<PathBuf> {
     match std::env::var_os("SOLDER_BIN").filter(|bin| !bin.is_empty()) {
         Some(bin) => fs::canonicalize(&bin).map_err(|e| cache::at(Path::new(&bin), &e)),
-        None => build_solder(),
+        None => build("solder", "solder", &["--release"]),
     }
 }
 
-/// Builds the release binary; cargo's messages say where it lies, whatever the target folder.
-fn build_solder() -> Result<PathBuf> {
+/// Builds a program of the workspace; cargo's messages say where it lies, whatever the target folder.
+pub fn build(package: &str, program: &str, options: &[&str]) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--quiet", "--package", "solder", "--bin", "solder"]);
+    command.args(["build", "--quiet", "--package", package, "--bin", program]).args(options);
     command.arg("--message-format=json-render-diagnostics").current_dir(workspace()?);
     let output =
         command.stderr(std::process::Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
     if !output.status.success() {
-        return Err("solder does not build".into());
+        return Err(format!("{package} does not build"));
     }
     let messages = String::from_utf8_lossy(&output.stdout);
     let executable = messages.split("\"executable\":\"").nth(1).and_then(|rest| rest.split('"').next());
-    executable.map(PathBuf::from).ok_or("cargo does not say where the solder binary is".into())
+    executable.map(PathBuf::from).ok_or("cargo does not say where the program is".into())
 }
 
 fn run_all(runs: &[Run<'_>], jobs: Option<usize>, context: &Context, report: &Mutex<Report>) {

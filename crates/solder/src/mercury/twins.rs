@@ -28,6 +28,7 @@ impl<'data> Twins<'data> {
             return Err(Damage::new(table.name, "it has more symbols than the symbol table"));
         }
         let mut twins = Self { symbols, partner: vec![0; sections.len()] };
+        sections.iter().try_for_each(|section| twins.check(object, section))?;
         let mercury = || sections.iter().filter(|s| s.flags() & raw::SHF_MERCURY != 0);
         // Other twins refer to the capsules.
         for section in mercury().filter(|s| s.sh_type() == raw::SHT_CUDA_CAPSULE) {
@@ -35,7 +36,6 @@ impl<'data> Twins<'data> {
             twins.pair(object, section, text)?;
         }
         for section in mercury().filter(|s| s.sh_type() != raw::SHT_CUDA_CAPSULE) {
-            twins.check(object, section)?;
             match section.sh_type() {
                 raw::SHT_MERC_RELA | raw::SHT_MERC_SYMTAB => continue,
                 _ => {}

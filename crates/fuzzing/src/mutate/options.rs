@@ -1,0 +1,83 @@
+//! Command lines and option files.
+
+use solder::options::{Kind, TABLE};
+
+use super::bytes;
+use crate::rng::Rng;
+
+/// Options that change what a link does with its inputs.
+const FOR_LINKS: [&str; 22] = [
+    "-r",
+    "-g",
+    "-v",
+    "-preserve-relocs",
+    "-force-rela",
+    "-dot=/dev/null",
+    "-g -suppress-debug-info",
+    "-dump-callgraph",
+    "-suppress-stack-size-warning",
+    "-use-host-info",
+    "-ignore-host-info",
+    "-keep-system-libraries",
+    "-kernels-used=k,kernel",
+    "-variables-used=v",
+    "-allow-undefined-globals",
+    "-disable-smem-reservation=true",
+    "-enable-extended-smem=true",
+    "-reserve-null-pointer",
+    "-Werror",
+    "-maxrregcount=16",
+    "-report-arch",
+    "-cuda-api-version=13.0",
+];
+
+/// The options of a link, by most often none or one of those that matter.
+pub fn words(rng: &mut Rng, sm: u16) -> Vec<String> {
+    let suffix = if sm >= 90 && rng.percent(10) { "a" } else { "" };
+    let mut words = vec![format!("-arch=sm_{sm}{suffix}")];
+    let count = [0, 0, 1, 1, 1, 2, 3][rng.below(7)];
+    for _ in 0..count {
+        words.extend(FOR_LINKS[rng.below(FOR_LINKS.len())].split(' ').map(String::from));
+    }
+    words
+}
+
+const ODD_VALUES: [&str; 10] =
+    ["=1", " 1", "=sm_90", "=a,b", "=", "=true", " \"a b\"", "=99999999999", "=-1", "=x\\\"y"];
+
+/// An option file: options of the table with values that fit or do not.
+pub fn file(rng: &mut Rng) -> Vec<u8> {
+    let mut text = if rng.percent(70) { b"-arch=sm_90 a.cubin ".to_vec() } else { Vec::new() };
+    for _ in 0..rng.below(12) {
+        let Some(row) = rng.pick(&TABLE) else { break };
+        let name = match row.short {
+            Some(short) if rng.percent(50) => format!("-{short}"),
+            _ => format!("--{}", row.long),
+        };
+        text.extend_from_slice(name.as_bytes());
+        let sound = match row.kind {
+            Kind::Flag => "",
+            Kind::Bool => "=true",
+            Kind::Number => "=1",
+            _ => "=a",
+        };
+        let value = match rng.pick(row.allowed) {
+            _ if rng.percent(10) => ODD_VALUES[rng.below(ODD_VALUES.len())].to_string(),
+            Some(allowed) => format!("={allowed}"),
+            None => sound.to_string(),
+        };
+        text.extend_from_slice(value.as_bytes());
+        text.push(b" \n\t"[rng.below(3)]);
+    }
+    text
+}
+
+pub(super) fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
+    let other = file(rng);
+    if rng.percent(50) {
+        let at = rng.below(text.len() + 1);
+        text.splice(at..at, other);
+    } else {
+        bytes::anywhere(rng, text, &other);
+    }
+}

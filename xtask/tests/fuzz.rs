@@ -1,0 +1,11 @@
+//! A minute of damaged inputs as a test of the workspace.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if std::env::args().skip(1).any(|arg| arg == "--list") {
+        return ExitCode::SUCCESS;
+    }
+    let command = ["fuzz", "--seconds", "60"].map(String::from);
+    ExitCode::from(xtask::run(&command))
+}
