@@ -88,7 +88,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     let explain = Explain::new(options, &inputs);
     let host = side_files.nv_host.as_deref();
     let linked = pipeline::link_objects(options, mode, &objects, &roots, host, explain, sink);
-    if let Some(explain) = explain {
+    if let (Some(explain), Err(_)) = (explain, &linked) {
         explain.stopped(&objects, sink);
     }
     let linked = linked?;

@@ -54,7 +54,11 @@ pub fn link_objects<'data>(
     let sm = target.arch.number;
     let relocatable = mode.output == Output::Relocatable;
     // Names are bound before anything is removed: duplicates among dead functions are errors too.
-    let symbols = resolve::resolve(objects, options.cuda_api_version, sink)?;
+    let symbols = resolve::resolve(objects, options.cuda_api_version, sink);
+    if let (Err(_), Some(explain)) = (&symbols, explain) {
+        explain.unresolved(objects, sink);
+    }
+    let symbols = symbols?;
     let graph = callgraph::read(objects, &symbols);
     let is_root = |kernel: EntityId| {
         let is_taken = graph.taken[kernel.index()].is_some();
@@ -115,15 +119,22 @@ pub fn link_objects<'data>(
     } else {
         textures::allocate(&merged, &merged.calls, sm, &|id| referenced.contains(id))
     };
-    let view =
-        View { graph: &graph, merged: &merged, resources: &resources, shared: &shared, textures: &textures };
-    let tell = |stop: Stop| {
-        if let Some(explain) = explain {
-            explain.linked(objects, view, sink);
-        }
-        stop
+    let view = View {
+        symbols: &symbols,
+        roots,
+        removes_dead_code: mode.removes_dead_code,
+        live: &live,
+        graph: &graph,
+        merged: &merged,
+        resources: &resources,
+        shared: &shared,
+        textures: &textures,
     };
-    limits::check_references(&merged, &textures, sink).map_err(tell)?;
+    let limited = limits::check_references(&merged, &textures, sink);
+    if let (Err(_), Some(explain)) = (limited, explain) {
+        explain.limited(objects, view, sink);
+    }
+    limited?;
     limits::check(options, relocatable, &merged, &shared, reserved_shared(sm), sink);
     if merged.orphaned_alias {
         return Err(sink.fatal(Message::DeletedSymbol));
@@ -176,6 +187,9 @@ pub fn link_objects<'data>(
         relocatable,
     };
     let layout = layout::layout(parts);
+    if let Some(explain) = explain {
+        explain.written(objects, view, &layout, sink)?;
+    }
     Ok(Linked { image: Some(write::image(parts, &layout)), call_graph })
 }
 

@@ -11,9 +11,9 @@ const MOST: usize = 8;
 
 /// A symbol of an object.
 #[derive(Clone, Copy)]
-struct Mention<'a, 'data> {
-    object: &'a Object<'data>,
-    symbol: u32,
+pub(super) struct Mention<'a, 'data> {
+    pub object: &'a Object<'data>,
+    pub symbol: u32,
 }
 
 impl Context<'_, '_> {
@@ -82,12 +82,12 @@ fn mentions<'a, 'data>(
 }
 
 impl<'a> Mention<'a, '_> {
-    fn raw(&self) -> &'a raw::Symbol {
+    pub fn raw(&self) -> &'a raw::Symbol {
         self.object.symbol(self.symbol)
     }
 
     /// The kind of thing, with its size.
-    fn what(&self) -> String {
+    pub fn what(&self) -> String {
         let raw = self.raw();
         let strength = match raw.bind() {
             raw::STB_WEAK => "weak ",

@@ -8,24 +8,37 @@ mod calls;
 mod duplicates;
 mod inputs;
 mod limits;
+mod live;
+mod map;
 mod names;
+mod registers;
+mod trace;
 mod undefined;
 
 use std::cell::OnceCell;
+use std::path::Path;
 
 use crate::callgraph::CallGraph;
-use crate::diagnostics::{Message, Note, Sink};
+use crate::diagnostics::{Message, Note, Sink, Stop};
+use crate::gc::Live;
+use crate::layout::Layout;
 use crate::load::{Arena, Inputs, Survey};
 use crate::merge::Merged;
 use crate::object::Object;
 use crate::options::Options;
+use crate::resolve::Symbols;
 use crate::resources::Resources;
+use crate::roots::Roots;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
 
 /// The results of the phases.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, 'data> {
+    pub symbols: &'a Symbols<'data>,
+    pub roots: &'a Roots<'a>,
+    pub removes_dead_code: bool,
+    pub live: &'a Live,
     pub graph: &'a CallGraph<'data>,
     pub merged: &'a Merged<'data>,
     pub resources: &'a Resources<'data>,
@@ -52,16 +65,72 @@ impl<'a, 'data> Explain<'a, 'data> {
         sink.release(&|message| context.notes(message));
     }
 
-    /// A link of which all is known but the layout.
-    pub fn linked(self, objects: &[Object<'data>], view: View<'_, 'data>, sink: &Sink) {
+    /// A link whose objects contradict each other.
+    pub fn unresolved(self, objects: &[Object<'data>], sink: &Sink) {
+        self.stopped(objects, sink);
+        if !self.options.trace.is_empty() {
+            print(&Context::new(self, objects, None).trace(None, &self.options.trace));
+        }
+    }
+
+    /// The messages of a link whose functions are known.
+    pub fn limited(self, objects: &[Object<'data>], view: View<'_, 'data>, sink: &Sink) {
         let context = Context::new(self, objects, Some(view));
         sink.release(&|message| context.notes(message));
+    }
+
+    /// A link of which all is known but the layout.
+    pub fn linked(self, objects: &[Object<'data>], view: View<'_, 'data>, sink: &Sink) {
+        self.limited(objects, view, sink);
+        let context = Context::new(self, objects, Some(view));
+        let Options { trace, why_live, print_gc, explain_regs, .. } = self.options;
+        if !trace.is_empty() {
+            print(&context.trace(Some(view.symbols), trace));
+        }
+        if !why_live.is_empty() {
+            print(&live::why(view, objects, why_live));
+        }
+        if *print_gc {
+            print(&live::gc(view, objects));
+        }
+        if let Some(kernel) = explain_regs {
+            print(&registers::text(view, kernel));
+        }
+    }
+
+    /// A link whose output is known to the byte.
+    pub fn written(
+        self,
+        objects: &[Object<'data>],
+        view: View<'_, 'data>,
+        layout: &Layout<'_>,
+        sink: &Sink,
+    ) -> Result<(), Stop> {
+        if let Some(file) = &self.options.map {
+            write(file, &map::text(self, objects, view, layout), sink)?;
+        }
+        Ok(())
     }
 }
 
 /// Explains what was said about the inputs while they were loaded.
 pub fn loaded(options: &Options, survey: &Survey<'_>, sink: &Sink) {
     Explain { options, survey }.stopped(&[], sink);
+}
+
+/// Reports go to standard output, apart from the messages; that nobody reads them is no fault.
+fn print(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// `-` is standard output.
+fn write(file: &Path, text: &str, sink: &Sink) -> Result<(), Stop> {
+    if file == Path::new("-") {
+        print(text);
+        return Ok(());
+    }
+    crate::pipeline::write_output(file, text.as_bytes(), sink)
 }
 
 /// What explanations are drawn from; indices are made when the first message asks for them.

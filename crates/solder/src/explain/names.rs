@@ -1,7 +1,9 @@
 //! Names as people read them, and names that are nearly the same.
 
+use crate::ids::EntityId;
 use crate::object::Object;
 use crate::reports::demangle::demangle;
+use crate::resolve::Symbols;
 use solder_cubin::raw;
 
 /// A name as people wrote it. The assembler puts `$__` and a number around the names of static variables in functions.
@@ -11,6 +13,45 @@ pub fn shown(name: &str) -> String {
         number.bytes().all(|b| b.is_ascii_digit()).then(|| demangle(inner))
     };
     inner().unwrap_or_else(|| demangle(name))
+}
+
+/// Whether a name is the one that a person wrote: as it is, demangled, or without scope and parameters.
+pub fn matches(name: &str, wanted: &str) -> bool {
+    rank(name, wanted).is_some()
+}
+
+fn rank(name: &str, wanted: &str) -> Option<u8> {
+    if name == wanted {
+        return Some(0);
+    }
+    let real = shown(name);
+    if real == wanted { Some(1) } else { (base(&real) == wanted).then_some(2) }
+}
+
+/// Those of the best rank.
+fn best<T>(found: Vec<(u8, T)>) -> Vec<T> {
+    let best = found.iter().map(|(rank, _)| *rank).min();
+    found.into_iter().filter(|(rank, _)| Some(*rank) == best).map(|(_, found)| found).collect()
+}
+
+/// The entities that a person's name stands for.
+pub fn entities(symbols: &Symbols<'_>, wanted: &str) -> Vec<EntityId> {
+    let all = symbols.entities.iter().enumerate();
+    best(all.filter_map(|(i, entity)| Some((rank(entity.name, wanted)?, EntityId::at(i)))).collect())
+}
+
+/// The symbols that a person's name stands for, by file and index.
+pub fn symbols(objects: &[Object<'_>], wanted: &str) -> Vec<(usize, u32)> {
+    let mut found = Vec::new();
+    for (file, object) in objects.iter().enumerate() {
+        for (index, symbol) in object.symbols().filter(|(_, symbol)| symbol.kind() != raw::STT_SECTION) {
+            let name = object.names[index as usize];
+            if !name.is_empty() && symbol.kind() != raw::STT_NOTYPE {
+                found.extend(rank(name, wanted).map(|rank| (rank, (file, index))));
+            }
+        }
+    }
+    best(found)
 }
 
 /// Suggestions made for one name.

@@ -104,7 +104,7 @@ impl Context<'_, '_> {
     }
 
     /// Inputs that were not linked and define the name.
-    fn skipped_definitions(&self, name: &str) -> Vec<Note> {
+    pub(super) fn skipped_definitions(&self, name: &str) -> Vec<Note> {
         let mut notes = Vec::new();
         let mut add = |input: &str, holds: &str, why: &str| {
             notes.push(Note::new("skipped", format!("'{input}' {holds}, but {why}")));
@@ -185,7 +185,7 @@ impl Context<'_, '_> {
 }
 
 /// The functions and variables of an object that refer to a symbol, each once.
-fn places(object: &Object<'_>, symbol: u32) -> Vec<String> {
+pub(super) fn places(object: &Object<'_>, symbol: u32) -> Vec<String> {
     let mut found = Vec::new();
     for section in object.sections_with(Role::Relocations) {
         let Ok(entries) = section.relocations() else { continue };

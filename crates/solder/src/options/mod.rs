@@ -136,6 +136,13 @@ pub struct Options {
     pub explain: bool,
     /// `--error-format`.
     pub error_format: Format,
+    /// `--explain-regs`: the kernel, or nothing for all.
+    pub explain_regs: Option<String>,
+    /// `--map`; `-` is standard output.
+    pub map: Option<PathBuf>,
+    pub why_live: Vec<String>,
+    pub print_gc: bool,
+    pub trace: Vec<String>,
 
     values: Values,
 }
@@ -209,6 +216,11 @@ impl Options {
                 .or_else(|| values.is_true(Id::VerboseKeep).then(|| PathBuf::from("."))),
             explain: values.is_true(Id::Explain),
             error_format: values.scalar(Id::ErrorFormat).map_or(Format::Text, error_format),
+            explain_regs: values.scalar(Id::ExplainRegs).map(text),
+            map: path(Id::Map),
+            why_live: values.list(Id::WhyLive).iter().map(|name| text(name)).collect(),
+            print_gc: values.is_true(Id::PrintGc),
+            trace: values.list(Id::Trace).iter().map(|name| text(name)).collect(),
             values,
         }
     }
@@ -243,7 +255,9 @@ impl Options {
 
     /// Whether the link is to remember more than its output needs.
     pub fn is_recorded(&self) -> bool {
-        self.explain || self.error_format == Format::Json
+        let reports = self.map.is_some() || self.explain_regs.is_some() || self.print_gc;
+        let names = !self.why_live.is_empty() || !self.trace.is_empty();
+        self.explain || self.error_format == Format::Json || reports || names
     }
 
     /// Unprocessed values, for the checks and the record.
@@ -254,6 +268,10 @@ impl Options {
 
 fn os_string(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn os_strings(list: &[Vec<u8>]) -> Vec<OsString> {

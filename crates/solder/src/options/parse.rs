@@ -82,7 +82,7 @@ impl Values {
                     return Err(sink.fatal(Message::NoArgumentExpected { option: option.name.into() }));
                 }
                 (_, Some(value)) => value.to_vec(),
-                (Kind::Optional, None) => b".".to_vec(),
+                (Kind::Optional, None) => row.implied.unwrap_or(".").as_bytes().to_vec(),
                 (_, None) => match (row.implied, words.peek().is_none_or(|next| next.starts_with(b"-"))) {
                     (Some(implied), true) => implied.as_bytes().to_vec(),
                     _ => words.next().ok_or_else(|| {

@@ -160,7 +160,7 @@ ids! {
     ReserveNullPointer, DontReserveNullPointer, DisableSmemReservation, EnableExtendedSmem, ForceRela,
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
     StackProtectorThreshold, Threads, CacheDir, SaveTemps, VerboseKeep,
-    Explain, ErrorFormat,
+    Explain, ErrorFormat, ExplainRegs, Map, WhyLive, PrintGc, Trace,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -330,6 +330,34 @@ pub static TABLE: [Row; COUNT] = [
         .allowed(&["text", "json"])
         .default("'text'")
         .help("How messages are printed; 'json' gives an object a line, with notes and stable codes.")
+        .record(Record::Never),
+    row(Id::ExplainRegs, "explain-regs", Kind::Optional)
+        .long_only()
+        .implied("")
+        .argument("kernel")
+        .help("Print which calls give each kernel, or this one, its registers, stack and barriers.")
+        .record(Record::Never),
+    scalar(Id::Map, "map")
+        .long_only()
+        .argument("file name")
+        .help(
+            "Write what went where: inputs and chosen members, sections by contributor, symbols with their \
+             origin, removed functions; '-' is standard output.",
+        )
+        .record(Record::Never),
+    list(Id::WhyLive, "why-live")
+        .long_only()
+        .argument("name")
+        .help("Print the way from a kernel to each of these functions, or that they were removed.")
+        .record(Record::Never),
+    flag(Id::PrintGc, "print-gc")
+        .long_only()
+        .help("Print the functions that were removed.")
+        .record(Record::Never),
+    list(Id::Trace, "trace")
+        .long_only()
+        .argument("name")
+        .help("Print where each of these names was seen, chosen and replaced.")
         .record(Record::Never),
 ];
 
