@@ -44,6 +44,8 @@ pub mod reloc {
     pub const SURF_HEADER_INDEX: u32 = 0x1000d;
     pub const UNUSED_CLEAR_64: u32 = 0x1000e;
     pub const UNIFIED: u32 = 0x10032;
+    /// The address of a function in `.debug_frame`.
+    pub const FRAME_64: u32 = 0x1003d;
     pub const UNIFIED_32_LO: u32 = 0x1003e;
     pub const UNIFIED_32_HI: u32 = 0x1003f;
 

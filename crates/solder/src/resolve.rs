@@ -14,7 +14,7 @@ use solder_cubin::raw::{self, Symbol};
 use std::hash::BuildHasher;
 
 /// A symbol of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     pub file: FileId,
     pub symbol: u32,

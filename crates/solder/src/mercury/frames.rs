@@ -10,6 +10,7 @@ const LENGTH_64: [u8; 4] = [0xff; 4];
 /// Length and its mark; then comes the CIE pointer, then the address.
 const CIE_POINTER: usize = 12;
 const ADDRESS: usize = 20;
+const CODE_RANGE: usize = 28;
 const CIE_ID: u64 = u64::MAX;
 
 /// One FDE of an input and the CIE before it.
@@ -21,9 +22,24 @@ pub struct Frame<'data> {
     pub range: Range<u64>,
 }
 
-impl Frame<'_> {
+impl<'data> Frame<'data> {
     /// Offset in the FDE of the pointer to the CIE.
     pub const POINTER: u64 = CIE_POINTER as u64;
+    /// Offset in the FDE of the function's address.
+    pub const ADDRESS: u64 = ADDRESS as u64;
+    /// An FDE that says nothing.
+    pub const EMPTY: [u8; 40] = {
+        let mut bytes = [0; 40];
+        let mark = LENGTH_64.len();
+        bytes.split_at_mut(mark).0.copy_from_slice(&LENGTH_64);
+        bytes[mark] = bytes.len() as u8 - CIE_POINTER as u8;
+        bytes
+    };
+
+    /// The field that says how much code it is about.
+    pub fn range_of_code(&self) -> &'data [u8] {
+        self.fde.get(CODE_RANGE..CODE_RANGE + 8).unwrap_or_default()
+    }
 
     /// Offset in the section of the field that holds the function's address.
     pub fn address(&self) -> u64 {

@@ -2,10 +2,9 @@
 //! makes only when the machine code's view is derived from it.
 
 use super::constants::Place;
-use super::{Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Merger, New, Reloc, RelocTarget};
+use super::{Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Merger, New, Reloc};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
-use crate::mercury::{Frame, Frames};
 use crate::notes::OLDEST_MERCURY;
 use crate::object::Role;
 use crate::references::DeadReferences;
@@ -16,19 +15,11 @@ use solder_cubin::Section;
 use solder_cubin::info::{attr, format, records};
 use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name};
 use solder_cubin::raw::{self, Symbol};
-use solder_cubin::reloc;
-use std::ops::Range;
 
 /// What the merge remembers about the Mercury view.
 #[derive(Debug, Default)]
 pub(super) struct State<'data> {
-    /// The frames of the machine code and the section they are for. Until it is known which of them
-    /// stay they lie one behind the other, from `Placed::at`.
-    frames: Vec<Placed<'data>>,
-    frame_section: Option<SectionId>,
-    frame_end: u64,
-    /// Where the frames of the file being merged went.
-    frames_of_file: Vec<(Range<u64>, u64)>,
+    pub(super) frames: super::frames::FrameTable<'data>,
     /// The units of line number tables.
     pub(super) lines: Vec<super::lines::LineUnit<'data>>,
     /// The parameters of kernels, by text section.
@@ -42,17 +33,12 @@ pub(super) struct State<'data> {
 
 impl State<'_> {
     pub(super) fn begin_file(&mut self) {
-        self.frames_of_file.clear();
         self.function_twins.clear();
     }
-}
 
-#[derive(Debug)]
-struct Placed<'data> {
-    frame: Frame<'data>,
-    function: SymbolId,
-    origin: Origin,
-    at: u64,
+    pub(super) fn is_line_table(&self, section: SectionId) -> bool {
+        self.lines.iter().any(|unit| unit.section() == section)
+    }
 }
 
 /// What the system has in every kernel's reserved shared memory, before the variables of objects.
@@ -464,93 +450,6 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// The frames of the functions that count for now.
-    pub(super) fn append_frames(&mut self, file: FileId, section: &Section<'data>, out: SectionId) {
-        self.mercury.frame_section = Some(out);
-        let object = &self.objects[file.index()];
-        let entries: Vec<_> = object
-            .sections_with(Role::Relocations)
-            .filter(|s| s.info() == section.index)
-            .filter_map(|s| s.relocations().ok())
-            .flat_map(|entries| entries.iter().collect::<Vec<_>>())
-            .collect();
-        for frame in Frames::of(section.data) {
-            let names_function = |e: &&raw::Rela| {
-                e.offset.get() == frame.address() && object.symbol(e.symbol.get()).kind() == raw::STT_FUNC
-            };
-            let Some(symbol) = entries.iter().find(names_function).map(|e| e.symbol.get()) else { continue };
-            let Some(function) = self.out.files[file.index()].symbols[symbol as usize] else { continue };
-            let origin = Origin { file, symbol };
-            if self.out.symbol(function).origin != Some(origin) {
-                continue;
-            }
-            let at = self.mercury.frame_end + frame.cie.len() as u64;
-            self.mercury.frames_of_file.push((frame.range.clone(), at));
-            self.mercury.frame_end = at + frame.fde.len() as u64;
-            self.mercury.frames.push(Placed { frame, function, origin, at });
-        }
-        self.out.files[file.index()].sections[section.index as usize] = Some((out, 0));
-    }
-
-    /// Where the place of a machine code relocation lies; `None` if it went with a frame.
-    pub(super) fn offset_in_output(
-        &self,
-        target: SectionId,
-        offset: u64,
-        base: u64,
-        symbol: &Symbol,
-    ) -> Option<u64> {
-        if self.mercury.lines.iter().any(|unit| unit.section() == target) {
-            return None;
-        }
-        if self.mercury.frame_section != Some(target) {
-            return Some(offset.wrapping_add(base));
-        }
-        let (range, at) = self.mercury.frames_of_file.iter().find(|(range, _)| range.contains(&offset))?;
-        (symbol.kind() != raw::STT_SECTION).then(|| offset - range.start + at)
-    }
-
-    /// Keeps the frames of the copies that count in the end and lets each point to its CIE.
-    fn finish_frames(&mut self) {
-        let Some(section) = self.mercury.frame_section else { return };
-        let mut moved: Vec<(Range<u64>, u64)> = Vec::new();
-        let (mut chunks, mut pointers, mut end) = (Vec::new(), Vec::new(), 0);
-        for placed in &self.mercury.frames {
-            // Like its relocations in the Mercury view, that of a copy replaced since stays if the code had none.
-            let replaced = self.out.symbol(placed.function).debug_replaced_in;
-            if replaced.is_some_and(|file| placed.origin.file < file) {
-                continue;
-            }
-            let (cie, fde) = (placed.frame.cie, placed.frame.fde);
-            chunks.push(Chunk { offset: end, data: cie });
-            let at = end + cie.len() as u64;
-            chunks.push(Chunk { offset: at, data: fde });
-            pointers.push((at + Frame::POINTER, end, placed.origin.file));
-            moved.push((placed.at..placed.at + fde.len() as u64, at));
-            end = at + fde.len() as u64;
-        }
-        let out = self.out.section_mut(section);
-        (out.content, out.size) = (Content::Bytes(chunks), end);
-        let (Some(relocations), Some(symbol)) = (out.rela, out.symbol) else { return };
-        let list = self.out.section_mut(relocations).relocations_mut();
-        list.retain_mut(|entry| {
-            let index = moved.partition_point(|(range, _)| range.start <= entry.offset);
-            let Some((range, at)) = index.checked_sub(1).map(|i| &moved[i]) else { return false };
-            let stays = range.contains(&entry.offset);
-            if stays {
-                entry.offset = entry.offset - range.start + at;
-            }
-            stays
-        });
-        list.extend(pointers.into_iter().map(|(offset, cie, file)| Reloc {
-            offset,
-            target: RelocTarget::Symbol(symbol),
-            r_type: reloc::R_CUDA_64,
-            addend: cie as i64,
-            file,
-        }));
-    }
-
     /// What comes with the machine code's view: its names for constants, the parameters of the kernels.
     pub(super) fn end_mercury(&mut self) {
         if self.settings.relocatable {
@@ -559,6 +458,7 @@ impl<'data> Merger<'_, 'data> {
             }
         }
         self.finish_frames();
+        self.size_aliases();
         self.finish_lines();
         for index in 0..self.out.sections.len() {
             let Some(symbol) = self.out.sections[index].symbol else { continue };

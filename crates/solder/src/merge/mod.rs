@@ -4,6 +4,7 @@
 
 mod constants;
 mod data;
+mod frames;
 mod info;
 mod kept;
 mod lines;

@@ -68,7 +68,11 @@ impl<'data> Merger<'_, 'data> {
             {
                 addend = addend.wrapping_add(*chunk as i64);
             }
-            let Some(offset) = self.offset_in_output(target, entry.offset.get(), base, raw) else { continue };
+            // Both are made anew, with their relocations.
+            if self.mercury.frames.section == Some(target) || self.mercury.is_line_table(target) {
+                continue;
+            }
+            let offset = entry.offset.get().wrapping_add(base);
             let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
             self.out.section_mut(out).relocations_mut().push(reloc);
             if let Some(resolved) = self.out.section(target).resolved {

@@ -1,0 +1,181 @@
+//! `.debug_frame` of machine code that has a Mercury view.
+//!
+//! nvlink makes it from that of the Mercury view: an entry there that still names a function gives one here. The first
+//! of a function describes its machine code. Any further one, which a replaced copy left behind, is Mercury's without
+//! its instructions.
+
+use super::{Chunk, Content, Merger, Reloc, RelocTarget};
+use crate::ids::{FileId, SectionId, SymbolId};
+use crate::mercury::{Frame, Frames};
+use crate::object::{Object, Role};
+use crate::resolve::Origin;
+use hashbrown::{HashMap, HashSet};
+use solder_cubin::mercury::reloc as mercury_reloc;
+use solder_cubin::raw::{self, Rela};
+use solder_cubin::{Section, reloc};
+
+/// The frames of the inputs, until it is known which of them stay.
+#[derive(Debug, Default)]
+pub(super) struct FrameTable<'data> {
+    /// Those of the machine code, by function.
+    code: HashMap<Origin, Frame<'data>, foldhash::fast::FixedState>,
+    /// Those of Mercury in the order of its section, and where they lie there.
+    mercury: Vec<(u64, Frame<'data>)>,
+    pub(super) section: Option<SectionId>,
+}
+
+static EMPTY: [u8; 40] = Frame::EMPTY;
+
+/// The relocations of a section of an input.
+fn relocations_of(object: &Object<'_>, section: u32) -> Vec<Rela> {
+    let of_section = |s: &&Section<'_>| s.info() == section;
+    let all = object.sections_with(Role::Relocations).filter(of_section);
+    all.filter_map(|s| s.relocations().ok()).flat_map(|list| list.iter().collect::<Vec<_>>()).collect()
+}
+
+impl<'data> Merger<'_, 'data> {
+    /// Reads the frames of an input whose Mercury twin has been appended.
+    pub(super) fn append_frames(&mut self, file: FileId, section: &Section<'data>, out: SectionId) {
+        self.mercury.frames.section = Some(out);
+        self.out.files[file.index()].sections[section.index as usize] = Some((out, 0));
+        let object = &self.objects[file.index()];
+        let is_function = |e: &Rela| object.symbol(e.symbol.get()).kind() == raw::STT_FUNC;
+        let functions: HashMap<u64, u32, foldhash::fast::FixedState> = relocations_of(object, section.index)
+            .iter()
+            .filter(|e| is_function(e))
+            .map(|e| (e.offset.get(), e.symbol.get()))
+            .collect();
+        for frame in Frames::of(section.data) {
+            if let Some(symbol) = functions.get(&frame.address()) {
+                self.mercury.frames.code.entry(Origin { file, symbol: *symbol }).or_insert(frame);
+            }
+        }
+        let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else {
+            return;
+        };
+        let Some((_, base)) = self.out.files[file.index()].sections[twin as usize] else { return };
+        let frames = Frames::of(object.section(twin).data);
+        self.mercury.frames.mercury.extend(frames.map(|frame| (base + frame.range.start, frame)));
+    }
+
+    /// Makes the section and its relocations, which stand in the order of Mercury's.
+    pub(super) fn finish_frames(&mut self) {
+        let FrameTable { code, mercury, section: Some(section) } = std::mem::take(&mut self.mercury.frames)
+        else {
+            return;
+        };
+        let Some(relocations) = self.out.section(section).rela else { return };
+        let Some(twin) = self.out.section(relocations).twin else { return };
+        let Content::Relocations(of_mercury) = &self.out.section(twin).content else { return };
+        let of_function = |entry: &Reloc| match entry.target {
+            RelocTarget::Symbol(id) if entry.r_type == mercury_reloc::FRAME_64 => {
+                self.frame_counts(id, entry.file).then_some(id)
+            }
+            _ => None,
+        };
+        let functions: HashMap<u64, SymbolId, foldhash::fast::FixedState> =
+            of_mercury.iter().filter_map(|entry| Some((entry.offset, of_function(entry)?))).collect();
+        // What was said about a function, under another name, counts as described.
+        let mut described: HashSet<Option<SectionId>, foldhash::fast::FixedState> =
+            self.first_aliases().map(|(_, text)| Some(text)).collect();
+        let mut made = FrameBytes::default();
+        for (at, frame) in &mercury {
+            let Some(function) = functions.get(&(at + Frame::ADDRESS)) else { continue };
+            let function = self.out.symbol(*function);
+            let of_code = function.origin.and_then(|origin| code.get(&origin));
+            let first = described.insert(function.section);
+            made.push(*at, of_code.filter(|_| first), frame);
+        }
+        let mut list: Vec<Reloc> = of_mercury
+            .iter()
+            .filter(|entry| of_function(entry).is_some())
+            .filter_map(|entry| {
+                let frame = made.moved.get(&(entry.offset - Frame::ADDRESS))?;
+                Some(Reloc { offset: frame + Frame::ADDRESS, r_type: reloc::R_CUDA_64, ..*entry })
+            })
+            .collect();
+        let out = self.out.section(section);
+        list.extend(out.symbol.into_iter().flat_map(|symbol| made.pointers(symbol)));
+        *self.out.section_mut(relocations).relocations_mut() = list;
+        let out = self.out.section_mut(section);
+        (out.content, out.size) = (Content::Bytes(made.chunks), made.end);
+    }
+
+    /// Whether a frame from this file speaks of a copy of the function that nvlink has not forgotten.
+    fn frame_counts(&self, function: SymbolId, file: FileId) -> bool {
+        let symbol = self.out.symbol(function);
+        symbol.is_function() && symbol.debug_replaced_in.is_none_or(|replaced| file >= replaced)
+    }
+
+    /// The other names that stand before the name of their function, and its section. nvlink takes the first name
+    /// that it meets for the function's.
+    fn first_aliases(&self) -> impl Iterator<Item = (SymbolId, SectionId)> {
+        let place = |id: SymbolId| (self.out.symbol(id).among_globals, id);
+        let aliases = self.out.functions.iter().filter(|f| f.alias);
+        aliases.filter_map(move |f| {
+            let text = f.text?;
+            let function = self.out.section(text).function?;
+            (place(f.symbol) < place(function)).then_some((f.symbol, text))
+        })
+    }
+
+    /// The first name of a function has its size.
+    pub(super) fn size_aliases(&mut self) {
+        let mut first: Vec<_> = self.first_aliases().collect();
+        first.sort_by_key(|(alias, of)| (*of, self.out.symbol(*alias).among_globals, *alias));
+        first.dedup_by_key(|(_, of)| *of);
+        for (alias, text) in first {
+            let size = self.out.section(text).function.map_or(0, |f| self.out.symbol(f).size);
+            let symbol = self.out.symbol_mut(alias);
+            symbol.mercury.size = Some(symbol.size);
+            symbol.size = size;
+        }
+    }
+}
+
+/// The section in the making.
+#[derive(Debug, Default)]
+struct FrameBytes<'data> {
+    chunks: Vec<Chunk<'data>>,
+    end: u64,
+    /// Where the frames of Mercury went.
+    moved: HashMap<u64, u64, foldhash::fast::FixedState>,
+    /// Frames and their CIEs.
+    frames: Vec<(u64, u64)>,
+}
+
+impl<'data> FrameBytes<'data> {
+    fn push(&mut self, at: u64, of_code: Option<&Frame<'data>>, mercury: &Frame<'data>) {
+        let cie = self.end;
+        let frame = of_code.unwrap_or(mercury);
+        self.chunk(frame.cie);
+        self.moved.insert(at, self.end);
+        self.frames.push((self.end, cie));
+        match of_code {
+            Some(frame) => self.chunk(frame.fde),
+            None => self.without_instructions(mercury),
+        }
+    }
+
+    fn chunk(&mut self, data: &'data [u8]) {
+        self.chunks.push(Chunk { offset: self.end, data });
+        self.end += data.len() as u64;
+    }
+
+    fn without_instructions(&mut self, frame: &Frame<'data>) {
+        let end = self.end + EMPTY.len() as u64;
+        self.chunk(&EMPTY[..Frame::ADDRESS as usize + size_of::<u64>()]);
+        self.chunk(frame.range_of_code());
+        self.end = end;
+    }
+
+    fn pointers(&self, section: SymbolId) -> impl Iterator<Item = Reloc> {
+        self.frames.iter().map(move |(frame, cie)| Reloc {
+            offset: frame + Frame::POINTER,
+            target: RelocTarget::Symbol(section),
+            r_type: reloc::R_CUDA_64,
+            addend: *cie as i64,
+            file: FileId(0),
+        })
+    }
+}
