@@ -410,7 +410,7 @@ impl Layouter<'_> {
         let any_dynamic = self.merged.shared.iter().any(|o| o.dynamic);
         let file_align = self.merged.file_shared_align;
         let keeps_file_section = any_dynamic && !(common && file_align > 16);
-        let everywhere = !self.mercury && common && file_align >= 16 && any_dynamic;
+        let everywhere = common && file_align >= 16 && any_dynamic;
         let mut kernels = vec![None; self.merged.functions.len()];
         for (k, kernel) in self.kernels.iter().enumerate() {
             let own = if self.used[k] { self.cursor[k] } else { 0 };
