@@ -187,25 +187,37 @@ impl<'data> Merger<'_, 'data> {
             return Ok(self.out.files[file.index()].sections[section.index as usize].unwrap_or((out, 0)));
         }
         let constants = self.objects[file.index()].role(section.index) == Role::Constant;
-        let merging = constants && self.settings.merges_constants;
-        let place = if merging && self.out.section(out).holds(section.data) {
-            // The symbols get the offsets that the bytes would have had.
-            self.out.section(out).size.checked_next_multiple_of(align.max(1))
+        let place = if constants && self.settings.merges_constants {
+            self.append_merging(section, out)
         } else {
             self.out.section_mut(out).append(section.data, section.size(), align)
         };
         let Some(base) = place else {
             return Err(self.damaged(file, section.name, "its size is beyond all bounds"));
         };
-        if merging && self.out.section(out).size == base.saturating_add(section.size()) {
-            self.out.null_value = base;
-        }
         self.append_twin(file, section, out, base);
         if self.settings.mercury() && section.name == REGISTER_TABLE {
             self.clear_removed(file, section, out, base);
         }
         self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
         Ok((out, base))
+    }
+
+    /// Appends constants unless they stand in the section already. All the same, the symbols of the inputs get the
+    /// offsets that they would have if everything were appended. The last place of a mergeable piece is the value of
+    /// symbol 0.
+    fn append_merging(&mut self, section: &Section<'data>, out: SectionId) -> Option<u64> {
+        let align = section.align().max(1);
+        let base = self.constants_end.checked_next_multiple_of(align)?;
+        self.constants_end = base.checked_add(section.size())?;
+        let mergeable = is_mergeable(section.size(), align);
+        if !mergeable || self.merged_constants.insert((section.data, align)) {
+            let place = self.out.section_mut(out).append(section.data, section.size(), align)?;
+            if mergeable {
+                self.out.null_value = place;
+            }
+        }
+        Some(base)
     }
 
     fn create_shared_by_name(&mut self, file: FileId, section: &Section<'data>) -> SectionId {
@@ -279,5 +291,13 @@ impl<'data> Merger<'_, 'data> {
         self.section_symbol(section, ".nv.global");
         self.out.well_known.global = Some(section);
         section
+    }
+}
+
+/// Whether constants of this size and alignment are looked for among those that are there.
+fn is_mergeable(size: u64, align: u64) -> bool {
+    match size {
+        4 | 8 => align == size,
+        _ => size.is_multiple_of(4) && (12..=64).contains(&size),
     }
 }

@@ -117,6 +117,9 @@ struct Merger<'a, 'data> {
     resolved_by_name: HashMap<u32, SectionId, foldhash::fast::FixedState>,
     /// What code refers to, by entity; read where shared variables keep their symbols.
     referenced: Vec<bool>,
+    /// The constants that later ones are compared with, and where they would end if none were left out.
+    merged_constants: HashSet<(&'data [u8], u64), foldhash::fast::FixedState>,
+    constants_end: u64,
     /// Tentative definitions in the order in which they became such.
     commons: Vec<SymbolId>,
     clock: u32,
@@ -166,6 +169,8 @@ pub fn merge<'data>(
         dead_with_relocations: HashSet::default(),
         resolved_by_name: HashMap::default(),
         referenced: kept::referenced(&settings, objects, symbols),
+        merged_constants: HashSet::default(),
+        constants_end: 0,
         commons: Vec::new(),
         clock: 0,
         mercury: mercury::State::default(),

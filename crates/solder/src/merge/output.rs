@@ -174,11 +174,6 @@ impl<'data> OutputSection<'data> {
         Some(offset)
     }
 
-    /// Whether one of the pieces it is put together from has these bytes.
-    pub fn holds(&self, data: &[u8]) -> bool {
-        matches!(&self.content, Content::Bytes(chunks) if chunks.iter().any(|chunk| chunk.data == data))
-    }
-
     /// The bytes of a section that one input alone gave.
     pub fn first_chunk(&self) -> Option<&'data [u8]> {
         match &self.content {
