@@ -142,6 +142,9 @@ fn section(
             return Err((*entry, "its place lies outside the section"));
         }
     }
+    if let (Kind::FunctionConstant(_), Some(twin), false) = (target.kind, section.twin, mercury) {
+        patches.extend(mercury::jump_tables(merged, merged.section(twin)));
+    }
     if target.kind == Kind::Capsule
         && let Some(Content::Relocations(of_code)) = section.of.map(|of| &merged.section(of).content)
     {

@@ -1,6 +1,6 @@
 //! Relocations of the Mercury view: resolved, kept or dropped.
 
-use crate::merge::{Kind, Merged, OutputSection, Reloc, RelocTarget};
+use crate::merge::{Content, Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::relocate::{Outcome, Patch, is_unified_table};
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
@@ -70,6 +70,24 @@ pub fn constant_value(merged: &Merged<'_>, textures: &Textures, entry: &Reloc) -
     }
     let kind = merged.section(symbol.section?).kind;
     matches!(kind, Kind::Constant(_) | Kind::FunctionConstant(_)).then_some(symbol.value)
+}
+
+/// The jump tables of machine code, from the relocations of Mercury's. What a discarded copy of a function says has
+/// a value only if the copy that counts has a table with that place too.
+pub fn jump_tables<'a>(
+    merged: &'a Merged<'_>,
+    relocations: &'a OutputSection<'_>,
+) -> impl Iterator<Item = (u64, Patch)> + 'a {
+    let entries = match &relocations.content {
+        Content::Relocations(entries) => entries.as_slice(),
+        _ => &[],
+    };
+    entries.iter().filter(|entry| entry.r_type == reloc::OFFSET_32).filter_map(|entry| {
+        let RelocTarget::Symbol(function) = entry.target else { return None };
+        let origin = merged.symbol(function).origin?;
+        let label = merged.labels.get(&(function, origin.file, entry.addend)).copied();
+        Some((entry.offset, Patch::Bytes { value: u64::from(label.unwrap_or(0)), count: 4 }))
+    })
 }
 
 /// The patches of a capsule. Offsets in Mercury code say nothing about places in the capsule, nor do those in the

@@ -13,7 +13,7 @@ mod lines;
 mod symbols;
 mod twins;
 
-pub use decide::{capsule_patches, constant_value, decide};
+pub use decide::{capsule_patches, constant_value, decide, jump_tables};
 pub use fastpath::fastpath;
 pub use frames::{Frame, Frames};
 pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, section_names, segments, shares_bytes};

@@ -104,25 +104,14 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// The constants of a discarded copy of a function come in all the same, behind those of the copy
-    /// that counts, and leave a trace in symbol 0.
+    /// that counts. Those of a device function leave a trace in symbol 0.
     pub(super) fn discarded_constants(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
         if self.placed_constants.contains_key(&section.index) {
             return Ok(());
         }
-        let before = self.constants_by_name.contains_key(section.name);
         let Some((place, base)) = self.place_constants(file, section, false)? else { return Ok(()) };
-        if let Place::Section(section) = place
-            && !before
-        {
-            self.discarded_only.insert(section);
-        }
-        let traceless = matches!(place, Place::Section(section) if self.discarded_only.contains(&section));
-        if !self.settings.relocatable && !traceless {
-            self.out.null_value = base;
-            self.out.null_constant = match place {
-                Place::Function(index) => Some(index),
-                Place::Section(_) => None,
-            };
+        if let (Place::Function(index), false) = (place, self.settings.relocatable) {
+            (self.out.null_value, self.out.null_constant) = (base, Some(index));
         }
         Ok(())
     }

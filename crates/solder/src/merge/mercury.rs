@@ -2,7 +2,7 @@
 //! makes only when the machine code's view is derived from it.
 
 use super::constants::Place;
-use super::{Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Merger, New, Reloc};
+use super::{Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Merger, New, Reloc, RelocTarget};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::notes::OLDEST_MERCURY;
@@ -10,11 +10,10 @@ use crate::object::Role;
 use crate::references::DeadReferences;
 use crate::resolve::Origin;
 use crate::textures::kernels_with_table;
-use hashbrown::HashMap;
 use solder_cubin::Section;
 use solder_cubin::info::{attr, format, records};
 use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name};
-use solder_cubin::raw::{self, Symbol};
+use solder_cubin::raw::{self, Rela, Symbol};
 
 /// What the merge remembers about the Mercury view.
 #[derive(Debug, Default)]
@@ -27,8 +26,6 @@ pub(super) struct State<'data> {
     /// The twins of device functions' constants in the file being merged: section, index into
     /// `Merged::constants`, offset there.
     function_twins: Vec<(u32, u32, u64)>,
-    /// How many relocations the constants of a kernel had before those of functions came in, by section.
-    own_relocations: HashMap<SectionId, usize, foldhash::fast::FixedState>,
 }
 
 impl State<'_> {
@@ -310,12 +307,9 @@ impl<'data> Merger<'_, 'data> {
         let relocations = existing.unwrap_or_else(|| self.create_relocations(section, &name, true));
         let relocations = self.twin(relocations, Kind::MercuryRelocations);
         self.out.section_mut(twin).rela = Some(relocations);
-        let moved: Vec<Reloc> =
-            constant.twin_relocations.iter().map(|r| Reloc { offset: r.offset + offset, ..*r }).collect();
-        // In the output the functions come one after the other, and the kernel's own behind them.
-        let list = self.out.section_mut(relocations).relocations_mut();
-        let own = *self.mercury.own_relocations.entry(relocations).or_insert(list.len());
-        list.splice(own..own, moved);
+        let moved = constant.twin_relocations.iter().map(|r| Reloc { offset: r.offset + offset, ..*r });
+        // In the output the functions come one after the other, behind what the kernel has itself.
+        self.out.section_mut(relocations).relocations_mut().splice(0..0, moved);
     }
 
     /// The attributes of a function. Those of the Mercury view lead; each takes the machine code's value
@@ -391,14 +385,36 @@ impl<'data> Merger<'_, 'data> {
             return Ok(());
         };
         let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
+        let tables: Vec<_> = object
+            .symbols()
+            .filter(|(_, raw)| u32::from(raw.shndx.get()) == of && raw.kind() != raw::STT_SECTION)
+            .map(|(_, raw)| raw.value.get()..raw.value.get().saturating_add(raw.size.get()))
+            .collect();
+        let mut read = Vec::new();
         for entry in entries.iter() {
             let Some(target) = self.refers_to(file, object.section(of), entry.symbol.get()) else { continue };
             let offset = entry.offset.get().wrapping_add(base);
             let (r_type, addend) = (entry.r_type.get(), entry.addend.get());
             let reloc = Reloc { offset, target, r_type, addend, file };
-            self.out.constants[constant as usize].twin_relocations.push(reloc);
+            let table = tables.iter().position(|t| t.contains(&entry.offset.get()));
+            read.push((table, reloc));
+            self.label(file, object.section(of), &entry, target);
         }
+        // Table after table, wherever they lie.
+        read.sort_by_key(|(table, _)| *table);
+        let constant = &mut self.out.constants[constant as usize];
+        constant.twin_relocations.extend(read.into_iter().map(|(_, entry)| entry));
         Ok(())
+    }
+
+    /// Remembers what an entry of a jump table is in the machine code of its function.
+    fn label(&mut self, file: FileId, of: &Section<'data>, entry: &Rela, target: RelocTarget) {
+        let start = usize::try_from(entry.offset.get()).unwrap_or(usize::MAX);
+        let place = start.checked_add(4).and_then(|end| of.data.get(start..end));
+        if let (RelocTarget::Symbol(function), Some(&[a, b, c, d])) = (target, place) {
+            let label = u32::from_le_bytes([a, b, c, d]);
+            self.out.labels.insert((function, file, entry.addend.get()), label);
+        }
     }
 
     fn mercury_relocation_section(
@@ -446,6 +462,9 @@ impl<'data> Merger<'_, 'data> {
             let offset = entry.offset.get().wrapping_add(base);
             let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
             self.out.section_mut(out).relocations_mut().push(reloc);
+            if matches!(self.out.section(partner).kind, Kind::FunctionConstant(_)) {
+                self.label(file, of, &entry, refers_to);
+            }
         }
         Ok(())
     }

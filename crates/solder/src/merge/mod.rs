@@ -109,8 +109,6 @@ struct Merger<'a, 'data> {
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
     /// The shared memory of kernels: nvlink finds it by name too.
     shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
-    /// Constants that only discarded copies of a function have.
-    discarded_only: HashSet<SectionId, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     /// `.nv.resolvedrela*`, by the offset of its name.
@@ -147,6 +145,7 @@ pub fn merge<'data>(
             function_of: vec![None; symbols.entities.len()],
             shared: Vec::new(),
             constants: Vec::new(),
+            labels: HashMap::default(),
             null_value: 0,
             null_constant: None,
             functions_removed: false,
@@ -165,7 +164,6 @@ pub fn merge<'data>(
         constants_by_name: HashMap::default(),
         placed_constants: HashMap::default(),
         shared_by_kernel: HashMap::default(),
-        discarded_only: HashSet::default(),
         dead_with_relocations: HashSet::default(),
         resolved_by_name: HashMap::default(),
         referenced: kept::referenced(&settings, objects, symbols),

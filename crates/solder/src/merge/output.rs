@@ -4,6 +4,7 @@
 use crate::callees::Calls;
 use crate::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::resolve::Origin;
+use hashbrown::HashMap;
 use solder_cubin::raw;
 use solder_cubin::strings::StringTable;
 
@@ -307,6 +308,8 @@ pub struct Merged<'data> {
     pub function_of: Vec<Option<u32>>,
     pub shared: Vec<SharedObject>,
     pub constants: Vec<FunctionConstant<'data>>,
+    /// The machine code's place for places in Mercury code that jump tables name, by function, file and place.
+    pub labels: HashMap<(SymbolId, FileId, i64), u32, foldhash::fast::FixedState>,
     /// The value of symbol 0: where the constants of a discarded weak copy landed.
     pub null_value: u64,
     /// The constants it is relative to.
