@@ -73,7 +73,10 @@ fn positions<'v>(view: &'v View) -> Vec<Position<'v>> {
         };
         if let Rule::Next(_) = rule {
             cursor = offset.saturating_add(section.data.len() as u64);
-            starts.entry(offset).or_insert(section.index);
+            // Of several that begin here, all but one are empty.
+            if !section.data.is_empty() || !starts.contains_key(&offset) {
+                starts.insert(offset, section.index);
+            }
         }
         found.push(Position { what: &view.labels()[section.index as usize], offset, rule });
     }

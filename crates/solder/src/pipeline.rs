@@ -168,6 +168,10 @@ pub fn link_objects<'data>(
     if sink.errors() > 0 {
         return Ok(Linked { image: None, call_graph });
     }
+    // Together with merged constants, that is more than nvlink can do.
+    if sm >= mercury::FROM && settings.merges_constants && merged.replaced_relocations {
+        return Err(sink.fatal(Message::UnexpectedReloc));
+    }
     // All values are known: decide about the relocations before sizes are fixed.
     let relocated = relocate::relocate(&merged, relocatable, &shared, &textures, objects, sink)?;
     let notes = Notes {

@@ -12,7 +12,7 @@ use crate::resolve::Origin;
 use crate::textures::kernels_with_table;
 use solder_cubin::Section;
 use solder_cubin::info::{attr, format, records};
-use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name};
+use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name, reloc as mercury_reloc};
 use solder_cubin::raw::{self, Rela, Symbol};
 
 /// What the merge remembers about the Mercury view.
@@ -439,7 +439,16 @@ impl<'data> Merger<'_, 'data> {
             if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
                 continue;
             }
-            let Some(refers_to) = self.refers_to(file, of, symbol) else { continue };
+            let Some(refers_to) = self.refers_to(file, of, symbol) else {
+                // Of a copy that was forgotten, nvlink still reads this one.
+                if entry.r_type.get() == mercury_reloc::UNUSED_CLEAR_64 {
+                    if self.out.section(partner).rela.is_none() {
+                        self.create_relocations(partner, name, true);
+                    }
+                    taken += 1;
+                }
+                continue;
+            };
             let existing = self.out.section(partner).rela;
             // As in links without Mercury: a look-up that leaves a name.
             if existing.is_some() && taken > 0 && entry.addend.get() == 0 {

@@ -150,6 +150,7 @@ pub fn merge<'data>(
             null_constant: None,
             functions_removed: false,
             deleted_alias: false,
+            replaced_relocations: false,
             orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
             section_names: StringTable::default(),
@@ -499,8 +500,9 @@ impl<'data> Merger<'_, 'data> {
         {
             self.out.deleted_alias = true;
         }
-        if raw.bind() == raw::STB_WEAK
-            && !self.dead_with_relocations.contains(&entity)
+        if self.dead_with_relocations.contains(&entity) {
+            self.out.replaced_relocations = true;
+        } else if raw.bind() == raw::STB_WEAK
             && object.sections_with(Role::Relocations).any(|s| s.info() == text)
         {
             self.dead_with_relocations.insert(entity);
@@ -656,7 +658,9 @@ impl<'data> Merger<'_, 'data> {
         out.replaced_in = Some(origin.file);
         if relocations != [None, None] {
             out.debug_replaced_in = Some(origin.file);
+            self.out.replaced_relocations = true;
         }
+        let out = self.out.symbol_mut(symbol);
         if raw.bind() == raw::STB_GLOBAL {
             out.bind = raw::STB_GLOBAL;
         }

@@ -318,6 +318,8 @@ pub struct Merged<'data> {
     pub functions_removed: bool,
     /// An alias was removed while its function stays.
     pub deleted_alias: bool,
+    /// A weak function whose code has relocations was replaced by another copy.
+    pub replaced_relocations: bool,
     /// A function was removed while an alias of it stays.
     pub orphaned_alias: bool,
     pub calls: Calls,
