@@ -185,9 +185,16 @@ fn apply<'data>(own: &mut Records<'data>, from: &InfoRecord<'data>, externs: &Ex
         Rule::Flag | Rule::Externs => return,
         Rule::Move => [old, new].concat(),
         Rule::Largest => number(old).max(number(new)).to_le_bytes().to_vec(),
-        Rule::Sum => number(old).wrapping_add(number(new)).to_le_bytes().to_vec(),
+        Rule::Sum => sum(number(old), number(new)).to_le_bytes().to_vec(),
     };
     record.value = InfoValue::Owned(merged);
+}
+
+/// The assembler's count of what it could not count.
+const UNKNOWN: u16 = u16::MAX;
+
+fn sum(a: u16, b: u16) -> u16 {
+    if a == UNKNOWN || b == UNKNOWN { UNKNOWN } else { a.wrapping_add(b) }
 }
 
 /// The lists of all functions, the kernel's own among them, in one record at the end.
