@@ -63,22 +63,40 @@ pub mod reloc {
 /// Section index, format, number of instructions.
 const HEAD: usize = 12;
 
-/// The instruction that loads from a constant bank at a fixed place, and where it says which bank.
-const LOAD_CONSTANT: u8 = 0x22;
+/// Instructions that load from a constant bank have these second and fourth bytes; the third tells which they are.
+const LOAD_CONSTANT: (u8, u8) = (0x22, 0x06);
+const UNIFORM: u8 = 0x08;
+const FIXED: u8 = 0x0e;
 const BANK: usize = 12;
-/// The banks of the compiler's constants, of the program's, and of the handles of textures.
-const RELOCATED_BANKS: [u8; 3] = [0x41, 0x42, 0x49];
 
-/// Where the operands stand, words, of the instructions of a capsule that load constants whose place a link
-/// decides, in the order of the code; `None` if the capsule does not hold together.
+/// The banks of the compiler's constants, of the program's, and of the handles of textures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bank {
+    Compiler = 0x41,
+    Program = 0x42,
+    Handles = 0x49,
+}
+
+/// A load from one of these banks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    pub bank: Bank,
+    /// Into a uniform register. Relocations of these have a type of their own.
+    pub uniform: bool,
+    /// Where the operand stands in the capsule, a word.
+    pub operand: u64,
+}
+
+/// The loads of a capsule that relocations may belong to, in the order of the code; `None` if the capsule does not
+/// hold together. Loads from the program's constants by an index do not count: the index has the place in it.
 ///
 /// Behind its head and a bitmap, a capsule has the instructions that are not derived. Their first byte tells the
 /// length: 16 bytes times the low half where the high half is 0, 4 or 2 bytes for the two abridged forms.
-pub fn constant_operands(capsule: &[u8]) -> Option<Vec<u64>> {
+pub fn loads(capsule: &[u8]) -> Option<Vec<Load>> {
     let count = capsule.get(8..HEAD)?;
     let count = u32::from_le_bytes([count[0], count[1], count[2], count[3]]) as usize;
     let mut at = HEAD.checked_add(count.div_ceil(32).checked_mul(4)?)?;
-    let mut operands = Vec::new();
+    let mut loads = Vec::new();
     while at < capsule.len() {
         let head = capsule[at] & 0x7f;
         let length = match (head >> 4, usize::from(head & 15)) {
@@ -89,31 +107,37 @@ pub fn constant_operands(capsule: &[u8]) -> Option<Vec<u64>> {
         };
         let instruction = capsule.get(at..at + length)?;
         at += length;
-        if length > 16 && instruction[1] == LOAD_CONSTANT && RELOCATED_BANKS.contains(&instruction[BANK]) {
-            operands.push(at as u64 - 4);
+        if length > 16 && (instruction[1], instruction[3]) == LOAD_CONSTANT {
+            let banks = [Bank::Compiler, Bank::Program, Bank::Handles];
+            let bank = banks.into_iter().find(|bank| *bank as u8 == instruction[BANK]);
+            let by_index = !matches!(instruction[2], UNIFORM | FIXED);
+            let bank = bank.filter(|bank| *bank != Bank::Program || !by_index);
+            let uniform = instruction[2] == UNIFORM;
+            loads.extend(bank.map(|bank| Load { bank, uniform, operand: at as u64 - 4 }));
         }
     }
-    Some(operands)
+    Some(loads)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{code_name, constant_operands};
+    use super::{Bank, Load, code_name, loads};
 
     #[test]
-    fn operands_of_loads() {
+    fn places_of_loads() {
         let mut bytes = vec![7, 0, 0, 0, 1, 0, 0, 0xc0, 5, 0, 0, 0, 0b0001, 0, 0, 0];
         let load = |bank: u8| {
             let mut load = [0; 32];
-            (load[0], load[1], load[12]) = (2, 0x22, bank);
+            (load[0], load[1], load[2], load[3], load[12]) = (2, 0x22, 0x08, 0x06, bank);
             load
         };
         bytes.extend(load(0x40));
         bytes.extend([0x42, 0, 0, 0]);
         bytes.extend(load(0x42));
         bytes.extend([0xd0, 4]);
-        assert_eq!(constant_operands(&bytes), Some(vec![80]));
-        assert_eq!(constant_operands(&bytes[..70]), None);
+        let expected = Load { bank: Bank::Program, uniform: true, operand: 80 };
+        assert_eq!(loads(&bytes), Some(vec![expected]));
+        assert_eq!(loads(&bytes[..70]), None);
     }
 
     #[test]

@@ -148,8 +148,7 @@ fn section(
     if target.kind == Kind::Capsule
         && let Some(Content::Relocations(of_code)) = section.of.map(|of| &merged.section(of).content)
     {
-        let value = |entry: &Reloc| mercury::constant_value(merged, textures, entry);
-        patches = mercury::capsule_patches(target, of_code, entries, value);
+        patches = mercury::capsule_patches(merged, textures, target, of_code, entries);
     }
     Ok((kept, patches))
 }

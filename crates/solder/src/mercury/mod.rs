@@ -5,6 +5,7 @@
 //! machine code's view from the result. Here one link is done on the ordinary sections, each carrying
 //! its twin along; where the two views differ, order and names follow Mercury.
 
+mod capsule;
 mod decide;
 mod fastpath;
 mod frames;
@@ -13,7 +14,8 @@ mod lines;
 mod symbols;
 mod twins;
 
-pub use decide::{capsule_patches, constant_value, decide, jump_tables};
+pub use capsule::capsule_patches;
+pub use decide::{decide, jump_tables};
 pub use fastpath::fastpath;
 pub use frames::{Frame, Frames};
 pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, section_names, segments, shares_bytes};

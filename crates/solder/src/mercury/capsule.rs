@@ -1,0 +1,78 @@
+//! What a link writes into capsules: where the constants lie that their instructions load.
+
+use crate::merge::{Kind, Merged, OutputSection, Reloc, RelocTarget};
+use crate::relocate::Patch;
+use crate::textures::Textures;
+use solder_cubin::mercury::{Bank, Load, loads, reloc};
+use solder_cubin::reloc::kind_of;
+
+/// The type that relocations of uniform loads have in machine code.
+const UNIFORM_LOAD: u32 = 115;
+
+/// The patches of a capsule, from the relocations of the machine code and of the Mercury code.
+///
+/// Offsets in Mercury code say nothing about places in the capsule. But the loads of one kind are there in the order
+/// of the relocations of that kind. Some relocations belong to other instructions, which nvlink leaves alone; where
+/// there are such, the machine code tells the loads.
+pub fn capsule_patches(
+    merged: &Merged<'_>,
+    textures: &Textures,
+    capsule: &OutputSection<'_>,
+    code: &[Reloc],
+    mercury: &[Reloc],
+) -> Vec<(u64, Patch)> {
+    let loads = capsule.first_chunk().and_then(loads).unwrap_or_default();
+    let mut patches = Vec::new();
+    for bank in [Bank::Compiler, Bank::Program, Bank::Handles] {
+        for uniform in [false, true] {
+            let of_kind = |load: &&Load| load.bank == bank && load.uniform == uniform;
+            let loads: Vec<&Load> = loads.iter().filter(of_kind).collect();
+            if loads.is_empty() {
+                continue;
+            }
+            let is_load = |entry: &Reloc| kind_of(entry.r_type).is_some_and(|kind| !kind.bank.is_empty());
+            let in_code = |entry: &Reloc| is_load(entry) && (entry.r_type == UNIFORM_LOAD) == uniform;
+            let in_mercury = |entry: &Reloc| (entry.r_type == reloc::ABS_32) == uniform;
+            let values = |entries: &[Reloc], fits: &dyn Fn(&Reloc) -> bool| {
+                let mut values: Vec<(u64, u64)> = entries
+                    .iter()
+                    .filter(|entry| fits(entry))
+                    .filter_map(|entry| {
+                        let (of, value) = constant(merged, textures, entry)?;
+                        let value = value.wrapping_add(entry.addend as u64);
+                        let value = if uniform { value } else { value & 0xffff };
+                        (of == bank).then_some((entry.offset, value))
+                    })
+                    .collect();
+                values.sort_by_key(|(offset, _)| *offset);
+                values
+            };
+            let mut values_in_order = values(mercury, &in_mercury);
+            if values_in_order.len() != loads.len() {
+                values_in_order = values(code, &in_code);
+            }
+            let places = loads.into_iter().zip(values_in_order);
+            patches.extend(places.map(|(load, (_, value))| (load.operand, Patch::Bytes { value, count: 4 })));
+        }
+    }
+    patches
+}
+
+/// The constant that a relocation names: its bank in the Mercury view, and where it lies there.
+fn constant(merged: &Merged<'_>, textures: &Textures, entry: &Reloc) -> Option<(Bank, u64)> {
+    let RelocTarget::Symbol(id) = entry.target else { return None };
+    let symbol = merged.symbol(id);
+    if let Some((offset, _)) = textures.slot(id) {
+        // Handles have a section of their own there.
+        return Some((Bank::Handles, offset.wrapping_sub(textures.base())));
+    }
+    if let Some(constant) = symbol.constant {
+        let offset = merged.constants[constant as usize].offset;
+        return Some((Bank::Compiler, offset.wrapping_add(symbol.value)));
+    }
+    match merged.section(symbol.section?).kind {
+        Kind::FunctionConstant(_) => Some((Bank::Compiler, symbol.value)),
+        Kind::Constant(_) => Some((Bank::Program, symbol.value)),
+        _ => None,
+    }
+}
