@@ -14,6 +14,12 @@ const NOT_FOR_103: &[u16] = &[0x028, 0x029, 0x02a, 0x02b, 0x037, 0x03f];
 const OPERATION: u16 = 0x1ff;
 const INSTRUCTION: usize = 16;
 
+/// Comparisons with a number in single and in double precision. Where no other predicate comes in, nvlink takes the
+/// one for the other.
+const COMPARE_SINGLE: u16 = 0x80b;
+const COMPARE_DOUBLE: u16 = 0x42a;
+const FORM: u16 = 0xfff;
+
 /// The bits for the functions that stay. nvlink looks at these and not at what the inputs say.
 pub fn fastpath(merged: &Merged<'_>, sm: u16) -> u64 {
     let Some((_, bits)) = BITS.iter().find(|(of, _)| *of == sm) else { return 0 };
@@ -24,12 +30,23 @@ pub fn fastpath(merged: &Merged<'_>, sm: u16) -> u64 {
     let differs = bits & BIT_103 != 0
         && code.any(|section| {
             matches!(&section.content, Content::Bytes(chunks)
-        if chunks.iter().any(|chunk| uses_any(chunk.data, NOT_FOR_103)))
+                if chunks.iter().any(|chunk| chunk.data.chunks_exact(INSTRUCTION).any(differs_on_103)))
         });
     if differs { bits & !BIT_103 } else { *bits }
 }
 
-fn uses_any(code: &[u8], operations: &[u16]) -> bool {
-    let operation = |i: &[u8]| u16::from_le_bytes([i[0], i[1]]) & OPERATION;
-    code.chunks_exact(INSTRUCTION).any(|i| operations.contains(&operation(i)))
+fn differs_on_103(instruction: &[u8]) -> bool {
+    let code = u16::from_le_bytes([instruction[0], instruction[1]]);
+    match code & FORM {
+        COMPARE_SINGLE => compares_alone(instruction),
+        COMPARE_DOUBLE => !compares_alone(instruction),
+        _ => NOT_FOR_103.contains(&(code & OPERATION)),
+    }
+}
+
+/// Whether a comparison is combined with nothing: `and` with the predicate that is always true.
+fn compares_alone(instruction: &[u8]) -> bool {
+    let and = instruction[9] & 0x0c == 0;
+    let always = instruction[10] & 0x80 != 0 && instruction[11] & 0x07 == 0x03;
+    and && always
 }
