@@ -45,6 +45,25 @@ pub struct ToolInfo<'a> {
     pub command_line: &'a str,
 }
 
+impl<'a> ToolInfo<'a> {
+    /// The inverse of [`ToolInfo::descriptor`]; `None` for strings outside of the table.
+    pub fn parse(desc: &'a [u8]) -> Option<Self> {
+        let strings = desc.get(24..)?;
+        let text = |index: usize| {
+            let at = desc.get(4 + 4 * index..8 + 4 * index)?.try_into().ok()?;
+            let rest = strings.get(u32::from_le_bytes(at) as usize..)?;
+            str::from_utf8(&rest[..rest.iter().position(|byte| *byte == 0)?]).ok()
+        };
+        Some(Self {
+            object: text(0)?,
+            tool: text(1)?,
+            version: text(2)?,
+            build: text(3)?,
+            command_line: text(4)?,
+        })
+    }
+}
+
 impl ToolInfo<'_> {
     /// The descriptor: a version word, five string offsets, a string table, padded to words.
     pub fn descriptor(&self) -> Vec<u8> {
@@ -93,5 +112,20 @@ impl CudaInfo {
         let mut out = Vec::new();
         write_note(&mut out, TYPE_CUINFO, &desc);
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tool_infos_are_read_back() {
+        let info = ToolInfo { object: "", tool: "t", version: "v", build: "", command_line: "-a b " };
+        let desc = info.descriptor();
+        assert_eq!(ToolInfo::parse(&desc), Some(info));
+        for end in 0..24 {
+            assert_eq!(ToolInfo::parse(&desc[..end]), None);
+        }
     }
 }

@@ -24,6 +24,7 @@ mod object;
 pub mod options;
 mod pipeline;
 mod propagate;
+mod recorded_paths;
 mod references;
 pub mod register;
 mod relocate;

@@ -13,6 +13,7 @@ use crate::mode::{Mode, Output};
 use crate::notes;
 use crate::object::Object;
 use crate::options::Options;
+use crate::recorded_paths::Paths;
 use crate::references::DeadReferences;
 use crate::relocate;
 use crate::reports::{attributes, call_graph, limits, registers, verbose};
@@ -208,7 +209,8 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
         build: concat!("solder ", env!("CARGO_PKG_VERSION")),
         command_line: &String::from_utf8_lossy(&command_line),
     };
-    notes::tool_note(&own, objects, with_inputs)
+    let note = notes::tool_note(&own, objects, with_inputs);
+    Paths::of(options).applied(note)
 }
 
 /// Writes an output file.

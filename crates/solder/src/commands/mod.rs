@@ -1,7 +1,9 @@
 //! What solder does beside linking. nvlink has no subcommands, so they exist only under solder's own name and only
 //! as the first word: under any other name, and behind any option, the words mean what they mean to nvlink.
 
+mod completions;
 mod inspect;
+mod man;
 mod shadow;
 
 use std::ffi::{OsStr, OsString};
@@ -10,7 +12,12 @@ use std::process::ExitCode;
 /// A subcommand: the words behind its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command); 2] = [("inspect", inspect::run), ("shadow", shadow::run)];
+const COMMANDS: [(&str, Command); 4] = [
+    ("completions", completions::run),
+    ("inspect", inspect::run),
+    ("man", man::run),
+    ("shadow", shadow::run),
+];
 
 /// Runs the subcommand that the words begin with, if they do.
 pub fn run(words: &[OsString]) -> Option<ExitCode> {

@@ -230,6 +230,7 @@ messages! {
         "Input file '{file}' could not be assembled by '{assembler}': {reason}";
     OutputNotWritten { file: Text, reason: Text } = "output-not-written", Fatal,
         "Could not write output file '{file}': {reason}";
+    NotAPair { value: Text } = "not-a-pair", Fatal, "'{value}': expected OLD=NEW";
     Unsupported { what: Text } = "unsupported", Fatal, "{what} is not supported";
 }
 

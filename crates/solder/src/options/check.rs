@@ -35,6 +35,9 @@ pub fn check(options: &Options, sink: &Sink) -> Result<(), Stop> {
     if options.fdcmpt && !options.uumn {
         return Err(sink.fatal(Message::UnknownOption { word: "-fdcmpt".into() }));
     }
+    if let Some(rule) = options.remap_path_prefix.iter().find(|rule| !rule.contains(&b'=')) {
+        return Err(sink.fatal(Message::NotAPair { value: rule.into() }));
+    }
     check_api_version(options, sink)
 }
 

@@ -143,6 +143,9 @@ pub struct Options {
     pub why_live: Vec<String>,
     pub print_gc: bool,
     pub trace: Vec<String>,
+    /// `--remap-path-prefix`, each `OLD=NEW`.
+    pub remap_path_prefix: Vec<Vec<u8>>,
+    pub reproducible: bool,
 
     values: Values,
 }
@@ -221,6 +224,8 @@ impl Options {
             why_live: values.list(Id::WhyLive).iter().map(|name| text(name)).collect(),
             print_gc: values.is_true(Id::PrintGc),
             trace: values.list(Id::Trace).iter().map(|name| text(name)).collect(),
+            remap_path_prefix: values.list(Id::RemapPathPrefix).to_vec(),
+            reproducible: values.is_true(Id::Reproducible),
             values,
         }
     }

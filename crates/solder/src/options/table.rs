@@ -136,6 +136,11 @@ impl Row {
         self.record(Record::Always)
     }
 
+    /// Whether nvlink does not know the option.
+    pub fn is_own(&self) -> bool {
+        self.id as usize >= Id::Threads as usize
+    }
+
     pub fn is_hidden(&self) -> bool {
         self.help.is_empty()
     }
@@ -161,6 +166,7 @@ ids! {
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
     StackProtectorThreshold, Threads, CacheDir, SaveTemps, VerboseKeep,
     Explain, ErrorFormat, ExplainRegs, Map, WhyLive, PrintGc, Trace,
+    RemapPathPrefix, Reproducible,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -358,6 +364,15 @@ pub static TABLE: [Row; COUNT] = [
         .long_only()
         .argument("name")
         .help("Print where each of these names was seen, chosen and replaced.")
+        .record(Record::Never),
+    list(Id::RemapPathPrefix, "remap-path-prefix")
+        .long_only()
+        .argument("old=new")
+        .help("Record paths that begin with 'old' as if they began with 'new'; the last one that fits is taken.")
+        .record(Record::Never),
+    flag(Id::Reproducible, "reproducible")
+        .long_only()
+        .help("Record no folders: of paths in the recorded command lines only the last part stays.")
         .record(Record::Never),
 ];
 
