@@ -3,6 +3,7 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 /// A string table under construction. Offset 0 is the empty string.
 #[derive(Clone, Debug)]
@@ -59,6 +60,30 @@ impl StringTable {
         self.index.find(hash, |&offset| at(&self.bytes, offset) == text.as_bytes()).copied()
     }
 
+    /// The string at an offset.
+    pub fn at(&self, offset: u32) -> &str {
+        std::str::from_utf8(at(&self.bytes, offset)).unwrap_or_default()
+    }
+
+    /// Takes `text` out and returns where it stood. What follows moves up.
+    pub fn remove(&mut self, text: &str) -> Option<Range<u32>> {
+        let start = self.get(text)?;
+        let end = start + text.len() as u32 + 1;
+        self.bytes.drain(start as usize..end as usize);
+        let Self { bytes, index, state } = self;
+        let mut offsets: Vec<u32> = index.drain().filter(|&offset| offset != start).collect();
+        for offset in &mut offsets {
+            if *offset > start {
+                *offset -= end - start;
+            }
+        }
+        for offset in offsets {
+            let hash = |&offset: &u32| state.hash_one(at(bytes, offset));
+            index.insert_unique(hash(&offset), offset, hash);
+        }
+        Some(start..end)
+    }
+
     /// Adds `text` at the end although it may be there already; later [`add`](Self::add)s of the
     /// same text still find the first copy.
     pub fn add_again(&mut self, text: &str) -> u32 {
@@ -95,5 +120,17 @@ mod tests {
         assert_eq!(table.add_again("f"), 11);
         assert_eq!(table.add("f"), 9);
         assert_eq!(table.as_bytes(), b"\0.text.f\0f\0f\0");
+    }
+
+    #[test]
+    fn what_follows_a_removed_string_moves_up() {
+        let mut table = StringTable::default();
+        table.add("one");
+        table.add("two");
+        table.add("three");
+        assert_eq!(table.remove("two"), Some(5..9));
+        assert_eq!(table.remove("two"), None);
+        assert_eq!((table.get("one"), table.get("three")), (Some(1), Some(5)));
+        assert_eq!(table.as_bytes(), b"\0one\0three\0");
     }
 }

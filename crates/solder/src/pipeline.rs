@@ -77,6 +77,8 @@ pub fn link_objects<'data>(
     };
     // From here on dead functions do not exist; no symbol or section is added after the merge.
     let by_host = matches!(roots, Roots::Matching(_));
+    let unreserved = options.disable_smem_reservation == Some(true);
+    let reserved = if unreserved { 0 } else { reserved_shared(sm) };
     let settings = merge::Settings {
         sm,
         relocatable,
@@ -87,6 +89,8 @@ pub fn link_objects<'data>(
         merges_constants: (options.kernels_used.is_some() || options.variables_used.is_some())
             && !relocatable
             && !mode.keeps_shared_symbols,
+        places_dynamic: relocatable && options.debug && !options.suppress_debug_info,
+        reserves_shared: reserved > 0,
         kernels_removed_by_host: by_host,
     };
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
@@ -99,8 +103,6 @@ pub fn link_objects<'data>(
         attributes::check_call_stacks(&merged, sink)?;
     }
     let referenced = DeadReferences::new(objects, &symbols, &merged);
-    let unreserved = options.disable_smem_reservation == Some(true);
-    let reserved = if unreserved { 0 } else { reserved_shared(sm) };
     let reserves = options.reserve_null_pointer && !options.dont_reserve_null_pointer;
     let start = if reserves { shared::NULL_POINTER } else { 0 };
     let shared = if relocatable {
@@ -150,6 +152,9 @@ pub fn link_objects<'data>(
         }
         attributes::check_cta_groups(&merged, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);
+    }
+    if settings.merges_constants && relocate::leaves_constants(&merged) {
+        return Err(sink.fatal(Message::RelocationPastEnd));
     }
     if unreserved {
         attributes::check_reserved_shared(&merged, objects, relocatable, sink);

@@ -62,9 +62,9 @@ pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]
     let mut sources: Vec<u32> =
         (0..merged.functions.len() as u32).filter(|f| is_source(merged, records, *f)).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
-    let single = merged.kernels().count() == 1;
+    let single = merged.roots().count() == 1;
     let externs = Externs::new(merged, single, &sources, records);
-    let kernels: Vec<_> = merged.kernels().filter_map(|(i, f)| Some((i, f.info?))).collect();
+    let kernels: Vec<_> = merged.roots().filter_map(|(i, f)| Some((i, f.info?))).collect();
     let kernel_list: Vec<u32> = kernels.iter().map(|(kernel, _)| *kernel).collect();
     let reached = if single { Vec::new() } else { calls.reached(&sources, &kernel_list) };
     // The only kernel keeps its own mask unless functions were removed.
@@ -114,7 +114,8 @@ pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]
 fn is_source(merged: &Merged<'_>, records: &[Records<'_>], function: u32) -> bool {
     merged.functions[function as usize].info.is_some_and(|info| {
         records[info.index()].iter().any(|record| match &record.value {
-            InfoValue::Symbols(list) => list.iter().any(|id| stays_external(merged, *id)),
+            // Even if all of them are defined now: the kernel's list begins where the first one is met.
+            InfoValue::Symbols(list) => !list.is_empty(),
             _ => rule_of(record.attr).is_some(),
         })
     })
@@ -177,7 +178,9 @@ fn apply<'data>(own: &mut Records<'data>, from: &InfoRecord<'data>, externs: &Ex
         return;
     }
     let Some(record) = own.iter_mut().find(|r| r.attr == from.attr) else {
-        own.push(from.clone());
+        if rule != Rule::Sum || number(bytes(&from.value)) != 0 {
+            own.push(from.clone());
+        }
         return;
     };
     let (old, new) = (bytes(&record.value), bytes(&from.value));
@@ -265,7 +268,7 @@ impl<'a> Externs<'a> {
         let InfoValue::Symbols(from) = &from.value else { return };
         let from: Vec<SymbolId> =
             from.iter().copied().filter(|id| stays_external(self.merged, *id)).collect();
-        if from.is_empty() {
+        if from.is_empty() && self.all.is_some() {
             return;
         }
         let at = own.iter().position(|r| r.attr == attr::EXTERNS);
@@ -297,6 +300,7 @@ impl<'a> Externs<'a> {
                 list.retain(|id| stays_external(self.merged, *id));
             }
         }
+        own.retain(|record| !matches!(&record.value, InfoValue::Symbols(list) if list.is_empty()));
     }
 }
 

@@ -80,6 +80,18 @@ pub fn relocate(
     Ok(relocated)
 }
 
+/// Whether merging made constants shorter than the places of their relocations, which do not follow.
+pub fn leaves_constants(merged: &Merged<'_>) -> bool {
+    let leaves = |id: SectionId, size: u64| match &merged.section(id).content {
+        Content::Relocations(entries) => entries.iter().any(|entry| entry.offset >= size),
+        _ => false,
+    };
+    let constants = merged.sections.iter().filter(|section| matches!(section.kind, Kind::Constant(_)));
+    constants
+        .into_iter()
+        .any(|s| s.rel.into_iter().chain(s.rela).any(|relocations| leaves(relocations, s.size)))
+}
+
 /// The type that a kept relocation has in an image.
 fn kept_as(r_type: u32) -> u32 {
     reloc::kind_of(r_type).map_or_else(|| mercury_reloc::kept_as(r_type), |kind| kind.kept_as)
@@ -158,7 +170,9 @@ fn is_preserved(outcome: &Outcome, merged: &Merged<'_>, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return false };
     let symbol = merged.symbol(symbol);
     let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
-    matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && !image
+    // An extern array whose place is not told.
+    let unplaced = symbol.shared && symbol.origin.is_none() && symbol.other & 3 == raw::STV_INTERNAL;
+    matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && !image && !unplaced
 }
 
 /// Relocations of debug information that speak of a copy of a function that was replaced since. nvlink

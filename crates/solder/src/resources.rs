@@ -51,7 +51,7 @@ pub fn compute<'data>(
         stack: vec![0; calls.functions],
         records: final_records(merged),
     };
-    for (kernel, function) in merged.kernels() {
+    for (kernel, function) in merged.roots() {
         let at = kernel as usize;
         resources.registers[at] = registers[at];
         resources.stack[at] = stack[at].unwrap_or(UNKNOWN_STACK);
@@ -144,7 +144,7 @@ fn update_module_records(merged: &Merged<'_>, resources: &mut Resources<'_>, has
             code: None,
         });
     }
-    let mut kernels: Vec<_> = merged.kernels().map(|(i, f)| (i, f.symbol)).collect();
+    let mut kernels: Vec<_> = merged.roots().map(|(i, f)| (i, f.symbol)).collect();
     kernels.sort_by_key(|(_, symbol)| (merged.symbol(*symbol).among_globals, *symbol));
     for (kernel, symbol) in kernels {
         records.push(InfoRecord {

@@ -76,7 +76,7 @@ impl SharedLayout {
             // A symbol that is kept has one value.
             Some(function) if dynamic && !self.one_dynamic => self.dynamic[function as usize],
             // To debug information, an extern array without a symbol is nowhere.
-            None if dynamic && !self.one_dynamic => u64::MAX,
+            None if dynamic && !self.one_dynamic => NOWHERE,
             _ => self.values[symbol.index()],
         }
     }
@@ -153,6 +153,9 @@ struct Layouter<'a> {
     mercury: bool,
 }
 
+/// The place of what has none.
+const NOWHERE: u64 = u64::MAX;
+
 /// What `-reserve-null-pointer` leaves free, so that no variable is at address 0.
 pub const NULL_POINTER: u64 = 4;
 
@@ -163,38 +166,16 @@ pub fn layout(
     settings: Settings,
     referenced: &impl Fn(SymbolId) -> bool,
 ) -> SharedLayout {
-    let Settings { reserved, start, debug, shows, mercury } = settings;
-    let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
-    let count = kernels.len();
-    let users = find_users(merged);
-    let mut reached_by = reached_by(merged, calls, &kernels, &users);
-    let together = kernels_together(merged, &kernels);
-    if together.iter().enumerate().any(|(k, first)| k != *first) {
-        for set in reached_by.iter_mut().flatten() {
-            let mut merged = BitSet::new(count);
-            set.iter().for_each(|k| merged.insert(together[k]));
-            *set = merged;
-        }
-    }
-    let mut layouter = Layouter {
-        merged,
-        reached_by,
-        users,
-        together,
-        cursor: vec![start; count],
-        start,
-        align: vec![1; count],
-        used: vec![false; count],
-        values: vec![0; merged.symbols.len()],
-        debug,
-        owners: shows.then(|| vec![None; merged.symbols.len()]),
-        common_end: 0,
-        kernels,
-        mercury,
-    };
+    let mut layouter = Layouter::new(merged, calls, settings);
     let common = layouter.place_static(referenced);
     let dynamic = layouter.place_dynamic();
-    layouter.finish(reserved, common, dynamic)
+    layouter.finish(settings.reserved, common, dynamic)
+}
+
+/// Whether variables lie in the shared memory of several kernels, or of none.
+pub fn has_common(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(SymbolId) -> bool) -> bool {
+    let settings = Settings { reserved: 0, start: 0, debug: false, shows: false, mercury: false };
+    Layouter::new(merged, calls, settings).place_static(referenced)
 }
 
 fn kernels_together(merged: &Merged<'_>, kernels: &[u32]) -> Vec<usize> {
@@ -243,7 +224,15 @@ fn reached_by(
     interesting.sort_unstable();
     interesting.dedup();
     let mut sets: Vec<Option<BitSet>> = vec![None; merged.functions.len()];
-    for (function, set) in interesting.iter().zip(calls.reached_by(&interesting, kernels)) {
+    let launched = |k: usize| merged.functions[kernels[k] as usize].launched;
+    let any_launched = (0..kernels.len()).any(launched);
+    for (function, mut set) in interesting.iter().zip(calls.reached_by(&interesting, kernels)) {
+        if any_launched {
+            let mut counted = BitSet::new(kernels.len());
+            let counts = |k: usize| !launched(k) || kernels[k] == *function;
+            set.iter().filter(|k| counts(*k)).for_each(|k| counted.insert(k));
+            set = counted;
+        }
         sets[*function as usize] = Some(set);
     }
     sets
@@ -253,7 +242,39 @@ fn align_up(value: u64, align: u64) -> u64 {
     value.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }
 
-impl Layouter<'_> {
+impl<'a> Layouter<'a> {
+    fn new(merged: &'a Merged<'a>, calls: &Calls, settings: Settings) -> Self {
+        let Settings { start, debug, shows, mercury, .. } = settings;
+        let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
+        let count = kernels.len();
+        let users = find_users(merged);
+        let mut reached_by = reached_by(merged, calls, &kernels, &users);
+        let together = kernels_together(merged, &kernels);
+        if together.iter().enumerate().any(|(k, first)| k != *first) {
+            for set in reached_by.iter_mut().flatten() {
+                let mut merged = BitSet::new(count);
+                set.iter().for_each(|k| merged.insert(together[k]));
+                *set = merged;
+            }
+        }
+        Layouter {
+            merged,
+            reached_by,
+            users,
+            together,
+            cursor: vec![start; count],
+            start,
+            align: vec![1; count],
+            used: vec![false; count],
+            values: vec![0; merged.symbols.len()],
+            debug,
+            owners: shows.then(|| vec![None; merged.symbols.len()]),
+            common_end: 0,
+            kernels,
+            mercury,
+        }
+    }
+
     fn kernels_of(&self, object: usize) -> BitSet {
         let mut set = BitSet::new(self.kernels.len());
         let owner = self.merged.shared[object].owner;
@@ -380,10 +401,11 @@ impl Layouter<'_> {
         for function in functions {
             let kernel = self.reached_by[function as usize].as_ref().and_then(|set| set.iter().next());
             // A function that no kernel reaches has no place to begin at.
-            value[function as usize] = kernel.map_or(u64::MAX, |k| self.cursor[k]);
+            value[function as usize] = kernel.map_or(NOWHERE, |k| self.cursor[k]);
         }
         for object in self.dynamic_objects() {
             let end = self.kernels_of(object).iter().next().map_or(0, |k| self.cursor[k]);
+            let end = if self.owners.is_some() && !self.debug { NOWHERE } else { end };
             self.values[self.merged.shared[object].symbol.index()] = end;
         }
         value
@@ -418,8 +440,9 @@ impl Layouter<'_> {
             if !self.used[k] && (!everywhere || (size == 0 && !keeps_file_section)) {
                 continue;
             }
-            // With Mercury, memory whose size only the launch knows goes where the section for it goes.
-            if self.mercury && own == 0 && !keeps_file_section {
+            // Memory whose size only the launch knows goes where the section for it goes.
+            let empty = if self.mercury { own == 0 } else { any_dynamic && size == 0 };
+            if empty && !keeps_file_section {
                 continue;
             }
             let align = if common { self.align[k].max(file_align) } else { self.align[k] };
@@ -440,7 +463,7 @@ impl Layouter<'_> {
         let align = if common { file_align.max(least) } else { least };
         let file_section = KernelShared { size: self.common_end.saturating_add(reserved), align };
         let front = |i: usize| if owners[i].is_some() || common { reserved } else { 0 };
-        let values = (0..self.values.len()).map(|i| self.values[i].saturating_add(front(i))).collect();
+        let values = (0..self.values.len()).map(|i| self.values[i].wrapping_add(front(i))).collect();
         let debug = Some(Debug { owners, values, file_section });
         let keeps_file_section = common || any_dynamic;
         let one_dynamic = self.debug;
@@ -457,7 +480,7 @@ impl Layouter<'_> {
 }
 
 /// The representative of a kernel's group.
-fn find(group: &mut [usize], mut k: usize) -> usize {
+pub fn find(group: &mut [usize], mut k: usize) -> usize {
     while group[k] != k {
         group[k] = group[group[k]];
         k = group[k];

@@ -184,14 +184,20 @@ fn reached_kinds(
     slots: &[SymbolId],
     referenced: &impl Fn(SymbolId) -> bool,
 ) -> Vec<(usize, Kinds)> {
-    let kernels: Vec<usize> = merged.kernels().map(|(i, _)| i as usize).collect();
-    if let [kernel] = kernels[..] {
+    let launched = merged.kernels().filter(|(_, function)| function.launched);
+    let mut kinds: Vec<(usize, Kinds)> =
+        launched.map(|(i, _)| (i as usize, used_by(merged, i as usize))).collect();
+    let roots: Vec<usize> = merged.roots().map(|(i, _)| i as usize).collect();
+    if let [kernel] = roots[..] {
         let all = slots.iter().filter(|s| referenced(**s)).fold(0, |all, s| all | kind(merged.symbol(*s)));
-        return vec![(kernel, all)];
+        kinds.push((kernel, all));
+    } else {
+        let used: Vec<Kinds> = (0..merged.functions.len()).map(|f| used_by(merged, f)).collect();
+        let reached = calls.fold(|node| used.get(node).copied().unwrap_or(0), |a, b| *a |= b);
+        kinds.extend(roots.into_iter().map(|kernel| (kernel, reached[kernel])));
     }
-    let used: Vec<Kinds> = (0..merged.functions.len()).map(|f| used_by(merged, f)).collect();
-    let reached = calls.fold(|node| used.get(node).copied().unwrap_or(0), |a, b| *a |= b);
-    kernels.into_iter().map(|kernel| (kernel, reached[kernel])).collect()
+    kinds.sort_unstable_by_key(|(kernel, _)| *kernel);
+    kinds
 }
 
 /// The kinds of references that the code of a function itself uses.

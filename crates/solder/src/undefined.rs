@@ -24,6 +24,18 @@ const SYSTEM_CALLS: &[&str] = &[
 const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
 const RESERVED_SHARED_PREFIX: &str = ".nv.reservedSmem";
 
+/// Symbols of the tables of unified functions and data, which the compiler mentions everywhere.
+pub const UNIFIED_TABLES: &[&str] = &[
+    "__UDT",
+    "__UDT_CANONICAL",
+    "__UDT_END",
+    "__UDT_OFFSET",
+    "__UFT",
+    "__UFT_CANONICAL",
+    "__UFT_END",
+    "__UFT_OFFSET",
+];
+
 fn is_system_call(name: &str) -> bool {
     name.starts_with(SYSTEM_CALL_PREFIX) || SYSTEM_CALLS.contains(&name)
 }
@@ -32,7 +44,9 @@ fn is_system_call(name: &str) -> bool {
 pub fn is_provided(kind: u8, name: &str) -> bool {
     match kind {
         raw::STT_FUNC => is_system_call(name),
-        raw::STT_OBJECT | raw::STT_CUDA_OBJECT => name.starts_with(RESERVED_SHARED_PREFIX),
+        raw::STT_OBJECT | raw::STT_CUDA_OBJECT => {
+            name.starts_with(RESERVED_SHARED_PREFIX) || UNIFIED_TABLES.contains(&name)
+        }
         _ => true,
     }
 }

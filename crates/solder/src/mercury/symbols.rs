@@ -11,7 +11,7 @@ pub const RESERVED_SHARED: &str = ".nv.reservedSmem.";
 
 /// The table. It lacks the symbols behind the globals.
 pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayout) -> Vec<u8> {
-    let null = Symbol { value: merged.null_symbol_value().into(), ..Symbol::default() };
+    let null = Symbol { value: merged.null_value.into(), ..Symbol::default() };
     let mut out = null.as_bytes().to_vec();
     for id in &numbers.symbol_order[..numbers.mercury_symbols as usize] {
         let mut symbol = entry(merged, numbers, merged.symbol(*id));

@@ -24,6 +24,7 @@ impl<'data> Merger<'_, 'data> {
     /// and has no place in the output.
     pub(super) fn constant_symbol(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
         if !raw.is_defined() || raw.shndx.get() == raw::SHN_COMMON {
+            self.parameter_size(origin, raw);
             return Ok(());
         }
         let object = &self.objects[origin.file.index()];
@@ -81,37 +82,58 @@ impl<'data> Merger<'_, 'data> {
         let function = self.out.function_of[entity.index()].unwrap_or(0);
         let kernel = self.out.functions[function as usize].entry;
         let bank = (section.sh_type() - raw::SHT_CUDA_CONSTANT) as u8;
-        let own = self.out.functions[function as usize].constants.iter().find(|(of, _)| *of == bank);
-        let existing = match own {
-            _ if !self.settings.relocatable => self.constants_by_name.get(section.name).copied(),
-            Some((_, section)) => Some(Place::Section(*section)),
-            None => None,
+        let place = if self.settings.relocatable {
+            let own = self.out.functions[function as usize].constants.iter().find(|(of, _)| *of == bank);
+            own.map(|(_, section)| Place::Section(*section))
+        } else if counts && by_symbol && !kernel {
+            let gathered = self.gathered_constants.get(section.name).copied();
+            Some(
+                gathered.map_or_else(|| self.new_function_constant(function, bank, section), Place::Function),
+            )
+        } else {
+            let sections = self.constants_by_name.get(section.name).copied().map(Place::Section);
+            sections.or_else(|| self.gathered_constants.get(section.name).copied().map(Place::Function))
         };
-        let place = match existing {
-            Some(place) => place,
-            None if counts && !kernel && by_symbol && !self.settings.relocatable => {
-                self.new_function_constant(function, bank, section)
-            }
-            None => {
-                Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section)))
-            }
-        };
-        self.constants_by_name.insert(section.name, place);
-        let base = self.append_constant(file, place, section)?;
+        let place = place.unwrap_or_else(|| {
+            Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section)))
+        });
+        match place {
+            Place::Section(id) => _ = self.constants_by_name.insert(section.name, id),
+            Place::Function(index) => _ = self.gathered_constants.insert(section.name, index),
+        }
+        let data = if by_symbol { self.covered_by_symbols(file, section) } else { section.data };
+        let base = self.append_constant(file, place, section, data)?;
         self.append_constant_twin(file, place, section);
         self.placed_constants.insert(section.index, (place, base));
         Ok(Some((place, base)))
     }
 
+    /// The part of a section of constants that has symbols. A relocatable link leaves the constants of discarded
+    /// copies behind it.
+    fn covered_by_symbols(&mut self, file: FileId, section: &Section<'data>) -> &'data [u8] {
+        if self.constants_end.is_empty() {
+            let object = &self.objects[file.index()];
+            for (_, raw) in object.symbols() {
+                let index = u32::from(raw.shndx.get());
+                let hidden = raw.bind() == raw::STB_LOCAL && raw.visibility() == 1;
+                if hidden && object.cubin.sections.len() > index as usize {
+                    let end = self.constants_end.entry(index).or_default();
+                    *end = raw.value.get().saturating_add(raw.size.get()).max(*end);
+                }
+            }
+        }
+        let end = self.constants_end.get(&section.index).copied().unwrap_or(u64::MAX);
+        &section.data[..section.data.len().min(usize::try_from(end).unwrap_or(usize::MAX))]
+    }
+
     /// The constants of a discarded copy of a function come in all the same, behind those of the copy
-    /// that counts. Those of a device function leave a trace in symbol 0.
+    /// that counts.
     pub(super) fn discarded_constants(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
         if self.placed_constants.contains_key(&section.index) {
             return Ok(());
         }
-        let Some((place, base)) = self.place_constants(file, section, false)? else { return Ok(()) };
-        if let (Place::Function(index), false) = (place, self.settings.relocatable) {
-            (self.out.null_value, self.out.null_constant) = (base, Some(index));
+        if let Some((Place::Function(index), base)) = self.place_constants(file, section, false)? {
+            self.out.constants[index as usize].discarded = Some(base);
         }
         Ok(())
     }
@@ -136,16 +158,26 @@ impl<'data> Merger<'_, 'data> {
             twin_size: 0,
             twin_chunks: Vec::new(),
             twin_relocations: Vec::new(),
+            discarded: None,
             offset: 0,
         });
         Place::Function(self.out.constants.len() as u32 - 1)
     }
 
-    fn append_constant(&mut self, file: FileId, place: Place, section: &Section<'data>) -> Result<u64, Stop> {
+    fn append_constant(
+        &mut self,
+        file: FileId,
+        place: Place,
+        section: &Section<'data>,
+        data: &'data [u8],
+    ) -> Result<u64, Stop> {
         let align = section.align().max(1);
         let base = match place {
-            Place::Section(id) => self.out.section_mut(id).append(section.data, section.size(), align),
-            Place::Function(index) => self.out.constants[index as usize].append(section.data, align),
+            Place::Section(id) => {
+                let size = section.size() - (section.data.len() - data.len()) as u64;
+                self.out.section_mut(id).append(data, size, align)
+            }
+            Place::Function(index) => self.out.constants[index as usize].append(data, align),
         };
         base.ok_or_else(|| self.damaged(file, section.name, "its size is beyond all bounds"))
     }
@@ -181,7 +213,7 @@ impl<'data> Merger<'_, 'data> {
             constant.chunks.clear();
             constant.twin_chunks.clear();
             constant.twin_relocations.clear();
-            (constant.size, constant.twin_size) = (0, 0);
+            (constant.size, constant.twin_size, constant.discarded) = (0, 0, None);
         }
         for (_, section) in self.function_mut(entity).constants.clone() {
             let section = self.out.section_mut(section);
@@ -199,7 +231,7 @@ impl<'data> Merger<'_, 'data> {
         if self.out.constants.is_empty() {
             return;
         }
-        let kernels: Vec<u32> = self.out.kernels().map(|(i, _)| i).collect();
+        let kernels: Vec<u32> = self.out.roots().map(|(i, _)| i).collect();
         // Last one first, as are the kernels of each.
         let order: Vec<usize> =
             (0..self.out.constants.len()).filter(|i| self.out.constants[*i].size > 0).rev().collect();
@@ -230,18 +262,33 @@ impl<'data> Merger<'_, 'data> {
                 }
             }
             self.out.constants[index].offset = offset;
+            // The symbol of constants that do not count is symbol 0, which is moved with the others.
+            if let Some(place) = constant.discarded {
+                self.out.null_value = offset + place;
+            }
         }
     }
 
-    /// Constants that no kernel carries leave no trace: not in symbol 0, not in the values of their symbols.
+    /// Constants that no kernel carries leave no trace in the values of their symbols.
     fn forget_place(&mut self, index: usize) {
-        if self.out.null_constant == Some(index as u32) {
-            self.out.null_value = 0;
-        }
         for symbol in self.out.symbols.iter_mut().filter(|s| s.constant == Some(index as u32)) {
             if let Some(Origin { file, symbol: input }) = symbol.origin {
                 symbol.value = self.objects[file.index()].symbol(input).value.get();
             }
+        }
+    }
+
+    /// Sections that better copies of their functions emptied have no name.
+    pub(super) fn forget_names_of_emptied(&mut self) {
+        let emptied: Vec<String> = self
+            .out
+            .sections
+            .iter()
+            .filter(|section| matches!(section.kind, Kind::FunctionConstant(_)) && section.size == 0)
+            .map(|section| self.out.section_names.at(section.name).to_owned())
+            .collect();
+        for name in emptied {
+            self.out.forget_name(&name);
         }
     }
 
@@ -266,7 +313,9 @@ impl<'data> Merger<'_, 'data> {
         if map.sections[section.index as usize].is_some() {
             return Ok(());
         }
-        let Some((text, _)) = map.sections[section.info() as usize] else { return Ok(()) };
+        let Some((text, _)) = map.sections[section.info() as usize] else {
+            return self.discarded_parameters(file, section);
+        };
         if self.settings.mercury() {
             self.late_kernel_constant(text, section);
             return Ok(());
@@ -276,18 +325,23 @@ impl<'data> Merger<'_, 'data> {
             return Err(self.damaged(file, section.name, "it belongs to no function"));
         };
         let by_name = self.constants_by_name.get(section.name).copied();
+        let symbol = self.out.section(text).function;
+        let is_strong = symbol.is_some_and(|symbol| self.out.symbol(symbol).bind == raw::STB_GLOBAL);
         let out = match (self.function_mut(entity).constant, by_name) {
             (Some(out), _) => {
-                let old = self.out.section_mut(out);
-                old.content = Content::Bytes(Vec::new());
-                old.size = 0;
+                // A weak copy takes the place of the earlier one, a strong one comes behind it.
+                if !is_strong {
+                    let old = self.out.section_mut(out);
+                    old.content = Content::Bytes(Vec::new());
+                    old.size = 0;
+                }
                 out
             }
-            (None, Some(Place::Section(out))) => {
+            (None, Some(out)) => {
                 self.function_mut(entity).constant = Some(out);
                 out
             }
-            (None, _) => {
+            (None, None) => {
                 let name = self.out.section_names.add(section.name);
                 let handles = (!self.settings.relocatable).then(|| {
                     let prefix = if self.settings.force_rela { ".rela" } else { ".rel" };
@@ -307,15 +361,29 @@ impl<'data> Merger<'_, 'data> {
                 self.section_symbol(out, section.name);
                 self.out.section_mut(out).of = Some(text);
                 self.function_mut(entity).constant = Some(out);
-                self.constants_by_name.insert(section.name, Place::Section(out));
+                self.constants_by_name.insert(section.name, out);
                 if let Some(handles) = handles {
                     self.texture_handles(out, handles);
                 }
                 out
             }
         };
-        let base = self.append_constant(file, Place::Section(out), section)?;
+        let base = self.append_constant(file, Place::Section(out), section, section.data)?;
         self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
+        Ok(())
+    }
+
+    /// The parameters of a weak copy that is discarded for a strong kernel come behind those of the strong one.
+    fn discarded_parameters(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
+        let kept = self.function_in(file, section.info()).and_then(|e| self.symbol_of[e.index()]);
+        let is_strong = kept.is_some_and(|symbol| self.out.symbol(symbol).bind == raw::STB_GLOBAL);
+        let Some(out) = self.constants_by_name.get(section.name).copied().filter(|_| is_strong) else {
+            return Ok(());
+        };
+        if !self.settings.mercury() {
+            let base = self.append_constant(file, Place::Section(out), section, section.data)?;
+            self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
+        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Variables and the sections that hold them; debug information; kernel parameters.
 
-use super::{Kind, Merger, New, SharedObject};
+use super::{Function, Kind, Merger, New, SharedObject};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::mercury::{REGISTER_TABLE, is_line_table};
@@ -8,6 +8,24 @@ use crate::object::Role;
 use crate::resolve::{Origin, is_extern_shared};
 use solder_cubin::Section;
 use solder_cubin::raw::{self, Symbol};
+use std::collections::HashSet;
+
+/// The constants of one bank under `-kernels-used` and `-variables-used`.
+#[derive(Default)]
+pub(super) struct MergedConstants<'data> {
+    /// Where the section would end if nothing were merged.
+    unmerged_size: u64,
+    seen: HashSet<(u64, &'data [u8]), foldhash::fast::FixedState>,
+}
+
+/// Whether nvlink looks for constants of this size and alignment among those it has.
+fn merges(size: u64, align: u64) -> bool {
+    match size {
+        4 | 8 => align == size,
+        12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
+        _ => false,
+    }
+}
 
 impl<'data> Merger<'_, 'data> {
     pub(super) fn variable(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
@@ -52,15 +70,19 @@ impl<'data> Merger<'_, 'data> {
     }
 
     fn undefined_variable(&mut self, origin: Origin, raw: &'data Symbol) {
+        let is_shared = raw.other & raw::STO_SPACE == raw::STO_SHARED;
+        // One that has a size is a variable that another object must define.
+        let is_dynamic = is_shared && raw.size.get() == 0;
+        if is_dynamic && self.symbols.entity(origin.file, origin.symbol).is_some() {
+            self.file_shared();
+        }
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
-        if new && raw.other & raw::STO_SPACE == raw::STO_SHARED {
+        if new && is_shared {
             self.out.symbol_mut(symbol).shared = true;
-            // One that has a size is a variable that another object must define.
-            if raw.size.get() == 0 {
+            if is_dynamic {
                 let align = raw.value.get();
                 self.out.file_shared_align = self.out.file_shared_align.max(align);
                 self.out.shared.push(SharedObject { symbol, owner: None, size: 0, align, dynamic: true });
-                self.file_shared();
                 if self.settings.relocatable {
                     self.name_local(symbol);
                 }
@@ -99,6 +121,7 @@ impl<'data> Merger<'_, 'data> {
                 self.out.names.add(section.name);
                 return;
             }
+            self.shared_of_launched(owner);
         } else {
             self.file_shared();
             self.out.file_shared_align = self.out.file_shared_align.max(raw.value.get());
@@ -110,10 +133,30 @@ impl<'data> Merger<'_, 'data> {
             self.out.symbol_mut(symbol).origin = (!dynamic).then_some(origin);
             let (size, align) = (raw.size.get(), raw.value.get().max(u64::from(!dynamic)));
             let object = SharedObject { symbol, owner, size, align, dynamic };
-            let shows = self.shows(&object);
+            let shows = self.shows(&object, false);
             self.out.shared.push(object);
             if shows {
                 self.name_local(symbol);
+            }
+        }
+    }
+
+    /// The section for the shared memory of a kernel that was not asked for.
+    pub(super) fn shared_of_launched(&mut self, kernel: Option<u32>) {
+        let Some(function) = kernel.map(|kernel| &self.out.functions[kernel as usize]) else { return };
+        if let (true, None, Some(text)) = (function.launched, function.shared, function.text) {
+            let (entity, name) = (function.entity, self.out.symbol(function.symbol).name);
+            let section = self.kernel_shared(text, name);
+            self.function_mut(entity).shared = Some(section);
+        }
+    }
+
+    /// The sections of kernels that were not asked for and that have nothing but extern arrays.
+    pub(super) fn dynamic_of_launched(&mut self) {
+        for kernel in 0..self.out.functions.len() {
+            let Function { launched, shared, text, .. } = self.out.functions[kernel];
+            if launched && shared.is_none() && self.dynamic_references(text).is_some() {
+                self.shared_of_launched(Some(kernel as u32));
             }
         }
     }
@@ -203,19 +246,22 @@ impl<'data> Merger<'_, 'data> {
         Ok((out, base))
     }
 
-    /// Appends constants unless they stand in the section already. All the same, the symbols of the inputs get the
-    /// offsets that they would have if everything were appended. The last place of a mergeable piece is the value of
-    /// symbol 0.
+    /// Appends constants unless they are there already. The symbols and the relocations of all later constants stay
+    /// where they would be without merging, which may be beyond the end of the section.
     fn append_merging(&mut self, section: &Section<'data>, out: SectionId) -> Option<u64> {
-        let align = section.align().max(1);
-        let base = self.constants_end.checked_next_multiple_of(align)?;
-        self.constants_end = base.checked_add(section.size())?;
-        let mergeable = is_mergeable(section.size(), align);
-        if !mergeable || self.merged_constants.insert((section.data, align)) {
-            let place = self.out.section_mut(out).append(section.data, section.size(), align)?;
-            if mergeable {
-                self.out.null_value = place;
-            }
+        let (size, align) = (section.size(), section.align().max(1));
+        let merged = self.merged_constants.entry(out).or_default();
+        let base = merged.unmerged_size.checked_next_multiple_of(align)?;
+        merged.unmerged_size = base.checked_add(size)?;
+        if !merges(size, align) {
+            self.out.section_mut(out).append(section.data, size, align)?;
+            return Some(base);
+        }
+        // To nvlink, one word or double word of zeros is not yet a value that it has seen.
+        let is_new = merged.seen.insert((align, section.data))
+            || (size <= 8 && section.data.iter().all(|byte| *byte == 0));
+        if is_new {
+            self.out.null_value = self.out.section_mut(out).append(section.data, size, align)?;
         }
         Some(base)
     }
@@ -291,13 +337,5 @@ impl<'data> Merger<'_, 'data> {
         self.section_symbol(section, ".nv.global");
         self.out.well_known.global = Some(section);
         section
-    }
-}
-
-/// Whether constants of this size and alignment are looked for among those that are there.
-fn is_mergeable(size: u64, align: u64) -> bool {
-    match size {
-        4 | 8 => align == size,
-        _ => size.is_multiple_of(4) && (12..=64).contains(&size),
     }
 }

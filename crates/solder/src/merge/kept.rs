@@ -4,7 +4,9 @@
 use super::{Kind, Merger, New, Settings, SharedObject};
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::object::{Object, Role};
+use crate::references::DeadReferences;
 use crate::resolve::Symbols;
+use crate::shared;
 use solder_cubin::raw;
 
 /// The things that some code refers to, by entity, if shared variables keep their symbols: those that nothing refers
@@ -35,8 +37,8 @@ pub(super) fn referenced(
 }
 
 impl Merger<'_, '_> {
-    /// Whether a shared variable has a symbol in the output.
-    pub(super) fn shows(&self, object: &SharedObject) -> bool {
+    /// Whether a shared variable has a symbol in the output; `dynamic`: extern arrays have.
+    pub(super) fn shows(&self, object: &SharedObject, dynamic: bool) -> bool {
         if self.settings.relocatable {
             return true;
         }
@@ -44,7 +46,7 @@ impl Merger<'_, '_> {
         let referenced = || entity.is_some_and(|e| self.referenced.get(e.index()).is_some_and(|r| *r));
         if object.dynamic {
             // Of extern arrays, not the beginnings that a relocatable link made.
-            self.settings.keeps_shared_symbols && !self.is_internal(object.symbol)
+            (self.settings.keeps_shared_symbols || dynamic) && !self.is_internal(object.symbol)
         } else {
             self.settings.shows_shared() && (object.owner.is_some() || referenced())
         }
@@ -62,8 +64,13 @@ impl Merger<'_, '_> {
         }
         self.out.symbols.iter_mut().filter(|s| s.shared).for_each(|s| s.dropped = true);
         let internal = self.settings.preserves_relocs && !self.settings.keeps_shared_symbols;
+        // The place of an extern array, nowhere, is told by its value, unless the reserved part is added to it.
+        let dynamic = internal && self.settings.reserves_shared && {
+            let references = DeadReferences::new(self.objects, self.symbols, &self.out);
+            shared::has_common(&self.out, &self.out.calls, &|id| references.contains(id))
+        };
         for object in self.out.shared.clone() {
-            if self.shows(&object) {
+            if self.shows(&object, dynamic) {
                 let symbol = self.out.symbol_mut(object.symbol);
                 symbol.dropped = false;
                 symbol.other |= if internal { raw::STV_INTERNAL } else { 0 };

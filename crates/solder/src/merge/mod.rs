@@ -23,15 +23,10 @@ use crate::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::notes;
 use crate::object::{Object, Role};
 use crate::resolve::{Origin, Symbols, is_extern_shared};
+use crate::undefined::UNIFIED_TABLES;
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::StringTable;
-
-fn has_shared_memory(object: &Object<'_>, kernel: &str) -> bool {
-    object
-        .sections_with(Role::KernelShared)
-        .any(|section| section.name.strip_prefix(".nv.shared.").is_some_and(|name| name == kernel))
-}
 
 /// What the merge does differently for one target or mode.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +43,10 @@ pub struct Settings<'data> {
     pub host: Option<&'data [u8]>,
     /// `-kernels-used` or `-variables-used`: constants that stand in the output already are not added.
     pub merges_constants: bool,
+    /// A relocatable link gives extern shared arrays their place, for a debugger.
+    pub places_dynamic: bool,
+    /// The system keeps the beginning of shared memory.
+    pub reserves_shared: bool,
     /// Kernels were removed because host code does not refer to them.
     pub kernels_removed_by_host: bool,
 }
@@ -79,18 +78,6 @@ impl Settings<'_> {
     }
 }
 
-/// Symbols of the tables of unified functions and data, which the compiler mentions everywhere.
-const UNIFIED_TABLES: &[&str] = &[
-    "__UDT",
-    "__UDT_CANONICAL",
-    "__UDT_END",
-    "__UDT_OFFSET",
-    "__UFT",
-    "__UFT_CANONICAL",
-    "__UFT_END",
-    "__UFT_OFFSET",
-];
-
 struct Merger<'a, 'data> {
     settings: Settings<'data>,
     objects: &'a [Object<'data>],
@@ -104,23 +91,28 @@ struct Merger<'a, 'data> {
     by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
     /// The constants of functions: nvlink finds them by name, so that equal-named static kernels
     /// share a section.
-    constants_by_name: HashMap<&'data str, constants::Place, foldhash::fast::FixedState>,
+    constants_by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// Those that go into the kernels, in `Merged::constants`.
+    gathered_constants: HashMap<&'data str, u32, foldhash::fast::FixedState>,
     /// Those of the file being merged, by section.
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
+    /// Where the symbols of each of its sections end.
+    constants_end: HashMap<u32, u64, foldhash::fast::FixedState>,
     /// The shared memory of kernels: nvlink finds it by name too.
     shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// The banks in which equal constants are merged.
+    merged_constants: HashMap<SectionId, data::MergedConstants<'data>, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     /// `.nv.resolvedrela*`, by the offset of its name.
     resolved_by_name: HashMap<u32, SectionId, foldhash::fast::FixedState>,
     /// What code refers to, by entity; read where shared variables keep their symbols.
     referenced: Vec<bool>,
-    /// The constants that later ones are compared with, and where they would end if none were left out.
-    merged_constants: HashSet<(&'data [u8], u64), foldhash::fast::FixedState>,
-    constants_end: u64,
     /// Tentative definitions in the order in which they became such.
     commons: Vec<SymbolId>,
     clock: u32,
+    /// How many output symbols the files before the current one made.
+    symbols_before_file: usize,
     mercury: mercury::State<'data>,
 }
 
@@ -147,7 +139,6 @@ pub fn merge<'data>(
             constants: Vec::new(),
             labels: HashMap::default(),
             null_value: 0,
-            null_constant: None,
             functions_removed: false,
             deleted_alias: false,
             replaced_relocations: false,
@@ -163,15 +154,17 @@ pub fn merge<'data>(
         symbol_of: vec![None; symbols.entities.len()],
         by_name: HashMap::default(),
         constants_by_name: HashMap::default(),
+        gathered_constants: HashMap::default(),
         placed_constants: HashMap::default(),
+        constants_end: HashMap::default(),
         shared_by_kernel: HashMap::default(),
+        merged_constants: HashMap::default(),
         dead_with_relocations: HashSet::default(),
         resolved_by_name: HashMap::default(),
         referenced: kept::referenced(&settings, objects, symbols),
-        merged_constants: HashSet::default(),
-        constants_end: 0,
         commons: Vec::new(),
         clock: 0,
+        symbols_before_file: 0,
         mercury: mercury::State::default(),
     };
     merger.begin(graph);
@@ -237,6 +230,8 @@ impl<'data> Merger<'_, 'data> {
             symbols: vec![None; object.cubin.symbols.len()],
         });
         self.placed_constants.clear();
+        self.constants_end.clear();
+        self.symbols_before_file = self.out.symbols.len();
         self.mercury.begin_file();
         for (symbol, raw) in object.symbols() {
             if raw.kind() != raw::STT_FUNC {
@@ -294,6 +289,7 @@ impl<'data> Merger<'_, 'data> {
             self.distribute_constants();
         } else {
             self.distribute_constants();
+            self.dynamic_of_launched();
             let action = self.create(&New {
                 kind: Kind::RelAction,
                 name: &[".nv.rel.action"],
@@ -316,6 +312,7 @@ impl<'data> Merger<'_, 'data> {
         if self.settings.relocatable {
             return;
         }
+        self.forget_names_of_emptied();
         for symbol in &mut self.out.symbols {
             let unified = UNIFIED_TABLES.contains(&symbol.name);
             if unified && symbol.section.is_none() {
@@ -448,6 +445,7 @@ impl<'data> Merger<'_, 'data> {
                 symbol,
                 entity,
                 entry: raw.other & raw::STO_ENTRY != 0,
+                launched: false,
                 alias: false,
                 text: None,
                 info: None,
@@ -550,12 +548,16 @@ impl<'data> Merger<'_, 'data> {
         self.twin_of_code(text, symbol, origin);
         let entry = raw.other & raw::STO_ENTRY != 0 && self.live.is_kernel(entity);
         let (mut info, mut shared) = (None, None);
-        if entry && (self.live.is_root(entity) || has_shared_memory(object, name)) {
+        let is_root = self.live.is_root(entity);
+        let was_mentioned = symbol.index() < self.symbols_before_file;
+        // Of other kernels, sections come with the first thing that goes into them.
+        if entry && (is_root || was_mentioned) {
             info = Some(self.function_info(text, name));
             shared = Some(self.kernel_shared(text, name));
         }
         let function = self.function_mut(entity);
         function.entry = entry;
+        function.launched = entry && !is_root;
         (function.text, function.info, function.shared) = (Some(text), info, shared);
         Ok(())
     }

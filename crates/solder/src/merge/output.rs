@@ -7,6 +7,7 @@ use crate::resolve::Origin;
 use hashbrown::HashMap;
 use solder_cubin::raw;
 use solder_cubin::strings::StringTable;
+use std::ops::Range;
 
 /// What an output section is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,6 +251,9 @@ pub struct Function {
     pub symbol: SymbolId,
     pub entity: EntityId,
     pub entry: bool,
+    /// A kernel that was not asked for and stays because code launches it: it reaches nothing but itself, and is not
+    /// counted.
+    pub launched: bool,
     /// Another name for the function whose code it shares.
     pub alias: bool,
     pub text: Option<SectionId>,
@@ -275,6 +279,8 @@ pub struct FunctionConstant<'data> {
     pub twin_size: u64,
     pub twin_chunks: Vec<Chunk<'data>>,
     pub twin_relocations: Vec<Reloc>,
+    /// Where the last constants of a discarded copy are among them.
+    pub discarded: Option<u64>,
     /// Where it lies in the kernels' sections.
     pub offset: u64,
 }
@@ -310,10 +316,8 @@ pub struct Merged<'data> {
     pub constants: Vec<FunctionConstant<'data>>,
     /// The machine code's place for places in Mercury code that jump tables name, by function, file and place.
     pub labels: HashMap<(SymbolId, FileId, i64), u32, foldhash::fast::FixedState>,
-    /// The value of symbol 0: where the constants of a discarded weak copy landed.
+    /// The value of symbol 0: where the constants of a discarded weak copy landed, or the last ones that can be merged.
     pub null_value: u64,
-    /// The constants it is relative to.
-    pub null_constant: Option<u32>,
     /// Functions of the inputs were removed.
     pub functions_removed: bool,
     /// An alias was removed while its function stays.
@@ -364,9 +368,25 @@ impl<'data> Merged<'data> {
         let entity = self.symbol(self.section(self.section(info).of?).function?).entity?;
         self.functions[self.function_of[entity.index()]? as usize].constant
     }
-    /// The value of symbol 0.
-    pub fn null_symbol_value(&self) -> u64 {
-        self.null_constant.map_or(0, |c| self.constants[c as usize].offset) + self.null_value
+    /// Takes the name of a section out of both string tables.
+    pub fn forget_name(&mut self, name: &str) {
+        let after = |offset: u32, removed: &Range<u32>| {
+            if offset >= removed.end { offset - (removed.end - removed.start) } else { offset }
+        };
+        if let Some(removed) = self.section_names.remove(name) {
+            for section in &mut self.sections {
+                section.name = after(section.name, &removed);
+            }
+        }
+        if let Some(removed) = self.names.remove(name) {
+            for symbol in &mut self.symbols {
+                symbol.name_offset = after(symbol.name_offset, &removed);
+                symbol.mercury.name = symbol.mercury.name.map(|offset| after(offset, &removed));
+            }
+            for offset in &mut self.prototype_names {
+                *offset = after(*offset, &removed);
+            }
+        }
     }
     /// The section that a relocation section is for.
     pub fn relocated_by(&self, relocations: SectionId) -> Option<SectionId> {
@@ -394,6 +414,10 @@ impl<'data> Merged<'data> {
         };
         let named = |s: &OutputSymbol<'_>| s.kind != raw::STT_SECTION && !s.dropped;
         self.symbols.iter().any(|s| named(s) && s.section.is_some_and(emptied))
+    }
+    /// The kernels whose calls are followed.
+    pub fn roots(&self) -> impl Iterator<Item = (u32, &Function)> {
+        self.kernels().filter(|(_, function)| !function.launched)
     }
     /// The kernels: defined entry functions, in the order of creation.
     pub fn kernels(&self) -> impl Iterator<Item = (u32, &Function)> {

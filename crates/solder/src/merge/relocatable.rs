@@ -1,10 +1,12 @@
 //! What a relocatable link does with shared memory: nothing is placed, the variables stay as they are, and the
 //! sections say how much there is. And the symbols that only objects have.
 
-use super::constants::Place;
-use super::{Content, Kind, Merger, OutputSymbol, RelocTarget};
+use super::relocations::PARAMETER_SIZE;
+use super::{Content, Function, Kind, Merger, OutputSymbol, RelocTarget};
 use crate::ids::{SectionId, SymbolId};
 use crate::resolve::Origin;
+use crate::shared::find;
+use hashbrown::HashMap;
 use solder_cubin::raw::{self, Symbol};
 
 /// The alignment of dynamic shared memory.
@@ -23,10 +25,7 @@ impl<'data> Merger<'_, 'data> {
         let place = self.out.files[origin.file.index()].sections[usize::from(index)];
         // A discarded copy of a kernel leaves its symbol in the parameters of the copy that counts.
         let name = self.objects[origin.file.index()].section(u32::from(index)).name;
-        let of_other_copy = || match self.constants_by_name.get(name) {
-            Some(Place::Section(section)) => Some((*section, 0)),
-            _ => None,
-        };
+        let of_other_copy = || self.constants_by_name.get(name).map(|section| (*section, 0));
         let Some((section, base)) = place.or_else(of_other_copy) else { return };
         let mut symbol = self.hidden_symbol(origin);
         symbol.section = Some(section);
@@ -34,6 +33,20 @@ impl<'data> Merger<'_, 'data> {
         self.show_hidden(&mut symbol, raw);
         let id = self.push_symbol(symbol);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
+    }
+
+    /// The size of the parameters of the kernel, which device functions ask for. The link tells them that it is
+    /// unknown, and leaves the symbol.
+    pub(super) fn parameter_size(&mut self, origin: Origin, raw: &Symbol) {
+        let name = self.objects[origin.file.index()].names[origin.symbol as usize];
+        if !self.settings.relocatable || name != PARAMETER_SIZE {
+            return;
+        }
+        let mut symbol = self.hidden_symbol(origin);
+        self.show_hidden(&mut symbol, raw);
+        symbol.kind = raw::STT_CUDA_OBJECT;
+        (symbol.value, symbol.size) = (u64::MAX, raw.size.get());
+        self.push_symbol(symbol);
     }
 
     /// Makes a symbol that images do not have one of the output.
@@ -79,9 +92,16 @@ impl<'data> Merger<'_, 'data> {
             out.align = out.align.max(align);
             self.leave_room(section);
         }
+        let begins = if self.settings.places_dynamic { self.common_begins() } else { Vec::new() };
         for kernel in 0..self.out.functions.len() {
+            let Function { launched, shared, text, .. } = self.out.functions[kernel];
+            if launched && shared.is_none() && self.dynamic_references(text).is_some() {
+                self.out.names.add(INSTANCE);
+                self.shared_of_launched(Some(kernel as u32));
+            }
             let Some(section) = self.out.functions[kernel].shared else { continue };
-            self.finish_kernel_shared(section, self.out.functions[kernel].text, align, everywhere);
+            let begin = begins.get(kernel).copied().flatten();
+            self.finish_kernel_shared(section, text, align, everywhere, begin);
         }
     }
 
@@ -92,8 +112,12 @@ impl<'data> Merger<'_, 'data> {
         text: Option<SectionId>,
         file_align: u64,
         everywhere: bool,
+        common_begin: Option<u64>,
     ) {
         let dynamic = self.dynamic_references(text);
+        if let Some(begin) = common_begin {
+            self.out.section_mut(section).size = begin;
+        }
         self.drop_symbol_if_empty(section);
         let out = self.out.section_mut(section);
         if out.size == 0 && dynamic.is_none() && !everywhere {
@@ -109,8 +133,61 @@ impl<'data> Merger<'_, 'data> {
             let out = self.out.section_mut(section);
             out.size = out.size.next_multiple_of(DYNAMIC_ALIGN);
         }
-        let instance = self.instance(begin);
-        self.redirect_dynamic(text, instance);
+        if common_begin.is_none() {
+            let instance = self.instance(begin);
+            self.redirect_dynamic(text, instance);
+        }
+    }
+
+    /// Where dynamic shared memory begins in each kernel if extern arrays have one value: kernels whose code uses the
+    /// same array agree. The arrays get their values.
+    fn common_begins(&mut self) -> Vec<Option<u64>> {
+        let count = self.out.functions.len();
+        let mut group: Vec<usize> = (0..count).collect();
+        let mut first_user: HashMap<SymbolId, usize, foldhash::fast::FixedState> = HashMap::default();
+        let mut uses = vec![Vec::new(); count];
+        for (index, function) in self.out.functions.iter().enumerate().filter(|(_, f)| f.shared.is_some()) {
+            for symbol in self.dynamic_symbols(function.text) {
+                let first = *first_user.entry(symbol).or_insert(index);
+                let (first, own) = (find(&mut group, first), find(&mut group, index));
+                group[own] = first;
+                uses[index].push(symbol);
+            }
+        }
+        let mut begin = vec![0; count];
+        let users: Vec<usize> = (0..count).filter(|index| !uses[*index].is_empty()).collect();
+        for index in &users {
+            let size = self.out.functions[*index].shared.map_or(0, |id| self.out.section(id).size);
+            let root = find(&mut group, *index);
+            begin[root] = size.next_multiple_of(DYNAMIC_ALIGN).max(begin[root]);
+        }
+        let mut begins = vec![None; count];
+        for index in users {
+            let value = begin[find(&mut group, index)];
+            begins[index] = Some(value);
+            for symbol in &uses[index] {
+                self.out.symbol_mut(*symbol).value = value;
+            }
+        }
+        begins
+    }
+
+    /// The extern arrays that code refers to.
+    fn dynamic_symbols(&self, text: Option<SectionId>) -> Vec<SymbolId> {
+        let Some(text) = text.map(|id| self.out.section(id)) else { return Vec::new() };
+        let mut found = Vec::new();
+        for id in [text.rel, text.rela].into_iter().flatten() {
+            let Content::Relocations(entries) = &self.out.section(id).content else { continue };
+            for entry in entries {
+                if let RelocTarget::Symbol(symbol) = entry.target
+                    && self.is_dynamic(entry.target).is_some()
+                    && !found.contains(&symbol)
+                {
+                    found.push(symbol);
+                }
+            }
+        }
+        found
     }
 
     /// A section without variables has no section symbol, whatever its size will be.
@@ -152,7 +229,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// The largest alignment of the extern arrays that code refers to; `None` if it refers to none.
-    fn dynamic_references(&self, text: Option<SectionId>) -> Option<u64> {
+    pub(super) fn dynamic_references(&self, text: Option<SectionId>) -> Option<u64> {
         let text = self.out.section(text?);
         let of = |id: SectionId| match &self.out.section(id).content {
             Content::Relocations(entries) => entries.iter().filter_map(|e| self.is_dynamic(e.target)).max(),

@@ -8,7 +8,7 @@ use solder_cubin::Section;
 use solder_cubin::{raw, reloc};
 
 /// What a device function calls the size of the parameters of the kernel that it runs under.
-const PARAMETER_SIZE: &str = ".nv.ptx.const0.size";
+pub(super) const PARAMETER_SIZE: &str = ".nv.ptx.const0.size";
 
 impl<'data> Merger<'_, 'data> {
     pub(super) fn relocations(&mut self, file: FileId) -> Result<(), Stop> {
@@ -153,11 +153,15 @@ impl<'data> Merger<'_, 'data> {
                 return Some(RelocTarget::ParameterSize);
             }
         }
+        let role = self.objects[file.index()].role(of.index);
         let Some(out) = self.out.files[file.index()].symbols[symbol as usize] else {
-            return (!self.forgotten(file, of, symbol)).then_some(RelocTarget::Dead);
+            let never_counted = role == Role::Constant
+                && raw.bind() == raw::STB_WEAK
+                && defined
+                && !self.symbols.accepted(file, symbol);
+            return (!never_counted && !self.forgotten(file, of, symbol)).then_some(RelocTarget::Dead);
         };
         // Debug information and constants about a discarded weak copy; the rest is led to the copy that counts.
-        let role = self.objects[file.index()].role(of.index);
         let by_symbol = role == Role::Constant || (role == Role::Debug && of.name != ".debug_info");
         if raw.bind() == raw::STB_WEAK && defined && by_symbol {
             let current = self.out.symbol(out).origin;

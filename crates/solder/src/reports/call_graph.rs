@@ -23,7 +23,7 @@ struct Edges {
 
 impl Edges {
     /// Callees are put in front of those already there: direct calls as they are read, then, for one
-    /// indirect call after the other, all functions of its prototype.
+    /// indirect call after the other, the last one first, all functions of its prototype.
     fn new(graph: &CallGraph<'_>, count: usize, indirect: bool) -> Self {
         let mut of = vec![Vec::new(); count];
         for (from, to) in &graph.calls {
@@ -36,7 +36,7 @@ impl Edges {
                     targets[prototype.index()].push(EntityId::at(entity));
                 }
             }
-            for (from, prototype) in &graph.indirect {
+            for (from, prototype) in graph.indirect.iter().rev() {
                 of[from.index()].extend(&targets[prototype.index()]);
             }
         }
@@ -73,7 +73,7 @@ pub fn dump(
             let mark = if kept.entry { "^" } else { "" };
             let taken = if graph.taken[index].is_some() { "&" } else { "" };
             let _ = write!(text, "{mark}{taken}{}", demangle(entity.name));
-            if kept.text.is_some() {
+            if kept.text.is_some() && !kept.alias {
                 let _ = write!(text, " [{}]", resources.own[function as usize].registers);
             }
             text.push_str(" ->");

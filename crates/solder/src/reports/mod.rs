@@ -35,7 +35,7 @@ fn arrivals(
         position[*source as usize] = Some(at);
     }
     let mut found = Vec::new();
-    for (kernel, _) in merged.kernels() {
+    for (kernel, _) in merged.roots() {
         let mut reached: Vec<usize> = if everything_counts {
             (0..sources.len()).collect()
         } else {

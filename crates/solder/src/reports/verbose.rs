@@ -20,11 +20,11 @@ pub struct Uses<'a, 'data> {
     pub relocatable: bool,
 }
 
-/// Kernels come out last one first.
+/// Kernels come out in the order of their definition, last one first.
 pub fn report(uses: Uses<'_, '_>, sink: &Sink) {
     sink.report(Message::MemoryUse { summary: module(uses.merged).into() });
     let mut kernels: Vec<_> = uses.merged.kernels().collect();
-    kernels.reverse();
+    kernels.sort_by_key(|(_, function)| std::cmp::Reverse(function.text));
     for (kernel, function) in kernels {
         sink.report(Message::FunctionProperties { function: name(uses.merged, kernel).into() });
         sink.report(Message::ResourceUse { summary: kernel_line(uses, kernel, function).into() });

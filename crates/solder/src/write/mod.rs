@@ -80,7 +80,7 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
 fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
     let numbers = &layout.numbers;
     let merged = parts.merged;
-    let null = Symbol { value: merged.null_symbol_value().into(), ..Symbol::default() };
+    let null = Symbol { value: merged.null_value.into(), ..Symbol::default() };
     place[..size_of::<Symbol>()].copy_from_slice(null.as_bytes());
     let entries = place.chunks_exact_mut(size_of::<Symbol>()).skip(1);
     for (id, entry) in numbers.symbol_order.iter().zip(entries) {
