@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sha2::{Digest, Sha256};
 
 use crate::options::Options;
+use crate::signals::Temporary;
 
 /// Changes with the form of the entries.
 const MAGIC: &[u8; 8] = b"solder\x00\x01";
@@ -123,6 +124,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let name = format!(".{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let temporary = folder.join(name);
+    let _temporary = Temporary::file(&temporary);
     let result = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     if result.is_err() {
         let _ = fs::remove_file(&temporary);

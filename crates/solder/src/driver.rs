@@ -10,6 +10,7 @@ use crate::diagnostics::{Settings, Sink, Stop, Text};
 use crate::host_script;
 use crate::mode::Mode;
 use crate::options::{self, Id, Options, Values};
+use crate::signals;
 use crate::time_table;
 use crate::toolchain::nvvm;
 
@@ -27,6 +28,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     {
         return code;
     }
+    signals::explain_panics();
     match run_words(name, words.into_iter().map(OsStringExt::into_vec).collect()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(stop) => ExitCode::from(stop.exit_code()),
@@ -38,6 +40,7 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     let parser_sink = Sink::new(Settings { tool: Text::from(name), format, ..Settings::default() });
     let options = Options::new(Values::parse(words, &parser_sink)?, name);
     parser_sink.release(&|_| Vec::new());
+    signals::set_tool(&options.tool_name);
     let tool = options.tool_name.to_string_lossy();
     if options.values().is_given(Id::Help) {
         return print(&options::help(&tool));

@@ -34,6 +34,7 @@ mod resources;
 mod roots;
 mod shared;
 pub mod side_files;
+mod signals;
 mod textures;
 pub mod time_table;
 pub mod toolchain;
@@ -93,6 +94,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         explain.stopped(&objects, sink);
     }
     let linked = linked?;
+    if let Some(file) = signals::changed_input() {
+        return Err(sink.fatal(Message::InputChanged { file: file.into() }));
+    }
     if let Some(image) = &linked.image {
         pipeline::write_output(options.link_output(), image, sink)?;
     }

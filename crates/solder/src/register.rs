@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::diagnostics::{Sink, Stop, Text};
 use crate::load::Registration;
+use crate::pipeline;
 
 /// A list that names the device runtime is complete for all architectures; nvcc links once for each with the same
 /// file, and such a list must survive the later links.
@@ -22,7 +23,7 @@ pub fn write<'a>(
         return Ok(());
     }
     let text = text(registrations);
-    fs::write(path, text).map_err(|_| sink.fatal(Message::OutputNotOpened { file: path.into() }))
+    pipeline::write_output(path, &text, sink)
 }
 
 fn text<'a>(registrations: impl IntoIterator<Item = &'a Registration>) -> Vec<u8> {

@@ -221,6 +221,9 @@ messages! {
     /// A file that begins as device code and cannot be read whole.
     DamagedInput { file: Text, place: Text, reason: Text } = "damaged-input", Fatal,
         "Input file '{file}' is damaged: {place}: {reason}";
+    /// Noticed before anything is written.
+    InputChanged { file: Text } = "input-changed", Fatal,
+        "Input file '{file}' changed while it was linked";
     AssemblerMissing { file: Text, places: Text } = "assembler-missing", Fatal,
         "Input file '{file}' holds PTX, but no ptxas was found to assemble it: looked for {places}";
     /// IR that is both compressed and scrambled.

@@ -27,7 +27,7 @@ pub enum Severity {
 
 impl Severity {
     /// The word as it stands in a message, padded to the column of the colon.
-    fn padded(self) -> &'static str {
+    pub(crate) fn padded(self) -> &'static str {
         match self {
             Self::Info => "info    ",
             Self::Warning => "warning ",

@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memmap2::Mmap;
 
+use crate::signals::Mapped;
+
 enum Bytes {
-    Mapped(Mmap),
+    Mapped(Mmap, #[allow(dead_code, reason = "it only has to live")] Mapped),
     Owned(Vec<u8>),
 }
 
 impl Bytes {
     fn as_slice(&self) -> &[u8] {
         match self {
-            Self::Mapped(map) => map,
+            Self::Mapped(map, _) => map,
             Self::Owned(bytes) => bytes,
         }
     }
@@ -34,8 +36,8 @@ impl Arena {
         Self { buckets: [const { OnceLock::new() }; BUCKETS], next: AtomicUsize::new(0) }
     }
 
-    pub fn map(&self, map: Mmap) -> &[u8] {
-        self.keep(Bytes::Mapped(map))
+    pub fn map(&self, map: Mmap, watched: Mapped) -> &[u8] {
+        self.keep(Bytes::Mapped(map, watched))
     }
 
     pub fn own(&self, bytes: Vec<u8>) -> &[u8] {

@@ -8,6 +8,7 @@ use std::path::Path;
 use memmap2::Mmap;
 
 use super::arena::Arena;
+use crate::signals::Mapped;
 
 /// Below this size a read is cheaper than a mapping and its page faults.
 const MAP_FROM: u64 = 64 << 10;
@@ -28,7 +29,9 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
     }
     let identity = (metadata.dev(), metadata.ino());
     if metadata.is_file() && metadata.len() >= MAP_FROM {
-        return Ok(Opened { data: arena.map(map(&file)?), identity });
+        let map = map(&file)?;
+        let watched = Mapped::watch(&map, path, &metadata);
+        return Ok(Opened { data: arena.map(map, watched), identity });
     }
     let mut data = Vec::with_capacity(metadata.len() as usize);
     file.read_to_end(&mut data)?;
@@ -38,7 +41,7 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
 #[allow(unsafe_code)]
 fn map(file: &File) -> io::Result<Mmap> {
     // SAFETY: the mapping is private and read-only. A file that another program cuts short during the link ends the
-    // process, as it does every linker that maps its inputs; nothing else depends on the bytes staying the same,
-    // since every reader checks what it reads.
+    // run with a message, and so does one that it writes to; until that is noticed nothing depends on the bytes
+    // staying the same but whether the link makes sense, since every access is checked.
     unsafe { Mmap::map(file) }
 }

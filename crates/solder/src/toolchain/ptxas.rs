@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +19,7 @@ use solder_cubin::note::{TYPE_TKINFO, notes};
 use crate::cache::{Cache, Key};
 use crate::diagnostics::{Message, Text};
 use crate::options::{FastCompile, Options};
+use crate::signals::{Child, Temporary};
 use crate::toolchain::toolkit;
 
 const NAME: &str = "ptxas";
@@ -134,14 +136,22 @@ pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Resu
     // The working directory changes, so a relative path must not.
     let absolute = std::path::absolute(program).map_err(not_run)?;
     let folder = Folder::create().map_err(not_run)?;
+    let _temporary = [INPUT, OUTPUT].map(|name| Temporary::file(&folder.0.join(name)));
     fs::write(folder.0.join(INPUT), job.text).map_err(not_run)?;
-    let output = Command::new(&absolute)
+    // In a group of its own, so that all of it can be ended.
+    let child = Command::new(&absolute)
         .args(arguments)
         .args([INPUT, "-o", OUTPUT])
         .current_dir(&folder.0)
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
         .map_err(not_run)?;
+    let running = Child::enter(child.id());
+    let output = child.wait_with_output().map_err(not_run)?;
+    drop(running);
     let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
     let mut text = output.stdout;
     text.extend(output.stderr);
@@ -239,7 +249,7 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
 }
 
 /// A folder for one run of the assembler, removed with all that is in it.
-struct Folder(PathBuf);
+struct Folder(PathBuf, #[allow(dead_code, reason = "it only has to live")] Temporary);
 
 impl Folder {
     fn create() -> io::Result<Self> {
@@ -247,8 +257,9 @@ impl Folder {
         loop {
             let name = format!("solder-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
             let path = std::env::temp_dir().join(name);
+            let temporary = Temporary::folder(&path);
             match fs::DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(Self(path)),
+                Ok(()) => return Ok(Self(path, temporary)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }

@@ -1,10 +1,16 @@
-//! The output file: a temporary file beside the target, renamed at the end, so that the target is
-//! either the old file or the complete new one.
+//! The output file: written without a name where the system can do that, or under a temporary one, and put in place
+//! at the end, so that the target is either the old file or the complete new one.
 
-use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::signals::{self, Temporary};
 
 /// Why the output could not be written.
 #[derive(Debug)]
@@ -18,27 +24,39 @@ pub enum WriteError {
 /// Writes the whole file at once. Symbolic links are followed; what is not a regular file (a pipe,
 /// `/dev/null`) is written directly, and so is a file in a folder that takes no new files.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    signals::size_limit_is_an_error();
+    let target = final_target(path);
     match fs::metadata(&target) {
-        Ok(meta) if meta.is_dir() => return Err(WriteError::Open),
-        Ok(meta) if !meta.is_file() => return write_directly(&target, bytes),
+        Ok(meta) if meta.is_dir() => Err(WriteError::Open),
+        Ok(meta) if !meta.is_file() => write_directly(&target, bytes),
         Ok(meta) => {
             // nvlink opens the existing file for writing: one that does not allow it is an error,
             // although a rename would replace it.
             OpenOptions::new().write(true).open(&target).map_err(|_| WriteError::Open)?;
-            match temporary(&target) {
-                Err(_) => return write_directly(&target, bytes),
-                Ok((file, temporary)) => {
-                    // An existing file keeps its permissions.
-                    drop(file.set_permissions(meta.permissions()));
-                    return finish(file, &temporary, &target, bytes);
-                }
+            match Unfinished::create(&target) {
+                Err(_) => write_directly(&target, bytes),
+                Ok(new) => new.finish(&target, bytes, Some(meta.permissions())).map_err(WriteError::Write),
             }
         }
-        Err(_) => {}
+        Err(_) => {
+            let new = Unfinished::create(&target).map_err(|_| WriteError::Open)?;
+            new.finish(&target, bytes, None).map_err(WriteError::Write)
+        }
     }
-    let (file, temporary) = temporary(&target).map_err(|_| WriteError::Open)?;
-    finish(file, &temporary, &target, bytes)
+}
+
+/// Where symbolic links lead, also those that lead to a file that is not there yet.
+fn final_target(path: &Path) -> PathBuf {
+    let mut target = path.to_path_buf();
+    // As many as the system follows.
+    for _ in 0..40 {
+        if let Ok(found) = fs::canonicalize(&target) {
+            return found;
+        }
+        let Ok(next) = fs::read_link(&target) else { break };
+        target = target.parent().unwrap_or(Path::new("")).join(next);
+    }
+    target
 }
 
 fn write_directly(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
@@ -46,29 +64,94 @@ fn write_directly(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     file.write_all(bytes).map_err(WriteError::Write)
 }
 
-/// A new file beside the target. It has a name only while it is written; a signal in just that moment
-/// leaves it behind, never a partial target.
-fn temporary(target: &Path) -> io::Result<(File, PathBuf)> {
-    let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = target.file_name().unwrap_or(OsStr::new("output"));
-    for attempt in 0..100u32 {
-        let mut temporary = std::ffi::OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}.{attempt}.tmp", std::process::id()));
-        let temporary = folder.join(temporary);
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-            Ok(file) => return Ok((file, temporary)),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
+/// A new file in the folder of the target.
+struct Unfinished {
+    file: File,
+    /// Its name; without one it disappears by itself.
+    name: Option<(PathBuf, Temporary)>,
 }
 
-fn finish(mut file: File, temporary: &Path, target: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let result = file.write_all(bytes).and_then(|()| fs::rename(temporary, target));
-    if result.is_err() {
-        drop(fs::remove_file(temporary));
+impl Unfinished {
+    fn create(target: &Path) -> io::Result<Self> {
+        let nameless = OpenOptions::new().write(true).custom_flags(libc::O_TMPFILE).open(folder_of(target));
+        match nameless {
+            Ok(file) => Ok(Self { file, name: None }),
+            Err(_) => {
+                temporary_name(target, |path| OpenOptions::new().write(true).create_new(true).open(path))
+                    .map(|(file, path, guard)| Self { file, name: Some((path, guard)) })
+            }
+        }
     }
-    result.map_err(WriteError::Write)
+
+    fn finish(mut self, target: &Path, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
+        if let Some(permissions) = permissions {
+            // An existing file keeps its permissions.
+            drop(self.file.set_permissions(permissions));
+        }
+        let written = self.file.write_all(bytes).and_then(|()| self.name_it(target));
+        match (written, &self.name) {
+            (Ok(()), None) => Ok(()),
+            (Ok(()), Some((path, _))) => {
+                fs::rename(path, target).inspect_err(|_| drop(fs::remove_file(path)))
+            }
+            (Err(error), Some((path, _))) => {
+                drop(fs::remove_file(path));
+                Err(error)
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    /// Gives a nameless file the target's name or, if that is taken, one to be renamed from.
+    fn name_it(&mut self, target: &Path) -> io::Result<()> {
+        if self.name.is_some() {
+            return Ok(());
+        }
+        match link(&self.file, target) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let ((), path, guard) = temporary_name(target, |path| link(&self.file, path))?;
+                self.name = Some((path, guard));
+                Ok(())
+            }
+            done => done,
+        }
+    }
+}
+
+fn folder_of(target: &Path) -> &Path {
+    target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes something under a name beside the target that nobody else uses, and has it removed if a signal ends the run.
+fn temporary_name<T>(
+    target: &Path,
+    make: impl Fn(&Path) -> io::Result<T>,
+) -> io::Result<(T, PathBuf, Temporary)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = target.file_name().unwrap_or(OsStr::new("output"));
+    for _ in 0..100 {
+        let serial = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut temporary = OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{}.{serial}.tmp", std::process::id()));
+        let temporary = folder_of(target).join(temporary);
+        let guard = Temporary::file(&temporary);
+        match make(&temporary) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|made| (made, temporary, guard)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// Gives an open file without a name one.
+#[allow(unsafe_code)]
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    let from = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    let to = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: both names are strings that live through the call.
+    let done = unsafe {
+        libc::linkat(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::AT_SYMLINK_FOLLOW)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -1,0 +1,307 @@
+//! What is done when a signal ends the run: temporary files and folders disappear, programs that were started end,
+//! and an input that was cut short while it was mapped is named.
+//!
+//! A handler may only call into the system, so all it needs lies ready in tables of its own. Names that were
+//! taken out of a table are never freed: the handler may be reading them.
+
+use std::ffi::{CString, OsStr};
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+
+use libc::{c_char, c_int};
+
+use crate::diagnostics::{Message, Severity};
+
+/// At most so many at a time, far more than there are threads; what finds no place is not cleaned up.
+const PLACES: usize = 256;
+
+static FILES: [AtomicPtr<c_char>; PLACES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
+static FOLDERS: [AtomicPtr<c_char>; PLACES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
+static CHILDREN: [AtomicI32; PLACES] = [const { AtomicI32::new(0) }; PLACES];
+
+/// Signals that ask a program to end.
+const ENDING: [c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// Something that must not outlive the run. When it is dropped it is no longer looked after.
+#[derive(Debug)]
+#[must_use]
+pub struct Temporary(Option<&'static AtomicPtr<c_char>>);
+
+impl Temporary {
+    /// A file that is removed when a signal ends the run.
+    pub fn file(path: &Path) -> Self {
+        Self::enter(&FILES, path)
+    }
+
+    /// A folder that is removed then, if it is empty after its files.
+    pub fn folder(path: &Path) -> Self {
+        Self::enter(&FOLDERS, path)
+    }
+
+    fn enter(table: &'static [AtomicPtr<c_char>], path: &Path) -> Self {
+        install();
+        // The working directory may change; nobody does it today.
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let Ok(name) = CString::new(absolute.as_os_str().as_bytes()) else { return Self(None) };
+        let name = name.into_raw();
+        let null = std::ptr::null_mut();
+        let free = |place: &&AtomicPtr<c_char>| {
+            place.compare_exchange(null, name, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        };
+        Self(table.iter().find(free))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(place) = self.0 {
+            place.store(std::ptr::null_mut(), Ordering::SeqCst);
+        }
+    }
+}
+
+/// A process that leads a group of its own and ends with this one.
+#[derive(Debug)]
+#[must_use]
+pub struct Child(Option<&'static AtomicI32>);
+
+impl Child {
+    pub fn enter(id: u32) -> Self {
+        install();
+        let id = i32::try_from(id).unwrap_or(0);
+        let free =
+            |place: &&AtomicI32| place.compare_exchange(0, id, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+        Self(CHILDREN.iter().find(free))
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if let Some(place) = self.0 {
+            place.store(0, Ordering::SeqCst);
+        }
+    }
+}
+
+fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for signal in ENDING {
+            handle(signal, end as extern "C" fn(c_int) as usize, 0);
+        }
+    });
+}
+
+/// Sets a handler, but not over a wish to ignore the signal.
+#[allow(unsafe_code)]
+fn handle(signal: c_int, handler: usize, flags: c_int) {
+    // SAFETY: both structures live through the calls and zeros are valid values for them; the handlers have the
+    // signature that their flags ask for.
+    unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut old);
+        if old.sa_sigaction == libc::SIG_IGN {
+            return;
+        }
+        let mut new: libc::sigaction = std::mem::zeroed();
+        new.sa_sigaction = handler;
+        new.sa_flags = flags;
+        libc::sigaction(signal, &raw const new, std::ptr::null_mut());
+    }
+}
+
+/// Cleans up and lets the signal do what it does to every program.
+#[allow(unsafe_code)]
+extern "C" fn end(signal: c_int) {
+    clean_up();
+    // SAFETY: both functions may be called in a handler; the signal is delivered again when this one returns.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+}
+
+/// The programs first, since they may still write files; the folders last.
+#[allow(unsafe_code)]
+fn clean_up() {
+    let children = || CHILDREN.iter().map(|place| place.load(Ordering::SeqCst)).filter(|id| *id > 0);
+    let names = |table: &'static [AtomicPtr<c_char>]| {
+        table
+            .iter()
+            .map(|place| place.swap(std::ptr::null_mut(), Ordering::SeqCst))
+            .filter(|name| !name.is_null())
+    };
+    // SAFETY: these functions may be called in a handler. The ids are of children that have not been waited for, or
+    // were a moment ago; the names are strings that are never freed.
+    unsafe {
+        children().for_each(|id| {
+            libc::kill(-id, libc::SIGKILL);
+        });
+        children().for_each(|id| {
+            libc::waitpid(id, std::ptr::null_mut(), 0);
+        });
+        names(&FILES).for_each(|name| {
+            libc::unlink(name);
+        });
+        names(&FOLDERS).for_each(|name| {
+            libc::rmdir(name);
+        });
+    }
+}
+
+/// A mapped input, in a list that only grows.
+struct Mapping {
+    start: usize,
+    /// 0 when the mapping is gone.
+    size: AtomicUsize,
+    path: PathBuf,
+    state: State,
+    /// The line to print if it is cut short, without the tool's name.
+    line: Vec<u8>,
+    next: *const Mapping,
+}
+
+/// By what a file is known to be the same: device, inode, size and the time of the last change.
+type State = (u64, u64, u64, i64, i64);
+
+fn state(file: &Metadata) -> State {
+    (file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec())
+}
+
+static MAPPINGS: AtomicPtr<Mapping> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Watches over a mapped file: if another program cuts it short and its pages are gone, the run ends with a message
+/// that names it. When this is dropped the mapping is no longer watched.
+pub struct Mapped(&'static AtomicUsize);
+
+impl Mapped {
+    pub fn watch(bytes: &[u8], path: &Path, file: &Metadata) -> Self {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let handler = cut_short as extern "C" fn(c_int, *const libc::siginfo_t, *const libc::c_void);
+            handle(libc::SIGBUS, handler as usize, libc::SA_SIGINFO);
+        });
+        let message = Message::InputChanged { file: path.into() };
+        let mut line = format!("{}: ", Severity::Fatal.padded()).into_bytes();
+        message.write_text(&mut line);
+        line.push(b'\n');
+        let mapping = Box::leak(Box::new(Mapping {
+            start: bytes.as_ptr() as usize,
+            size: AtomicUsize::new(bytes.len()),
+            path: path.to_path_buf(),
+            state: state(file),
+            line,
+            next: std::ptr::null(),
+        }));
+        let mut head = MAPPINGS.load(Ordering::Acquire);
+        loop {
+            mapping.next = head;
+            let new: *mut Mapping = mapping;
+            match MAPPINGS.compare_exchange(head, new, Ordering::Release, Ordering::Acquire) {
+                Ok(_) => return Self(&mapping.size),
+                Err(current) => head = current,
+            }
+        }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+#[allow(unsafe_code)]
+fn mappings() -> impl Iterator<Item = &'static Mapping> {
+    let mut next = MAPPINGS.load(Ordering::Acquire).cast_const();
+    std::iter::from_fn(move || {
+        // SAFETY: the list holds mappings that were leaked, and null at its end.
+        let mapping: &'static Mapping = unsafe { next.as_ref() }?;
+        next = mapping.next;
+        Some(mapping)
+    })
+}
+
+/// A mapped input that was written to since. One that was replaced by another file is still what it was.
+pub fn changed_input() -> Option<&'static Path> {
+    let changed = |mapping: &&Mapping| {
+        let now = fs::metadata(&mapping.path).map(|file| state(&file));
+        let same_file = |now: &State| (now.0, now.1) == (mapping.state.0, mapping.state.1);
+        mapping.size.load(Ordering::Acquire) > 0
+            && now.is_ok_and(|now| same_file(&now) && now != mapping.state)
+    };
+    mappings().filter(changed).map(|mapping| mapping.path.as_path()).min()
+}
+
+/// The name in front of messages, with its length.
+static TOOL: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+static TOOL_SIZE: AtomicUsize = AtomicUsize::new(0);
+
+/// Names the tool for messages of handlers.
+pub fn set_tool(name: &OsStr) {
+    let name = [name.as_bytes(), b" "].concat().leak();
+    TOOL_SIZE.store(0, Ordering::SeqCst);
+    TOOL.store(name.as_mut_ptr(), Ordering::SeqCst);
+    TOOL_SIZE.store(name.len(), Ordering::SeqCst);
+}
+
+/// Leaves with the message that an input changed. Only calls into the system.
+#[allow(unsafe_code)]
+fn leave(mapping: &Mapping) -> ! {
+    let name = TOOL.load(Ordering::SeqCst);
+    // SAFETY: the name and the line are never freed; what is called may be called in a handler.
+    unsafe {
+        if !name.is_null() {
+            libc::write(2, name.cast(), TOOL_SIZE.load(Ordering::SeqCst));
+        }
+        libc::write(2, mapping.line.as_ptr().cast(), mapping.line.len());
+        clean_up();
+        libc::_exit(1)
+    }
+}
+
+#[allow(unsafe_code)]
+extern "C" fn cut_short(signal: c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
+    // SAFETY: the system hands over a valid structure.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let holds = |mapping: &&Mapping| {
+        address.wrapping_sub(mapping.start) < mapping.size.load(Ordering::Acquire).next_multiple_of(PAGE)
+    };
+    if let Some(mapping) = mappings().find(holds) {
+        leave(mapping);
+    }
+    // SAFETY: this may be called in a handler; the access is tried again and ends the program.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+    }
+}
+
+/// Bytes between the end of a file and the end of its last page are mapped too.
+const PAGE: usize = 4096;
+
+/// What the readers found sound may have changed since, and then nothing holds: a panic over a changed input is the
+/// input's fault and is said to be. Whatever the reason, nothing is left behind.
+pub fn explain_panics() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let changed = changed_input();
+        if let Some(mapping) = mappings().find(|mapping| Some(mapping.path.as_path()) == changed) {
+            leave(mapping);
+        }
+        clean_up();
+        default(panic);
+    }));
+}
+
+/// Makes a file that grows past the limit for its size an error of the write instead of the end of the program.
+#[allow(unsafe_code)]
+pub fn size_limit_is_an_error() {
+    // SAFETY: ignoring a signal has no preconditions.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
