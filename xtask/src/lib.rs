@@ -4,6 +4,7 @@ pub mod bench;
 pub mod builds;
 pub mod cache;
 pub mod conformance;
+pub mod faults;
 pub mod fuzz;
 pub mod process;
 pub mod suite;
@@ -22,6 +23,7 @@ commands
   bench                   time both linkers on generated workloads
   builds [NAME…]          build programs with nvcc, make and CMake through the shadow toolkit and compare
   conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare
+  faults                  end links early, take away space, change inputs, and look at what is left
   fuzz                    feed damaged inputs to the readers and to whole links
   test                    install what is needed and run every test of the workspace
   torture                 link generated programs with both linkers and compare
@@ -40,6 +42,7 @@ pub fn run(args: &[String]) -> u8 {
         "builds" => builds::run(rest),
         "conformance" => conformance::run(rest),
         "measure" => bench::measure::run(rest),
+        "faults" => faults::run(rest),
         "fuzz" => fuzz::run(rest),
         "test" => suite::run(rest),
         "torture" => torture::run(rest),

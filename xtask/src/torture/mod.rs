@@ -6,7 +6,7 @@ mod generate;
 mod program;
 mod reduce;
 mod render;
-mod rng;
+pub(crate) mod rng;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
