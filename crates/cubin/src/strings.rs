@@ -9,19 +9,34 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct StringTable {
     bytes: Vec<u8>,
-    index: HashTable<u32>,
+    index: HashTable<Entry>,
     state: FixedState,
+}
+
+/// Where a string is. Its hash is kept: an index that grows need not read the strings again.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    hash: u32,
+    offset: u32,
+}
+
+/// The index takes its place from the low bits of a hash and its tag from the high ones.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
+}
+
+fn find(index: &HashTable<Entry>, bytes: &[u8], text: &[u8], hash: u32) -> Option<u32> {
+    let is_text = |entry: &Entry| {
+        let (start, end) = (entry.offset as usize, entry.offset as usize + text.len());
+        entry.hash == hash && bytes.get(start..end) == Some(text) && bytes.get(end) == Some(&0)
+    };
+    index.find(spread(hash), is_text).map(|entry| entry.offset)
 }
 
 impl Default for StringTable {
     fn default() -> Self {
         Self { bytes: vec![0], index: HashTable::new(), state: FixedState::with_seed(0) }
     }
-}
-
-fn at(bytes: &[u8], offset: u32) -> &[u8] {
-    let tail = &bytes[offset as usize..];
-    &tail[..tail.iter().position(|&b| b == 0).unwrap_or(tail.len())]
 }
 
 impl StringTable {
@@ -32,32 +47,52 @@ impl StringTable {
 
     /// Like [`add`](Self::add) for the concatenation of `parts`, without building it first.
     pub fn add_parts(&mut self, parts: &[&str]) -> u32 {
-        let start = self.bytes.len();
-        for part in parts {
-            self.bytes.extend(part.as_bytes());
-        }
-        if self.bytes.len() == start {
-            return 0;
-        }
-        let hash = self.state.hash_one(&self.bytes[start..]);
-        let (old, new) = self.bytes.split_at(start);
-        if let Some(&found) = self.index.find(hash, |&offset| {
-            let end = offset as usize + new.len();
-            old.get(offset as usize..end) == Some(new) && old[end] == 0
-        }) {
-            self.bytes.truncate(start);
-            return found;
-        }
-        self.bytes.push(0);
-        let (bytes, state) = (&self.bytes, &self.state);
-        self.index.insert_unique(hash, start as u32, |&offset| state.hash_one(at(bytes, offset)));
-        start as u32
+        let start = self.append(parts);
+        self.settle(start, self.hash(&self.bytes[start..]))
+    }
+
+    /// Adds the concatenation of `parts` to two tables; its offset in each.
+    pub fn add_to_both(tables: [&mut Self; 2], parts: &[&str]) -> [u32; 2] {
+        let [first, second] = tables;
+        let start = first.append(parts);
+        let hash = first.hash(&first.bytes[start..]);
+        let start_of_second = second.append(parts);
+        [first.settle(start, hash), second.settle(start_of_second, hash)]
     }
 
     /// The offset of `text`, if it is there.
     pub fn get(&self, text: &str) -> Option<u32> {
-        let hash = self.state.hash_one(text.as_bytes());
-        self.index.find(hash, |&offset| at(&self.bytes, offset) == text.as_bytes()).copied()
+        let text = text.as_bytes();
+        find(&self.index, &self.bytes, text, self.hash(text))
+    }
+
+    fn hash(&self, text: &[u8]) -> u32 {
+        self.state.hash_one(text) as u32
+    }
+
+    /// Puts the parts behind the others, not yet as a string; where they begin.
+    fn append(&mut self, parts: &[&str]) -> usize {
+        let start = self.bytes.len();
+        for part in parts {
+            self.bytes.extend_from_slice(part.as_bytes());
+        }
+        start
+    }
+
+    /// Makes a string of the bytes from `start` on, or takes them back if it is there already.
+    fn settle(&mut self, start: usize, hash: u32) -> u32 {
+        let (old, new) = self.bytes.split_at(start);
+        if new.is_empty() {
+            return 0;
+        }
+        if let Some(found) = find(&self.index, old, new, hash) {
+            self.bytes.truncate(start);
+            return found;
+        }
+        self.bytes.push(0);
+        let entry = Entry { hash, offset: start as u32 };
+        self.index.insert_unique(spread(hash), entry, |entry| spread(entry.hash));
+        entry.offset
     }
 
     /// The string at an offset.

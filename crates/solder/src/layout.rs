@@ -86,6 +86,9 @@ pub struct Layout<'data> {
     pub file_size: u64,
 }
 
+/// One more than the last class.
+const CLASSES: usize = 17;
+
 /// Sections stand in the file by class, then by creation.
 pub fn class(kind: Kind) -> u8 {
     match kind {
@@ -119,7 +122,8 @@ pub fn class(kind: Kind) -> u8 {
 pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
     let numbers = number(parts);
     let contents = contents::generate(parts, &numbers);
-    let mut headers = vec![SectionHeader::default()];
+    let mut headers = Vec::with_capacity(numbers.section_order.len() + numbers.tables());
+    headers.push(SectionHeader::default());
     let mut cursor = raw::HEADER_SIZE;
     let names = mercury::section_names(parts.merged, &numbers, parts.is_mercury());
     let mut table = |name: &str, sh_type, size: usize, hole: u64, align, link, info, entsize| {
@@ -169,15 +173,8 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     let merged = parts.merged;
     let keeps: Vec<bool> =
         (0..merged.sections.len()).map(|i| keeps_section(parts, SectionId::at(i))).collect();
-    let mut section_order: Vec<SectionId> =
-        (0..merged.sections.len()).filter(|i| keeps[*i]).map(SectionId::at).collect();
+    let section_order = in_file_order(merged, (0..merged.sections.len()).filter(|i| keeps[*i]));
     let mercury = parts.is_mercury();
-    let place = |id: SectionId| {
-        let section = merged.section(id);
-        let of = section.of.filter(|_| section.kind == Kind::LateKernelConstant);
-        (class(section.kind), of.unwrap_or(id))
-    };
-    section_order.sort_by_key(|id| place(*id));
     let many_sections = section_order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;
     let first = if many_sections { SYMTAB_SHNDX + 1 } else { SYMTAB + 1 };
     let mut sections = vec![0; merged.sections.len()];
@@ -221,6 +218,17 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         mercury_symbols,
         many_sections,
     }
+}
+
+/// By class, then by creation; the parameters of kernels without textures by that of their code.
+fn in_file_order(merged: &Merged<'_>, kept: impl Iterator<Item = usize>) -> Vec<SectionId> {
+    let mut classes: [Vec<SectionId>; CLASSES] = Default::default();
+    for id in kept.map(SectionId::at) {
+        classes[usize::from(class(merged.section(id).kind))].push(id);
+    }
+    classes[usize::from(class(Kind::LateKernelConstant))]
+        .sort_by_key(|id| merged.section(*id).of.unwrap_or(*id));
+    classes.concat()
 }
 
 fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {

@@ -124,6 +124,8 @@ pub fn merge<'data>(
     live: &Live,
     sink: &Sink,
 ) -> Result<Merged<'data>, Stop> {
+    // More than will be needed, mostly; what is not used is never touched.
+    let count = |of: fn(&Object<'_>) -> usize| objects.iter().map(of).sum();
     let mut merger = Merger {
         settings,
         objects,
@@ -131,8 +133,8 @@ pub fn merge<'data>(
         live,
         sink,
         out: Merged {
-            sections: Vec::new(),
-            symbols: Vec::new(),
+            sections: Vec::with_capacity(count(|object| object.cubin.sections.len())),
+            symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
             functions: Vec::new(),
             function_of: vec![None; symbols.entities.len()],
             shared: Vec::new(),
@@ -322,9 +324,20 @@ impl<'data> Merger<'_, 'data> {
     }
 
     fn create(&mut self, new: &New<'_>) -> SectionId {
-        let name = self.out.section_names.add_parts(new.name);
-        self.out.names.add_parts(new.name);
+        let [name, _] = self.name_section(new.name);
         self.push_section(new, name)
+    }
+
+    fn create_with_symbol(&mut self, new: &New<'_>) -> SectionId {
+        let [name, symbol_name] = self.name_section(new.name);
+        let section = self.push_section(new, name);
+        self.section_symbol_named(section, symbol_name);
+        section
+    }
+
+    /// Section names stand in both string tables; where, in `.shstrtab` and in `.strtab`.
+    fn name_section(&mut self, parts: &[&str]) -> [u32; 2] {
+        StringTable::add_to_both([&mut self.out.section_names, &mut self.out.names], parts)
     }
 
     fn create_plain(&mut self, kind: Kind, name: &str, sh_type: u32, align: u64) -> SectionId {
@@ -373,8 +386,12 @@ impl<'data> Merger<'_, 'data> {
     /// Gives a section its symbol. The name is in `.strtab` since the section was created.
     fn section_symbol(&mut self, section: SectionId, name: &str) {
         let offset = self.out.names.add(name);
+        self.section_symbol_named(section, offset);
+    }
+
+    fn section_symbol_named(&mut self, section: SectionId, name_offset: u32) {
         let id = self.push_symbol(OutputSymbol {
-            name_offset: offset,
+            name_offset,
             kind: raw::STT_SECTION,
             section: Some(section),
             ..OutputSymbol::default()
@@ -478,8 +495,7 @@ impl<'data> Merger<'_, 'data> {
     fn name_dead_kernel(&mut self, origin: Origin, raw: &Symbol) {
         if self.settings.kernels_removed_by_host && raw.is_defined() && raw.other & raw::STO_ENTRY != 0 {
             let name = self.objects[origin.file.index()].names[origin.symbol as usize];
-            self.out.section_names.add_parts(&[".nv.shared.", name]);
-            self.out.names.add_parts(&[".nv.shared.", name]);
+            self.name_section(&[".nv.shared.", name]);
         }
     }
 
@@ -528,7 +544,7 @@ impl<'data> Merger<'_, 'data> {
                 &format!("it holds the function '{name}' and no code"),
             ));
         }
-        let text = self.create(&New {
+        let text = self.create_with_symbol(&New {
             kind: Kind::Text,
             name: &[section.name],
             sh_type: raw::SHT_PROGBITS,
@@ -536,7 +552,6 @@ impl<'data> Merger<'_, 'data> {
             align: section.align(),
             entsize: 0,
         });
-        self.section_symbol(text, section.name);
         let out = self.out.section_mut(text);
         out.append(section.data, section.data.len() as u64, section.align());
         out.function = Some(symbol);
@@ -567,7 +582,7 @@ impl<'data> Merger<'_, 'data> {
         if let Some(section) = self.shared_by_kernel.get(kernel) {
             return *section;
         }
-        let section = self.create(&New {
+        let section = self.create_with_symbol(&New {
             kind: Kind::KernelShared,
             name: &[".nv.shared.", kernel],
             sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
@@ -575,7 +590,6 @@ impl<'data> Merger<'_, 'data> {
             align: 1,
             entsize: 0,
         });
-        self.section_symbol_parts(section, &[".nv.shared.", kernel]);
         self.out.section_mut(section).of = Some(text);
         self.shared_by_kernel.insert(kernel, section);
         section
@@ -625,9 +639,7 @@ impl<'data> Merger<'_, 'data> {
 
     fn section_symbol_parts(&mut self, section: SectionId, parts: &[&str]) {
         let offset = self.out.names.add_parts(parts);
-        self.section_symbol(section, "");
-        let symbol = self.out.section(section).symbol.expect("made in the line above");
-        self.out.symbol_mut(symbol).name_offset = offset;
+        self.section_symbol_named(section, offset);
     }
 
     fn function_mut(&mut self, entity: EntityId) -> &mut Function {

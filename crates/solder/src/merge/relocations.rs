@@ -37,6 +37,7 @@ impl<'data> Merger<'_, 'data> {
         let name = self.view_name(file, of);
         let discarded = self.discarded_ranges(file, section.info());
         let mut taken = 0;
+        let mut named_without_addends = false;
         for entry in entries.iter() {
             let symbol = entry.symbol.get();
             if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
@@ -54,9 +55,9 @@ impl<'data> Merger<'_, 'data> {
             let existing = if rela { out.rela } else { out.rel };
             // nvlink looks a section without addends up for such entries, and the name stays.
             let looked_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
-            if rela && looked_up && entry.addend.get() == 0 && !self.settings.mercury() {
-                self.out.section_names.add_parts(&[".rel", of.name]);
-                self.out.names.add_parts(&[".rel", of.name]);
+            let is_looked_up = rela && looked_up && entry.addend.get() == 0 && !self.settings.mercury();
+            if is_looked_up && !std::mem::replace(&mut named_without_addends, true) {
+                self.name_section(&[".rel", of.name]);
             }
             let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
             taken += 1;
