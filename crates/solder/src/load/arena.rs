@@ -1,8 +1,8 @@
 //! What the link borrows from: mapped files, and bytes that were unpacked or assembled. Appended from any thread,
 //! never moved, freed together.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use memmap2::Mmap;
 
@@ -25,15 +25,39 @@ impl Bytes {
 const FIRST_BUCKET: usize = 64;
 const BUCKETS: usize = 26;
 
+const BLOCK: usize = 4 << 20;
+
+/// Room for the small files of a large link, side by side in blocks: thousands of allocations less.
+struct Room {
+    rest: &'static mut [u8],
+}
+
+impl Room {
+    /// Blocks are not freed: a large link needs its inputs until the program ends.
+    fn take(&mut self, size: usize) -> &'static mut [u8] {
+        if self.rest.len() < size {
+            self.rest = Box::leak(vec![0; BLOCK.max(size)].into_boxed_slice());
+        }
+        let (taken, rest) = std::mem::take(&mut self.rest).split_at_mut(size);
+        self.rest = rest;
+        taken
+    }
+}
+
 /// Slots in buckets that double in size, each bucket made when its first slot is taken.
 pub struct Arena {
     buckets: [OnceLock<Box<[OnceLock<Bytes>]>>; BUCKETS],
     next: AtomicUsize,
+    room: OnceLock<Mutex<Room>>,
 }
 
 impl Arena {
     pub fn new() -> Self {
-        Self { buckets: [const { OnceLock::new() }; BUCKETS], next: AtomicUsize::new(0) }
+        Self {
+            buckets: [const { OnceLock::new() }; BUCKETS],
+            next: AtomicUsize::new(0),
+            room: OnceLock::new(),
+        }
     }
 
     pub fn map(&self, map: Mmap, watched: Mapped) -> &[u8] {
@@ -42,6 +66,17 @@ impl Arena {
 
     pub fn own(&self, bytes: Vec<u8>) -> &[u8] {
         self.keep(Bytes::Owned(bytes))
+    }
+
+    /// Says that many files are to come.
+    pub fn make_room(&self) {
+        self.room.get_or_init(|| Mutex::new(Room { rest: &mut [] }));
+    }
+
+    /// Zeroed bytes for a small file, where many are to come.
+    pub fn room(&self, size: usize) -> Option<&mut [u8]> {
+        let room = self.room.get()?;
+        Some(room.lock().unwrap_or_else(PoisonError::into_inner).take(size))
     }
 
     fn keep(&self, bytes: Bytes) -> &[u8] {

@@ -33,6 +33,12 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
         let watched = Mapped::watch(&map, path, &metadata);
         return Ok(Opened { data: arena.map(map, watched), identity });
     }
+    if metadata.is_file()
+        && let Some(room) = arena.room(metadata.len() as usize)
+    {
+        file.read_exact(room)?;
+        return Ok(Opened { data: room, identity });
+    }
     let mut data = Vec::with_capacity(metadata.len() as usize);
     file.read_to_end(&mut data)?;
     Ok(Opened { data: if data.is_empty() { &[] } else { arena.own(data) }, identity })
