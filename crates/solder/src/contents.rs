@@ -6,8 +6,8 @@ use crate::ids::{EntityId, SectionId};
 use crate::layout::{Numbers, Parts};
 use crate::mercury;
 use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged};
+use crate::parallel;
 use crate::textures::{handle_type, mercury_handle_type};
-use rayon::prelude::*;
 use solder_cubin::callgraph::MARKERS;
 use solder_cubin::info::{attr, format, write_record};
 use solder_cubin::raw::{Rel, Rela};
@@ -119,7 +119,7 @@ pub fn generate<'data>(parts: Parts<'_, 'data>, numbers: &Numbers) -> Contents<'
         let id = SectionId::at(index);
         if numbers.section(id) == 0 { None } else { made(parts, numbers, id) }
     };
-    let made: Vec<_> = (0..merged.sections.len()).into_par_iter().with_min_len(64).map(make).collect();
+    let made = parallel::map_numbers(merged.sections.len(), make);
     let size = |(index, made): (usize, &Option<Vec<u8>>)| {
         let section = &merged.sections[index];
         match made {

@@ -22,6 +22,7 @@ pub mod mode;
 mod notes;
 mod object;
 pub mod options;
+mod parallel;
 mod pipeline;
 mod propagate;
 mod recorded_paths;
@@ -50,8 +51,12 @@ use object::Object;
 use options::Options;
 use roots::Roots;
 
+/// From this many objects on, threads are worth their start.
+const PARSED_IN_PARALLEL: usize = 48;
+
 /// Links the inputs that the options name.
 pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
+    parallel::set_threads(options.threads);
     let side_files = side_files::read(options, sink)?;
     let arena = Arena::new();
     let mut reader = lto::Reader::default();
@@ -105,6 +110,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     if let (Some(file), Some(drawing)) = (&options.dot_file, &linked.call_graph) {
         pipeline::write_output(file, drawing.as_bytes(), sink)?;
     }
+    pipeline::abandon(objects.len(), (objects, linked));
     sink.check()
 }
 
@@ -116,10 +122,14 @@ fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> R
 fn parse<'data>(inputs: &Inputs<'data>, sink: &Sink) -> Result<Vec<Object<'data>>, Stop> {
     let parse = |input: &DeviceObject<'data>| {
         let name = String::from_utf8_lossy(input.name.as_bytes()).into_owned();
-        Object::parse(name, input.bytes).map_err(|damage| {
+        Object::parse(name, input.bytes)
+    };
+    let parsed = parallel::map(&inputs.objects, PARSED_IN_PARALLEL, parse);
+    let checked = inputs.objects.iter().zip(parsed).map(|(input, parsed)| {
+        parsed.map_err(|damage| {
             let (file, place, reason) = (input.name.clone(), damage.place.into(), damage.reason.into());
             sink.fatal(Message::DamagedInput { file, place, reason })
         })
-    };
-    inputs.objects.iter().map(parse).collect()
+    });
+    checked.collect()
 }

@@ -200,7 +200,23 @@ pub fn link_objects<'data>(
     if let Some(explain) = explain {
         explain.written(objects, view, &layout, sink)?;
     }
-    Ok(Linked { image: Some(write::image(parts, &layout)), call_graph })
+    let image = Some(write::image(parts, &layout));
+    abandon(
+        objects.len(),
+        (layout, notes, relocated, textures, shared, resources, merged, live, graph, symbols),
+    );
+    Ok(Linked { image, call_graph })
+}
+
+/// Links of this many objects are not worth tidying up after.
+const MANY_OBJECTS: usize = 256;
+
+/// Leaves what a large link was made of to the end of the process, which is near: to free a million small pieces one
+/// by one takes a twentieth of the link.
+pub fn abandon<T>(objects: usize, parts: T) {
+    if objects >= MANY_OBJECTS {
+        std::mem::forget(parts);
+    }
 }
 
 /// The linker's own entry in the tool note.

@@ -5,9 +5,9 @@ use crate::ids::{SectionId, SymbolId};
 use crate::mercury;
 use crate::merge::{Content, Kind, Merged, Reloc, RelocTarget};
 use crate::object::Object;
+use crate::parallel;
 use crate::shared::SharedLayout;
 use crate::textures::{NO_BANK, Textures};
-use rayon::prelude::*;
 use solder_cubin::mercury::reloc as mercury_reloc;
 use solder_cubin::raw;
 use solder_cubin::reloc::{self, Action};
@@ -49,8 +49,9 @@ pub fn relocate(
     sink: &Sink,
 ) -> Result<Relocated, Stop> {
     let work = |index: usize| section(merged, relocatable, shared, textures, SectionId::at(index));
-    let results: Vec<_> = (0..merged.sections.len()).into_par_iter().with_min_len(64).map(work).collect();
-    let mut relocated = Relocated::default();
+    let results = parallel::map_numbers(merged.sections.len(), work);
+    let mut relocated =
+        Relocated { kept: Vec::with_capacity(results.len()), patches: Vec::with_capacity(results.len()) };
     for (index, result) in results.into_iter().enumerate() {
         match result {
             Ok((mut kept, patches)) => {

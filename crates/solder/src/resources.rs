@@ -115,7 +115,11 @@ pub fn final_records<'data>(merged: &Merged<'data>) -> Vec<Vec<InfoRecord<'data>
         .iter()
         .enumerate()
         .map(|(i, section)| match section.content {
-            Content::Info { .. } => merged.info_records(SectionId::at(i)).cloned().collect(),
+            Content::Info { ref read, ref appended, .. } => {
+                let mut records = Vec::with_capacity(read.len() + appended.len());
+                records.extend(merged.info_records(SectionId::at(i)).cloned());
+                records
+            }
             _ => Vec::new(),
         })
         .collect()

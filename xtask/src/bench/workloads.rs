@@ -306,7 +306,9 @@ fn lto(maker: &mut Maker<'_>, count: usize) -> Result<()> {
         let object = maker.nvcc(&text, &["-dc", "-dlto", "-arch=sm_90"])?;
         maker.add(&format!("{}.o", name(module)), &object)?;
     }
-    let nvvm = format!("-nvvmpath={}", maker.toolkit().join("nvvm").display());
-    maker.link(&[&["-lto", &nvvm], &OPTIONS[..]].concat());
+    let (nvvm, libraries) = (maker.toolkit().join("nvvm"), maker.toolkit().join("lib64"));
+    let (nvvm, folder) = (format!("-nvvmpath={}", nvvm.display()), format!("-L{}", libraries.display()));
+    maker.link(&[&["-lto", &nvvm], &OPTIONS[..], &[&folder, "-lcudadevrt"]].concat());
+    maker.also_reads(&libraries.join("libcudadevrt.a"));
     Ok(())
 }

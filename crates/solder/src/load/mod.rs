@@ -18,8 +18,6 @@ pub mod survey;
 
 use std::path::Path;
 
-use rayon::prelude::*;
-
 pub use arena::Arena;
 pub use host::{REFERENCE_KINDS, ReferenceKind};
 
@@ -28,6 +26,7 @@ use crate::explain;
 use crate::keep;
 use crate::lto;
 use crate::options::Options;
+use crate::parallel;
 use crate::time_table;
 use crate::toolchain::ptxas::{self, Assembler};
 use open::{Item, Product};
@@ -146,10 +145,13 @@ pub fn load<'data>(
     let libraries = library::find(options, library_path.as_deref(), sink, arena)
         .map_err(|messages| stopped(&messages, sink))?;
     let files: Vec<&Path> = options.inputs.iter().chain(&libraries).map(AsRef::as_ref).collect();
-    let opened = in_order(&files, files.len() >= PARALLEL_FROM, |path| open::open(path, options, arena));
+    if files.len() >= PARALLEL_FROM {
+        arena.make_room();
+    }
+    let opened = parallel::map(&files, PARALLEL_FROM, |path| open::open(path, options, arena));
     let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));
     let items = open::without_repeated_archives(opened);
-    let mut products = in_order(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
+    let mut products = parallel::map(&items, PARALLEL_FROM, |item| item.unpack(options, arena));
     assemble(options, &items, &mut products, arena, sink)?;
     let survey = files.map(|files| Survey::new(files, &items, &products));
     let taken = take_all(options, items, products, reader, sink);
@@ -193,10 +195,6 @@ fn stopped(messages: &Stopped, sink: &Sink) -> Stop {
     Stop::FATAL
 }
 
-fn in_order<T: Sync, R: Send>(items: &[T], parallel: bool, work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
-    if parallel { items.par_iter().map(work).collect() } else { items.iter().map(work).collect() }
-}
-
 /// Puts the assembled code in the place of the PTX. Assembling takes long enough to be worth a thread each.
 fn assemble<'data>(
     options: &Options,
@@ -214,7 +212,7 @@ fn assemble<'data>(
         return Ok(());
     }
     let assembler = Assembler::find();
-    let results = in_order(&waiting, waiting.len() > 1, |(_, job)| ptxas::assemble(&assembler, job, options));
+    let results = parallel::map(&waiting, 2, |(_, job)| ptxas::assemble(&assembler, job, options));
     for ((index, job), result) in waiting.into_iter().zip(results) {
         if let Ok(assembled) = &result {
             let input = (index, items[index].name.as_bytes());
@@ -294,7 +292,9 @@ impl<'data> Inputs<'data> {
         if origin == Origin::File {
             self.references.raw_inputs = true;
             let runtime_at = is_runtime.then_some(position);
-            self.registrations.push(Registration { id: crate::register::file_id(&name), runtime_at });
+            if options.register_link_binaries.is_some() {
+                self.registrations.push(Registration { id: crate::register::file_id(&name), runtime_at });
+            }
         }
     }
 }

@@ -8,7 +8,6 @@ mod consensus;
 
 use std::time::Instant;
 
-use rayon::prelude::*;
 use solder_cubin::raw::STT_FUNC;
 
 use crate::cache::{Cache, Key};
@@ -16,6 +15,7 @@ use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::keep;
 use crate::load::{Arena, DeviceObject, Inputs, IrContent, IrModule, Origin};
 use crate::options::Options;
+use crate::parallel;
 use crate::time_table;
 use crate::toolchain::nvjitlink;
 use crate::toolchain::nvvm::{self, Compiled, Program};
@@ -299,8 +299,7 @@ fn assemble(
     let to_do: Vec<Job<'_>> =
         parts.iter().map(|text| Job { text, stored_options: &[], compiled: Some(compiled) }).collect();
     let job = |job: &Job<'_>| ptxas::assemble(&assembler, job, options);
-    let results: Vec<_> =
-        if to_do.len() > 1 { to_do.par_iter().map(job).collect() } else { to_do.iter().map(job).collect() };
+    let results = parallel::map(&to_do, 2, job);
     let mut cubins = Vec::with_capacity(parts.len());
     for (part, result) in results.into_iter().enumerate() {
         let assembled = result.map_err(|failure| sink.fatal(failure.message("lto.ptx".into())))?;

@@ -9,7 +9,7 @@ use crate::ids::SectionId;
 use crate::layout::{Layout, Parts};
 use crate::mercury;
 use crate::merge::{Kind, OutputSymbol};
-use rayon::prelude::*;
+use crate::parallel;
 use solder_cubin::raw::{self, Symbol};
 use zerocopy::IntoBytes;
 
@@ -51,7 +51,7 @@ pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>) -> Vec<u8> {
     if !segments.is_empty() {
         take(layout.header.phoff.get(), segments.len() as u64).copy_from_slice(segments);
     }
-    places.into_par_iter().with_min_len(64).for_each(|(id, place)| fill_section(parts, layout, id, place));
+    parallel::for_each(places, |(id, place)| fill_section(parts, layout, id, place));
     image
 }
 

@@ -1,0 +1,60 @@
+//! Parallel loops. Results come in the order of the items, so that the output never depends on the number of threads.
+//!
+//! Threads are started by the first loop that is long enough to be worth it: a link of a few cubins takes less time
+//! than their start.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+/// What `--threads` asks for; 0 for all processors. Of the process, like the threads themselves.
+static WANTED: AtomicUsize = AtomicUsize::new(0);
+
+/// Says how many threads to use. Counts only before the first long loop.
+pub fn set_threads(count: Option<usize>) {
+    WANTED.store(count.unwrap_or(0), Ordering::Relaxed);
+}
+
+/// Starts the threads, of which the calling one is the first. Whether there is more than that one.
+fn started() -> bool {
+    static STARTED: OnceLock<bool> = OnceLock::new();
+    *STARTED.get_or_init(|| {
+        let wanted = WANTED.load(Ordering::Relaxed);
+        if wanted == 1 {
+            return false;
+        }
+        // Where no thread can be started, the loops run on this one.
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(wanted).use_current_thread();
+        builder.build_global().is_ok() && rayon::current_num_threads() > 1
+    })
+}
+
+/// `work` of every item; on several threads if there are at least `least` items.
+pub fn map<T: Sync, R: Send>(items: &[T], least: usize, work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
+    if items.len() < least || !started() {
+        return items.iter().map(work).collect();
+    }
+    items.par_iter().map(work).collect()
+}
+
+/// Sections that are worth a thread.
+const MANY: usize = 512;
+/// And those that one takes at a time.
+const AT_A_TIME: usize = 64;
+
+/// `work` of every number below `count`, where each takes little time.
+pub fn map_numbers<R: Send>(count: usize, work: impl Fn(usize) -> R + Send + Sync) -> Vec<R> {
+    if count < MANY || !started() {
+        return (0..count).map(work).collect();
+    }
+    (0..count).into_par_iter().with_min_len(AT_A_TIME).map(work).collect()
+}
+
+/// `work` with every item, where each takes little time.
+pub fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Send + Sync) {
+    if items.len() < MANY || !started() {
+        return items.into_iter().for_each(work);
+    }
+    items.into_par_iter().with_min_len(AT_A_TIME).for_each(work);
+}
