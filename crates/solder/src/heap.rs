@@ -51,7 +51,8 @@ fn steps(size: usize, align: usize) -> Option<usize> {
     (size <= SMALL && align <= STEP).then(|| size.div_ceil(STEP))
 }
 
-#[allow(unsafe_code)]
+// Blocks are aligned to a step.
+#[allow(unsafe_code, clippy::cast_ptr_alignment)]
 impl Local {
     fn take(&self, steps: usize) -> *mut u8 {
         let block = self.free[steps].get();
