@@ -97,7 +97,7 @@ impl StringTable {
 
     /// The string at an offset.
     pub fn at(&self, offset: u32) -> &str {
-        std::str::from_utf8(at(&self.bytes, offset)).unwrap_or_default()
+        crate::string_at(&self.bytes, offset).unwrap_or_default()
     }
 
     /// Takes `text` out and returns where it stood. What follows moves up.
@@ -105,16 +105,11 @@ impl StringTable {
         let start = self.get(text)?;
         let end = start + text.len() as u32 + 1;
         self.bytes.drain(start as usize..end as usize);
-        let Self { bytes, index, state } = self;
-        let mut offsets: Vec<u32> = index.drain().filter(|&offset| offset != start).collect();
-        for offset in &mut offsets {
-            if *offset > start {
-                *offset -= end - start;
+        self.index.retain(|entry| entry.offset != start);
+        for entry in &mut self.index {
+            if entry.offset > start {
+                entry.offset -= end - start;
             }
-        }
-        for offset in offsets {
-            let hash = |&offset: &u32| state.hash_one(at(bytes, offset));
-            index.insert_unique(hash(&offset), offset, hash);
         }
         Some(start..end)
     }

@@ -117,8 +117,7 @@ impl<'data> Merger<'_, 'data> {
             owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
             if owner.is_none() {
                 // Of a removed kernel's the name of the section stays.
-                self.out.section_names.add(section.name);
-                self.out.names.add(section.name);
+                self.name_only(&[section.name]);
                 return;
             }
             self.shared_of_launched(owner);

@@ -452,7 +452,7 @@ impl<'data> Merger<'_, 'data> {
             let existing = self.out.section(partner).rela;
             // As in links without Mercury: a look-up that leaves a name.
             if existing.is_some() && taken > 0 && entry.addend.get() == 0 {
-                self.name_section(&[".rel", name]);
+                self.name_only(&[".rel", name]);
             }
             let relocations = existing.unwrap_or_else(|| self.create_relocations(partner, name, true));
             let out = self.twin(relocations, Kind::MercuryRelocations);

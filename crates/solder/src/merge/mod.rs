@@ -151,6 +151,7 @@ pub fn merge<'data>(
             files: Vec::with_capacity(objects.len()),
             well_known: WellKnown::default(),
             file_shared_align: 1,
+            removed: Vec::new(),
             prototype_names: Vec::new(),
         },
         symbol_of: vec![None; symbols.entities.len()],
@@ -211,6 +212,8 @@ impl<'data> Merger<'_, 'data> {
         let cuda = self.create(&note(Kind::CudaNote, &[".note.nv.cuinfo"], raw::SHF_NOTE_CUINFO | link));
         self.section_symbol(cuda, ".note.nv.cuinfo");
         let info = self.create_plain(Kind::Info, ".nv.info", raw::SHT_CUDA_INFO, 4);
+        // What it is does not show: no name is left of it.
+        self.out.removed.push(SectionId::at(self.out.sections.len()));
         let compat =
             has_compat.then(|| self.create_plain(Kind::Compat, ".nv.compat", raw::SHT_CUDA_COMPAT, 4));
         if let Some(host) = self.settings.host {
@@ -333,6 +336,15 @@ impl<'data> Merger<'_, 'data> {
         let section = self.push_section(new, name);
         self.section_symbol_named(section, symbol_name);
         section
+    }
+
+    /// Looks for a section: nvlink makes what it does not find, and removes it in the end as it is empty. Its name stays.
+    fn name_only(&mut self, parts: &[&str]) {
+        let names = self.out.section_names.len();
+        self.name_section(parts);
+        if self.out.section_names.len() > names {
+            self.out.removed.push(SectionId::at(self.out.sections.len()));
+        }
     }
 
     /// Section names stand in both string tables; where, in `.shstrtab` and in `.strtab`.
@@ -495,7 +507,7 @@ impl<'data> Merger<'_, 'data> {
     fn name_dead_kernel(&mut self, origin: Origin, raw: &Symbol) {
         if self.settings.kernels_removed_by_host && raw.is_defined() && raw.other & raw::STO_ENTRY != 0 {
             let name = self.objects[origin.file.index()].names[origin.symbol as usize];
-            self.name_section(&[".nv.shared.", name]);
+            self.name_only(&[".nv.shared.", name]);
         }
     }
 

@@ -333,6 +333,9 @@ pub struct Merged<'data> {
     pub well_known: WellKnown,
     /// Largest alignment of an input's `.nv_debug.shared`.
     pub file_shared_align: u64,
+    /// The sections in front of which nvlink makes one that it removes again: such sections count in the numbers that
+    /// it leaves in `.symtab_shndx`.
+    pub removed: Vec<SectionId>,
     /// Offsets in `.strtab` of the prototypes, by `PrototypeId`.
     pub prototype_names: Vec<u32>,
 }

@@ -57,7 +57,7 @@ impl<'data> Merger<'_, 'data> {
             let looked_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
             let is_looked_up = rela && looked_up && entry.addend.get() == 0 && !self.settings.mercury();
             if is_looked_up && !std::mem::replace(&mut named_without_addends, true) {
-                self.name_section(&[".rel", of.name]);
+                self.name_only(&[".rel", of.name]);
             }
             let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
             taken += 1;

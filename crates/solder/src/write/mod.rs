@@ -8,7 +8,7 @@ use crate::contents::chunks;
 use crate::ids::SectionId;
 use crate::layout::{Layout, Parts};
 use crate::mercury;
-use crate::merge::{Kind, OutputSymbol};
+use crate::merge::{Kind, Merged, OutputSymbol};
 use crate::parallel;
 use solder_cubin::raw::{self, Symbol};
 use zerocopy::IntoBytes;
@@ -91,7 +91,7 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
             _ => (*section, *value),
         };
         let shndx = section.map_or(0, |section| numbers.section(section));
-        let shndx = if shndx < u32::from(raw::SHN_LORESERVE) { shndx as u16 } else { raw::SHN_XINDEX };
+        let shndx = if stands_in_symbol(shndx) { shndx as u16 } else { raw::SHN_XINDEX };
         let symbol = Symbol {
             name: (*name_offset).into(),
             info: bind << 4 | kind,
@@ -111,12 +111,20 @@ fn fill_section_indices(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [
     for (id, entry) in layout.numbers.symbol_order.iter().zip(entries) {
         let section = parts.merged.symbol(*id).section.map_or(0, |section| {
             let number = layout.numbers.section(section);
-            if number < u32::from(raw::SHN_LORESERVE) { created_as(layout, section) } else { number }
+            if stands_in_symbol(number) { created_as(parts.merged, layout, section) } else { number }
         });
         entry.copy_from_slice(&section.to_le_bytes());
     }
 }
 
-fn created_as(layout: &Layout<'_>, section: SectionId) -> u32 {
-    section.0 + layout.numbers.tables() as u32
+/// Whether a symbol itself says its section. nvlink takes section 0xfff2 for the mark of tentative definitions and
+/// leaves it there.
+fn stands_in_symbol(number: u32) -> bool {
+    number < u32::from(raw::SHN_LORESERVE) || number == u32::from(raw::SHN_COMMON)
+}
+
+/// The number that nvlink gave a section when it made it, those that it removed again counted.
+fn created_as(merged: &Merged<'_>, layout: &Layout<'_>, section: SectionId) -> u32 {
+    let removed = merged.removed.partition_point(|before| *before <= section);
+    section.0 + layout.numbers.tables() as u32 + removed as u32
 }
