@@ -87,25 +87,64 @@ pub struct Load {
     pub operand: u64,
 }
 
-/// The loads of a capsule that relocations may belong to, in the order of the code; `None` if the capsule does not
-/// hold together. Loads from the program's constants by an index do not count: the index has the place in it.
+/// Why a capsule cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// It ends within its head or within an instruction.
+    Cut,
+    Format,
+    /// A first byte that no instruction has.
+    Instruction,
+    /// It has more or fewer instructions than its bitmap says.
+    Count,
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Cut => "it ends within an instruction",
+            Self::Format => "its format is unknown",
+            Self::Instruction => "an instruction of unknown form",
+            Self::Count => "the number of its instructions is not that of its bitmap",
+        })
+    }
+}
+
+const FORMAT: u32 = 0xc000_0001;
+
+/// The loads of a capsule that relocations may belong to, in the order of the code. Loads from the program's
+/// constants by an index do not count: the index has the place in it.
 ///
-/// Behind its head and a bitmap, a capsule has the instructions that are not derived. Their first byte tells the
-/// length: 16 bytes times the low half where the high half is 0, 4 or 2 bytes for the two abridged forms.
-pub fn loads(capsule: &[u8]) -> Option<Vec<Load>> {
-    let count = capsule.get(8..HEAD)?;
-    let count = u32::from_le_bytes([count[0], count[1], count[2], count[3]]) as usize;
-    let mut at = HEAD.checked_add(count.div_ceil(32).checked_mul(4)?)?;
+/// Behind its head and a bitmap, a capsule has the instructions that are not derived, for each of which the bitmap
+/// has a zero. Their first byte tells the length: 16 bytes times the low half where the high half is 0, 4 or 2 bytes
+/// for the two abridged forms. The shorter one, with a low half of 1, has no bit.
+pub fn loads(capsule: &[u8]) -> Result<Vec<Load>, Damage> {
+    let word = |at: usize| {
+        let bytes = capsule.get(at..at + 4).ok_or(Damage::Cut)?;
+        Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    };
+    if word(4)? != FORMAT {
+        return Err(Damage::Format);
+    }
+    let count = word(8)? as usize;
+    let bitmap =
+        capsule.get(HEAD..).and_then(|rest| rest.get(..count.div_ceil(32) * 4)).ok_or(Damage::Cut)?;
+    let ones: u32 = bitmap.iter().map(|byte| byte.count_ones()).sum();
+    let mut expected = count.checked_sub(ones as usize).ok_or(Damage::Count)?;
+    let mut at = HEAD + bitmap.len();
     let mut loads = Vec::new();
     while at < capsule.len() {
-        let head = capsule[at] & 0x7f;
-        let length = match (head >> 4, usize::from(head & 15)) {
-            (0, units) if units > 0 => 16 * units,
-            (4, _) => 4,
-            (5, _) => 2,
-            _ => return None,
+        let (form, units) = (capsule[at] >> 4 & 7, usize::from(capsule[at] & 15));
+        let length = match form {
+            0 if units > 0 => 16 * units,
+            4 => 4,
+            5 => 2,
+            _ => return Err(Damage::Instruction),
         };
-        let instruction = capsule.get(at..at + length)?;
+        if (form, units) != (5, 1) {
+            expected = expected.checked_sub(1).ok_or(Damage::Count)?;
+        }
+        let instruction = capsule.get(at..at + length).ok_or(Damage::Cut)?;
         at += length;
         if length > 16 && (instruction[1], instruction[3]) == LOAD_CONSTANT {
             let banks = [Bank::Compiler, Bank::Program, Bank::Handles];
@@ -116,12 +155,12 @@ pub fn loads(capsule: &[u8]) -> Option<Vec<Load>> {
             loads.extend(bank.map(|bank| Load { bank, uniform, operand: at as u64 - 4 }));
         }
     }
-    Some(loads)
+    if expected == 0 { Ok(loads) } else { Err(Damage::Count) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Bank, Load, code_name, loads};
+    use super::{Bank, Damage, Load, code_name, loads};
 
     #[test]
     fn places_of_loads() {
@@ -136,8 +175,12 @@ mod tests {
         bytes.extend(load(0x42));
         bytes.extend([0xd0, 4]);
         let expected = Load { bank: Bank::Program, uniform: true, operand: 80 };
-        assert_eq!(loads(&bytes), Some(vec![expected]));
-        assert_eq!(loads(&bytes[..70]), None);
+        bytes.extend([0xd1, 4]);
+        assert_eq!(loads(&bytes), Ok(vec![expected]));
+        assert_eq!(loads(&bytes[..70]), Err(Damage::Cut));
+        assert_eq!(loads(&bytes[..84]), Err(Damage::Count));
+        bytes[7] = 0;
+        assert_eq!(loads(&bytes), Err(Damage::Format));
     }
 
     #[test]

@@ -118,7 +118,7 @@ pub fn link_objects<'data>(
         shared::layout(&merged, &merged.calls, settings, &|id| referenced.contains(id))
     };
     let textures = if relocatable {
-        textures::unallocated(&merged)
+        textures::unallocated(&merged, sm)
     } else {
         textures::allocate(&merged, &merged.calls, sm, &|id| referenced.contains(id))
     };

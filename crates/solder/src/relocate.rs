@@ -32,6 +32,7 @@ pub struct Relocated {
 
 pub enum Outcome {
     Keep,
+    KeepWith(Patch),
     Patch(Patch),
     Drop,
     Wrong(&'static str),
@@ -132,21 +133,18 @@ fn section(
             continue;
         }
         let outcome = if mercury {
-            mercury::decide(merged, shared, textures, function, entry)
+            mercury::decide(merged, relocatable, shared, textures, function, entry)
         } else {
             decide(merged, relocatable, shared, textures, function, entry)
         };
+        if matches!(outcome, Outcome::Keep | Outcome::KeepWith(_)) {
+            kept.push(Reloc { target: behind_alias(merged, entry.target), ..*entry });
+        }
         let width = match outcome {
-            Outcome::Keep => {
-                kept.push(Reloc { target: behind_alias(merged, entry.target), ..*entry });
-                continue;
-            }
-            Outcome::Drop => continue,
+            Outcome::Keep | Outcome::Drop => continue,
             Outcome::Wrong(reason) => return Err((*entry, reason)),
-            Outcome::Patch(patch) => {
-                if target.kind == Kind::Capsule {
-                    continue;
-                }
+            Outcome::Patch(_) if target.kind == Kind::Capsule => continue,
+            Outcome::Patch(patch) | Outcome::KeepWith(patch) => {
                 patches.push((entry.offset, patch));
                 patch_width(patch)
             }
@@ -161,7 +159,7 @@ fn section(
     if target.kind == Kind::Capsule
         && let Some(Content::Relocations(of_code)) = section.of.map(|of| &merged.section(of).content)
     {
-        patches = mercury::capsule_patches(merged, textures, target, of_code, entries);
+        patches = mercury::capsule_patches(merged, relocatable, textures, target, of_code, entries);
     }
     Ok((kept, patches))
 }
@@ -245,6 +243,10 @@ fn decide(
             Action::Resolve => field(offset, bank),
             _ => Outcome::Keep,
         };
+    }
+    if let Some(base) = textures.unplaced(symbol).filter(|_| kind.constant == Action::Resolve) {
+        let value = base.wrapping_add(entry.addend as u64);
+        return Outcome::KeepWith(Patch::Field { r_type: entry.r_type, value, bank: 0 });
     }
     if let Some(constant) = symbol.constant.map(|c| &merged.constants[c as usize]) {
         return field(constant.offset.wrapping_add(symbol.value), constant.bank);

@@ -20,6 +20,9 @@ const ALL: Kinds = TEXTURES | SAMPLERS | SURFACES;
 /// The bank number that lands in the field of a constant bank for want of a section.
 pub const NO_BANK: u8 = 28;
 
+/// The alignment of tables that are not made.
+const UNPLACED_ALIGN: u64 = 16;
+
 /// The handles of the link, and the kernels that hold them.
 #[derive(Debug, Default)]
 pub struct Textures {
@@ -33,6 +36,8 @@ pub struct Textures {
     bank: u8,
     /// Whether handles of surfaces are among them: then code asks these instead of SUQ_USED.
     pub has_surfaces: bool,
+    /// Where tables would begin that are not made.
+    unplaced: Option<u64>,
     /// The kinds that a kernel's table lists, by its `.nv.constant0.K`; empty if there are none.
     listed: Vec<Kinds>,
 }
@@ -64,6 +69,11 @@ impl Textures {
     /// The size of a table without what precedes it, and the offset of its first handle.
     pub fn size(&self) -> u64 {
         4 * self.slots.len() as u64
+    }
+
+    /// What code says of a reference whose relocation is kept.
+    pub fn unplaced(&self, symbol: &OutputSymbol<'_>) -> Option<u64> {
+        self.unplaced.filter(|_| kind(symbol) != 0)
     }
 
     pub fn base(&self) -> u64 {
@@ -142,7 +152,7 @@ pub fn allocate(
         }
     }
     let has_surfaces = merged.symbols.iter().any(|s| s.kind == raw::STT_SURFACE);
-    Textures { base, slots, offsets, bank: 0, has_surfaces, listed }
+    Textures { base, slots, offsets, bank: 0, has_surfaces, unplaced: None, listed }
 }
 
 /// The kernels that have a table, as functions.
@@ -170,8 +180,17 @@ fn slots(merged: &Merged<'_>) -> Vec<SymbolId> {
     merge_sort(&list, &|_| (), true)
 }
 
-/// A relocatable link makes no tables, but all the same resolves the relocations of code, to nothing.
-pub fn unallocated(merged: &Merged<'_>) -> Textures {
+/// A relocatable link makes no tables, but all the same resolves the relocations of code, to nothing. With Mercury it
+/// keeps them, and code says where tables would begin.
+pub fn unallocated(merged: &Merged<'_>, sm: u16) -> Textures {
+    if sm >= mercury::FROM {
+        let parameters = |f: &crate::merge::Function| f.constant.map(|id| merged.section(id).size);
+        let size = merged.functions.iter().filter_map(parameters).max();
+        return Textures {
+            unplaced: size.map(|size| size.next_multiple_of(UNPLACED_ALIGN)),
+            ..Textures::default()
+        };
+    }
     let offsets = merged.symbols.iter().map(|s| (kind(s) != 0).then_some(0)).collect();
     Textures { offsets, bank: NO_BANK, ..Textures::default() }
 }

@@ -4,6 +4,7 @@ use crate::merge::{Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::relocate::Patch;
 use crate::textures::Textures;
 use solder_cubin::mercury::{Bank, Load, loads, reloc};
+use solder_cubin::raw;
 use solder_cubin::reloc::kind_of;
 
 /// The type that relocations of uniform loads have in machine code.
@@ -16,12 +17,14 @@ const UNIFORM_LOAD: u32 = 115;
 /// there are such, the machine code tells the loads.
 pub fn capsule_patches(
     merged: &Merged<'_>,
+    relocatable: bool,
     textures: &Textures,
     capsule: &OutputSection<'_>,
     code: &[Reloc],
     mercury: &[Reloc],
 ) -> Vec<(u64, Patch)> {
-    let loads = capsule.first_chunk().and_then(loads).unwrap_or_default();
+    // What cannot be read was refused with its input.
+    let loads = capsule.first_chunk().map(loads).and_then(Result::ok).unwrap_or_default();
     let mut patches = Vec::new();
     for bank in [Bank::Compiler, Bank::Program, Bank::Handles] {
         for uniform in [false, true] {
@@ -34,13 +37,13 @@ pub fn capsule_patches(
             let in_code = |entry: &Reloc| is_load(entry) && (entry.r_type == UNIFORM_LOAD) == uniform;
             let in_mercury = |entry: &Reloc| (entry.r_type == reloc::ABS_32) == uniform;
             let values = |entries: &[Reloc], fits: &dyn Fn(&Reloc) -> bool| {
-                let mut values: Vec<(u64, u64)> = entries
+                let mut values: Vec<(u64, Option<u64>)> = entries
                     .iter()
                     .filter(|entry| fits(entry))
                     .filter_map(|entry| {
-                        let (of, value) = constant(merged, textures, entry)?;
-                        let value = value.wrapping_add(entry.addend as u64);
-                        let value = if uniform { value } else { value & 0xffff };
+                        let (of, value) = constant(merged, relocatable, textures, entry)?;
+                        let value = value.map(|value| value.wrapping_add(entry.addend as u64));
+                        let value = value.map(|value| if uniform { value } else { value & 0xffff });
                         (of == bank).then_some((entry.offset, value))
                     })
                     .collect();
@@ -52,27 +55,37 @@ pub fn capsule_patches(
                 values_in_order = values(code, &in_code);
             }
             let places = loads.into_iter().zip(values_in_order);
-            patches.extend(places.map(|(load, (_, value))| (load.operand, Patch::Bytes { value, count: 4 })));
+            patches.extend(places.filter_map(|(load, (_, value))| {
+                Some((load.operand, Patch::Bytes { value: value?, count: 4 }))
+            }));
         }
     }
     patches
 }
 
-/// The constant that a relocation names: its bank in the Mercury view, and where it lies there.
-fn constant(merged: &Merged<'_>, textures: &Textures, entry: &Reloc) -> Option<(Bank, u64)> {
+/// The constant that a relocation names: its bank in the Mercury view, and where it lies there, if that is decided.
+fn constant(
+    merged: &Merged<'_>,
+    relocatable: bool,
+    textures: &Textures,
+    entry: &Reloc,
+) -> Option<(Bank, Option<u64>)> {
     let RelocTarget::Symbol(id) = entry.target else { return None };
     let symbol = merged.symbol(id);
-    if let Some((offset, _)) = textures.slot(id) {
+    if matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE) {
         // Handles have a section of their own there.
-        return Some((Bank::Handles, offset.wrapping_sub(textures.base())));
+        let offset = textures.slot(id).map(|(offset, _)| offset.wrapping_sub(textures.base()));
+        return Some((Bank::Handles, offset));
     }
     if let Some(constant) = symbol.constant {
         let offset = merged.constants[constant as usize].offset;
-        return Some((Bank::Compiler, offset.wrapping_add(symbol.value)));
+        return Some((Bank::Compiler, Some(offset.wrapping_add(symbol.value))));
     }
-    match merged.section(symbol.section?).kind {
-        Kind::FunctionConstant(_) => Some((Bank::Compiler, symbol.value)),
-        Kind::Constant(_) => Some((Bank::Program, symbol.value)),
+    let may_move = relocatable && symbol.bind == raw::STB_WEAK;
+    match symbol.section.map(|section| merged.section(section).kind) {
+        Some(Kind::FunctionConstant(_)) => Some((Bank::Compiler, Some(symbol.value))),
+        Some(Kind::Constant(_)) => Some((Bank::Program, (!may_move).then_some(symbol.value))),
+        None => Some((Bank::Program, None)),
         _ => None,
     }
 }

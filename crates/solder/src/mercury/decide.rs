@@ -10,6 +10,7 @@ use solder_cubin::raw;
 /// What becomes of a relocation in the Mercury code of `function`, or in other sections.
 pub fn decide(
     merged: &Merged<'_>,
+    relocatable: bool,
     shared: &SharedLayout,
     textures: &Textures,
     function: Option<u32>,
@@ -27,6 +28,11 @@ pub fn decide(
         let count = if matches!(entry.r_type, reloc::ABS_64) { 8 } else { 4 };
         Outcome::Patch(Patch::Bytes { value: value.wrapping_add(entry.addend as u64), count })
     };
+    // What is weak may yet lose its place to another definition.
+    let may_move = relocatable && symbol.bind == raw::STB_WEAK;
+    if symbol.shared && may_move {
+        return Outcome::Keep;
+    }
     if symbol.shared {
         return resolved(shared.value(merged, id, function));
     }
@@ -50,6 +56,7 @@ pub fn decide(
     }
     if matches!(section.kind, Kind::Constant(_) | Kind::FunctionConstant(_))
         && entry.r_type != reloc::GENERIC_64
+        && !may_move
     {
         return resolved(symbol.value);
     }

@@ -5,7 +5,9 @@ use crate::ids::SectionId;
 use crate::layout::{Numbers, Parts, class, segment};
 use crate::merge::{Kind, Merged};
 use hashbrown::HashMap;
-use solder_cubin::mercury::{CAPSULE_PREFIX, PREFIX, code_name};
+use solder_cubin::mercury::{
+    CAPSULE_PREFIX, CONSTANT_IMAGES, CONSTANT_OPTIMIZER, CONSTANT_USER, PREFIX, code_name,
+};
 use solder_cubin::raw::{self, ProgramHeader, SectionHeader};
 use solder_cubin::string_at;
 
@@ -69,14 +71,28 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
     let mut bytes = names.as_bytes().to_vec();
     for section in numbers.section_order.iter().map(|id| merged.section(*id)) {
         let old = string_at(merged.section_names.as_bytes(), section.name).unwrap_or("");
-        if let Some(new) = code_name(old).filter(|_| can_be_renamed(section.kind)) {
-            let place = &mut bytes[section.name as usize..][..old.len()];
-            let (name, rest) = place.split_at_mut(new.len().min(old.len()));
-            name.copy_from_slice(&new.as_bytes()[..name.len()]);
-            rest.fill(0);
+        if code_name(old).is_some() && can_be_renamed(section.kind) {
+            overwrite(&mut bytes[section.name as usize..][..old.len()]);
         }
     }
     SectionNames { bytes, of_twins }
+}
+
+/// Gives a name that the machine code's view has different. A second section of the same name finds it overwritten
+/// already, and reads the rest of the name at the place where it was.
+fn overwrite(place: &mut [u8]) {
+    let stem = if place.starts_with(b".rela") { b".rela".len() } else { 0 };
+    let renamed = [CONSTANT_USER, CONSTANT_OPTIMIZER, CONSTANT_IMAGES];
+    let current = |prefix: &str| place[stem..].starts_with(prefix.as_bytes());
+    let Some((mercury, code)) = renamed.into_iter().find(|(mercury, code)| current(mercury) || current(code))
+    else {
+        return;
+    };
+    let rest: Vec<u8> = place[stem + mercury.len()..].iter().copied().take_while(|b| *b != 0).collect();
+    let name = [code.as_bytes(), &rest].concat();
+    let (front, behind) = place[stem..].split_at_mut(name.len());
+    front.copy_from_slice(&name);
+    behind.fill(0);
 }
 
 /// The section in whose bytes a twin lies.

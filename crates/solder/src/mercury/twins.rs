@@ -1,7 +1,7 @@
 //! Which section of an object is the twin of which.
 
 use crate::object::{Damage, Object, Role};
-use solder_cubin::mercury::{CONSTANT_USER, PREFIX};
+use solder_cubin::mercury::{CONSTANT_USER, PREFIX, loads};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::{Section, info};
 
@@ -32,6 +32,7 @@ impl<'data> Twins<'data> {
         let mercury = || sections.iter().filter(|s| s.flags() & raw::SHF_MERCURY != 0);
         // Other twins refer to the capsules.
         for section in mercury().filter(|s| s.sh_type() == raw::SHT_CUDA_CAPSULE) {
+            loads(section.data).map_err(|damage| Damage::new(section.name, damage.to_string()))?;
             let text = Self::text_of(object, section);
             twins.pair(object, section, text)?;
         }

@@ -57,7 +57,8 @@ impl<'data> Merger<'_, 'data> {
             Place::Function(index) => symbol.constant = Some(index),
         }
         if self.settings.shows_hidden() && symbol.constant.is_none() {
-            self.show_hidden(&mut symbol, raw);
+            let name = self.constant_symbol_name(origin.file, section, symbol.name);
+            self.show_hidden(&mut symbol, raw, &name);
         }
         let id = self.push_symbol(symbol);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);

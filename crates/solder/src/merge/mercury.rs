@@ -14,6 +14,7 @@ use solder_cubin::Section;
 use solder_cubin::info::{attr, format, records};
 use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name, reloc as mercury_reloc};
 use solder_cubin::raw::{self, Rela, Symbol};
+use std::borrow::Cow;
 
 /// What the merge remembers about the Mercury view.
 #[derive(Debug, Default)]
@@ -26,11 +27,14 @@ pub(super) struct State<'data> {
     /// The twins of device functions' constants in the file being merged: section, index into
     /// `Merged::constants`, offset there.
     function_twins: Vec<(u32, u32, u64)>,
+    /// How many symbols in such constants it had so far.
+    constant_symbols: u32,
 }
 
 impl State<'_> {
     pub(super) fn begin_file(&mut self) {
         self.function_twins.clear();
+        self.constant_symbols = 0;
     }
 
     pub(super) fn is_line_table(&self, section: SectionId) -> bool {
@@ -271,6 +275,20 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
+    /// The name of a symbol in the constants of a function: with Mercury, that of the section and a number.
+    pub(super) fn constant_symbol_name(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        name: &'data str,
+    ) -> Cow<'data, str> {
+        if !self.settings.mercury() {
+            return name.into();
+        }
+        self.mercury.constant_symbols += 1;
+        format!("{}.{}", self.view_name(file, section), self.mercury.constant_symbols).into()
+    }
+
     pub(super) fn forget_twin(&mut self, twin: SectionId) {
         let section = self.out.section_mut(twin);
         section.content = Content::Bytes(Vec::new());
@@ -490,7 +508,7 @@ impl<'data> Merger<'_, 'data> {
         for index in 0..self.out.sections.len() {
             let Some(symbol) = self.out.sections[index].symbol else { continue };
             let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };
-            let name = self.out.names.add(&name);
+            let name = self.out.names.add_again(&name);
             let symbol = self.out.symbol_mut(symbol);
             symbol.mercury.name = Some(symbol.name_offset);
             symbol.name_offset = name;

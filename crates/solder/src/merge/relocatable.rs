@@ -2,7 +2,7 @@
 //! sections say how much there is. And the symbols that only objects have.
 
 use super::relocations::PARAMETER_SIZE;
-use super::{Content, Function, Kind, Merger, OutputSymbol, RelocTarget};
+use super::{Content, Function, Kind, MercurySymbol, Merger, OutputSymbol, RelocTarget};
 use crate::ids::{SectionId, SymbolId};
 use crate::resolve::Origin;
 use crate::shared::find;
@@ -30,7 +30,8 @@ impl<'data> Merger<'_, 'data> {
         let mut symbol = self.hidden_symbol(origin);
         symbol.section = Some(section);
         symbol.value = base.wrapping_add(raw.value.get());
-        self.show_hidden(&mut symbol, raw);
+        let name = symbol.name;
+        self.show_hidden(&mut symbol, raw, name);
         let id = self.push_symbol(symbol);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
     }
@@ -43,15 +44,16 @@ impl<'data> Merger<'_, 'data> {
             return;
         }
         let mut symbol = self.hidden_symbol(origin);
-        self.show_hidden(&mut symbol, raw);
+        self.show_hidden(&mut symbol, raw, name);
         symbol.kind = raw::STT_CUDA_OBJECT;
         (symbol.value, symbol.size) = (u64::MAX, raw.size.get());
         self.push_symbol(symbol);
     }
 
     /// Makes a symbol that images do not have one of the output.
-    pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol) {
-        symbol.name_offset = self.out.names.add(symbol.name);
+    pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol, name: &str) {
+        symbol.name_offset = self.out.names.add(name);
+        symbol.mercury.other = raw.other;
         symbol.size = raw.size.get();
         if self.settings.relocatable {
             (symbol.kind, symbol.other) = (raw.kind(), raw.other);
@@ -216,6 +218,7 @@ impl<'data> Merger<'_, 'data> {
             kind: raw::STT_CUDA_OBJECT,
             other: raw::STO_SHARED | 1,
             value,
+            mercury: MercurySymbol { other: raw::STO_SHARED | 1, ..MercurySymbol::default() },
             ..OutputSymbol::default()
         })
     }
@@ -240,7 +243,8 @@ impl<'data> Merger<'_, 'data> {
 
     fn redirect_dynamic(&mut self, text: Option<SectionId>, instance: SymbolId) {
         let Some(text) = text.map(|id| self.out.section(id)) else { return };
-        for id in [text.rel, text.rela].into_iter().flatten() {
+        let twin = text.rela.and_then(|relocations| self.out.section(relocations).twin);
+        for id in [text.rel, text.rela, twin].into_iter().flatten() {
             let mut entries = std::mem::take(self.out.section_mut(id).relocations_mut());
             for entry in &mut entries {
                 if self.is_dynamic(entry.target).is_some() {
