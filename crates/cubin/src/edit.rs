@@ -60,7 +60,9 @@ pub fn with_section(file: &[u8], index: usize, contents: &[u8]) -> Option<Vec<u8
         let exact = pieces.iter().find(|piece| piece.size > 0 && piece.from == offset);
         let before =
             || pieces.iter().filter(|piece| piece.size > 0 && piece.from <= offset).max_by_key(|p| p.from);
-        exact.map(|piece| piece.to).or_else(|| before().map(|piece| piece.to + (offset - piece.from)))
+        exact
+            .map(|piece| piece.to)
+            .or_else(|| before().and_then(|piece| piece.to.checked_add(offset - piece.from)))
     };
     for (section, piece) in sections.iter_mut().skip(1).zip(&pieces) {
         let to = if piece.size > 0 { piece.to } else { moved(piece.from).unwrap_or(piece.from) };

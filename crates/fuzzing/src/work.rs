@@ -76,10 +76,13 @@ pub fn run(settings: &Settings) -> Result<bool, String> {
             break;
         }
         let target = target_of(settings, seed).ok_or("no such target")?;
-        let input = target.generate(&mut Rng::new(seed), &corpus);
         let note = |bytes: [u8; 8], at: u64| state.write_all_at(&bytes, at).map_err(|e| e.to_string());
         note(seed.to_le_bytes(), SEED_AT)?;
-        let outcome = survive(target, &input, &folder);
+        let mut input = Vec::new();
+        let outcome = survive(&folder, || {
+            input = target.generate(&mut Rng::new(seed), &corpus);
+            (target.run)(&input, &folder)
+        });
         if let Err(reason) = &outcome {
             keep(settings, target, seed, &input);
             writeln!(failures, "{} {seed} {reason}", target.name).map_err(|e| e.to_string())?;
@@ -99,9 +102,9 @@ pub fn read_corpus(settings: &Settings) -> Result<Corpus, String> {
     if corpus.devices.is_empty() { Err("the corpus holds no device code".into()) } else { Ok(corpus) }
 }
 
-fn survive(target: &Target, input: &[u8], folder: &Path) -> Result<bool, String> {
+fn survive(folder: &Path, work: impl FnOnce() -> Result<bool, String>) -> Result<bool, String> {
     let _ = fs::remove_dir_all(folder);
-    match panic::catch_unwind(|| (target.run)(input, folder)) {
+    match panic::catch_unwind(panic::AssertUnwindSafe(work)) {
         Ok(kept) => kept,
         Err(_) => Err(PANIC.with_borrow(String::clone)),
     }

@@ -174,7 +174,9 @@ impl<'data> Object<'data> {
                 return Err(Damage::new(place, format!("its section {shndx} does not exist")));
             }
             let shared = [Role::FileShared, Role::KernelShared, Role::ReservedShared];
-            let states_alignment = shndx == raw::SHN_COMMON || shared.contains(&self.role(u32::from(shndx)));
+            let states_alignment = shndx == raw::SHN_COMMON
+                || symbol.other & raw::STO_SPACE == raw::STO_SHARED
+                || shared.contains(&self.role(u32::from(shndx)));
             if states_alignment && symbol.value.get() > FARTHEST_ALIGNMENT.max(self.cubin.bytes.len() as u64)
             {
                 let place = format!("symbol '{}'", self.names[index as usize]);

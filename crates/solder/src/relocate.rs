@@ -3,7 +3,7 @@
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::{SectionId, SymbolId};
 use crate::mercury;
-use crate::merge::{Content, Kind, Merged, Reloc, RelocTarget};
+use crate::merge::{Content, Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::object::Object;
 use crate::parallel;
 use crate::shared::SharedLayout;
@@ -149,12 +149,13 @@ fn section(
                 patch_width(patch)
             }
         };
-        if entry.offset.checked_add(width).is_none_or(|end| end > target.size) {
-            return Err((*entry, "its place lies outside the section"));
-        }
+        check_place(entry, width, target)?;
     }
     if let (Kind::FunctionConstant(_), Some(twin), false) = (target.kind, section.twin, mercury) {
-        patches.extend(mercury::jump_tables(merged, merged.section(twin)));
+        for (entry, patch) in mercury::jump_tables(merged, merged.section(twin)) {
+            check_place(entry, patch_width(patch), target)?;
+            patches.push((entry.offset, patch));
+        }
     }
     if target.kind == Kind::Capsule
         && let Some(Content::Relocations(of_code)) = section.of.map(|of| &merged.section(of).content)
@@ -162,6 +163,13 @@ fn section(
         patches = mercury::capsule_patches(merged, relocatable, textures, target, of_code, entries);
     }
     Ok((kept, patches))
+}
+
+fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<(), (Reloc, &'static str)> {
+    match entry.offset.checked_add(width) {
+        Some(end) if end <= target.size => Ok(()),
+        _ => Err((*entry, "its place lies outside the section")),
+    }
 }
 
 /// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.

@@ -68,7 +68,7 @@ pub fn decide(
 pub fn jump_tables<'a>(
     merged: &'a Merged<'_>,
     relocations: &'a OutputSection<'_>,
-) -> impl Iterator<Item = (u64, Patch)> + 'a {
+) -> impl Iterator<Item = (&'a Reloc, Patch)> + 'a {
     let entries = match &relocations.content {
         Content::Relocations(entries) => entries.as_slice(),
         _ => &[],
@@ -77,6 +77,6 @@ pub fn jump_tables<'a>(
         let RelocTarget::Symbol(function) = entry.target else { return None };
         let origin = merged.symbol(function).origin?;
         let label = merged.labels.get(&(function, origin.file, entry.addend)).copied();
-        Some((entry.offset, Patch::Bytes { value: u64::from(label.unwrap_or(0)), count: 4 }))
+        Some((entry, Patch::Bytes { value: u64::from(label.unwrap_or(0)), count: 4 }))
     })
 }

@@ -90,7 +90,7 @@ impl<'data> Merger<'_, 'data> {
             .iter()
             .filter(|entry| of_function(entry).is_some())
             .filter_map(|entry| {
-                let frame = made.moved.get(&(entry.offset - Frame::ADDRESS))?;
+                let frame = made.moved.get(&entry.offset.checked_sub(Frame::ADDRESS)?)?;
                 Some(Reloc { offset: frame + Frame::ADDRESS, r_type: reloc::R_CUDA_64, ..*entry })
             })
             .collect();
