@@ -231,7 +231,7 @@ fn decide(
         RelocTarget::Dead if clears > 0 => return Outcome::Patch(Patch::Bytes { value: 0, count: clears }),
         RelocTarget::Dead | RelocTarget::Nothing => return Outcome::Drop,
         RelocTarget::Symbol(_) if clears > 0 => return Outcome::Drop,
-        RelocTarget::ParameterSize => return field(u64::MAX, 0),
+        RelocTarget::ConstantsSize => return field(merged.constants_size(), 0),
         RelocTarget::Symbol(id) => id,
     };
     let symbol = merged.symbol(id);

@@ -23,8 +23,10 @@ impl<'data> Merger<'_, 'data> {
     /// A local symbol that the compiler put into the constants of a function. It brings the section in
     /// and has no place in the output.
     pub(super) fn constant_symbol(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
+        if !raw.is_defined() && self.settings.relocatable {
+            self.constants_size_symbol(origin, raw);
+        }
         if !raw.is_defined() || raw.shndx.get() == raw::SHN_COMMON {
-            self.parameter_size(origin, raw);
             return Ok(());
         }
         let object = &self.objects[origin.file.index()];

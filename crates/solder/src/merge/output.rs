@@ -79,8 +79,8 @@ pub enum RelocTarget {
     Nothing,
     /// A function that was removed.
     Dead,
-    /// The size of the kernel's parameters, which is not known to a device function.
-    ParameterSize,
+    /// The size of the program's constants.
+    ConstantsSize,
 }
 
 /// The value of an attribute record.
@@ -353,7 +353,16 @@ pub struct WellKnown {
     pub prototype: Option<SectionId>,
 }
 
+/// The bank of the program's constants.
+const PROGRAM_CONSTANTS: u8 = 3;
+
 impl<'data> Merged<'data> {
+    /// What the code is told to be the size of the program's constants.
+    pub fn constants_size(&self) -> u64 {
+        let bank = self.sections.iter().find(|s| s.kind == Kind::Constant(PROGRAM_CONSTANTS));
+        bank.map_or(u64::MAX, |section| section.size)
+    }
+
     pub fn section(&self, id: SectionId) -> &OutputSection<'data> {
         &self.sections[id.index()]
     }

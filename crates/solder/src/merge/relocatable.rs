@@ -1,7 +1,7 @@
 //! What a relocatable link does with shared memory: nothing is placed, the variables stay as they are, and the
 //! sections say how much there is. And the symbols that only objects have.
 
-use super::relocations::PARAMETER_SIZE;
+use super::relocations::CONSTANTS_SIZE;
 use super::{Content, Function, Kind, MercurySymbol, Merger, OutputSymbol, RelocTarget};
 use crate::ids::{SectionId, SymbolId};
 use crate::resolve::Origin;
@@ -36,20 +36,6 @@ impl<'data> Merger<'_, 'data> {
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
     }
 
-    /// The size of the parameters of the kernel, which device functions ask for. The link tells them that it is
-    /// unknown, and leaves the symbol.
-    pub(super) fn parameter_size(&mut self, origin: Origin, raw: &Symbol) {
-        let name = self.objects[origin.file.index()].names[origin.symbol as usize];
-        if !self.settings.relocatable || name != PARAMETER_SIZE {
-            return;
-        }
-        let mut symbol = self.hidden_symbol(origin);
-        self.show_hidden(&mut symbol, raw, name);
-        symbol.kind = raw::STT_CUDA_OBJECT;
-        (symbol.value, symbol.size) = (u64::MAX, raw.size.get());
-        self.push_symbol(symbol);
-    }
-
     /// Makes a symbol that images do not have one of the output.
     pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol, name: &str) {
         symbol.name_offset = self.out.names.add(name);
@@ -63,8 +49,22 @@ impl<'data> Merger<'_, 'data> {
         symbol.dropped = false;
     }
 
+    /// The symbol that stands for the size of the program's constants stays, though nothing refers to it any more.
+    pub(super) fn constants_size_symbol(&mut self, origin: Origin, raw: &Symbol) {
+        let mut symbol = self.hidden_symbol(origin);
+        if symbol.name == CONSTANTS_SIZE {
+            self.show_hidden(&mut symbol, raw, CONSTANTS_SIZE);
+            symbol.kind = raw::STT_CUDA_OBJECT;
+            self.push_symbol(symbol);
+        }
+    }
+
     /// Variables that nobody defines are nowhere.
     pub(super) fn mark_undefined(&mut self) {
+        let size = self.out.constants_size();
+        for symbol in self.out.symbols.iter_mut().filter(|s| s.name == CONSTANTS_SIZE) {
+            symbol.value = size;
+        }
         for symbol in &mut self.out.symbols {
             let variable = symbol.kind == raw::STT_CUDA_OBJECT && symbol.entity.is_some();
             if variable && symbol.section.is_none() {

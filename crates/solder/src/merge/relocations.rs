@@ -8,7 +8,8 @@ use solder_cubin::Section;
 use solder_cubin::{raw, reloc};
 
 /// What a device function calls the size of the parameters of the kernel that it runs under.
-pub(super) const PARAMETER_SIZE: &str = ".nv.ptx.const0.size";
+/// The symbol that stands for the size of the program's constants.
+pub(super) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
 
 impl<'data> Merger<'_, 'data> {
     pub(super) fn relocations(&mut self, file: FileId) -> Result<(), Stop> {
@@ -150,8 +151,8 @@ impl<'data> Merger<'_, 'data> {
         let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
         if raw.bind() == raw::STB_LOCAL && !raw.is_defined() {
             let name = self.objects[file.index()].names[symbol as usize];
-            if name == PARAMETER_SIZE {
-                return Some(RelocTarget::ParameterSize);
+            if name == CONSTANTS_SIZE {
+                return Some(RelocTarget::ConstantsSize);
             }
         }
         let role = self.objects[file.index()].role(of.index);
