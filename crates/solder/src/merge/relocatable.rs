@@ -41,7 +41,6 @@ impl<'data> Merger<'_, 'data> {
         symbol.name_offset = self.out.names.add(name);
         symbol.mercury.other = raw.other;
         symbol.size = raw.size.get();
-        symbol.mercury.other = raw.other;
         if self.settings.relocatable {
             (symbol.kind, symbol.other) = (raw.kind(), raw.other);
         } else {
