@@ -48,7 +48,8 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     if options.values().is_given(Id::Version) {
         return print(&options::version(&tool));
     }
-    let sink = Sink::new(options.message_settings());
+    let sink =
+        Sink::new(options.message_settings()).with_progress(options.progress, options.report.is_some());
     if let Some(kind) = options.host_script {
         return host_script::write(&options, kind, &sink);
     }

@@ -8,7 +8,10 @@ pub enum Json {
     Null,
     Bool(bool),
     Number(u64),
+    Signed(i64),
     Text(String),
+    /// A value that was written before.
+    Written(String),
     List(Vec<Json>),
     /// Fields in the order in which they are written.
     Object(Vec<(&'static str, Json)>),
@@ -77,7 +80,9 @@ impl Json {
             Self::Null => f.write_str("null"),
             Self::Bool(value) => write!(f, "{value}"),
             Self::Number(value) => write!(f, "{value}"),
+            Self::Signed(value) => write!(f, "{value}"),
             Self::Text(value) => write_text(f, value),
+            Self::Written(text) => f.write_str(text),
             Self::List(values) => {
                 f.write_char('[')?;
                 for (index, value) in values.iter().enumerate() {
@@ -102,7 +107,9 @@ impl Json {
             Self::Null => f.write_str("null"),
             Self::Bool(value) => write!(f, "{value}"),
             Self::Number(value) => write!(f, "{value}"),
+            Self::Signed(value) => write!(f, "{value}"),
             Self::Text(value) => write_text(f, value),
+            Self::Written(text) => f.write_str(text),
             Self::List(values) => lines(f, depth, ('[', ']'), values, |f, value| value.write(f, depth + 1)),
             Self::Object(fields) => lines(f, depth, ('{', '}'), fields, |f, (name, value)| {
                 write!(f, "\"{name}\": ")?;

@@ -58,6 +58,7 @@ const PARSED_IN_PARALLEL: usize = 48;
 pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     parallel::set_threads(options.threads);
     let side_files = side_files::read(options, sink)?;
+    sink.phase("loading");
     let arena = Arena::new();
     let mut reader = lto::Reader::default();
     let mut inputs = load::load(options, sink, &arena, &mut reader)?;
@@ -82,6 +83,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     if mode.output == mode::Output::Nothing {
         return write_registrations(options, &inputs, sink);
     }
+    sink.phase("parsing");
     let mut objects = parse(&inputs, sink)?;
     if !options.keep_system_libraries {
         let kept = inputs.leave_out_runtime(&mut objects, sink);

@@ -54,6 +54,7 @@ pub fn link_objects<'data>(
     let target = options.link_target();
     let sm = target.arch.number;
     let relocatable = mode.output == Output::Relocatable;
+    sink.phase("resolving");
     // Names are bound before anything is removed: duplicates among dead functions are errors too.
     let symbols = resolve::resolve(objects, options.cuda_api_version, sink);
     if let (Err(_), Some(explain)) = (&symbols, explain) {
@@ -65,6 +66,7 @@ pub fn link_objects<'data>(
         let is_taken = graph.taken[kernel.index()].is_some();
         roots.contain(symbols.get(kernel).name) || (is_taken && roots.contain_launched() && !mode.lto)
     };
+    sink.phase("removing dead code");
     let live = if mode.removes_dead_code {
         gc::collect(objects, &symbols, &graph, is_root)
     } else if relocatable {
@@ -93,7 +95,9 @@ pub fn link_objects<'data>(
         reserves_shared: reserved > 0,
         kernels_removed_by_host: by_host,
     };
+    sink.phase("merging");
     let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
+    sink.phase("registers and memory");
     let silent = options.suppress_stack_size_warning || relocatable;
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
     let mut resources = resources::compute(&merged, &merged.calls, silent, has_old_object, sink);
@@ -178,6 +182,7 @@ pub fn link_objects<'data>(
     if sm >= mercury::FROM && settings.merges_constants && merged.replaced_relocations {
         return Err(sink.fatal(Message::UnexpectedReloc));
     }
+    sink.phase("relocating");
     // All values are known: decide about the relocations before sizes are fixed.
     let relocated = relocate::relocate(&merged, relocatable, &shared, &textures, objects, sink)?;
     let notes = Notes {
@@ -196,16 +201,18 @@ pub fn link_objects<'data>(
         sm,
         relocatable,
     };
+    sink.phase("layout");
     let layout = layout::layout(parts);
+    sink.phase("filling the image");
+    let image = write::image(parts, &layout);
     if let Some(explain) = explain {
         explain.written(objects, view, &layout, sink)?;
     }
-    let image = Some(write::image(parts, &layout));
     abandon(
         objects.len(),
         (layout, notes, relocated, textures, shared, resources, merged, live, graph, symbols),
     );
-    Ok(Linked { image, call_graph })
+    Ok(Linked { image: Some(image), call_graph })
 }
 
 /// Links of this many objects are not worth tidying up after.

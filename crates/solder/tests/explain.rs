@@ -41,11 +41,15 @@ fn telling_changes_no_byte() {
         &["--why-live", "blur"],
         &["--print-gc"],
         &["--trace", "blur"],
+        &["--report", "report.html"],
+        &["--progress=never"],
+        &["--progress"],
     ] {
         let (bytes, output) = link(&folder, options);
         assert!(bytes == plain, "{options:?}");
         assert!(output.stderr.is_empty(), "{options:?}");
     }
+    assert!(fs::read_to_string(folder.join("report.html")).expect("a page").ends_with("</html>\n"));
     assert!(fs::read_to_string(folder.join("map")).expect("a map").starts_with("Map of "));
 }
 

@@ -4,15 +4,18 @@
 
 mod held;
 mod messages;
+mod progress;
 mod text;
 
 use std::borrow::Borrow;
 use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 pub use held::{Format, Note};
 pub use messages::{Message, Row, TABLE};
+pub use progress::{Progress, Show};
 pub use text::{Field, Hex, Text};
 
 use held::{Event, Printed};
@@ -98,6 +101,7 @@ pub struct Sink {
     output: Mutex<Output>,
     /// What waits for [`Sink::release`].
     held: Mutex<Vec<Event>>,
+    progress: Option<Progress>,
 }
 
 impl Sink {
@@ -113,7 +117,45 @@ impl Sink {
 
     fn on(settings: Settings, output: Output) -> Self {
         let held = Mutex::default();
-        Self { settings, errors: AtomicUsize::new(0), output: Mutex::new(output), held }
+        Self { settings, errors: AtomicUsize::new(0), output: Mutex::new(output), held, progress: None }
+    }
+
+    /// The same sink, with a clock.
+    #[must_use]
+    pub fn with_progress(mut self, show: Show, timed: bool) -> Self {
+        // Lines for programs are not mixed with others.
+        let show = if self.settings.format == Format::Json { Show::Never } else { show };
+        self.progress = Progress::new(show, timed, &self.settings.tool.to_string());
+        self
+    }
+
+    /// A phase of the link begins.
+    pub fn phase(&self, name: &'static str) {
+        if let Some(progress) = &self.progress {
+            progress.phase(name);
+        }
+    }
+
+    /// The phase has this many tasks that take their time.
+    pub fn expect(&self, tasks: usize) {
+        if let Some(progress) = &self.progress {
+            progress.expect(tasks);
+        }
+    }
+
+    /// Does such a task.
+    pub fn during<T>(&self, task: impl FnOnce() -> String, work: impl FnOnce() -> T) -> T {
+        let Some(progress) = &self.progress else { return work() };
+        let task = task();
+        progress.begin(&task);
+        let result = work();
+        progress.end(&task);
+        result
+    }
+
+    /// The phases so far, with the time they took.
+    pub fn phases(&self) -> Vec<(&'static str, Duration)> {
+        self.progress.as_ref().map(Progress::phases).unwrap_or_default()
     }
 
     pub fn settings(&self) -> &Settings {
@@ -208,6 +250,7 @@ impl Sink {
     }
 
     fn print(&self, bytes: &[u8]) {
+        let _paused = self.progress.as_ref().map(Progress::pause);
         match &mut *lock(&self.output) {
             // A closed standard error is no reason to fail.
             Output::Stderr => drop(std::io::stderr().write_all(bytes)),

@@ -2,21 +2,17 @@
 
 use std::fmt::Write;
 
-use rayon::prelude::*;
 use solder_cubin::raw;
 use solder_fatbin::{Container, Kind, Member, Request, select};
 
 use super::inputs::member_name;
 use super::names::shown;
-use super::{Explain, View, live, registers};
+use super::{Explain, View, in_parts, live, registers};
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::layout::Layout;
 use crate::load::survey::{Content, Fate, FileState, Input};
 use crate::object::Object;
 use crate::resources::UNKNOWN_STACK;
-
-/// Lines made at once by one thread.
-const PART: usize = 512;
 
 /// The whole map.
 pub fn text(
@@ -48,7 +44,7 @@ fn inputs(text: &mut String, explain: Explain<'_, '_>) {
         Content::Archive => String::new(),
         _ => format!("{}: {}\n", input.name, fate(input, request)),
     };
-    text.extend(survey.inputs.par_iter().with_min_len(PART).map(line).collect::<Vec<_>>());
+    text.extend(in_parts(&survey.inputs, |inputs| inputs.iter().map(line).collect()));
     for file in &survey.files {
         let state = match file.state {
             FileState::Read => continue,
@@ -160,7 +156,7 @@ fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layou
         }
         text
     };
-    text.extend(numbers.section_order.par_chunks(PART).map(part).collect::<Vec<_>>());
+    text.extend(in_parts(&numbers.section_order, part));
 }
 
 fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout<'_>) {
@@ -192,7 +188,7 @@ fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout
         }
         text
     };
-    text.extend(layout.numbers.symbol_order.par_chunks(PART).map(part).collect::<Vec<_>>());
+    text.extend(in_parts(&layout.numbers.symbol_order, part));
 }
 
 fn bind(bind: u8) -> &'static str {

@@ -12,6 +12,7 @@ mod live;
 mod map;
 mod names;
 mod registers;
+mod report;
 mod trace;
 mod undefined;
 
@@ -26,6 +27,7 @@ use crate::load::{Arena, Inputs, Survey};
 use crate::merge::Merged;
 use crate::object::Object;
 use crate::options::Options;
+use crate::parallel;
 use crate::resolve::Symbols;
 use crate::resources::Resources;
 use crate::roots::Roots;
@@ -108,6 +110,9 @@ impl<'a, 'data> Explain<'a, 'data> {
     ) -> Result<(), Stop> {
         if let Some(file) = &self.options.map {
             write(file, &map::text(self, objects, view, layout), sink)?;
+        }
+        if let Some(file) = &self.options.report {
+            write(file, &report::page(self, objects, view, layout, sink), sink)?;
         }
         Ok(())
     }
@@ -194,6 +199,15 @@ impl<'a, 'data> Context<'a, 'data> {
             _ => Vec::new(),
         }
     }
+}
+
+/// Things told at once by one thread.
+const PART: usize = 512;
+
+/// What `tell` says of the items, some at a time.
+fn in_parts<T: Sync>(items: &[T], tell: impl Fn(&[T]) -> String + Send + Sync) -> Vec<String> {
+    let parts: Vec<&[T]> = items.chunks(PART).collect();
+    parallel::map(&parts, 4, |part| tell(part))
 }
 
 /// `1 byte`, `2 bytes`.

@@ -212,7 +212,11 @@ fn assemble<'data>(
         return Ok(());
     }
     let assembler = Assembler::find();
-    let results = parallel::map(&waiting, 2, |(_, job)| ptxas::assemble(&assembler, job, options));
+    sink.phase("assembling PTX");
+    sink.expect(waiting.len());
+    let results = parallel::map(&waiting, 2, |(index, job)| {
+        sink.during(|| items[*index].name.to_string(), || ptxas::assemble(&assembler, job, options))
+    });
     for ((index, job), result) in waiting.into_iter().zip(results) {
         if let Ok(assembled) = &result {
             let input = (index, items[index].name.as_bytes());

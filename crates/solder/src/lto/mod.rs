@@ -117,10 +117,13 @@ pub fn optimise<'data>(
     let arguments = arguments::arguments(options, plan, &agreed, &inputs.references);
     let begun = Instant::now();
     let scrambled = inputs.ir.iter().find(|module| matches!(module.content, IrContent::Container(_)));
-    let compiled = match scrambled {
-        Some(module) => with_nvjitlink(options, &arguments, plan, inputs, &module.name, sink)?,
-        None => with_nvvm(options, &arguments, inputs, reader.program, sink)?,
-    };
+    sink.phase("compiling IR");
+    sink.expect(1);
+    let task = || format!("{} modules", inputs.ir.len());
+    let compiled = sink.during(task, || match scrambled {
+        Some(module) => with_nvjitlink(options, &arguments, plan, inputs, &module.name, sink),
+        None => with_nvvm(options, &arguments, inputs, reader.program, sink),
+    })?;
     add_time_row(options, ["lto.nvvm", "cicc", "lto.ptx"], begun.elapsed().as_secs_f64() * 1000.0);
     if !compiled.log.is_empty() {
         sink.report(Message::CompilerLog { log: compiled.log.into() });
@@ -298,7 +301,10 @@ fn assemble(
     };
     let to_do: Vec<Job<'_>> =
         parts.iter().map(|text| Job { text, stored_options: &[], compiled: Some(compiled) }).collect();
-    let job = |job: &Job<'_>| ptxas::assemble(&assembler, job, options);
+    sink.phase("assembling");
+    sink.expect(parts.len());
+    let job =
+        |job: &Job<'_>| sink.during(|| "compiled IR".into(), || ptxas::assemble(&assembler, job, options));
     let results = parallel::map(&to_do, 2, job);
     let mut cubins = Vec::with_capacity(parts.len());
     for (part, result) in results.into_iter().enumerate() {

@@ -18,7 +18,7 @@ pub use help::{help, version};
 pub use parse::{Value, Values};
 pub use table::{Id, Kind, Record, Row, TABLE};
 
-use crate::diagnostics::{Format, Message, Settings, Sink, Stop, Text};
+use crate::diagnostics::{Format, Message, Settings, Show, Sink, Stop, Text};
 
 /// What kind of host linker script `-ghls` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +146,9 @@ pub struct Options {
     /// `--remap-path-prefix`, each `OLD=NEW`.
     pub remap_path_prefix: Vec<Vec<u8>>,
     pub reproducible: bool,
+    /// `--report`; `-` is standard output.
+    pub report: Option<PathBuf>,
+    pub progress: Show,
 
     values: Values,
 }
@@ -226,6 +229,8 @@ impl Options {
             trace: values.list(Id::Trace).iter().map(|name| text(name)).collect(),
             remap_path_prefix: values.list(Id::RemapPathPrefix).to_vec(),
             reproducible: values.is_true(Id::Reproducible),
+            report: path(Id::Report),
+            progress: values.scalar(Id::Progress).map_or(Show::Automatically, show),
             values,
         }
     }
@@ -260,7 +265,8 @@ impl Options {
 
     /// Whether the link is to remember more than its output needs.
     pub fn is_recorded(&self) -> bool {
-        let reports = self.map.is_some() || self.explain_regs.is_some() || self.print_gc;
+        let files = self.map.is_some() || self.report.is_some();
+        let reports = files || self.explain_regs.is_some() || self.print_gc;
         let names = !self.why_live.is_empty() || !self.trace.is_empty();
         self.explain || self.error_format == Format::Json || reports || names
     }
@@ -296,6 +302,14 @@ fn boolean(values: &Values, id: Id) -> Option<bool> {
 
 fn target(name: &[u8]) -> Option<Target> {
     Target::parse(std::str::from_utf8(name).ok()?)
+}
+
+fn show(when: &[u8]) -> Show {
+    match when {
+        b"always" => Show::Always,
+        b"never" => Show::Never,
+        _ => Show::Automatically,
+    }
 }
 
 fn error_format(name: &[u8]) -> Format {

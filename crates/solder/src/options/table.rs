@@ -166,7 +166,7 @@ ids! {
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
     StackProtectorThreshold, Threads, CacheDir, SaveTemps, VerboseKeep,
     Explain, ErrorFormat, ExplainRegs, Map, WhyLive, PrintGc, Trace,
-    RemapPathPrefix, Reproducible,
+    RemapPathPrefix, Reproducible, Report, Progress,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -373,6 +373,22 @@ pub static TABLE: [Row; COUNT] = [
     flag(Id::Reproducible, "reproducible")
         .long_only()
         .help("Record no folders: of paths in the recorded command lines only the last part stays.")
+        .record(Record::Never),
+    scalar(Id::Report, "report")
+        .long_only()
+        .argument("file name")
+        .help(
+            "Write a page for a browser: code by kernel, function and input, call graphs with registers and \
+             stack, shared and constant memory, time by phase.",
+        )
+        .record(Record::Never),
+    row(Id::Progress, "progress", Kind::Optional)
+        .long_only()
+        .implied("always")
+        .argument("when")
+        .allowed(&["auto", "always", "never"])
+        .default("'auto', on a terminal for links that take more than two seconds")
+        .help("Show on standard error what is being compiled and assembled and what is left.")
         .record(Record::Never),
 ];
 

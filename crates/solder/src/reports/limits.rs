@@ -27,7 +27,7 @@ fn largest_shared(sm: u16) -> u64 {
 }
 
 /// An architecture-specific target need not keep to what is the same everywhere.
-fn shared_limit(target: Target, options: &Options) -> u64 {
+pub fn shared_limit(target: Target, options: &Options) -> u64 {
     let extended = options.enable_extended_smem == Some(true) || target.arch.suffix == Suffix::A;
     if extended { largest_shared(target.arch.number) } else { SHARED_BY_DEFAULT }
 }
