@@ -19,8 +19,10 @@ pub struct Live {
     stays: Vec<bool>,
     /// Kernels that are no more than functions.
     plain: HashSet<EntityId, FixedState>,
-    /// The kernels that are asked for, if not all are.
+    /// The kernels whose calls are followed, if not all are.
     roots: Option<Vec<bool>>,
+    /// The kernels that are asked for, if not all are.
+    prepared: Option<Vec<bool>>,
 }
 
 impl Live {
@@ -30,7 +32,12 @@ impl Live {
 
     /// Nothing is removed: relocatable and debug links.
     pub fn everything(symbols: &Symbols<'_>, plain: impl Iterator<Item = EntityId>) -> Self {
-        Self { stays: vec![true; symbols.entities.len()], plain: plain.collect(), roots: None }
+        Self {
+            stays: vec![true; symbols.entities.len()],
+            plain: plain.collect(),
+            roots: None,
+            prepared: None,
+        }
     }
 
     /// Whether an entry function counts as a kernel.
@@ -38,21 +45,27 @@ impl Live {
         !self.plain.contains(&entity)
     }
 
-    /// Whether a kernel is asked for. One that is not may stay because code has its address; nvlink then prepares
-    /// no sections for it.
+    /// Whether the calls of a kernel are followed.
     pub fn is_root(&self, kernel: EntityId) -> bool {
         self.roots.as_ref().is_none_or(|roots| roots[kernel.index()])
     }
 
-    /// Tells the kernels that are asked for from the others, where nothing is removed.
+    /// Whether a kernel is asked for. One that is not may stay because code has its address; nvlink then prepares
+    /// no sections for it.
+    pub fn is_prepared(&self, kernel: EntityId) -> bool {
+        self.prepared.as_ref().is_none_or(|prepared| prepared[kernel.index()])
+    }
+
+    /// Tells the kernels that are asked for from the others.
     #[must_use]
-    pub fn with_roots(
+    pub fn with_prepared(
         mut self,
         objects: &[Object<'_>],
         symbols: &Symbols<'_>,
-        is_root: impl Fn(EntityId) -> bool,
+        is_prepared: impl Fn(EntityId) -> bool,
     ) -> Self {
-        self.roots = Some(marked(symbols.entities.len(), kernels(objects, symbols).filter(|k| is_root(*k))));
+        let prepared = kernels(objects, symbols).filter(|kernel| is_prepared(*kernel));
+        self.prepared = Some(marked(symbols.entities.len(), prepared));
         self
     }
 }
@@ -95,7 +108,7 @@ pub fn collect(
             }
         }
     }
-    Live { stays: live, plain: HashSet::default(), roots }
+    Live { stays: live, plain: HashSet::default(), roots, prepared: None }
 }
 
 fn marked(count: usize, entities: impl Iterator<Item = EntityId>) -> Vec<bool> {

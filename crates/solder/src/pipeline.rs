@@ -62,15 +62,19 @@ pub fn link_objects<'data>(
     }
     let symbols = symbols?;
     let graph = callgraph::read(objects, &symbols);
-    let is_root = |kernel: EntityId| {
-        let is_taken = graph.taken[kernel.index()].is_some();
-        roots.contain(symbols.get(kernel).name) || (is_taken && roots.contain_launched() && !mode.lto)
+    let asked_for = gc::kernels(objects, &symbols).filter(|kernel| roots.contain(symbols.get(*kernel).name));
+    let with_launched = roots.contain_launched(asked_for.take(2).count()) && !mode.lto;
+    let is_taken = |kernel: EntityId| graph.taken[kernel.index()].is_some();
+    let is_root =
+        |kernel: EntityId| roots.contain(symbols.get(kernel).name) || (with_launched && is_taken(kernel));
+    let is_prepared = |kernel: EntityId| {
+        roots.contain(symbols.get(kernel).name) || (roots.prepare_launched() && !mode.lto && is_taken(kernel))
     };
     sink.phase("removing dead code");
     let live = if mode.removes_dead_code {
-        gc::collect(objects, &symbols, &graph, is_root)
+        gc::collect(objects, &symbols, &graph, is_root).with_prepared(objects, &symbols, is_prepared)
     } else if relocatable {
-        gc::Live::everything(&symbols, std::iter::empty()).with_roots(objects, &symbols, is_root)
+        gc::Live::everything(&symbols, std::iter::empty()).with_prepared(objects, &symbols, is_prepared)
     } else {
         // Kernels that were not asked for stay as plain functions; debug information keeps them what they are.
         let plain = !options.debug || options.suppress_debug_info;
@@ -159,6 +163,9 @@ pub fn link_objects<'data>(
     }
     if settings.merges_constants && relocate::leaves_constants(&merged) {
         return Err(sink.fatal(Message::RelocationPastEnd));
+    }
+    if settings.preserves_relocs && !relocatable && relocate::names_deleted(&merged) {
+        return Err(sink.fatal(Message::DeletedSymbol));
     }
     if unreserved {
         attributes::check_reserved_shared(&merged, objects, relocatable, sink);

@@ -94,6 +94,24 @@ pub fn leaves_constants(merged: &Merged<'_>) -> bool {
         .any(|s| s.rel.into_iter().chain(s.rela).any(|relocations| leaves(relocations, s.size)))
 }
 
+/// Whether debug information has a relocation that `-preserve-relocs` keeps, as it does where variables are common to
+/// several kernels, although its extern shared array has no symbol.
+pub fn names_deleted(merged: &Merged<'_>) -> bool {
+    let deleted = |entry: &Reloc| {
+        let RelocTarget::Symbol(symbol) = entry.target else { return false };
+        let symbol = merged.symbol(symbol);
+        symbol.shared && symbol.dropped && symbol.origin.is_none()
+    };
+    if !merged.common_shared {
+        return false;
+    }
+    let names = |id: SectionId| match &merged.section(id).content {
+        Content::Relocations(entries) => entries.iter().any(deleted),
+        _ => false,
+    };
+    merged.sections.iter().filter(|s| s.kind == Kind::Debug).filter_map(|s| s.resolved).any(names)
+}
+
 /// The type that a kept relocation has in an image.
 fn kept_as(r_type: u32) -> u32 {
     reloc::kind_of(r_type).map_or_else(|| mercury_reloc::kept_as(r_type), |kind| kind.kept_as)
@@ -127,7 +145,9 @@ fn section(
             continue;
         }
         if section.kind == Kind::Resolved {
-            if is_preserved(&decide(merged, relocatable, shared, textures, function, entry), merged, entry) {
+            let outcome = decide(merged, relocatable, shared, textures, function, entry);
+            let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug;
+            if nothing || is_preserved(&outcome, merged, entry, function.is_some()) {
                 kept.push(*entry);
             }
             continue;
@@ -173,12 +193,13 @@ fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<
 }
 
 /// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.
-fn is_preserved(outcome: &Outcome, merged: &Merged<'_>, entry: &Reloc) -> bool {
+fn is_preserved(outcome: &Outcome, merged: &Merged<'_>, entry: &Reloc, of_code: bool) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return false };
     let symbol = merged.symbol(symbol);
     let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
     // An extern array whose place is not told.
-    let unplaced = symbol.shared && symbol.origin.is_none() && symbol.other & 3 == raw::STV_INTERNAL;
+    let unplaced =
+        of_code && symbol.shared && symbol.origin.is_none() && symbol.other & 3 == raw::STV_INTERNAL;
     matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && !image && !unplaced
 }
 
@@ -232,6 +253,7 @@ fn decide(
         RelocTarget::Dead | RelocTarget::Nothing => return Outcome::Drop,
         RelocTarget::Symbol(_) if clears > 0 => return Outcome::Drop,
         RelocTarget::ConstantsSize => return field(merged.constants_size(), 0),
+        RelocTarget::Nowhere => return field(u64::MAX, 0),
         RelocTarget::Symbol(id) => id,
     };
     let symbol = merged.symbol(id);

@@ -39,10 +39,15 @@ impl<'a> Roots<'a> {
         }
     }
 
-    /// Whether kernels that device code launches are roots too: host code does not speak of them. With
-    /// `-kernels-used` nvlink keeps them without what they call.
-    pub fn contain_launched(&self) -> bool {
+    /// Whether the sections of kernels that device code launches are made like those of the others.
+    pub fn prepare_launched(&self) -> bool {
         matches!(self, Self::Matching(_))
+    }
+
+    /// Whether kernels that device code launches are roots too: host code does not speak of them. With `-kernels-used`
+    /// nvlink keeps them without what they call if one kernel is asked for; `count` is how many are.
+    pub fn contain_launched(&self, count: usize) -> bool {
+        matches!(self, Self::Matching(_)) || count != 1
     }
 }
 

@@ -143,7 +143,7 @@ impl<'data> Merger<'_, 'data> {
     /// The section for the shared memory of a kernel that was not asked for.
     pub(super) fn shared_of_launched(&mut self, kernel: Option<u32>) {
         let Some(function) = kernel.map(|kernel| &self.out.functions[kernel as usize]) else { return };
-        if let (true, None, Some(text)) = (function.launched, function.shared, function.text) {
+        if let (true, None, Some(text)) = (function.entry, function.shared, function.text) {
             let (entity, name) = (function.entity, self.out.symbol(function.symbol).name);
             let section = self.kernel_shared(text, name);
             self.function_mut(entity).shared = Some(section);
@@ -153,8 +153,8 @@ impl<'data> Merger<'_, 'data> {
     /// The sections of kernels that were not asked for and that have nothing but extern arrays.
     pub(super) fn dynamic_of_launched(&mut self) {
         for kernel in 0..self.out.functions.len() {
-            let Function { launched, shared, text, .. } = self.out.functions[kernel];
-            if launched && shared.is_none() && self.dynamic_references(text).is_some() {
+            let Function { entry, shared, text, .. } = self.out.functions[kernel];
+            if entry && shared.is_none() && self.dynamic_references(text).is_some() {
                 self.shared_of_launched(Some(kernel as u32));
             }
         }

@@ -65,10 +65,11 @@ impl Merger<'_, '_> {
         self.out.symbols.iter_mut().filter(|s| s.shared).for_each(|s| s.dropped = true);
         let internal = self.settings.preserves_relocs && !self.settings.keeps_shared_symbols;
         // The place of an extern array, nowhere, is told by its value, unless the reserved part is added to it.
-        let dynamic = internal && self.settings.reserves_shared && {
+        self.out.common_shared = internal && {
             let references = DeadReferences::new(self.objects, self.symbols, &self.out);
             shared::has_common(&self.out, &self.out.calls, &|id| references.contains(id))
         };
+        let dynamic = self.out.common_shared && self.settings.reserves_shared;
         for object in self.out.shared.clone() {
             if self.shows(&object, dynamic) {
                 let symbol = self.out.symbol_mut(object.symbol);

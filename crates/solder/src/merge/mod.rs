@@ -141,6 +141,7 @@ pub fn merge<'data>(
             constants: Vec::new(),
             labels: HashMap::default(),
             null_value: 0,
+            common_shared: false,
             functions_removed: false,
             deleted_alias: false,
             replaced_relocations: false,
@@ -575,16 +576,17 @@ impl<'data> Merger<'_, 'data> {
         self.twin_of_code(text, symbol, origin);
         let entry = raw.other & raw::STO_ENTRY != 0 && self.live.is_kernel(entity);
         let (mut info, mut shared) = (None, None);
-        let is_root = self.live.is_root(entity);
+        let is_prepared = self.live.is_prepared(entity);
         let was_mentioned = symbol.index() < self.symbols_before_file;
         // Of other kernels, sections come with the first thing that goes into them.
-        if entry && (is_root || was_mentioned) {
+        if entry && (is_prepared || was_mentioned) {
             info = Some(self.function_info(text, name));
             shared = Some(self.kernel_shared(text, name));
         }
+        let launched = entry && !self.live.is_root(entity);
         let function = self.function_mut(entity);
         function.entry = entry;
-        function.launched = entry && !is_root;
+        function.launched = launched;
         (function.text, function.info, function.shared) = (Some(text), info, shared);
         Ok(())
     }

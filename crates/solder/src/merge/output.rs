@@ -81,6 +81,8 @@ pub enum RelocTarget {
     Dead,
     /// The size of the program's constants.
     ConstantsSize,
+    /// A shared variable of a kernel that was removed.
+    Nowhere,
 }
 
 /// The value of an attribute record.
@@ -318,6 +320,8 @@ pub struct Merged<'data> {
     pub labels: HashMap<(SymbolId, FileId, i64), u32, foldhash::fast::FixedState>,
     /// The value of symbol 0: where the constants of a discarded weak copy landed, or the last ones that can be merged.
     pub null_value: u64,
+    /// Several kernels, or none, have some variable in shared memory; known where `-preserve-relocs` needs it.
+    pub common_shared: bool,
     /// Functions of the inputs were removed.
     pub functions_removed: bool,
     /// An alias was removed while its function stays.

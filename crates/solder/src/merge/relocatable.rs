@@ -96,8 +96,8 @@ impl<'data> Merger<'_, 'data> {
         }
         let begins = if self.settings.places_dynamic { self.common_begins() } else { Vec::new() };
         for kernel in 0..self.out.functions.len() {
-            let Function { launched, shared, text, .. } = self.out.functions[kernel];
-            if launched && shared.is_none() && self.dynamic_references(text).is_some() {
+            let Function { entry, shared, text, .. } = self.out.functions[kernel];
+            if entry && shared.is_none() && self.dynamic_references(text).is_some() {
                 self.out.names.add(INSTANCE);
                 self.shared_of_launched(Some(kernel as u32));
             }

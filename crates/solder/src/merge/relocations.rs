@@ -11,6 +11,9 @@ use solder_cubin::{raw, reloc};
 /// The symbol that stands for the size of the program's constants.
 pub(super) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
 
+/// Debug information that goes with the code: of discarded copies of functions it is left out.
+const TELL_OF_CODE: &[&str] = &[".debug_frame", ".debug_line", ".nv_debug_line_sass"];
+
 impl<'data> Merger<'_, 'data> {
     pub(super) fn relocations(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
@@ -150,6 +153,10 @@ impl<'data> Merger<'_, 'data> {
         let raw = self.objects[file.index()].symbol(symbol);
         let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
         if raw.bind() == raw::STB_LOCAL && !raw.is_defined() {
+            // A label of the compiler that is nowhere.
+            if raw.kind() == raw::STT_NOTYPE {
+                return Some(RelocTarget::Nothing);
+            }
             let name = self.objects[file.index()].names[symbol as usize];
             if name == CONSTANTS_SIZE {
                 return Some(RelocTarget::ConstantsSize);
@@ -157,6 +164,10 @@ impl<'data> Merger<'_, 'data> {
         }
         let role = self.objects[file.index()].role(of.index);
         let Some(out) = self.out.files[file.index()].symbols[symbol as usize] else {
+            let section = u32::from(raw.shndx.get());
+            if defined && self.objects[file.index()].role(section) == Role::KernelShared {
+                return Some(RelocTarget::Nowhere);
+            }
             let never_counted = role == Role::Constant
                 && raw.bind() == raw::STB_WEAK
                 && defined
@@ -164,7 +175,7 @@ impl<'data> Merger<'_, 'data> {
             return (!never_counted && !self.forgotten(file, of, symbol)).then_some(RelocTarget::Dead);
         };
         // Debug information and constants about a discarded weak copy; the rest is led to the copy that counts.
-        let by_symbol = role == Role::Constant || (role == Role::Debug && of.name != ".debug_info");
+        let by_symbol = role == Role::Constant || (role == Role::Debug && TELL_OF_CODE.contains(&of.name));
         if raw.bind() == raw::STB_WEAK && defined && by_symbol {
             let current = self.out.symbol(out).origin;
             if current.is_some_and(|o| o.file != file || o.symbol != symbol) {

@@ -457,9 +457,12 @@ impl Parser<'_> {
                 self.expect("E")?;
             }
             b'L' => list.push(self.literal()?),
-            // A pack is part of the list.
+            // A pack is part of the list, and nothing of it is an empty part.
             b'J' => {
                 self.at += 1;
+                if self.peek() == b'E' {
+                    list.push(String::new());
+                }
                 while !self.take("E") {
                     self.deeper(|parser| parser.template_argument(list))?;
                 }
