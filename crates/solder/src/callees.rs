@@ -104,17 +104,19 @@ impl Calls {
         (0..self.nodes()).map(|node| depth[self.component[node] as usize]).collect()
     }
 
-    /// The functions that a function calls, indirectly called ones included.
-    pub fn callees(&self, function: u32) -> Vec<u32> {
-        let mut callees = Vec::new();
-        for &node in self.edges.of(function as usize) {
-            if (node as usize) < self.functions {
-                callees.push(node);
-            } else {
-                callees.extend(self.edges.of(node as usize));
-            }
-        }
-        callees
+    /// Of each of the `kernels`, how many of the functions it calls are `wanted`, indirectly called ones included.
+    pub fn count_callees(
+        &self,
+        kernels: impl Iterator<Item = u32>,
+        wanted: impl Fn(u32) -> bool,
+    ) -> Vec<usize> {
+        let count = |node: usize| self.edges.of(node).iter().filter(|callee| wanted(**callee)).count();
+        let by_prototype: Vec<usize> = (self.functions..self.nodes()).map(count).collect();
+        let called = |node: &u32| match (*node as usize).checked_sub(self.functions) {
+            Some(prototype) => by_prototype[prototype],
+            None => usize::from(wanted(*node)),
+        };
+        kernels.map(|kernel| self.edges.of(kernel as usize).iter().map(called).sum()).collect()
     }
 
     /// The functions that a function reaches, itself included, in the order of a depth-first walk.

@@ -11,6 +11,9 @@ use solder_cubin::info::{attr, format};
 /// Stack size of a kernel that reaches recursion.
 pub const UNKNOWN_STACK: u32 = 0xffff_ffff;
 
+/// As many warnings about it as anybody may want to read; of more only the number is said.
+const WARNINGS_OF_RECURSION: usize = 100_000;
+
 /// The resources of the link.
 #[derive(Debug)]
 pub struct Resources<'data> {
@@ -55,21 +58,39 @@ pub fn compute<'data>(
         let at = kernel as usize;
         resources.registers[at] = registers[at];
         resources.stack[at] = stack[at].unwrap_or(UNKNOWN_STACK);
-        // Once for every function called by the kernel from which recursion is reached.
-        let recursive = calls.callees(kernel).into_iter().filter(|c| stack[*c as usize].is_none()).count();
-        for _ in 0..if suppress_stack_warning { 0 } else { recursive } {
-            let kernel = merged.symbol(function.symbol).name;
-            sink.report(Message::StackSizeUnknown { kernel: kernel.into() });
-        }
         if let Some(info) = function.info {
             let total = call_stack[at].unwrap_or(UNKNOWN_STACK);
             propagate::set_call_stack(&mut resources.records[info.index()], total);
         }
     }
+    if !suppress_stack_warning {
+        warn_of_recursion(merged, calls, &stack, sink);
+    }
     resources.own = own;
     propagate::propagate(merged, calls, &mut resources.records);
     update_module_records(merged, &mut resources, has_old_object);
     resources
+}
+
+/// Of each kernel, one warning for every function that it calls and from which recursion is reached. With indirect
+/// calls that can be every function of the program for every kernel.
+fn warn_of_recursion(merged: &Merged<'_>, calls: &Calls, stack: &[Option<u32>], sink: &Sink) {
+    let kernels: Vec<_> = merged.roots().collect();
+    let callees = kernels.iter().map(|(kernel, _)| *kernel);
+    let recursive = calls.count_callees(callees, |callee| stack[callee as usize].is_none());
+    let mut left = WARNINGS_OF_RECURSION;
+    for ((_, function), count) in kernels.iter().zip(&recursive) {
+        let said = left.min(*count);
+        for _ in 0..said {
+            let kernel = merged.symbol(function.symbol).name;
+            sink.report(Message::StackSizeUnknown { kernel: kernel.into() });
+        }
+        left -= said;
+    }
+    let more = recursive.iter().sum::<usize>() - (WARNINGS_OF_RECURSION - left);
+    if more > 0 {
+        sink.report(Message::MoreStackSizesUnknown { count: more as u64 });
+    }
 }
 
 fn own_values(merged: &Merged<'_>) -> Vec<Own> {

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub wall: Duration,
+    /// Of all processors together.
+    pub processor: Duration,
     /// Peak resident memory of the largest process, in KiB.
     pub peak: u64,
     pub ending: Ending,
@@ -56,13 +58,15 @@ fn path_with(toolkit: &Path) -> OsString {
 }
 
 fn parse(text: &str) -> Option<Sample> {
-    let mut fields = text.trim().splitn(3, ' ');
-    let nanoseconds = fields.next()?.parse().ok()?;
+    let mut fields = text.trim().splitn(4, ' ');
+    let wall = Duration::from_nanos(fields.next()?.parse().ok()?);
+    let processor = Duration::from_micros(fields.next()?.parse().ok()?);
     let peak = fields.next()?.parse().ok()?;
-    Some(Sample { wall: Duration::from_nanos(nanoseconds), peak, ending: Ending::parse(fields.next()?)? })
+    Some(Sample { wall, processor, peak, ending: Ending::parse(fields.next()?)? })
 }
 
-/// `cargo xtask measure STDOUT STDERR PROGRAM ARGUMENTS…`: prints nanoseconds, KiB and the ending.
+/// `cargo xtask measure STDOUT STDERR PROGRAM ARGUMENTS…`: prints nanoseconds, microseconds of the processors, KiB and the
+/// ending.
 pub fn run(args: &[String]) -> Result<u8> {
     let [stdout, stderr, program, arguments @ ..] = args else {
         return Err("measure: a part of `cargo xtask bench`".into());
@@ -74,12 +78,13 @@ pub fn run(args: &[String]) -> Result<u8> {
     let start = Instant::now();
     let status = command.status().map_err(|e| format!("{program}: {e}"))?;
     let wall = start.elapsed();
-    println!("{} {} {}", wall.as_nanos(), peak_of_children()?, process::ending_of(status));
+    let (processor, peak) = usage_of_children()?;
+    println!("{} {processor} {peak} {}", wall.as_nanos(), process::ending_of(status));
     Ok(0)
 }
 
 #[allow(unsafe_code)]
-fn peak_of_children() -> Result<u64> {
+fn usage_of_children() -> Result<(u64, u64)> {
     // SAFETY: all bytes zero are a valid `rusage`, and the pointer is valid for the call, which only writes to it.
     let (status, usage) = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
@@ -88,7 +93,8 @@ fn peak_of_children() -> Result<u64> {
     if status != 0 {
         return Err(format!("getrusage: {}", std::io::Error::last_os_error()));
     }
-    Ok(usage.ru_maxrss as u64)
+    let microseconds = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+    Ok((microseconds(usage.ru_utime) + microseconds(usage.ru_stime), usage.ru_maxrss as u64))
 }
 
 #[cfg(test)]
@@ -97,8 +103,9 @@ mod tests {
 
     #[test]
     fn what_the_helper_prints() {
-        let sample = Sample { wall: Duration::from_micros(1500), peak: 4096, ending: Ending::Exit(0) };
-        assert_eq!(parse("1500000 4096 exit 0\n"), Some(sample));
+        let (wall, processor) = (Duration::from_micros(1500), Duration::from_micros(1700));
+        let sample = Sample { wall, processor, peak: 4096, ending: Ending::Exit(0) };
+        assert_eq!(parse("1500000 1700 4096 exit 0\n"), Some(sample));
         assert_eq!(parse("usage"), None);
     }
 }

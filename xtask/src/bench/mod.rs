@@ -123,25 +123,36 @@ pub struct Row {
 pub struct Figures {
     /// In seconds, ascending.
     pub walls: Vec<f64>,
+    /// Time of all processors, in seconds, ascending.
+    pub processor: Vec<f64>,
     /// Largest peak memory in KiB.
     pub peak: u64,
 }
 
 impl Figures {
-    fn add(&mut self, wall: Duration, peak: u64) {
-        let wall = wall.as_secs_f64();
-        let at = self.walls.partition_point(|other| *other < wall);
-        self.walls.insert(at, wall);
+    fn add(&mut self, wall: Duration, processor: Duration, peak: u64) {
+        for (list, value) in [(&mut self.walls, wall), (&mut self.processor, processor)] {
+            let value = value.as_secs_f64();
+            list.insert(list.partition_point(|other| *other < value), value);
+        }
         self.peak = self.peak.max(peak);
     }
 
     pub fn median(&self) -> f64 {
-        let middle = self.walls.len() / 2;
-        match self.walls.len() {
-            0 => f64::NAN,
-            count if count.is_multiple_of(2) => f64::midpoint(self.walls[middle - 1], self.walls[middle]),
-            _ => self.walls[middle],
-        }
+        median(&self.walls)
+    }
+
+    pub fn processor(&self) -> f64 {
+        median(&self.processor)
+    }
+}
+
+fn median(ascending: &[f64]) -> f64 {
+    let middle = ascending.len() / 2;
+    match ascending.len() {
+        0 => f64::NAN,
+        count if count.is_multiple_of(2) => f64::midpoint(ascending[middle - 1], ascending[middle]),
+        _ => ascending[middle],
     }
 }
 
@@ -169,6 +180,7 @@ struct Bench {
 /// All that one run of a linker leaves.
 struct Outcome {
     wall: Duration,
+    processor: Duration,
     peak: u64,
     endings: Vec<Ending>,
     stdout: Vec<u8>,
@@ -231,21 +243,21 @@ impl Bench {
         if let (Some(figures), Some(first)) = (&mut row.nvlink, expected)
             && first.wall > LONG
         {
-            figures.add(first.wall, first.peak);
+            figures.add(first.wall, first.processor, first.peak);
             wanted = wanted.min(FEW);
         }
         while row.solder.walls.len() < wanted {
             if let Some(figures) = row.nvlink.as_mut().filter(|figures| figures.walls.len() < wanted) {
                 let outcome = self.link(&self.nvlink, inputs, &[])?;
-                figures.add(outcome.wall, outcome.peak);
+                figures.add(outcome.wall, outcome.processor, outcome.peak);
             }
             let outcome = self.link(&self.solder, inputs, &extra)?;
-            row.solder.add(outcome.wall, outcome.peak);
+            row.solder.add(outcome.wall, outcome.processor, outcome.peak);
             if outcome.file != first.file {
                 row.differences.push("two runs of solder give two outputs".into());
             }
             let copy = self.copy(inputs)?;
-            row.copy.add(copy.wall, copy.peak);
+            row.copy.add(copy.wall, copy.processor, copy.peak);
         }
         Ok(row)
     }
@@ -256,6 +268,7 @@ impl Bench {
         fs::create_dir_all(&self.out).map_err(|e| at(&self.out, &e))?;
         let mut outcome = Outcome {
             wall: Duration::ZERO,
+            processor: Duration::ZERO,
             peak: 0,
             endings: Vec::new(),
             stdout: Vec::new(),
@@ -271,6 +284,7 @@ impl Bench {
                 Program { path: linker, arguments: &arguments, folder: &inputs.folder, stdout, stderr };
             let sample = program.measure(&self.toolkit)?;
             outcome.wall += sample.wall;
+            outcome.processor += sample.processor;
             outcome.peak = outcome.peak.max(sample.peak);
             outcome.endings.push(sample.ending);
             outcome.stdout.extend(fs::read(&program.stdout).unwrap_or_default());

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 
 pub const HEAD: &str = "\
-workload         size        nvlink   (spread)         solder   (spread)      ratio    goal     cat   nvlink MB  solder MB";
+workload         size        nvlink   (spread)         solder   (spread)      ratio    goal     cat   nvlink cpu  solder cpu  nvlink MB  solder MB";
 
 /// One line of the table on the terminal.
 pub fn line(row: &Row) -> String {
@@ -13,11 +13,13 @@ pub fn line(row: &Row) -> String {
     let ratio = row.ratio().map_or("-".into(), |ratio| format!("{ratio:.1}x"));
     let goal = row.goal().map_or(String::new(), |goal| format!("{goal}x"));
     format!(
-        "{:14} {:>7} {nvlink} {} {ratio:>9} {goal:>6} {:>8} {:>8} {:>9}   {}",
+        "{:14} {:>7} {nvlink} {} {ratio:>9} {goal:>6} {:>8} {:>11} {:>11} {:>9} {:>9}   {}",
         row.workload.name,
         row.size,
         times(&row.solder),
         seconds(row.copy.median()),
+        row.nvlink.as_ref().map_or("-".into(), |figures| seconds(figures.processor())),
+        seconds(row.solder.processor()),
         row.nvlink.as_ref().map_or("-".into(), |figures| megabytes(figures.peak)),
         megabytes(row.solder.peak),
         equality(row)
@@ -66,8 +68,9 @@ pub fn json(rows: &[Row]) -> String {
     let figures = |figures: &Figures| {
         let walls: Vec<_> = figures.walls.iter().map(|wall| format!("{wall:.6}")).collect();
         format!(
-            "{{\"median\": {:.6}, \"peak_kib\": {}, \"seconds\": [{}]}}",
+            "{{\"median\": {:.6}, \"processor\": {:.6}, \"peak_kib\": {}, \"seconds\": [{}]}}",
             figures.median(),
+            figures.processor(),
             figures.peak,
             walls.join(", ")
         )
@@ -95,16 +98,17 @@ pub fn markdown(rows: &[Row]) -> String {
     let mut text = format!(
         "# Performance\n\n\
          Written by `cargo xtask bench --docs`: both linkers in turn on the same inputs, medians with the fastest and \
-         the slowest run, outputs compared with `cubin-diff`. *cat* is the time of `cat inputs > file`; memory is the \
-         peak of the resident set.\n\n{}\n\n![time against size](performance.svg)\n\n",
+         the slowest run, outputs compared with `cubin-diff`. *cat* is the time of `cat inputs > file`; CPU is \
+         the time of all processors together, which other work on the machine disturbs less; memory is the peak of the \
+         resident set.\n\n{}\n\n![time against size](performance.svg)\n\n",
         machine()
     );
-    text += "| workload | size | nvlink | solder | ratio | goal | cat | nvlink MB | solder MB | output |\n\
-             | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n";
+    text += "| workload | size | nvlink | solder | ratio | goal | cat | nvlink CPU | solder CPU | nvlink MB | solder MB | output |\n\
+             | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n";
     for row in rows {
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             row.workload.name,
             row.size,
             row.nvlink.as_ref().map_or("–".into(), |figures| times(figures).trim().to_string()),
@@ -112,6 +116,8 @@ pub fn markdown(rows: &[Row]) -> String {
             row.ratio().map_or("–".into(), |ratio| format!("{ratio:.1}×")),
             row.goal().map_or(String::new(), |goal| format!("{goal}×")),
             seconds(row.copy.median()),
+            row.nvlink.as_ref().map_or("–".into(), |figures| seconds(figures.processor())),
+            seconds(row.solder.processor()),
             row.nvlink.as_ref().map_or("–".into(), |figures| megabytes(figures.peak)),
             megabytes(row.solder.peak),
             equality(row)

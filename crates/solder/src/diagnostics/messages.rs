@@ -182,6 +182,8 @@ messages! {
         "Undefined reference to '{symbol}' in '{file}'";
     StackSizeUnknown { kernel: Text } = "stack-size-unknown", Warning,
         "Stack size for entry function '{kernel}' cannot be statically determined";
+    MoreStackSizesUnknown { count: u64 } = "more-stack-sizes-unknown", Warning,
+        "Stack size for entry functions cannot be statically determined, {count} more times";
     RegisterLimit { kernel: Text, limit: u32, callee: Text, registers: u32 } = "register-limit", Error,
         "entry function '{kernel}' with max regcount of {limit} calls function '{callee}' with regcount of {registers}";
     SharedLimit { kernel: Text, used: Hex, limit: Hex } = "shared-limit", Error,
