@@ -101,11 +101,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         explain.stopped(&objects, sink);
     }
     let linked = linked?;
-    if let Some(file) = signals::changed_input() {
-        return Err(sink.fatal(Message::InputChanged { file: file.into() }));
-    }
-    if let Some(image) = &linked.image {
-        pipeline::write_output(options.link_output(), image, sink)?;
+    match linked.written {
+        Some(written) => written?,
+        None => check_inputs(sink)?,
     }
     // These are written even if symbols are undefined, but not after a fatal error.
     write_registrations(options, &inputs, sink)?;
@@ -114,6 +112,12 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     }
     pipeline::abandon(objects.len(), (objects, linked));
     sink.check()
+}
+
+/// What was read from an input that has changed since is worth nothing.
+fn check_inputs(sink: &Sink) -> Result<(), Stop> {
+    let changed = |file: &std::path::Path| Err(sink.fatal(Message::InputChanged { file: file.into() }));
+    signals::changed_input().map_or(Ok(()), changed)
 }
 
 fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> Result<(), Stop> {

@@ -11,6 +11,9 @@ use rayon::prelude::*;
 /// What `--threads` asks for; 0 for all processors. Of the process, like the threads themselves.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether the loops run on several threads.
+static STARTED: OnceLock<bool> = OnceLock::new();
+
 /// Says how many threads to use. Counts only before the first long loop.
 pub fn set_threads(count: Option<usize>) {
     WANTED.store(count.unwrap_or(0), Ordering::Relaxed);
@@ -18,7 +21,6 @@ pub fn set_threads(count: Option<usize>) {
 
 /// Starts the threads, of which the calling one is the first. Whether there is more than that one.
 fn started() -> bool {
-    static STARTED: OnceLock<bool> = OnceLock::new();
     *STARTED.get_or_init(|| {
         let wanted = WANTED.load(Ordering::Relaxed);
         if wanted == 1 {
@@ -36,6 +38,11 @@ pub fn map<T: Sync, R: Send>(items: &[T], least: usize, work: impl Fn(&T) -> R +
         return items.iter().map(work).collect();
     }
     items.par_iter().map(work).collect()
+}
+
+/// Does both, at the same time if there are threads already.
+pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    if STARTED.get() == Some(&true) { rayon::join(a, b) } else { (a(), b()) }
 }
 
 /// Sections that are worth a thread.

@@ -6,7 +6,7 @@ use crate::diagnostics::{Message, Sink, Stop};
 use crate::explain::{Explain, View};
 use crate::gc;
 use crate::ids::EntityId;
-use crate::layout::{self, Parts};
+use crate::layout::{self, Layout, Parts};
 use crate::mercury;
 use crate::merge;
 use crate::mode::{Mode, Output};
@@ -21,10 +21,12 @@ use crate::resolve;
 use crate::resources;
 use crate::roots::Roots;
 use crate::shared;
+use crate::signals;
 use crate::textures;
 use crate::undefined;
 use crate::write;
 use solder_cubin::note::ToolInfo;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Shared memory that the system keeps in front of a kernel's own.
@@ -35,8 +37,8 @@ fn reserved_shared(sm: u16) -> u64 {
 /// The result of a link.
 #[derive(Debug)]
 pub struct Linked {
-    /// The bytes of the output file, unless there were errors.
-    pub image: Option<Vec<u8>>,
+    /// Whether the output file was written; not tried after errors.
+    pub written: Option<Result<(), Stop>>,
     /// The call graph for `-dot`.
     pub call_graph: Option<String>,
 }
@@ -183,7 +185,7 @@ pub fn link_objects<'data>(
         return Err(sink.fatal(Message::DeletedSection));
     }
     if sink.errors() > 0 {
-        return Ok(Linked { image: None, call_graph });
+        return Ok(Linked { written: None, call_graph });
     }
     // Together with merged constants, that is more than nvlink can do.
     if sm >= mercury::FROM && settings.merges_constants && merged.replaced_relocations {
@@ -210,16 +212,16 @@ pub fn link_objects<'data>(
     };
     sink.phase("layout");
     let layout = layout::layout(parts);
-    sink.phase("filling the image");
-    let image = write::image(parts, &layout);
     if let Some(explain) = explain {
         explain.written(objects, view, &layout, sink)?;
     }
+    sink.phase("writing");
+    let written = Some(write_image(options.link_output(), parts, &layout, sink));
     abandon(
         objects.len(),
         (layout, notes, relocated, textures, shared, resources, merged, live, graph, symbols),
     );
-    Ok(Linked { image: Some(image), call_graph })
+    Ok(Linked { written, call_graph })
 }
 
 /// Links of this many objects are not worth tidying up after.
@@ -248,14 +250,31 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
     Paths::of(options).applied(note)
 }
 
+/// Writes the linked file, unless an input has changed since it was read.
+fn write_image(path: &Path, parts: Parts<'_, '_>, layout: &Layout<'_>, sink: &Sink) -> Result<(), Stop> {
+    let mut changed = None;
+    let written = write::write_file(path, &mut |file| {
+        write::image(parts, layout, file)?;
+        changed = signals::changed_input();
+        if changed.is_some() { Err(io::ErrorKind::InvalidData.into()) } else { Ok(()) }
+    });
+    match changed {
+        None => written.map_err(|error| not_written(path, &error, sink)),
+        Some(file) => Err(sink.fatal(Message::InputChanged { file: file.into() })),
+    }
+}
+
 /// Writes an output file.
 pub fn write_output(path: &Path, bytes: &[u8], sink: &Sink) -> Result<(), Stop> {
-    write::write_file(path, bytes).map_err(|error| {
-        sink.fatal(match error {
-            write::WriteError::Open => Message::OutputNotOpened { file: path.into() },
-            write::WriteError::Write(error) => {
-                Message::OutputNotWritten { file: path.into(), reason: error.to_string().into() }
-            }
-        })
+    let written = write::write_file(path, &mut |file| file.write_all(bytes));
+    written.map_err(|error| not_written(path, &error, sink))
+}
+
+fn not_written(path: &Path, error: &write::WriteError, sink: &Sink) -> Stop {
+    sink.fatal(match error {
+        write::WriteError::Open => Message::OutputNotOpened { file: path.into() },
+        write::WriteError::Write(error) => {
+            Message::OutputNotWritten { file: path.into(), reason: error.to_string().into() }
+        }
     })
 }

@@ -25,7 +25,7 @@ impl Bytes {
 const FIRST_BUCKET: usize = 64;
 const BUCKETS: usize = 26;
 
-const BLOCK: usize = 4 << 20;
+const BLOCK: usize = 16 << 20;
 
 /// Room for the small files of a large link, side by side in blocks: thousands of allocations less.
 struct Room {

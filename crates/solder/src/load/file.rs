@@ -11,7 +11,7 @@ use super::arena::Arena;
 use crate::signals::Mapped;
 
 /// Below this size a read is cheaper than a mapping and its page faults.
-const MAP_FROM: u64 = 12 << 10;
+const MAP_FROM: u64 = 64 << 10;
 
 /// A file's bytes and its identity.
 #[derive(Clone, Copy, Debug)]

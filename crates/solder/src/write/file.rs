@@ -3,7 +3,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
@@ -21,26 +21,29 @@ pub enum WriteError {
     Write(io::Error),
 }
 
-/// Writes the whole file at once. Symbolic links are followed; what is not a regular file (a pipe,
+/// What writes the bytes of a file.
+pub type Produce<'a> = &'a mut dyn FnMut(&mut File) -> io::Result<()>;
+
+/// Writes a file. Symbolic links are followed; what is not a regular file (a pipe,
 /// `/dev/null`) is written directly, and so is a file in a folder that takes no new files.
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+pub fn write_file(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
     signals::size_limit_is_an_error();
     let target = final_target(path);
     match fs::metadata(&target) {
         Ok(meta) if meta.is_dir() => Err(WriteError::Open),
-        Ok(meta) if !meta.is_file() => write_directly(&target, bytes),
+        Ok(meta) if !meta.is_file() => write_directly(&target, produce),
         Ok(meta) => {
             // nvlink opens the existing file for writing: one that does not allow it is an error,
             // although a rename would replace it.
             OpenOptions::new().write(true).open(&target).map_err(|_| WriteError::Open)?;
             match Unfinished::create(&target) {
-                Err(_) => write_directly(&target, bytes),
-                Ok(new) => new.finish(&target, bytes, Some(meta.permissions())).map_err(WriteError::Write),
+                Err(_) => write_directly(&target, produce),
+                Ok(new) => new.finish(&target, produce, Some(meta.permissions())).map_err(WriteError::Write),
             }
         }
         Err(_) => {
             let new = Unfinished::create(&target).map_err(|_| WriteError::Open)?;
-            new.finish(&target, bytes, None).map_err(WriteError::Write)
+            new.finish(&target, produce, None).map_err(WriteError::Write)
         }
     }
 }
@@ -59,9 +62,9 @@ fn final_target(path: &Path) -> PathBuf {
     target
 }
 
-fn write_directly(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+fn write_directly(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
     let mut file = OpenOptions::new().write(true).truncate(true).open(path).map_err(|_| WriteError::Open)?;
-    file.write_all(bytes).map_err(WriteError::Write)
+    produce(&mut file).map_err(WriteError::Write)
 }
 
 /// A new file in the folder of the target.
@@ -83,12 +86,17 @@ impl Unfinished {
         }
     }
 
-    fn finish(mut self, target: &Path, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
+    fn finish(
+        mut self,
+        target: &Path,
+        produce: Produce<'_>,
+        permissions: Option<Permissions>,
+    ) -> io::Result<()> {
         if let Some(permissions) = permissions {
             // An existing file keeps its permissions.
             drop(self.file.set_permissions(permissions));
         }
-        let written = self.file.write_all(bytes).and_then(|()| self.name_it(target));
+        let written = produce(&mut self.file).and_then(|()| self.name_it(target));
         match (written, &self.name) {
             (Ok(()), None) => Ok(()),
             (Ok(()), Some((path, _))) => {

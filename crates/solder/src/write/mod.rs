@@ -11,48 +11,124 @@ use crate::mercury;
 use crate::merge::{Kind, Merged, OutputSymbol};
 use crate::parallel;
 use solder_cubin::raw::{self, Symbol};
+use std::io::{self, Write};
 use zerocopy::IntoBytes;
 
-/// The output file as bytes. Every section has its own part of the image, filled in parallel.
-pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>) -> Vec<u8> {
-    let mut image = vec![0; layout.file_size as usize];
-    let sections = layout.numbers.section_order.len();
-    let mut rest: &mut [u8] = &mut image;
-    let mut position = 0;
-    let mut take = |offset: u64, size: u64| {
-        let (_, tail) = std::mem::take(&mut rest).split_at_mut((offset - position) as usize);
-        let (place, tail) = tail.split_at_mut(size as usize);
-        rest = tail;
-        position = offset + size;
-        place
-    };
-    take(0, raw::HEADER_SIZE).copy_from_slice(layout.header.as_bytes());
-    let mut table = |index: usize| {
-        let header = &layout.headers[index];
-        take(header.offset.get(), header.size.get())
-    };
-    table(1).copy_from_slice(&layout.section_names);
-    table(2).copy_from_slice(parts.merged.names.as_bytes());
-    fill_symbols(parts, layout, table(3));
-    if layout.numbers.many_sections {
-        fill_section_indices(parts, layout, table(4));
+/// A part of the file.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    offset: u64,
+    size: u64,
+    content: Content<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Content<'a> {
+    Bytes(&'a [u8]),
+    Symbols,
+    SectionIndices,
+    Section(SectionId),
+}
+
+/// Bytes of the file that are filled before they are written. Each of two buffers of this size is filled, in parallel,
+/// while the other is written, so that the file is never in memory as a whole.
+const AT_A_TIME: u64 = 4 << 20;
+
+/// Writes the output file.
+pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    let pieces = pieces(parts, layout);
+    let buffer = || Vec::with_capacity(layout.file_size.min(AT_A_TIME) as usize);
+    let (mut filled, mut empty) = (Vec::new(), buffer());
+    let mut start = 0;
+    let mut written = Ok(());
+    for group in groups(&pieces) {
+        let end = group.last().map_or(start, |piece| piece.offset + piece.size);
+        let fill = || fill(parts, layout, group, start, end, &mut empty);
+        (written, ()) = parallel::join(|| written.and_then(|()| out.write_all(&filled)), fill);
+        std::mem::swap(&mut filled, &mut empty);
+        if empty.capacity() == 0 {
+            empty = buffer();
+        }
+        start = end;
     }
-    let mut places: Vec<(SectionId, &mut [u8])> = Vec::with_capacity(sections);
-    for (id, header) in layout.numbers.section_order.iter().zip(&layout.headers[layout.numbers.tables()..]) {
+    written?;
+    filled.resize(filled.len() + (layout.file_size - start) as usize, 0);
+    out.write_all(&filled)
+}
+
+/// All parts of the file, in its order.
+fn pieces<'a>(parts: Parts<'a, '_>, layout: &'a Layout<'_>) -> Vec<Piece<'a>> {
+    let bytes = |offset: u64, bytes: &'a [u8]| Piece {
+        offset,
+        size: bytes.len() as u64,
+        content: Content::Bytes(bytes),
+    };
+    let in_section = |index: usize, content: Content<'a>| {
+        let header = &layout.headers[index];
+        Piece { offset: header.offset.get(), size: header.size.get(), content }
+    };
+    let mut pieces = Vec::with_capacity(layout.headers.len() + 3);
+    pieces.push(bytes(0, layout.header.as_bytes()));
+    pieces.push(in_section(1, Content::Bytes(&layout.section_names)));
+    pieces.push(in_section(2, Content::Bytes(parts.merged.names.as_bytes())));
+    pieces.push(in_section(3, Content::Symbols));
+    if layout.numbers.many_sections {
+        pieces.push(in_section(4, Content::SectionIndices));
+    }
+    let first = layout.numbers.tables();
+    for (index, id) in layout.numbers.section_order.iter().enumerate() {
+        let piece = in_section(first + index, Content::Section(*id));
         // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
-        let empty = raw::takes_no_file_space(header.sh_type.get());
+        let empty = raw::takes_no_file_space(layout.headers[first + index].sh_type.get());
         if !empty && mercury::shares_bytes(parts.merged, *id).is_none() {
-            places.push((*id, take(header.offset.get(), header.size.get())));
+            pieces.push(piece);
         }
     }
-    let headers = layout.headers.as_bytes();
-    take(layout.header.shoff.get(), headers.len() as u64).copy_from_slice(headers);
-    let segments = layout.segments.as_bytes();
-    if !segments.is_empty() {
-        take(layout.header.phoff.get(), segments.len() as u64).copy_from_slice(segments);
+    pieces.push(bytes(layout.header.shoff.get(), layout.headers.as_bytes()));
+    if !layout.segments.is_empty() {
+        pieces.push(bytes(layout.header.phoff.get(), layout.segments.as_bytes()));
     }
-    parallel::for_each(places, |(id, place)| fill_section(parts, layout, id, place));
-    image
+    pieces
+}
+
+/// Pieces that are filled together.
+fn groups<'p, 'a>(mut pieces: &'p [Piece<'a>]) -> impl Iterator<Item = &'p [Piece<'a>]> {
+    std::iter::from_fn(move || {
+        let start = pieces.first()?.offset;
+        let is_beyond = |piece: &Piece<'_>| piece.offset + piece.size - start > AT_A_TIME;
+        let count = pieces.iter().position(is_beyond).unwrap_or(pieces.len()).max(1);
+        let (group, rest) = pieces.split_at(count);
+        pieces = rest;
+        Some(group)
+    })
+}
+
+/// Fills a buffer with the bytes of the file from `start` to `end`.
+fn fill(
+    parts: Parts<'_, '_>,
+    layout: &Layout<'_>,
+    pieces: &[Piece<'_>],
+    start: u64,
+    end: u64,
+    buffer: &mut Vec<u8>,
+) {
+    buffer.clear();
+    buffer.resize((end - start) as usize, 0);
+    let mut rest: &mut [u8] = buffer;
+    let mut position = start;
+    let mut places = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let (_, tail) = std::mem::take(&mut rest).split_at_mut((piece.offset - position) as usize);
+        let (place, tail) = tail.split_at_mut(piece.size as usize);
+        places.push((piece.content, place));
+        (rest, position) = (tail, piece.offset + piece.size);
+    }
+    parallel::for_each(places, |(content, place)| match content {
+        Content::Bytes(bytes) => place.copy_from_slice(bytes),
+        Content::Symbols => fill_symbols(parts, layout, place),
+        Content::SectionIndices => fill_section_indices(parts, layout, place),
+        Content::Section(id) => fill_section(parts, layout, id, place),
+    });
 }
 
 fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place: &mut [u8]) {
