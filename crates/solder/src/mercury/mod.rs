@@ -11,6 +11,7 @@ mod fastpath;
 mod frames;
 mod layout;
 mod lines;
+mod scoreboards;
 mod symbols;
 mod twins;
 
@@ -20,6 +21,7 @@ pub use fastpath::fastpath;
 pub use frames::{Frame, Frames};
 pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, section_names, segments, shares_bytes};
 pub use lines::{REGISTER_TABLE, is_line_table, removed_places, units as line_units};
+pub use scoreboards::release_stack_pointer;
 pub use symbols::{RESERVED_SHARED, symbol_table};
 pub use twins::Twins;
 

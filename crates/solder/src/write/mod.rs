@@ -5,7 +5,7 @@ mod file;
 pub use file::{WriteError, write_file};
 
 use crate::contents::chunks;
-use crate::ids::SectionId;
+use crate::ids::{SectionId, SymbolId};
 use crate::layout::{Layout, Parts};
 use crate::mercury;
 use crate::merge::{Kind, Merged, OutputSymbol};
@@ -145,6 +145,10 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
         && let (Some(text), Some(place)) = (section.of, place.first_chunk_mut::<4>())
     {
         *place = layout.numbers.section(text).to_le_bytes();
+    }
+    let kernel = |f: SymbolId| parts.merged.symbol(f).other & raw::STO_ENTRY != 0;
+    if parts.is_mercury() && !parts.relocatable && section.function.is_some_and(kernel) {
+        mercury::release_stack_pointer(place);
     }
     for relocations in [section.rel, section.rela].into_iter().flatten() {
         for (offset, patch) in &parts.relocated.patches[relocations.index()] {
