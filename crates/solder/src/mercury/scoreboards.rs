@@ -6,7 +6,10 @@
 //!
 //! Numbers are given out in the order of the code. A load that others overtake takes the first free one from 2 on,
 //! one from textures the last free one, everything else the first free one. Where the compiler's number is another
-//! than that, it is left alone.
+//! than that, it is left alone. That is what nvlink does where it could be seen, not all that it may do. So the result
+//! is taken only if every wait of the compiler, on every path, is still there.
+
+use hashbrown::HashMap;
 
 const INSTRUCTION: usize = 16;
 const STACK_POINTER: u8 = 1;
@@ -22,6 +25,15 @@ const SLOW: [u16; 4] = [0x181, 0x183, 0x180, 0x1a8];
 /// Textures and surfaces.
 const TEXTURES: std::ops::RangeInclusive<u16> = 0x160..=0x16f;
 const SURFACES: [u16; 2] = [0x199, 0x19a];
+
+/// Instructions that change the flow of control, those among them that go on with the next instruction (where they
+/// do not end the thread), and the branch to a fixed place.
+const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
+const STRAIGHT: [u16; 9] = [0x141, 0x142, 0x145, 0x146, 0x14d, 0x155, 0x156, 0x15b, 0x15c];
+const BRANCH: u16 = 0x147;
+const EXIT: u16 = 0x14d;
+/// The condition that always holds.
+const ALWAYS: u8 = 7;
 
 const COUNT: u8 = 6;
 const NONE: u8 = 7;
@@ -91,8 +103,8 @@ fn useless(code: &[u8]) -> Option<u8> {
     }
     // A load that sets it too keeps it alive.
     let decides = |c: &Control| c.waits_for(scoreboard) || c.sets(scoreboard);
-    let decisive = instructions.map(|i| Control::of(upper(i))).find(decides)?;
-    decisive.waits_for(scoreboard).then_some(scoreboard)
+    let decisive = instructions.map(|i| Control::of(upper(i))).find(decides);
+    decisive.is_none_or(|c| c.waits_for(scoreboard)).then_some(scoreboard)
 }
 
 /// The order in which the result of an instruction tries the scoreboards.
@@ -105,7 +117,7 @@ fn preferred(operation: u16) -> [u8; COUNT as usize] {
 }
 
 /// New numbers for the compiler's scoreboards.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Numbers {
     /// By the compiler's number, while something is under way: the new one, `NONE` for the stack pointer's.
     pending: [Option<u8>; COUNT as usize],
@@ -146,37 +158,145 @@ impl Numbers {
     }
 }
 
+/// Where control goes from an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Next,
+    /// To the next one or to this index.
+    Branch(usize),
+    Anywhere,
+}
+
+impl Flow {
+    fn of(index: usize, instruction: &[u8]) -> Self {
+        match operation(instruction) & OPERATION {
+            BRANCH => {
+                let low = u64::from_le_bytes(instruction[..8].first_chunk().copied().unwrap_or_default());
+                // Words from the next instruction on: 8 bits here, the others there.
+                let high = u128::from(upper(instruction)) << 30 | u128::from(low >> 34);
+                let words = (high as i64) << 16 >> 8 | i64::from(instruction[2]);
+                let target = usize::try_from(index as i64 + 1 + (words >> 2));
+                target.map_or(Self::Anywhere, Self::Branch)
+            }
+            op if STRAIGHT.contains(&op) || !CONTROL.contains(&op) => Self::Next,
+            _ => Self::Anywhere,
+        }
+    }
+}
+
+/// A set of pairs of the compiler's number and the new one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Pairs(u64);
+
+impl Pairs {
+    const ROW: u32 = 8;
+
+    fn insert(&mut self, old: u8, new: u8) {
+        if old < COUNT && new < COUNT {
+            self.0 |= 1 << (u32::from(old) * Self::ROW + u32::from(new));
+        }
+    }
+
+    /// The new numbers of what the compiler waits for, which is over then.
+    fn take(&mut self, waits: u8) -> u8 {
+        let mut waited = 0;
+        for old in (0..u32::from(COUNT)).filter(|old| waits >> old & 1 != 0) {
+            let row = 0xff << (old * Self::ROW);
+            waited |= (self.0 >> (old * Self::ROW)) as u8;
+            self.0 &= !row;
+        }
+        waited
+    }
+}
+
+/// Whether whatever the compiler's code waits for somewhere, the new code waits for there too.
+fn keeps_waits(code: &[u8], new: &[Control]) -> bool {
+    let old: Vec<Control> = code.chunks_exact(INSTRUCTION).map(|i| Control::of(upper(i))).collect();
+    let flow: Vec<Flow> =
+        code.chunks_exact(INSTRUCTION).enumerate().map(|(index, i)| Flow::of(index, i)).collect();
+    let mut under_way = vec![Pairs::default(); old.len() + 1];
+    let mut anywhere = Pairs::default();
+    loop {
+        let mut changed = false;
+        let mut merge = |into: &mut Pairs, from: Pairs| {
+            changed |= into.0 | from.0 != into.0;
+            into.0 |= from.0;
+        };
+        for (index, (old, new)) in old.iter().zip(new).enumerate() {
+            let mut pairs = Pairs(under_way[index].0 | anywhere.0);
+            if pairs.take(old.waits) & !new.waits != 0 {
+                return false;
+            }
+            pairs.insert(old.written, new.written);
+            pairs.insert(old.read, new.read);
+            merge(&mut under_way[index + 1], pairs);
+            match flow[index] {
+                Flow::Next => {}
+                Flow::Branch(target) if target < under_way.len() => merge(&mut under_way[target], pairs),
+                _ => merge(&mut anywhere, pairs),
+            }
+        }
+        if !changed {
+            return true;
+        }
+    }
+}
+
 /// Renumbers the scoreboards of a kernel whose stack pointer is not used.
 pub fn release_stack_pointer(code: &mut [u8]) {
-    let Some(scoreboard) = useless(code) else { return };
-    let mut numbers = Numbers::default();
-    numbers.pending[usize::from(scoreboard)] = Some(NONE);
-    let mut renumbered = Vec::with_capacity(code.len() / INSTRUCTION);
-    for (index, instruction) in code.chunks_exact(INSTRUCTION).enumerate() {
-        let control = Control::of(upper(instruction));
-        let waits = numbers.wait(control.waits);
-        let read = numbers.set(control.read, preferred(0));
-        let written = match index {
-            0 => Some(NONE),
-            _ => numbers.set(control.written, preferred(operation(instruction))),
-        };
-        let (Some(read), Some(written)) = (read, written) else { return };
-        renumbered.push(Control { written, read, waits }.put(upper(instruction)));
+    let Some(renumbered) = useless(code).and_then(|scoreboard| renumber(code, scoreboard)) else { return };
+    if !keeps_waits(code, &renumbered) {
+        return;
     }
-    for (instruction, upper) in code.chunks_exact_mut(INSTRUCTION).zip(renumbered) {
+    for (instruction, control) in code.chunks_exact_mut(INSTRUCTION).zip(renumbered) {
+        let upper = control.put(upper(instruction));
         instruction[8..].copy_from_slice(&upper.to_le_bytes());
     }
 }
 
+/// Whether control never goes on to the next instruction: an exit or a branch without a condition.
+fn leaves(instruction: &[u8]) -> bool {
+    instruction[1] >> 4 == ALWAYS && [BRANCH, EXIT].contains(&(operation(instruction) & OPERATION))
+}
+
+fn renumber(code: &[u8], stack_pointer: u8) -> Option<Vec<Control>> {
+    let mut numbers = Numbers::default();
+    numbers.pending[usize::from(stack_pointer)] = Some(NONE);
+    let mut renumbered = Vec::with_capacity(code.len() / INSTRUCTION);
+    let mut at_target: HashMap<usize, Numbers, foldhash::fast::FixedState> = HashMap::default();
+    let mut goes_on = true;
+    for (index, instruction) in code.chunks_exact(INSTRUCTION).enumerate() {
+        // What nothing runs into begins with what was under way at the branch to it.
+        if let Some(of_branch) = at_target.remove(&index).filter(|_| !goes_on) {
+            numbers = of_branch;
+        }
+        goes_on = !leaves(instruction);
+        let control = Control::of(upper(instruction));
+        let waits = numbers.wait(control.waits);
+        let read = numbers.set(control.read, preferred(0))?;
+        let written = match index {
+            0 => NONE,
+            _ => numbers.set(control.written, preferred(operation(instruction)))?,
+        };
+        renumbered.push(Control { written, read, waits });
+        if let Flow::Branch(target) = Flow::of(index, instruction)
+            && target > index
+        {
+            at_target.entry(target).or_insert_with(|| numbers.clone());
+        }
+    }
+    Some(renumbered)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Control, INSTRUCTION, release_stack_pointer, upper};
+    use super::{Control, Flow, INSTRUCTION, keeps_waits, release_stack_pointer, upper};
 
     fn instruction(operation: u16, register: u8, written: u8, read: u8, waits: u8) -> [u8; INSTRUCTION] {
         let mut bytes = [0xff; INSTRUCTION];
         bytes[..2].copy_from_slice(&operation.to_le_bytes());
         bytes[2] = register;
-        bytes[8..].copy_from_slice(&Control { written, read, waits }.put(0xff).to_le_bytes());
+        bytes[8..].copy_from_slice(&Control { written, read, waits }.put(0x3_ffff).to_le_bytes());
         bytes
     }
 
@@ -204,5 +324,28 @@ mod tests {
         let mut call = code(0x944);
         release_stack_pointer(&mut call);
         assert_eq!(call, code(0x944));
+    }
+
+    #[test]
+    fn waits_are_looked_for_on_all_paths() {
+        // A loop: what the store reads is waited for at its head, together with the first load.
+        let back = |mut branch: [u8; INSTRUCTION]| {
+            branch[2] = 0xf4;
+            branch[4] = 0xfc;
+            branch
+        };
+        let code = [
+            instruction(0xb82, 2, 1, 7, 0),
+            instruction(0x80c, 6, 7, 7, 0b10),
+            instruction(0x986, 0xff, 7, 1, 0),
+            back(instruction(0x947, 0xff, 7, 7, 0)),
+        ]
+        .concat();
+        assert_eq!(Flow::of(3, &code[48..]), Flow::Branch(1));
+        let control = |written, read, waits| Control { written, read, waits };
+        let renamed = [control(0, 7, 0), control(7, 7, 1), control(7, 0, 0), control(7, 7, 0)];
+        assert!(keeps_waits(&code, &renamed));
+        let lost = [control(0, 7, 0), control(7, 7, 1), control(7, 3, 0), control(7, 7, 0)];
+        assert!(!keeps_waits(&code, &lost));
     }
 }
