@@ -166,7 +166,7 @@ pub fn link_objects<'data>(
     if settings.merges_constants && relocate::leaves_constants(&merged) {
         return Err(sink.fatal(Message::RelocationPastEnd));
     }
-    if settings.preserves_relocs && !relocatable && relocate::names_deleted(&merged) {
+    if settings.preserves_relocs && !relocatable && relocate::names_deleted(&merged, &shared) {
         return Err(sink.fatal(Message::DeletedSymbol));
     }
     if unreserved {

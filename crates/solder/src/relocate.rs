@@ -94,9 +94,9 @@ pub fn leaves_constants(merged: &Merged<'_>) -> bool {
         .any(|s| s.rel.into_iter().chain(s.rela).any(|relocations| leaves(relocations, s.size)))
 }
 
-/// Whether debug information has a relocation that `-preserve-relocs` keeps, as it does where variables are common to
-/// several kernels, although its extern shared array has no symbol.
-pub fn names_deleted(merged: &Merged<'_>) -> bool {
+/// Whether debug information, or code that no kernel reaches, has a relocation that `-preserve-relocs` keeps, as it
+/// does where variables are common to several kernels, although its extern shared array has no symbol.
+pub fn names_deleted(merged: &Merged<'_>, shared: &SharedLayout) -> bool {
     let deleted = |entry: &Reloc| {
         let RelocTarget::Symbol(symbol) = entry.target else { return false };
         let symbol = merged.symbol(symbol);
@@ -109,7 +109,13 @@ pub fn names_deleted(merged: &Merged<'_>) -> bool {
         Content::Relocations(entries) => entries.iter().any(deleted),
         _ => false,
     };
-    merged.sections.iter().filter(|s| s.kind == Kind::Debug).filter_map(|s| s.resolved).any(names)
+    let is_text = |s: &OutputSection<'_>| {
+        let entity = s.function.and_then(|symbol| merged.symbol(symbol).entity);
+        let function = entity.and_then(|entity| merged.function_of[entity.index()]);
+        function.is_some() && !shared.places_dynamic(function)
+    };
+    let keeps = |s: &&OutputSection<'_>| s.kind == Kind::Debug || is_text(s);
+    merged.sections.iter().filter(keeps).filter_map(|s| s.resolved).any(names)
 }
 
 /// The type that a kept relocation has in an image.
@@ -147,7 +153,7 @@ fn section(
         if section.kind == Kind::Resolved {
             let outcome = decide(merged, relocatable, shared, textures, function, entry);
             let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug;
-            if nothing || is_preserved(&outcome, merged, entry, function.is_some()) {
+            if nothing || is_preserved(&outcome, merged, entry, shared.places_dynamic(function)) {
                 kept.push(*entry);
             }
             continue;
@@ -193,13 +199,13 @@ fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<
 }
 
 /// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.
-fn is_preserved(outcome: &Outcome, merged: &Merged<'_>, entry: &Reloc, of_code: bool) -> bool {
+fn is_preserved(outcome: &Outcome, merged: &Merged<'_>, entry: &Reloc, in_kernels: bool) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return false };
     let symbol = merged.symbol(symbol);
     let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
-    // An extern array whose place is not told.
+    // An extern array where the code is told the place in its kernels.
     let unplaced =
-        of_code && symbol.shared && symbol.origin.is_none() && symbol.other & 3 == raw::STV_INTERNAL;
+        in_kernels && symbol.shared && symbol.origin.is_none() && symbol.other & 3 == raw::STV_INTERNAL;
     matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && !image && !unplaced
 }
 

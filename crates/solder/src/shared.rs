@@ -82,6 +82,13 @@ impl SharedLayout {
     }
 }
 
+impl SharedLayout {
+    /// Whether some kernel says where extern arrays begin in the code of a function.
+    pub fn places_dynamic(&self, function: Option<u32>) -> bool {
+        function.is_some_and(|function| self.dynamic[function as usize] != NOWHERE)
+    }
+}
+
 /// A relocatable link places nothing, but all the same resolves the relocations of code: to the alignment, which is
 /// the value of shared variables in objects.
 pub fn unplaced(merged: &Merged<'_>) -> SharedLayout {

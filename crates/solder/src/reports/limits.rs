@@ -13,6 +13,9 @@ use solder_cubin::raw;
 /// Bytes that a constant bank holds.
 const CONSTANT_BANK: u64 = 0x1_0000;
 
+/// What the names of the sections of kernels' shared memory begin with.
+const KERNEL_SHARED: &str = ".nv.shared.";
+
 /// What every launch gives a kernel without asking.
 const SHARED_BY_DEFAULT: u64 = 0xc000;
 
@@ -92,6 +95,18 @@ pub fn check(
                         used: Hex(used),
                         limit: Hex(shared_limit),
                     });
+                }
+            }
+            // Where shared variables keep their symbols, this is the home of those of several kernels, and to nvlink
+            // the memory of a kernel of that name.
+            Kind::FileShared if !relocatable && shared.keeps_file_section => {
+                let Some(debug) = &shared.debug else { continue };
+                let used = debug.file_section.size.saturating_sub(reserved);
+                if used > shared_limit {
+                    let name = merged.section_name(SectionId::at(index));
+                    let kernel = name.get(KERNEL_SHARED.len()..).unwrap_or_default();
+                    let (used, limit) = (Hex(used), Hex(shared_limit));
+                    sink.report(Message::SharedLimit { kernel: kernel.into(), used, limit });
                 }
             }
             _ => {}
