@@ -114,11 +114,12 @@ pub fn check(
     }
 }
 
-/// The size that the message names: that of a denser layout. Variables of 8 bytes and more come first,
-/// each at a multiple of 8; then the smaller ones, largest first, each at a multiple of its own size.
+/// The size that the message names: that of a denser layout. Variables of 8 bytes and more come first, smallest first
+/// and each at a multiple of 8; then the others, largest first, each at a multiple of its own size.
 fn packed_constants(merged: &Merged<'_>, section: SectionId) -> u64 {
     let sizes = merged.symbols.iter().filter(|s| s.section == Some(section) && s.kind == raw::STT_OBJECT);
-    let (large, mut small): (Vec<u64>, Vec<u64>) = sizes.map(|s| s.size).partition(|size| *size >= 8);
+    let (mut large, mut small): (Vec<u64>, Vec<u64>) = sizes.map(|s| s.size).partition(|size| *size >= 8);
+    large.sort_unstable();
     small.sort_unstable_by_key(|size| std::cmp::Reverse(*size));
     let place = |end: u64, align: u64, size: u64| end.next_multiple_of(align).saturating_add(size);
     let end = large.into_iter().fold(0, |end, size| place(end, 8, size));
