@@ -109,49 +109,106 @@ fn kernels(text: &mut String, view: View<'_, '_>) {
 }
 
 /// A section of an input in a section of the output.
+#[derive(Clone, Copy)]
 struct Piece<'a> {
-    out: SectionId,
     offset: u64,
     size: u64,
     file: FileId,
     name: &'a str,
 }
 
-fn pieces<'a>(objects: &'a [Object<'_>], view: View<'_, '_>) -> Vec<Piece<'a>> {
-    let mut pieces = Vec::new();
-    for (file, (map, object)) in view.merged.files.iter().zip(objects).enumerate() {
-        for (section, place) in object.cubin.sections.iter().zip(&map.sections) {
-            if let Some((out, offset)) = *place {
-                let (size, file, name) = (section.size(), FileId::at(file), section.name);
-                pieces.push(Piece { out, offset, size, file, name });
-            }
+/// The pieces of every output section, in one list that is sorted by counting.
+struct Pieces<'a> {
+    starts: Vec<usize>,
+    list: Vec<Piece<'a>>,
+}
+
+impl<'a> Pieces<'a> {
+    fn new(objects: &'a [Object<'_>], view: View<'_, '_>) -> Self {
+        let placed = || {
+            let files = view.merged.files.iter().zip(objects).enumerate();
+            files.flat_map(|(file, (map, object))| {
+                let sections = object.cubin.sections.iter().zip(&map.sections);
+                sections.filter(|(section, _)| section.size() > 0).filter_map(move |(section, place)| {
+                    let (out, offset) = (*place)?;
+                    let (size, file, name) = (section.size(), FileId::at(file), section.name);
+                    Some((out, Piece { offset, size, file, name }))
+                })
+            })
+        };
+        let mut starts = vec![0; view.merged.sections.len() + 1];
+        placed().for_each(|(out, _)| starts[out.index() + 1] += 1);
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
         }
+        let mut next = starts.clone();
+        let mut list =
+            vec![Piece { offset: 0, size: 0, file: FileId(0), name: "" }; starts[starts.len() - 1]];
+        for (out, piece) in placed() {
+            list[next[out.index()]] = piece;
+            next[out.index()] += 1;
+        }
+        Self { starts, list }
     }
-    pieces.sort_by_key(|piece| (piece.out, piece.offset));
-    pieces
+
+    fn of(&self, id: SectionId) -> &[Piece<'a>] {
+        &self.list[self.starts[id.index()]..self.starts[id.index() + 1]]
+    }
+}
+
+/// Appends `0x…`, right-aligned: the formatting machinery takes several times as long, and these are most of a map.
+fn hex(text: &mut String, value: u64, width: usize) {
+    let digits = (64 - value.leading_zeros() as usize).div_ceil(4).max(1);
+    text.extend(std::iter::repeat_n(' ', width.saturating_sub(digits + 2)));
+    text.push_str("0x");
+    for at in (0..digits).rev() {
+        text.push(char::from(b"0123456789abcdef"[(value >> (4 * at) & 15) as usize]));
+    }
+}
+
+fn quoted(text: &mut String, name: &str) {
+    for part in [" '", name, "'"] {
+        text.push_str(part);
+    }
 }
 
 fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout<'_>) {
     heading(text, "Sections");
     let _ = writeln!(text, "{:>10} {:>10} {:>6}  name, and what it is made of", "offset", "size", "align");
-    let pieces = pieces(objects, view);
+    let pieces = Pieces::new(objects, view);
     let numbers = &layout.numbers;
-    let of = |id: SectionId| {
-        let start = pieces.partition_point(|piece| piece.out < id);
-        pieces[start..].iter().take_while(move |piece| piece.out == id)
-    };
     let part = |ids: &[SectionId]| {
-        let mut text = String::new();
+        let mut text = String::with_capacity(128 * ids.len());
         for id in ids {
             let header = &layout.headers[numbers.section(*id) as usize];
-            let (offset, size, align) = (header.offset.get(), header.size.get(), header.align.get());
             let name = solder_cubin::string_at(&layout.section_names, header.name.get()).unwrap_or("");
-            let _ = writeln!(text, "{offset:#10x} {size:#10x} {align:>6}  {name}");
-            for piece in of(*id).filter(|piece| piece.size > 0) {
-                let file = &objects[piece.file.index()].name;
-                let (offset, size) = (piece.offset, piece.size);
-                let source = if piece.name == name { String::new() } else { format!(" {}", piece.name) };
-                let _ = writeln!(text, "{:>10} {size:#10x} {:>6}    +{offset:#x} '{file}'{source}", "", "");
+            let (offset, size) = (header.offset.get(), header.size.get());
+            hex(&mut text, offset, 10);
+            hex(&mut text, size, 11);
+            let _ = write!(text, " {:>6}  ", header.align.get());
+            text.push_str(name);
+            let pieces = pieces.of(*id);
+            // What one object gave whole needs no second line.
+            if let [only] = pieces
+                && only.size == size
+                && only.name == name
+            {
+                quoted(&mut text, &objects[only.file.index()].name);
+                text.push('\n');
+                continue;
+            }
+            text.push('\n');
+            for piece in pieces {
+                text.extend(std::iter::repeat_n(' ', 10));
+                hex(&mut text, piece.size, 11);
+                text.push_str("           +");
+                hex(&mut text, piece.offset, 0);
+                quoted(&mut text, &objects[piece.file.index()].name);
+                if piece.name != name {
+                    text.push(' ');
+                    text.push_str(piece.name);
+                }
+                text.push('\n');
             }
         }
         text
@@ -161,52 +218,55 @@ fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layou
 
 fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout<'_>) {
     heading(text, "Symbols");
-    let _ = writeln!(text, "{:>10} {:>10}  {:6} {:8} name, section, origin", "value", "size", "bind", "kind");
+    let _ = writeln!(text, "{:>10} {:>10} bind   kind     name, section of data, origin", "value", "size");
     let part = |ids: &[SymbolId]| {
-        let mut text = String::new();
+        let mut text = String::with_capacity(96 * ids.len());
         for id in ids {
             let symbol = view.merged.symbol(*id);
-            if symbol.kind != raw::STT_SECTION {
-                let (section, value) = match &view.shared.debug {
-                    Some(debug) if symbol.shared => debug.place(view.merged, *id),
-                    _ => (symbol.section, symbol.value),
-                };
-                let _ = write!(
-                    text,
-                    "{value:#10x} {:#10x}  {:6} {:8}",
-                    symbol.size,
-                    bind(symbol.bind),
-                    kind(symbol.kind, symbol.other)
-                );
-                let section = section.map_or("undefined", |section| view.merged.section_name(section));
-                let _ = write!(text, " {} {section}", symbol.name);
-                if let Some(origin) = symbol.origin {
-                    let _ = write!(text, " '{}'", objects[origin.file.index()].name);
-                }
-                text.push('\n');
+            if symbol.kind == raw::STT_SECTION {
+                continue;
             }
+            let (section, value) = match &view.shared.debug {
+                Some(debug) if symbol.shared => debug.place(view.merged, *id),
+                _ => (symbol.section, symbol.value),
+            };
+            hex(&mut text, value, 10);
+            hex(&mut text, symbol.size, 11);
+            text.push_str(bind(symbol.bind));
+            text.push_str(kind(symbol.kind, symbol.other));
+            text.push_str(symbol.name);
+            if !symbol.is_function() || section.is_none() {
+                text.push(' ');
+                text.push_str(section.map_or("undefined", |section| view.merged.section_name(section)));
+            }
+            if let Some(origin) = symbol.origin {
+                quoted(&mut text, &objects[origin.file.index()].name);
+            }
+            text.push('\n');
         }
         text
     };
     text.extend(in_parts(&layout.numbers.symbol_order, part));
 }
 
+/// With the blanks of its column.
 fn bind(bind: u8) -> &'static str {
     match bind {
-        raw::STB_LOCAL => "local",
-        raw::STB_WEAK => "weak",
-        _ => "global",
+        raw::STB_LOCAL => " local  ",
+        raw::STB_WEAK => " weak   ",
+        _ => " global ",
     }
 }
 
+/// With the blanks of its column.
 fn kind(kind: u8, other: u8) -> &'static str {
     match kind {
-        raw::STT_FUNC if other & raw::STO_ENTRY != 0 => "kernel",
-        raw::STT_FUNC => "function",
-        raw::STT_TEXTURE => "texture",
-        raw::STT_SAMPLER => "sampler",
-        raw::STT_SURFACE => "surface",
-        _ => "variable",
+        raw::STT_FUNC if other & raw::STO_ENTRY != 0 => "kernel   ",
+        raw::STT_FUNC => "function ",
+        raw::STT_TEXTURE => "texture  ",
+        raw::STT_SAMPLER => "sampler  ",
+        raw::STT_SURFACE => "surface  ",
+        _ => "variable ",
     }
 }
 
@@ -220,5 +280,19 @@ fn removed(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>) {
         let kind = if function.kernel { "kernel" } else { "function" };
         let _ =
             writeln!(text, "{:#10x}  {kind:8} {} '{}'", function.size, shown(function.name), function.file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_numbers() {
+        for value in [0, 1, 15, 16, 0x1234, u64::MAX] {
+            let mut text = String::new();
+            hex(&mut text, value, 10);
+            assert_eq!(text, format!("{value:#10x}"));
+        }
     }
 }
