@@ -74,6 +74,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
             Outcome::Ptx(text) => return pipeline::write_output(options.output_file(sink)?, &text, sink),
             Outcome::Whole(cubin) => {
                 pipeline::write_output(options.output_file(sink)?, &cubin, sink)?;
+                if let Some(explain) = Explain::new(options, &inputs) {
+                    explain.compiled(&cubin, sink)?;
+                }
                 inputs.only_ir(options.keep_system_libraries);
                 return write_registrations(options, &inputs, sink);
             }

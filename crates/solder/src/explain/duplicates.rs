@@ -39,6 +39,34 @@ impl Context<'_, '_> {
         notes
     }
 
+    /// Functions with two names, of which only one may have stayed.
+    pub(super) fn aliases(&self) -> Vec<Note> {
+        let mut notes = Vec::new();
+        for object in self.objects {
+            for (symbol, raw) in object.symbols() {
+                let section = u32::from(raw.shndx.get());
+                if raw.kind() != raw::STT_FUNC || !raw.is_defined() || raw.shndx.get() == raw::SHN_COMMON {
+                    continue;
+                }
+                let Some(owner) = object.text_owner(section).filter(|owner| *owner != symbol) else {
+                    continue;
+                };
+                let name = |symbol: u32| shown(object.names[symbol as usize]);
+                let text =
+                    format!("'{}' has {} as another name of {}", object.name, name(symbol), name(owner));
+                notes.push(Note::new("alias", text));
+            }
+        }
+        let mut notes = capped(notes, MOST, "aliases");
+        if !notes.is_empty() {
+            notes.push(Note::new(
+                "cause",
+                "of such a pair one name is used and the other is not; use both, or none",
+            ));
+        }
+        notes
+    }
+
     /// What each object says about a name.
     pub(super) fn mentions(&self, name: &str) -> Vec<Note> {
         let mut notes = real_name(name);

@@ -21,10 +21,7 @@ pub fn text(
     view: View<'_, '_>,
     layout: &Layout<'_>,
 ) -> String {
-    let target = explain.options.link_target();
-    let output = explain.options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
-    let mut text = format!("Map of {output} for {target}, {} bytes\n", layout.file_size);
-    inputs(&mut text, explain);
+    let mut text = head(explain, layout.file_size);
     kernels(&mut text, view);
     sections(&mut text, objects, view, layout);
     symbols(&mut text, objects, view, layout);
@@ -32,7 +29,16 @@ pub fn text(
     text
 }
 
-fn heading(text: &mut String, title: &str) {
+/// What every map begins with: the output and the inputs.
+pub fn head(explain: Explain<'_, '_>, size: u64) -> String {
+    let target = explain.options.link_target();
+    let output = explain.options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
+    let mut text = format!("Map of {output} for {target}, {size} bytes\n");
+    inputs(&mut text, explain);
+    text
+}
+
+pub fn heading(text: &mut String, title: &str) {
     let _ = write!(text, "\n{title}\n{}\n", "=".repeat(title.len()));
 }
 
@@ -259,7 +265,7 @@ fn bind(bind: u8) -> &'static str {
 }
 
 /// With the blanks of its column.
-fn kind(kind: u8, other: u8) -> &'static str {
+pub fn kind(kind: u8, other: u8) -> &'static str {
     match kind {
         raw::STT_FUNC if other & raw::STO_ENTRY != 0 => "kernel   ",
         raw::STT_FUNC => "function ",

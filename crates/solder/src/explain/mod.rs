@@ -15,6 +15,7 @@ mod registers;
 mod report;
 mod trace;
 mod undefined;
+mod whole;
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -185,7 +186,8 @@ impl<'a, 'data> Context<'a, 'data> {
             | Message::FatbinaryError
             | Message::ArchiveFormat
             | Message::InternalError => self.refused_input(),
-            Message::MergeFailed => {
+            Message::DeletedSymbol => self.aliases(),
+            Message::NoCallGraphNode | Message::MergeFailed => {
                 vec![Note::new("cause", "the link stops because of the errors above")]
             }
             Message::StackSizeUnknown { kernel } => self.unknown_stack(&kernel.to_string()),

@@ -26,8 +26,13 @@ pub fn page(
     layout: &Layout<'_>,
     sink: &Sink,
 ) -> String {
+    filled(&content(explain, objects, view, layout, sink))
+}
+
+/// The page with its data.
+pub fn filled(content: &Json) -> String {
     let mut data = String::new();
-    let _ = content(explain, objects, view, layout, sink).write_compact(&mut data);
+    let _ = content.write_compact(&mut data);
     // No text in the data can end the element that holds it.
     let data = data.replace('<', "\\u003c");
     let fill = |page: &str, mark: &str, text: &str| page.replacen(mark, text, 1);
@@ -174,7 +179,7 @@ fn constants(view: View<'_, '_>) -> Json {
 }
 
 /// Microseconds of each phase so far.
-fn phases(sink: &Sink) -> Json {
+pub fn phases(sink: &Sink) -> Json {
     let pair = |(name, time): (&'static str, std::time::Duration)| {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         Json::List(vec![name.into(), micros.into()])
