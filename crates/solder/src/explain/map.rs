@@ -50,7 +50,7 @@ fn inputs(text: &mut String, explain: Explain<'_, '_>) {
         Content::Archive => String::new(),
         _ => format!("{}: {}\n", input.name, fate(input, request)),
     };
-    text.extend(in_parts(&survey.inputs, |inputs| inputs.iter().map(line).collect()));
+    append(text, &in_parts(&survey.inputs, |inputs| inputs.iter().map(line).collect()));
     for file in &survey.files {
         let state = match file.state {
             FileState::Read => continue,
@@ -162,6 +162,13 @@ impl<'a> Pieces<'a> {
     }
 }
 
+fn append(text: &mut String, parts: &[String]) {
+    text.reserve(parts.iter().map(String::len).sum());
+    for part in parts {
+        text.push_str(part);
+    }
+}
+
 /// Appends `0x…`, right-aligned: the formatting machinery takes several times as long, and these are most of a map.
 fn hex(text: &mut String, value: u64, width: usize) {
     let digits = (64 - value.leading_zeros() as usize).div_ceil(4).max(1);
@@ -219,7 +226,7 @@ fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layou
         }
         text
     };
-    text.extend(in_parts(&numbers.section_order, part));
+    append(text, &in_parts(&numbers.section_order, part));
 }
 
 fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout<'_>) {
@@ -252,7 +259,7 @@ fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout
         }
         text
     };
-    text.extend(in_parts(&layout.numbers.symbol_order, part));
+    append(text, &in_parts(&layout.numbers.symbol_order, part));
 }
 
 /// With the blanks of its column.
