@@ -4,6 +4,7 @@
 //! drive it. [`mutate`] changes an input by its kind, [`corpus`] holds the inputs to begin with.
 
 pub mod corpus;
+pub mod libfuzzer;
 pub mod link;
 pub mod mutate;
 pub mod rng;

@@ -3,6 +3,7 @@
 //! An input follows from the corpus, the target and its seed alone. The worker notes the seed before each input, so
 //! that a crash, a hang or memory without end leads back to it.
 
+mod oracle;
 mod watch;
 mod work;
 
@@ -12,11 +13,12 @@ use std::time::Duration;
 
 const USAGE: &str = "\
 usage: solder-fuzz [--target NAME]… [--runs N | --minutes N | --seconds N] [--seed S] [--corpus DIR]… [--keep DIR]
-                   [--export DIR]
+                   [--export DIR] [--nvlink FILE]
 
 Feeds damaged inputs to the readers and to whole links. Without --target all targets take turns, whole links most
 often. The run that failed is repeated with the command that the report prints; --keep puts its input files there.
---export writes a corpus for each target and runs nothing.";
+--export writes a corpus for each target and runs nothing. --nvlink runs that program on the links instead, and lists
+those on which it crashes or hangs with what solder says to them.";
 
 /// What was asked for.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,7 @@ struct Settings {
     corpus: Vec<PathBuf>,
     keep: Option<PathBuf>,
     export: Option<PathBuf>,
+    nvlink: Option<PathBuf>,
     /// The worker's: where it notes what it does.
     notes: Option<PathBuf>,
 }
@@ -50,6 +53,7 @@ impl Settings {
                 "--corpus" => settings.corpus.push(value.into()),
                 "--keep" => settings.keep = Some(value.into()),
                 "--export" => settings.export = Some(value.into()),
+                "--nvlink" => settings.nvlink = Some(value.into()),
                 "--notes" => settings.notes = Some(value.into()),
                 _ => return Err(format!("unknown option '{word}'")),
             }
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
         }
         Ok(Some(settings)) if settings.notes.is_some() => work::run(&settings),
         Ok(Some(settings)) if settings.export.is_some() => work::export(&settings),
+        Ok(Some(settings)) if settings.nvlink.is_some() => oracle::run(&settings),
         Ok(Some(settings)) => watch::run(&settings),
         Err(reason) => Err(format!("{reason}\n\n{USAGE}")),
     };

@@ -84,6 +84,9 @@ impl<'a> Watch<'a> {
         command.args(["-c", &format!("ulimit -c 0; ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]).arg(program);
         // Without a path nothing is found that assembles.
         command.env_clear().env("PATH", "/nowhere").stdin(Stdio::null()).stdout(Stdio::null());
+        if let Some(profile) = std::env::var_os("LLVM_PROFILE_FILE") {
+            command.env("LLVM_PROFILE_FILE", profile);
+        }
         command.arg("--notes").arg(&self.notes).arg("--seed").arg(seed.to_string());
         command.arg("--runs").arg(runs.to_string());
         if let Some(time) = self.settings.time {

@@ -312,7 +312,7 @@ fn section_header(
     let in_file = !raw::takes_no_file_space(section.sh_type) || section.kind == Kind::MercuryReservedShared;
     let shares = mercury::shares_bytes(merged, id).is_some();
     if in_file && !shares {
-        *cursor = offset + size;
+        *cursor = offset.saturating_add(size);
     } else if !shares {
         *cursor = offset;
     }

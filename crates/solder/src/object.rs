@@ -173,6 +173,10 @@ impl<'data> Object<'data> {
                 let place = format!("symbol '{}'", self.names[index as usize]);
                 return Err(Damage::new(place, format!("its section {shndx} does not exist")));
             }
+            if symbol.size.get() > LARGEST_MEMORY {
+                let place = format!("symbol '{}'", self.names[index as usize]);
+                return Err(Damage::new(place, "its size is larger than any memory"));
+            }
             let shared = [Role::FileShared, Role::KernelShared, Role::ReservedShared];
             let states_alignment = shndx == raw::SHN_COMMON
                 || symbol.other & raw::STO_SPACE == raw::STO_SHARED

@@ -212,6 +212,9 @@ pub fn link_objects<'data>(
     };
     sink.phase("layout");
     let layout = layout::layout(parts);
+    if layout.file_size > largest_output(objects) {
+        return Err(sink.fatal(Message::OutputTooLarge { size: layout.file_size }));
+    }
     if let Some(explain) = explain {
         explain.written(objects, view, &layout, sink)?;
     }
@@ -222,6 +225,14 @@ pub fn link_objects<'data>(
         (layout, notes, relocated, textures, shared, resources, merged, live, graph, symbols),
     );
     Ok(Linked { written, call_graph })
+}
+
+/// An output is about as long as its inputs. What is aligned far adds to it, and so do headers and notes.
+fn largest_output(objects: &[Object<'_>]) -> u64 {
+    const FIXED: u64 = 128 << 20;
+    const TIMES: u64 = 32;
+    let inputs: u64 = objects.iter().map(|object| object.cubin.bytes.len() as u64).sum();
+    inputs.saturating_mul(TIMES).saturating_add(FIXED)
 }
 
 /// Links of this many objects are not worth tidying up after.

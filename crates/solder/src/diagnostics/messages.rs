@@ -223,6 +223,9 @@ messages! {
     /// A file that begins as device code and cannot be read whole.
     DamagedInput { file: Text, place: Text, reason: Text } = "damaged-input", Fatal,
         "Input file '{file}' is damaged: {place}: {reason}";
+    /// Sizes and alignments that each could be, and together cannot.
+    OutputTooLarge { size: u64 } = "output-too-large", Fatal,
+        "The output would be {size} bytes long, out of all proportion to the inputs: one of them is damaged";
     /// Noticed before anything is written.
     InputChanged { file: Text } = "input-changed", Fatal,
         "Input file '{file}' changed while it was linked";
