@@ -101,6 +101,14 @@ pub fn unwritable(context: &Context) -> Result<String> {
     if inode(&scratch.file(OUTPUT))? != before {
         return Err("the file was replaced in a folder that takes no files".into());
     }
+    // The same when it is an input that is still mapped while the output is made.
+    let before = context.reference(&BIG)?;
+    mode(&scratch.path, 0o755)?;
+    put(&scratch.file(OUTPUT), &context.large)?;
+    mode(&scratch.path, 0o555)?;
+    let words = ["caller.cubin", OUTPUT, "-o", OUTPUT];
+    expect(&mut restricted(context.link(&scratch.path, &words)), &Ending::Exit(0))?;
+    same(&get(&scratch.file(OUTPUT))?, &before, "over an input in the unwritable folder")?;
     // An unwritable file in a writable folder is not replaced.
     mode(&scratch.path, 0o777)?;
     put(&scratch.file(OUTPUT), OLD)?;

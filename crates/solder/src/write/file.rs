@@ -3,8 +3,8 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
+use std::io::{self, ErrorKind, Seek};
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub fn write_file(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
             // although a rename would replace it.
             OpenOptions::new().write(true).open(&target).map_err(|_| WriteError::Open)?;
             match Unfinished::create(&target) {
-                Err(_) => write_directly(&target, produce),
+                Err(_) => write_over(&target, produce),
                 Ok(new) => new.finish(&target, produce, Some(meta.permissions())).map_err(WriteError::Write),
             }
         }
@@ -65,6 +65,25 @@ fn final_target(path: &Path) -> PathBuf {
 fn write_directly(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
     let mut file = OpenOptions::new().write(true).truncate(true).open(path).map_err(|_| WriteError::Open)?;
     produce(&mut file).map_err(WriteError::Write)
+}
+
+/// Writes a regular file where it is. It may be one of the inputs that are still read, so all of it is made first.
+fn write_over(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
+    let mut whole = in_memory().map_err(WriteError::Write)?;
+    produce(&mut whole).and_then(|()| whole.rewind()).map_err(WriteError::Write)?;
+    write_directly(path, &mut |file| io::copy(&mut whole, file).map(drop))
+}
+
+/// A file that is nowhere but in memory.
+#[allow(unsafe_code)]
+fn in_memory() -> io::Result<File> {
+    // SAFETY: the name is a string of this program; a descriptor that is returned is nobody else's.
+    unsafe {
+        match libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC) {
+            -1 => Err(io::Error::last_os_error()),
+            descriptor => Ok(File::from_raw_fd(descriptor)),
+        }
+    }
 }
 
 /// A new file in the folder of the target.
