@@ -72,13 +72,23 @@ fn mutate_cubin(rng: &mut Rng, input: &mut Vec<u8>, corpus: &Corpus) {
 
 #[allow(clippy::unnecessary_wraps, reason = "all targets have one signature")]
 fn device_elf(input: &[u8], _: &Path) -> Result<bool, String> {
-    let Ok(cubin) = Cubin::parse(input) else { return Ok(false) };
+    let cubin = match Cubin::parse(input) {
+        Ok(cubin) => cubin,
+        Err(error) => {
+            black_box((error.to_string(), error.section()));
+            return Ok(false);
+        }
+    };
     black_box((cubin.sm(), cubin.program_headers().is_ok(), cubin.section(".nv.info")));
     for index in 0..=cubin.symbols.len() as u32 {
-        black_box(cubin.symbol_name(index).is_ok());
+        black_box(cubin.symbol_name(index).map_err(|error| error.to_string()).is_ok());
     }
     for section in &cubin.sections {
         if let Ok(entries) = section.relocations() {
+            black_box(entries.is_empty());
+            black_box(
+                entries.iter().filter(|entry| mercury::reloc::kept_as(entry.r_type.get()) == 0).count(),
+            );
             black_box(entries.iter().filter(|entry| reloc::kind_of(entry.r_type.get()).is_some()).count());
         }
         if section.sh_type() == raw::SHT_CUDA_CAPSULE {
@@ -137,9 +147,13 @@ fn nv_info(input: &[u8], _: &Path) -> Result<bool, String> {
         return Err("records do not write back as they were read".into());
     }
     black_box(compat_record(input));
-    for note in note::notes(input) {
-        black_box((note.owner, note.desc));
+    let mut notes = Vec::new();
+    for read in note::notes(input) {
+        let text = String::from_utf8_lossy(read.desc);
+        let own = note::ToolInfo { object: "", tool: &text, version: "", build: &text, command_line: "" };
+        note::write_note(&mut notes, read.kind, &own.descriptor());
     }
+    black_box(notes);
     black_box(note::CudaInfo::parse(input).map(|info| info.section()));
     let (pairs, _) = <[WordPair]>::ref_from_prefix_with_elems(input, input.len() / 8).map_err(|_| "pairs")?;
     black_box(callgraph::records(pairs).count());

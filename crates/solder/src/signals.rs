@@ -6,9 +6,12 @@
 
 use std::ffi::{CString, OsStr};
 use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{self, Command};
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
@@ -64,14 +67,45 @@ impl Drop for Temporary {
     }
 }
 
-/// A process that leads a group of its own and ends with this one.
+/// A process that leads a group of its own, so that all of it can be ended, and ends with this one.
 #[derive(Debug)]
 #[must_use]
 pub struct Child(Option<&'static AtomicI32>);
 
+/// Programs that have been started and are not in the table yet.
+static STARTING: AtomicUsize = AtomicUsize::new(0);
+
+/// Starts a program that ends with this one. A signal that comes in between waits until it is in the table.
+#[allow(unsafe_code)]
+pub fn start(command: &mut Command) -> io::Result<(process::Child, Child)> {
+    install();
+    STARTING.fetch_add(1, Ordering::SeqCst);
+    // SAFETY: the sets live through the calls, and zeros are valid values for them. The program that is started
+    // does not inherit the mask.
+    let before = unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in ENDING {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
+        before
+    };
+    let started = command.process_group(0).spawn().map(|child| {
+        let entered = Child::enter(child.id());
+        (child, entered)
+    });
+    STARTING.fetch_sub(1, Ordering::SeqCst);
+    // SAFETY: the set was filled by the call above.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+    }
+    started
+}
+
 impl Child {
-    pub fn enter(id: u32) -> Self {
-        install();
+    fn enter(id: u32) -> Self {
         let id = i32::try_from(id).unwrap_or(0);
         let free =
             |place: &&AtomicI32| place.compare_exchange(0, id, Ordering::SeqCst, Ordering::Relaxed).is_ok();
@@ -135,6 +169,17 @@ fn clean_up() {
             .map(|place| place.swap(std::ptr::null_mut(), Ordering::SeqCst))
             .filter(|name| !name.is_null())
     };
+    // Another thread may be starting one; this one does not, since it would not have the signal yet.
+    for _ in 0..1000 {
+        if STARTING.load(Ordering::SeqCst) == 0 {
+            break;
+        }
+        let moment = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        // SAFETY: the time lives through the call, which may be made in a handler.
+        unsafe {
+            libc::nanosleep(&raw const moment, std::ptr::null_mut());
+        }
+    }
     // SAFETY: these functions may be called in a handler. The ids are of children that have not been waited for, or
     // were a moment ago; the names are strings that are never freed.
     unsafe {

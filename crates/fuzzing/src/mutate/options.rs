@@ -6,7 +6,7 @@ use super::bytes;
 use crate::rng::Rng;
 
 /// Options that change what a link does with its inputs.
-const FOR_LINKS: [&str; 22] = [
+const FOR_LINKS: [&str; 27] = [
     "-r",
     "-g",
     "-v",
@@ -29,6 +29,11 @@ const FOR_LINKS: [&str; 22] = [
     "-maxrregcount=16",
     "-report-arch",
     "-cuda-api-version=13.0",
+    "--explain",
+    "--explain --error-format=json",
+    "--explain-regs",
+    "-map=/dev/null",
+    "-report=/dev/null",
 ];
 
 /// The options of a link, by most often none or one of those that matter.

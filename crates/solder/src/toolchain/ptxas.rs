@@ -5,7 +5,6 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +18,7 @@ use solder_cubin::note::{TYPE_TKINFO, notes};
 use crate::cache::{Cache, Key};
 use crate::diagnostics::{Message, Text};
 use crate::options::{FastCompile, Options};
-use crate::signals::{Child, Temporary};
+use crate::signals::{self, Temporary};
 use crate::toolchain::toolkit;
 
 const NAME: &str = "ptxas";
@@ -138,18 +137,10 @@ pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Resu
     let folder = Folder::create().map_err(not_run)?;
     let _temporary = [INPUT, OUTPUT].map(|name| Temporary::file(&folder.0.join(name)));
     fs::write(folder.0.join(INPUT), job.text).map_err(not_run)?;
-    // In a group of its own, so that all of it can be ended.
-    let child = Command::new(&absolute)
-        .args(arguments)
-        .args([INPUT, "-o", OUTPUT])
-        .current_dir(&folder.0)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(not_run)?;
-    let running = Child::enter(child.id());
+    let mut command = Command::new(&absolute);
+    command.args(arguments).args([INPUT, "-o", OUTPUT]).current_dir(&folder.0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (child, running) = signals::start(&mut command).map_err(not_run)?;
     let output = child.wait_with_output().map_err(not_run)?;
     drop(running);
     let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
