@@ -200,7 +200,7 @@ fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<
 
 /// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.
 fn is_preserved(outcome: &Outcome, merged: &Merged<'_>, entry: &Reloc, in_kernels: bool) -> bool {
-    let RelocTarget::Symbol(symbol) = entry.target else { return false };
+    let RelocTarget::Symbol(symbol) = entry.target else { return entry.target == RelocTarget::Lost };
     let symbol = merged.symbol(symbol);
     let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
     // An extern array where the code is told the place in its kernels.
@@ -256,7 +256,7 @@ fn decide(
     };
     let id = match entry.target {
         RelocTarget::Dead if clears > 0 => return Outcome::Patch(Patch::Bytes { value: 0, count: clears }),
-        RelocTarget::Dead | RelocTarget::Nothing => return Outcome::Drop,
+        RelocTarget::Dead | RelocTarget::Nothing | RelocTarget::Lost => return Outcome::Drop,
         RelocTarget::Symbol(_) if clears > 0 => return Outcome::Drop,
         RelocTarget::ConstantsSize => return field(merged.constants_size(), 0),
         RelocTarget::Nowhere => return field(u64::MAX, 0),

@@ -19,7 +19,11 @@ pub fn decide(
     let clears = entry.r_type == reloc::UNUSED_CLEAR_64;
     let id = match entry.target {
         RelocTarget::Dead if clears => return Outcome::Patch(Patch::Bytes { value: 0, count: 8 }),
-        RelocTarget::Dead | RelocTarget::Nothing | RelocTarget::ConstantsSize | RelocTarget::Nowhere => {
+        RelocTarget::Dead
+        | RelocTarget::Nothing
+        | RelocTarget::Lost
+        | RelocTarget::ConstantsSize
+        | RelocTarget::Nowhere => {
             return Outcome::Drop;
         }
         RelocTarget::Symbol(_) if clears => return Outcome::Drop,

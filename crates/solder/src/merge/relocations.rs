@@ -161,6 +161,9 @@ impl<'data> Merger<'_, 'data> {
             if name == CONSTANTS_SIZE {
                 return Some(RelocTarget::ConstantsSize);
             }
+            if raw.kind() == raw::STT_NOTYPE {
+                return Some(RelocTarget::Lost);
+            }
         }
         let role = self.objects[file.index()].role(of.index);
         let Some(out) = self.out.files[file.index()].symbols[symbol as usize] else {
