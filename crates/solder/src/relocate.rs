@@ -318,7 +318,7 @@ fn decide(
 }
 
 /// Whether `st_other` of an object's symbol says that it is a constant.
-fn is_constant(other: u8) -> bool {
+pub fn is_constant(other: u8) -> bool {
     other & 0xe0 == raw::STO_CONSTANT
 }
 

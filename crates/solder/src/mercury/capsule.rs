@@ -85,7 +85,7 @@ fn constant(
     match symbol.section.map(|section| merged.section(section).kind) {
         Some(Kind::FunctionConstant(_)) => Some((Bank::Compiler, Some(symbol.value))),
         Some(Kind::Constant(_)) => Some((Bank::Program, (!may_move).then_some(symbol.value))),
-        None => Some((Bank::Program, None)),
+        None => Some((Bank::Program, Some(symbol.value).filter(|value| relocatable && *value == u64::MAX))),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Relocations of the Mercury view: resolved, kept or dropped.
 
 use crate::merge::{Content, Kind, Merged, OutputSection, Reloc, RelocTarget};
-use crate::relocate::{Outcome, Patch, is_unified_table};
+use crate::relocate::{Outcome, Patch, is_constant, is_unified_table};
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
 use solder_cubin::mercury::reloc;
@@ -49,6 +49,11 @@ pub fn decide(
         return resolved(constant.offset.wrapping_add(symbol.value));
     }
     let Some(section) = symbol.section.map(|s| merged.section(s)) else {
+        // A constant that nobody defines is nowhere, and that is final.
+        let nowhere = relocatable && symbol.value == u64::MAX && is_constant(symbol.other);
+        if nowhere && matches!(entry.r_type, reloc::ABS_16 | reloc::ABS_32) {
+            return resolved(symbol.value);
+        }
         let keeps = !is_unified_table(merged, id);
         return if keeps { Outcome::Keep } else { Outcome::Drop };
     };
