@@ -4,6 +4,7 @@ use crate::contents::{self, Contents};
 use crate::ids::{SectionId, SymbolId};
 use crate::mercury;
 use crate::merge::{Kind, Merged};
+use crate::parallel;
 use crate::relocate::Relocated;
 use crate::resources::Resources;
 use crate::shared::SharedLayout;
@@ -171,8 +172,7 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
 
 fn number(parts: Parts<'_, '_>) -> Numbers {
     let merged = parts.merged;
-    let keeps: Vec<bool> =
-        (0..merged.sections.len()).map(|i| keeps_section(parts, SectionId::at(i))).collect();
+    let keeps = parallel::map_numbers(merged.sections.len(), |i| keeps_section(parts, SectionId::at(i)));
     let section_order = in_file_order(merged, (0..merged.sections.len()).filter(|i| keeps[*i]));
     let mercury = parts.is_mercury();
     let many_sections = section_order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;

@@ -117,15 +117,17 @@ pub fn resolve<'data>(
     api_version: Option<(i32, i32)>,
     sink: &Sink,
 ) -> Result<Symbols<'data>, Stop> {
+    // At most as many as there are symbols: the tables need not grow on the way.
+    let count = objects.iter().map(|object| object.cubin.symbols.len()).sum();
     let symbols = Symbols {
-        entities: Vec::new(),
+        entities: Vec::with_capacity(count),
         of: objects.iter().map(|o| vec![None; o.cubin.symbols.len()]).collect(),
         accepted: objects.iter().map(|o| vec![false; o.cubin.symbols.len()]).collect(),
     };
     let mut resolver = Resolver {
         objects,
         sink,
-        index: HashTable::new(),
+        index: HashTable::with_capacity(count),
         state: FixedState::with_seed(0),
         symbols,
         registers: vec![None; objects.len()],

@@ -5,6 +5,7 @@ use crate::callees::Calls;
 use crate::diagnostics::{Message, Sink};
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::merge::{Content, InfoRecord, InfoValue, Merged};
+use crate::parallel;
 use crate::propagate;
 use solder_cubin::info::{attr, format};
 
@@ -131,19 +132,14 @@ fn own_values(merged: &Merged<'_>) -> Vec<Own> {
 
 /// The records of every attribute section in output order, as read; a relocatable link says no more.
 pub fn final_records<'data>(merged: &Merged<'data>) -> Vec<Vec<InfoRecord<'data>>> {
-    merged
-        .sections
-        .iter()
-        .enumerate()
-        .map(|(i, section)| match section.content {
-            Content::Info { ref read, ref appended, .. } => {
-                let mut records = Vec::with_capacity(read.len() + appended.len());
-                records.extend(merged.info_records(SectionId::at(i)).cloned());
-                records
-            }
-            _ => Vec::new(),
-        })
-        .collect()
+    parallel::map_numbers(merged.sections.len(), |index| match &merged.sections[index].content {
+        Content::Info { read, appended, .. } => {
+            let mut records = Vec::with_capacity(read.len() + appended.len());
+            records.extend(merged.info_records(SectionId::at(index)).cloned());
+            records
+        }
+        _ => Vec::new(),
+    })
 }
 
 /// `.nv.info`: kernels show their propagated register counts; their stack sizes come at the end, in

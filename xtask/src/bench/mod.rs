@@ -26,7 +26,7 @@ usage: cargo xtask bench [OPTIONS]
 
   --only LIST     these workloads
   --sizes LIST    these sizes instead of every workload's own
-  --runs N        runs of each program (10; 3 where a run takes more than 5 s)
+  --runs N        runs of each program (10; 3 where one takes more than 5 s, 1 where it takes more than 30 s)
   --json FILE     write the figures to FILE as well
   --docs          write docs/performance.md and docs/performance.svg
   --solder-only   do not run nvlink, and compare nothing
@@ -38,6 +38,8 @@ release build is made.";
 /// Runs of a program that takes longer than `LONG`.
 const FEW: usize = 3;
 const LONG: Duration = Duration::from_secs(5);
+/// What takes this long is run once.
+const TOO_LONG: Duration = Duration::from_secs(30);
 
 struct Settings {
     only: Vec<String>,
@@ -85,15 +87,22 @@ pub fn run(args: &[String]) -> Result<u8> {
         fs::write(path, report::json(&rows)).map_err(|e| at(path, &e))?;
     }
     if settings.docs {
-        let docs = conformance::workspace()?.join("docs");
-        for (name, text) in
-            [("performance.md", report::markdown(&rows)), ("performance.svg", plot::svg(&rows))]
-        {
-            let path = docs.join(name);
-            fs::write(&path, text).map_err(|e| at(&path, &e))?;
-        }
+        write_docs(&rows)?;
     }
     Ok(u8::from(rows.iter().any(|row| !row.differences.is_empty())))
+}
+
+/// What follows this line in the page is not written by the bench.
+const BY_HAND: &str = "<!-- Written by hand from here on. -->\n";
+
+fn write_docs(rows: &[Row]) -> Result<()> {
+    let docs = conformance::workspace()?.join("docs");
+    let (page, picture) = (docs.join("performance.md"), docs.join("performance.svg"));
+    let old = fs::read_to_string(&page).unwrap_or_default();
+    let by_hand = old.split_once(BY_HAND).map_or("", |(_, rest)| rest);
+    let text = format!("{}\n{BY_HAND}{by_hand}", report::markdown(rows));
+    fs::write(&page, text).map_err(|e| at(&page, &e))?;
+    fs::write(&picture, plot::svg(rows)).map_err(|e| at(&picture, &e))
 }
 
 fn number(text: &str) -> Result<usize> {
@@ -244,7 +253,7 @@ impl Bench {
             && first.wall > LONG
         {
             figures.add(first.wall, first.processor, first.peak);
-            wanted = wanted.min(FEW);
+            wanted = if first.wall > TOO_LONG { 1 } else { wanted.min(FEW) };
         }
         while row.solder.walls.len() < wanted {
             if let Some(figures) = row.nvlink.as_mut().filter(|figures| figures.walls.len() < wanted) {

@@ -52,9 +52,10 @@ fn megabytes(kib: u64) -> String {
     format!("{:.1}", kib as f64 / 1024.0)
 }
 
-/// The exponent of growth between the two largest sizes that both rows of a workload have.
+/// The exponent of growth of processor time between the two largest sizes that both rows of a workload have.
 fn growth(rows: &[Row], figures: impl Fn(&Row) -> Option<&Figures>) -> Option<f64> {
-    let measured: Vec<_> = rows.iter().filter_map(|row| Some((row.size, figures(row)?.median()))).collect();
+    let measured: Vec<_> =
+        rows.iter().filter_map(|row| Some((row.size, figures(row)?.processor()))).collect();
     let [.., (small, short), (large, long)] = measured[..] else { return None };
     Some((long / short).ln() / (large as f64 / small as f64).ln())
 }
@@ -123,7 +124,7 @@ pub fn markdown(rows: &[Row]) -> String {
             equality(row)
         );
     }
-    text += "\n## Workloads and their growth\n\nExponents between the two largest sizes that were run: 1 is linear.\n\n\
+    text += "\n## Workloads and their growth\n\nExponents of processor time between the two largest sizes that were run: 1 is linear.\n\n\
              | workload | what it is | size in | nvlink | solder |\n| --- | --- | --- | ---: | ---: |\n";
     for rows in by_workload(rows) {
         let workload = rows[0].workload;
