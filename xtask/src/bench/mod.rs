@@ -29,6 +29,7 @@ usage: cargo xtask bench [OPTIONS]
   --runs N        runs of each program (10; 3 where one takes more than 5 s, 1 where it takes more than 30 s)
   --json FILE     write the figures to FILE as well
   --docs          write docs/performance.md and docs/performance.svg
+  --page LIST     write them from the figures that earlier runs wrote to these files, and run nothing
   --solder-only   do not run nvlink, and compare nothing
   --list          list the workloads
 
@@ -66,6 +67,18 @@ pub fn run(args: &[String]) -> Result<u8> {
             "--runs" => settings.runs = number(&value()?)?.max(1),
             "--json" => settings.json = Some(value()?.into()),
             "--docs" => settings.docs = true,
+            "--page" => {
+                let mut rows = Vec::new();
+                for file in value()?.split(',') {
+                    let text = fs::read_to_string(file).map_err(|e| at(Path::new(file), &e))?;
+                    rows.extend(report::from_json(&text));
+                }
+                rows.sort_by_key(|row| {
+                    (WORKLOADS.iter().position(|w| w.name == row.workload.name), row.size)
+                });
+                write_docs(&rows)?;
+                return Ok(0);
+            }
             "--solder-only" => settings.alone = true,
             "--list" => {
                 list();

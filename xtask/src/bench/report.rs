@@ -1,5 +1,6 @@
 //! The figures as a table for the terminal, as JSON, and as a page of the documentation.
 
+use super::workloads::WORKLOADS;
 use super::{Figures, Row};
 use std::fmt::Write;
 use std::fs;
@@ -94,6 +95,38 @@ pub fn json(rows: &[Row]) -> String {
     format!("[\n{}\n]\n", lines.join(",\n"))
 }
 
+/// The rows that [`json`] wrote.
+pub fn from_json(text: &str) -> Vec<Row> {
+    text.lines().filter_map(row_from_json).collect()
+}
+
+fn row_from_json(line: &str) -> Option<Row> {
+    let behind =
+        |text: &'_ str, key: &str| text.split_once(&format!("\"{key}\": ")).map(|(_, rest)| rest.to_string());
+    let number = |text: &str, key: &str| -> Option<f64> {
+        behind(text, key)?.split([',', '}']).next()?.trim().parse().ok()
+    };
+    let name = behind(line, "workload")?;
+    let name = name.split('"').nth(1)?;
+    let figures = |key: &str| -> Option<Figures> {
+        let text = behind(line, key)?;
+        let text = text.strip_prefix('{')?.split('}').next()?;
+        let list = behind(text, "seconds")?;
+        let walls = list.trim_matches(['[', ']']).split(", ").filter_map(|wall| wall.parse().ok()).collect();
+        let processor = vec![number(text, "processor")?];
+        Some(Figures { walls, processor, peak: number(text, "peak_kib")? as u64 })
+    };
+    let is_equal = behind(line, "equal")?.starts_with("true");
+    Some(Row {
+        workload: WORKLOADS.iter().find(|workload| workload.name == name)?,
+        size: number(line, "size")? as usize,
+        nvlink: figures("nvlink"),
+        solder: figures("solder")?,
+        copy: figures("cat")?,
+        differences: if is_equal { Vec::new() } else { vec!["differs".into()] },
+    })
+}
+
 /// `docs/performance.md`.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = format!(
@@ -158,4 +191,24 @@ fn machine() -> String {
         read("/proc/loadavg").split(' ').next().unwrap_or_default(),
         crate::toolkit::VERSION
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_survive_the_file() {
+        let figures = |wall| Figures { walls: vec![wall, 2.0], processor: vec![1.25], peak: 4096 };
+        let row = |nvlink| Row {
+            workload: &WORKLOADS[0],
+            size: 2,
+            nvlink,
+            solder: figures(0.5),
+            copy: figures(0.25),
+            differences: Vec::new(),
+        };
+        let text = json(&[row(Some(figures(1.0))), row(None)]);
+        assert_eq!(json(&from_json(&text)), text);
+    }
 }
