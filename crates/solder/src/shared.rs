@@ -72,6 +72,9 @@ impl SharedLayout {
     /// The offset of a shared symbol as the code of `function` sees it.
     pub fn value(&self, merged: &Merged<'_>, symbol: SymbolId, function: Option<u32>) -> u64 {
         let dynamic = merged.symbol(symbol).origin.is_none();
+        if merged.symbol(symbol).lost {
+            return if self.one_dynamic { 0 } else { NOWHERE };
+        }
         match function {
             // A symbol that is kept has one value.
             Some(function) if dynamic && !self.one_dynamic => self.dynamic[function as usize],
@@ -374,7 +377,7 @@ impl<'a> Layouter<'a> {
     /// agree on one offset.
     fn place_dynamic(&mut self) -> Vec<u64> {
         let mut functions: Vec<u32> = (0..self.merged.shared.len())
-            .filter(|i| self.merged.shared[*i].dynamic)
+            .filter(|i| self.merged.shared[*i].begins_behind())
             .flat_map(|i| self.users[i].iter().copied())
             .collect();
         functions.sort_unstable();
@@ -420,7 +423,7 @@ impl<'a> Layouter<'a> {
 
     fn dynamic_objects(&self) -> impl Iterator<Item = usize> + use<> {
         let dynamic: Vec<usize> =
-            (0..self.merged.shared.len()).filter(|i| self.merged.shared[*i].dynamic).collect();
+            (0..self.merged.shared.len()).filter(|i| self.merged.shared[*i].begins_behind()).collect();
         dynamic.into_iter()
     }
 

@@ -62,7 +62,8 @@ pub fn report(
     for symbol in &merged.symbols {
         let Some(entity) = symbol.entity else { continue };
         // A shared variable has its place per kernel, an extern shared array none at all.
-        let placed = symbol.is_defined() || (symbol.shared && (symbol.origin.is_some() || symbol.size == 0));
+        let placed = symbol.is_defined()
+            || (symbol.shared && (symbol.origin.is_some() || symbol.size == 0 || symbol.lost));
         if placed || (symbol.dropped && !symbol.shared) || is_provided(symbol.kind, symbol.name) {
             continue;
         }

@@ -126,6 +126,9 @@ impl<'data> Merger<'_, 'data> {
             self.out.file_shared_align = self.out.file_shared_align.max(raw.value.get());
         }
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
+        if owner.is_none() && !new && !is_extern_shared(raw) && self.lose_dynamic(symbol, raw) {
+            return;
+        }
         if new || self.out.symbol(symbol).shared && self.out.symbol(symbol).origin.is_none() {
             let dynamic = owner.is_none() && is_extern_shared(raw);
             self.out.symbol_mut(symbol).shared = true;
@@ -138,6 +141,17 @@ impl<'data> Merger<'_, 'data> {
                 self.name_local(symbol);
             }
         }
+    }
+
+    /// Gives an extern array its size, where it is one; nvlink then no longer places it.
+    fn lose_dynamic(&mut self, symbol: SymbolId, raw: &Symbol) -> bool {
+        let Some(object) = self.out.shared.iter_mut().find(|o| o.symbol == symbol && o.dynamic) else {
+            return false;
+        };
+        object.size = raw.size.get();
+        let symbol = self.out.symbol_mut(symbol);
+        (symbol.size, symbol.bind, symbol.lost) = (raw.size.get(), raw.bind(), true);
+        true
     }
 
     /// The section for the shared memory of a kernel that was not asked for.

@@ -222,6 +222,8 @@ pub struct OutputSymbol<'data> {
     pub debug_replaced_in: Option<FileId>,
     /// Shared memory: laid out per kernel, never in the output.
     pub shared: bool,
+    /// An extern shared array that a later file defined with a size, which is nowhere then.
+    pub lost: bool,
     /// A tentative definition not yet given a place: its alignment.
     pub common: Option<u64>,
     /// Lies in the constants of a device function; an index into `Merged::constants`.
@@ -299,6 +301,13 @@ pub struct SharedObject {
     pub align: u64,
     /// `extern __shared__`: sized at launch.
     pub dynamic: bool,
+}
+
+impl SharedObject {
+    /// Whether it begins where the variables of its kernels end. One that was extern first and got a size later does not.
+    pub fn begins_behind(&self) -> bool {
+        self.dynamic && self.size == 0
+    }
 }
 
 /// Where the sections and symbols of an input went.

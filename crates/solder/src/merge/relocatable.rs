@@ -228,7 +228,7 @@ impl<'data> Merger<'_, 'data> {
         if !self.out.symbol(symbol).shared {
             return None;
         }
-        self.out.shared.iter().find(|o| o.dynamic && o.symbol == symbol).map(|o| o.align)
+        self.out.shared.iter().find(|o| o.begins_behind() && o.symbol == symbol).map(|o| o.align)
     }
 
     /// The largest alignment of the extern arrays that code refers to; `None` if it refers to none.
