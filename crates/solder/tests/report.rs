@@ -7,6 +7,12 @@ use std::process::{Command, Stdio};
 
 const DATA: &str = "<script type=\"application/json\" id=\"data\">";
 
+/// The test runner shows this even if the test passes.
+fn skipped(why: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+}
+
 fn scratch(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -70,7 +76,7 @@ fn the_data_is_json_about_the_link() {
         "import json, sys; d = json.load(open(sys.argv[1])); print(len(d['functions']), len(d['inputs']))";
     match Command::new("python3").args(["-c", program]).arg(&path).output() {
         Ok(output) => assert_eq!(String::from_utf8_lossy(&output.stdout), "3 2\n"),
-        Err(_) => eprintln!("SKIPPED: python3 is not installed, so nobody parsed the data"),
+        Err(_) => skipped("python3 is not installed, so nobody parsed the data"),
     }
 }
 
@@ -84,9 +90,7 @@ fn browser() -> Option<PathBuf> {
         .find(|path| path.is_file());
     let browser = given.or(found);
     if browser.is_none() {
-        eprintln!(
-            "SKIPPED: no browser is installed (chromium, or SOLDER_BROWSER), so nobody looked at the report"
-        );
+        skipped("no browser is installed (chromium, or SOLDER_BROWSER), so nobody looked at the report");
     }
     browser
 }
