@@ -192,6 +192,14 @@ pub fn link_objects<'data>(
         return Err(sink.fatal(Message::UnexpectedReloc));
     }
     sink.phase("relocating");
+    if let Some((function, object, compiled_for)) = mercury::wrong_code(&merged, objects, sm) {
+        return Err(sink.fatal(Message::CodeOfOther {
+            file: object.name.as_str().into(),
+            function: function.into(),
+            compiled_for: compiled_for.into(),
+            target: sm.into(),
+        }));
+    }
     // All values are known: decide about the relocations before sizes are fixed.
     let relocated = relocate::relocate(&merged, relocatable, &shared, &textures, objects, sink)?;
     let notes = Notes {

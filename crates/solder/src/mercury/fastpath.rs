@@ -1,6 +1,7 @@
 //! What `.nv.compat` says about finalizing the code for other architectures.
 
 use crate::merge::{Content, Kind, Merged};
+use crate::object::Object;
 
 /// The bits of the architectures for which the code of a target can be finalized easily.
 const BITS: &[(u16, u64)] = &[(100, 0x09), (120, 0x50)];
@@ -33,6 +34,31 @@ pub fn fastpath(merged: &Merged<'_>, sm: u16) -> u64 {
                 if chunks.iter().any(|chunk| chunk.data.chunks_exact(INSTRUCTION).any(differs_on_103)))
         });
     if differs { bits & !BIT_103 } else { *bits }
+}
+
+/// The architecture whose code may not do as it is, though objects of others link for it.
+const DIFFERENT: u16 = 103;
+
+/// A function whose code, compiled for another architecture, would be wrong on the target: it, its file and that
+/// architecture. nvlink makes such code anew.
+pub fn wrong_code<'a>(
+    merged: &'a Merged<'_>,
+    objects: &'a [Object<'_>],
+    sm: u16,
+) -> Option<(&'a str, &'a Object<'a>, u16)> {
+    if sm != DIFFERENT {
+        return None;
+    }
+    merged.sections.iter().filter(|s| s.kind == Kind::Text).find_map(|section| {
+        let symbol = merged.symbol(section.function?);
+        let object = &objects[symbol.origin?.file.index()];
+        let compiled_for = object.cubin.sm();
+        let operation = |i: &[u8]| u16::from_le_bytes([i[0], i[1]]) & OPERATION;
+        let differs =
+            |code: &[u8]| code.chunks_exact(INSTRUCTION).any(|i| NOT_FOR_103.contains(&operation(i)));
+        let code = section.first_chunk()?;
+        (compiled_for != sm && differs(code)).then_some((symbol.name, object, compiled_for))
+    })
 }
 
 fn differs_on_103(instruction: &[u8]) -> bool {

@@ -17,7 +17,7 @@ mod twins;
 
 pub use capsule::capsule_patches;
 pub use decide::{decide, jump_tables};
-pub use fastpath::fastpath;
+pub use fastpath::{fastpath, wrong_code};
 pub use frames::{Frame, Frames};
 pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, section_names, segments, shares_bytes};
 pub use lines::{REGISTER_TABLE, is_line_table, removed_places, units as line_units};
