@@ -89,20 +89,20 @@ impl<'data> Merger<'_, 'data> {
             let own = self.out.functions[function as usize].constants.iter().find(|(of, _)| *of == bank);
             own.map(|(_, section)| Place::Section(*section))
         } else if counts && by_symbol && !kernel {
-            let gathered = self.gathered_constants.get(section.name).copied();
+            let gathered = self.gathered_constants.get(&(function, bank)).copied();
             Some(
                 gathered.map_or_else(|| self.new_function_constant(function, bank, section), Place::Function),
             )
         } else {
             let sections = self.constants_by_name.get(section.name).copied().map(Place::Section);
-            sections.or_else(|| self.gathered_constants.get(section.name).copied().map(Place::Function))
+            sections.or_else(|| self.gathered_constants.get(&(function, bank)).copied().map(Place::Function))
         };
         let place = place.unwrap_or_else(|| {
             Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section)))
         });
         match place {
             Place::Section(id) => _ = self.constants_by_name.insert(section.name, id),
-            Place::Function(index) => _ = self.gathered_constants.insert(section.name, index),
+            Place::Function(index) => _ = self.gathered_constants.insert((function, bank), index),
         }
         let data = if by_symbol { self.covered_by_symbols(file, section) } else { section.data };
         let base = self.append_constant(file, place, section, data)?;

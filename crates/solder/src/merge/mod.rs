@@ -92,8 +92,8 @@ struct Merger<'a, 'data> {
     /// The constants of functions: nvlink finds them by name, so that equal-named static kernels
     /// share a section.
     constants_by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
-    /// Those that go into the kernels, in `Merged::constants`.
-    gathered_constants: HashMap<&'data str, u32, foldhash::fast::FixedState>,
+    /// Those that go into the kernels, in `Merged::constants`, by function and bank.
+    gathered_constants: HashMap<(u32, u8), u32, foldhash::fast::FixedState>,
     /// Those of the file being merged, by section.
     placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
     /// Where the symbols of each of its sections end.
