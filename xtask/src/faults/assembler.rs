@@ -82,7 +82,7 @@ pub fn hanging(context: &Context) -> Result<String> {
     for (name, number) in signals {
         let scratch = context.scratch("hanging")?;
         install(&scratch, "echo $$ > ../../started\nsleep 1000\n")?;
-        let mut command = link(context, &scratch)?;
+        let mut command = heeding_signals(&link(context, &scratch)?);
         let mut child =
             command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().map_err(|e| e.to_string())?;
         let started =
@@ -100,6 +100,17 @@ pub fn hanging(context: &Context) -> Result<String> {
         let _ = get(&scratch.file("started"))?;
     }
     Ok("ended by three signals, with all that it had started".into())
+}
+
+/// The same command where this process was told to ignore signals, as those in the background are.
+fn heeding_signals(command: &Command) -> Command {
+    let mut same = Command::new("env");
+    same.arg("--default-signal").arg(command.get_program()).args(command.get_args());
+    same.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = command.get_current_dir() {
+        same.current_dir(folder);
+    }
+    same
 }
 
 /// Whether a process of the group is left.
