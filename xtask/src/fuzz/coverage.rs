@@ -25,12 +25,13 @@ const READERS: [(&str, &[&str]); 8] = [
             "fatbin/src/select.rs",
         ],
     ),
-    ("archive", &["solder/src/load/archive.rs", "solder/src/load/check.rs"]),
+    ("archive", &["solder/src/load/archive.rs"]),
     ("host-elf", &["solder/src/load/host.rs"]),
     ("option-file", &["solder/src/options/option_file.rs", "solder/src/options/parse.rs"]),
     (
         "link",
         &[
+            "solder/src/load/check.rs",
             "solder/src/object.rs",
             "solder/src/resolve.rs",
             "solder/src/callgraph.rs",
