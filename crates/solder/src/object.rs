@@ -173,6 +173,11 @@ impl<'data> Object<'data> {
                 let place = format!("symbol '{}'", self.names[index as usize]);
                 return Err(Damage::new(place, format!("its section {shndx} does not exist")));
             }
+            let exists = usize::from(shndx) < self.cubin.sections.len();
+            if symbol.kind() == raw::STT_FUNC && symbol.is_defined() && !exists {
+                let place = format!("symbol '{}'", self.names[index as usize]);
+                return Err(Damage::new(place, "a function cannot be tentative"));
+            }
             if symbol.size.get() > LARGEST_MEMORY {
                 let place = format!("symbol '{}'", self.names[index as usize]);
                 return Err(Damage::new(place, "its size is larger than any memory"));
