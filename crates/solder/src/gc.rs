@@ -56,6 +56,12 @@ impl Live {
         self.prepared.as_ref().is_none_or(|prepared| prepared[kernel.index()])
     }
 
+    /// Lets every kernel that stays count as one whose calls are followed.
+    #[must_use]
+    pub fn with_all_roots(self) -> Self {
+        Self { roots: None, ..self }
+    }
+
     /// Tells the kernels that are asked for from the others.
     #[must_use]
     pub fn with_prepared(

@@ -76,7 +76,8 @@ fn write(path: &Path, bytes: &[u8], sink: &Sink) -> Result<(), Stop> {
 
 /// Prints a command so that a shell takes it.
 fn print(words: &[Vec<u8>]) {
-    let quoted: Vec<Vec<u8>> = words.iter().map(|word| shell::quote(word)).collect();
+    let quoted: Vec<Vec<u8>> =
+        words.iter().map(|word| if word.is_empty() { b"''".to_vec() } else { shell::quote(word) }).collect();
     let mut line = quoted.join(&b' ');
     line.push(b'\n');
     // A closed standard output is no reason to fail.

@@ -83,6 +83,7 @@ pub fn link_objects<'data>(
         let unused = |kernel: &EntityId| plain && !roots.contain(symbols.get(*kernel).name);
         gc::Live::everything(&symbols, gc::kernels(objects, &symbols).filter(unused))
     };
+    let live = if mode.lto { live.with_all_roots() } else { live };
     // From here on dead functions do not exist; no symbol or section is added after the merge.
     let by_host = matches!(roots, Roots::Matching(_));
     let unreserved = options.disable_smem_reservation == Some(true);

@@ -224,9 +224,9 @@ messages! {
     DamagedInput { file: Text, place: Text, reason: Text } = "damaged-input", Fatal,
         "Input file '{file}' is damaged: {place}: {reason}";
     /// Machine code that nvlink makes anew for the target.
-    CodeOfOther { file: Text, function: Text, compiled_for: u64, target: u64 } = "code-of-other-architecture", Fatal,
+    CodeOfOther { file: Text, compiled_for: u64, function: Text, target: u64 } = "code-of-other-architecture", Fatal,
         "Input file '{file}' was compiled for sm_{compiled_for}: function '{function}' has double precision or integer \
-        matrix instructions, which need other code on sm_{target}. Compile it for sm_{target}";
+        matrix instructions, which need other code. Compile it for sm_{target}";
     /// Sizes and alignments that each could be, and together cannot.
     OutputTooLarge { size: u64 } = "output-too-large", Fatal,
         "The output would be {size} bytes long, out of all proportion to the inputs: one of them is damaged";

@@ -25,10 +25,11 @@ pub fn run(command: &OsStr) -> io::Result<Outcome> {
     })
 }
 
-/// Puts a word into a command, quoted only if the shell would otherwise take it apart.
+/// Puts a word into a command, quoted only if the shell would otherwise take it apart. No word at all stays that, as
+/// with nvlink.
 pub fn quote(name: &[u8]) -> Vec<u8> {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"%+,-./:=@_".contains(byte) || !byte.is_ascii();
-    if !name.is_empty() && name.iter().all(plain) {
+    if name.iter().all(plain) {
         return name.to_vec();
     }
     let mut quoted = vec![b'\''];
