@@ -96,6 +96,28 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
     graph
 }
 
+/// The graph as lists, for a walk from function to function.
+#[derive(Debug)]
+pub struct Edges {
+    /// The functions that a function calls.
+    pub calls: Adjacency,
+    /// The prototypes of its indirect calls.
+    pub indirect: Adjacency,
+    /// The functions of a prototype whose address is taken.
+    pub by_prototype: Adjacency,
+}
+
+impl Edges {
+    pub fn new(count: usize, graph: &CallGraph<'_>) -> Self {
+        let taken = graph.taken_order.iter().filter_map(|f| Some((graph.taken[f.index()]?.0, f.0)));
+        Self {
+            calls: Adjacency::new(count, graph.calls.iter().map(|(a, b)| (a.0, b.0))),
+            indirect: Adjacency::new(count, graph.indirect.iter().map(|(a, p)| (a.0, p.0))),
+            by_prototype: Adjacency::new(graph.prototypes.len(), taken),
+        }
+    }
+}
+
 /// Lists of neighbours in one allocation: `of(i)` in the order in which the pairs came.
 #[derive(Debug, Clone)]
 pub struct Adjacency {

@@ -5,7 +5,7 @@
 //! in any case, but what they call is not followed from there: nvlink then drops the call's
 //! relocation (observed in tests/cases/core/gc-address-taken-callee).
 
-use crate::callgraph::{Adjacency, CallGraph};
+use crate::callgraph::{CallGraph, Edges};
 use crate::ids::EntityId;
 use crate::object::Object;
 use crate::resolve::Symbols;
@@ -84,12 +84,7 @@ pub fn collect(
     is_root: impl Fn(EntityId) -> bool,
 ) -> Live {
     let count = symbols.entities.len();
-    let calls = Adjacency::new(count, graph.calls.iter().map(|(a, b)| (a.0, b.0)));
-    let indirect = Adjacency::new(count, graph.indirect.iter().map(|(a, p)| (a.0, p.0)));
-    let by_prototype = Adjacency::new(
-        graph.prototypes.len(),
-        graph.taken_order.iter().filter_map(|f| Some((graph.taken[f.index()]?.0, f.0))),
-    );
+    let Edges { calls, indirect, by_prototype } = Edges::new(count, graph);
     let mut live = vec![false; count];
     let mut followed = vec![false; graph.prototypes.len()];
     let mut stack: Vec<u32> = kernels(objects, symbols).filter(|k| is_root(*k)).map(|k| k.0).collect();

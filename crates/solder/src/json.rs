@@ -104,17 +104,12 @@ impl Json {
 
     fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
         match self {
-            Self::Null => f.write_str("null"),
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::Number(value) => write!(f, "{value}"),
-            Self::Signed(value) => write!(f, "{value}"),
-            Self::Text(value) => write_text(f, value),
-            Self::Written(text) => f.write_str(text),
             Self::List(values) => lines(f, depth, ('[', ']'), values, |f, value| value.write(f, depth + 1)),
             Self::Object(fields) => lines(f, depth, ('{', '}'), fields, |f, (name, value)| {
                 write!(f, "\"{name}\": ")?;
                 value.write(f, depth + 1)
             }),
+            plain => plain.write_compact(f),
         }
     }
 }

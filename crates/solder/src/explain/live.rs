@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::names::{self, shown};
 use super::{View, counted};
-use crate::callgraph::Adjacency;
+use crate::callgraph::Edges;
 use crate::ids::EntityId;
 use crate::object::Object;
 use crate::roots::Roots;
@@ -27,12 +27,7 @@ impl Reasons {
     fn new(view: View<'_, '_>, objects: &[Object<'_>]) -> Self {
         let (symbols, graph) = (view.symbols, view.graph);
         let count = symbols.entities.len();
-        let calls = Adjacency::new(count, graph.calls.iter().map(|(a, b)| (a.0, b.0)));
-        let indirect = Adjacency::new(count, graph.indirect.iter().map(|(a, p)| (a.0, p.0)));
-        let by_prototype = Adjacency::new(
-            graph.prototypes.len(),
-            graph.taken_order.iter().filter_map(|f| Some((graph.taken[f.index()]?.0, f.0))),
-        );
+        let Edges { calls, indirect, by_prototype } = Edges::new(count, graph);
         let mut reasons = vec![None; count];
         let mut queue = VecDeque::new();
         for kernel in crate::gc::kernels(objects, symbols).filter(|kernel| view.live.is_root(*kernel)) {
