@@ -238,6 +238,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Kind::FileShared => parts.shared.keeps_file_section,
         Kind::Info => !parts.resources.records[id.index()].is_empty(),
         Kind::FunctionConstant(_) => section.size > 0,
+        Kind::Constant(_) if parts.merged.packed => section.size > 0,
         Kind::Relocations if parts.merged.is_handle_table(id) => {
             section.of.is_some_and(|constant| parts.textures.end(constant).is_some())
         }

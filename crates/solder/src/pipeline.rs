@@ -103,7 +103,8 @@ pub fn link_objects<'data>(
         kernels_removed_by_host: by_host,
     };
     sink.phase("merging");
-    let merged = merge::merge(settings, objects, &symbols, &graph, &live, sink)?;
+    let variables_used = options.variables_used.as_deref().unwrap_or_default();
+    let merged = merge::merge(settings, objects, &symbols, &graph, &live, variables_used, sink)?;
     sink.phase("registers and memory");
     let silent = options.suppress_stack_size_warning || relocatable;
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
@@ -164,7 +165,7 @@ pub fn link_objects<'data>(
         attributes::check_cta_groups(&merged, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);
     }
-    if settings.merges_constants && relocate::leaves_constants(&merged) {
+    if (settings.merges_constants || merged.packed) && relocate::leaves_constants(&merged) {
         return Err(sink.fatal(Message::RelocationPastEnd));
     }
     if settings.preserves_relocs && !relocatable && relocate::names_deleted(&merged, &shared) {

@@ -51,7 +51,7 @@ impl<'a> Roots<'a> {
     }
 }
 
-fn contains(name: &[u8], text: &[u8]) -> bool {
+pub fn contains(name: &[u8], text: &[u8]) -> bool {
     text.is_empty() || name.windows(text.len()).any(|part| part == text)
 }
 

@@ -281,13 +281,17 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// Sections that better copies of their functions emptied have no name.
+    /// Sections that better copies of their functions emptied, or that lost all variables, have no name.
     pub(super) fn forget_names_of_emptied(&mut self) {
         let emptied: Vec<String> = self
             .out
             .sections
             .iter()
-            .filter(|section| matches!(section.kind, Kind::FunctionConstant(_)) && section.size == 0)
+            .filter(|section| match section.kind {
+                Kind::FunctionConstant(_) => section.size == 0,
+                Kind::Constant(_) => self.out.packed && section.size == 0,
+                _ => false,
+            })
             .map(|section| self.out.section_names.at(section.name).to_owned())
             .collect();
         for name in emptied {

@@ -10,10 +10,12 @@ mod kept;
 mod lines;
 mod mercury;
 mod output;
+mod packing;
 mod relocatable;
 mod relocations;
 
 pub use output::*;
+pub use packing::CONSTANT_BANK;
 
 use crate::callees::Calls;
 use crate::callgraph::CallGraph;
@@ -83,6 +85,8 @@ struct Merger<'a, 'data> {
     objects: &'a [Object<'data>],
     symbols: &'a Symbols<'data>,
     live: &'a Live,
+    /// `-variables-used`
+    variables_used: &'a [Vec<u8>],
     sink: &'a Sink,
     out: Merged<'data>,
     /// The output symbol of each entity.
@@ -122,6 +126,7 @@ pub fn merge<'data>(
     symbols: &Symbols<'data>,
     graph: &CallGraph<'data>,
     live: &Live,
+    variables_used: &[Vec<u8>],
     sink: &Sink,
 ) -> Result<Merged<'data>, Stop> {
     // More than will be needed, mostly; what is not used is never touched.
@@ -131,6 +136,7 @@ pub fn merge<'data>(
         objects,
         symbols,
         live,
+        variables_used,
         sink,
         out: Merged {
             sections: Vec::with_capacity(count(|object| object.cubin.sections.len())),
@@ -141,6 +147,7 @@ pub fn merge<'data>(
             constants: Vec::new(),
             labels: HashMap::default(),
             null_value: 0,
+            packed: false,
             common_shared: false,
             functions_removed: false,
             deleted_alias: false,
@@ -266,6 +273,9 @@ impl<'data> Merger<'_, 'data> {
     /// What comes behind the last input: the sections the linker makes, the names of the globals.
     fn end(&mut self, graph_of_inputs: &CallGraph<'data>) {
         self.place_common_symbols();
+        if !self.settings.relocatable {
+            self.pack_constants();
+        }
         let graph = self.create(&New {
             kind: Kind::CallGraph,
             name: &[".nv.callgraph"],
@@ -308,7 +318,8 @@ impl<'data> Merger<'_, 'data> {
         }
         self.hide_shared();
         for symbol in &mut self.out.symbols {
-            if symbol.among_globals && (!symbol.shared || !symbol.dropped) {
+            let is_removed = symbol.dropped && (symbol.shared || self.out.packed);
+            if symbol.among_globals && !is_removed {
                 symbol.name_offset = self.out.names.add(symbol.name);
             }
         }

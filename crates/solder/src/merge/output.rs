@@ -331,6 +331,8 @@ pub struct Merged<'data> {
     pub labels: HashMap<(SymbolId, FileId, i64), u32, foldhash::fast::FixedState>,
     /// The value of symbol 0: where the constants of a discarded weak copy landed, or the last ones that can be merged.
     pub null_value: u64,
+    /// Constants were too many for their bank side by side.
+    pub packed: bool,
     /// Several kernels, or none, have some variable in shared memory; known where `-preserve-relocs` needs it.
     pub common_shared: bool,
     /// Functions of the inputs were removed.
@@ -368,6 +370,11 @@ pub struct WellKnown {
     pub prototype: Option<SectionId>,
 }
 
+/// Where something is when what stood in a range before it is gone.
+fn after(offset: u32, removed: &Range<u32>) -> u32 {
+    if offset >= removed.end { offset - (removed.end - removed.start) } else { offset }
+}
+
 /// The bank of the program's constants.
 const PROGRAM_CONSTANTS: u8 = 3;
 
@@ -397,14 +404,15 @@ impl<'data> Merged<'data> {
     }
     /// Takes the name of a section out of both string tables.
     pub fn forget_name(&mut self, name: &str) {
-        let after = |offset: u32, removed: &Range<u32>| {
-            if offset >= removed.end { offset - (removed.end - removed.start) } else { offset }
-        };
         if let Some(removed) = self.section_names.remove(name) {
             for section in &mut self.sections {
                 section.name = after(section.name, &removed);
             }
         }
+        self.forget_symbol_name(name);
+    }
+    /// Takes a name out of `.strtab`.
+    pub fn forget_symbol_name(&mut self, name: &str) {
         if let Some(removed) = self.names.remove(name) {
             for symbol in &mut self.symbols {
                 symbol.name_offset = after(symbol.name_offset, &removed);

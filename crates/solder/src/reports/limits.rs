@@ -3,15 +3,12 @@
 
 use crate::diagnostics::{Hex, Message, Sink, Stop};
 use crate::ids::SectionId;
-use crate::merge::{Kind, Merged};
+use crate::merge::{CONSTANT_BANK, Kind, Merged};
 use crate::options::Options;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
 use solder_arch::{Suffix, Target};
 use solder_cubin::raw;
-
-/// Bytes that a constant bank holds.
-const CONSTANT_BANK: u64 = 0x1_0000;
 
 /// What the names of the sections of kernels' shared memory begin with.
 const KERNEL_SHARED: &str = ".nv.shared.";
@@ -77,9 +74,7 @@ pub fn check(
         let kernel = || merged.kernel_of(SectionId::at(index));
         match section.kind {
             Kind::Constant(_) if section.size > CONSTANT_BANK => {
-                let packed = || packed_constants(merged, SectionId::at(index));
-                let used = if relocatable { section.size } else { packed() };
-                sink.report(Message::ConstantLimit { used: Hex(used), limit: Hex(CONSTANT_BANK) });
+                sink.report(Message::ConstantLimit { used: Hex(section.size), limit: Hex(CONSTANT_BANK) });
             }
             Kind::FunctionConstant(_) if section.size > CONSTANT_BANK && !relocatable => {
                 if let Some(kernel) = kernel() {
@@ -112,16 +107,4 @@ pub fn check(
             _ => {}
         }
     }
-}
-
-/// The size that the message names: that of a denser layout. Variables of 8 bytes and more come first, smallest first
-/// and each at a multiple of 8; then the others, largest first, each at a multiple of its own size.
-fn packed_constants(merged: &Merged<'_>, section: SectionId) -> u64 {
-    let sizes = merged.symbols.iter().filter(|s| s.section == Some(section) && s.kind == raw::STT_OBJECT);
-    let (mut large, mut small): (Vec<u64>, Vec<u64>) = sizes.map(|s| s.size).partition(|size| *size >= 8);
-    large.sort_unstable();
-    small.sort_unstable_by_key(|size| std::cmp::Reverse(*size));
-    let place = |end: u64, align: u64, size: u64| end.next_multiple_of(align).saturating_add(size);
-    let end = large.into_iter().fold(0, |end, size| place(end, 8, size));
-    small.into_iter().fold(end, |end, size| place(end, size.max(1), size))
 }
