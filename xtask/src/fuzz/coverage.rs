@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A target and the files, or folders, that hold what it is for.
-const READERS: [(&str, &[&str]); 8] = [
+const READERS: [(&str, &[&str]); 9] = [
     ("device-elf", &["cubin/src/file.rs", "cubin/src/mercury.rs"]),
     (
         "nv-info",
@@ -28,6 +28,7 @@ const READERS: [(&str, &[&str]); 8] = [
     ("archive", &["solder/src/load/archive.rs"]),
     ("host-elf", &["solder/src/load/host.rs"]),
     ("option-file", &["solder/src/options/option_file.rs", "solder/src/options/parse.rs"]),
+    ("inspect", &["solder/src/commands/inspect/"]),
     (
         "link",
         &[

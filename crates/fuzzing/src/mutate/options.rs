@@ -52,8 +52,9 @@ const ODD_VALUES: [&str; 10] =
 
 /// An option file: options of the table with values that fit or do not.
 pub fn file(rng: &mut Rng) -> Vec<u8> {
-    let mut text = if rng.percent(70) { b"-arch=sm_90 a.cubin ".to_vec() } else { Vec::new() };
-    for _ in 0..rng.below(12) {
+    let mut text = if rng.percent(70) { b"-arch=sm_90 a.cubin -o b.cubin ".to_vec() } else { Vec::new() };
+    // Few options more often than many, which contradict one another.
+    for _ in 0..[0, 1, 1, 2, 2, 3, 5, 12][rng.below(8)] {
         let Some(row) = rng.pick(&TABLE) else { break };
         let name = match row.short {
             Some(short) if rng.percent(50) => format!("-{short}"),
@@ -67,7 +68,7 @@ pub fn file(rng: &mut Rng) -> Vec<u8> {
             _ => "=a",
         };
         let value = match rng.pick(row.allowed) {
-            _ if rng.percent(10) => ODD_VALUES[rng.below(ODD_VALUES.len())].to_string(),
+            _ if rng.percent(5) => ODD_VALUES[rng.below(ODD_VALUES.len())].to_string(),
             Some(allowed) => format!("={allowed}"),
             None => sound.to_string(),
         };
