@@ -24,7 +24,10 @@ fn corpus() -> &'static Corpus {
 
 /// Feeds an input to a target. A promise that was not kept is a panic, which libFuzzer takes for a crash.
 pub fn run(name: &str, data: &[u8]) {
-    if let Err(reason) = (target(name).run)(data, folder()) {
+    let result = (target(name).run)(data, folder());
+    // The files of this input would be strays in the eyes of the next.
+    let _ = std::fs::remove_dir_all(folder());
+    if let Err(reason) = result {
         panic!("{reason}");
     }
 }

@@ -93,14 +93,16 @@ impl Job {
             rest = tail;
             Some(text)
         };
-        let words = next().map(|text| String::from_utf8_lossy(text).lines().map(String::from).collect());
+        let words = next().map(String::from_utf8_lossy).unwrap_or_default();
+        // Others could name files anywhere.
+        let words = words.lines().filter(|word| mutate::is_of_links(word)).map(String::from).collect();
         let mut files = Vec::new();
         while let (Some(name), Some(content)) = (next(), next()) {
             let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '.';
             let name: String = String::from_utf8_lossy(name).chars().filter(plain).take(32).collect();
             files.push((name, content.to_vec()));
         }
-        Self { words: words.unwrap_or_default(), files }
+        Self { words, files }
     }
 
     /// Damages one of the files.

@@ -11,7 +11,7 @@ mod records;
 use crate::corpus::{Corpus, Kind};
 use crate::rng::Rng;
 
-pub use options::{file as option_file, words as option_words};
+pub use options::{file as option_file, is_of_links, words as option_words};
 
 /// Changes an input once.
 pub fn mutate(rng: &mut Rng, kind: Kind, input: &mut Vec<u8>, corpus: &Corpus) {

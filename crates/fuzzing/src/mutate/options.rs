@@ -47,6 +47,11 @@ pub fn words(rng: &mut Rng, sm: u16) -> Vec<String> {
     words
 }
 
+/// Whether a word is one that `words` makes.
+pub fn is_of_links(word: &str) -> bool {
+    word.starts_with("-arch=sm_") || FOR_LINKS.iter().any(|options| options.split(' ').any(|one| one == word))
+}
+
 const ODD_VALUES: [&str; 10] =
     ["=1", " 1", "=sm_90", "=a,b", "=", "=true", " \"a b\"", "=99999999999", "=-1", "=x\\\"y"];
 
