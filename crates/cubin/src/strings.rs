@@ -1,7 +1,7 @@
 //! The string tables of an output: insertion order, each whole string once.
 
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
+use hashbrown::{HashTable, hash_table};
 use std::hash::BuildHasher;
 use std::ops::Range;
 
@@ -25,12 +25,12 @@ fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
 
-fn find(index: &HashTable<Entry>, bytes: &[u8], text: &[u8], hash: u32) -> Option<u32> {
-    let is_text = |entry: &Entry| {
+/// Tells whether an entry is that of `text`.
+fn is_text(bytes: &[u8], text: &[u8], hash: u32) -> impl Fn(&Entry) -> bool {
+    move |entry| {
         let (start, end) = (entry.offset as usize, entry.offset as usize + text.len());
         entry.hash == hash && bytes.get(start..end) == Some(text) && bytes.get(end) == Some(&0)
-    };
-    index.find(spread(hash), is_text).map(|entry| entry.offset)
+    }
 }
 
 impl Default for StringTable {
@@ -40,6 +40,11 @@ impl Default for StringTable {
 }
 
 impl StringTable {
+    /// A table that need not grow its index for this many strings.
+    pub fn with_room(strings: usize) -> Self {
+        Self { index: HashTable::with_capacity(strings), ..Self::default() }
+    }
+
     /// The offset of `text`, which is added unless it is there already.
     pub fn add(&mut self, text: &str) -> u32 {
         self.add_parts(&[text])
@@ -63,7 +68,9 @@ impl StringTable {
     /// The offset of `text`, if it is there.
     pub fn get(&self, text: &str) -> Option<u32> {
         let text = text.as_bytes();
-        find(&self.index, &self.bytes, text, self.hash(text))
+        let hash = self.hash(text);
+        let found = self.index.find(spread(hash), is_text(&self.bytes, text, hash));
+        found.map(|entry| entry.offset)
     }
 
     fn hash(&self, text: &[u8]) -> u32 {
@@ -85,14 +92,17 @@ impl StringTable {
         if new.is_empty() {
             return 0;
         }
-        if let Some(found) = find(&self.index, old, new, hash) {
-            self.bytes.truncate(start);
-            return found;
+        match self.index.entry(spread(hash), is_text(old, new, hash), |entry| spread(entry.hash)) {
+            hash_table::Entry::Occupied(found) => {
+                self.bytes.truncate(start);
+                found.get().offset
+            }
+            hash_table::Entry::Vacant(place) => {
+                self.bytes.push(0);
+                place.insert(Entry { hash, offset: start as u32 });
+                start as u32
+            }
         }
-        self.bytes.push(0);
-        let entry = Entry { hash, offset: start as u32 };
-        self.index.insert_unique(spread(hash), entry, |entry| spread(entry.hash));
-        entry.offset
     }
 
     /// The string at an offset.

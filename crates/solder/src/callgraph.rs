@@ -109,10 +109,10 @@ pub struct Edges {
 
 impl Edges {
     pub fn new(count: usize, graph: &CallGraph<'_>) -> Self {
-        let taken = graph.taken_order.iter().filter_map(|f| Some((graph.taken[f.index()]?.0, f.0)));
+        let taken = graph.taken_order.iter().filter_map(|f| Some((graph.taken[f.index()]?.0, f.number())));
         Self {
-            calls: Adjacency::new(count, graph.calls.iter().map(|(a, b)| (a.0, b.0))),
-            indirect: Adjacency::new(count, graph.indirect.iter().map(|(a, p)| (a.0, p.0))),
+            calls: Adjacency::new(count, graph.calls.iter().map(|(a, b)| (a.number(), b.number()))),
+            indirect: Adjacency::new(count, graph.indirect.iter().map(|(a, p)| (a.number(), p.0))),
             by_prototype: Adjacency::new(graph.prototypes.len(), taken),
         }
     }

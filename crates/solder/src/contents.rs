@@ -5,12 +5,12 @@ use crate::callgraph::CallGraph;
 use crate::ids::{EntityId, SectionId};
 use crate::layout::{Numbers, Parts};
 use crate::mercury;
-use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged};
+use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged, OutputSection};
 use crate::parallel;
 use crate::textures::{handle_type, mercury_handle_type};
 use solder_cubin::callgraph::MARKERS;
 use solder_cubin::info::{attr, format, write_record};
-use solder_cubin::raw::{Rel, Rela};
+use solder_cubin::raw::{Rel, Rela, SHT_REL};
 use zerocopy::IntoBytes;
 
 /// What the linker-made sections are written from, beside the merge.
@@ -124,6 +124,9 @@ pub fn generate<'data>(parts: Parts<'_, 'data>, numbers: &Numbers) -> Contents<'
         let section = &merged.sections[index];
         match made {
             Some(bytes) => bytes.len() as u64,
+            None if is_relocations(parts, SectionId::at(index)) => {
+                (parts.relocated.kept(SectionId::at(index)) * entry_size(section)) as u64
+            }
             None => parts.textures.end(SectionId::at(index)).unwrap_or(section.size),
         }
     };
@@ -140,7 +143,7 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         Kind::Compat => parts.notes.compat.clone(),
         Kind::RelAction => REL_ACTION.to_vec(),
         Kind::Info | Kind::FunctionInfo => {
-            let records = &parts.resources.records[id.index()];
+            let records = parts.resources.records(merged, id);
             let mut out = info(parts, numbers, id, records, View::Code);
             out.extend(info(parts, numbers, id, merged.code_records(id), View::Code));
             // Where the handles of textures and surfaces are.
@@ -154,7 +157,7 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         }
         Kind::MercuryInfo => {
             let of = section.of?;
-            info(parts, numbers, of, &parts.resources.records[of.index()], View::Mercury)
+            info(parts, numbers, of, parts.resources.records(merged, of), View::Mercury)
         }
         Kind::MercuryRelocations if merged.is_handle_table(section.of?) => {
             handles(parts, numbers, merged.section(section.of?).of?, View::Mercury)
@@ -168,7 +171,6 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
         }
         Kind::Relocations if merged.is_handle_table(id) => handles(parts, numbers, section.of?, View::Code),
-        Kind::Relocations | Kind::Resolved | Kind::MercuryRelocations => relocations(parts, numbers, id),
         _ => return None,
     })
 }
@@ -250,22 +252,43 @@ fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords) -> V
     out
 }
 
-fn relocations(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Vec<u8> {
-    let rela = parts.merged.section(id).sh_type != solder_cubin::raw::SHT_REL;
-    let mut out = Vec::new();
-    for entry in &parts.relocated.kept[id.index()] {
+/// Whether a section holds the relocations that are kept. Those of handles are made anew.
+pub fn is_relocations(parts: Parts<'_, '_>, id: SectionId) -> bool {
+    let section = parts.merged.section(id);
+    match section.kind {
+        Kind::Resolved => true,
+        Kind::Relocations => !parts.merged.is_handle_table(id),
+        Kind::MercuryRelocations => !section.of.is_some_and(|of| parts.merged.is_handle_table(of)),
+        _ => false,
+    }
+}
+
+fn has_addends(section: &OutputSection<'_>) -> bool {
+    section.sh_type != SHT_REL
+}
+
+fn entry_size(section: &OutputSection<'_>) -> usize {
+    if has_addends(section) { size_of::<Rela>() } else { size_of::<Rel>() }
+}
+
+/// Writes the relocations that are kept.
+pub fn fill_relocations(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, place: &mut [u8]) {
+    let section = parts.merged.section(id);
+    let rela = has_addends(section);
+    let places = place.chunks_exact_mut(entry_size(section));
+    for (entry, place) in parts.relocated.entries(parts, id).zip(places) {
         let symbol = match entry.target {
             crate::merge::RelocTarget::Symbol(symbol) => numbers.symbol(symbol),
             _ => 0,
         };
         let (offset, r_type, symbol) = (entry.offset.into(), entry.r_type.into(), symbol.into());
         if rela {
-            out.extend(Rela { offset, r_type, symbol, addend: entry.addend.into() }.as_bytes());
+            let entry = Rela { offset, r_type, symbol, addend: entry.addend.into() };
+            place.copy_from_slice(entry.as_bytes());
         } else {
-            out.extend(Rel { offset, r_type, symbol }.as_bytes());
+            place.copy_from_slice(Rel { offset, r_type, symbol }.as_bytes());
         }
     }
-    out
 }
 
 /// The handles of textures, samplers and surfaces, last one first.

@@ -1,17 +1,23 @@
-//! The ids in which the phases after loading speak.
+//! The ids in which the phases after loading speak. An optional one takes no more room than an id.
+
+use std::num::NonZeroU32;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub u32);
+        pub struct $name(NonZeroU32);
 
         impl $name {
             pub fn at(index: usize) -> Self {
-                Self(index as u32)
+                Self(NonZeroU32::MIN.saturating_add(index as u32))
             }
             pub fn index(self) -> usize {
-                self.0 as usize
+                self.number() as usize
+            }
+            /// The index, as a word.
+            pub fn number(self) -> u32 {
+                self.0.get() - 1
             }
         }
     };

@@ -236,20 +236,19 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
     match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).is_some(),
         Kind::FileShared => parts.shared.keeps_file_section,
-        Kind::Info => !parts.resources.records[id.index()].is_empty(),
+        Kind::Info => !parts.resources.records(parts.merged, id).is_empty(),
         Kind::FunctionConstant(_) => section.size > 0,
         Kind::Constant(_) if parts.merged.packed => section.size > 0,
         Kind::Relocations if parts.merged.is_handle_table(id) => {
             section.of.is_some_and(|constant| parts.textures.end(constant).is_some())
         }
-        Kind::Resolved => !parts.relocated.kept[id.index()].is_empty(),
+        Kind::Resolved => parts.relocated.kept(id) > 0,
         Kind::Relocations => {
-            let keeps = |id: SectionId| !parts.relocated.kept[id.index()].is_empty();
+            let keeps = |id: SectionId| parts.relocated.kept(id) > 0;
             keeps(id) || section.twin.is_some_and(keeps)
         }
         Kind::MercuryRelocations => {
-            section.of.is_some_and(|of| parts.merged.is_handle_table(of))
-                || !parts.relocated.kept[id.index()].is_empty()
+            section.of.is_some_and(|of| parts.merged.is_handle_table(of)) || parts.relocated.kept(id) > 0
         }
         Kind::MercuryConstant => section.of.is_some_and(|of| keeps_section(parts, of)),
         Kind::MercuryInfo => section.of.is_some_and(|of| keeps_section(parts, of)),

@@ -58,6 +58,14 @@ pub fn map_numbers<R: Send>(count: usize, work: impl Fn(usize) -> R + Send + Syn
     (0..count).into_par_iter().with_min_len(AT_A_TIME).map(work).collect()
 }
 
+/// `work` with every item, where each takes little time; in place.
+pub fn for_each_of<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
+    if items.len() < MANY || !started() {
+        return items.iter_mut().for_each(work);
+    }
+    items.par_iter_mut().with_min_len(AT_A_TIME).for_each(work);
+}
+
 /// `work` with every item, where each takes little time.
 pub fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Send + Sync) {
     if items.len() < MANY || !started() {

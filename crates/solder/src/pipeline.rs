@@ -110,7 +110,7 @@ pub fn link_objects<'data>(
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
     let mut resources = resources::compute(&merged, &merged.calls, silent, has_old_object, sink);
     if relocatable {
-        resources.records = resources::final_records(&merged);
+        resources.forget_records();
     } else {
         attributes::check_call_stacks(&merged, sink)?;
     }

@@ -5,12 +5,11 @@
 //! kernel nvlink does not ask what it reaches: every function counts, one attribute after the other.
 
 use crate::callees::Calls;
-use crate::ids::{FileId, SectionId, SymbolId};
+use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Function, InfoRecord, InfoValue, Merged};
+use crate::resources::Records;
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
-
-type Records<'data> = Vec<InfoRecord<'data>>;
 
 /// How the attributes of functions change those of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,48 +45,50 @@ fn rule_of(attr: u8) -> Option<Rule> {
 const NO_SPARSE_MMA: [u8; 2] = [0x00, 0x80];
 
 /// The call stack of a kernel: its own and that of its deepest call path.
-pub fn set_call_stack(records: &mut Records<'_>, total: u32) {
-    let own = records.iter_mut().rev().find(|r| matches!(r.attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK));
-    match own {
-        Some(record) => record.value = InfoValue::Owned(total.to_le_bytes().to_vec()),
+pub fn set_call_stack(records: &mut Records<'_, '_>, kernel: SectionId, total: u32) {
+    let is_stack = |r: &InfoRecord<'_>| matches!(r.attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK);
+    match records.of(kernel).iter().rposition(is_stack) {
+        Some(own) => records.of_mut(kernel)[own].value = InfoValue::Owned(total.to_le_bytes().into()),
         None if total != 0 => {
-            records.push(new_record(format::SIZED, attr::CRS_STACK_SIZE, &total.to_le_bytes()));
+            let record = new_record(format::SIZED, attr::CRS_STACK_SIZE, &total.to_le_bytes());
+            records.of_mut(kernel).push(record);
         }
         None => {}
     }
 }
 
-pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]) {
-    complete_sparse_masks(merged, records);
+pub fn propagate(calls: &Calls, records: &mut Records<'_, '_>) {
+    complete_sparse_masks(records);
+    let merged = records.merged;
     let mut sources: Vec<u32> =
-        (0..merged.functions.len() as u32).filter(|f| is_source(merged, records, *f)).collect();
+        (0..merged.functions.len() as u32).filter(|f| is_source(records, *f)).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
     let single = merged.roots().count() == 1;
-    let externs = Externs::new(merged, single, &sources, records);
+    let externs = Externs::new(single, &sources, records);
     let kernels: Vec<_> = merged.roots().filter_map(|(i, f)| Some((i, f.info?))).collect();
     let kernel_list: Vec<u32> = kernels.iter().map(|(kernel, _)| *kernel).collect();
     let reached = if single { Vec::new() } else { calls.reached(&sources, &kernel_list) };
     // The only kernel keeps its own mask unless functions were removed.
     let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().any(|f| f.alias);
-    let masks = sparse_masks(merged, calls, records, single);
+    let masks = sparse_masks(calls, records, single);
     let updated: Vec<_> = kernels
         .iter()
         .enumerate()
         .map(|(position, (kernel, info))| {
-            let mut own = records[info.index()].clone();
+            let mut own = records.of(*info).to_vec();
             if !keeps_mask {
                 set_sparse_mask(&mut own, masks[*kernel as usize]);
             }
             // The lists are in output order, which is the input's reversed.
             let of = |source: u32| {
                 let info = merged.functions[source as usize].info.filter(|_| source != *kernel);
-                info.into_iter().flat_map(|info| records[info.index()].iter().rev())
+                info.into_iter().flat_map(|info| records.of(info).iter().rev())
             };
             if single {
                 for (attr, rule) in RULES {
                     let all = sources.iter().flat_map(|source| of(*source)).filter(|r| r.attr == *attr);
                     if *rule == Rule::Move {
-                        gather(&mut own, *attr, &sources, merged, records);
+                        gather(&mut own, *attr, &sources, records);
                     } else {
                         all.for_each(|record| apply(&mut own, record, &externs));
                     }
@@ -101,19 +102,20 @@ pub fn propagate(merged: &Merged<'_>, calls: &Calls, records: &mut [Records<'_>]
         })
         .collect();
     for ((_, info), own) in kernels.iter().zip(updated) {
-        records[info.index()] = own;
+        records.set(*info, own);
     }
-    for function in merged.functions.iter().filter(|f| !f.entry) {
-        if let Some(info) = function.info {
-            records[info.index()].retain(|r| rule_of(r.attr) != Some(Rule::Move));
+    let moves = |r: &InfoRecord<'_>| rule_of(r.attr) == Some(Rule::Move);
+    for info in merged.functions.iter().filter(|f| !f.entry).filter_map(|f| f.info) {
+        if records.of(info).iter().any(moves) {
+            records.of_mut(info).retain(|r| !moves(r));
         }
     }
 }
 
 /// Whether a function has records that tell on kernels.
-fn is_source(merged: &Merged<'_>, records: &[Records<'_>], function: u32) -> bool {
-    merged.functions[function as usize].info.is_some_and(|info| {
-        records[info.index()].iter().any(|record| match &record.value {
+fn is_source(records: &Records<'_, '_>, function: u32) -> bool {
+    records.merged.functions[function as usize].info.is_some_and(|info| {
+        records.of(info).iter().any(|record| match &record.value {
             // Even if all of them are defined now: the kernel's list begins where the first one is met.
             InfoValue::Symbols(list) => !list.is_empty(),
             _ => rule_of(record.attr).is_some(),
@@ -123,9 +125,10 @@ fn is_source(merged: &Merged<'_>, records: &[Records<'_>], function: u32) -> boo
 
 /// As soon as one function says how it uses sparse matrix instructions, every function does. An alias
 /// has no attributes of its own: the record it lacks is added to those of the function it names.
-fn complete_sparse_masks(merged: &Merged<'_>, records: &mut [Records<'_>]) {
-    let has = |records: &Records<'_>| records.iter().any(|r| r.attr == attr::SPARSE_MMA_MASK);
-    if !merged.functions.iter().filter_map(|f| f.info).any(|info| has(&records[info.index()])) {
+fn complete_sparse_masks(records: &mut Records<'_, '_>) {
+    let merged = records.merged;
+    let has = |records: &[InfoRecord<'_>]| records.iter().any(|r| r.attr == attr::SPARSE_MMA_MASK);
+    if !merged.functions.iter().filter_map(|f| f.info).any(|info| has(records.of(info))) {
         return;
     }
     for function in &merged.functions {
@@ -133,18 +136,19 @@ fn complete_sparse_masks(merged: &Merged<'_>, records: &mut [Records<'_>]) {
         else {
             continue;
         };
-        let records = &mut records[info.index()];
-        if function.alias || !has(records) {
-            records.push(new_record(format::HALF, attr::SPARSE_MMA_MASK, &NO_SPARSE_MMA));
+        if function.alias || !has(records.of(info)) {
+            let record = new_record(format::HALF, attr::SPARSE_MMA_MASK, &NO_SPARSE_MMA);
+            records.of_mut(info).push(record);
         }
     }
 }
 
 /// How each function and all it reaches use sparse matrix instructions. Nearly every function says so,
 /// hence one sweep for all of them.
-fn sparse_masks(merged: &Merged<'_>, calls: &Calls, records: &[Records<'_>], single: bool) -> Vec<u16> {
+fn sparse_masks(calls: &Calls, records: &Records<'_, '_>, single: bool) -> Vec<u16> {
+    let merged = records.merged;
     let own = |function: &Function| {
-        let info = function.info.into_iter().flat_map(|info| &records[info.index()]);
+        let info = function.info.into_iter().flat_map(|info| records.of(info));
         let said =
             info.filter(|r| r.attr == attr::SPARSE_MMA_MASK).fold(0, |all, r| all | number(bytes(&r.value)));
         if function.alias { u16::from_le_bytes(NO_SPARSE_MMA) } else { said }
@@ -156,11 +160,11 @@ fn sparse_masks(merged: &Merged<'_>, calls: &Calls, records: &[Records<'_>], sin
     calls.fold(|node| merged.functions.get(node).map_or(0, own), |a, b| *a |= b)
 }
 
-fn set_sparse_mask(own: &mut Records<'_>, mask: u16) {
+fn set_sparse_mask(own: &mut [InfoRecord<'_>], mask: u16) {
     if let Some(record) = own.iter_mut().find(|r| r.attr == attr::SPARSE_MMA_MASK)
         && number(bytes(&record.value)) != mask
     {
-        record.value = InfoValue::Owned(mask.to_le_bytes().to_vec());
+        record.value = InfoValue::Owned(mask.to_le_bytes().into());
     }
 }
 
@@ -171,7 +175,7 @@ fn named_by_alias(merged: &Merged<'_>, alias: &Function) -> Option<SectionId> {
     merged.functions[merged.function_of[entity.index()]? as usize].info
 }
 
-fn apply<'data>(own: &mut Records<'data>, from: &InfoRecord<'data>, externs: &Externs<'_>) {
+fn apply<'data>(own: &mut Vec<InfoRecord<'data>>, from: &InfoRecord<'data>, externs: &Externs<'_>) {
     let Some(rule) = rule_of(from.attr) else { return };
     if rule == Rule::Externs {
         externs.add(own, from);
@@ -186,9 +190,9 @@ fn apply<'data>(own: &mut Records<'data>, from: &InfoRecord<'data>, externs: &Ex
     let (old, new) = (bytes(&record.value), bytes(&from.value));
     let merged = match rule {
         Rule::Flag | Rule::Externs => return,
-        Rule::Move => [old, new].concat(),
-        Rule::Largest => number(old).max(number(new)).to_le_bytes().to_vec(),
-        Rule::Sum => sum(number(old), number(new)).to_le_bytes().to_vec(),
+        Rule::Move => [old, new].concat().into(),
+        Rule::Largest => number(old).max(number(new)).to_le_bytes().into(),
+        Rule::Sum => sum(number(old), number(new)).to_le_bytes().into(),
     };
     record.value = InfoValue::Owned(merged);
 }
@@ -201,9 +205,9 @@ fn sum(a: u16, b: u16) -> u16 {
 }
 
 /// The lists of all functions, the kernel's own among them, in one record at the end.
-fn gather(own: &mut Records<'_>, attr: u8, sources: &[u32], merged: &Merged<'_>, records: &[Records<'_>]) {
-    let infos = sources.iter().filter_map(|f| merged.functions[*f as usize].info);
-    let lists = infos.flat_map(|info| records[info.index()].iter().rev().filter(|r| r.attr == attr));
+fn gather(own: &mut Vec<InfoRecord<'_>>, attr: u8, sources: &[u32], records: &Records<'_, '_>) {
+    let infos = sources.iter().filter_map(|f| records.merged.functions[*f as usize].info);
+    let lists = infos.flat_map(|info| records.of(info).iter().rev().filter(|r| r.attr == attr));
     let all: Vec<u8> = lists.flat_map(|record| bytes(&record.value)).copied().collect();
     // A kernel that has only its own keeps them where they are.
     let is_own = own.iter().any(|r| r.attr == attr && bytes(&r.value) == all);
@@ -229,7 +233,7 @@ fn number(bytes: &[u8]) -> u16 {
 }
 
 fn new_record<'data>(format: u8, attr: u8, bytes: &[u8]) -> InfoRecord<'data> {
-    InfoRecord { format, attr, value: InfoValue::Owned(bytes.to_vec()), file: FileId(0), code: None }
+    InfoRecord::new(format, attr, InfoValue::Owned(bytes.into()))
 }
 
 /// An entry of a list of externs that is kept: undefined, or a kernel to be launched.
@@ -246,11 +250,12 @@ struct Externs<'a> {
 }
 
 impl<'a> Externs<'a> {
-    fn new(merged: &'a Merged<'_>, single: bool, sources: &[u32], records: &[Records<'_>]) -> Self {
+    fn new(single: bool, sources: &[u32], records: &Records<'a, '_>) -> Self {
+        let merged = records.merged;
         let all = || {
             let infos = sources.iter().filter_map(|f| merged.functions[*f as usize].info);
             let mut all = Vec::new();
-            for record in infos.flat_map(|info| records[info.index()].iter().rev()) {
+            for record in infos.flat_map(|info| records.of(info).iter().rev()) {
                 let InfoValue::Symbols(list) = &record.value else { continue };
                 for id in list.iter().filter(|id| stays_external(merged, **id)) {
                     if !all.contains(id) {
@@ -264,7 +269,7 @@ impl<'a> Externs<'a> {
         Self { merged, all: single.then(all) }
     }
 
-    fn add(&self, own: &mut Records<'_>, from: &InfoRecord<'_>) {
+    fn add(&self, own: &mut Vec<InfoRecord<'_>>, from: &InfoRecord<'_>) {
         let InfoValue::Symbols(from) = &from.value else { return };
         let from: Vec<SymbolId> =
             from.iter().copied().filter(|id| stays_external(self.merged, *id)).collect();
@@ -284,20 +289,22 @@ impl<'a> Externs<'a> {
         }
         match at.map(|at| &mut own[at].value) {
             Some(InfoValue::Symbols(list)) => {
+                let mut all = list.to_vec();
                 for id in from {
-                    if !list.contains(&id) {
-                        list.push(id);
+                    if !all.contains(&id) {
+                        all.push(id);
                     }
                 }
+                *list = all.into();
             }
             _ => own.push(list_record(self.all.clone().unwrap_or(from))),
         }
     }
 
-    fn finish(&self, own: &mut Records<'_>) {
+    fn finish(&self, own: &mut Vec<InfoRecord<'_>>) {
         for record in own.iter_mut() {
             if let InfoValue::Symbols(list) = &mut record.value {
-                list.retain(|id| stays_external(self.merged, *id));
+                *list = list.iter().copied().filter(|id| stays_external(self.merged, *id)).collect();
             }
         }
         own.retain(|record| !matches!(&record.value, InfoValue::Symbols(list) if list.is_empty()));
@@ -305,11 +312,5 @@ impl<'a> Externs<'a> {
 }
 
 fn list_record<'data>(list: Vec<SymbolId>) -> InfoRecord<'data> {
-    InfoRecord {
-        format: format::SIZED,
-        attr: attr::EXTERNS,
-        value: InfoValue::Symbols(list),
-        file: FileId(0),
-        code: None,
-    }
+    InfoRecord::new(format::SIZED, attr::EXTERNS, InfoValue::Symbols(list.into()))
 }

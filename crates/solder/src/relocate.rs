@@ -2,6 +2,7 @@
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::{SectionId, SymbolId};
+use crate::layout::Parts;
 use crate::mercury;
 use crate::merge::{Content, Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::object::Object;
@@ -21,13 +22,53 @@ pub enum Patch {
     Bytes { value: u64, count: u8 },
 }
 
-/// The relocations of the output and the patches that replace the others.
+/// What becomes of the relocations, by relocation section.
+#[derive(Debug)]
+pub struct Relocated(Vec<Decided>);
+
+/// What becomes of the relocations of one section.
 #[derive(Debug, Default)]
-pub struct Relocated {
-    /// Kept entries in output order, by relocation section.
-    pub kept: Vec<Vec<Reloc>>,
-    /// Resolved ones, by relocation section; they apply to its target.
-    pub patches: Vec<Vec<(u64, Patch)>>,
+struct Decided {
+    /// The entries that are kept, in output order.
+    kept: Vec<u32>,
+    /// What is done instead of the others. It applies to the target of the section.
+    patches: Vec<(u64, Patch)>,
+    /// The first that cannot be applied.
+    wrong: Option<Box<Wrong>>,
+}
+
+/// A relocation that cannot be applied, and why.
+type Wrong = (Reloc, &'static str);
+
+impl Relocated {
+    /// How many entries of a section are kept.
+    pub fn kept(&self, id: SectionId) -> usize {
+        self.0[id.index()].kept.len()
+    }
+
+    /// The patches that replace entries of a section.
+    pub fn patches(&self, id: SectionId) -> &[(u64, Patch)] {
+        &self.0[id.index()].patches
+    }
+
+    /// The entries of a section that are kept, in output order and as they are there.
+    pub fn entries<'a>(&'a self, parts: Parts<'a, '_>, id: SectionId) -> impl Iterator<Item = Reloc> + 'a {
+        let merged = parts.merged;
+        let section = merged.section(id);
+        let read: &[Reloc] = match &section.content {
+            Content::Relocations(entries) => entries,
+            _ => &[],
+        };
+        let is_resolved = section.kind == Kind::Resolved;
+        self.0[id.index()].kept.iter().map(move |index| {
+            let entry = read[*index as usize];
+            if is_resolved {
+                return entry;
+            }
+            let r_type = if parts.relocatable { entry.r_type } else { kept_as(entry.r_type) };
+            Reloc { r_type, target: behind_alias(merged, entry.target), ..entry }
+        })
+    }
 }
 
 pub enum Outcome {
@@ -50,36 +91,18 @@ pub fn relocate(
     sink: &Sink,
 ) -> Result<Relocated, Stop> {
     let work = |index: usize| section(merged, relocatable, shared, textures, SectionId::at(index));
-    let results = parallel::map_numbers(merged.sections.len(), work);
-    let mut relocated =
-        Relocated { kept: Vec::with_capacity(results.len()), patches: Vec::with_capacity(results.len()) };
-    for (index, result) in results.into_iter().enumerate() {
-        match result {
-            Ok((mut kept, patches)) => {
-                if !relocatable && merged.sections[index].kind != Kind::Resolved {
-                    for entry in &mut kept {
-                        entry.r_type = kept_as(entry.r_type);
-                    }
-                }
-                relocated.kept.push(kept);
-                relocated.patches.push(patches);
-            }
-            Err((entry, reason)) => {
-                let of = merged.sections[index].of.map(|of| merged.section_name(of)).unwrap_or_default();
-                let name = reloc::kind_of(entry.r_type).map_or("unknown", |k| k.name);
-                return Err(sink.fatal(Message::DamagedInput {
-                    file: objects[entry.file.index()].name.as_str().into(),
-                    place: of.into(),
-                    reason: format!(
-                        "relocation type {} ({name}) at {:#x}: {reason}",
-                        entry.r_type, entry.offset
-                    )
-                    .into(),
-                }));
-            }
-        }
-    }
-    Ok(relocated)
+    let decided = parallel::map_numbers(merged.sections.len(), work);
+    let wrong = |(index, decided): (usize, &Decided)| Some((index, **decided.wrong.as_ref()?));
+    let Some((index, (entry, reason))) = decided.iter().enumerate().find_map(wrong) else {
+        return Ok(Relocated(decided));
+    };
+    let of = merged.sections[index].of.map(|of| merged.section_name(of)).unwrap_or_default();
+    let name = reloc::kind_of(entry.r_type).map_or("unknown", |k| k.name);
+    Err(sink.fatal(Message::DamagedInput {
+        file: objects[entry.file.index()].name.as_str().into(),
+        place: of.into(),
+        reason: format!("relocation type {} ({name}) at {:#x}: {reason}", entry.r_type, entry.offset).into(),
+    }))
 }
 
 /// Whether merging made constants shorter than the places of their relocations, which do not follow.
@@ -123,20 +146,31 @@ fn kept_as(r_type: u32) -> u32 {
     reloc::kind_of(r_type).map_or_else(|| mercury_reloc::kept_as(r_type), |kind| kind.kept_as)
 }
 
-type Decided = (Vec<Reloc>, Vec<(u64, Patch)>);
-
 fn section(
     merged: &Merged<'_>,
     relocatable: bool,
     shared: &SharedLayout,
     textures: &Textures,
     id: SectionId,
-) -> Result<Decided, (Reloc, &'static str)> {
+) -> Decided {
+    let Content::Relocations(entries) = &merged.section(id).content else { return Decided::default() };
+    let mut decided = Decided { kept: Vec::with_capacity(entries.len()), ..Decided::default() };
+    let done = decide_all(merged, relocatable, shared, textures, id, entries, &mut decided);
+    decided.wrong = done.err().map(Box::new);
+    decided
+}
+
+fn decide_all(
+    merged: &Merged<'_>,
+    relocatable: bool,
+    shared: &SharedLayout,
+    textures: &Textures,
+    id: SectionId,
+    entries: &[Reloc],
+    decided: &mut Decided,
+) -> Result<(), Wrong> {
     let section = merged.section(id);
-    let (mut kept, mut patches) = (Vec::new(), Vec::new());
-    let (Content::Relocations(entries), Some(target)) = (&section.content, merged.relocated_by(id)) else {
-        return Ok((kept, patches));
-    };
+    let Some(target) = merged.relocated_by(id) else { return Ok(()) };
     let mercury = section.kind == Kind::MercuryRelocations;
     let rela = section.sh_type != raw::SHT_REL;
     let target = merged.section(target);
@@ -146,7 +180,8 @@ fn section(
         .and_then(|code| code.function)
         .and_then(|f| merged.symbol(f).entity)
         .and_then(|e| merged.function_of[e.index()]);
-    for entry in entries.iter().rev() {
+    let Decided { kept, patches, .. } = decided;
+    for (index, entry) in entries.iter().enumerate().rev() {
         if rela && !counts(merged, target.kind, entry) {
             continue;
         }
@@ -154,7 +189,7 @@ fn section(
             let outcome = decide(merged, relocatable, shared, textures, function, entry);
             let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug;
             if nothing || is_preserved(&outcome, merged, entry, shared.places_dynamic(function)) {
-                kept.push(*entry);
+                kept.push(index as u32);
             }
             continue;
         }
@@ -164,13 +199,17 @@ fn section(
             decide(merged, relocatable, shared, textures, function, entry)
         };
         if matches!(outcome, Outcome::Keep | Outcome::KeepWith(_)) {
-            kept.push(Reloc { target: behind_alias(merged, entry.target), ..*entry });
+            kept.push(index as u32);
         }
         let width = match outcome {
             Outcome::Keep | Outcome::Drop => continue,
             Outcome::Wrong(reason) => return Err((*entry, reason)),
             Outcome::Patch(_) if target.kind == Kind::Capsule => continue,
             Outcome::Patch(patch) | Outcome::KeepWith(patch) => {
+                // Mostly the only one.
+                if patches.is_empty() {
+                    patches.reserve_exact(1);
+                }
                 patches.push((entry.offset, patch));
                 patch_width(patch)
             }
@@ -186,12 +225,12 @@ fn section(
     if target.kind == Kind::Capsule
         && let Some(Content::Relocations(of_code)) = section.of.map(|of| &merged.section(of).content)
     {
-        patches = mercury::capsule_patches(merged, relocatable, textures, target, of_code, entries);
+        *patches = mercury::capsule_patches(merged, relocatable, textures, target, of_code, entries);
     }
-    Ok((kept, patches))
+    Ok(())
 }
 
-fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<(), (Reloc, &'static str)> {
+fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<(), Wrong> {
     match entry.offset.checked_add(width) {
         Some(end) if end <= target.size => Ok(()),
         _ => Err((*entry, "its place lies outside the section")),

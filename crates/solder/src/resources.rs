@@ -3,10 +3,10 @@
 
 use crate::callees::Calls;
 use crate::diagnostics::{Message, Sink};
-use crate::ids::{FileId, SectionId, SymbolId};
-use crate::merge::{Content, InfoRecord, InfoValue, Merged};
-use crate::parallel;
+use crate::ids::{SectionId, SymbolId};
+use crate::merge::{InfoRecord, InfoValue, Merged};
 use crate::propagate;
+use hashbrown::HashMap;
 use solder_cubin::info::{attr, format};
 
 /// Stack size of a kernel that reaches recursion.
@@ -24,8 +24,40 @@ pub struct Resources<'data> {
     pub own: Vec<Own>,
     /// Stack of each kernel; 0 for other functions.
     pub stack: Vec<u32>,
-    /// The final records of each attribute section, by section.
-    pub records: Vec<Vec<InfoRecord<'data>>>,
+    records: Changed<'data>,
+}
+
+/// The final records of the attribute sections in which they are not those of the merge.
+type Changed<'data> = HashMap<SectionId, Vec<InfoRecord<'data>>, foldhash::fast::FixedState>;
+
+impl<'data> Resources<'data> {
+    /// The final records of an attribute section.
+    pub fn records<'a>(&'a self, merged: &'a Merged<'data>, id: SectionId) -> &'a [InfoRecord<'data>] {
+        self.records.get(&id).map_or_else(|| merged.info_records(id), Vec::as_slice)
+    }
+
+    /// Leaves all attributes as they were read, for a relocatable link.
+    pub fn forget_records(&mut self) {
+        self.records.clear();
+    }
+}
+
+/// Attribute records on their way from the merge to the output.
+pub struct Records<'a, 'data> {
+    pub merged: &'a Merged<'data>,
+    changed: Changed<'data>,
+}
+
+impl<'data> Records<'_, 'data> {
+    pub fn of(&self, id: SectionId) -> &[InfoRecord<'data>] {
+        self.changed.get(&id).map_or_else(|| self.merged.info_records(id), Vec::as_slice)
+    }
+    pub fn of_mut(&mut self, id: SectionId) -> &mut Vec<InfoRecord<'data>> {
+        self.changed.entry(id).or_insert_with(|| self.merged.info_records(id).to_vec())
+    }
+    pub fn set(&mut self, id: SectionId, records: Vec<InfoRecord<'data>>) {
+        self.changed.insert(id, records);
+    }
 }
 
 /// What the attributes of one function say.
@@ -49,11 +81,12 @@ pub fn compute<'data>(
     let registers = calls.fold(|n| of(n).registers, |a, b| *a = (*a).max(*b));
     let stack = calls.deepest(|n| of(n).frame);
     let call_stack = calls.deepest(|n| of(n).call_stack);
+    let mut records = Records { merged, changed: HashMap::default() };
     let mut resources = Resources {
         registers: own.iter().map(|o| o.registers).collect(),
         own: Vec::new(),
         stack: vec![0; calls.functions],
-        records: final_records(merged),
+        records: HashMap::default(),
     };
     for (kernel, function) in merged.roots() {
         let at = kernel as usize;
@@ -61,15 +94,16 @@ pub fn compute<'data>(
         resources.stack[at] = stack[at].unwrap_or(UNKNOWN_STACK);
         if let Some(info) = function.info {
             let total = call_stack[at].unwrap_or(UNKNOWN_STACK);
-            propagate::set_call_stack(&mut resources.records[info.index()], total);
+            propagate::set_call_stack(&mut records, info, total);
         }
     }
     if !suppress_stack_warning {
         warn_of_recursion(merged, calls, &stack, sink);
     }
     resources.own = own;
-    propagate::propagate(merged, calls, &mut resources.records);
-    update_module_records(merged, &mut resources, has_old_object);
+    propagate::propagate(calls, &mut records);
+    update_module_records(&mut records, &resources, has_old_object);
+    resources.records = records.changed;
     resources
 }
 
@@ -130,24 +164,13 @@ fn own_values(merged: &Merged<'_>) -> Vec<Own> {
     own
 }
 
-/// The records of every attribute section in output order, as read; a relocatable link says no more.
-pub fn final_records<'data>(merged: &Merged<'data>) -> Vec<Vec<InfoRecord<'data>>> {
-    parallel::map_numbers(merged.sections.len(), |index| match &merged.sections[index].content {
-        Content::Info { read, appended, .. } => {
-            let mut records = Vec::with_capacity(read.len() + appended.len());
-            records.extend(merged.info_records(SectionId::at(index)).cloned());
-            records
-        }
-        _ => Vec::new(),
-    })
-}
-
 /// `.nv.info`: kernels show their propagated register counts; their stack sizes come at the end, in
 /// the order of the final symbol table (which has global symbols last). A mark before them says that an object came
 /// from a toolkit older than 10.0.
-fn update_module_records(merged: &Merged<'_>, resources: &mut Resources<'_>, has_old_object: bool) {
+fn update_module_records(records: &mut Records<'_, '_>, resources: &Resources<'_>, has_old_object: bool) {
+    let merged = records.merged;
     let Some(info) = merged.well_known.info else { return };
-    let records = &mut resources.records[info.index()];
+    let records = records.of_mut(info);
     for record in records.iter_mut().filter(|r| r.attr == attr::REGCOUNT) {
         let InfoValue::Symbol(symbol, value) = &mut record.value else { continue };
         let entity = merged.symbol(*symbol).entity;
@@ -157,23 +180,12 @@ fn update_module_records(merged: &Merged<'_>, resources: &mut Resources<'_>, has
     }
     if has_old_object {
         let value = InfoValue::Bytes(&[0, 0]);
-        records.push(InfoRecord {
-            format: format::NONE,
-            attr: attr::HAS_PRE_V10_OBJECT,
-            value,
-            file: FileId(0),
-            code: None,
-        });
+        records.push(InfoRecord::new(format::NONE, attr::HAS_PRE_V10_OBJECT, value));
     }
     let mut kernels: Vec<_> = merged.roots().map(|(i, f)| (i, f.symbol)).collect();
     kernels.sort_by_key(|(_, symbol)| (merged.symbol(*symbol).among_globals, *symbol));
-    for (kernel, symbol) in kernels {
-        records.push(InfoRecord {
-            format: format::SIZED,
-            attr: attr::MIN_STACK_SIZE,
-            value: InfoValue::Symbol(symbol, resources.stack[kernel as usize]),
-            file: FileId(0),
-            code: None,
-        });
-    }
+    records.extend(kernels.into_iter().map(|(kernel, symbol)| {
+        let value = InfoValue::Symbol(symbol, resources.stack[kernel as usize]);
+        InfoRecord::new(format::SIZED, attr::MIN_STACK_SIZE, value)
+    }));
 }

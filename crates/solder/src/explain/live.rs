@@ -32,7 +32,7 @@ impl Reasons {
         let mut queue = VecDeque::new();
         for kernel in crate::gc::kernels(objects, symbols).filter(|kernel| view.live.is_root(*kernel)) {
             reasons[kernel.index()] = Some(Reason::Root);
-            queue.push_back(kernel.0);
+            queue.push_back(kernel.number());
         }
         while let Some(node) = queue.pop_front() {
             let direct = calls.of(node as usize).iter().map(|to| (*to, Reason::Called(node)));
@@ -51,7 +51,7 @@ impl Reasons {
     /// The chain from a root to an entity.
     fn chain(&self, view: View<'_, '_>, entity: EntityId) -> Option<String> {
         let mut parts = Vec::new();
-        let mut at = entity.0;
+        let mut at = entity.number();
         loop {
             let name = shown(view.symbols.entities[at as usize].name);
             match self.0[at as usize]? {

@@ -149,7 +149,7 @@ impl<'a> Pieces<'a> {
         }
         let mut next = starts.clone();
         let mut list =
-            vec![Piece { offset: 0, size: 0, file: FileId(0), name: "" }; starts[starts.len() - 1]];
+            vec![Piece { offset: 0, size: 0, file: FileId::at(0), name: "" }; starts[starts.len() - 1]];
         for (out, piece) in placed() {
             list[next[out.index()]] = piece;
             next[out.index()] += 1;

@@ -121,12 +121,12 @@ fn write_stack(text: &mut String, view: View<'_, '_>, depths: &[Option<u32>], ke
 
 fn own_barriers(view: View<'_, '_>, node: u32) -> u32 {
     let info = view.merged.functions.get(node as usize).and_then(|function| function.info);
-    info.and_then(|info| barriers(view.merged.info_records(info))).unwrap_or(0)
+    info.and_then(|info| barriers(view.merged.info_records(info).iter())).unwrap_or(0)
 }
 
 pub fn final_barriers(view: View<'_, '_>, function: &Function) -> u32 {
     let info = function.info;
-    info.and_then(|info| barriers(view.resources.records[info.index()].iter())).unwrap_or(0)
+    info.and_then(|info| barriers(view.resources.records(view.merged, info).iter())).unwrap_or(0)
 }
 
 fn barriers<'a, 'data: 'a>(mut records: impl Iterator<Item = &'a InfoRecord<'data>>) -> Option<u32> {

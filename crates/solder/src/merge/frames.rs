@@ -175,7 +175,7 @@ impl<'data> FrameBytes<'data> {
             target: RelocTarget::Symbol(section),
             r_type: reloc::R_CUDA_64,
             addend: *cie as i64,
-            file: FileId(0),
+            file: FileId::at(0),
         })
     }
 }

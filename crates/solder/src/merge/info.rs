@@ -41,9 +41,9 @@ impl<'data> Merger<'_, 'data> {
     fn read_info(&mut self, file: FileId, section: &Section<'data>, out: SectionId) -> Result<(), Stop> {
         for record in records(section.data).flatten() {
             let Some(value) = self.info_value(file, section, &record)? else { continue };
-            let record = InfoRecord { format: record.format, attr: record.attr, value, file, code: None };
-            if let Content::Info { read, .. } = &mut self.out.section_mut(out).content {
-                read.push(record);
+            let record = InfoRecord { file, ..InfoRecord::new(record.format, record.attr, value) };
+            if let Content::Info(records) = &mut self.out.section_mut(out).content {
+                records.push(record);
             }
         }
         Ok(())
@@ -90,7 +90,7 @@ impl<'data> Merger<'_, 'data> {
                 InfoValue::Symbols(list)
             }
             attr::KPARAM_INFO | attr::KPARAM_INFO_V2 if record.payload.len() >= 4 => {
-                let mut bytes = record.payload.to_vec();
+                let mut bytes: Box<[u8]> = record.payload.into();
                 bytes[..4].fill(0);
                 InfoValue::Owned(bytes)
             }

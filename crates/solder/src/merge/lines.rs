@@ -133,7 +133,7 @@ impl<'data> Merger<'_, 'data> {
                 target,
                 r_type: reloc::R_CUDA_32,
                 addend: length as i64,
-                file: FileId(0),
+                file: FileId::at(0),
             };
             // The list comes out reversed.
             relocations.reverse();

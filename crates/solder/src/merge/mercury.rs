@@ -340,7 +340,7 @@ impl<'data> Merger<'_, 'data> {
         out: SectionId,
     ) -> Result<(), Stop> {
         let mut rest: Vec<_> = records(code.data).flatten().map(Some).collect();
-        let (mut both, mut code_only) = (Vec::new(), Vec::new());
+        let mut both = Vec::new();
         for record in records(mercury.data).flatten() {
             let same = |r: &&mut Option<solder_cubin::info::Record<'data>>| {
                 r.is_some_and(|r| r.attr == record.attr && r.attr != attr::MERCURY_FINALIZER_OPTIONS)
@@ -348,25 +348,20 @@ impl<'data> Merger<'_, 'data> {
             let partner = rest.iter_mut().find(same).and_then(Option::take);
             let Some(value) = self.info_value(file, mercury, &record)? else { continue };
             let code = partner.map(|r| r.payload);
-            both.push(InfoRecord { format: record.format, attr: record.attr, value, file, code });
+            both.push(InfoRecord { file, code, ..InfoRecord::new(record.format, record.attr, value) });
         }
         if !both.iter().any(|r| r.attr == attr::MERCURY_ISA_VERSION) {
             let value = InfoValue::Bytes(&OLDEST_MERCURY);
-            both.push(InfoRecord {
-                format: format::HALF,
-                attr: attr::MERCURY_ISA_VERSION,
-                value,
-                file,
-                code: Some(&OLDEST_MERCURY),
-            });
+            let record = InfoRecord::new(format::HALF, attr::MERCURY_ISA_VERSION, value);
+            both.push(InfoRecord { file, code: Some(&OLDEST_MERCURY), ..record });
         }
         for record in rest.into_iter().flatten() {
             let Some(value) = self.info_value(file, code, &record)? else { continue };
-            code_only.push(InfoRecord { format: record.format, attr: record.attr, value, file, code: None });
+            let record = InfoRecord::new(record.format, record.attr, value);
+            both.push(InfoRecord { file, code_only: true, ..record });
         }
-        if let Content::Info { read, code_only: last, .. } = &mut self.out.section_mut(out).content {
-            read.append(&mut both);
-            last.append(&mut code_only);
+        if let Content::Info(records) = &mut self.out.section_mut(out).content {
+            records.append(&mut both);
         }
         Ok(())
     }

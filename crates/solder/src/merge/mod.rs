@@ -154,8 +154,10 @@ pub fn merge<'data>(
             replaced_relocations: false,
             orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
-            section_names: StringTable::default(),
-            names: StringTable::default(),
+            section_names: StringTable::with_room(count(|object| object.cubin.sections.len())),
+            names: StringTable::with_room(count(|object| {
+                object.cubin.sections.len() + object.cubin.symbols.len()
+            })),
             files: Vec::with_capacity(objects.len()),
             well_known: WellKnown::default(),
             file_shared_align: 1,
@@ -272,6 +274,7 @@ impl<'data> Merger<'_, 'data> {
 
     /// What comes behind the last input: the sections the linker makes, the names of the globals.
     fn end(&mut self, graph_of_inputs: &CallGraph<'data>) {
+        self.out.order_records();
         self.place_common_symbols();
         if !self.settings.relocatable {
             self.pack_constants();
@@ -370,7 +373,7 @@ impl<'data> Merger<'_, 'data> {
 
     fn push_section(&mut self, new: &New<'_>, name: u32) -> SectionId {
         let content = match new.kind {
-            Kind::Info | Kind::FunctionInfo => Content::no_records(),
+            Kind::Info | Kind::FunctionInfo => Content::Info(Vec::new()),
             Kind::Relocations | Kind::Resolved | Kind::MercuryRelocations => Content::Relocations(Vec::new()),
             Kind::Text
             | Kind::KernelConstant
@@ -688,7 +691,7 @@ impl<'data> Merger<'_, 'data> {
             self.out.section_mut(relocations).relocations_mut().clear();
         }
         if let Some(info) = function.info {
-            self.out.section_mut(info).content = Content::no_records();
+            self.out.section_mut(info).content = Content::Info(Vec::new());
         }
         self.forget_constants(entity);
         self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));

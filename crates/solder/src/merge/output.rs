@@ -3,6 +3,7 @@
 
 use crate::callees::Calls;
 use crate::ids::{EntityId, FileId, SectionId, SymbolId};
+use crate::parallel;
 use crate::resolve::Origin;
 use hashbrown::HashMap;
 use solder_cubin::raw;
@@ -97,9 +98,9 @@ pub enum InfoValue<'data> {
     /// The section symbol of the kernel's parameters and a word.
     Parameters(u32),
     /// A list of symbols (EXTERNS).
-    Symbols(Vec<SymbolId>),
+    Symbols(Box<[SymbolId]>),
     Bytes(&'data [u8]),
-    Owned(Vec<u8>),
+    Owned(Box<[u8]>),
 }
 
 /// An attribute record on its way to the output.
@@ -111,29 +112,27 @@ pub struct InfoRecord<'data> {
     pub file: FileId,
     /// What the machine code's view has instead of `Bytes`, where the record is in both views.
     pub code: Option<&'data [u8]>,
+    /// Only the machine code's view has it. Such records come last, in reading order.
+    pub code_only: bool,
+}
+
+impl<'data> InfoRecord<'data> {
+    /// A record that the linker makes.
+    pub fn new(format: u8, attr: u8, value: InfoValue<'data>) -> Self {
+        Self { format, attr, value, file: FileId::at(0), code: None, code_only: false }
+    }
 }
 
 /// What a section holds.
 #[derive(Debug)]
 pub enum Content<'data> {
     Bytes(Vec<Chunk<'data>>),
-    /// Records in reading order, which come out reversed, and the ones appended after that.
-    Info {
-        read: Vec<InfoRecord<'data>>,
-        appended: Vec<InfoRecord<'data>>,
-        /// Records that only the machine code's view has; they come last, in reading order.
-        code_only: Vec<InfoRecord<'data>>,
-    },
+    /// Records in reading order, which come out reversed; in output order once all inputs are merged.
+    Info(Vec<InfoRecord<'data>>),
     /// Entries in reading order, which come out reversed.
     Relocations(Vec<Reloc>),
     /// Nothing from the inputs: no bytes at all, or bytes that are made when everything is known.
     Nothing,
-}
-
-impl Content<'_> {
-    pub fn no_records() -> Self {
-        Self::Info { read: Vec::new(), appended: Vec::new(), code_only: Vec::new() }
-    }
 }
 
 /// A section of the output.
@@ -175,6 +174,10 @@ impl<'data> OutputSection<'data> {
         if let Content::Bytes(chunks) = &mut self.content
             && !data.is_empty()
         {
+            // Mostly the only one.
+            if chunks.is_empty() {
+                chunks.reserve_exact(1);
+            }
             chunks.push(Chunk { offset, data });
         }
         Some(offset)
@@ -467,27 +470,40 @@ impl<'data> Merged<'data> {
         let function = self.section(self.section(section).of?).function?;
         self.function_of[self.symbol(function).entity?.index()]
     }
-    /// The records of an attribute section that still count, in output order.
-    pub fn info_records(&self, id: SectionId) -> impl Iterator<Item = &InfoRecord<'data>> {
-        let Content::Info { read, appended, .. } = &self.section(id).content else {
+    /// The records of an attribute section, in output order, and those that only the machine code's view has.
+    fn all_records(&self, id: SectionId) -> (&[InfoRecord<'data>], &[InfoRecord<'data>]) {
+        let Content::Info(records) = &self.section(id).content else {
             unreachable!("attribute sections hold records")
         };
-        read.iter().rev().filter(|r| self.record_counts(r)).chain(appended)
+        records.split_at(records.partition_point(|record| !record.code_only))
+    }
+    /// The records of an attribute section, in output order.
+    pub fn info_records(&self, id: SectionId) -> &[InfoRecord<'data>] {
+        self.all_records(id).0
     }
     /// The records that only the machine code's view of an attribute section has.
     pub fn code_records(&self, id: SectionId) -> &[InfoRecord<'data>] {
-        match &self.section(id).content {
-            Content::Info { code_only, .. } => code_only,
-            _ => &[],
-        }
+        self.all_records(id).1
     }
-    /// Records about a copy of a function that was replaced since do not count.
-    pub fn record_counts(&self, record: &InfoRecord<'_>) -> bool {
-        match record.value {
-            InfoValue::Symbol(symbol, _) => {
-                self.symbol(symbol).replaced_in.is_none_or(|file| record.file >= file)
+    /// Puts the records of all attribute sections into output order. Those about a copy of a function that was
+    /// replaced since do not count.
+    pub(super) fn order_records(&mut self) {
+        let symbols = &self.symbols;
+        let counts = |record: &InfoRecord<'_>| match record.value {
+            InfoValue::Symbol(symbol, _) if !record.code_only => {
+                symbols[symbol.index()].replaced_in.is_none_or(|file| record.file >= file)
             }
             _ => true,
-        }
+        };
+        parallel::for_each_of(&mut self.sections, |section| {
+            let Content::Info(records) = &mut section.content else { return };
+            records.retain(counts);
+            records.reverse();
+            if let Some(first) = records.iter().position(|record| record.code_only) {
+                records[first..].sort_by_key(|record| record.code_only);
+                let shared = records.partition_point(|record| !record.code_only);
+                records[shared..].reverse();
+            }
+        });
     }
 }

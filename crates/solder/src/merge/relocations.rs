@@ -64,6 +64,9 @@ impl<'data> Merger<'_, 'data> {
                 self.name_only(&[".rel", of.name]);
             }
             let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
+            if taken == 0 {
+                self.out.section_mut(out).relocations_mut().reserve(entries.len());
+            }
             taken += 1;
             let mut addend = entry.addend.get();
             let raw = object.symbol(symbol);

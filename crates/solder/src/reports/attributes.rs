@@ -10,7 +10,8 @@ use solder_cubin::info::{attr, records};
 /// A function has one attribute that says how much stack its branches need.
 pub fn check_call_stacks(merged: &Merged<'_>, sink: &Sink) -> Result<(), Stop> {
     let is_call_stack = |attr: u8| matches!(attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK);
-    let conflict = |info: SectionId| merged.info_records(info).filter(|r| is_call_stack(r.attr)).count() > 1;
+    let conflict =
+        |info: SectionId| merged.info_records(info).iter().filter(|r| is_call_stack(r.attr)).count() > 1;
     if merged.functions.iter().filter_map(|f| f.info).any(conflict) {
         return Err(sink.fatal(Message::CallStackConflict));
     }
@@ -20,11 +21,11 @@ pub fn check_call_stacks(merged: &Merged<'_>, sink: &Sink) -> Result<(), Stop> {
 /// The attributes of a function that are among `wanted`, one bit each.
 fn attributes(merged: &Merged<'_>, function: u32, wanted: &[u8]) -> u8 {
     let Some(info) = merged.functions[function as usize].info else { return 0 };
-    if !matches!(merged.section(info).content, Content::Info { .. }) {
+    if !matches!(merged.section(info).content, Content::Info(_)) {
         return 0;
     }
     let bit = |attr: u8| wanted.iter().position(|w| *w == attr).map_or(0, |at| 1 << at);
-    merged.info_records(info).fold(0, |bits, record| bits | bit(record.attr))
+    merged.info_records(info).iter().fold(0, |bits, record| bits | bit(record.attr))
 }
 
 /// The functions with one of the attributes, in the order in which these were read.

@@ -99,11 +99,7 @@ fn banks(uses: Uses<'_, '_>, function: &Function) -> Vec<(u8, u64)> {
 fn barriers(uses: Uses<'_, '_>, function: &Function) -> u8 {
     let Some(info) = function.info else { return 0 };
     let counts = |record: &&InfoRecord<'_>| record.attr == attr::NUM_BARRIERS;
-    let record = if uses.relocatable {
-        uses.merged.info_records(info).find(counts)
-    } else {
-        uses.resources.records[info.index()].iter().find(counts)
-    };
+    let record = uses.resources.records(uses.merged, info).iter().find(counts);
     let count = record.and_then(|r| match &r.value {
         InfoValue::Bytes(bytes) => bytes.first().copied(),
         InfoValue::Owned(bytes) => bytes.first().copied(),

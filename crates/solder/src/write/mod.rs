@@ -4,7 +4,7 @@ mod file;
 
 pub use file::{WriteError, write_file};
 
-use crate::contents::chunks;
+use crate::contents::{self, chunks};
 use crate::ids::{SectionId, SymbolId};
 use crate::layout::{Layout, Parts};
 use crate::mercury;
@@ -136,6 +136,10 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
         place.copy_from_slice(bytes);
         return;
     }
+    if contents::is_relocations(parts, id) {
+        contents::fill_relocations(parts, &layout.numbers, id, place);
+        return;
+    }
     for chunk in chunks(parts.merged, id) {
         let start = chunk.offset as usize;
         place[start..start + chunk.data.len()].copy_from_slice(chunk.data);
@@ -151,7 +155,7 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
         mercury::release_stack_pointer(place);
     }
     for relocations in [section.rel, section.rela].into_iter().flatten() {
-        for (offset, patch) in &parts.relocated.patches[relocations.index()] {
+        for (offset, patch) in parts.relocated.patches(relocations) {
             patch.apply(&mut place[*offset as usize..]);
         }
     }
@@ -206,5 +210,5 @@ fn stands_in_symbol(number: u32) -> bool {
 /// The number that nvlink gave a section when it made it, those that it removed again counted.
 fn created_as(merged: &Merged<'_>, layout: &Layout<'_>, section: SectionId) -> u32 {
     let removed = merged.removed.partition_point(|before| *before <= section);
-    section.0 + layout.numbers.tables() as u32 + removed as u32
+    section.number() + layout.numbers.tables() as u32 + removed as u32
 }

@@ -114,7 +114,7 @@ fn function(view: View<'_, '_>, node: u32) -> Json {
 }
 
 fn input(symbol: &OutputSymbol<'_>) -> Json {
-    symbol.origin.map_or(Json::Signed(-1), |origin| origin.file.0.into())
+    symbol.origin.map_or(Json::Signed(-1), |origin| origin.file.number().into())
 }
 
 /// What each kernel has of shared memory, and the names of the variables.
