@@ -202,13 +202,6 @@ impl BitSet {
     pub fn insert(&mut self, number: usize) {
         self.0[number / 64] |= 1 << (number % 64);
     }
-    /// Whether the number was not there before.
-    fn add(&mut self, number: usize) -> bool {
-        let (word, bit) = (&mut self.0[number / 64], 1 << (number % 64));
-        let new = *word & bit == 0;
-        *word |= bit;
-        new
-    }
     pub fn union(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
@@ -233,48 +226,90 @@ impl BitSet {
     }
 }
 
+/// Which functions of a list something reaches, as positions in the list: a sorted list as long as it is the shorter
+/// description, else a set. Most reach few, and sets for all of them would take the square of the number of functions.
+#[derive(Clone, Debug, Default)]
+pub struct Reached {
+    few: Vec<u32>,
+    many: Option<BitSet>,
+}
+
+impl Reached {
+    /// The numbers in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.few.iter().map(|i| *i as usize).chain(self.many.iter().flat_map(BitSet::iter))
+    }
+
+    fn words(&self) -> usize {
+        self.few.len() / 2 + self.many.as_ref().map_or(0, |set| set.0.len())
+    }
+
+    /// Adds numbers below `count`.
+    fn union(&mut self, other: &Self, count: usize) {
+        let is_short = self.many.is_none() && other.many.is_none();
+        if is_short && self.few.len() + other.few.len() <= count / 32 {
+            if !other.few.is_empty() {
+                self.few.extend_from_slice(&other.few);
+                self.few.sort_unstable();
+                self.few.dedup();
+            }
+            return;
+        }
+        let few = std::mem::take(&mut self.few);
+        let many = self.many.get_or_insert_with(|| BitSet::new(count));
+        few.iter().chain(&other.few).for_each(|i| many.insert(*i as usize));
+        if let Some(other) = &other.many {
+            many.union(other);
+        }
+    }
+}
+
 impl Calls {
-    /// For each of the `kernels`, which of the `interesting` functions it reaches, as positions in that
-    /// list.
-    pub fn reached(&self, interesting: &[u32], kernels: &[u32]) -> Vec<BitSet> {
+    /// For each of the `kernels`, which of the `interesting` functions it reaches.
+    pub fn reached(&self, interesting: &[u32], kernels: &[u32]) -> Vec<Reached> {
         let mut position = vec![None; self.nodes()];
-        for (i, function) in interesting.iter().enumerate() {
+        for (i, function) in (0..).zip(interesting) {
             position[*function as usize] = Some(i);
         }
-        if interesting.len().div_ceil(64).saturating_mul(self.members.len()) > SETS_AT_ONCE {
-            return kernels
-                .iter()
-                .map(|kernel| self.reached_from(*kernel, interesting.len(), &position))
-                .collect();
+        let count = interesting.len();
+        let mut words = 0;
+        let mut sets: Vec<Reached> = Vec::with_capacity(self.members.len());
+        for (component, members) in self.members.iter().enumerate() {
+            let mut set = Reached::default();
+            for own in members.iter().filter_map(|node| position[*node as usize]) {
+                set.union(&Reached { few: vec![own], many: None }, count);
+            }
+            for callee in self.component_callees(component) {
+                set.union(&sets[callee], count);
+            }
+            words += set.words();
+            if words > SETS_AT_ONCE {
+                return self.reached_by_walks(count, kernels, &position);
+            }
+            sets.push(set);
         }
-        let sets = self.fold_components(
-            |node| {
-                let mut set = BitSet::new(interesting.len());
-                if let Some(i) = position[node] {
-                    set.insert(i);
-                }
-                set
-            },
-            BitSet::union,
-        );
         kernels.iter().map(|kernel| sets[self.component[*kernel as usize] as usize].clone()).collect()
     }
 
-    /// The same for one kernel, by a walk: slower for many kernels, but it needs one set at a time.
-    fn reached_from(&self, kernel: u32, count: usize, position: &[Option<usize>]) -> BitSet {
-        let mut set = BitSet::new(count);
-        let mut seen = BitSet::new(self.nodes());
-        let mut stack = vec![kernel];
-        while let Some(node) = stack.pop() {
-            if !seen.add(node as usize) {
-                continue;
+    /// The same by a walk from every kernel: slower for many kernels, but it needs one set at a time.
+    fn reached_by_walks(&self, count: usize, kernels: &[u32], position: &[Option<u32>]) -> Vec<Reached> {
+        let mut seen_from = vec![0; self.nodes()];
+        let mut stack = Vec::new();
+        let walk = |(start, kernel): (u32, &u32)| {
+            let mut set = BitSet::new(count);
+            stack.push(*kernel);
+            while let Some(node) = stack.pop() {
+                if std::mem::replace(&mut seen_from[node as usize], start) == start {
+                    continue;
+                }
+                if let Some(i) = position[node as usize] {
+                    set.insert(i as usize);
+                }
+                stack.extend(self.edges.of(node as usize));
             }
-            if let Some(i) = position[node as usize] {
-                set.insert(i);
-            }
-            stack.extend(self.edges.of(node as usize));
-        }
-        set
+            Reached { few: Vec::new(), many: Some(set) }
+        };
+        (1..).zip(kernels).map(walk).collect()
     }
 
     /// For every interesting function, which of the `kernels` reach it, as positions in that list.

@@ -87,7 +87,8 @@ pub fn collect(
     let Edges { calls, indirect, by_prototype } = Edges::new(count, graph);
     let mut live = vec![false; count];
     let mut followed = vec![false; graph.prototypes.len()];
-    let mut stack: Vec<u32> = kernels(objects, symbols).filter(|k| is_root(*k)).map(|k| k.number()).collect();
+    let mut stack: Vec<u32> =
+        kernels(objects, symbols).filter(|k| is_root(*k)).map(EntityId::number).collect();
     let roots = Some(marked(count, stack.iter().map(|&kernel| EntityId::at(kernel as usize))));
     while let Some(node) = stack.pop() {
         if std::mem::replace(&mut live[node as usize], true) {

@@ -7,6 +7,7 @@
 use crate::callees::Calls;
 use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Function, InfoRecord, InfoValue, Merged};
+use crate::parallel;
 use crate::resources::Records;
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
@@ -60,8 +61,8 @@ pub fn set_call_stack(records: &mut Records<'_, '_>, kernel: SectionId, total: u
 pub fn propagate(calls: &Calls, records: &mut Records<'_, '_>) {
     complete_sparse_masks(records);
     let merged = records.merged;
-    let mut sources: Vec<u32> =
-        (0..merged.functions.len() as u32).filter(|f| is_source(records, *f)).collect();
+    let tells = parallel::map_numbers(merged.functions.len(), |f| is_source(records, f));
+    let mut sources: Vec<u32> = (0..merged.functions.len() as u32).filter(|f| tells[*f as usize]).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
     let single = merged.roots().count() == 1;
     let externs = Externs::new(single, &sources, records);
@@ -71,50 +72,49 @@ pub fn propagate(calls: &Calls, records: &mut Records<'_, '_>) {
     // The only kernel keeps its own mask unless functions were removed.
     let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().any(|f| f.alias);
     let masks = sparse_masks(calls, records, single);
-    let updated: Vec<_> = kernels
-        .iter()
-        .enumerate()
-        .map(|(position, (kernel, info))| {
-            let mut own = records.of(*info).to_vec();
-            if !keeps_mask {
-                set_sparse_mask(&mut own, masks[*kernel as usize]);
-            }
-            // The lists are in output order, which is the input's reversed.
-            let of = |source: u32| {
-                let info = merged.functions[source as usize].info.filter(|_| source != *kernel);
-                info.into_iter().flat_map(|info| records.of(info).iter().rev())
-            };
-            if single {
-                for (attr, rule) in RULES {
-                    let all = sources.iter().flat_map(|source| of(*source)).filter(|r| r.attr == *attr);
-                    if *rule == Rule::Move {
-                        gather(&mut own, *attr, &sources, records);
-                    } else {
-                        all.for_each(|record| apply(&mut own, record, &externs));
-                    }
+    let update = |position: usize| {
+        let (kernel, info) = kernels[position];
+        let mut own = records.of(info).to_vec();
+        if !keeps_mask {
+            set_sparse_mask(&mut own, masks[kernel as usize]);
+        }
+        // The lists are in output order, which is the input's reversed.
+        let of = |source: u32| {
+            let info = merged.functions[source as usize].info.filter(|_| source != kernel);
+            info.into_iter().flat_map(|info| records.of(info).iter().rev())
+        };
+        if single {
+            for (attr, rule) in RULES {
+                let all = sources.iter().flat_map(|source| of(*source)).filter(|r| r.attr == *attr);
+                if *rule == Rule::Move {
+                    gather(&mut own, *attr, &sources, records);
+                } else {
+                    all.for_each(|record| apply(&mut own, record, &externs));
                 }
-            } else {
-                let reached = reached[position].iter().map(|i| sources[i]);
-                reached.flat_map(of).for_each(|record| apply(&mut own, record, &externs));
             }
-            externs.finish(&mut own);
-            own
-        })
-        .collect();
+        } else {
+            let reached = reached[position].iter().map(|i| sources[i]);
+            reached.flat_map(of).for_each(|record| apply(&mut own, record, &externs));
+        }
+        externs.finish(&mut own);
+        own
+    };
+    let updated = parallel::map_numbers(kernels.len(), update);
     for ((_, info), own) in kernels.iter().zip(updated) {
         records.set(*info, own);
     }
     let moves = |r: &InfoRecord<'_>| rule_of(r.attr) == Some(Rule::Move);
-    for info in merged.functions.iter().filter(|f| !f.entry).filter_map(|f| f.info) {
-        if records.of(info).iter().any(moves) {
+    // What moves tells on kernels, so that its functions are among the sources.
+    for function in sources.iter().map(|f| &merged.functions[*f as usize]).filter(|f| !f.entry) {
+        if let Some(info) = function.info.filter(|info| records.of(*info).iter().any(moves)) {
             records.of_mut(info).retain(|r| !moves(r));
         }
     }
 }
 
 /// Whether a function has records that tell on kernels.
-fn is_source(records: &Records<'_, '_>, function: u32) -> bool {
-    records.merged.functions[function as usize].info.is_some_and(|info| {
+fn is_source(records: &Records<'_, '_>, function: usize) -> bool {
+    records.merged.functions[function].info.is_some_and(|info| {
         records.of(info).iter().any(|record| match &record.value {
             // Even if all of them are defined now: the kernel's list begins where the first one is met.
             InfoValue::Symbols(list) => !list.is_empty(),
@@ -131,12 +131,14 @@ fn complete_sparse_masks(records: &mut Records<'_, '_>) {
     if !merged.functions.iter().filter_map(|f| f.info).any(|info| has(records.of(info))) {
         return;
     }
-    for function in &merged.functions {
-        let Some(info) = (if function.alias { named_by_alias(merged, function) } else { function.info })
-        else {
-            continue;
-        };
-        if function.alias || !has(records.of(info)) {
+    let lacking = parallel::map_numbers(merged.functions.len(), |function| {
+        let function = &merged.functions[function];
+        let info = if function.alias { named_by_alias(merged, function) } else { function.info };
+        info.filter(|info| function.alias || !has(records.of(*info)))
+    });
+    for (function, info) in merged.functions.iter().zip(lacking) {
+        // An alias in front of its function may have given it one.
+        if let Some(info) = info.filter(|info| function.alias || !has(records.of(*info))) {
             let record = new_record(format::HALF, attr::SPARSE_MMA_MASK, &NO_SPARSE_MMA);
             records.of_mut(info).push(record);
         }
@@ -147,17 +149,18 @@ fn complete_sparse_masks(records: &mut Records<'_, '_>) {
 /// hence one sweep for all of them.
 fn sparse_masks(calls: &Calls, records: &Records<'_, '_>, single: bool) -> Vec<u16> {
     let merged = records.merged;
-    let own = |function: &Function| {
+    let own = |function: usize| {
+        let function = &merged.functions[function];
         let info = function.info.into_iter().flat_map(|info| records.of(info));
         let said =
             info.filter(|r| r.attr == attr::SPARSE_MMA_MASK).fold(0, |all, r| all | number(bytes(&r.value)));
         if function.alias { u16::from_le_bytes(NO_SPARSE_MMA) } else { said }
     };
+    let own = parallel::map_numbers(merged.functions.len(), own);
     if single {
-        let all = merged.functions.iter().fold(0, |all, function| all | own(function));
-        return vec![all; merged.functions.len()];
+        return vec![own.iter().fold(0, |all, own| all | own); merged.functions.len()];
     }
-    calls.fold(|node| merged.functions.get(node).map_or(0, own), |a, b| *a |= b)
+    calls.fold(|node| own.get(node).copied().unwrap_or(0), |a, b| *a |= b)
 }
 
 fn set_sparse_mask(own: &mut [InfoRecord<'_>], mask: u16) {

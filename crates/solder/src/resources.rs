@@ -5,6 +5,7 @@ use crate::callees::Calls;
 use crate::diagnostics::{Message, Sink};
 use crate::ids::{SectionId, SymbolId};
 use crate::merge::{InfoRecord, InfoValue, Merged};
+use crate::parallel;
 use crate::propagate;
 use hashbrown::HashMap;
 use solder_cubin::info::{attr, format};
@@ -129,7 +130,7 @@ fn warn_of_recursion(merged: &Merged<'_>, calls: &Calls, stack: &[Option<u32>], 
 }
 
 fn own_values(merged: &Merged<'_>) -> Vec<Own> {
-    let mut own = vec![Own::default(); merged.functions.len()];
+    let mut own = parallel::map_numbers(merged.functions.len(), |index| own_records(merged, index));
     let function = |symbol: SymbolId| {
         let entity = merged.symbol(symbol).entity?;
         merged.function_of[entity.index()]
@@ -145,20 +146,24 @@ fn own_values(merged: &Merged<'_>) -> Vec<Own> {
             }
         }
     }
-    for (own, function) in own.iter_mut().zip(&merged.functions) {
-        let Some(info) = function.info else { continue };
-        for record in merged.info_records(info) {
-            let InfoValue::Bytes(bytes) = record.value else { continue };
-            match (record.attr, bytes) {
-                (attr::CRS_STACK_SIZE | attr::SYNC_STACK, [a, b, c, d]) => {
-                    own.call_stack = u32::from_le_bytes([*a, *b, *c, *d]);
-                }
-                (attr::MAXREG_COUNT, [low, high]) => {
-                    let limit = u32::from(u16::from_le_bytes([*low, *high]));
-                    own.max_registers = (limit != 0xff).then_some(limit);
-                }
-                _ => {}
+    own
+}
+
+/// What the attributes of a function in its own section say.
+fn own_records(merged: &Merged<'_>, function: usize) -> Own {
+    let mut own = Own::default();
+    let Some(info) = merged.functions[function].info else { return own };
+    for record in merged.info_records(info) {
+        let InfoValue::Bytes(bytes) = record.value else { continue };
+        match (record.attr, bytes) {
+            (attr::CRS_STACK_SIZE | attr::SYNC_STACK, [a, b, c, d]) => {
+                own.call_stack = u32::from_le_bytes([*a, *b, *c, *d]);
             }
+            (attr::MAXREG_COUNT, [low, high]) => {
+                let limit = u32::from(u16::from_le_bytes([*low, *high]));
+                own.max_registers = (limit != 0xff).then_some(limit);
+            }
+            _ => {}
         }
     }
     own
