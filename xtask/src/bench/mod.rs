@@ -337,6 +337,10 @@ fn compare(expected: &Outcome, got: &Outcome) -> Vec<String> {
     if expected.endings != got.endings {
         found.push(format!("nvlink ended with {:?}, solder with {:?}", expected.endings, got.endings));
     }
+    // A link that fails ends early, and its time says nothing.
+    if expected.endings.iter().any(|ending| *ending != Ending::Exit(0)) {
+        found.push(format!("nvlink fails: {:?}", expected.endings));
+    }
     for (name, a, b) in [("stdout", &expected.stdout, &got.stdout), ("stderr", &expected.stderr, &got.stderr)]
     {
         if a != b {
