@@ -31,10 +31,10 @@ pub struct Inputs {
 /// The cached inputs, made first if need be.
 pub fn ensure(toolkit: &Path, workload: &Workload, size: usize) -> Result<Inputs> {
     let mut key = Key::new("bench inputs");
-    key.text(GENERATOR).text(&toolkit.to_string_lossy()).text(workload.name).text(&size.to_string());
+    key.text(GENERATOR).text(&toolkit.to_string_lossy()).text(workload.inputs).text(&size.to_string());
     let cache = cache::root()?.join("bench");
     fs::create_dir_all(&cache).map_err(|e| at(&cache, &e))?;
-    let folder = cache.join(format!("{}-{size}-{}", workload.name, &key.hex()[..8]));
+    let folder = cache.join(format!("{}-{size}-{}", workload.inputs, &key.hex()[..8]));
     let _lock = cache::lock(&cache.join("lock"))?;
     if !folder.is_dir() {
         eprintln!("making the inputs of {} {size}", workload.name);

@@ -10,6 +10,8 @@ use solder_fatbin::{Builder, Compression, Kind, NewMember};
 /// A program that can be made in any size.
 pub struct Workload {
     pub name: &'static str,
+    /// The workload whose inputs these are.
+    pub inputs: &'static str,
     pub about: &'static str,
     /// What the size counts.
     pub unit: &'static str,
@@ -35,7 +37,8 @@ const fn workload(
     sizes: &'static [usize],
     make: fn(&mut Maker<'_>, usize) -> Result<()>,
 ) -> Workload {
-    Workload { name, about, unit, sizes, alone: &[], goals: &[], warm_cache: false, make }
+    let (inputs, alone, goals) = (name, &[], &[]);
+    Workload { name, inputs, about, unit, sizes, alone, goals, warm_cache: false, make }
 }
 
 impl Workload {
@@ -49,7 +52,9 @@ impl Workload {
         self
     }
 
-    const fn with_warm_cache(mut self) -> Self {
+    /// The inputs of another workload, but with a warm cache.
+    const fn with_warm_cache(mut self, inputs: &'static str) -> Self {
+        self.inputs = inputs;
         self.warm_cache = true;
         self
     }
@@ -93,7 +98,7 @@ pub const WORKLOADS: &[Workload] = &[
     workload("ptx", "PTX", "files", &[50, 100, 200], ptx).goals(&[(200, 1.1)]),
     workload("lto", "Link-time optimization", "modules", &[12, 25, 50], lto).goals(&[(50, 0.95)]),
     workload("lto-warm", "The same with solder's cache filled", "modules", &[12, 25, 50], lto).goals(&[(50, 10.0)])
-        .with_warm_cache(),
+        .with_warm_cache("lto"),
 ];
 
 fn cubins(maker: &mut Maker<'_>, count: usize) -> Result<()> {
