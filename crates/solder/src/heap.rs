@@ -2,8 +2,11 @@
 //!
 //! A large link touches hundreds of megabytes once, most of them in small blocks. With the system's allocator a third
 //! of its time goes into finding places for the blocks and into the page faults of the kernel. Here small blocks stand
-//! side by side in chunks, freed ones wait in a list of their size for the next of that size, and memory comes in huge
-//! pages as soon as a link turns out to be large. Large blocks are the system's, with the same advice.
+//! side by side in chunks, freed ones wait in a list of their size for the next of that size, and the pages of a chunk
+//! are asked for many at a time. Large blocks are the system's.
+//!
+//! Huge pages would be faster still, but only where the kernel has some at hand: where memory is full of cached files,
+//! as it is on a machine that builds, it makes room for each of them first, and the link waits.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -17,9 +20,9 @@ const STEP: usize = 16;
 const FIRST_CHUNK: usize = 256 << 10;
 const LARGEST_CHUNK: usize = 16 << 20;
 
-/// Blocks from this size on are worth huge pages.
-const LARGE: usize = 4 << 20;
-const HUGE_PAGE: usize = 2 << 20;
+/// How much of a chunk is asked for at a time, beyond what is needed.
+const AHEAD: usize = 128 << 10;
+const PAGE: usize = 4096;
 
 pub struct Heap;
 
@@ -28,6 +31,8 @@ struct Local {
     /// The rest of the current chunk.
     next: Cell<*mut u8>,
     left: Cell<usize>,
+    /// The address up to which the chunk's pages have been asked for.
+    ready: Cell<usize>,
     /// The size of the next chunk.
     chunk: Cell<usize>,
     /// Freed blocks by size in steps, each of which holds the address of the next.
@@ -40,6 +45,7 @@ thread_local! {
         Local {
             next: Cell::new(ptr::null_mut()),
             left: Cell::new(0),
+            ready: Cell::new(0),
             chunk: Cell::new(FIRST_CHUNK),
             free: [const { Cell::new(ptr::null_mut()) }; SMALL / STEP + 1],
         }
@@ -77,19 +83,37 @@ impl Local {
             let chunk = self.chunk.get();
             let Ok(layout) = Layout::from_size_align(chunk, STEP) else { return ptr::null_mut() };
             // SAFETY: the layout is not empty.
-            let start = advised(unsafe { System.alloc(layout) }, chunk);
+            let start = unsafe { System.alloc(layout) };
             if start.is_null() {
                 return start;
             }
             self.next.set(start);
             self.left.set(chunk);
+            self.ready.set(start as usize & !(PAGE - 1));
             self.chunk.set((chunk * 4).min(LARGEST_CHUNK));
         }
         let block = self.next.get();
+        if block as usize + size > self.ready.get() {
+            self.make_ready(block as usize + size);
+        }
         // SAFETY: at least `size` bytes of the chunk are left behind `block`.
         self.next.set(unsafe { block.add(size) });
         self.left.set(self.left.get() - size);
         block
+    }
+
+    /// Asks for the pages of the chunk up to `end` and some more, as far as they are wholly its own. A kernel that does
+    /// not know the request gives them one by one.
+    #[cold]
+    fn make_ready(&self, end: usize) {
+        let (from, chunk_end) = (self.ready.get(), self.next.get() as usize + self.left.get());
+        let to = (end + AHEAD).min(chunk_end) & !(PAGE - 1);
+        if to > from {
+            // SAFETY: from the page in which the chunk begins to the last that it fills, all is mapped and writable,
+            // and no byte changes.
+            unsafe { libc::madvise(from as *mut libc::c_void, to - from, libc::MADV_POPULATE_WRITE) };
+        }
+        self.ready.set(to.max(end));
     }
 }
 
@@ -101,14 +125,14 @@ unsafe impl GlobalAlloc for Heap {
         match steps(layout.size(), layout.align()) {
             Some(steps) => LOCAL.with(|local| local.take(steps)),
             // SAFETY: the caller keeps to the same contract.
-            None => advised(unsafe { System.alloc(layout) }, layout.size()),
+            None => unsafe { System.alloc(layout) },
         }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let Some(steps) = steps(layout.size(), layout.align()) else {
             // SAFETY: as above.
-            return advised(unsafe { System.alloc_zeroed(layout) }, layout.size());
+            return unsafe { System.alloc_zeroed(layout) };
         };
         let block = LOCAL.with(|local| local.take(steps));
         if !block.is_null() {
@@ -131,7 +155,7 @@ unsafe impl GlobalAlloc for Heap {
         match (old, new) {
             (Some(old), Some(new)) if old == new => return block,
             // SAFETY: as above.
-            (None, None) => return advised(unsafe { System.realloc(block, layout, size) }, size),
+            (None, None) => return unsafe { System.realloc(block, layout, size) },
             _ => {}
         }
         // SAFETY: the caller makes sure that `size` fits the alignment; the new block has room for what is copied.
@@ -144,16 +168,4 @@ unsafe impl GlobalAlloc for Heap {
             moved
         }
     }
-}
-
-/// Asks for huge pages where a large block has whole ones. That the kernel may refuse does not matter.
-#[allow(unsafe_code)]
-fn advised(block: *mut u8, size: usize) -> *mut u8 {
-    if size >= LARGE && !block.is_null() {
-        let start = (block as usize).next_multiple_of(HUGE_PAGE);
-        let end = (block as usize + size) & !(HUGE_PAGE - 1);
-        // SAFETY: the range lies within a block of ours, and the advice changes nothing but its speed.
-        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
-    }
-    block
 }

@@ -246,7 +246,7 @@ fn largest_output(objects: &[Object<'_>]) -> u64 {
 }
 
 /// Links of this many objects are not worth tidying up after.
-const MANY_OBJECTS: usize = 256;
+const MANY_OBJECTS: usize = 64;
 
 /// Leaves what a large link was made of to the end of the process, which is near: to free a million small pieces one
 /// by one takes a twentieth of the link.

@@ -1,5 +1,5 @@
 //! What the link borrows from: mapped files, and bytes that were unpacked or assembled. Appended from any thread,
-//! never moved, freed together.
+//! never moved, freed together if at all.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -25,7 +25,7 @@ impl Bytes {
 const FIRST_BUCKET: usize = 64;
 const BUCKETS: usize = 26;
 
-const BLOCK: usize = 16 << 20;
+const BLOCK: usize = 1 << 20;
 
 /// Room for the small files of a large link, side by side in blocks: thousands of allocations less.
 struct Room {
@@ -33,7 +33,7 @@ struct Room {
 }
 
 impl Room {
-    /// Blocks are not freed: a large link needs its inputs until the program ends.
+    /// Blocks are not freed, as the files of a large link are not.
     fn take(&mut self, size: usize) -> &'static mut [u8] {
         if self.rest.len() < size {
             self.rest = Box::leak(vec![0; BLOCK.max(size)].into_boxed_slice());
@@ -84,6 +84,15 @@ impl Arena {
         let slots = self.buckets[bucket]
             .get_or_init(|| (0..FIRST_BUCKET << bucket).map(|_| OnceLock::new()).collect());
         slots[slot].get_or_init(|| bytes).as_slice()
+    }
+}
+
+impl Drop for Arena {
+    /// The inputs of a large link are left to the end of the program, which is near: it unmaps all of them at once.
+    fn drop(&mut self) {
+        if self.room.get().is_some() {
+            std::mem::forget(std::mem::take(&mut self.buckets));
+        }
     }
 }
 

@@ -10,8 +10,9 @@ use memmap2::Mmap;
 use super::arena::Arena;
 use crate::signals::Mapped;
 
-/// Below this size a read is cheaper than a mapping and its page faults.
-const MAP_FROM: u64 = 64 << 10;
+/// Below this size a read is cheaper than a mapping and its page faults. Above, a mapping saves the copy and, mostly, the
+/// new memory that it would need.
+const MAP_FROM: u64 = 16 << 10;
 
 /// A file's bytes and its identity.
 #[derive(Clone, Copy, Debug)]

@@ -31,8 +31,8 @@ enum Content<'a> {
 }
 
 /// Bytes of the file that are filled before they are written. Each of two buffers of this size is filled, in parallel,
-/// while the other is written, so that the file is never in memory as a whole.
-const AT_A_TIME: u64 = 4 << 20;
+/// while the other is written, so that the file is never in memory as a whole and the buffers stay in the caches.
+const AT_A_TIME: u64 = 512 << 10;
 
 /// Writes the output file.
 pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, out: &mut (dyn Write + Send)) -> io::Result<()> {
