@@ -192,6 +192,10 @@ pub const SHT_CUDA_GLOBAL_INIT: u32 = 0x7000_0008;
 pub const SHT_CUDA_LOCAL: u32 = 0x7000_0009;
 pub const SHT_CUDA_SHARED: u32 = 0x7000_000a;
 pub const SHT_CUDA_REL_ACTION: u32 = 0x7000_000b;
+pub const SHT_CUDA_UFT: u32 = 0x7000_000e;
+pub const SHT_CUDA_UFT_ENTRY: u32 = 0x7000_0011;
+pub const SHT_CUDA_UDT: u32 = 0x7000_0012;
+pub const SHT_CUDA_UDT_ENTRY: u32 = 0x7000_0014;
 pub const SHT_CUDA_SHARED_RESERVED: u32 = 0x7000_0015;
 pub const SHT_CUDA_CAPSULE: u32 = 0x7000_0016;
 /// `.nv.constant0`; bank N is this plus N.

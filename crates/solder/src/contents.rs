@@ -160,7 +160,7 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
             info(parts, numbers, of, parts.resources.records(merged, of), View::Mercury)
         }
         Kind::MercuryRelocations if merged.is_handle_table(section.of?) => {
-            handles(parts, numbers, merged.section(section.of?).of?, View::Mercury)
+            handles(parts, numbers, id, merged.section(section.of?).of?, View::Mercury)
         }
         Kind::MercuryConstant if merged.section(section.of?).kind == Kind::KernelConstant => {
             vec![0; parts.textures.size() as usize]
@@ -170,7 +170,9 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         Kind::Prototype => {
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
         }
-        Kind::Relocations if merged.is_handle_table(id) => handles(parts, numbers, section.of?, View::Code),
+        Kind::Relocations if merged.is_handle_table(id) => {
+            handles(parts, numbers, id, section.of?, View::Code)
+        }
         _ => return None,
     })
 }
@@ -292,7 +294,14 @@ pub fn fill_relocations(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, 
 }
 
 /// The handles of textures, samplers and surfaces, last one first.
-fn handles(parts: Parts<'_, '_>, numbers: &Numbers, constant: SectionId, view: View) -> Vec<u8> {
+fn handles(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    table: SectionId,
+    constant: SectionId,
+    view: View,
+) -> Vec<u8> {
+    let rela = parts.is_mercury() || parts.merged.section(table).sh_type == solder_cubin::raw::SHT_RELA;
     let mut out = Vec::new();
     for (id, offset) in parts.textures.handles(parts.merged, constant).rev() {
         let symbol = parts.merged.symbol(id);
@@ -301,7 +310,7 @@ fn handles(parts: Parts<'_, '_>, numbers: &Numbers, constant: SectionId, view: V
             View::Mercury => (offset - parts.textures.base(), mercury_handle_type(symbol)),
         };
         let (offset, r_type, symbol) = (offset.into(), r_type.into(), numbers.symbol(id).into());
-        if parts.is_mercury() {
+        if rela {
             out.extend(Rela { offset, r_type, symbol, addend: 0.into() }.as_bytes());
         } else {
             out.extend(Rel { offset, r_type, symbol }.as_bytes());

@@ -31,6 +31,10 @@ pub enum Role {
     Global,
     /// `.nv.global.init`
     GlobalInit,
+    /// `.nv.udt`: data that the driver puts into a table of its own.
+    UnifiedData,
+    /// `.nv.uft.entry`, `.nv.udt.entry`: what belongs into these tables.
+    UnifiedEntries,
     /// `.debug_*`, `.nv_debug_*`
     Debug,
     CallGraph,
@@ -59,6 +63,8 @@ fn role_of(section: &Section<'_>) -> Role {
         raw::SHT_CUDA_SHARED => Role::FileShared,
         raw::SHT_CUDA_SHARED_RESERVED => Role::ReservedShared,
         raw::SHT_CUDA_COMPAT => Role::Compat,
+        raw::SHT_CUDA_UDT => Role::UnifiedData,
+        raw::SHT_CUDA_UFT_ENTRY | raw::SHT_CUDA_UDT_ENTRY => Role::UnifiedEntries,
         raw::SHT_NOTE if name == ".note.nv.tkinfo" => Role::ToolNote,
         raw::SHT_NOTE if name == ".note.nv.cuinfo" => Role::CudaNote,
         raw::SHT_CUDA_CONSTANT..=raw::SHT_CUDA_CONSTANT_LAST => {
@@ -184,7 +190,7 @@ impl<'data> Object<'data> {
             }
             let shared = [Role::FileShared, Role::KernelShared, Role::ReservedShared];
             let states_alignment = shndx == raw::SHN_COMMON
-                || symbol.other & raw::STO_SPACE == raw::STO_SHARED
+                || (symbol.other & raw::STO_SPACE == raw::STO_SHARED && symbol.size.get() == 0)
                 || shared.contains(&self.role(u32::from(shndx)));
             if states_alignment && symbol.value.get() > FARTHEST_ALIGNMENT.max(self.cubin.bytes.len() as u64)
             {

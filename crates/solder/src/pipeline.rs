@@ -11,7 +11,7 @@ use crate::mercury;
 use crate::merge;
 use crate::mode::{Mode, Output};
 use crate::notes;
-use crate::object::Object;
+use crate::object::{Object, Role};
 use crate::options::Options;
 use crate::recorded_paths::Paths;
 use crate::references::DeadReferences;
@@ -63,6 +63,10 @@ pub fn link_objects<'data>(
         explain.unresolved(objects, sink);
     }
     let symbols = symbols?;
+    let has_unified = |object: &Object<'_>| object.first(Role::UnifiedEntries).is_some();
+    if !relocatable && objects.iter().any(has_unified) {
+        return Err(sink.fatal(Message::NoUidx));
+    }
     let graph = callgraph::read(objects, &symbols);
     let asked_for = gc::kernels(objects, &symbols).filter(|kernel| roots.contain(symbols.get(*kernel).name));
     let with_launched = roots.contain_launched(asked_for.take(2).count()) && !mode.lto;
@@ -161,6 +165,9 @@ pub fn link_objects<'data>(
         }
         if options.dump_callgraph {
             sink.write(call_graph::dump(target, &symbols, &graph, &merged, &resources).as_bytes());
+        }
+        if merged.deleted_alias_of_static {
+            return Err(sink.fatal(Message::DeletedSection));
         }
         attributes::check_cta_groups(&merged, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);

@@ -172,7 +172,7 @@ fn decide_all(
     let section = merged.section(id);
     let Some(target) = merged.relocated_by(id) else { return Ok(()) };
     let mercury = section.kind == Kind::MercuryRelocations;
-    let rela = section.sh_type != raw::SHT_REL;
+    let rela = section.sh_type != raw::SHT_REL && !merged.keeps_replaced_frames;
     let target = merged.section(target);
     let code =
         if target.kind == Kind::Capsule { target.of.map(|text| merged.section(text)) } else { Some(target) };
@@ -188,7 +188,9 @@ fn decide_all(
         if section.kind == Kind::Resolved {
             let outcome = decide(merged, relocatable, shared, textures, function, entry);
             let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug;
-            if nothing || is_preserved(&outcome, merged, entry, shared.places_dynamic(function)) {
+            let is_kernel = || function.is_some_and(|function| merged.functions[function as usize].entry);
+            let in_kernels = if relocatable { is_kernel() } else { shared.places_dynamic(function) };
+            if nothing || is_preserved(&outcome, merged, entry, relocatable, in_kernels) {
                 kept.push(index as u32);
             }
             continue;
@@ -238,14 +240,22 @@ fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<
 }
 
 /// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.
-fn is_preserved(outcome: &Outcome, merged: &Merged<'_>, entry: &Reloc, in_kernels: bool) -> bool {
+fn is_preserved(
+    outcome: &Outcome,
+    merged: &Merged<'_>,
+    entry: &Reloc,
+    relocatable: bool,
+    in_kernels: bool,
+) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return entry.target == RelocTarget::Lost };
     let symbol = merged.symbol(symbol);
     let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
     // An extern array where the code is told the place in its kernels.
-    let unplaced =
-        in_kernels && symbol.shared && symbol.origin.is_none() && symbol.other & 3 == raw::STV_INTERNAL;
-    matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && !image && !unplaced
+    let unplaced = in_kernels
+        && symbol.shared
+        && symbol.origin.is_none()
+        && (relocatable || symbol.other & 3 == raw::STV_INTERNAL);
+    matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && (relocatable || !image) && !unplaced
 }
 
 /// Relocations of debug information that speak of a copy of a function that was replaced since. nvlink

@@ -33,6 +33,8 @@ pub struct Entity<'data> {
     /// The largest size of the tentative definitions (`.common`), and the file that has it.
     pub common_size: u64,
     common_file: FileId,
+    /// A strong definition without initial value came behind a tentative one, which counts all the same.
+    has_second: bool,
     /// The mention that says the size.
     sized: Option<Origin>,
     /// The file that messages call the first: the first one that defines a function or mentions a
@@ -99,6 +101,8 @@ struct Resolver<'a, 'data> {
     prototypes: Vec<Option<&'data str>>,
     /// Names of static shared variables.
     shared_locals: HashSet<&'data str, FixedState>,
+    /// The size of the first parameters of each section of kernel parameters.
+    parameters: HashMap<&'data str, u64, FixedState>,
 }
 
 /// The first local symbol of each name; read up to some entity, when a texture asks.
@@ -135,6 +139,7 @@ pub fn resolve<'data>(
         function_is_image: false,
         prototypes: Vec::new(),
         shared_locals: HashSet::default(),
+        parameters: HashMap::default(),
     };
     for (file, object) in objects.iter().enumerate() {
         resolver.read(FileId::at(file));
@@ -165,7 +170,25 @@ impl<'data> Resolver<'_, 'data> {
                 self.variable(Origin { file, symbol }, raw);
             }
         }
+        self.check_parameters(file);
         self.check_prototypes(file);
+    }
+
+    /// Weak kernels of one name have parameters of one size, unless a strong one is there. The sections of parameters
+    /// are found by name, and the first parameters in them are what counts, those of a static kernel too.
+    fn check_parameters(&mut self, file: FileId) {
+        let object = &self.objects[file.index()];
+        for section in object.sections_with(Role::KernelConstant) {
+            let Some(kernel) = object.text_owner(section.info()) else { continue };
+            let size = *self.parameters.entry(section.name).or_insert(section.size());
+            let entity = self.symbols.entity(file, kernel).map(|id| &self.symbols.entities[id.index()]);
+            let strong =
+                entity.and_then(|e| e.definition).is_some_and(|d| self.raw(d).bind() != raw::STB_WEAK);
+            if object.symbol(kernel).bind() == raw::STB_WEAK && !strong && size != section.size() {
+                self.sink
+                    .report(Message::ParameterBankMismatch { symbol: object.names[kernel as usize].into() });
+            }
+        }
     }
 
     fn name(&self, origin: Origin) -> &'data str {
@@ -207,6 +230,7 @@ impl<'data> Resolver<'_, 'data> {
                 first: origin,
                 common_size: 0,
                 common_file: origin.file,
+                has_second: false,
                 sized: None,
                 named: origin.file,
             };
@@ -407,13 +431,20 @@ impl<'data> Resolver<'_, 'data> {
             return self.define(id, origin);
         };
         let old_raw = self.raw(old);
+        let has_second = self.symbols.entities[id.index()].has_second;
         if old_raw.shndx.get() == raw::SHN_COMMON {
-            if self.initialised(origin) {
+            if has_second && raw.bind() == raw::STB_GLOBAL {
+                self.multiple(id, origin, id);
+            } else if self.initialised(origin) {
                 self.check_common(id, raw);
                 let entity = &mut self.symbols.entities[id.index()];
                 (entity.named, entity.sized) = (origin.file, Some(origin));
+                self.define(id, origin);
+            } else if raw.bind() == raw::STB_GLOBAL {
+                // Its bytes are taken, and the name stays with the tentative definition.
+                self.accept(origin);
+                self.symbols.entities[id.index()].has_second = true;
             }
-            self.define(id, origin);
         } else if old_raw.bind() == raw::STB_WEAK && raw.bind() == raw::STB_GLOBAL {
             self.define(id, origin);
         } else if raw.bind() == raw::STB_GLOBAL {
@@ -426,6 +457,10 @@ impl<'data> Resolver<'_, 'data> {
     fn tentative(&mut self, id: EntityId, origin: Origin, raw: &Symbol, old: Option<Origin>) {
         let tentative = old.is_none_or(|old| self.raw(old).shndx.get() == raw::SHN_COMMON);
         let entity = &mut self.symbols.entities[id.index()];
+        if entity.has_second {
+            self.multiple(id, origin, id);
+            return;
+        }
         if raw.size.get() > entity.common_size {
             (entity.common_size, entity.common_file) = (raw.size.get(), origin.file);
             if tentative {
@@ -441,6 +476,8 @@ impl<'data> Resolver<'_, 'data> {
             self.check_common(id, old_raw);
         } else if old_raw.bind() == raw::STB_GLOBAL {
             self.multiple(id, origin, id);
+        } else {
+            self.define(id, origin);
         }
     }
 
@@ -482,8 +519,9 @@ impl<'data> Resolver<'_, 'data> {
             self.sink.report(Message::ManagedMismatch { symbol, file, first });
         }
         let common = |s: &Symbol| s.shndx.get() == raw::SHN_COMMON;
-        let may_differ = (common(raw) && (common(old) || self.initialised(other)))
-            || (common(old) && raw.is_defined() && self.initialised(origin));
+        let may_differ = !entity.has_second
+            && ((common(raw) && (common(old) || self.initialised(other)))
+                || (common(old) && raw.is_defined() && self.initialised(origin)));
         // The size is the largest tentative one, or the first one said.
         let sized = entity.sized.map_or(0, |sized| self.raw(sized).size.get());
         let old_size = if common(old) { entity.common_size } else { sized };
@@ -512,7 +550,7 @@ enum Space {
 fn space(object: &Object<'_>, raw: &Symbol) -> Space {
     if raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON {
         return match object.role(u32::from(raw.shndx.get())) {
-            Role::Global | Role::GlobalInit => Space::Global,
+            Role::Global | Role::GlobalInit | Role::UnifiedData => Space::Global,
             Role::Constant | Role::KernelConstant | Role::FunctionConstant => Space::Constant,
             Role::FileShared | Role::KernelShared => Space::Shared,
             _ => Space::Other,

@@ -198,7 +198,7 @@ fn kernels_together(merged: &Merged<'_>, kernels: &[u32]) -> Vec<usize> {
 pub fn find_users(merged: &Merged<'_>) -> Vec<Vec<u32>> {
     let mut object_of = vec![None; merged.symbols.len()];
     for (i, object) in merged.shared.iter().enumerate() {
-        object_of[object.symbol.index()] = Some(i);
+        object_of[object.symbol.index()].get_or_insert(i);
     }
     let mut users = vec![Vec::new(); merged.shared.len()];
     if merged.shared.is_empty() {
@@ -218,6 +218,13 @@ pub fn find_users(merged: &Merged<'_>) -> Vec<Vec<u32>> {
                     }
                 }
             }
+        }
+    }
+    // A strong copy of a weak variable is used wherever that is.
+    for (i, object) in merged.shared.iter().enumerate() {
+        if let Some(first) = object_of[object.symbol.index()].filter(|first| *first != i) {
+            let of_first = users[first].clone();
+            users[i] = of_first;
         }
     }
     users
@@ -473,7 +480,15 @@ impl<'a> Layouter<'a> {
         let align = if common { file_align.max(least) } else { least };
         let file_section = KernelShared { size: self.common_end.saturating_add(reserved), align };
         let front = |i: usize| if owners[i].is_some() || common { reserved } else { 0 };
-        let values = (0..self.values.len()).map(|i| self.values[i].wrapping_add(front(i))).collect();
+        let mut values: Vec<u64> =
+            (0..self.values.len()).map(|i| self.values[i].wrapping_add(front(i))).collect();
+        // nvlink moves a variable once for each of its copies.
+        let mut seen = vec![false; self.values.len()];
+        for i in self.merged.shared.iter().map(|object| object.symbol.index()) {
+            if std::mem::replace(&mut seen[i], true) {
+                values[i] = values[i].wrapping_add(front(i));
+            }
+        }
         let debug = Some(Debug { owners, values, file_section });
         let keeps_file_section = common || any_dynamic;
         let one_dynamic = self.debug;

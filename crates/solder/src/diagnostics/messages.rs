@@ -119,6 +119,7 @@ messages! {
     // Reading inputs.
     InputNotOpened { file: Text } = "input-not-opened", Fatal, "Could not open input file '{file}'";
     FileNotRead { file: Text } = "file-not-read", Fatal, "Could not read file '{file}'";
+    NoUidx = "no-uidx", Fatal, "Unified symbols found but index file not specified.";
     NotUidx = "not-uidx", Fatal, "Internal error: not uidx input";
     CubinNotElf = "cubin-not-elf", Fatal, "cubin not an elf?";
     CubinNotDeviceElf = "cubin-not-device-elf", Fatal, "cubin not a device elf?";
@@ -166,6 +167,8 @@ messages! {
         "Common symbol '{symbol}' in file '{file}' has larger size than initialization";
     PrototypeMismatch { symbol: Text, file: Text, first: Text } = "prototype-mismatch", Error,
         "Prototype doesn't match for '{symbol}' in '{file}', first defined in '{first}'";
+    ParameterBankMismatch { symbol: Text } = "parameter-bank-mismatch", Error,
+        "Duplicate weak parameter bank for '{symbol}' is not the same size";
     NotGlobalEverywhere { symbol: Text } = "not-global-everywhere", Error,
         "Function '{symbol}' not declared __global__ in all source files";
     NoCallGraphNode = "no-callgraph-node", Fatal, "Internal error: no callgraph node";

@@ -167,6 +167,7 @@ impl<'a, 'data> Context<'a, 'data> {
             | Message::ManagedMismatch { symbol, .. }
             | Message::PrototypeMismatch { symbol, .. }
             | Message::CommonTooLarge { symbol, .. }
+            | Message::ParameterBankMismatch { symbol }
             | Message::NotGlobalEverywhere { symbol } => self.mentions(&symbol.to_string()),
             Message::ArchNotFound { file, target } => self.not_found(file, &target.to_string()),
             Message::ArchMismatch { file, .. }

@@ -333,22 +333,20 @@ impl<'data> Merger<'_, 'data> {
         };
         let by_name = self.constants_by_name.get(section.name).copied();
         let symbol = self.out.section(text).function;
-        let is_strong = symbol.is_some_and(|symbol| self.out.symbol(symbol).bind == raw::STB_GLOBAL);
-        let out = match (self.function_mut(entity).constant, by_name) {
-            (Some(out), _) => {
-                // A weak copy takes the place of the earlier one, a strong one comes behind it.
-                if !is_strong {
-                    let old = self.out.section_mut(out);
-                    old.content = Content::Bytes(Vec::new());
-                    old.size = 0;
-                }
-                out
+        let is_weak = symbol.is_some_and(|symbol| self.out.symbol(symbol).bind == raw::STB_WEAK);
+        let out = match self.function_mut(entity).constant.or(by_name) {
+            // A weak kernel has those that are there already, of another copy or of a static kernel; any other comes
+            // behind them.
+            Some(out) if is_weak => {
+                self.function_mut(entity).constant = Some(out);
+                self.out.files[file.index()].sections[section.index as usize] = Some((out, 0));
+                return Ok(());
             }
-            (None, Some(out)) => {
+            Some(out) => {
                 self.function_mut(entity).constant = Some(out);
                 out
             }
-            (None, None) => {
+            None => {
                 let name = self.out.section_names.add(section.name);
                 let handles = (!self.settings.relocatable).then(|| {
                     let prefix = if self.settings.force_rela { ".rela" } else { ".rel" };
@@ -397,14 +395,13 @@ impl<'data> Merger<'_, 'data> {
     /// The section for the handles of textures comes with the parameters of each kernel; it stays
     /// only if there are any.
     fn texture_handles(&mut self, constant: SectionId, name: u32) {
-        let new = New {
-            kind: Kind::Relocations,
-            name: &[],
-            sh_type: raw::SHT_REL,
-            flags: 0,
-            align: 8,
-            entsize: size_of::<raw::Rel>() as u64,
+        let (sh_type, flags, entsize) = if self.settings.force_rela {
+            (raw::SHT_RELA, raw::SHF_INFO_LINK, size_of::<raw::Rela>())
+        } else {
+            (raw::SHT_REL, 0, size_of::<raw::Rel>())
         };
+        let kind = Kind::Relocations;
+        let new = New { kind, name: &[], sh_type, flags, align: 8, entsize: entsize as u64 };
         let handles = self.push_section(&new, name);
         self.out.section_mut(handles).of = Some(constant);
     }

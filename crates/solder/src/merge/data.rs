@@ -121,7 +121,7 @@ impl<'data> Merger<'_, 'data> {
                 return;
             }
             self.shared_of_launched(owner);
-        } else {
+        } else if self.symbols.accepted(origin.file, origin.symbol) || raw.bind() == raw::STB_LOCAL {
             self.file_shared();
             self.out.file_shared_align = self.out.file_shared_align.max(raw.value.get());
         }
@@ -129,10 +129,15 @@ impl<'data> Merger<'_, 'data> {
         if owner.is_none() && !new && !is_extern_shared(raw) && self.lose_dynamic(symbol, raw) {
             return;
         }
-        if new || self.out.symbol(symbol).shared && self.out.symbol(symbol).origin.is_none() {
+        if !new && raw.bind() == raw::STB_GLOBAL && self.out.symbol(symbol).bind == raw::STB_WEAK {
+            self.replace_shared(symbol, origin, raw.value.get());
+        } else if new || self.out.symbol(symbol).shared && self.out.symbol(symbol).origin.is_none() {
             let dynamic = owner.is_none() && is_extern_shared(raw);
             self.out.symbol_mut(symbol).shared = true;
             self.out.symbol_mut(symbol).origin = (!dynamic).then_some(origin);
+            if !dynamic {
+                self.out.symbol_mut(symbol).bind = raw.bind();
+            }
             let (size, align) = (raw.size.get(), raw.value.get().max(u64::from(!dynamic)));
             let object = SharedObject { symbol, owner, size, align, dynamic };
             let shows = self.shows(&object, false);
@@ -140,6 +145,16 @@ impl<'data> Merger<'_, 'data> {
             if shows {
                 self.name_local(symbol);
             }
+        }
+    }
+
+    /// A strong definition of a weak variable takes room too; which of the two the variable is depends on which is
+    /// placed last.
+    fn replace_shared(&mut self, symbol: SymbolId, origin: Origin, align: u64) {
+        if let Some(object) = self.out.shared.iter().find(|o| o.symbol == symbol && !o.dynamic).cloned() {
+            self.out.shared.push(SharedObject { align, ..object });
+            let symbol = self.out.symbol_mut(symbol);
+            (symbol.bind, symbol.origin) = (raw::STB_GLOBAL, Some(origin));
         }
     }
 
@@ -178,14 +193,27 @@ impl<'data> Merger<'_, 'data> {
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
         let size =
             self.symbols.entity(origin.file, origin.symbol).map_or(0, |e| self.symbols.get(e).common_size);
+        // One that is neither initialised nor strong gives its place up.
+        let gives_up = self.symbols.accepted(origin.file, origin.symbol) && self.is_weak_in_global(symbol);
         let out = self.out.symbol_mut(symbol);
-        if new || (out.section.is_none() && out.common.is_none()) {
+        if new || gives_up || (out.section.is_none() && out.common.is_none()) {
             out.common = Some(raw.value.get().max(1));
             self.commons.push(symbol);
             let out = self.out.symbol_mut(symbol);
             out.size = size;
-            out.bind = raw.bind();
+            if gives_up {
+                (out.section, out.origin) = (None, None);
+            } else {
+                out.bind = raw.bind();
+            }
         }
+    }
+
+    fn is_weak_in_global(&self, symbol: SymbolId) -> bool {
+        let symbol = self.out.symbol(symbol);
+        symbol.bind == raw::STB_WEAK
+            && symbol.section.is_some()
+            && symbol.section == self.out.well_known.global
     }
 
     fn placed_variable(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
@@ -205,7 +233,10 @@ impl<'data> Merger<'_, 'data> {
             None => self.append_data(origin.file, &section)?,
         };
         let (symbol, _) = self.mention(origin, entity, raw);
-        if !accepted {
+        let stays_common = self.out.symbol(symbol).common.is_some()
+            && !self.symbols.is_definition(origin.file, origin.symbol)
+            && object.role(section.index) == Role::Global;
+        if !accepted || stays_common {
             return Ok(());
         }
         self.name_local(symbol);

@@ -151,6 +151,8 @@ pub fn merge<'data>(
             common_shared: false,
             functions_removed: false,
             deleted_alias: false,
+            deleted_alias_of_static: false,
+            keeps_replaced_frames: settings.force_rela && settings.sm < 90,
             replaced_relocations: false,
             orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
@@ -539,7 +541,11 @@ impl<'data> Merger<'_, 'data> {
             && let Some(owner) = self.function_in(origin.file, text)
             && self.live.is_live(owner)
         {
-            self.out.deleted_alias = true;
+            if self.symbols.get(owner).local {
+                self.out.deleted_alias_of_static = true;
+            } else {
+                self.out.deleted_alias = true;
+            }
         }
         if self.dead_with_relocations.contains(&entity) {
             self.out.replaced_relocations = true;

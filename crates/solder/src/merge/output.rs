@@ -342,6 +342,10 @@ pub struct Merged<'data> {
     pub functions_removed: bool,
     /// An alias was removed while its function stays.
     pub deleted_alias: bool,
+    /// The same of a static function, which nvlink notices later.
+    pub deleted_alias_of_static: bool,
+    /// The relocations of replaced functions in `.debug_frame` stay, although they have addends.
+    pub keeps_replaced_frames: bool,
     /// A weak function whose code has relocations was replaced by another copy.
     pub replaced_relocations: bool,
     /// A function was removed while an alias of it stays.

@@ -84,7 +84,10 @@ impl<'data> Merger<'_, 'data> {
             let least = if object.dynamic { DYNAMIC_ALIGN } else { 1 };
             out.align = out.align.max(object.align).max(least);
             let symbol = self.out.symbol_mut(object.symbol);
-            (symbol.section, symbol.value) = (Some(section), object.align);
+            // A strong copy of a weak variable leaves it its alignment.
+            if symbol.section.replace(section).is_none() {
+                symbol.value = object.align;
+            }
         }
         let align = self.out.file_shared_align;
         let everywhere = align == DYNAMIC_ALIGN && self.out.shared.iter().any(|o| o.dynamic);

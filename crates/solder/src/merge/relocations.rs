@@ -14,6 +14,21 @@ pub(super) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
 /// Debug information that goes with the code: of discarded copies of functions it is left out.
 const TELL_OF_CODE: &[&str] = &[".debug_frame", ".debug_line", ".nv_debug_line_sass"];
 
+/// The addend of a relocation that has none of its own.
+fn implicit_addend(data: &[u8], offset: u64, r_type: u32) -> i64 {
+    let width = match r_type {
+        reloc::R_CUDA_32 => 4,
+        reloc::R_CUDA_64 => 8,
+        _ => return 0,
+    };
+    let bytes = usize::try_from(offset).ok().and_then(|at| data.get(at..at.checked_add(width)?));
+    let mut value = [0; 8];
+    if let Some(bytes) = bytes {
+        value[..width].copy_from_slice(bytes);
+    }
+    i64::from_le_bytes(value)
+}
+
 impl<'data> Merger<'_, 'data> {
     pub(super) fn relocations(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
@@ -69,6 +84,10 @@ impl<'data> Merger<'_, 'data> {
             }
             taken += 1;
             let mut addend = entry.addend.get();
+            // Where addends are forced upon debug information, they are what stands in its place.
+            if rela && section.sh_type() == raw::SHT_REL && object.role(of.index) == Role::Debug {
+                addend = implicit_addend(of.data, entry.offset.get(), entry.r_type.get());
+            }
             let raw = object.symbol(symbol);
             if raw.kind() == raw::STT_SECTION
                 && let Some(Some((_, chunk))) =

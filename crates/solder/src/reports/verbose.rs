@@ -89,7 +89,14 @@ fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function) -> String {
 
 fn banks(uses: Uses<'_, '_>, function: &Function) -> Vec<(u8, u64)> {
     let size = |section| uses.merged.section(section).size;
-    let parameters = function.constant.map(|c| (0, uses.textures.end(c).unwrap_or(size(c))));
+    // Static kernels of one name that a relocatable link joined have their parameters together.
+    let symbol_name = |f: &Function| uses.merged.symbol(f.symbol).name;
+    let of_namesake = || {
+        let mut others = uses.merged.functions.iter().filter(|f| f.constant.is_some());
+        others.find(|f| symbol_name(f) == symbol_name(function)).and_then(|f| f.constant)
+    };
+    let parameters =
+        function.constant.or_else(of_namesake).map(|c| (0, uses.textures.end(c).unwrap_or(size(c))));
     let others = function.constants.iter().map(|(bank, section)| (*bank, size(*section)));
     let mut banks: Vec<(u8, u64)> = parameters.into_iter().chain(others).collect();
     banks.sort_unstable();
