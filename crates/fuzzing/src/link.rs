@@ -100,7 +100,9 @@ impl Job {
         while let (Some(name), Some(content)) = (next(), next()) {
             let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '.';
             let name: String = String::from_utf8_lossy(name).chars().filter(plain).take(32).collect();
-            files.push((name, content.to_vec()));
+            // Neither a folder nor the output.
+            let named = name.contains(|c: char| c != '.') && name != OUTPUT;
+            files.push((if named { name } else { "input".into() }, content.to_vec()));
         }
         Self { words, files }
     }
