@@ -236,8 +236,7 @@ impl<'data> Merger<'_, 'data> {
         }
         let kernels: Vec<u32> = self.out.roots().map(|(i, _)| i).collect();
         // Last one first, as are the kernels of each.
-        let order: Vec<usize> =
-            (0..self.out.constants.len()).filter(|i| self.out.constants[*i].size > 0).rev().collect();
+        let order: Vec<usize> = (0..self.out.constants.len()).rev().collect();
         let functions: Vec<u32> = order.iter().map(|i| self.out.constants[*i].function).collect();
         let reached_by = self.out.calls.reached_by(&functions, &kernels);
         for (position, index) in order.into_iter().enumerate() {

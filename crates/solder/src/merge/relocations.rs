@@ -62,14 +62,16 @@ impl<'data> Merger<'_, 'data> {
             if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
                 continue;
             }
-            let Some(refers_to) = self.refers_to(file, of, symbol) else {
+            let refers_to = self.refers_to(file, of, symbol);
+            // Relocations about a copy that a better one replaced later were there until then.
+            if refers_to.is_none() && !self.symbols.accepted(file, symbol) {
                 let clears =
                     matches!(entry.r_type.get(), reloc::R_CUDA_UNUSED_CLEAR32 | reloc::R_CUDA_UNUSED_CLEAR64);
                 if clears && rela && self.out.section(target).rela.is_none() {
                     self.create_relocations(target, of.name, rela);
                 }
                 continue;
-            };
+            }
             let out = self.out.section(target);
             let existing = if rela { out.rela } else { out.rel };
             // nvlink looks a section without addends up for such entries, and the name stays.
@@ -83,6 +85,7 @@ impl<'data> Merger<'_, 'data> {
                 self.out.section_mut(out).relocations_mut().reserve(entries.len());
             }
             taken += 1;
+            let Some(refers_to) = refers_to else { continue };
             let mut addend = entry.addend.get();
             // Where addends are forced upon debug information, they are what stands in its place.
             if rela && section.sh_type() == raw::SHT_REL && object.role(of.index) == Role::Debug {
