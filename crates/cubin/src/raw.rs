@@ -129,6 +129,8 @@ pub const EF_MERCURY: u32 = 2;
 
 pub const ET_REL: u16 = 1;
 pub const ET_EXEC: u16 = 2;
+/// A program that still lacks the device runtime (`ptxas -ewp`).
+pub const ET_EXTENSIBLE: u16 = 0xff00;
 
 pub const PT_LOAD: u32 = 1;
 pub const PT_PHDR: u32 = 6;

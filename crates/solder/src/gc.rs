@@ -6,7 +6,7 @@
 //! relocation (observed in tests/cases/core/gc-address-taken-callee).
 
 use crate::callgraph::{CallGraph, Edges};
-use crate::ids::EntityId;
+use crate::ids::{EntityId, FileId};
 use crate::object::Object;
 use crate::resolve::Symbols;
 use foldhash::fast::FixedState;
@@ -110,7 +110,21 @@ pub fn collect(
             }
         }
     }
+    mark_pieces(objects, symbols, &mut live);
     Live { stays: live, plain: HashSet::default(), roots, prepared: None }
+}
+
+/// Pieces of a function's code that have names of their own stay with it; no call speaks of them.
+fn mark_pieces(objects: &[Object<'_>], symbols: &Symbols<'_>, live: &mut [bool]) {
+    for (file, object) in objects.iter().enumerate() {
+        for (symbol, raw) in object.symbols() {
+            let entity = |symbol: u32| symbols.entity(FileId::at(file), symbol);
+            let Some(around) = object.function_around(raw).and_then(entity) else { continue };
+            if let Some(piece) = entity(symbol).filter(|_| live[around.index()]) {
+                live[piece.index()] = true;
+            }
+        }
+    }
 }
 
 fn marked(count: usize, entities: impl Iterator<Item = EntityId>) -> Vec<bool> {

@@ -130,6 +130,11 @@ impl<'data> Object<'data> {
         Ok(object)
     }
 
+    /// Made by `ptxas -ewp`.
+    pub fn is_extensible(&self) -> bool {
+        self.cubin.header.e_type.get() == raw::ET_EXTENSIBLE
+    }
+
     pub fn symbol(&self, index: u32) -> &'data Symbol {
         &self.cubin.symbols[index as usize]
     }
@@ -152,6 +157,16 @@ impl<'data> Object<'data> {
         let owner = self.section(section).info() & 0x00ff_ffff;
         let symbol = self.cubin.symbols.get(owner as usize)?;
         (self.role(section) == Role::Text && symbol.kind() == raw::STT_FUNC).then_some(owner)
+    }
+
+    /// The function that a function symbol stands in, if it is a piece of another's code: extensible whole programs
+    /// (`ptxas -ewp`) have what a kernel calls behind the kernel.
+    pub fn function_around(&self, symbol: &Symbol) -> Option<u32> {
+        let section = u32::from(symbol.shndx.get());
+        if symbol.kind() != raw::STT_FUNC || symbol.value.get() == 0 || self.role(section) != Role::Text {
+            return None;
+        }
+        self.text_owner(section)
     }
 
     pub fn sections_with(&self, role: Role) -> impl Iterator<Item = &Section<'data>> {

@@ -5,6 +5,7 @@
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::{EntityId, FileId};
+use crate::load;
 use crate::object::{Object, Role};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet, HashTable};
@@ -141,7 +142,11 @@ pub fn resolve<'data>(
         shared_locals: HashSet::default(),
         parameters: HashMap::default(),
     };
+    let is_extensible = objects.iter().any(Object::is_extensible);
     for (file, object) in objects.iter().enumerate() {
+        if is_extensible && !object.is_extensible() && !load::is_runtime(object.name.as_bytes()) {
+            sink.report(Message::ExtensibleWithOthers { file: object.name.as_str().into() });
+        }
         resolver.read(FileId::at(file));
         // nvlink reads the minor number and does not use it.
         if let Some((major, _)) = api_version {

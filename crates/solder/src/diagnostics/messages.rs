@@ -149,6 +149,8 @@ messages! {
         "Input file '{file}' newer than toolkit ({version} vs {toolkit})";
     MustBeRecompiled { file: Text, toolkit: Text } = "must-be-recompiled", Fatal,
         "Input file '{file}' must be recompiled with toolkit >= Cuda {toolkit}";
+    ExtensibleOfOtherToolkit = "extensible-of-other-toolkit", Fatal,
+        "linking with -ewp objects requires using current toolkit";
     SkippingIncompatible { file: Text, library: Text } = "skipping-incompatible", Warning,
         "Skipping incompatible '{file}' when searching for -l{library}";
     UnexpectedAfterRuntime = "unexpected-after-runtime", Fatal, "unexpected object after cudadevrt";
@@ -178,6 +180,8 @@ messages! {
     DeletedSection = "deleted-section", Fatal, "Internal error: reference to deleted section";
     ApiVersion { file: Text, version: u32, allowed: u32 } = "api-version", Error,
         "Object '{file}' has cuda-api-version of {version} which is greater than version on link line ({allowed})";
+    ExtensibleWithOthers { file: Text } = "extensible-with-others", Warning,
+        "'{file}': -ewp compiled objects should only link with libcudadevrt";
     MergeFailed = "merge-failed", Fatal, "merge_elf failed";
 
     // Resolution and limits.

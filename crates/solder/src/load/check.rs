@@ -87,6 +87,18 @@ impl Made {
     }
 }
 
+/// Whether a device ELF was made by `ptxas -ewp`.
+pub(super) fn is_extensible(bytes: &[u8]) -> bool {
+    FileHeader::ref_from_prefix(bytes).is_ok_and(|(raw, _)| raw.e_type.get() == raw::ET_EXTENSIBLE)
+}
+
+pub(super) fn is_of_this_toolkit(bytes: &[u8]) -> bool {
+    Header::parse(bytes)
+        .ok()
+        .and_then(|header| header.cuda_info())
+        .is_some_and(|note| note.toolkit == TOOLKIT)
+}
+
 fn check_toolkit(header: &Header<'_>, name: &Text) -> Result<(), Message> {
     let note = header.cuda_info();
     if let Some(note) = note

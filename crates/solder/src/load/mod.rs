@@ -20,6 +20,7 @@ use std::path::Path;
 
 pub use arena::Arena;
 pub use host::{REFERENCE_KINDS, ReferenceKind};
+pub use open::is_runtime;
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::explain;
@@ -170,10 +171,17 @@ fn take_all<'data>(
     sink: &Sink,
 ) -> Result<Inputs<'data>, Stop> {
     let mut inputs = Inputs::default();
+    let mut is_extensible = false;
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.door.pass(sink)?;
         product.said.iter().for_each(|said| said.report(sink));
         let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
+        if let Product::Object(bytes) = outcome {
+            is_extensible |= check::is_extensible(bytes);
+            if is_extensible && !check::is_of_this_toolkit(bytes) {
+                return Err(sink.fatal(Message::ExtensibleOfOtherToolkit));
+            }
+        }
         if let Some(milliseconds) = product.milliseconds {
             time_table::add(options, &item.time_row(options, milliseconds));
         }

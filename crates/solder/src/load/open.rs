@@ -89,7 +89,7 @@ pub(super) fn without_repeated_archives(opened: Vec<Opened<'_>>) -> Vec<Item<'_>
 pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -> Opened<'data> {
     let name = Text::from(path);
     let one = |door, source: Source<'data>| {
-        let is_runtime = is_runtime(&name);
+        let is_runtime = is_runtime(name.as_bytes());
         let (name, bytes) = (name.clone(), source.bytes());
         let item = Item { name, door, origin: Origin::File, is_runtime, host: None, bytes, source };
         Opened { archive: None, items: vec![item] }
@@ -131,8 +131,8 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -
 }
 
 /// nvlink knows the device runtime by its name alone, wherever the name stands in the path.
-fn is_runtime(name: &Text) -> bool {
-    name.as_bytes().windows(b"cudadevrt".len()).any(|part| part == b"cudadevrt")
+pub fn is_runtime(name: &[u8]) -> bool {
+    name.windows(b"cudadevrt".len()).any(|part| part == b"cudadevrt")
 }
 
 /// One item per fat binary in a host object, the first of which carries what the host object says; one item without
@@ -142,7 +142,7 @@ fn host_items<'data>(name: &Text, data: &'data [u8], origin: Origin) -> Vec<Item
         name: name.clone(),
         door: Door::Host,
         origin,
-        is_runtime: is_runtime(name),
+        is_runtime: is_runtime(name.as_bytes()),
         host,
         bytes: data,
         source,

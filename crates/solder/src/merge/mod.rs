@@ -479,12 +479,22 @@ impl<'data> Merger<'_, 'data> {
 
     fn function(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
         let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return Ok(()) };
+        let is_piece = self.objects[origin.file.index()].function_around(raw).is_some();
+        if !self.live.is_live(entity) && is_piece {
+            let (symbol, _) = self.mention(origin, entity, raw);
+            self.out.symbol_mut(symbol).dropped = true;
+            return Ok(());
+        }
         if !self.live.is_live(entity) {
             self.name_dead_kernel(origin, raw);
             self.dead_copy(origin, entity, raw);
             return Ok(());
         }
         let (symbol, new) = self.mention(origin, entity, raw);
+        // What stands within the code of a function is no more than a symbol.
+        if is_piece {
+            return Ok(());
+        }
         if new {
             self.out.function_of[entity.index()] = Some(self.out.functions.len() as u32);
             self.out.functions.push(Function {
@@ -640,8 +650,9 @@ impl<'data> Merger<'_, 'data> {
             let map = &self.out.files[file.index()];
             let text = map.sections[usize::from(raw.shndx.get())];
             let Some(id) = map.symbols[symbol as usize] else { continue };
+            let is_piece = object.function_around(raw).is_some();
             let Some((text, _)) = text else {
-                self.out.orphaned_alias = true;
+                self.out.orphaned_alias |= !is_piece;
                 self.out.symbol_mut(id).dropped = true;
                 continue;
             };
@@ -649,7 +660,7 @@ impl<'data> Merger<'_, 'data> {
             (out.section, out.origin) = (Some(text), Some(Origin { file, symbol }));
             (out.bind, out.other, out.size, out.value) =
                 (raw.bind(), raw.other, raw.size.get(), raw.value.get());
-            if let Some(entity) = out.entity {
+            if let Some(entity) = out.entity.filter(|_| !is_piece) {
                 self.function_mut(entity).text = Some(text);
             }
         }

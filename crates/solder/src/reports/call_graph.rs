@@ -6,6 +6,7 @@ use crate::ids::EntityId;
 use crate::merge::Merged;
 use crate::resolve::Symbols;
 use crate::resources::Resources;
+use hashbrown::HashSet;
 use solder_arch::Target;
 use std::fmt::Write;
 
@@ -65,6 +66,9 @@ pub fn dump(
         }
     }
     let edges = Edges::new(graph, count, true);
+    // Functions within the code of others are known by their symbols alone.
+    let of_functions = merged.symbols.iter().filter(|symbol| symbol.is_function());
+    let pieces: HashSet<_> = of_functions.filter_map(|symbol| symbol.entity).collect();
     let mut text = format!("callgraph for sm_{}:\n{LEGEND}", target.arch.number);
     for (index, entity) in symbols.entities.iter().enumerate().filter(|(_, e)| e.function) {
         let _ = write!(text, "{}: ", numbers[index]);
@@ -80,6 +84,8 @@ pub fn dump(
             for callee in &edges.of[index] {
                 let _ = write!(text, " {}", numbers[callee.index()]);
             }
+        } else if pieces.contains(&EntityId::at(index)) {
+            let _ = write!(text, "{} ->", demangle(entity.name));
         }
         text.push('\n');
     }
