@@ -379,6 +379,16 @@ pub fn is_unified_table(merged: &Merged<'_>, id: SymbolId) -> bool {
 
 impl Patch {
     /// Writes the value at the beginning of `place`, which layout and `relocate` made long enough.
+    /// How many bytes it reads and changes.
+    pub fn size(self) -> usize {
+        match self {
+            Self::Bytes { count, .. } => usize::from(count),
+            Self::Field { r_type, .. } => {
+                reloc::kind_of(r_type).map_or(0, |kind| kind.field.bytes().max(kind.bank.bytes()))
+            }
+        }
+    }
+
     pub fn apply(self, place: &mut [u8]) {
         match self {
             Self::Bytes { value, count } => {

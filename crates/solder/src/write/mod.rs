@@ -10,6 +10,7 @@ use crate::layout::{Layout, Parts};
 use crate::mercury;
 use crate::merge::{Kind, Merged, OutputSymbol};
 use crate::parallel;
+use crate::relocate::{Patch, Relocated};
 use solder_cubin::raw::{self, Symbol};
 use std::io::{self, Write};
 use zerocopy::IntoBytes;
@@ -25,18 +26,25 @@ struct Piece<'a> {
 #[derive(Clone, Copy)]
 enum Content<'a> {
     Bytes(&'a [u8]),
-    Symbols,
+    /// The symbols from this number on.
+    Symbols(usize),
     SectionIndices,
     Section(SectionId),
+    /// A section from this offset on.
+    Part(SectionId, u64),
 }
 
 /// Bytes of the file that are filled before they are written. Each of two buffers of this size is filled, in parallel,
 /// while the other is written, so that the file is never in memory as a whole and the buffers stay in the caches.
 const AT_A_TIME: u64 = 512 << 10;
 
+/// Pieces larger than this are cut.
+const LARGE: u64 = AT_A_TIME / 2;
+
 /// Writes the output file.
 pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    let pieces = pieces(parts, layout);
+    let pieces: Vec<_> =
+        pieces(parts, layout).into_iter().flat_map(|piece| cut(parts, layout, piece)).collect();
     let buffer = || Vec::with_capacity(layout.file_size.min(AT_A_TIME) as usize);
     let (mut filled, mut empty) = (Vec::new(), buffer());
     let mut start = 0;
@@ -71,7 +79,7 @@ fn pieces<'a>(parts: Parts<'a, '_>, layout: &'a Layout<'_>) -> Vec<Piece<'a>> {
     pieces.push(bytes(0, layout.header.as_bytes()));
     pieces.push(in_section(1, Content::Bytes(&layout.section_names)));
     pieces.push(in_section(2, Content::Bytes(parts.merged.names.as_bytes())));
-    pieces.push(in_section(3, Content::Symbols));
+    pieces.push(in_section(3, Content::Symbols(0)));
     if layout.numbers.many_sections {
         pieces.push(in_section(4, Content::SectionIndices));
     }
@@ -89,6 +97,57 @@ fn pieces<'a>(parts: Parts<'a, '_>, layout: &'a Layout<'_>) -> Vec<Piece<'a>> {
         pieces.push(bytes(layout.header.phoff.get(), layout.segments.as_bytes()));
     }
     pieces
+}
+
+/// A piece, cut if it is large and can be.
+fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout<'_>, piece: Piece<'a>) -> impl Iterator<Item = Piece<'a>> {
+    let Piece { offset, size, content } = piece;
+    let evenly = |step: u64| (1..size.div_ceil(step)).map(|part| part * step).collect();
+    let cuts: Vec<u64> = match content {
+        _ if size <= LARGE => Vec::new(),
+        Content::Bytes(_) => evenly(LARGE),
+        Content::Symbols(_) => evenly(LARGE.next_multiple_of(size_of::<Symbol>() as u64)),
+        Content::Section(id) if layout.contents.made[id.index()].is_some() => evenly(LARGE),
+        Content::Section(id) => cuts_of_section(parts.merged, parts.relocated, id),
+        Content::SectionIndices | Content::Part(..) => Vec::new(),
+    };
+    let ends: Vec<u64> = cuts.iter().copied().chain([size]).collect();
+    let whole = cuts.is_empty();
+    [0].into_iter().chain(cuts).zip(ends).map(move |(start, end)| {
+        let content = match content {
+            _ if whole => content,
+            Content::Bytes(bytes) => Content::Bytes(&bytes[start as usize..end as usize]),
+            Content::Symbols(_) => Content::Symbols(start as usize / size_of::<Symbol>()),
+            Content::Section(id) => Content::Part(id, start),
+            Content::SectionIndices | Content::Part(..) => content,
+        };
+        Piece { offset: offset + start, size: end - start, content }
+    })
+}
+
+/// Where a section of data is cut: between two pieces of the inputs, where no patch lies across.
+fn cuts_of_section(merged: &Merged<'_>, relocated: &Relocated, id: SectionId) -> Vec<u64> {
+    let section = merged.section(id);
+    if section.function.is_some() || section.kind == Kind::Capsule {
+        return Vec::new();
+    }
+    let lists = || [section.rel, section.rela].into_iter().flatten();
+    let crossed = |cut: u64| {
+        let crosses = |(offset, patch): &(u64, Patch)| *offset < cut && cut < offset + patch.size() as u64;
+        lists().any(|list| relocated.patches(list).iter().any(crosses))
+    };
+    let (mut cuts, mut last, mut end) = (Vec::new(), 0, 0);
+    for chunk in chunks(merged, id) {
+        if chunk.offset < end {
+            return Vec::new();
+        }
+        if chunk.offset - last >= LARGE && !crossed(chunk.offset) {
+            cuts.push(chunk.offset);
+            last = chunk.offset;
+        }
+        end = chunk.offset + chunk.data.len() as u64;
+    }
+    cuts
 }
 
 /// Pieces that are filled together.
@@ -125,10 +184,32 @@ fn fill(
     }
     parallel::for_each(places, |(content, place)| match content {
         Content::Bytes(bytes) => place.copy_from_slice(bytes),
-        Content::Symbols => fill_symbols(parts, layout, place),
+        Content::Symbols(first) => fill_symbols(parts, layout, first, place),
         Content::SectionIndices => fill_section_indices(parts, layout, place),
         Content::Section(id) => fill_section(parts, layout, id, place),
+        Content::Part(id, start) => fill_part(parts, layout, id, start, place),
     });
+}
+
+/// Fills a part of a section of data from `start` on.
+fn fill_part(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, start: u64, place: &mut [u8]) {
+    if let Some(bytes) = &layout.contents.made[id.index()] {
+        place.copy_from_slice(&bytes[start as usize..][..place.len()]);
+        return;
+    }
+    let end = start + place.len() as u64;
+    let chunks = chunks(parts.merged, id);
+    let from = chunks.partition_point(|chunk| chunk.offset < start);
+    for chunk in chunks[from..].iter().take_while(|chunk| chunk.offset < end) {
+        place[(chunk.offset - start) as usize..][..chunk.data.len()].copy_from_slice(chunk.data);
+    }
+    let section = parts.merged.section(id);
+    for relocations in [section.rel, section.rela].into_iter().flatten() {
+        let patches = parts.relocated.patches(relocations).iter();
+        for (offset, patch) in patches.filter(|(offset, _)| (start..end).contains(offset)) {
+            patch.apply(&mut place[(*offset - start) as usize..]);
+        }
+    }
 }
 
 fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place: &mut [u8]) {
@@ -161,13 +242,18 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
     }
 }
 
-fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
+/// Fills a part of the symbol table from the symbol of number `first` on.
+fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, first: usize, place: &mut [u8]) {
     let numbers = &layout.numbers;
     let merged = parts.merged;
-    let null = Symbol { value: merged.null_value.into(), ..Symbol::default() };
-    place[..size_of::<Symbol>()].copy_from_slice(null.as_bytes());
-    let entries = place.chunks_exact_mut(size_of::<Symbol>()).skip(1);
-    for (id, entry) in numbers.symbol_order.iter().zip(entries) {
+    let mut entries = place.chunks_exact_mut(size_of::<Symbol>());
+    if first == 0
+        && let Some(entry) = entries.next()
+    {
+        let null = Symbol { value: merged.null_value.into(), ..Symbol::default() };
+        entry.copy_from_slice(null.as_bytes());
+    }
+    for (id, entry) in numbers.symbol_order[first.saturating_sub(1)..].iter().zip(entries) {
         let OutputSymbol { name_offset, bind, kind, other, section, value, size, shared, .. } =
             parts.merged.symbol(*id);
         let (section, value) = match &parts.shared.debug {
