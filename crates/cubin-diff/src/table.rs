@@ -8,7 +8,14 @@ use solder_cubin::raw::{self, WordPair};
 use solder_cubin::{Section, raw::Rela};
 
 pub fn is_relocations(sh_type: u32) -> bool {
-    matches!(sh_type, raw::SHT_REL | raw::SHT_RELA | raw::SHT_MERC_RELA | raw::SHT_CUDA_RESOLVED_RELA)
+    matches!(
+        sh_type,
+        raw::SHT_REL
+            | raw::SHT_RELA
+            | raw::SHT_MERC_RELA
+            | raw::SHT_CUDA_RESOLVED_RELA
+            | raw::SHT_MERC_RESOLVED_RELA
+    )
 }
 
 pub fn symbols(view: &View, section: &Section) -> Option<Vec<Entry>> {

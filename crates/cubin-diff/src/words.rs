@@ -28,6 +28,7 @@ const SECTION_TYPES: &[(u32, &str)] = &[
     (raw::SHT_MERC_RELA, "MERCURY_RELA"),
     (raw::SHT_MERC_INFO, "MERCURY_INFO"),
     (raw::SHT_MERC_SYMTAB, "MERCURY_SYMTAB"),
+    (raw::SHT_MERC_RESOLVED_RELA, "MERCURY_RESOLVED_RELA"),
     (raw::SHT_CUDA_COMPAT, "CUDA_COMPAT"),
     (raw::SHT_CUDA_HOST, "CUDA_HOST"),
 ];

@@ -258,7 +258,7 @@ fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords) -> V
 pub fn is_relocations(parts: Parts<'_, '_>, id: SectionId) -> bool {
     let section = parts.merged.section(id);
     match section.kind {
-        Kind::Resolved => true,
+        Kind::Resolved | Kind::MercuryResolved => true,
         Kind::Relocations => !parts.merged.is_handle_table(id),
         Kind::MercuryRelocations => !section.of.is_some_and(|of| parts.merged.is_handle_table(of)),
         _ => false,

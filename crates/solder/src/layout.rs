@@ -112,7 +112,7 @@ pub fn class(kind: Kind) -> u8 {
         Kind::Capsule => 9,
         Kind::MercuryDebug => 10,
         Kind::MercuryInfo => 11,
-        Kind::MercuryRelocations => 12,
+        Kind::MercuryRelocations | Kind::MercuryResolved => 12,
         Kind::MercuryConstant => 13,
         Kind::MercuryGlobalInit => 14,
         Kind::MercuryReservedShared => 15,
@@ -242,7 +242,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Kind::Relocations if parts.merged.is_handle_table(id) => {
             section.of.is_some_and(|constant| parts.textures.end(constant).is_some())
         }
-        Kind::Resolved => parts.relocated.kept(id) > 0,
+        Kind::Resolved | Kind::MercuryResolved => parts.relocated.kept(id) > 0,
         Kind::Relocations => {
             let keeps = |id: SectionId| parts.relocated.kept(id) > 0;
             keeps(id) || section.twin.is_some_and(keeps)
@@ -265,7 +265,7 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<Se
             && match parts.merged.section(id).kind {
                 Kind::FileShared => {
                     let debug = parts.shared.debug.as_ref();
-                    parts.relocatable || debug.is_some_and(|d| d.file_section.size > 0)
+                    parts.relocatable || debug.is_some_and(|d| d.file_section.size > empty)
                 }
                 Kind::Debug => parts.merged.section(id).size > 0,
                 Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > empty),
@@ -360,7 +360,9 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
             let text = section.of.and_then(|info| parts.merged.section(info).of);
             (numbers.mercury_table, number(text.and_then(|text| parts.merged.section(text).twin)))
         }
-        Kind::MercuryRelocations => (numbers.mercury_table, number(parts.merged.relocated_by(id))),
+        Kind::MercuryRelocations | Kind::MercuryResolved => {
+            (numbers.mercury_table, number(parts.merged.relocated_by(id)))
+        }
         Kind::MercurySymbols => (STRTAB, numbers.first_global),
         _ => (0, 0),
     }

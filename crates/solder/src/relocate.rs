@@ -59,7 +59,7 @@ impl Relocated {
             Content::Relocations(entries) => entries,
             _ => &[],
         };
-        let is_resolved = section.kind == Kind::Resolved;
+        let is_resolved = matches!(section.kind, Kind::Resolved | Kind::MercuryResolved);
         self.0[id.index()].kept.iter().map(move |index| {
             let entry = read[*index as usize];
             if is_resolved {
@@ -171,7 +171,9 @@ fn decide_all(
 ) -> Result<(), Wrong> {
     let section = merged.section(id);
     let Some(target) = merged.relocated_by(id) else { return Ok(()) };
-    let mercury = section.kind == Kind::MercuryRelocations;
+    let mercury = matches!(section.kind, Kind::MercuryRelocations | Kind::MercuryResolved);
+    let preserves = matches!(section.kind, Kind::Resolved | Kind::MercuryResolved);
+    let has_mercury = mercury || section.twin.is_some();
     let rela = section.sh_type != raw::SHT_REL && !merged.keeps_replaced_frames;
     let target = merged.section(target);
     let code =
@@ -185,21 +187,22 @@ fn decide_all(
         if rela && !counts(merged, target.kind, entry) {
             continue;
         }
-        if section.kind == Kind::Resolved {
-            let outcome = decide(merged, relocatable, shared, textures, function, entry);
-            let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug;
-            let is_kernel = || function.is_some_and(|function| merged.functions[function as usize].entry);
-            let in_kernels = if relocatable { is_kernel() } else { shared.places_dynamic(function) };
-            if nothing || is_preserved(&outcome, merged, entry, relocatable, in_kernels) {
-                kept.push(index as u32);
-            }
-            continue;
-        }
         let outcome = if mercury {
             mercury::decide(merged, relocatable, shared, textures, function, entry)
         } else {
             decide(merged, relocatable, shared, textures, function, entry)
         };
+        if preserves {
+            let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug;
+            // Of links with Mercury, only what concerns shared memory.
+            let concerns = !has_mercury || names_shared(merged, entry);
+            let is_kernel = || function.is_some_and(|function| merged.functions[function as usize].entry);
+            let in_kernels = if relocatable { is_kernel() } else { shared.places_dynamic(function) };
+            if nothing || concerns && is_preserved(&outcome, merged, entry, relocatable, in_kernels) {
+                kept.push(index as u32);
+            }
+            continue;
+        }
         if matches!(outcome, Outcome::Keep | Outcome::KeepWith(_)) {
             kept.push(index as u32);
         }
@@ -237,6 +240,10 @@ fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<
         Some(end) if end <= target.size => Ok(()),
         _ => Err((*entry, "its place lies outside the section")),
     }
+}
+
+fn names_shared(merged: &Merged<'_>, entry: &Reloc) -> bool {
+    matches!(entry.target, RelocTarget::Symbol(id) if merged.symbol(id).shared)
 }
 
 /// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.

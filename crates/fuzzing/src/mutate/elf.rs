@@ -67,7 +67,9 @@ fn entries(sh_type: u32) -> Option<(usize, Fields)> {
     Some(match sh_type {
         raw::SHT_SYMTAB | raw::SHT_MERC_SYMTAB => (24, SYMBOL),
         raw::SHT_REL => (16, REL),
-        raw::SHT_RELA | raw::SHT_MERC_RELA | raw::SHT_CUDA_RESOLVED_RELA => (24, RELA),
+        raw::SHT_RELA | raw::SHT_MERC_RELA | raw::SHT_CUDA_RESOLVED_RELA | raw::SHT_MERC_RESOLVED_RELA => {
+            (24, RELA)
+        }
         raw::SHT_CUDA_CALLGRAPH | raw::SHT_CUDA_PROTOTYPE => (8, PAIR),
         _ => return None,
     })

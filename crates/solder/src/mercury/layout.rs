@@ -56,6 +56,7 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
             Kind::MercuryDebug
             | Kind::MercuryInfo
             | Kind::MercuryRelocations
+            | Kind::MercuryResolved
             | Kind::MercuryConstant
             | Kind::MercuryGlobalInit
             | Kind::MercuryReservedShared => PREFIX,

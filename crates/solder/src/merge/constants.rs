@@ -58,8 +58,8 @@ impl<'data> Merger<'_, 'data> {
             Place::Section(id) => symbol.section = Some(id),
             Place::Function(index) => symbol.constant = Some(index),
         }
+        let name = self.constant_symbol_name(origin.file, section, symbol.name);
         if self.settings.shows_hidden() && symbol.constant.is_none() {
-            let name = self.constant_symbol_name(origin.file, section, symbol.name);
             self.show_hidden(&mut symbol, raw, &name);
         }
         let id = self.push_symbol(symbol);

@@ -69,12 +69,14 @@ impl Merger<'_, '_> {
             let references = DeadReferences::new(self.objects, self.symbols, &self.out);
             shared::has_common(&self.out, &self.out.calls, &|id| references.contains(id))
         };
-        let dynamic = self.out.common_shared && self.settings.reserves_shared;
+        let dynamic = self.out.common_shared && self.settings.reserves_shared && !self.settings.mercury();
         for object in self.out.shared.clone() {
             if self.shows(&object, dynamic) {
                 let symbol = self.out.symbol_mut(object.symbol);
                 symbol.dropped = false;
-                symbol.other |= if internal { raw::STV_INTERNAL } else { 0 };
+                let visibility = if internal { raw::STV_INTERNAL } else { 0 };
+                symbol.other |= visibility;
+                symbol.mercury.other |= visibility;
             }
         }
     }

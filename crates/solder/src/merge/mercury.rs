@@ -53,6 +53,9 @@ fn properties(kind: Kind) -> (u32, u64, u64, u64) {
         Kind::MercuryRelocations => {
             (raw::SHT_MERC_RELA, raw::SHF_INFO_LINK, 8, size_of::<raw::Rela>() as u64)
         }
+        Kind::MercuryResolved => {
+            (raw::SHT_MERC_RESOLVED_RELA, raw::SHF_INFO_LINK, 8, size_of::<raw::Rela>() as u64)
+        }
         Kind::MercuryConstant => (raw::SHT_MERC_CONSTANT_USER, raw::SHF_ALLOC, 1, 0),
         Kind::MercuryGlobalInit => (raw::SHT_CUDA_GLOBAL_INIT, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0),
         Kind::MercuryReservedShared => (raw::SHT_CUDA_SHARED_RESERVED, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0),
@@ -413,6 +416,9 @@ impl<'data> Merger<'_, 'data> {
             read.push((table, reloc));
             self.label(file, object.section(of), &entry, target);
         }
+        if self.settings.preserves_relocs && !read.is_empty() {
+            self.name_only(&[".nv.resolvedrela", self.view_name(file, object.section(of))]);
+        }
         // Table after table, wherever they lie.
         read.sort_by_key(|(table, _)| *table);
         let constant = &mut self.out.constants[constant as usize];
@@ -483,6 +489,10 @@ impl<'data> Merger<'_, 'data> {
             let offset = entry.offset.get().wrapping_add(base);
             let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
             self.out.section_mut(out).relocations_mut().push(reloc);
+            if let Some(resolved) = self.out.section(partner).resolved {
+                let out = self.twin(resolved, Kind::MercuryResolved);
+                self.out.section_mut(out).relocations_mut().push(reloc);
+            }
             if matches!(self.out.section(partner).kind, Kind::FunctionConstant(_)) {
                 self.label(file, of, &entry, refers_to);
             }

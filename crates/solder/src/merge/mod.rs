@@ -376,7 +376,9 @@ impl<'data> Merger<'_, 'data> {
     fn push_section(&mut self, new: &New<'_>, name: u32) -> SectionId {
         let content = match new.kind {
             Kind::Info | Kind::FunctionInfo => Content::Info(Vec::new()),
-            Kind::Relocations | Kind::Resolved | Kind::MercuryRelocations => Content::Relocations(Vec::new()),
+            Kind::Relocations | Kind::Resolved | Kind::MercuryRelocations | Kind::MercuryResolved => {
+                Content::Relocations(Vec::new())
+            }
             Kind::Text
             | Kind::KernelConstant
             | Kind::FunctionConstant(_)

@@ -47,6 +47,7 @@ pub enum Kind {
     MercuryDebug,
     MercuryInfo,
     MercuryRelocations,
+    MercuryResolved,
     /// Twins of constants and data.
     MercuryConstant,
     MercuryGlobalInit,
@@ -434,7 +435,9 @@ impl<'data> Merged<'data> {
     pub fn relocated_by(&self, relocations: SectionId) -> Option<SectionId> {
         let section = self.section(relocations);
         match section.kind {
-            Kind::MercuryRelocations => self.section(self.section(section.of?).of?).twin,
+            Kind::MercuryRelocations | Kind::MercuryResolved => {
+                self.section(self.section(section.of?).of?).twin
+            }
             _ => section.of,
         }
     }
