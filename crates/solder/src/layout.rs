@@ -220,14 +220,17 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     }
 }
 
-/// By class, then by creation; the parameters of kernels without textures by that of their code.
+/// By class, then by creation; the parameters of kernels without textures by that of their code, and twins by that of
+/// the sections they belong to.
 fn in_file_order(merged: &Merged<'_>, kept: impl Iterator<Item = usize>) -> Vec<SectionId> {
     let mut classes: [Vec<SectionId>; CLASSES] = Default::default();
     for id in kept.map(SectionId::at) {
         classes[usize::from(class(merged.section(id).kind))].push(id);
     }
-    classes[usize::from(class(Kind::LateKernelConstant))]
-        .sort_by_key(|id| merged.section(*id).of.unwrap_or(*id));
+    let first_twin = usize::from(class(Kind::LateKernelConstant));
+    for class in &mut classes[first_twin..] {
+        class.sort_by_key(|id| merged.section(*id).of.unwrap_or(*id));
+    }
     classes.concat()
 }
 

@@ -172,7 +172,8 @@ pub fn link_objects<'data>(
         attributes::check_cta_groups(&merged, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);
     }
-    if (settings.merges_constants || merged.packed) && relocate::leaves_constants(&merged) {
+    let leaves = (settings.merges_constants || merged.packed) && relocate::leaves_constants(&merged);
+    if leaves || relocate::leaves_tables(&merged) {
         return Err(sink.fatal(Message::RelocationPastEnd));
     }
     if settings.preserves_relocs && !relocatable && relocate::names_deleted(&merged, &shared) {

@@ -105,6 +105,18 @@ pub fn relocate(
     }))
 }
 
+/// Whether relocations of replaced copies of functions lie behind the end of the constants of the copies that count.
+pub fn leaves_tables(merged: &Merged<'_>) -> bool {
+    let of_function = |s: &&OutputSection<'_>| {
+        let of = s.of.map(|of| merged.section(of).kind);
+        s.kind == Kind::MercuryConstant && matches!(of, Some(Kind::FunctionConstant(_)))
+    };
+    merged.sections.iter().filter(of_function).any(|section| {
+        let entries = section.rela.map(|relocations| &merged.section(relocations).content);
+        matches!(entries, Some(Content::Relocations(entries)) if entries.iter().any(|e| e.offset >= section.size))
+    })
+}
+
 /// Whether merging made constants shorter than the places of their relocations, which do not follow.
 pub fn leaves_constants(merged: &Merged<'_>) -> bool {
     let leaves = |id: SectionId, size: u64| match &merged.section(id).content {

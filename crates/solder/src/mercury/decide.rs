@@ -84,7 +84,8 @@ pub fn jump_tables<'a>(
         Content::Relocations(entries) => entries.as_slice(),
         _ => &[],
     };
-    entries.iter().filter(|entry| entry.r_type == reloc::OFFSET_32).filter_map(|entry| {
+    // Of several for one place, as replaced copies leave them, the one that was read first counts.
+    entries.iter().rev().filter(|entry| entry.r_type == reloc::OFFSET_32).filter_map(|entry| {
         let RelocTarget::Symbol(function) = entry.target else { return None };
         let origin = merged.symbol(function).origin?;
         let label = merged.labels.get(&(function, origin.file, entry.addend)).copied();

@@ -161,6 +161,7 @@ impl<'data> Merger<'_, 'data> {
             twin_size: 0,
             twin_chunks: Vec::new(),
             twin_relocations: Vec::new(),
+            twin_tables: Vec::new(),
             discarded: None,
             offset: 0,
         });
@@ -209,13 +210,13 @@ impl<'data> Merger<'_, 'data> {
         self.symbols.entity(file, symbol)
     }
 
-    /// A better copy of a function brings its own constants.
+    /// A better copy of a function brings its own constants. Of Mercury's, nvlink leaves the relocations.
     pub(super) fn forget_constants(&mut self, entity: EntityId) {
         let index = self.out.function_of[entity.index()];
         for constant in self.out.constants.iter_mut().filter(|c| Some(c.function) == index) {
             constant.chunks.clear();
             constant.twin_chunks.clear();
-            constant.twin_relocations.clear();
+            constant.twin_tables.clear();
             (constant.size, constant.twin_size, constant.discarded) = (0, 0, None);
         }
         for (_, section) in self.function_mut(entity).constants.clone() {
@@ -235,7 +236,7 @@ impl<'data> Merger<'_, 'data> {
             return;
         }
         let kernels: Vec<u32> = self.out.roots().map(|(i, _)| i).collect();
-        // Last one first, as are the kernels of each.
+        // Last one first, as are the kernels of each. Those that a better copy emptied bring a section too.
         let order: Vec<usize> = (0..self.out.constants.len()).rev().collect();
         let functions: Vec<u32> = order.iter().map(|i| self.out.constants[*i].function).collect();
         let reached_by = self.out.calls.reached_by(&functions, &kernels);
@@ -282,19 +283,29 @@ impl<'data> Merger<'_, 'data> {
 
     /// Sections that better copies of their functions emptied, or that lost all variables, have no name.
     pub(super) fn forget_names_of_emptied(&mut self) {
-        let emptied: Vec<String> = self
-            .out
-            .sections
-            .iter()
-            .filter(|section| match section.kind {
-                Kind::FunctionConstant(_) => section.size == 0,
-                Kind::Constant(_) => self.out.packed && section.size == 0,
+        let mut left = Vec::new();
+        let is_emptied = |id: &SectionId| {
+            let section = self.out.section(*id);
+            let can_be = match section.kind {
+                Kind::FunctionConstant(_) => true,
+                Kind::Constant(_) => self.out.packed,
                 _ => false,
-            })
-            .map(|section| self.out.section_names.at(section.name).to_owned())
-            .collect();
-        for name in emptied {
+            };
+            can_be && section.size == 0
+        };
+        let emptied: Vec<SectionId> =
+            (0..self.out.sections.len()).map(SectionId::at).filter(is_emptied).collect();
+        for section in emptied.iter().map(|id| self.out.section(*id)) {
+            let relocations = section.rela.and_then(|rela| self.out.section(rela).twin);
+            left.extend(relocations.filter(|_| matches!(section.kind, Kind::FunctionConstant(_))));
+        }
+        for relocations in left {
+            self.out.section_mut(relocations).relocations_mut().clear();
+        }
+        let names: Vec<String> = emptied.iter().map(|id| self.out.section_name(*id).to_owned()).collect();
+        for name in names {
             self.out.forget_name(&name);
+            self.out.forget_name(&[".rela", &name].concat());
         }
     }
 

@@ -296,9 +296,6 @@ impl<'data> Merger<'_, 'data> {
         let section = self.out.section_mut(twin);
         section.content = Content::Bytes(Vec::new());
         section.size = 0;
-        if let Some(relocations) = section.rela {
-            self.out.section_mut(relocations).relocations_mut().clear();
-        }
     }
 
     /// Puts the twin of a device function's constants at an offset of that of a kernel's section, with its relocations.
@@ -308,7 +305,7 @@ impl<'data> Merger<'_, 'data> {
         constant: &FunctionConstant<'data>,
         offset: u64,
     ) {
-        if constant.twin_chunks.is_empty() {
+        if !self.settings.mercury() {
             return;
         }
         let twin = self.constant_twin(section, raw::SHT_MERC_CONSTANT_OPTIMIZER);
@@ -320,7 +317,7 @@ impl<'data> Merger<'_, 'data> {
                 constant.twin_chunks.iter().map(|c| Chunk { offset: offset + c.offset, data: c.data }),
             );
         }
-        if constant.twin_relocations.is_empty() {
+        if constant.twin_relocations.is_empty() || constant.twin_chunks.is_empty() {
             return;
         }
         let name = self.out.section_name(section).to_owned();
@@ -328,7 +325,12 @@ impl<'data> Merger<'_, 'data> {
         let relocations = existing.unwrap_or_else(|| self.create_relocations(section, &name, true));
         let relocations = self.twin(relocations, Kind::MercuryRelocations);
         self.out.section_mut(twin).rela = Some(relocations);
-        let moved = constant.twin_relocations.iter().map(|r| Reloc { offset: r.offset + offset, ..*r });
+        // Table after table, wherever they lie; what replaced copies left is among them.
+        let table = |r: &Reloc| constant.twin_tables.iter().position(|t| t.contains(&r.offset));
+        let mut by_table = constant.twin_relocations.clone();
+        by_table.retain(|r| table(r).is_some());
+        by_table.sort_by_key(table);
+        let moved = by_table.into_iter().map(|r| Reloc { offset: r.offset + offset, ..r });
         // In the output the functions come one after the other, behind what the kernel has itself.
         self.out.section_mut(relocations).relocations_mut().splice(0..0, moved);
     }
@@ -401,28 +403,32 @@ impl<'data> Merger<'_, 'data> {
             return Ok(());
         };
         let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
+        let of_section = object.section(of);
+        // A discarded copy's are one piece.
+        let counts = self.out.files[file.index()].sections[of_section.info() as usize].is_some();
+        let whole = (!counts).then(|| base..base.saturating_add(of_section.size()));
         let tables: Vec<_> = object
             .symbols()
+            .filter(|_| counts)
             .filter(|(_, raw)| u32::from(raw.shndx.get()) == of && raw.kind() != raw::STT_SECTION)
-            .map(|(_, raw)| raw.value.get()..raw.value.get().saturating_add(raw.size.get()))
+            .map(|(_, raw)| (raw.value.get().wrapping_add(base), raw.size.get()))
+            .map(|(start, size)| start..start.saturating_add(size))
+            .chain(whole)
             .collect();
         let mut read = Vec::new();
         for entry in entries.iter() {
             let Some(target) = self.refers_to(file, object.section(of), entry.symbol.get()) else { continue };
             let offset = entry.offset.get().wrapping_add(base);
             let (r_type, addend) = (entry.r_type.get(), entry.addend.get());
-            let reloc = Reloc { offset, target, r_type, addend, file };
-            let table = tables.iter().position(|t| t.contains(&entry.offset.get()));
-            read.push((table, reloc));
+            read.push(Reloc { offset, target, r_type, addend, file });
             self.label(file, object.section(of), &entry, target);
         }
         if self.settings.preserves_relocs && !read.is_empty() {
             self.name_only(&[".nv.resolvedrela", self.view_name(file, object.section(of))]);
         }
-        // Table after table, wherever they lie.
-        read.sort_by_key(|(table, _)| *table);
         let constant = &mut self.out.constants[constant as usize];
-        constant.twin_relocations.extend(read.into_iter().map(|(_, entry)| entry));
+        constant.twin_tables.extend(tables);
+        constant.twin_relocations.append(&mut read);
         Ok(())
     }
 
@@ -511,7 +517,12 @@ impl<'data> Merger<'_, 'data> {
         self.size_aliases();
         self.finish_lines();
         for index in 0..self.out.sections.len() {
-            let Some(symbol) = self.out.sections[index].symbol else { continue };
+            let section = &self.out.sections[index];
+            // A name that is forgotten has none in the other view.
+            let emptied = matches!(section.kind, Kind::FunctionConstant(_)) && section.size == 0;
+            let Some(symbol) = section.symbol.filter(|_| !emptied || self.settings.relocatable) else {
+                continue;
+            };
             let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };
             let name = self.out.names.add_again(&name);
             let symbol = self.out.symbol_mut(symbol);

@@ -706,7 +706,9 @@ impl<'data> Merger<'_, 'data> {
         out.append(section.data, section.data.len() as u64, section.align());
         out.registers = section.info() & 0xff00_0000;
         let relocations = [out.rel, out.rela];
-        for relocations in relocations.into_iter().chain([out.resolved]).flatten() {
+        let resolved = out.resolved;
+        let resolved_twin = resolved.and_then(|resolved| self.out.section(resolved).twin);
+        for relocations in relocations.into_iter().chain([resolved, resolved_twin]).flatten() {
             self.out.section_mut(relocations).relocations_mut().clear();
         }
         if let Some(info) = function.info {

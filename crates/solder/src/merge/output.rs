@@ -289,6 +289,8 @@ pub struct FunctionConstant<'data> {
     pub twin_size: u64,
     pub twin_chunks: Vec<Chunk<'data>>,
     pub twin_relocations: Vec<Reloc>,
+    /// The tables in it.
+    pub twin_tables: Vec<Range<u64>>,
     /// Where the last constants of a discarded copy are among them.
     pub discarded: Option<u64>,
     /// Where it lies in the kernels' sections.
