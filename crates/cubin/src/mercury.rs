@@ -5,6 +5,8 @@
 //! Mercury instructions that cannot be derived from the machine code beside it, so an offset in
 //! Mercury code is no offset in the capsule.
 
+use std::ops::Range;
+
 /// What stands before the name of a text section in the name of its capsule.
 pub const CAPSULE_PREFIX: &str = ".nv.capmerc";
 /// What stands before the name of any other section of the Mercury view.
@@ -112,13 +114,31 @@ impl std::fmt::Display for Damage {
 
 const FORMAT: u32 = 0xc000_0001;
 
-/// The loads of a capsule that relocations may belong to, in the order of the code. Loads from the program's
-/// constants by an index do not count: the index has the place in it.
+/// An entry of a capsule: where it lies, the high and the low half of its first byte.
+struct Entry {
+    range: Range<usize>,
+    form: u8,
+    units: u8,
+}
+
+impl Entry {
+    /// Whether it says how many machine instructions the next one takes, and is none itself.
+    fn is_count(&self) -> bool {
+        (self.form, self.units) == (SHORT, 1)
+    }
+}
+
+/// The form of entries that hold nothing but a number of machine instructions.
+const SHORT: u8 = 5;
+/// Where that number begins.
+const COUNT: u32 = 7;
+
+/// Walks the entries of a capsule; its bitmap.
 ///
 /// Behind its head and a bitmap, a capsule has the instructions that are not derived, for each of which the bitmap
 /// has a zero. Their first byte tells the length: 16 bytes times the low half where the high half is 0, 4 or 2 bytes
 /// for the two abridged forms. The shorter one, with a low half of 1, has no bit.
-pub fn loads(capsule: &[u8]) -> Result<Vec<Load>, Damage> {
+fn entries(capsule: &[u8], mut each: impl FnMut(Entry)) -> Result<Bits<'_>, Damage> {
     let word = |at: usize| {
         let bytes = capsule.get(at..at + 4).ok_or(Damage::Cut)?;
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
@@ -132,30 +152,112 @@ pub fn loads(capsule: &[u8]) -> Result<Vec<Load>, Damage> {
     let ones: u32 = bitmap.iter().map(|byte| byte.count_ones()).sum();
     let mut expected = count.checked_sub(ones as usize).ok_or(Damage::Count)?;
     let mut at = HEAD + bitmap.len();
-    let mut loads = Vec::new();
     while at < capsule.len() {
-        let (form, units) = (capsule[at] >> 4 & 7, usize::from(capsule[at] & 15));
+        let (form, units) = (capsule[at] >> 4 & 7, capsule[at] & 15);
         let length = match form {
-            0 if units > 0 => 16 * units,
+            0 if units > 0 => 16 * usize::from(units),
             4 => 4,
-            5 => 2,
+            SHORT => 2,
             _ => return Err(Damage::Instruction),
         };
-        if (form, units) != (5, 1) {
+        let entry = Entry { range: at..at + length, form, units };
+        at += length;
+        if at > capsule.len() {
+            return Err(Damage::Cut);
+        }
+        if !entry.is_count() {
             expected = expected.checked_sub(1).ok_or(Damage::Count)?;
         }
-        let instruction = capsule.get(at..at + length).ok_or(Damage::Cut)?;
-        at += length;
-        if length > 16 && (instruction[1], instruction[3]) == LOAD_CONSTANT {
-            let banks = [Bank::Compiler, Bank::Program, Bank::Handles];
-            let bank = banks.into_iter().find(|bank| *bank as u8 == instruction[BANK]);
-            let by_index = !matches!(instruction[2], UNIFORM | FIXED);
-            let bank = bank.filter(|bank| *bank != Bank::Program || !by_index);
-            let uniform = instruction[2] == UNIFORM;
-            loads.extend(bank.map(|bank| Load { bank, uniform, operand: at as u64 - 4 }));
-        }
+        each(entry);
     }
-    if expected == 0 { Ok(loads) } else { Err(Damage::Count) }
+    if expected == 0 { Ok(Bits { bitmap, count }) } else { Err(Damage::Count) }
+}
+
+struct Bits<'data> {
+    bitmap: &'data [u8],
+    count: usize,
+}
+
+impl Bits<'_> {
+    fn iter(&self) -> impl Iterator<Item = bool> {
+        (0..self.count).map(|bit| self.bitmap[bit / 8] >> (bit % 8) & 1 != 0)
+    }
+}
+
+/// The loads of a capsule that relocations may belong to, in the order of the code. Loads from the program's
+/// constants by an index do not count: the index has the place in it.
+pub fn loads(capsule: &[u8]) -> Result<Vec<Load>, Damage> {
+    let mut loads = Vec::new();
+    entries(capsule, |entry| loads.extend(load(&capsule[entry.range.clone()], entry.range.end)))?;
+    Ok(loads)
+}
+
+/// The load that an entry is, which ends at this place.
+fn load(instruction: &[u8], end: usize) -> Option<Load> {
+    if instruction.len() <= 16 || (instruction[1], instruction[3]) != LOAD_CONSTANT {
+        return None;
+    }
+    let banks = [Bank::Compiler, Bank::Program, Bank::Handles];
+    let bank = banks.into_iter().find(|bank| *bank as u8 == instruction[BANK])?;
+    let by_index = !matches!(instruction[2], UNIFORM | FIXED);
+    let load = Load { bank, uniform: instruction[2] == UNIFORM, operand: end as u64 - 4 };
+    (bank != Bank::Program || !by_index).then_some(load)
+}
+
+/// How many machine instructions a Mercury instruction takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pace {
+    pub count: usize,
+    /// Where the capsule says so, if it is not one.
+    pub entry: Option<Range<usize>>,
+    /// What it does, where the capsule has the instruction.
+    class: Option<u8>,
+}
+
+impl Pace {
+    /// Of the instructions on barriers in shared memory.
+    const BARRIERS: u8 = 0x1b;
+
+    pub fn is_about_barriers(&self) -> bool {
+        self.class == Some(Self::BARRIERS)
+    }
+
+    /// An entry that begins like `first` and says another number.
+    pub fn entry(first: u8, count: usize) -> Option<[u8; 2]> {
+        let count = u16::try_from(count).ok().filter(|count| *count < 1 << (u16::BITS - COUNT))?;
+        Some((count << COUNT | u16::from(first & 0x7f)).to_le_bytes())
+    }
+}
+
+/// The Mercury instructions in the order of the code, which has this many of the machine. The last one stands for
+/// what is behind the code.
+pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
+    let mut list = Vec::new();
+    let bits = entries(capsule, |entry| list.push(entry))?;
+    if bits.count > machine {
+        return Err(Damage::Count);
+    }
+    let mut entries = list.into_iter();
+    let count_of = |range: &Range<usize>| {
+        usize::from(u16::from_le_bytes([capsule[range.start], capsule[range.start + 1]]) >> COUNT)
+    };
+    let mut paces = Vec::with_capacity(bits.count);
+    for derived in bits.iter() {
+        let mut pace = Pace { count: 1, entry: None, class: None };
+        if !derived {
+            let mut entry = entries.next().ok_or(Damage::Count)?;
+            if entry.is_count() {
+                (pace.count, pace.entry) = (count_of(&entry.range), Some(entry.range));
+                entry = entries.next().ok_or(Damage::Count)?;
+            }
+            match entry.form {
+                SHORT => (pace.count, pace.entry) = (count_of(&entry.range), Some(entry.range)),
+                _ => pace.class = Some(capsule[entry.range.start + 1]),
+            }
+        }
+        paces.push(pace);
+    }
+    if entries.next().is_none() { Ok(paces) } else { Err(Damage::Count) }
 }
 
 #[cfg(test)]
@@ -175,7 +277,6 @@ mod tests {
         bytes.extend(load(0x42));
         bytes.extend([0xd0, 4]);
         let expected = Load { bank: Bank::Program, uniform: true, operand: 80 };
-        bytes.extend([0xd1, 4]);
         assert_eq!(loads(&bytes), Ok(vec![expected]));
         assert_eq!(loads(&bytes[..70]), Err(Damage::Cut));
         assert_eq!(loads(&bytes[..84]), Err(Damage::Count));

@@ -47,7 +47,7 @@ use explain::Explain;
 use load::{Arena, DeviceObject, Inputs};
 use lto::Outcome;
 use mode::Mode;
-use object::Object;
+use object::{Damage, Object};
 use options::Options;
 use roots::Roots;
 
@@ -96,6 +96,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         kept?;
     }
     keep::linked(options, &objects, sink)?;
+    if mode.output == mode::Output::Executable {
+        finalize(&mut objects, &arena, sink)?;
+    }
     let roots = Roots::new(options, &inputs.references);
     let explain = Explain::new(options, &inputs);
     let host = side_files.nv_host.as_deref();
@@ -115,6 +118,20 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     }
     pipeline::abandon(objects.len(), (objects, linked));
     sink.check()
+}
+
+/// Makes the code of images for sm_100 and later from that of the inputs.
+fn finalize<'data>(objects: &mut [Object<'data>], arena: &'data Arena, sink: &Sink) -> Result<(), Stop> {
+    let finalized = parallel::map(objects, PARSED_IN_PARALLEL, mercury::without_precautions);
+    for (object, finalized) in objects.iter_mut().zip(finalized) {
+        let Some(bytes) = finalized else { continue };
+        let name = std::mem::take(&mut object.name);
+        let file = name.as_str().into();
+        *object = Object::parse(name, arena.own(bytes)).map_err(|Damage { place, reason }| {
+            sink.fatal(Message::DamagedInput { file, place: place.into(), reason: reason.into() })
+        })?;
+    }
+    Ok(())
 }
 
 /// What was read from an input that has changed since is worth nothing.

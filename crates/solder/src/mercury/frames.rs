@@ -27,6 +27,8 @@ impl<'data> Frame<'data> {
     pub const POINTER: u64 = CIE_POINTER as u64;
     /// Offset in the FDE of the function's address.
     pub const ADDRESS: u64 = ADDRESS as u64;
+    /// Offset in the FDE of the field that says how much code it is about.
+    pub const CODE_RANGE: usize = CODE_RANGE;
     /// An FDE that says nothing.
     pub const EMPTY: [u8; 40] = {
         let mut bytes = [0; 40];

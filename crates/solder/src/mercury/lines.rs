@@ -52,6 +52,19 @@ impl<'data> Reader<'data> {
         }
     }
 
+    fn signed(&mut self) -> Option<i64> {
+        let (mut value, mut shift) = (0i64, 0);
+        loop {
+            let byte = self.byte()?;
+            value |= i64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+            shift += 7;
+            if byte & 0x80 == 0 {
+                let negative = byte & 0x40 != 0 && shift < i64::BITS;
+                return Some(if negative { value | -1 << shift } else { value });
+            }
+        }
+    }
+
     fn skip(&mut self, count: usize) -> Option<()> {
         self.at = self.at.checked_add(count).filter(|end| *end <= self.data.len())?;
         Some(())
@@ -110,6 +123,120 @@ fn ends_sequence(reader: &mut Reader<'_>, opcode_base: u8, lengths: &[u8]) -> Op
         }
     }
     Some(false)
+}
+
+/// The numbers in a unit's header that special opcodes are made with.
+struct Special {
+    least_line: i64,
+    lines: i64,
+    first: i64,
+}
+
+impl Special {
+    fn of(header: &[u8]) -> Option<Self> {
+        /// Behind lengths, version, instruction length and the default of statements.
+        const LINE_BASE: usize = 12;
+        let least_line = i64::from(header.get(LINE_BASE)?.cast_signed());
+        let lines = i64::from(*header.get(LINE_BASE + 1)?);
+        let first = i64::from(*header.get(LINE_BASE + 2)?);
+        (lines > 0).then_some(Self { least_line, lines, first })
+    }
+
+    /// What a special opcode adds to address and line.
+    fn advances(&self, opcode: u8) -> (i64, i64) {
+        let adjusted = i64::from(opcode) - self.first;
+        (adjusted / self.lines, self.least_line + adjusted % self.lines)
+    }
+
+    /// A row that much behind the last one, as the assembler writes it.
+    fn row(&self, address: i64, line: i64, out: &mut Vec<u8>) {
+        // Where only the line is another, it does not use them.
+        let fits = address != 0 && (0..self.lines).contains(&(line - self.least_line));
+        let opcode = fits
+            .then(|| line - self.least_line + self.lines.saturating_mul(address).saturating_add(self.first));
+        if let Some(opcode) = opcode.and_then(|opcode| u8::try_from(opcode).ok()) {
+            out.push(opcode);
+            return;
+        }
+        advance(ADVANCE_LINE, line, out);
+        advance(ADVANCE_PC, address, out);
+        out.push(COPY);
+    }
+}
+
+const COPY: u8 = 1;
+const ADVANCE_PC: u8 = 2;
+const ADVANCE_LINE: u8 = 3;
+
+/// An opcode with a number, both as signed numbers of variable length, unless it is 0.
+fn advance(opcode: u8, mut value: i64, out: &mut Vec<u8>) {
+    if value == 0 {
+        return;
+    }
+    out.push(opcode);
+    loop {
+        let byte = (value & 0x7f) as u8;
+        value >>= 7;
+        if (value == 0 && byte & 0x40 == 0) || (value == -1 && byte & 0x40 != 0) {
+            out.push(byte);
+            return;
+        }
+        out.push(byte | 0x80);
+    }
+}
+
+/// A sequence whose addresses are others. `None` if it is not written as the assembler does it.
+pub fn moved(header: &[u8], sequence: &[u8], place: impl Fn(u64) -> u64) -> Option<Vec<u8>> {
+    let special = Special::of(header)?;
+    (rewritten(&special, sequence, |old| old)? == sequence).then_some(())?;
+    rewritten(&special, sequence, place)
+}
+
+fn rewritten(special: &Special, sequence: &[u8], place: impl Fn(u64) -> u64) -> Option<Vec<u8>> {
+    let mut reader = Reader { data: sequence, at: 0 };
+    let mut out = Vec::with_capacity(sequence.len());
+    let (mut address, mut row, mut line) = (0i64, 0i64, 0i64);
+    let distance = |from: i64, to: i64| -> Option<i64> {
+        let place = |at: i64| Some(place(u64::try_from(at).ok()?).cast_signed());
+        Some(place(to)? - place(from)?)
+    };
+    while reader.at < sequence.len() {
+        let start = reader.at;
+        let opcode = reader.byte()?;
+        match opcode {
+            0 => {
+                let length = reader.leb()?;
+                let ends = *sequence.get(reader.at)? == END_SEQUENCE;
+                reader.skip(length)?;
+                if ends {
+                    advance(ADVANCE_LINE, line, &mut out);
+                    advance(ADVANCE_PC, distance(row, address)?, &mut out);
+                }
+                out.extend(&sequence[start..reader.at]);
+            }
+            COPY => {
+                special.row(distance(row, address)?, line, &mut out);
+                (row, line) = (address, 0);
+            }
+            ADVANCE_PC => address = address.checked_add(reader.signed()?)?,
+            ADVANCE_LINE => line = line.checked_add(reader.signed()?)?,
+            // File and column.
+            4 | 5 => {
+                reader.leb()?;
+                out.extend(&sequence[start..reader.at]);
+            }
+            // Statement and block.
+            6 | 7 => out.push(opcode),
+            opcode if i64::from(opcode) >= special.first => {
+                let (addresses, lines) = special.advances(opcode);
+                address = address.checked_add(addresses)?;
+                special.row(distance(row, address)?, line.checked_add(lines)?, &mut out);
+                (row, line) = (address, 0);
+            }
+            _ => return None,
+        }
+    }
+    Some(out)
 }
 
 /// The table that says where the variables of PTX are at each place of the machine code.

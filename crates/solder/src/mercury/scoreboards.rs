@@ -37,6 +37,8 @@ const ALWAYS: u8 = 7;
 
 const COUNT: u8 = 6;
 const NONE: u8 = 7;
+/// What waits for everything is not the scheduler's; it does not count with it.
+const EVERYTHING: u8 = 0x3f;
 
 /// Where an instruction says which scoreboard its result sets, which the reading of its operands, and for which it
 /// waits: bits of its upper half.
@@ -127,6 +129,9 @@ struct Numbers {
 
 impl Numbers {
     fn wait(&mut self, waits: u8) -> u8 {
+        if waits == EVERYTHING {
+            return waits;
+        }
         let mut renumbered = 0;
         for old in (0..COUNT).filter(|old| waits >> old & 1 != 0) {
             let index = usize::from(old);

@@ -1,0 +1,112 @@
+//! What the assembler puts in front of fences for fear of other functions.
+//!
+//! Compiling one file of many, the assembler does not know what runs before and behind a function. So it has every
+//! fence preceded by loads of shared memory without effect, in case an asynchronous copy is under way, and wide
+//! fences by one of the thread block, in case barriers in memory are in use. A kernel that calls nothing is all there is:
+//! nvlink leaves the loads out if it makes no such copies, the fences if it has no such barriers, and the code gets
+//! shorter. What names places in it moves along, and the capsule says for each Mercury instruction how many of
+//! the machine it takes.
+
+use super::lines::is_line_table;
+use super::moves::{INSTRUCTION, Image, Moves, move_lines, operation};
+use crate::object::{Object, Role};
+use solder_cubin::mercury::{Pace, paces};
+use solder_cubin::raw;
+
+/// The load without effect.
+const LOAD: [u8; INSTRUCTION] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0x00, 0x08, 0, 0, 0, 0xe2, 0x0f, 0x00];
+/// The additional fence, whatever its condition. No scheduler has seen it, so it waits for nothing and sets nothing.
+const NARROW: [u8; INSTRUCTION] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x80, 0, 0, 0, 0xc0, 0x0f, 0x00];
+const CONDITION: u8 = 0xf0;
+
+const FENCE: u16 = 0x192;
+const CALLS: [u16; 2] = [0x143, 0x144];
+/// `LDGSTS`
+const ASYNCHRONOUS_COPY: u16 = 0x1ae;
+/// `SYNCS`
+const BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
+
+/// The input without what its kernels have for fear of others; `None` if they have none of it.
+pub fn without_precautions(object: &Object<'_>) -> Option<Vec<u8>> {
+    let twins = object.mercury.as_ref()?;
+    let (mut functions, mut capsules) = (Vec::new(), Vec::new());
+    for text in object.sections_with(Role::Text) {
+        let is_kernel = |owner: u32| object.symbol(owner).other & raw::STO_ENTRY != 0;
+        let Some(capsule) = twins.partner(text.index).map(|capsule| object.section(capsule)) else {
+            continue;
+        };
+        if !object.text_owner(text.index).is_some_and(is_kernel) {
+            continue;
+        }
+        let Some(removed) = needless(text.data, capsule.data) else { continue };
+        let moves = Moves::new(text, removed)?;
+        capsules.push((capsule, paced(capsule.data, &moves)?));
+        functions.push(moves);
+    }
+    if functions.is_empty() {
+        return None;
+    }
+    let mut image = Image::of(object);
+    for (capsule, contents) in capsules {
+        image.put_section(capsule, &contents)?;
+    }
+    for moves in &functions {
+        moves.apply(&mut image)?;
+    }
+    for table in object.sections_with(Role::Debug).filter(|s| is_line_table(s.name)) {
+        move_lines(&functions, table, &mut image)?;
+    }
+    Some(image.bytes)
+}
+
+/// The instructions of a kernel that it can do without.
+fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<usize>> {
+    let instructions = || code.chunks_exact(INSTRUCTION);
+    if !instructions().any(|i| operation(i) == FENCE) {
+        return None;
+    }
+    let uses = |operations: &[u16]| instructions().any(|i| operations.contains(&operation(i)));
+    if uses(&CALLS) {
+        return None;
+    }
+    let copies = uses(&[ASYNCHRONOUS_COPY]);
+    let has_barriers =
+        uses(&BARRIERS) || paces(capsule, code.len() / INSTRUCTION).ok()?.iter().any(Pace::is_about_barriers);
+    let is_narrow = |i: &[u8]| i[1] & !CONDITION == NARROW[1] && i[0] == NARROW[0] && i[2..] == NARROW[2..];
+    let removed: Vec<usize> = (0..code.len() / INSTRUCTION)
+        .filter(|&at| {
+            let instruction = &code[at * INSTRUCTION..][..INSTRUCTION];
+            let next = code.get((at + 1) * INSTRUCTION..).filter(|next| next.len() >= INSTRUCTION);
+            let before_fence = next.is_some_and(|next| operation(next) == FENCE);
+            (!copies && instruction == LOAD) || (!has_barriers && before_fence && is_narrow(instruction))
+        })
+        .collect();
+    (!removed.is_empty()).then_some(removed)
+}
+
+/// The capsule for the code that is left. `None` if it is not about this code.
+fn paced(capsule: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(capsule.len());
+    let (mut at, mut copied) = (0, 0);
+    let steps = paces(capsule, moves.old_length()).ok()?;
+    let (last, steps) = steps.split_last()?;
+    for step in steps {
+        let kept = moves.kept(at..at + step.count)?;
+        at += step.count;
+        if kept == step.count {
+            continue;
+        }
+        let entry = step.entry.clone()?;
+        out.extend(&capsule[copied..entry.start]);
+        copied = entry.end;
+        // One machine instruction is what a Mercury instruction takes if nothing is said.
+        if kept != 1 {
+            out.extend(Pace::entry(capsule[entry.start], kept)?);
+        }
+    }
+    let entry = last.entry.clone()?;
+    out.extend(&capsule[copied..entry.start]);
+    out.extend(Pace::entry(capsule[entry.start], moves.length().checked_sub(moves.kept(0..at)?)?)?);
+    out.extend(&capsule[entry.end..]);
+    (at + last.count == moves.old_length()).then_some(out)
+}

@@ -1,0 +1,376 @@
+//! Code that has lost some of its instructions, and everything in its object that names places in it.
+
+use super::frames::{Frame, Frames};
+use super::lines;
+use crate::object::{Object, Role};
+use solder_cubin::mercury::reloc;
+use solder_cubin::raw::{self, Rela, SectionHeader, Symbol};
+use solder_cubin::{Section, info};
+use std::ops::Range;
+use zerocopy::IntoBytes;
+
+pub const INSTRUCTION: usize = 16;
+
+/// The part of the operation that is the same for all kinds of operands.
+const OPERATION: u16 = 0x1ff;
+
+pub fn operation(instruction: &[u8]) -> u16 {
+    u16::from_le_bytes([instruction[0], instruction[1]]) & OPERATION
+}
+
+/// Instructions with a place in the code, as a distance from the next instruction in words. In the first, the low
+/// byte stands apart: branches, collective calls, synchronisation of a warp.
+const SPLIT: [u16; 3] = [0x147, 0x148, 0x149];
+const WHOLE: [u16; 1] = [0x145];
+/// Others that have one, in code that calls functions.
+const STRANGE: [u16; 7] = [0x143, 0x144, 0x14a, 0x14c, 0x14e, 0x150, 0x158];
+/// Where the distance, or the rest of it, begins and how wide it is.
+const DISTANCE: u32 = 34;
+const WIDTH: u32 = 48;
+
+/// Behind the code come at least 8 of these, up to a multiple of 8.
+const NOTHING: [u8; INSTRUCTION] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0x00];
+const NOTHINGS: usize = 8;
+
+/// Attributes of functions that are lists of places.
+const PLACES: [u8; 9] = [0x1c, 0x1d, 0x25, 0x27, 0x28, 0x31, 0x3a, 0x46, 0x47];
+/// Places of barriers: the first of four words.
+const BARRIER_PLACES: (u8, usize) = (0x39, 4);
+/// Indirect branches: place, a word, the number of targets, targets.
+const BRANCH_TARGETS: u8 = 0x34;
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}
+
+fn put(image: &mut [u8], at: usize, bytes: &[u8]) -> Option<()> {
+    image.get_mut(at..at.checked_add(bytes.len())?)?.copy_from_slice(bytes);
+    Some(())
+}
+
+fn offset(section: &Section<'_>) -> Option<usize> {
+    usize::try_from(section.header.offset.get()).ok()
+}
+
+/// An object that is being changed.
+#[derive(Debug)]
+pub struct Image<'a, 'data> {
+    object: &'a Object<'data>,
+    pub bytes: Vec<u8>,
+}
+
+impl<'a, 'data> Image<'a, 'data> {
+    pub fn of(object: &'a Object<'data>) -> Self {
+        Self { object, bytes: object.cubin.bytes.to_vec() }
+    }
+
+    /// Writes into a section.
+    fn put(&mut self, section: &Section<'_>, at: usize, bytes: &[u8]) -> Option<()> {
+        put(&mut self.bytes, offset(section)?.checked_add(at)?, bytes)
+    }
+
+    /// Gives a section other contents: in its place, or behind the file if there are more of them.
+    pub fn put_section(&mut self, section: &Section<'_>, contents: &[u8]) -> Option<()> {
+        let mut header = *section.header;
+        if contents.len() > section.data.len() {
+            self.bytes.resize(self.bytes.len().next_multiple_of(INSTRUCTION), 0);
+            header.offset = (self.bytes.len() as u64).into();
+            self.bytes.extend(contents);
+        } else {
+            self.put(section, 0, contents)?;
+        }
+        header.size = (contents.len() as u64).into();
+        let table = usize::try_from(self.object.cubin.header.shoff.get()).ok()?;
+        let at = table.checked_add(section.index as usize * size_of::<SectionHeader>())?;
+        put(&mut self.bytes, at, header.as_bytes())
+    }
+}
+
+/// The code of a function without some of its instructions.
+#[derive(Debug)]
+pub struct Moves<'a, 'data> {
+    text: &'a Section<'data>,
+    /// The instructions that went, in order.
+    removed: Vec<usize>,
+    code: Vec<u8>,
+}
+
+impl<'a, 'data> Moves<'a, 'data> {
+    /// Removes instructions from code. `None` if something in it cannot be moved.
+    pub fn new(text: &'a Section<'data>, removed: Vec<usize>) -> Option<Self> {
+        let instructions = || text.data.chunks_exact(INSTRUCTION);
+        let padding = instructions().rev().take_while(|i| *i == NOTHING).count();
+        let length = instructions().len() - padding - removed.len() + NOTHINGS;
+        let mut moves = Self { text, removed, code: NOTHING.repeat(length.next_multiple_of(NOTHINGS)) };
+        let mut at = 0;
+        for (index, instruction) in instructions().enumerate().take(instructions().len() - padding) {
+            if moves.removed.binary_search(&index).is_err() {
+                let instruction = moves.instruction(index, instruction)?;
+                put(&mut moves.code, at, &instruction)?;
+                at += INSTRUCTION;
+            }
+        }
+        Some(moves)
+    }
+
+    /// The number of instructions there were, and are.
+    pub fn old_length(&self) -> usize {
+        self.text.data.len() / INSTRUCTION
+    }
+
+    pub fn length(&self) -> usize {
+        self.code.len() / INSTRUCTION
+    }
+
+    /// How many of a range of instructions are left.
+    pub fn kept(&self, range: Range<usize>) -> Option<usize> {
+        let before = |at: usize| self.removed.partition_point(|removed| *removed < at);
+        (range.end <= self.old_length()).then(|| range.len() + before(range.start) - before(range.end))
+    }
+
+    /// Where a place in the code is now.
+    fn place(&self, old: u64) -> u64 {
+        let end = self.text.data.len() as u64;
+        if old >= end {
+            return old - end + self.code.len() as u64;
+        }
+        let before = self.removed.partition_point(|removed| ((removed * INSTRUCTION) as u64) < old);
+        old - (before * INSTRUCTION) as u64
+    }
+
+    /// An instruction with the distance that its target is from it now.
+    fn instruction(&self, index: usize, old: &[u8]) -> Option<[u8; INSTRUCTION]> {
+        let mut instruction: [u8; INSTRUCTION] = old.try_into().ok()?;
+        let operation = operation(old);
+        let split = SPLIT.contains(&operation);
+        if STRANGE.contains(&operation) {
+            return None;
+        }
+        if !split && !WHOLE.contains(&operation) {
+            return Some(instruction);
+        }
+        let mut bits = u128::from_le_bytes(instruction);
+        let field = (bits >> DISTANCE) as i64;
+        let (low, low_bits) = if split { (i64::from(old[2]), 8) } else { (0, 0) };
+        let words = (field << (i64::BITS - WIDTH) >> (i64::BITS - WIDTH)) << low_bits | low;
+        let next = ((index + 1) * INSTRUCTION) as i64;
+        let target = u64::try_from(next.checked_add(words.checked_mul(4)?)?).ok()?;
+        let distance = self.place(target).cast_signed() - self.place(next.cast_unsigned()).cast_signed();
+        let words = distance / 4;
+        let mask = (1u128 << WIDTH) - 1;
+        bits = bits & !(mask << DISTANCE) | ((words >> low_bits) as u128 & mask) << DISTANCE;
+        instruction = bits.to_le_bytes();
+        if split {
+            instruction[2] = words as u8;
+        }
+        Some(instruction)
+    }
+
+    /// Puts the code in the place of the old one, and moves what names places in it.
+    pub fn apply(&self, image: &mut Image<'_, '_>) -> Option<()> {
+        let object = image.object;
+        image.put_section(self.text, &self.code)?;
+        self.symbols(image)?;
+        for section in object.sections_with(Role::Relocations) {
+            self.relocations(section, image)?;
+        }
+        for section in object.sections_with(Role::FunctionInfo).filter(|s| s.info() == self.text.index) {
+            self.attributes(section, image)?;
+        }
+        for section in object.sections_with(Role::FunctionConstant).filter(|s| s.info() == self.text.index) {
+            self.jump_tables(section, image)?;
+        }
+        for section in object.sections_with(Role::Debug).filter(|s| s.name == ".debug_frame") {
+            self.frames(section, image)?;
+        }
+        Some(())
+    }
+
+    fn holds(&self, object: &Object<'_>, symbol: u32) -> bool {
+        u32::from(object.symbol(symbol).shndx.get()) == self.text.index
+    }
+
+    fn symbols(&self, image: &mut Image<'_, '_>) -> Option<()> {
+        let object = image.object;
+        let table = object.section(object.cubin.symtab);
+        for (index, symbol) in object.symbols().filter(|(index, _)| self.holds(object, *index)) {
+            let (start, size) = (symbol.value.get(), symbol.size.get());
+            let mut moved = *symbol;
+            moved.value = self.place(start).into();
+            if size > 0 {
+                moved.size = (self.place(start.checked_add(size)?) - self.place(start)).into();
+            }
+            image.put(table, index as usize * size_of::<Symbol>(), moved.as_bytes())?;
+        }
+        Some(())
+    }
+
+    fn relocations(&self, section: &Section<'_>, image: &mut Image<'_, '_>) -> Option<()> {
+        let with_addend = section.sh_type() != raw::SHT_REL;
+        let size = if with_addend { size_of::<Rela>() } else { size_of::<raw::Rel>() };
+        for (index, entry) in section.relocations().ok()?.iter().enumerate() {
+            let mut moved = entry;
+            if section.info() == self.text.index {
+                moved.offset = self.place(entry.offset.get()).into();
+            }
+            let symbol = image.object.symbol(entry.symbol.get());
+            if entry.addend.get() != 0 && self.holds(image.object, entry.symbol.get()) {
+                let place = symbol.value.get().checked_add_signed(entry.addend.get())?;
+                let distance = self.place(place).cast_signed() - self.place(symbol.value.get()).cast_signed();
+                moved.addend = distance.into();
+            }
+            if moved != entry {
+                image.put(section, index * size, &moved.as_bytes()[..size])?;
+            }
+        }
+        Some(())
+    }
+
+    fn attributes(&self, section: &Section<'_>, image: &mut Image<'_, '_>) -> Option<()> {
+        let mut at = 0;
+        for record in info::records(section.data) {
+            let record = record.ok()?;
+            let payload = at + record.size() - record.payload.len();
+            at += record.size();
+            if record.format != info::format::SIZED {
+                continue;
+            }
+            for index in places_of(&record) {
+                let place = self.place(u64::from(record.word(index * 4)?));
+                image.put(section, payload + index * 4, &(place as u32).to_le_bytes())?;
+            }
+        }
+        Some(())
+    }
+
+    /// The words that Mercury says are places.
+    fn jump_tables(&self, section: &Section<'_>, image: &mut Image<'_, '_>) -> Option<()> {
+        let object = image.object;
+        let twin = object.mercury.as_ref()?.partner(section.index)?;
+        let lists = object.cubin.sections.iter();
+        for list in lists.filter(|s| s.sh_type() == raw::SHT_MERC_RELA && s.info() == twin) {
+            let entries: &[Rela] = list.entries().ok()?;
+            for entry in entries.iter().filter(|entry| entry.r_type.get() == reloc::OFFSET_32) {
+                let at = usize::try_from(entry.offset.get()).ok()?;
+                let place = self.place(u64::from(word(section.data, at)?));
+                image.put(section, at, &(place as u32).to_le_bytes())?;
+            }
+        }
+        Some(())
+    }
+
+    /// Where in a section, as relocations say, addresses of this code stand.
+    fn addresses(&self, object: &Object<'_>, section: &Section<'_>) -> Option<Vec<u64>> {
+        let mut addresses = Vec::new();
+        for list in object.sections_with(Role::Relocations).filter(|s| s.info() == section.index) {
+            let entries = list.relocations().ok()?;
+            let of_code = entries.iter().filter(|entry| self.holds(object, entry.symbol.get()));
+            addresses.extend(of_code.map(|entry| entry.offset.get()));
+        }
+        addresses.sort_unstable();
+        Some(addresses)
+    }
+
+    fn frames(&self, section: &Section<'_>, image: &mut Image<'_, '_>) -> Option<()> {
+        let addresses = self.addresses(image.object, section)?;
+        let of_code = |frame: &Frame<'_>| addresses.binary_search(&frame.address()).is_ok();
+        for frame in Frames::of(section.data).filter(of_code) {
+            let mut fde = frame.fde.to_vec();
+            let range = u64::from_le_bytes(frame.range_of_code().try_into().ok()?);
+            put(&mut fde, Frame::CODE_RANGE, &self.place(range).to_le_bytes())?;
+            self.frame_instructions(fde.get_mut(Frame::CODE_RANGE + 8..)?)?;
+            image.put(section, usize::try_from(frame.range.start).ok()?, &fde)?;
+        }
+        Some(())
+    }
+
+    /// Call frame instructions: the locations they advance to.
+    fn frame_instructions(&self, program: &mut [u8]) -> Option<()> {
+        /// The unit of advances.
+        const FACTOR: u64 = 4;
+        const ADVANCE_4: u8 = 4;
+        let mut at = 0;
+        let mut location = 0;
+        while at < program.len() {
+            let operation = program[at];
+            at += 1;
+            // Numbers of variable length that follow.
+            let numbers = match operation {
+                ADVANCE_4 => {
+                    let old = location;
+                    location += u64::from(word(program, at)?) * FACTOR;
+                    let delta = (self.place(location) - self.place(old)) / FACTOR;
+                    put(program, at, &(delta as u32).to_le_bytes())?;
+                    at += 4;
+                    0
+                }
+                0x00 | 0x0a | 0x0b | 0xc0..=0xff => 0,
+                0x06..=0x08 | 0x0d | 0x0e | 0x13 | 0x80..=0xbf => 1,
+                0x05 | 0x09 | 0x0c | 0x11 | 0x12 => 2,
+                _ => return None,
+            };
+            for _ in 0..numbers {
+                at += program.get(at..)?.iter().position(|byte| byte & 0x80 == 0)? + 1;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Moves the addresses in a line number table.
+pub fn move_lines(functions: &[Moves<'_, '_>], table: &Section<'_>, image: &mut Image<'_, '_>) -> Option<()> {
+    let object = image.object;
+    let mut contents = Vec::with_capacity(table.data.len());
+    let mut shifts = Vec::new();
+    let addresses: Option<Vec<Vec<u64>>> =
+        functions.iter().map(|moves| moves.addresses(object, table)).collect();
+    let addresses = addresses?;
+    for unit in lines::units(table.data)? {
+        let start = contents.len();
+        let header = &table.data[unit.header];
+        contents.extend(header);
+        for sequence in unit.sequences {
+            shifts.push((sequence.start, contents.len()));
+            let in_sequence = |at: &u64| sequence.contains(&(*at as usize));
+            let code = addresses.iter().position(|of_function| of_function.iter().any(in_sequence));
+            let data = &table.data[sequence.clone()];
+            match code {
+                Some(code) => contents.extend(lines::moved(header, data, |at| functions[code].place(at))?),
+                None => contents.extend(data),
+            }
+        }
+        let length = u32::try_from(contents.len() - start - size_of::<u32>()).ok()?;
+        put(&mut contents, start, &length.to_le_bytes())?;
+    }
+    for list in object.sections_with(Role::Relocations).filter(|s| s.info() == table.index) {
+        let size = if list.sh_type() == raw::SHT_REL { size_of::<raw::Rel>() } else { size_of::<Rela>() };
+        for (index, entry) in list.relocations().ok()?.iter().enumerate() {
+            let at = usize::try_from(entry.offset.get()).ok()?;
+            let before = shifts.partition_point(|(from, _)| *from <= at).checked_sub(1);
+            let Some((from, to)) = before.map(|before| shifts[before]) else { continue };
+            image.put(list, index * size, &((at - from + to) as u64).to_le_bytes())?;
+        }
+    }
+    image.put_section(table, &contents)
+}
+
+/// Which words of an attribute are places.
+fn places_of(record: &info::Record<'_>) -> Vec<usize> {
+    let words = record.payload.len() / 4;
+    match record.attr {
+        attr if PLACES.contains(&attr) => (0..words).collect(),
+        attr if attr == BARRIER_PLACES.0 => (0..words).step_by(BARRIER_PLACES.1).collect(),
+        BRANCH_TARGETS => {
+            let mut places = Vec::new();
+            let mut at = 0;
+            while let Some(count) = record.word((at + 2) * 4) {
+                places.push(at);
+                let end = (at + 3).saturating_add(count as usize).min(words);
+                places.extend(at + 3..end);
+                at = end;
+            }
+            places
+        }
+        _ => Vec::new(),
+    }
+}
