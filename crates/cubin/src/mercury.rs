@@ -262,7 +262,7 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bank, Damage, Load, code_name, loads};
+    use super::{Bank, Damage, Load, Pace, code_name, loads, paces};
 
     #[test]
     fn places_of_loads() {
@@ -282,6 +282,26 @@ mod tests {
         assert_eq!(loads(&bytes[..84]), Err(Damage::Count));
         bytes[7] = 0;
         assert_eq!(loads(&bytes), Err(Damage::Format));
+    }
+
+    #[test]
+    fn how_many_machine_instructions() {
+        let mut bytes = vec![7, 0, 0, 0, 1, 0, 0, 0xc0, 4, 0, 0, 0, 0b0010, 0, 0, 0];
+        bytes.extend([0x42, Pace::BARRIERS, 0, 0]);
+        bytes.extend([0xd1, 4]);
+        bytes.extend([1, 0x49, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend([0x50, 7]);
+        let pace = |count, entry, class| Pace { count, entry, class };
+        let expected = [
+            pace(1, None, Some(Pace::BARRIERS)),
+            pace(1, None, None),
+            pace(9, Some(20..22), Some(0x49)),
+            pace(14, Some(38..40), None),
+        ];
+        assert_eq!(paces(&bytes, 25).as_deref(), Ok(&expected[..]));
+        assert_eq!(paces(&bytes, 3), Err(Damage::Count));
+        assert_eq!((Pace::entry(0xd1, 4), Pace::entry(0x50, 11)), (Some([0x51, 2]), Some([0xd0, 5])));
+        assert_eq!(Pace::entry(0x50, 512), None);
     }
 
     #[test]

@@ -158,8 +158,12 @@ impl Special {
             out.push(opcode);
             return;
         }
-        advance(ADVANCE_LINE, line, out);
-        advance(ADVANCE_PC, address, out);
+        if line != 0 || address == 0 {
+            advance(ADVANCE_LINE, line, out);
+        }
+        if address != 0 {
+            advance(ADVANCE_PC, address, out);
+        }
         out.push(COPY);
     }
 }
@@ -168,11 +172,8 @@ const COPY: u8 = 1;
 const ADVANCE_PC: u8 = 2;
 const ADVANCE_LINE: u8 = 3;
 
-/// An opcode with a number, both as signed numbers of variable length, unless it is 0.
+/// An opcode with a signed number of variable length, even where that need not be signed.
 fn advance(opcode: u8, mut value: i64, out: &mut Vec<u8>) {
-    if value == 0 {
-        return;
-    }
     out.push(opcode);
     loop {
         let byte = (value & 0x7f) as u8;
@@ -209,7 +210,6 @@ fn rewritten(special: &Special, sequence: &[u8], place: impl Fn(u64) -> u64) -> 
                 let ends = *sequence.get(reader.at)? == END_SEQUENCE;
                 reader.skip(length)?;
                 if ends {
-                    advance(ADVANCE_LINE, line, &mut out);
                     advance(ADVANCE_PC, distance(row, address)?, &mut out);
                 }
                 out.extend(&sequence[start..reader.at]);
@@ -269,7 +269,7 @@ pub fn removed_places(data: &[u8], is_removed: impl Fn(&str) -> bool) -> Vec<Ran
 
 #[cfg(test)]
 mod tests {
-    use super::units;
+    use super::{moved, units};
 
     #[test]
     fn sequences_of_a_unit() {
@@ -283,5 +283,24 @@ mod tests {
         assert_eq!(read[0].header, 0..25);
         assert_eq!(read[0].sequences, [25..45, 45..65]);
         assert!(units(&unit[..60]).is_none());
+    }
+
+    #[test]
+    fn moved_rows() {
+        let header = [0, 0, 0, 0, 2, 0, 15, 0, 0, 0, 1, 1, 0xfb, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0];
+        let begin = [0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1];
+        // Line 20 at 0, 21 at 0x10, 28 at 0xa0, the end at 0x150.
+        let rows = [3, 20, 1, 0xf0, 3, 7, 2, 0x90, 1, 1, 2, 0xb0, 1, 0, 1, 1];
+        let sequence = [&begin[..], &rows].concat();
+        let place = |at: u64| if at < 0xa0 { at } else { at - 0x50 };
+        let expected = [3, 20, 1, 0xf0, 3, 7, 2, 0xc0, 0, 1, 2, 0xb0, 1, 0, 1, 1];
+        assert_eq!(moved(&header, &sequence, place), Some([&begin[..], &expected].concat()));
+        // One instruction further is less to write.
+        let place = |at: u64| if at < 0xa0 { at } else { at - 0x80 };
+        let near = [3, 20, 1, 0xf0, 0xf6, 2, 0xb0, 1, 0, 1, 1];
+        let rows = [3, 20, 1, 0xf0, 3, 7, 2, 0x90, 1, 1, 2, 0xb0, 1, 0, 1, 1];
+        assert_eq!(moved(&header, &[&begin[..], &rows].concat(), place), Some([&begin[..], &near].concat()));
+        let foreign = [&begin[..], &[3, 20, 1, 3, 1, 2, 0x10, 1, 2, 0x20, 0, 1, 1]].concat();
+        assert_eq!(moved(&header, &foreign, place), None);
     }
 }

@@ -18,15 +18,16 @@ pub fn operation(instruction: &[u8]) -> u16 {
     u16::from_le_bytes([instruction[0], instruction[1]]) & OPERATION
 }
 
-/// Instructions with a place in the code, as a distance from the next instruction in words. In the first, the low
-/// byte stands apart: branches, collective calls, synchronisation of a warp.
-const SPLIT: [u16; 3] = [0x147, 0x148, 0x149];
-const WHOLE: [u16; 1] = [0x145];
+/// Instructions with a place in the code, as a distance in words. Branches and collective synchronisation count from
+/// the next instruction, and the low byte of their distance stands apart; where threads meet again counts from
+/// the instruction itself.
+const FROM_NEXT: [u16; 4] = [0x147, 0x148, 0x149, 0x158];
+const FROM_ITSELF: [u16; 1] = [0x145];
 /// Others that have one, in code that calls functions.
-const STRANGE: [u16; 7] = [0x143, 0x144, 0x14a, 0x14c, 0x14e, 0x150, 0x158];
-/// Where the distance, or the rest of it, begins and how wide it is.
+const STRANGE: [u16; 6] = [0x143, 0x144, 0x14a, 0x14c, 0x14e, 0x150];
+/// Where the distance, or the rest of it, begins, and how wide it is in either.
 const DISTANCE: u32 = 34;
-const WIDTH: u32 = 48;
+const WIDTHS: (u32, u32) = (48, 30);
 
 /// Behind the code come at least 8 of these, up to a multiple of 8.
 const NOTHING: [u8; INSTRUCTION] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0x00];
@@ -142,22 +143,22 @@ impl<'a, 'data> Moves<'a, 'data> {
     fn instruction(&self, index: usize, old: &[u8]) -> Option<[u8; INSTRUCTION]> {
         let mut instruction: [u8; INSTRUCTION] = old.try_into().ok()?;
         let operation = operation(old);
-        let split = SPLIT.contains(&operation);
+        let split = FROM_NEXT.contains(&operation);
         if STRANGE.contains(&operation) {
             return None;
         }
-        if !split && !WHOLE.contains(&operation) {
+        if !split && !FROM_ITSELF.contains(&operation) {
             return Some(instruction);
         }
         let mut bits = u128::from_le_bytes(instruction);
         let field = (bits >> DISTANCE) as i64;
-        let (low, low_bits) = if split { (i64::from(old[2]), 8) } else { (0, 0) };
-        let words = (field << (i64::BITS - WIDTH) >> (i64::BITS - WIDTH)) << low_bits | low;
-        let next = ((index + 1) * INSTRUCTION) as i64;
-        let target = u64::try_from(next.checked_add(words.checked_mul(4)?)?).ok()?;
-        let distance = self.place(target).cast_signed() - self.place(next.cast_unsigned()).cast_signed();
+        let (low, low_bits, width) = if split { (i64::from(old[2]), 8, WIDTHS.0) } else { (0, 0, WIDTHS.1) };
+        let words = (field << (i64::BITS - width) >> (i64::BITS - width)) << low_bits | low;
+        let base = ((index + usize::from(split)) * INSTRUCTION) as i64;
+        let target = u64::try_from(base.checked_add(words.checked_mul(4)?)?).ok()?;
+        let distance = self.place(target).cast_signed() - self.place(base.cast_unsigned()).cast_signed();
         let words = distance / 4;
-        let mask = (1u128 << WIDTH) - 1;
+        let mask = (1u128 << width) - 1;
         bits = bits & !(mask << DISTANCE) | ((words >> low_bits) as u128 & mask) << DISTANCE;
         instruction = bits.to_le_bytes();
         if split {

@@ -31,6 +31,8 @@ const SURFACES: [u16; 2] = [0x199, 0x19a];
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
 const STRAIGHT: [u16; 9] = [0x141, 0x142, 0x145, 0x146, 0x14d, 0x155, 0x156, 0x15b, 0x15c];
 const BRANCH: u16 = 0x147;
+/// Branches by a table.
+const INDIRECT: [u16; 2] = [0x149, 0x158];
 const EXIT: u16 = 0x14d;
 /// The condition that always holds.
 const ALWAYS: u8 = 7;
@@ -261,7 +263,8 @@ pub fn release_stack_pointer(code: &mut [u8]) {
 
 /// Whether control never goes on to the next instruction: an exit or a branch without a condition.
 fn leaves(instruction: &[u8]) -> bool {
-    instruction[1] >> 4 == ALWAYS && [BRANCH, EXIT].contains(&(operation(instruction) & OPERATION))
+    let operation = operation(instruction) & OPERATION;
+    instruction[1] >> 4 == ALWAYS && ([BRANCH, EXIT].contains(&operation) || INDIRECT.contains(&operation))
 }
 
 fn renumber(code: &[u8], stack_pointer: u8) -> Option<Vec<Control>> {
@@ -269,10 +272,12 @@ fn renumber(code: &[u8], stack_pointer: u8) -> Option<Vec<Control>> {
     numbers.pending[usize::from(stack_pointer)] = Some(NONE);
     let mut renumbered = Vec::with_capacity(code.len() / INSTRUCTION);
     let mut at_target: HashMap<usize, Numbers, foldhash::fast::FixedState> = HashMap::default();
+    let mut at_indirect: Option<Numbers> = None;
     let mut goes_on = true;
     for (index, instruction) in code.chunks_exact(INSTRUCTION).enumerate() {
         // What nothing runs into begins with what was under way at the branch to it.
-        if let Some(of_branch) = at_target.remove(&index).filter(|_| !goes_on) {
+        let of_branch = at_target.remove(&index).or_else(|| at_indirect.clone());
+        if let Some(of_branch) = of_branch.filter(|_| !goes_on) {
             numbers = of_branch;
         }
         goes_on = !leaves(instruction);
@@ -284,6 +289,9 @@ fn renumber(code: &[u8], stack_pointer: u8) -> Option<Vec<Control>> {
             _ => numbers.set(control.written, preferred(operation(instruction)))?,
         };
         renumbered.push(Control { written, read, waits });
+        if INDIRECT.contains(&(operation(instruction) & OPERATION)) {
+            at_indirect = Some(numbers.clone());
+        }
         if let Flow::Branch(target) = Flow::of(index, instruction)
             && target > index
         {
