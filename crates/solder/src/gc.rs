@@ -23,6 +23,8 @@ pub struct Live {
     roots: Option<Vec<bool>>,
     /// The kernels that are asked for, if not all are.
     prepared: Option<Vec<bool>>,
+    /// Functions that stay only because their address is taken, in the order of their first mentions.
+    pub uncalled: Vec<EntityId>,
 }
 
 impl Live {
@@ -37,6 +39,7 @@ impl Live {
             plain: plain.collect(),
             roots: None,
             prepared: None,
+            uncalled: Vec::new(),
         }
     }
 
@@ -101,6 +104,10 @@ pub fn collect(
             }
         }
     }
+    let mut uncalled: Vec<EntityId> =
+        graph.taken_order.iter().copied().filter(|function| !live[function.index()]).collect();
+    uncalled.sort_unstable_by_key(|function| function.index());
+    uncalled.dedup();
     for function in &graph.taken_order {
         live[function.index()] = true;
         for &callee in calls.of(function.index()) {
@@ -111,7 +118,7 @@ pub fn collect(
         }
     }
     mark_pieces(objects, symbols, &mut live);
-    Live { stays: live, plain: HashSet::default(), roots, prepared: None }
+    Live { stays: live, plain: HashSet::default(), roots, prepared: None, uncalled }
 }
 
 /// Pieces of a function's code that have names of their own stay with it; no call speaks of them.

@@ -84,7 +84,10 @@ pub fn link_objects<'data>(
     } else {
         // Kernels that were not asked for stay as plain functions; debug information keeps them what they are.
         let plain = !options.debug || options.suppress_debug_info;
-        let unused = |kernel: &EntityId| plain && !roots.contain(symbols.get(*kernel).name);
+        let by_host = roots.prepare_launched();
+        let unused = |kernel: &EntityId| {
+            plain && !roots.contain(symbols.get(*kernel).name) && !(by_host && is_taken(*kernel))
+        };
         gc::Live::everything(&symbols, gc::kernels(objects, &symbols).filter(unused))
     };
     let live = if mode.lto { live.with_all_roots() } else { live };
@@ -113,6 +116,11 @@ pub fn link_objects<'data>(
     let silent = options.suppress_stack_size_warning || relocatable;
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
     let mut resources = resources::compute(&merged, &merged.calls, silent, has_old_object, sink);
+    if options.extra_warnings {
+        for function in &live.uncalled {
+            sink.report(Message::UncalledFunction { function: symbols.get(*function).name.into() });
+        }
+    }
     if relocatable {
         resources.forget_records();
     } else {
@@ -163,7 +171,9 @@ pub fn link_objects<'data>(
         if merged.deleted_alias {
             return Err(sink.fatal(Message::DeletedSymbol));
         }
-        if options.dump_callgraph {
+        if options.dump_callgraph && objects.is_empty() {
+            sink.write(b"No relocatable objects found. Did not generate callgraph.\n");
+        } else if options.dump_callgraph {
             sink.write(call_graph::dump(target, &symbols, &graph, &merged, &resources).as_bytes());
         }
         if merged.deleted_alias_of_static {

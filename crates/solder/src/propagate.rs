@@ -64,7 +64,7 @@ pub fn propagate(calls: &Calls, records: &mut Records<'_, '_>) {
     let tells = parallel::map_numbers(merged.functions.len(), |f| is_source(records, f));
     let mut sources: Vec<u32> = (0..merged.functions.len() as u32).filter(|f| tells[*f as usize]).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
-    let single = merged.roots().count() == 1;
+    let single = merged.only_root().is_some();
     let externs = Externs::new(single, &sources, records);
     let kernels: Vec<_> = merged.roots().filter_map(|(i, f)| Some((i, f.info?))).collect();
     let kernel_list: Vec<u32> = kernels.iter().map(|(kernel, _)| *kernel).collect();

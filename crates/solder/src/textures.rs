@@ -207,7 +207,7 @@ fn reached_kinds(
     let mut kinds: Vec<(usize, Kinds)> =
         launched.map(|(i, _)| (i as usize, used_by(merged, i as usize))).collect();
     let roots: Vec<usize> = merged.roots().map(|(i, _)| i as usize).collect();
-    if let [kernel] = roots[..] {
+    if let Some(kernel) = merged.only_root().map(|kernel| kernel as usize) {
         let all = slots.iter().filter(|s| referenced(**s)).fold(0, |all, s| all | kind(merged.symbol(*s)));
         kinds.push((kernel, all));
     } else {

@@ -191,6 +191,8 @@ messages! {
         "Stack size for entry function '{kernel}' cannot be statically determined";
     MoreStackSizesUnknown { count: u64 } = "more-stack-sizes-unknown", Warning,
         "Stack size for entry functions cannot be statically determined, {count} more times";
+    UncalledFunction { function: Text } = "uncalled-function", Warning,
+        "Function '{function}' has address taken but no calls to it found";
     RegisterLimit { kernel: Text, limit: u32, callee: Text, registers: u32 } = "register-limit", Error,
         "entry function '{kernel}' with max regcount of {limit} calls function '{callee}' with regcount of {registers}";
     SharedLimit { kernel: Text, used: Hex, limit: Hex } = "shared-limit", Error,

@@ -504,6 +504,7 @@ impl<'data> Merger<'_, 'data> {
                 entity,
                 entry: raw.other & raw::STO_ENTRY != 0,
                 launched: false,
+                asked_for: false,
                 alias: false,
                 text: None,
                 info: None,
@@ -614,11 +615,16 @@ impl<'data> Merger<'_, 'data> {
         if entry && (is_prepared || was_mentioned) {
             info = Some(self.function_info(text, name));
             shared = Some(self.kernel_shared(text, name));
+        } else if raw.other & raw::STO_ENTRY != 0 && !entry && self.settings.kernels_removed_by_host {
+            // A kernel that host code does not refer to, where nothing is removed.
+            info = Some(self.function_info(text, name));
+            self.name_only(&[".nv.shared.", name]);
         }
         let launched = entry && !self.live.is_root(entity);
         let function = self.function_mut(entity);
         function.entry = entry;
         function.launched = launched;
+        function.asked_for = is_prepared;
         (function.text, function.info, function.shared) = (Some(text), info, shared);
         Ok(())
     }

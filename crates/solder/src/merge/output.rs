@@ -264,6 +264,8 @@ pub struct Function {
     /// A kernel that was not asked for and stays because code launches it: it reaches nothing but itself, and is not
     /// counted.
     pub launched: bool,
+    /// A kernel that was asked for.
+    pub asked_for: bool,
     /// Another name for the function whose code it shares.
     pub alias: bool,
     pub text: Option<SectionId>,
@@ -465,6 +467,12 @@ impl<'data> Merged<'data> {
     /// The kernels whose calls are followed.
     pub fn roots(&self) -> impl Iterator<Item = (u32, &Function)> {
         self.kernels().filter(|(_, function)| !function.launched)
+    }
+    /// The only kernel of the link, if it was asked for: nvlink takes all code for reached by it.
+    pub fn only_root(&self) -> Option<u32> {
+        let mut roots = self.roots();
+        let (kernel, function) = roots.next()?;
+        (function.asked_for && roots.next().is_none()).then_some(kernel)
     }
     /// The kernels: defined entry functions, in the order of creation.
     pub fn kernels(&self) -> impl Iterator<Item = (u32, &Function)> {

@@ -45,7 +45,7 @@ pub fn check_cta_groups(merged: &Merged<'_>, sink: &Sink) {
     }
     let own: Vec<u8> = (0..merged.functions.len() as u32).map(|f| attributes(merged, f, BOTH)).collect();
     let mut bits = own.clone();
-    let single = merged.roots().count() == 1;
+    let single = merged.only_root().is_some();
     let conflicts = arrivals(merged, &sources, single, |kernel, source| {
         let (from, to) = (own[source as usize], &mut bits[kernel as usize]);
         let new = from & !*to != 0;
@@ -67,7 +67,7 @@ pub fn check_reserved_shared(merged: &Merged<'_>, objects: &[Object<'_>], reloca
         let sources = sources(merged, RESERVED);
         let mut uses: Vec<bool> =
             (0..merged.functions.len() as u32).map(|f| attributes(merged, f, RESERVED) != 0).collect();
-        let single = merged.roots().count() == 1;
+        let single = merged.only_root().is_some();
         let inherited = arrivals(merged, &sources, single, |kernel, _| {
             !std::mem::replace(&mut uses[kernel as usize], true)
         });
