@@ -30,7 +30,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Shared memory that the system keeps in front of a kernel's own.
-fn reserved_shared(sm: u16) -> u64 {
+pub fn reserved_shared(sm: u16) -> u64 {
     if sm >= 90 { 0x400 } else { 0 }
 }
 

@@ -166,7 +166,16 @@ impl<'data> Resolver<'_, 'data> {
     fn read(&mut self, file: FileId) {
         let object = &self.objects[file.index()];
         for (symbol, raw) in object.symbols() {
-            if raw.kind() == raw::STT_FUNC {
+            if raw.kind() != raw::STT_FUNC {
+                continue;
+            }
+            // A function comes before what stands in its code, also where the table has it the other way round.
+            if let Some(around) = object.function_around(raw).filter(|around| *around > symbol)
+                && self.symbols.entity(file, around).is_none()
+            {
+                self.function(Origin { file, symbol: around }, object.symbol(around));
+            }
+            if self.symbols.entity(file, symbol).is_none() {
                 self.function(Origin { file, symbol }, raw);
             }
         }

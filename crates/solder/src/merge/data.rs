@@ -1,6 +1,6 @@
 //! Variables and the sections that hold them; debug information; kernel parameters.
 
-use super::{Function, Kind, Merger, New, SharedObject};
+use super::{Function, Kind, Merger, New, OutputSymbol, Settings, SharedObject};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::mercury::{REGISTER_TABLE, is_line_table};
@@ -348,11 +348,32 @@ impl<'data> Merger<'_, 'data> {
                     self.append_data(file, section)?;
                 }
                 Role::KernelConstant => self.kernel_constant(file, section)?,
+                Role::KernelShared if object.is_extensible() => self.shared_of_whole_program(file, section),
                 Role::FunctionConstant => self.discarded_constants(file, section)?,
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// The shared memory of a kernel in an extensible whole program has its place already. It comes in as a variable
+    /// without a name, even beside the variables themselves, where debug information has them.
+    fn shared_of_whole_program(&mut self, file: FileId, section: &Section<'data>) {
+        let kernel = self.function_in(file, section.info());
+        let owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
+        let Settings { relocatable, keeps_shared_symbols, .. } = self.settings;
+        if owner.is_none() || section.size() == 0 || relocatable || keeps_shared_symbols {
+            return;
+        }
+        self.shared_of_launched(owner);
+        let symbol =
+            self.push_symbol(OutputSymbol { shared: true, dropped: true, ..OutputSymbol::default() });
+        let (size, align) = (section.size(), section.align().max(1));
+        self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic: false });
+        // Its symbol is symbol 0, which is moved once for every kernel.
+        if self.settings.reserves_shared {
+            self.out.null_value += crate::pipeline::reserved_shared(self.settings.sm);
+        }
     }
 
     /// Tentative definitions that nobody initialised go to the end of `.nv.global`, last one first.

@@ -71,7 +71,7 @@ impl Merger<'_, '_> {
         };
         let dynamic = self.out.common_shared && self.settings.reserves_shared && !self.settings.mercury();
         for object in self.out.shared.clone() {
-            if self.shows(&object, dynamic) {
+            if self.shows(&object, dynamic) && !self.out.symbol(object.symbol).name.is_empty() {
                 let symbol = self.out.symbol_mut(object.symbol);
                 symbol.dropped = false;
                 let visibility = if internal { raw::STV_INTERNAL } else { 0 };

@@ -495,6 +495,9 @@ impl<'data> Merger<'_, 'data> {
         let (symbol, new) = self.mention(origin, entity, raw);
         // What stands within the code of a function is no more than a symbol.
         if is_piece {
+            if new {
+                self.name_local(symbol);
+            }
             return Ok(());
         }
         if new {
