@@ -4,9 +4,25 @@ use super::{Content, InfoRecord, InfoValue, Merger};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::object::Role;
+use crate::parallel;
 use solder_cubin::Section;
 use solder_cubin::info::{Record, attr, format, records};
 use solder_cubin::raw;
+
+/// Attributes that go to an output section when all files are merged.
+pub(super) struct Attributes<'data> {
+    out: SectionId,
+    file: FileId,
+    section: u32,
+    /// The records, where what they say depends on what is defined so far.
+    read: Option<Vec<InfoRecord<'data>>>,
+}
+
+/// An attribute that lacks what its kind should have.
+#[derive(Clone, Copy)]
+pub(super) struct Malformed {
+    attr: u8,
+}
 
 impl<'data> Merger<'_, 'data> {
     pub(super) fn attributes(&mut self, file: FileId) -> Result<(), Stop> {
@@ -38,30 +54,74 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
+    /// Takes the records of a section over. Mostly they depend on nothing that later files change and are read later,
+    /// those of all files in parallel.
     fn read_info(&mut self, file: FileId, section: &Section<'data>, out: SectionId) -> Result<(), Stop> {
-        for record in records(section.data).flatten() {
-            let Some(value) = self.info_value(file, section, &record)? else { continue };
-            let record = InfoRecord { file, ..InfoRecord::new(record.format, record.attr, value) };
-            if let Content::Info(records) = &mut self.out.section_mut(out).content {
-                records.push(record);
+        let is_list = |record: &Record<'_>| record.attr == attr::EXTERNS;
+        let read = if records(section.data).flatten().any(|record| is_list(&record)) {
+            Some(self.list_of(file, section).map_err(|bad| self.malformed(file, section, bad))?)
+        } else {
+            None
+        };
+        self.attributes.push(Attributes { out, file, section: section.index, read });
+        Ok(())
+    }
+
+    /// Reads the attributes that were left for later.
+    pub(super) fn read_attributes(&mut self) -> Result<(), Stop> {
+        let mut expected = std::mem::take(&mut self.attributes);
+        let read = |of: &Attributes<'data>| {
+            let is_needed = of.read.is_none() && !self.is_replaced(of);
+            let section = self.objects[of.file.index()].section(of.section);
+            if is_needed { self.list_of(of.file, section) } else { Ok(Vec::new()) }
+        };
+        let lists = parallel::map_numbers(expected.len(), |index| read(&expected[index]));
+        for (of, list) in expected.iter_mut().zip(lists) {
+            let section = self.objects[of.file.index()].section(of.section);
+            let mut list = list.map_err(|bad| self.malformed(of.file, section, bad))?;
+            if let Some(read) = of.read.take().filter(|_| !self.is_replaced(of)) {
+                list = read;
+            }
+            if let Content::Info(records) = &mut self.out.section_mut(of.out).content {
+                if records.is_empty() {
+                    *records = list;
+                } else {
+                    records.append(&mut list);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether another copy has taken the place of the function that attributes were read of.
+    fn is_replaced(&self, of: &Attributes<'_>) -> bool {
+        let text = self.out.section(of.out).of;
+        let function = text.and_then(|text| self.out.section(text).function);
+        let origin = function.and_then(|function| self.out.symbol(function).origin);
+        origin.is_some_and(|origin| origin.file != of.file)
+    }
+
+    fn list_of(&self, file: FileId, section: &Section<'data>) -> Result<Vec<InfoRecord<'data>>, Malformed> {
+        let mut list = Vec::new();
+        for record in records(section.data).flatten() {
+            if let Some(value) = self.info_value(file, &record)? {
+                list.push(InfoRecord { file, ..InfoRecord::new(record.format, record.attr, value) });
+            }
+        }
+        Ok(list)
     }
 
     /// The value in terms of the output; `None` for a record that is not taken over.
     pub(super) fn info_value(
         &self,
         file: FileId,
-        section: &Section<'data>,
         record: &Record<'data>,
-    ) -> Result<Option<InfoValue<'data>>, Stop> {
+    ) -> Result<Option<InfoValue<'data>>, Malformed> {
+        let malformed = Malformed { attr: record.attr };
         let symbols = &self.out.files[file.index()].symbols;
-        let operand = |at: usize| -> Result<u32, Stop> {
-            match record.word(at) {
-                Some(word) if at > 0 || (word as usize) < symbols.len() => Ok(word),
-                _ => Err(self.malformed(file, section, record)),
-            }
+        let operand = |at: usize| match record.word(at) {
+            Some(word) if at > 0 || (word as usize) < symbols.len() => Ok(word),
+            _ => Err(malformed),
         };
         let value = match record.attr {
             attr::REGCOUNT | attr::FRAME_SIZE | attr::MIN_STACK_SIZE | attr::MAX_STACK_SIZE => {
@@ -101,14 +161,12 @@ impl<'data> Merger<'_, 'data> {
             | attr::SAMPLER_INIT
             | attr::SAMPLER_FORCE_UNNORMALIZED
             | attr::BINDLESS_IMAGE_OFFSETS
-            | attr::SAM_REGION_STACK_SIZE => {
-                match symbols.get(self.first_word(file, section, record)? as usize) {
-                    Some(Some(out)) if self.out.symbol(*out).kind != raw::STT_SECTION => {
-                        InfoValue::Operand(*out, &record.payload[4..])
-                    }
-                    _ => return Ok(None),
+            | attr::SAM_REGION_STACK_SIZE => match symbols.get(record.word(0).ok_or(malformed)? as usize) {
+                Some(Some(out)) if self.out.symbol(*out).kind != raw::STT_SECTION => {
+                    InfoValue::Operand(*out, &record.payload[4..])
                 }
-            }
+                _ => return Ok(None),
+            },
             attr::LOAD_CACHE_REQUEST => return Ok(None),
             _ if record.format == format::SIZED && record.payload.is_empty() => return Ok(None),
             _ => InfoValue::Bytes(record.payload),
@@ -116,17 +174,8 @@ impl<'data> Merger<'_, 'data> {
         Ok(Some(value))
     }
 
-    fn first_word(
-        &self,
-        file: FileId,
-        section: &Section<'data>,
-        record: &Record<'data>,
-    ) -> Result<u32, Stop> {
-        record.word(0).ok_or_else(|| self.malformed(file, section, record))
-    }
-
-    fn malformed(&self, file: FileId, section: &Section<'data>, record: &Record<'data>) -> Stop {
-        self.damaged(file, section.name, &format!("attribute {:#04x} is malformed", record.attr))
+    pub(super) fn malformed(&self, file: FileId, section: &Section<'data>, bad: Malformed) -> Stop {
+        self.damaged(file, section.name, &format!("attribute {:#04x} is malformed", bad.attr))
     }
 
     /// Whether the function this symbol defines is, for now, the copy that counts.

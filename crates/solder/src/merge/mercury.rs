@@ -351,7 +351,11 @@ impl<'data> Merger<'_, 'data> {
                 r.is_some_and(|r| r.attr == record.attr && r.attr != attr::MERCURY_FINALIZER_OPTIONS)
             };
             let partner = rest.iter_mut().find(same).and_then(Option::take);
-            let Some(value) = self.info_value(file, mercury, &record)? else { continue };
+            let Some(value) =
+                self.info_value(file, &record).map_err(|bad| self.malformed(file, mercury, bad))?
+            else {
+                continue;
+            };
             let code = partner.map(|r| r.payload);
             both.push(InfoRecord { file, code, ..InfoRecord::new(record.format, record.attr, value) });
         }
@@ -361,7 +365,11 @@ impl<'data> Merger<'_, 'data> {
             both.push(InfoRecord { file, code: Some(&OLDEST_MERCURY), ..record });
         }
         for record in rest.into_iter().flatten() {
-            let Some(value) = self.info_value(file, code, &record)? else { continue };
+            let Some(value) =
+                self.info_value(file, &record).map_err(|bad| self.malformed(file, code, bad))?
+            else {
+                continue;
+            };
             let record = InfoRecord::new(record.format, record.attr, value);
             both.push(InfoRecord { file, code_only: true, ..record });
         }

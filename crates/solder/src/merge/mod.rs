@@ -114,6 +114,10 @@ struct Merger<'a, 'data> {
     referenced: Vec<bool>,
     /// Tentative definitions in the order in which they became such.
     commons: Vec<SymbolId>,
+    /// The relocations of code, which are read when all files are merged.
+    code_relocations: Vec<relocations::OfCode>,
+    /// And attributes that are.
+    attributes: Vec<info::Attributes<'data>>,
     clock: u32,
     /// How many output symbols the files before the current one made.
     symbols_before_file: usize,
@@ -178,6 +182,8 @@ pub fn merge<'data>(
         resolved_by_name: HashMap::default(),
         referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
+        code_relocations: Vec::new(),
+        attributes: Vec::new(),
         clock: 0,
         symbols_before_file: 0,
         mercury: mercury::State::default(),
@@ -186,6 +192,8 @@ pub fn merge<'data>(
     for file in 0..objects.len() {
         merger.file(FileId::at(file))?;
     }
+    merger.read_attributes()?;
+    merger.read_code_relocations();
     merger.end(graph);
     Ok(merger.out)
 }

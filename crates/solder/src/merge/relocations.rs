@@ -3,7 +3,8 @@
 use super::{Kind, Merger, New, Reloc, RelocTarget};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId};
-use crate::object::Role;
+use crate::object::{Object, Role};
+use crate::parallel;
 use solder_cubin::Section;
 use solder_cubin::{raw, reloc};
 
@@ -27,6 +28,18 @@ fn implicit_addend(data: &[u8], offset: u64, r_type: u32) -> i64 {
         value[..width].copy_from_slice(bytes);
     }
     i64::from_le_bytes(value)
+}
+
+/// A section with relocations of code that will be read.
+#[derive(Clone, Copy)]
+pub(super) struct OfCode {
+    out: SectionId,
+    file: FileId,
+    section: u32,
+}
+
+fn is_code(object: &Object<'_>, section: &Section<'_>) -> bool {
+    object.role(section.index) == Role::Text && !section.name.starts_with(".debug")
 }
 
 impl<'data> Merger<'_, 'data> {
@@ -54,10 +67,15 @@ impl<'data> Merger<'_, 'data> {
         let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
         let rela = section.sh_type() == raw::SHT_RELA || self.settings.always_rela();
         let name = self.view_name(file, of);
+        // In both other cases, what becomes of them is more than a list.
+        if is_code(object, of) && !self.settings.mercury() && !self.settings.preserves_relocs {
+            self.expect_code_relocations(file, section, target, rela);
+            return Ok(());
+        }
         let discarded = self.discarded_ranges(file, section.info());
         let mut taken = 0;
         let mut named_without_addends = false;
-        for entry in entries.iter() {
+        for mut entry in entries.iter() {
             let symbol = entry.symbol.get();
             if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
                 continue;
@@ -86,18 +104,11 @@ impl<'data> Merger<'_, 'data> {
             }
             taken += 1;
             let Some(refers_to) = refers_to else { continue };
-            let mut addend = entry.addend.get();
             // Where addends are forced upon debug information, they are what stands in its place.
             if rela && section.sh_type() == raw::SHT_REL && object.role(of.index) == Role::Debug {
-                addend = implicit_addend(of.data, entry.offset.get(), entry.r_type.get());
+                entry.addend = implicit_addend(of.data, entry.offset.get(), entry.r_type.get()).into();
             }
-            let raw = object.symbol(symbol);
-            if raw.kind() == raw::STT_SECTION
-                && let Some(Some((_, chunk))) =
-                    self.out.files[file.index()].sections.get(usize::from(raw.shndx.get()))
-            {
-                addend = addend.wrapping_add(*chunk as i64);
-            }
+            let addend = self.addend(file, &entry);
             // Both are made anew, with their relocations.
             if self.mercury.frames.section == Some(target) || self.mercury.is_line_table(target) {
                 continue;
@@ -110,6 +121,80 @@ impl<'data> Merger<'_, 'data> {
             }
         }
         Ok(())
+    }
+
+    /// The addend of an entry: a section symbol stands for the beginning of what its file has of the section.
+    fn addend(&self, file: FileId, entry: &raw::Rela) -> i64 {
+        let addend = entry.addend.get();
+        let raw = self.objects[file.index()].symbol(entry.symbol.get());
+        if raw.kind() != raw::STT_SECTION {
+            return addend;
+        }
+        match self.out.files[file.index()].sections.get(usize::from(raw.shndx.get())) {
+            Some(Some((_, chunk))) => addend.wrapping_add(*chunk as i64),
+            _ => addend,
+        }
+    }
+
+    /// Makes the section for the relocations of code. What they refer to depends on nothing that later files change,
+    /// so that they are read later, those of all files in parallel.
+    fn expect_code_relocations(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        target: SectionId,
+        rela: bool,
+    ) {
+        let Ok(entries) = section.relocations() else { return };
+        let Some(first) = entries.iter().next() else { return };
+        let name = self.objects[file.index()].section(section.info()).name;
+        // nvlink looks a section without addends up for such entries, and the name stays.
+        let looks_up_first = rela && section.sh_type() == raw::SHT_REL && first.addend.get() == 0;
+        if looks_up_first {
+            self.name_only(&[".rel", name]);
+        }
+        let of = self.out.section(target);
+        let existing = if rela { of.rela } else { of.rel };
+        let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
+        if rela && !looks_up_first && entries.iter().skip(1).any(|entry| entry.addend.get() == 0) {
+            self.name_only(&[".rel", name]);
+        }
+        self.code_relocations.push(OfCode { out, file, section: section.index });
+    }
+
+    /// Reads the relocations of the code that stayed.
+    pub(super) fn read_code_relocations(&mut self) {
+        let expected = std::mem::take(&mut self.code_relocations);
+        let lists = parallel::map_numbers(expected.len(), |index| self.code_list(expected[index]));
+        for (OfCode { out, .. }, mut list) in expected.into_iter().zip(lists) {
+            let entries = self.out.section_mut(out).relocations_mut();
+            if entries.is_empty() {
+                *entries = list;
+            } else {
+                entries.append(&mut list);
+            }
+        }
+    }
+
+    fn code_list(&self, OfCode { out, file, section }: OfCode) -> Vec<Reloc> {
+        let object = &self.objects[file.index()];
+        let section = object.section(section);
+        let function = self.out.section(out).of.and_then(|text| self.out.section(text).function);
+        let origin = function.and_then(|function| self.out.symbol(function).origin);
+        // Another copy of the function has taken its place.
+        if origin.is_some_and(|origin| origin.file != file) {
+            return Vec::new();
+        }
+        let of = object.section(section.info());
+        let Ok(entries) = section.relocations() else { return Vec::new() };
+        let read = |entry: raw::Rela| {
+            let target = self.refers_to(file, of, entry.symbol.get())?;
+            let (offset, r_type) = (entry.offset.get(), entry.r_type.get());
+            Some(Reloc { offset, target, r_type, addend: self.addend(file, &entry), file })
+        };
+        let mut list = Vec::with_capacity(entries.len());
+        list.extend(entries.iter().filter_map(read));
+        list
     }
 
     pub(super) fn create_relocations(&mut self, target: SectionId, of: &str, rela: bool) -> SectionId {
