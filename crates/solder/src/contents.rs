@@ -94,14 +94,23 @@ pub fn prototypes<'a>(merged: &'a Merged<'_>, notes: &'a Notes) -> impl Iterator
 /// The bytes of every section, by section: pieces of the inputs or made here.
 #[derive(Debug)]
 pub struct Contents<'data> {
-    pub made: Vec<Option<Vec<u8>>>,
-    sizes: Vec<u64>,
+    sections: Vec<Made>,
     _inputs: std::marker::PhantomData<&'data [u8]>,
+}
+
+/// The size of a section, and its bytes if they are made here.
+#[derive(Debug)]
+struct Made {
+    size: u64,
+    bytes: Option<Box<[u8]>>,
 }
 
 impl Contents<'_> {
     pub fn size(&self, id: SectionId) -> u64 {
-        self.sizes[id.index()]
+        self.sections[id.index()].size
+    }
+    pub fn made(&self, id: SectionId) -> Option<&[u8]> {
+        self.sections[id.index()].bytes.as_deref()
     }
 }
 
@@ -117,21 +126,20 @@ pub fn generate<'data>(parts: Parts<'_, 'data>, numbers: &Numbers) -> Contents<'
     let merged = parts.merged;
     let make = |index: usize| {
         let id = SectionId::at(index);
-        if numbers.section(id) == 0 { None } else { made(parts, numbers, id) }
-    };
-    let made = parallel::map_numbers(merged.sections.len(), make);
-    let size = |(index, made): (usize, &Option<Vec<u8>>)| {
-        let section = &merged.sections[index];
-        match made {
-            Some(bytes) => bytes.len() as u64,
-            None if is_relocations(parts, SectionId::at(index)) => {
-                (parts.relocated.kept(SectionId::at(index)) * entry_size(section)) as u64
-            }
-            None => parts.textures.end(SectionId::at(index)).unwrap_or(section.size),
+        if numbers.section(id) == 0 {
+            return Made { size: 0, bytes: None };
         }
+        let section = merged.section(id);
+        let bytes = made(parts, numbers, id).map(Vec::into_boxed_slice);
+        let size = match &bytes {
+            Some(bytes) => bytes.len() as u64,
+            None if is_relocations(parts, id) => (parts.relocated.kept(id) * entry_size(section)) as u64,
+            None => parts.textures.end(id).unwrap_or(section.size),
+        };
+        Made { size, bytes }
     };
-    let sizes = made.iter().enumerate().map(size).collect();
-    Contents { made, sizes, _inputs: std::marker::PhantomData }
+    let sections = parallel::map_numbers(merged.sections.len(), make);
+    Contents { sections, _inputs: std::marker::PhantomData }
 }
 
 fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8>> {
@@ -269,16 +277,24 @@ fn has_addends(section: &OutputSection<'_>) -> bool {
     section.sh_type != SHT_REL
 }
 
-fn entry_size(section: &OutputSection<'_>) -> usize {
+/// The size of an entry in a section of relocations.
+pub fn entry_size(section: &OutputSection<'_>) -> usize {
     if has_addends(section) { size_of::<Rela>() } else { size_of::<Rel>() }
 }
 
-/// Writes the relocations that are kept.
-pub fn fill_relocations(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, place: &mut [u8]) {
+/// Writes the relocations that are kept, from `start` of their section on.
+pub fn fill_relocations(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    id: SectionId,
+    start: u64,
+    place: &mut [u8],
+) {
     let section = parts.merged.section(id);
     let rela = has_addends(section);
     let places = place.chunks_exact_mut(entry_size(section));
-    for (entry, place) in parts.relocated.entries(parts, id).zip(places) {
+    let first = start as usize / entry_size(section);
+    for (entry, place) in parts.relocated.entries(parts, id, first).zip(places) {
         let symbol = match entry.target {
             crate::merge::RelocTarget::Symbol(symbol) => numbers.symbol(symbol),
             _ => 0,

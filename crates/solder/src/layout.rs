@@ -82,9 +82,16 @@ pub struct Layout<'data> {
     pub segments: Vec<ProgramHeader>,
     pub header: FileHeader,
     pub contents: Contents<'data>,
-    /// The bytes of `.shstrtab`.
-    pub section_names: Vec<u8>,
+    /// The bytes of `.shstrtab`, where they are not those of the merge.
+    section_names: Option<Vec<u8>>,
     pub file_size: u64,
+}
+
+impl Layout<'_> {
+    /// The bytes of `.shstrtab`.
+    pub fn section_names<'a>(&'a self, merged: &'a Merged<'_>) -> &'a [u8] {
+        self.section_names.as_deref().unwrap_or(merged.section_names.as_bytes())
+    }
 }
 
 /// One more than the last class.
@@ -148,7 +155,8 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
     // Local symbols behind the globals move the border to the end.
     let all = numbers.symbol_order.len() as u32;
     let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
-    table(".shstrtab", raw::SHT_STRTAB, names.bytes.len(), hole, 1, 0, 0, 0);
+    let names_size = names.bytes.as_ref().map_or(parts.merged.section_names.len(), Vec::len);
+    table(".shstrtab", raw::SHT_STRTAB, names_size, hole, 1, 0, 0, 0);
     let name_hole =
         if parts.is_mercury() { mercury::hole_behind_symbol_names(parts.merged, &numbers) } else { 0 };
     table(".strtab", raw::SHT_STRTAB, parts.merged.names.len(), name_hole, 1, 0, 0, 0);
@@ -157,15 +165,23 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
         let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();
         table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
     }
-    for id in &numbers.section_order {
-        let mut header = section_header(parts, &numbers, &contents, *id, &mut cursor);
-        if let Some(name) = names.of_twins.get(id) {
+    let first = headers.len();
+    headers.extend(parallel::map_numbers(numbers.section_order.len(), |index| {
+        let id = numbers.section_order[index];
+        let mut header = section_header(parts, &numbers, &contents, id);
+        if let Some(name) = names.of_twins.get(&id) {
             header.name = (*name).into();
         }
-        if let Some(partner) = mercury::shares_bytes(parts.merged, *id) {
-            header.offset = headers[numbers.section(partner) as usize].offset;
-        }
-        headers.push(header);
+        header
+    }));
+    for (index, id) in (first..).zip(&numbers.section_order) {
+        let twin = parts.is_mercury().then_some(*id);
+        let partner = twin.and_then(|id| mercury::shares_bytes(parts.merged, id));
+        let kind = twin.map(|id| parts.merged.section(id).kind);
+        headers[index].offset = match partner {
+            Some(partner) => headers[numbers.section(partner) as usize].offset,
+            None => place(&headers[index], kind, &mut cursor).into(),
+        };
     }
     finish(parts, numbers, headers, contents, names.bytes, cursor)
 }
@@ -284,13 +300,21 @@ fn kernel_shared(parts: Parts<'_, '_>, id: SectionId) -> Option<crate::shared::K
     parts.shared.kernels[parts.merged.function_of[entity.index()]? as usize]
 }
 
-/// The header of a section; moves the cursor behind it.
+/// The offset of a section; moves the cursor behind it.
+fn place(header: &SectionHeader, kind: Option<Kind>, cursor: &mut u64) -> u64 {
+    let offset = cursor.next_multiple_of(header.align.get().max(1));
+    let in_file =
+        !raw::takes_no_file_space(header.sh_type.get()) || kind == Some(Kind::MercuryReservedShared);
+    *cursor = if in_file { offset.saturating_add(header.size.get()) } else { offset };
+    offset
+}
+
+/// The header of a section, but for its place.
 fn section_header(
     parts: Parts<'_, '_>,
     numbers: &Numbers,
     contents: &Contents<'_>,
     id: SectionId,
-    cursor: &mut u64,
 ) -> SectionHeader {
     let merged = parts.merged;
     let section = merged.section(id);
@@ -311,21 +335,13 @@ fn section_header(
         Kind::Global => (section.size, section.align),
         _ => (contents.size(id), section.align),
     };
-    let offset = cursor.next_multiple_of(align.max(1));
-    let in_file = !raw::takes_no_file_space(section.sh_type) || section.kind == Kind::MercuryReservedShared;
-    let shares = mercury::shares_bytes(merged, id).is_some();
-    if in_file && !shares {
-        *cursor = offset.saturating_add(size);
-    } else if !shares {
-        *cursor = offset;
-    }
     let (link, info) = links(parts, numbers, id);
     SectionHeader {
         name: section.name.into(),
         sh_type: section.sh_type.into(),
         flags: section.flags.into(),
         addr: 0.into(),
-        offset: offset.into(),
+        offset: 0.into(),
         size: size.into(),
         link: link.into(),
         info: info.into(),
@@ -376,7 +392,7 @@ fn finish<'data>(
     numbers: Numbers,
     mut headers: Vec<SectionHeader>,
     contents: Contents<'data>,
-    section_names: Vec<u8>,
+    section_names: Option<Vec<u8>>,
     end: u64,
 ) -> Layout<'data> {
     let count = if numbers.many_sections { 0 } else { headers.len() };

@@ -13,6 +13,7 @@ use crate::mode::{Mode, Output};
 use crate::notes;
 use crate::object::{Object, Role};
 use crate::options::Options;
+use crate::parallel;
 use crate::recorded_paths::Paths;
 use crate::references::DeadReferences;
 use crate::relocate;
@@ -221,13 +222,16 @@ pub fn link_objects<'data>(
         }));
     }
     // All values are known: decide about the relocations before sizes are fixed.
-    let relocated = relocate::relocate(&merged, relocatable, &shared, &textures, objects, sink)?;
-    let notes = Notes {
-        tool_note: own_note(options, objects, !relocatable),
-        cuda_note: notes::cuda_note(objects, sm),
-        compat: notes::compat(objects, target.arch, mercury::fastpath(&merged, sm)),
-        graph: GraphRecords::new(&merged, &graph, relocatable),
-    };
+    let (relocated, notes) = parallel::join(
+        || relocate::relocate(&merged, relocatable, &shared, &textures, objects, sink),
+        || Notes {
+            tool_note: own_note(options, objects, !relocatable),
+            cuda_note: notes::cuda_note(objects, sm),
+            compat: notes::compat(objects, target.arch, mercury::fastpath(&merged, sm)),
+            graph: GraphRecords::new(&merged, &graph, relocatable),
+        },
+    );
+    let relocated = relocated?;
     let parts = Parts {
         merged: &merged,
         resources: &resources,

@@ -24,7 +24,7 @@ pub enum Patch {
 
 /// What becomes of the relocations, by relocation section.
 #[derive(Debug)]
-pub struct Relocated(Vec<Decided>);
+pub struct Relocated(Vec<Option<Box<Decided>>>);
 
 /// What becomes of the relocations of one section.
 #[derive(Debug, Default)]
@@ -41,18 +41,27 @@ struct Decided {
 type Wrong = (Reloc, &'static str);
 
 impl Relocated {
+    fn of(&self, id: SectionId) -> Option<&Decided> {
+        self.0[id.index()].as_deref()
+    }
+
     /// How many entries of a section are kept.
     pub fn kept(&self, id: SectionId) -> usize {
-        self.0[id.index()].kept.len()
+        self.of(id).map_or(0, |decided| decided.kept.len())
     }
 
     /// The patches that replace entries of a section.
     pub fn patches(&self, id: SectionId) -> &[(u64, Patch)] {
-        &self.0[id.index()].patches
+        self.of(id).map_or(&[], |decided| &decided.patches)
     }
 
-    /// The entries of a section that are kept, in output order and as they are there.
-    pub fn entries<'a>(&'a self, parts: Parts<'a, '_>, id: SectionId) -> impl Iterator<Item = Reloc> + 'a {
+    /// The entries of a section that are kept, from the `first` on, in output order and as they are there.
+    pub fn entries<'a>(
+        &'a self,
+        parts: Parts<'a, '_>,
+        id: SectionId,
+        first: usize,
+    ) -> impl Iterator<Item = Reloc> + 'a {
         let merged = parts.merged;
         let section = merged.section(id);
         let read: &[Reloc] = match &section.content {
@@ -60,7 +69,8 @@ impl Relocated {
             _ => &[],
         };
         let is_resolved = matches!(section.kind, Kind::Resolved | Kind::MercuryResolved);
-        self.0[id.index()].kept.iter().map(move |index| {
+        let kept = self.of(id).map_or(&[][..], |decided| &decided.kept);
+        kept[first..].iter().map(move |index| {
             let entry = read[*index as usize];
             if is_resolved {
                 return entry;
@@ -92,7 +102,8 @@ pub fn relocate(
 ) -> Result<Relocated, Stop> {
     let work = |index: usize| section(merged, relocatable, shared, textures, SectionId::at(index));
     let decided = parallel::map_numbers(merged.sections.len(), work);
-    let wrong = |(index, decided): (usize, &Decided)| Some((index, **decided.wrong.as_ref()?));
+    let wrong =
+        |(index, decided): (usize, &Option<Box<Decided>>)| Some((index, **decided.as_ref()?.wrong.as_ref()?));
     let Some((index, (entry, reason))) = decided.iter().enumerate().find_map(wrong) else {
         return Ok(Relocated(decided));
     };
@@ -164,12 +175,12 @@ fn section(
     shared: &SharedLayout,
     textures: &Textures,
     id: SectionId,
-) -> Decided {
-    let Content::Relocations(entries) = &merged.section(id).content else { return Decided::default() };
+) -> Option<Box<Decided>> {
+    let Content::Relocations(entries) = &merged.section(id).content else { return None };
     let mut decided = Decided { kept: Vec::with_capacity(entries.len()), ..Decided::default() };
     let done = decide_all(merged, relocatable, shared, textures, id, entries, &mut decided);
     decided.wrong = done.err().map(Box::new);
-    decided
+    Some(Box::new(decided))
 }
 
 fn decide_all(

@@ -7,6 +7,8 @@
 use crate::callees::{BitSet, Calls};
 use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Content, Merged, RelocTarget, SharedObject};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 /// The result: a value for every shared variable, a size and alignment for every kernel.
 #[derive(Debug)]
@@ -189,9 +191,10 @@ pub fn has_common(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(Symbo
 }
 
 fn kernels_together(merged: &Merged<'_>, kernels: &[u32]) -> Vec<usize> {
-    let mut first = vec![None; merged.sections.len()];
+    let mut first: HashMap<SectionId, usize, FixedState> =
+        HashMap::with_capacity_and_hasher(kernels.len(), FixedState::default());
     let of = |k: usize| merged.functions[kernels[k] as usize].shared;
-    (0..kernels.len()).map(|k| of(k).map_or(k, |section| *first[section.index()].get_or_insert(k))).collect()
+    (0..kernels.len()).map(|k| of(k).map_or(k, |section| *first.entry(section).or_insert(k))).collect()
 }
 
 /// The functions whose code refers to each shared object, by object.

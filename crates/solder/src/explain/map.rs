@@ -194,7 +194,8 @@ fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layou
         let mut text = String::with_capacity(128 * ids.len());
         for id in ids {
             let header = &layout.headers[numbers.section(*id) as usize];
-            let name = solder_cubin::string_at(&layout.section_names, header.name.get()).unwrap_or("");
+            let name =
+                solder_cubin::string_at(layout.section_names(view.merged), header.name.get()).unwrap_or("");
             let (offset, size) = (header.offset.get(), header.size.get());
             hex(&mut text, offset, 10);
             hex(&mut text, size, 11);

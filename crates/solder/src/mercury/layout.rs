@@ -36,7 +36,8 @@ fn can_be_renamed(kind: Kind) -> bool {
 /// `.shstrtab` with the names of the twins.
 #[derive(Debug)]
 pub struct SectionNames {
-    pub bytes: Vec<u8>,
+    /// The bytes, where they are not those of the merge.
+    pub bytes: Option<Vec<u8>>,
     /// Offsets of the names that the merge did not give.
     pub of_twins: HashMap<SectionId, u32, foldhash::fast::FixedState>,
 }
@@ -46,9 +47,17 @@ pub struct SectionNames {
 pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> SectionNames {
     let mut of_twins = HashMap::default();
     if !mercury {
-        return SectionNames { bytes: merged.section_names.as_bytes().to_vec(), of_twins };
+        return SectionNames { bytes: None, of_twins };
     }
-    let mut names = merged.section_names.clone();
+    let mut bytes = merged.section_names.as_bytes().to_vec();
+    let mut add = |parts: [&str; 2]| {
+        let offset = bytes.len() as u32;
+        for part in parts {
+            bytes.extend_from_slice(part.as_bytes());
+        }
+        bytes.push(0);
+        offset
+    };
     for id in &numbers.section_order {
         let section = merged.section(*id);
         let prefix = match section.kind {
@@ -61,22 +70,21 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
             | Kind::MercuryGlobalInit
             | Kind::MercuryReservedShared => PREFIX,
             Kind::MercurySymbols => {
-                of_twins.insert(*id, names.add_again(".nv.merc.symtab"));
+                of_twins.insert(*id, add([PREFIX, ".symtab"]));
                 continue;
             }
             _ => continue,
         };
         let of = section.of.map_or("", |of| merged.section_name(of));
-        of_twins.insert(*id, names.add_again(&format!("{prefix}{of}")));
+        of_twins.insert(*id, add([prefix, of]));
     }
-    let mut bytes = names.as_bytes().to_vec();
     for section in numbers.section_order.iter().map(|id| merged.section(*id)) {
         let old = string_at(merged.section_names.as_bytes(), section.name).unwrap_or("");
         if code_name(old).is_some() && can_be_renamed(section.kind) {
             overwrite(&mut bytes[section.name as usize..][..old.len()]);
         }
     }
-    SectionNames { bytes, of_twins }
+    SectionNames { bytes: Some(bytes), of_twins }
 }
 
 /// Gives a name that the machine code's view has different. A second section of the same name finds it overwritten

@@ -13,6 +13,7 @@ use crate::parallel;
 use crate::relocate::{Patch, Relocated};
 use solder_cubin::raw::{self, Symbol};
 use std::io::{self, Write};
+use std::iter::Peekable;
 use zerocopy::IntoBytes;
 
 /// A part of the file.
@@ -43,15 +44,18 @@ const LARGE: u64 = AT_A_TIME / 2;
 
 /// Writes the output file.
 pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    let pieces: Vec<_> =
-        pieces(parts, layout).into_iter().flat_map(|piece| cut(parts, layout, piece)).collect();
+    let mut pieces = pieces(parts, layout).flat_map(|piece| cut(parts, layout, piece)).peekable();
     let buffer = || Vec::with_capacity(layout.file_size.min(AT_A_TIME) as usize);
     let (mut filled, mut empty) = (Vec::new(), buffer());
     let mut start = 0;
     let mut written = Ok(());
-    for group in groups(&pieces) {
+    loop {
+        let group = next_group(&mut pieces);
+        if group.is_empty() {
+            break;
+        }
         let end = group.last().map_or(start, |piece| piece.offset + piece.size);
-        let fill = || fill(parts, layout, group, start, end, &mut empty);
+        let fill = || fill(parts, layout, &group, start, end, &mut empty);
         (written, ()) = parallel::join(|| written.and_then(|()| out.write_all(&filled)), fill);
         std::mem::swap(&mut filled, &mut empty);
         if empty.capacity() == 0 {
@@ -65,7 +69,7 @@ pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, out: &mut (dyn Write + S
 }
 
 /// All parts of the file, in its order.
-fn pieces<'a>(parts: Parts<'a, '_>, layout: &'a Layout<'_>) -> Vec<Piece<'a>> {
+fn pieces<'a>(parts: Parts<'a, '_>, layout: &'a Layout<'_>) -> impl Iterator<Item = Piece<'a>> {
     let bytes = |offset: u64, bytes: &'a [u8]| Piece {
         offset,
         size: bytes.len() as u64,
@@ -75,28 +79,24 @@ fn pieces<'a>(parts: Parts<'a, '_>, layout: &'a Layout<'_>) -> Vec<Piece<'a>> {
         let header = &layout.headers[index];
         Piece { offset: header.offset.get(), size: header.size.get(), content }
     };
-    let mut pieces = Vec::with_capacity(layout.headers.len() + 3);
-    pieces.push(bytes(0, layout.header.as_bytes()));
-    pieces.push(in_section(1, Content::Bytes(&layout.section_names)));
-    pieces.push(in_section(2, Content::Bytes(parts.merged.names.as_bytes())));
-    pieces.push(in_section(3, Content::Symbols(0)));
-    if layout.numbers.many_sections {
-        pieces.push(in_section(4, Content::SectionIndices));
-    }
+    let tables = [
+        bytes(0, layout.header.as_bytes()),
+        in_section(1, Content::Bytes(layout.section_names(parts.merged))),
+        in_section(2, Content::Bytes(parts.merged.names.as_bytes())),
+        in_section(3, Content::Symbols(0)),
+    ];
+    let indices = layout.numbers.many_sections.then(|| in_section(4, Content::SectionIndices));
     let first = layout.numbers.tables();
-    for (index, id) in layout.numbers.section_order.iter().enumerate() {
-        let piece = in_section(first + index, Content::Section(*id));
+    let sections = layout.numbers.section_order.iter().enumerate().filter_map(move |(index, id)| {
         // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
         let empty = raw::takes_no_file_space(layout.headers[first + index].sh_type.get());
-        if !empty && mercury::shares_bytes(parts.merged, *id).is_none() {
-            pieces.push(piece);
-        }
-    }
-    pieces.push(bytes(layout.header.shoff.get(), layout.headers.as_bytes()));
-    if !layout.segments.is_empty() {
-        pieces.push(bytes(layout.header.phoff.get(), layout.segments.as_bytes()));
-    }
-    pieces
+        let in_file = !empty && mercury::shares_bytes(parts.merged, *id).is_none();
+        in_file.then(|| in_section(first + index, Content::Section(*id)))
+    });
+    let headers = bytes(layout.header.shoff.get(), layout.headers.as_bytes());
+    let segments = bytes(layout.header.phoff.get(), layout.segments.as_bytes());
+    let segments = Some(segments).filter(|_| !layout.segments.is_empty());
+    tables.into_iter().chain(indices).chain(sections).chain([headers]).chain(segments)
 }
 
 /// A piece, cut if it is large and can be.
@@ -107,7 +107,10 @@ fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout<'_>, piece: Piece<'a>) -> impl 
         _ if size <= LARGE => Vec::new(),
         Content::Bytes(_) => evenly(LARGE),
         Content::Symbols(_) => evenly(LARGE.next_multiple_of(size_of::<Symbol>() as u64)),
-        Content::Section(id) if layout.contents.made[id.index()].is_some() => evenly(LARGE),
+        Content::Section(id) if layout.contents.made(id).is_some() => evenly(LARGE),
+        Content::Section(id) if contents::is_relocations(parts, id) => {
+            evenly(LARGE.next_multiple_of(contents::entry_size(parts.merged.section(id)) as u64))
+        }
         Content::Section(id) => cuts_of_section(parts.merged, parts.relocated, id),
         Content::SectionIndices | Content::Part(..) => Vec::new(),
     };
@@ -150,16 +153,16 @@ fn cuts_of_section(merged: &Merged<'_>, relocated: &Relocated, id: SectionId) ->
     cuts
 }
 
-/// Pieces that are filled together.
-fn groups<'p, 'a>(mut pieces: &'p [Piece<'a>]) -> impl Iterator<Item = &'p [Piece<'a>]> {
-    std::iter::from_fn(move || {
-        let start = pieces.first()?.offset;
-        let is_beyond = |piece: &Piece<'_>| piece.offset + piece.size - start > AT_A_TIME;
-        let count = pieces.iter().position(is_beyond).unwrap_or(pieces.len()).max(1);
-        let (group, rest) = pieces.split_at(count);
-        pieces = rest;
-        Some(group)
-    })
+/// The next pieces that are filled together; none at the end.
+fn next_group<'a>(pieces: &mut Peekable<impl Iterator<Item = Piece<'a>>>) -> Vec<Piece<'a>> {
+    let mut group: Vec<Piece<'a>> = Vec::new();
+    let start = pieces.peek().map_or(0, |piece| piece.offset);
+    while let Some(piece) =
+        pieces.next_if(|piece| group.is_empty() || piece.offset + piece.size - start <= AT_A_TIME)
+    {
+        group.push(piece);
+    }
+    group
 }
 
 /// Fills a buffer with the bytes of the file from `start` to `end`.
@@ -193,8 +196,12 @@ fn fill(
 
 /// Fills a part of a section of data from `start` on.
 fn fill_part(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, start: u64, place: &mut [u8]) {
-    if let Some(bytes) = &layout.contents.made[id.index()] {
+    if let Some(bytes) = layout.contents.made(id) {
         place.copy_from_slice(&bytes[start as usize..][..place.len()]);
+        return;
+    }
+    if contents::is_relocations(parts, id) {
+        contents::fill_relocations(parts, &layout.numbers, id, start, place);
         return;
     }
     let end = start + place.len() as u64;
@@ -213,12 +220,12 @@ fn fill_part(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, start: u6
 }
 
 fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place: &mut [u8]) {
-    if let Some(bytes) = &layout.contents.made[id.index()] {
+    if let Some(bytes) = layout.contents.made(id) {
         place.copy_from_slice(bytes);
         return;
     }
     if contents::is_relocations(parts, id) {
-        contents::fill_relocations(parts, &layout.numbers, id, place);
+        contents::fill_relocations(parts, &layout.numbers, id, 0, place);
         return;
     }
     for chunk in chunks(parts.merged, id) {
