@@ -30,18 +30,16 @@ fn entry(merged: &Merged<'_>, numbers: &Numbers, symbol: &OutputSymbol<'_>) -> S
         Some(twin) => numbers.section(twin),
         None => numbers.section(id),
     };
+    let differs = symbol.mercury.differs();
     let kind = if symbol.kind == raw::STT_OBJECT { raw::STT_CUDA_OBJECT } else { symbol.kind };
-    let value = if symbol.name.starts_with(RESERVED_SHARED) {
-        0
-    } else {
-        symbol.mercury.value.unwrap_or(symbol.value)
-    };
+    let value =
+        if symbol.name.starts_with(RESERVED_SHARED) { 0 } else { differs.value.unwrap_or(symbol.value) };
     Symbol {
-        name: symbol.mercury.name.unwrap_or(symbol.name_offset).into(),
+        name: differs.name.unwrap_or(symbol.name_offset).into(),
         info: symbol.bind << 4 | kind,
         other: symbol.mercury.other,
         shndx: (symbol.section.map_or(0, number) as u16).into(),
         value: value.into(),
-        size: symbol.mercury.size.unwrap_or(symbol.size).into(),
+        size: differs.size.unwrap_or(symbol.size).into(),
     }
 }

@@ -9,6 +9,7 @@ use crate::resolve::{Origin, is_extern_shared};
 use solder_cubin::Section;
 use solder_cubin::raw::{self, Symbol};
 use std::collections::HashSet;
+use std::num::NonZeroU64;
 
 /// The constants of one bank under `-kernels-used` and `-variables-used`.
 #[derive(Default)]
@@ -197,7 +198,7 @@ impl<'data> Merger<'_, 'data> {
         let gives_up = self.symbols.accepted(origin.file, origin.symbol) && self.is_weak_in_global(symbol);
         let out = self.out.symbol_mut(symbol);
         if new || gives_up || (out.section.is_none() && out.common.is_none()) {
-            out.common = Some(raw.value.get().max(1));
+            out.common = NonZeroU64::new(raw.value.get().max(1));
             self.commons.push(symbol);
             let out = self.out.symbol_mut(symbol);
             out.size = size;
@@ -379,7 +380,7 @@ impl<'data> Merger<'_, 'data> {
     /// Tentative definitions that nobody initialised go to the end of `.nv.global`, last one first.
     pub(super) fn place_common_symbols(&mut self) {
         for id in std::mem::take(&mut self.commons).into_iter().rev() {
-            let Some(align) = self.out.symbol(id).common else { continue };
+            let Some(align) = self.out.symbol(id).common.map(NonZeroU64::get) else { continue };
             let section = self.out.well_known.global.unwrap_or_else(|| self.create_global());
             let size = self.out.symbol(id).size;
             let place = self.out.section_mut(section).append(&[], size, align);

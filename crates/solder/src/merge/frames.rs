@@ -127,7 +127,7 @@ impl<'data> Merger<'_, 'data> {
         for (alias, text) in first {
             let size = self.out.section(text).function.map_or(0, |f| self.out.symbol(f).size);
             let symbol = self.out.symbol_mut(alias);
-            symbol.mercury.size = Some(symbol.size);
+            symbol.mercury.differs_mut().size = Some(symbol.size);
             symbol.size = size;
         }
     }

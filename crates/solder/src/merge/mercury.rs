@@ -107,7 +107,8 @@ impl<'data> Merger<'_, 'data> {
             self.out.section_mut(relocations).relocations_mut().clear();
         }
         self.out.files[origin.file.index()].sections[capsule as usize] = Some((out, 0));
-        self.out.symbol_mut(symbol).mercury.size = twins.symbol(origin.symbol).map(|s| s.size.get());
+        let size = twins.symbol(origin.symbol).map(|s| s.size.get());
+        self.out.symbol_mut(symbol).mercury.differs_mut().size = size;
     }
 
     /// The twin of data or debug information that went to `base` of an output section.
@@ -172,11 +173,12 @@ impl<'data> Merger<'_, 'data> {
         let relocatable = self.settings.relocatable;
         let symbol = self.out.symbol_mut(symbol);
         (symbol.section, symbol.origin, symbol.value) = (Some(out), Some(origin), place);
-        (symbol.mercury.value, symbol.mercury.other) = (Some(mercury), raw.other);
+        symbol.mercury.other = raw.other;
         if relocatable {
             // As in objects, where the value of such a variable is its alignment.
-            (symbol.value, symbol.mercury.value) = (raw.value.get(), None);
+            symbol.value = raw.value.get();
         }
+        symbol.mercury.differs_mut().value = (!relocatable).then_some(mercury);
     }
 
     /// The parameters of a kernel are no part of the Mercury view: they wait for its end.
@@ -534,7 +536,7 @@ impl<'data> Merger<'_, 'data> {
             let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };
             let name = self.out.names.add_again(&name);
             let symbol = self.out.symbol_mut(symbol);
-            symbol.mercury.name = Some(symbol.name_offset);
+            symbol.mercury.differs_mut().name = Some(symbol.name_offset);
             symbol.name_offset = name;
         }
         let mut constants = std::mem::take(&mut self.mercury.kernel_constants);

@@ -473,7 +473,7 @@ impl<'data> Merger<'_, 'data> {
             value,
             size: raw.size.get(),
             entity: Some(entity),
-            mercury: MercurySymbol { other: raw.other, ..MercurySymbol::default() },
+            mercury: MercurySymbol::new(raw.other),
             ..OutputSymbol::default()
         });
         self.symbol_of[entity.index()] = Some(id);

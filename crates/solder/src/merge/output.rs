@@ -8,6 +8,7 @@ use crate::resolve::Origin;
 use hashbrown::HashMap;
 use solder_cubin::raw;
 use solder_cubin::strings::StringTable;
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 /// What an output section is.
@@ -229,21 +230,39 @@ pub struct OutputSymbol<'data> {
     /// An extern shared array that a later file defined with a size, which is nowhere then.
     pub lost: bool,
     /// A tentative definition not yet given a place: its alignment.
-    pub common: Option<u64>,
+    pub common: Option<NonZeroU64>,
     /// Lies in the constants of a device function; an index into `Merged::constants`.
     pub constant: Option<u32>,
     pub dropped: bool,
     pub mercury: MercurySymbol,
 }
 
+/// A symbol in the Mercury view.
+#[derive(Clone, Debug, Default)]
+pub struct MercurySymbol {
+    pub other: u8,
+    differs: Option<Box<Differences>>,
+}
+
 /// What the Mercury view has different about a symbol.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MercurySymbol {
+pub struct Differences {
     /// Offset of the name in `.strtab`.
     pub name: Option<u32>,
-    pub other: u8,
     pub size: Option<u64>,
     pub value: Option<u64>,
+}
+
+impl MercurySymbol {
+    pub fn new(other: u8) -> Self {
+        Self { other, differs: None }
+    }
+    pub fn differs(&self) -> Differences {
+        self.differs.as_deref().copied().unwrap_or_default()
+    }
+    pub fn differs_mut(&mut self) -> &mut Differences {
+        self.differs.get_or_insert_default()
+    }
 }
 
 impl OutputSymbol<'_> {
@@ -428,7 +447,9 @@ impl<'data> Merged<'data> {
         if let Some(removed) = self.names.remove(name) {
             for symbol in &mut self.symbols {
                 symbol.name_offset = after(symbol.name_offset, &removed);
-                symbol.mercury.name = symbol.mercury.name.map(|offset| after(offset, &removed));
+                if let Some(name) = symbol.mercury.differs().name {
+                    symbol.mercury.differs_mut().name = Some(after(name, &removed));
+                }
             }
             for offset in &mut self.prototype_names {
                 *offset = after(*offset, &removed);

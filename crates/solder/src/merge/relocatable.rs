@@ -221,7 +221,7 @@ impl<'data> Merger<'_, 'data> {
             kind: raw::STT_CUDA_OBJECT,
             other: raw::STO_SHARED | 1,
             value,
-            mercury: MercurySymbol { other: raw::STO_SHARED | 1, ..MercurySymbol::default() },
+            mercury: MercurySymbol::new(raw::STO_SHARED | 1),
             ..OutputSymbol::default()
         })
     }
