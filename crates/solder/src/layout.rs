@@ -31,6 +31,8 @@ pub struct Parts<'a, 'data> {
     pub notes: &'a contents::Notes,
     pub sm: u16,
     pub relocatable: bool,
+    /// Debug information stays, and code is left as it was compiled.
+    pub debug: bool,
 }
 
 impl Parts<'_, '_> {

@@ -96,7 +96,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         kept?;
     }
     keep::linked(options, &objects, sink)?;
-    if mode.output == mode::Output::Executable {
+    if mode.output == mode::Output::Executable && !mode.keeps_shared_symbols {
         finalize(&mut objects, &arena, sink)?;
     }
     let roots = Roots::new(options, &inputs.references);

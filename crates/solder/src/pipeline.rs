@@ -241,6 +241,7 @@ pub fn link_objects<'data>(
         notes: &notes,
         sm,
         relocatable,
+        debug: mode.keeps_shared_symbols,
     };
     sink.phase("layout");
     let layout = layout::layout(parts);

@@ -239,7 +239,8 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
         *place = layout.numbers.section(text).to_le_bytes();
     }
     let kernel = |f: SymbolId| parts.merged.symbol(f).other & raw::STO_ENTRY != 0;
-    if parts.is_mercury() && !parts.relocatable && section.function.is_some_and(kernel) {
+    let finalized = parts.is_mercury() && !parts.relocatable && !parts.debug;
+    if finalized && section.function.is_some_and(kernel) {
         mercury::release_stack_pointer(place);
     }
     for relocations in [section.rel, section.rela].into_iter().flatten() {
