@@ -1,10 +1,11 @@
 //! What the link borrows from: mapped files, and bytes that were unpacked or assembled. Appended from any thread,
 //! never moved, freed together if at all.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 
 use crate::signals::Mapped;
 
@@ -25,22 +26,30 @@ impl Bytes {
 const FIRST_BUCKET: usize = 64;
 const BUCKETS: usize = 26;
 
-const BLOCK: usize = 1 << 20;
+/// Room for small things of a large link, side by side in blocks: thousands of allocations less. Blocks are not freed, as
+/// the files of a large link are not.
+const BLOCK: usize = 512 << 10;
 
-/// Room for the small files of a large link, side by side in blocks: thousands of allocations less.
-struct Room {
-    rest: &'static mut [u8],
+thread_local! {
+    /// The rest of this thread's block.
+    static REST: Cell<&'static mut [u8]> = const { Cell::new(&mut []) };
 }
 
-impl Room {
-    /// Blocks are not freed, as the files of a large link are not.
-    fn take(&mut self, size: usize) -> &'static mut [u8] {
-        if self.rest.len() < size {
-            self.rest = Box::leak(vec![0; BLOCK.max(size)].into_boxed_slice());
-        }
-        let (taken, rest) = std::mem::take(&mut self.rest).split_at_mut(size);
-        self.rest = rest;
-        taken
+fn take(size: usize) -> &'static mut [u8] {
+    let mut rest = REST.take();
+    if rest.len() < size {
+        rest = block(BLOCK.max(size));
+    }
+    let (taken, rest) = rest.split_at_mut(size);
+    REST.set(rest);
+    taken
+}
+
+/// Zeroed memory, its pages asked for at once where the system does that.
+fn block(size: usize) -> &'static mut [u8] {
+    match MmapOptions::new().len(size).populate().map_anon() {
+        Ok(map) => &mut Box::leak(Box::new(map))[..],
+        Err(_) => Box::leak(vec![0; size].into_boxed_slice()),
     }
 }
 
@@ -48,7 +57,7 @@ impl Room {
 pub struct Arena {
     buckets: [OnceLock<Box<[OnceLock<Bytes>]>>; BUCKETS],
     next: AtomicUsize,
-    room: OnceLock<Mutex<Room>>,
+    large: AtomicBool,
 }
 
 impl Arena {
@@ -56,7 +65,7 @@ impl Arena {
         Self {
             buckets: [const { OnceLock::new() }; BUCKETS],
             next: AtomicUsize::new(0),
-            room: OnceLock::new(),
+            large: AtomicBool::new(false),
         }
     }
 
@@ -69,14 +78,25 @@ impl Arena {
     }
 
     /// Says that many files are to come.
-    pub fn make_room(&self) {
-        self.room.get_or_init(|| Mutex::new(Room { rest: &mut [] }));
+    pub fn expect_many(&self) {
+        self.large.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether many files are to come.
+    pub fn is_large(&self) -> bool {
+        self.large.load(Ordering::Relaxed)
     }
 
     /// Zeroed bytes for a small file, where many are to come.
     pub fn room(&self, size: usize) -> Option<&mut [u8]> {
-        let room = self.room.get()?;
-        Some(room.lock().unwrap_or_else(PoisonError::into_inner).take(size))
+        self.is_large().then(|| take(size))
+    }
+
+    /// A copy that stands close to others, where there are many.
+    pub fn copy(&self, bytes: &[u8]) -> &[u8] {
+        let Some(room) = self.room(bytes.len()) else { return self.own(bytes.to_vec()) };
+        room.copy_from_slice(bytes);
+        room
     }
 
     fn keep(&self, bytes: Bytes) -> &[u8] {
@@ -90,7 +110,7 @@ impl Arena {
 impl Drop for Arena {
     /// The inputs of a large link are left to the end of the program, which is near: it unmaps all of them at once.
     fn drop(&mut self) {
-        if self.room.get().is_some() {
+        if self.is_large() {
             std::mem::forget(std::mem::take(&mut self.buckets));
         }
     }

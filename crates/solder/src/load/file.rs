@@ -14,12 +14,16 @@ use crate::signals::Mapped;
 /// new memory that it would need.
 const MAP_FROM: u64 = 16 << 10;
 
+/// Up to this size a file is read to keep a part of it.
+const SMALL: u64 = 64 << 10;
+
 /// A file's bytes and its identity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened<'data> {
     pub data: &'data [u8],
     /// Device and inode: the same file under another name is the same.
     pub identity: (u64, u64),
+    pub mapped: bool,
 }
 
 pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened<'data>> {
@@ -32,17 +36,28 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
     if metadata.is_file() && metadata.len() >= MAP_FROM {
         let map = map(&file)?;
         let watched = Mapped::watch(&map, path, &metadata);
-        return Ok(Opened { data: arena.map(map, watched), identity });
+        return Ok(Opened { data: arena.map(map, watched), identity, mapped: true });
     }
     if metadata.is_file()
         && let Some(room) = arena.room(metadata.len() as usize)
     {
         file.read_exact(room)?;
-        return Ok(Opened { data: room, identity });
+        return Ok(Opened { data: room, identity, mapped: false });
     }
     let mut data = Vec::with_capacity(metadata.len() as usize);
     file.read_to_end(&mut data)?;
-    Ok(Opened { data: if data.is_empty() { &[] } else { arena.own(data) }, identity })
+    Ok(Opened { data: if data.is_empty() { &[] } else { arena.own(data) }, identity, mapped: false })
+}
+
+/// Reads a small file into memory that is used again. `None` if it is another kind of file or cannot be read.
+pub(super) fn read_small(path: &Path, into: &mut Vec<u8>) -> Option<()> {
+    let mut file = File::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() || metadata.len() > SMALL {
+        return None;
+    }
+    into.resize(metadata.len() as usize, 0);
+    file.read_exact(into).ok()
 }
 
 #[allow(unsafe_code)]
@@ -51,4 +66,13 @@ fn map(file: &File) -> io::Result<Mmap> {
     // run with a message, and so does one that it writes to; until that is noticed nothing depends on the bytes
     // staying the same but whether the link makes sense, since every access is checked.
     unsafe { Mmap::map(file) }
+}
+
+/// Gives back the pages of a file that was mapped. They are read again if somebody asks for them after all.
+#[allow(unsafe_code)]
+pub(super) fn give_back(mapped: &[u8]) {
+    // SAFETY: the bytes are a mapping of a file, private and read-only: they stay valid, and come from the file again.
+    unsafe {
+        libc::madvise(mapped.as_ptr().cast_mut().cast(), mapped.len(), libc::MADV_DONTNEED);
+    }
 }

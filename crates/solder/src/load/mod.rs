@@ -147,7 +147,7 @@ pub fn load<'data>(
         .map_err(|messages| stopped(&messages, sink))?;
     let files: Vec<&Path> = options.inputs.iter().chain(&libraries).map(AsRef::as_ref).collect();
     if files.len() >= PARALLEL_FROM {
-        arena.make_room();
+        arena.expect_many();
     }
     let opened = parallel::map(&files, PARALLEL_FROM, |path| open::open(path, options, arena));
     let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));

@@ -1,6 +1,7 @@
 //! From a file to items, and from an item to device code.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::path::Path;
 
 use hashbrown::HashSet;
@@ -10,7 +11,7 @@ use solder_fatbin::{Compression, Container, Error, Kind, Member, Request, Select
 use super::arena::Arena;
 use super::check::{self, Verdict};
 use super::classify::{self, Form, Role};
-use super::host::HostObject;
+use super::host::{HostObject, Unreadable};
 use super::said::Said;
 use super::{IrContent, Origin, Stopped, archive, file, survey};
 use crate::diagnostics::{Message, Sink, Stop, Text};
@@ -48,6 +49,8 @@ pub(super) struct Item<'data> {
     pub host: Option<HostObject<'data>>,
     /// The whole file or archive member.
     pub bytes: &'data [u8],
+    /// Whether they are a mapping of which only the chosen member of a fat binary is kept.
+    sheds: bool,
     source: Source<'data>,
 }
 
@@ -91,13 +94,23 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -
     let one = |door, source: Source<'data>| {
         let is_runtime = is_runtime(name.as_bytes());
         let (name, bytes) = (name.clone(), source.bytes());
-        let item = Item { name, door, origin: Origin::File, is_runtime, host: None, bytes, source };
+        let item =
+            Item { name, door, origin: Origin::File, is_runtime, host: None, bytes, sheds: false, source };
         Opened { archive: None, items: vec![item] }
     };
     let not_opened =
         || one(Door::Open, Source::Refused(vec![Message::InputNotOpened { file: name.clone() }]));
+    // A large link does without the rest of a file, unless somebody is going to ask what was in it.
+    let sheds = arena.is_large() && !options.is_recorded();
+    if sheds && let Some(items) = small_host_object(&name, path, options, arena) {
+        return Opened { archive: None, items };
+    }
     let Ok(file) = file::read(path, arena) else { return not_opened() };
     let data = file.data;
+    let shed = |mut opened: Opened<'data>| {
+        opened.items.iter_mut().for_each(|item| item.sheds = sheds && file.mapped);
+        opened
+    };
     if data.is_empty() {
         return Opened { archive: None, items: Vec::new() };
     }
@@ -106,7 +119,7 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -
     }
     match classify::role(path, data, options.lto) {
         Role::Cubin => one(Door::Open, Source::Cubin(data)),
-        Role::Fatbin => one(Door::Fatbinary, Source::Container(data)),
+        Role::Fatbin => shed(one(Door::Fatbinary, Source::Container(data))),
         Role::Ptx => one(Door::Fatbinary, Source::Ptx(data)),
         Role::LtoIr => one(Door::Open, Source::LtoIr(data)),
         Role::Refused(refusal @ classify::Refusal::PtxNotRecognized) => {
@@ -114,7 +127,9 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -
         }
         Role::Refused(refusal) => one(Door::Open, Source::Refused(refusal.messages())),
         Role::Skipped => Opened { archive: None, items: Vec::new() },
-        Role::HostObject => Opened { archive: None, items: host_items(&name, data, Origin::HostObject) },
+        Role::HostObject => {
+            shed(Opened { archive: None, items: host_items(&name, data, Origin::HostObject) })
+        }
         Role::Archive => {
             let mut opened = one(Door::Host, Source::Nothing);
             opened.archive = Some(file.identity);
@@ -135,9 +150,40 @@ pub fn is_runtime(name: &[u8]) -> bool {
     name.windows(b"cudadevrt".len()).any(|part| part == b"cudadevrt")
 }
 
+/// The items of a small host object, of which the device code and what belongs to it are kept. `None` for anything else.
+fn small_host_object<'data>(
+    name: &Text,
+    path: &Path,
+    options: &Options,
+    arena: &'data Arena,
+) -> Option<Vec<Item<'data>>> {
+    thread_local! {
+        static FILE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    // Under other names a host object is rare, and reading a file to see what it is, a waste.
+    path.extension().filter(|extension| *extension == "o")?;
+    FILE.with_borrow_mut(|data| {
+        file::read_small(path, data)?;
+        let is_host =
+            data.len() >= classify::SHORTEST && classify::role(path, data, options.lto) == Role::HostObject;
+        let host = HostObject::parse(data).ok().filter(|_| is_host)?;
+        let host = host.without_file(data, arena);
+        Some(items_of(name, host.code.unwrap_or_default(), Origin::HostObject, Ok(host)))
+    })
+}
+
 /// One item per fat binary in a host object, the first of which carries what the host object says; one item without
 /// code if there is none.
 fn host_items<'data>(name: &Text, data: &'data [u8], origin: Origin) -> Vec<Item<'data>> {
+    items_of(name, data, origin, HostObject::parse(data))
+}
+
+fn items_of<'data>(
+    name: &Text,
+    data: &'data [u8],
+    origin: Origin,
+    host: Result<HostObject<'data>, Unreadable>,
+) -> Vec<Item<'data>> {
     let item = |host, source| Item {
         name: name.clone(),
         door: Door::Host,
@@ -145,10 +191,11 @@ fn host_items<'data>(name: &Text, data: &'data [u8], origin: Origin) -> Vec<Item
         is_runtime: is_runtime(name.as_bytes()),
         host,
         bytes: data,
+        sheds: false,
         source,
     };
     let no_fatbin = || vec![Message::NoFatbin { file: name.clone() }, Message::InternalError];
-    let Ok(host) = HostObject::parse(data) else { return vec![item(None, Source::Refused(no_fatbin()))] };
+    let Ok(host) = host else { return vec![item(None, Source::Refused(no_fatbin()))] };
     let Some(code) = host.code else { return vec![item(Some(host), Source::Nothing)] };
     if !Container::matches(code) {
         return vec![item(Some(host), Source::Refused(no_fatbin()))];
@@ -202,6 +249,10 @@ impl<'data> Item<'data> {
             Source::LtoIr(bytes) => Ok(Product::Ir { content: IrContent::Plain(bytes), options: None }),
             Source::Container(bytes) => self.chosen(bytes, options, arena, &mut said),
         };
+        let is_part = |bytes: &[u8]| self.bytes.as_ptr_range().contains(&bytes.as_ptr());
+        if self.sheds && !matches!(outcome, Ok(Product::Object(bytes)) if is_part(bytes)) {
+            file::give_back(self.bytes);
+        }
         Unpacked { said, milliseconds: None, outcome }
     }
 
@@ -303,9 +354,15 @@ impl<'data> Item<'data> {
             messages
         })?;
         match content {
+            Cow::Borrowed(bytes) if self.is_shed_for(bytes) => Ok(arena.copy(bytes)),
             Cow::Borrowed(bytes) => Ok(bytes),
             Cow::Owned(bytes) => Ok(arena.own(bytes)),
         }
+    }
+
+    /// Whether a member is so small a part of the file that a copy of it is the better thing to keep.
+    fn is_shed_for(&self, member: &[u8]) -> bool {
+        self.sheds && member.len() <= self.bytes.len() / 4 * 3
     }
 
     fn container_error(&self, error: Error) -> Stopped {
