@@ -151,7 +151,7 @@ impl Special {
     /// A row that much behind the last one, as the assembler writes it.
     fn row(&self, address: i64, line: i64, out: &mut Vec<u8>) {
         // Where only the line is another, it does not use them.
-        let fits = address != 0 && (0..self.lines).contains(&(line - self.least_line));
+        let fits = address != 0 && (0..self.lines).contains(&line.saturating_sub(self.least_line));
         let opcode = fits
             .then(|| line - self.least_line + self.lines.saturating_mul(address).saturating_add(self.first));
         if let Some(opcode) = opcode.and_then(|opcode| u8::try_from(opcode).ok()) {
@@ -199,7 +199,7 @@ fn rewritten(special: &Special, sequence: &[u8], place: impl Fn(u64) -> u64) -> 
     let (mut address, mut row, mut line) = (0i64, 0i64, 0i64);
     let distance = |from: i64, to: i64| -> Option<i64> {
         let place = |at: i64| Some(place(u64::try_from(at).ok()?).cast_signed());
-        Some(place(to)? - place(from)?)
+        Some(place(to)?.wrapping_sub(place(from)?))
     };
     while reader.at < sequence.len() {
         let start = reader.at;

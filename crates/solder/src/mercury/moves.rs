@@ -133,7 +133,7 @@ impl<'a, 'data> Moves<'a, 'data> {
     fn place(&self, old: u64) -> u64 {
         let end = self.text.data.len() as u64;
         if old >= end {
-            return old - end + self.code.len() as u64;
+            return (old - end).saturating_add(self.code.len() as u64);
         }
         let before = self.removed.partition_point(|removed| ((removed * INSTRUCTION) as u64) < old);
         old - (before * INSTRUCTION) as u64
@@ -156,7 +156,7 @@ impl<'a, 'data> Moves<'a, 'data> {
         let words = (field << (i64::BITS - width) >> (i64::BITS - width)) << low_bits | low;
         let base = ((index + usize::from(split)) * INSTRUCTION) as i64;
         let target = u64::try_from(base.checked_add(words.checked_mul(4)?)?).ok()?;
-        let distance = self.place(target).cast_signed() - self.place(base.cast_unsigned()).cast_signed();
+        let distance = self.place(target).wrapping_sub(self.place(base.cast_unsigned())).cast_signed();
         let words = distance / 4;
         let mask = (1u128 << width) - 1;
         bits = bits & !(mask << DISTANCE) | ((words >> low_bits) as u128 & mask) << DISTANCE;
@@ -199,7 +199,7 @@ impl<'a, 'data> Moves<'a, 'data> {
             let mut moved = *symbol;
             moved.value = self.place(start).into();
             if size > 0 {
-                moved.size = (self.place(start.checked_add(size)?) - self.place(start)).into();
+                moved.size = self.place(start.checked_add(size)?).saturating_sub(self.place(start)).into();
             }
             image.put(table, index as usize * size_of::<Symbol>(), moved.as_bytes())?;
         }
@@ -217,7 +217,7 @@ impl<'a, 'data> Moves<'a, 'data> {
             let symbol = image.object.symbol(entry.symbol.get());
             if entry.addend.get() != 0 && self.holds(image.object, entry.symbol.get()) {
                 let place = symbol.value.get().checked_add_signed(entry.addend.get())?;
-                let distance = self.place(place).cast_signed() - self.place(symbol.value.get()).cast_signed();
+                let distance = self.place(place).wrapping_sub(self.place(symbol.value.get())).cast_signed();
                 moved.addend = distance.into();
             }
             if moved != entry {
@@ -300,7 +300,7 @@ impl<'a, 'data> Moves<'a, 'data> {
                 ADVANCE_4 => {
                     let old = location;
                     location += u64::from(word(program, at)?) * FACTOR;
-                    let delta = (self.place(location) - self.place(old)) / FACTOR;
+                    let delta = self.place(location).saturating_sub(self.place(old)) / FACTOR;
                     put(program, at, &(delta as u32).to_le_bytes())?;
                     at += 4;
                     0
