@@ -55,6 +55,9 @@ pub(super) fn check(
     if target.is_mercury() && !header.is_mercury() {
         said.push(Message::OutputLimited { arch: target.arch.number.into(), file: name.clone() }.into());
     }
+    if header.number() == 0 {
+        return Err(Message::UnknownArch { arch: "sm_0".into() });
+    }
     match header.links_for(target) {
         CubinMatch::Links => {}
         CubinMatch::Mismatch => {
