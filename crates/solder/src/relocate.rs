@@ -4,7 +4,7 @@ use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::{SectionId, SymbolId};
 use crate::layout::Parts;
 use crate::mercury;
-use crate::merge::{Content, Kind, Merged, OutputSection, Reloc, RelocTarget};
+use crate::merge::{Content, Kind, Merged, OutputSection, Reloc, RelocTarget, TELL_OF_CODE};
 use crate::object::Object;
 use crate::parallel;
 use crate::shared::SharedLayout;
@@ -197,7 +197,12 @@ fn decide_all(
     let mercury = matches!(section.kind, Kind::MercuryRelocations | Kind::MercuryResolved);
     let preserves = matches!(section.kind, Kind::Resolved | Kind::MercuryResolved);
     let has_mercury = mercury || section.twin.is_some();
-    let rela = section.sh_type != raw::SHT_REL && !merged.keeps_replaced_frames;
+    let forgets = section.sh_type != raw::SHT_REL
+        && !merged.keeps_replaced_frames
+        && match merged.section(target).kind {
+            Kind::Debug => TELL_OF_CODE.contains(&merged.section_name(target)),
+            kind => kind == Kind::MercuryDebug,
+        };
     let target = merged.section(target);
     let code =
         if target.kind == Kind::Capsule { target.of.map(|text| merged.section(text)) } else { Some(target) };
@@ -207,7 +212,7 @@ fn decide_all(
         .and_then(|e| merged.function_of[e.index()]);
     let Decided { kept, patches, .. } = decided;
     for (index, entry) in entries.iter().enumerate().rev() {
-        if rela && !counts(merged, target.kind, entry) {
+        if forgets && !counts(merged, entry) {
             continue;
         }
         let outcome = if mercury {
@@ -288,14 +293,12 @@ fn is_preserved(
     matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && (relocatable || !image) && !unplaced
 }
 
-/// Relocations of debug information that speak of a copy of a function that was replaced since. nvlink
-/// takes only those with addends back.
-fn counts(merged: &Merged<'_>, target: Kind, entry: &Reloc) -> bool {
+/// Whether a relocation of debug information does not speak of a copy of a function that was replaced since. nvlink
+/// takes only those with addends back, and only where they tell of code.
+fn counts(merged: &Merged<'_>, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return true };
     let symbol = merged.symbol(symbol);
-    !matches!(target, Kind::Debug | Kind::MercuryDebug)
-        || !symbol.is_function()
-        || symbol.debug_replaced_in.is_none_or(|file| entry.file >= file)
+    !symbol.is_function() || symbol.debug_replaced_in.is_none_or(|file| entry.file >= file)
 }
 
 /// The function itself for one of its other names.

@@ -16,6 +16,7 @@ mod relocations;
 
 pub use output::*;
 pub use packing::CONSTANT_BANK;
+pub use relocations::TELL_OF_CODE;
 
 use crate::callees::Calls;
 use crate::callgraph::CallGraph;

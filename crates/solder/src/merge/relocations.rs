@@ -13,7 +13,7 @@ use solder_cubin::{raw, reloc};
 pub(super) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
 
 /// Debug information that goes with the code: of discarded copies of functions it is left out.
-const TELL_OF_CODE: &[&str] = &[".debug_frame", ".debug_line", ".nv_debug_line_sass"];
+pub const TELL_OF_CODE: &[&str] = &[".debug_frame", ".debug_line", ".nv_debug_line_sass"];
 
 /// The addend of a relocation that has none of its own.
 fn implicit_addend(data: &[u8], offset: u64, r_type: u32) -> i64 {
