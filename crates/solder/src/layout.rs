@@ -288,7 +288,11 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<Se
                     let debug = parts.shared.debug.as_ref();
                     parts.relocatable || debug.is_some_and(|d| d.file_section.size > empty)
                 }
-                Kind::Debug => parts.merged.section(id).size > 0,
+                Kind::Debug => {
+                    let section = parts.merged.section(id);
+                    let twin = section.twin.map_or(0, |twin| parts.merged.section(twin).size);
+                    section.size > 0 || twin > 0
+                }
                 Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > empty),
                 _ => true,
             }

@@ -249,7 +249,8 @@ fn decide_all(
         };
         check_place(entry, width, target)?;
     }
-    if let (Kind::FunctionConstant(_), Some(twin), false) = (target.kind, section.twin, mercury) {
+    if let (Kind::FunctionConstant(_), Some(twin), false) = (target.kind, section.twin, mercury || preserves)
+    {
         for (entry, patch) in mercury::jump_tables(merged, merged.section(twin)) {
             check_place(entry, patch_width(patch), target)?;
             patches.push((entry.offset, patch));

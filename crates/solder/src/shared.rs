@@ -482,7 +482,8 @@ impl<'a> Layouter<'a> {
         let least = if any_dynamic { 16 } else { 1 };
         let align = if common { file_align.max(least) } else { least };
         let file_section = KernelShared { size: self.common_end.saturating_add(reserved), align };
-        let front = |i: usize| if owners[i].is_some() || common { reserved } else { 0 };
+        let everywhere = common || self.mercury;
+        let front = |i: usize| if owners[i].is_some() || everywhere { reserved } else { 0 };
         let mut values: Vec<u64> =
             (0..self.values.len()).map(|i| self.values[i].wrapping_add(front(i))).collect();
         // nvlink moves a variable once for each of its copies.

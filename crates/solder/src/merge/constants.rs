@@ -1,7 +1,7 @@
 //! Constants that belong to one function: kernel parameters (bank 0) and what the compiler made for a
 //! function (other banks), which every kernel that reaches it carries.
 
-use super::{Chunk, Content, FunctionConstant, Kind, Merger, New, OutputSymbol};
+use super::{Chunk, Content, FunctionConstant, Kind, Merger, New, OutputSection, OutputSymbol};
 use crate::diagnostics::Stop;
 use crate::ids::{EntityId, FileId, SectionId};
 use crate::object::Role;
@@ -48,6 +48,8 @@ impl<'data> Merger<'_, 'data> {
         raw: &'data Symbol,
         section: &Section<'data>,
     ) -> Result<(), Stop> {
+        // Those of discarded copies count too.
+        let name = self.constant_symbol_name(origin, section);
         if self.out.files[origin.file.index()].sections[section.info() as usize].is_none() {
             return Ok(());
         }
@@ -58,7 +60,6 @@ impl<'data> Merger<'_, 'data> {
             Place::Section(id) => symbol.section = Some(id),
             Place::Function(index) => symbol.constant = Some(index),
         }
-        let name = self.constant_symbol_name(origin.file, section, symbol.name);
         if self.settings.shows_hidden() && symbol.constant.is_none() {
             self.show_hidden(&mut symbol, raw, &name);
         }
@@ -106,7 +107,7 @@ impl<'data> Merger<'_, 'data> {
         }
         let data = if by_symbol { self.covered_by_symbols(file, section) } else { section.data };
         let base = self.append_constant(file, place, section, data)?;
-        self.append_constant_twin(file, place, section);
+        self.append_constant_twin(file, place, section, data.len());
         self.placed_constants.insert(section.index, (place, base));
         Ok(Some((place, base)))
     }
@@ -281,9 +282,20 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
+    /// Tables that better copies of their functions emptied have no relocations in Mercury's view.
+    pub(super) fn forget_relocations_of_emptied(&mut self) {
+        let emptied = |section: &&OutputSection<'_>| {
+            matches!(section.kind, Kind::FunctionConstant(_)) && section.size == 0
+        };
+        let relocations = |section: &OutputSection<'_>| self.out.section(section.rela?).twin;
+        let left: Vec<SectionId> = self.out.sections.iter().filter(emptied).filter_map(relocations).collect();
+        for relocations in left {
+            self.out.section_mut(relocations).relocations_mut().clear();
+        }
+    }
+
     /// Sections that better copies of their functions emptied, or that lost all variables, have no name.
     pub(super) fn forget_names_of_emptied(&mut self) {
-        let mut left = Vec::new();
         let is_emptied = |id: &SectionId| {
             let section = self.out.section(*id);
             let can_be = match section.kind {
@@ -295,13 +307,6 @@ impl<'data> Merger<'_, 'data> {
         };
         let emptied: Vec<SectionId> =
             (0..self.out.sections.len()).map(SectionId::at).filter(is_emptied).collect();
-        for section in emptied.iter().map(|id| self.out.section(*id)) {
-            let relocations = section.rela.and_then(|rela| self.out.section(rela).twin);
-            left.extend(relocations.filter(|_| matches!(section.kind, Kind::FunctionConstant(_))));
-        }
-        for relocations in left {
-            self.out.section_mut(relocations).relocations_mut().clear();
-        }
         let names: Vec<String> = emptied.iter().map(|id| self.out.section_name(*id).to_owned()).collect();
         for name in names {
             self.out.forget_name(&name);

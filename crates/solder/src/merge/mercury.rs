@@ -256,25 +256,33 @@ impl<'data> Merger<'_, 'data> {
         twin
     }
 
-    /// The twin of constants that the compiler made for a function.
-    pub(super) fn append_constant_twin(&mut self, file: FileId, place: Place, section: &Section<'data>) {
+    /// The twin of constants that the compiler made for a function, as far as these are taken.
+    pub(super) fn append_constant_twin(
+        &mut self,
+        file: FileId,
+        place: Place,
+        section: &Section<'data>,
+        taken: usize,
+    ) {
         let object = &self.objects[file.index()];
         let Some(twin) = object.mercury.as_ref().and_then(|twins| twins.partner(section.index)) else {
             return;
         };
         let twin = *object.section(twin);
+        let left = section.data.len().saturating_sub(taken);
+        let data = &twin.data[..twin.data.len().saturating_sub(left)];
+        let size = twin.size().saturating_sub(left as u64);
         match place {
             Place::Section(out) => {
                 let out = self.constant_twin(out, twin.sh_type());
-                let base =
-                    self.out.section_mut(out).append(twin.data, twin.size(), twin.align()).unwrap_or(0);
+                let base = self.out.section_mut(out).append(data, size, twin.align()).unwrap_or(0);
                 self.out.files[file.index()].sections[twin.index as usize] = Some((out, base));
             }
             Place::Function(index) => {
                 let constant = &mut self.out.constants[index as usize];
                 let offset = constant.twin_size.next_multiple_of(twin.align().max(1));
-                constant.twin_chunks.push(Chunk { offset, data: twin.data });
-                constant.twin_size = offset + twin.data.len() as u64;
+                constant.twin_chunks.push(Chunk { offset, data });
+                constant.twin_size = offset + data.len() as u64;
                 self.mercury.function_twins.push((twin.index, index, offset));
             }
         }
@@ -283,15 +291,14 @@ impl<'data> Merger<'_, 'data> {
     /// The name of a symbol in the constants of a function: with Mercury, that of the section and a number.
     pub(super) fn constant_symbol_name(
         &mut self,
-        file: FileId,
+        origin: Origin,
         section: &Section<'data>,
-        name: &'data str,
     ) -> Cow<'data, str> {
         if !self.settings.mercury() {
-            return name.into();
+            return self.objects[origin.file.index()].names[origin.symbol as usize].into();
         }
         self.mercury.constant_symbols += 1;
-        format!("{}.{}", self.view_name(file, section), self.mercury.constant_symbols).into()
+        format!("{}.{}", self.view_name(origin.file, section), self.mercury.constant_symbols).into()
     }
 
     pub(super) fn forget_twin(&mut self, twin: SectionId) {
@@ -530,7 +537,7 @@ impl<'data> Merger<'_, 'data> {
             let section = &self.out.sections[index];
             // A name that is forgotten has none in the other view.
             let emptied = matches!(section.kind, Kind::FunctionConstant(_)) && section.size == 0;
-            let Some(symbol) = section.symbol.filter(|_| !emptied || self.settings.relocatable) else {
+            let Some(symbol) = section.symbol.filter(|_| !emptied) else {
                 continue;
             };
             let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };

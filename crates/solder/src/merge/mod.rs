@@ -339,6 +339,7 @@ impl<'data> Merger<'_, 'data> {
         }
         if self.settings.mercury() {
             self.end_mercury();
+            self.forget_relocations_of_emptied();
         }
         if self.settings.relocatable {
             return;

@@ -4,6 +4,7 @@
 use super::relocations::CONSTANTS_SIZE;
 use super::{Content, Function, Kind, MercurySymbol, Merger, OutputSymbol, RelocTarget};
 use crate::ids::{SectionId, SymbolId};
+use crate::mercury::RESERVED_SHARED;
 use crate::resolve::Origin;
 use crate::shared::find;
 use hashbrown::HashMap;
@@ -67,7 +68,9 @@ impl<'data> Merger<'_, 'data> {
         }
         for symbol in &mut self.out.symbols {
             let variable = symbol.kind == raw::STT_CUDA_OBJECT && symbol.entity.is_some();
-            if variable && symbol.section.is_none() {
+            let known =
+                super::UNIFIED_TABLES.contains(&symbol.name) || symbol.name.starts_with(RESERVED_SHARED);
+            if variable && symbol.section.is_none() && !known {
                 symbol.value = u64::MAX;
             }
         }
