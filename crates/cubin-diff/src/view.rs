@@ -126,7 +126,9 @@ impl<'data> View<'data> {
 
     /// A string of the table that the symbol table uses.
     pub fn string(&self, offset: u32) -> String {
-        string_at(self.cubin.strings, offset)
+        self.cubin
+            .strings
+            .at(offset)
             .map_or_else(|| format!("string at {offset:#x} (none such)"), |text| format!("{text:?}"))
     }
 }

@@ -1,5 +1,7 @@
 //! A zero-copy, bounds-checked view of a device ELF.
 
+use std::ffi::CStr;
+
 use crate::raw::{self, FileHeader, ProgramHeader, Rel, Rela, SectionHeader, Symbol};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
@@ -132,7 +134,7 @@ pub struct Cubin<'data> {
     pub sections: Vec<Section<'data>>,
     pub symbols: &'data [Symbol],
     /// The string table the symbol table refers to.
-    pub strings: &'data [u8],
+    pub strings: Names<'data>,
     /// Index of the symbol table section, 0 if there is none.
     pub symtab: u32,
 }
@@ -145,7 +147,29 @@ pub fn string_at(table: &[u8], offset: u32) -> Option<&str> {
 }
 
 fn memchr_nul(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|&b| b == 0)
+    CStr::from_bytes_until_nul(bytes).ok().map(CStr::count_bytes)
+}
+
+/// A string table of which many names are read. It is checked to be text once: a tenth of a large link went into doing
+/// so name by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Names<'data> {
+    bytes: &'data [u8],
+    /// All of it, if all of it is text.
+    text: Option<&'data str>,
+}
+
+impl<'data> Names<'data> {
+    fn new(bytes: &'data [u8]) -> Self {
+        Self { bytes, text: std::str::from_utf8(bytes).ok() }
+    }
+
+    /// As `string_at`.
+    pub fn at(&self, offset: u32) -> Option<&'data str> {
+        let Some(text) = self.text else { return string_at(self.bytes, offset) };
+        let tail = text.get(offset as usize..)?;
+        tail.get(..memchr_nul(tail.as_bytes())?)
+    }
 }
 
 fn table<T: FromBytes + KnownLayout + Immutable + Unaligned>(
@@ -181,16 +205,16 @@ impl<'data> Cubin<'data> {
         }
         let count = section_count(bytes, header)?;
         let headers: &[SectionHeader] = table(bytes, header.shoff.get(), count).ok_or(Error::SectionTable)?;
-        let names = names_table(bytes, header, headers)?;
+        let names = Names::new(names_table(bytes, header, headers)?);
         let mut sections = Vec::with_capacity(count);
         for (index, header) in headers.iter().enumerate() {
             let index = index as u32;
-            let name = string_at(names, header.name.get()).ok_or(Error::SectionName(index))?;
+            let name = names.at(header.name.get()).ok_or(Error::SectionName(index))?;
             let data = section_bytes(bytes, header).ok_or(Error::SectionData(index))?;
             sections.push(Section { index, name, header, data });
         }
         let (symtab, symbols, strings) = symbol_table(&sections)?;
-        Ok(Self { bytes, header, sections, symbols, strings, symtab })
+        Ok(Self { bytes, header, sections, symbols, strings: Names::new(strings), symtab })
     }
 
     /// The first section with this name.
@@ -204,7 +228,7 @@ impl<'data> Cubin<'data> {
 
     pub fn symbol_name(&self, index: u32) -> Result<&'data str, Error> {
         let symbol = self.symbols.get(index as usize).ok_or(Error::SymbolTable)?;
-        string_at(self.strings, symbol.name.get()).ok_or(Error::SymbolName(index))
+        self.strings.at(symbol.name.get()).ok_or(Error::SymbolName(index))
     }
 
     pub fn program_headers(&self) -> Result<&'data [ProgramHeader], Error> {

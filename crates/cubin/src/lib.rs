@@ -15,4 +15,4 @@ pub mod raw;
 pub mod reloc;
 pub mod strings;
 
-pub use file::{Cubin, Error, Relocations, Section, elf_header, string_at};
+pub use file::{Cubin, Error, Names, Relocations, Section, elf_header, string_at};

@@ -2,7 +2,7 @@
 
 use crate::mercury::Twins;
 use solder_cubin::raw::{self, Symbol, WordPair};
-use solder_cubin::{Cubin, Section, info, string_at};
+use solder_cubin::{Cubin, Section, info};
 
 /// What a section of an input is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +179,7 @@ impl<'data> Object<'data> {
 
     /// The prototype at an offset of the string table; checked to exist.
     pub fn string(&self, offset: u32) -> &'data str {
-        string_at(self.cubin.strings, offset).unwrap_or("")
+        self.cubin.strings.at(offset).unwrap_or("")
     }
 
     fn pairs(&self, role: Role) -> Result<&'data [WordPair], Damage> {
@@ -280,7 +280,7 @@ impl<'data> Object<'data> {
     fn check_call_graph(&self) -> Result<(), Damage> {
         let count = self.cubin.symbols.len();
         let symbol = |index: u32| (index as usize) < count;
-        let string = |offset: u32| string_at(self.cubin.strings, offset).is_some();
+        let string = |offset: u32| self.cubin.strings.at(offset).is_some();
         for (part, a, b) in solder_cubin::callgraph::records(self.call_graph) {
             use solder_cubin::callgraph::Part;
             let second = match part {

@@ -12,6 +12,7 @@ use crate::textures::{NO_BANK, Textures};
 use solder_cubin::mercury::reloc as mercury_reloc;
 use solder_cubin::raw;
 use solder_cubin::reloc::{self, Action};
+use std::cmp::Reverse;
 
 /// A change to the bytes of an output section.
 #[derive(Clone, Copy, Debug)]
@@ -261,8 +262,14 @@ fn decide_all(
     {
         *patches = mercury::capsule_patches(merged, relocatable, textures, target, of_code, entries);
     }
+    if target.function.is_none() && patches.len() > MANY_PATCHES {
+        patches.sort_by_key(|(offset, _)| Reverse(*offset));
+    }
     Ok(())
 }
+
+/// A section with so many patches may be written in parts, each of which has to find its own.
+const MANY_PATCHES: usize = 1024;
 
 fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<(), Wrong> {
     match entry.offset.checked_add(width) {
@@ -412,7 +419,9 @@ pub fn is_unified_table(merged: &Merged<'_>, id: SymbolId) -> bool {
 }
 
 impl Patch {
-    /// Writes the value at the beginning of `place`, which layout and `relocate` made long enough.
+    /// The most that one changes: an instruction.
+    pub const LONGEST: u64 = 16;
+
     /// How many bytes it reads and changes.
     pub fn size(self) -> usize {
         match self {
@@ -423,6 +432,7 @@ impl Patch {
         }
     }
 
+    /// Writes the value at the beginning of `place`, which layout and `relocate` made long enough.
     pub fn apply(self, place: &mut [u8]) {
         match self {
             Self::Bytes { value, count } => {

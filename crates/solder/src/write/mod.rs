@@ -12,6 +12,7 @@ use crate::merge::{Kind, Merged, OutputSymbol};
 use crate::parallel;
 use crate::relocate::{Patch, Relocated};
 use solder_cubin::raw::{self, Symbol};
+use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::iter::Peekable;
 use zerocopy::IntoBytes;
@@ -128,16 +129,18 @@ fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout<'_>, piece: Piece<'a>) -> impl 
     })
 }
 
-/// Where a section of data is cut: between two pieces of the inputs, where no patch lies across.
+/// Where a section of data is cut: between two pieces of the inputs, where no patch lies across. One whose patches are
+/// out of order stays whole, since a part would have to look at all of them.
 fn cuts_of_section(merged: &Merged<'_>, relocated: &Relocated, id: SectionId) -> Vec<u64> {
     let section = merged.section(id);
-    if section.function.is_some() || section.kind == Kind::Capsule {
+    let lists = || [section.rel, section.rela].into_iter().flatten().map(|list| relocated.patches(list));
+    let ordered = lists().all(|patches| patches.is_sorted_by_key(|(offset, _)| Reverse(*offset)));
+    if section.function.is_some() || section.kind == Kind::Capsule || !ordered {
         return Vec::new();
     }
-    let lists = || [section.rel, section.rela].into_iter().flatten();
     let crossed = |cut: u64| {
-        let crosses = |(offset, patch): &(u64, Patch)| *offset < cut && cut < offset + patch.size() as u64;
-        lists().any(|list| relocated.patches(list).iter().any(crosses))
+        let near = |patches| patches_within(patches, cut.saturating_sub(Patch::LONGEST), cut);
+        lists().flat_map(near).any(|(offset, patch)| cut < offset + patch.size() as u64)
     };
     let (mut cuts, mut last, mut end) = (Vec::new(), 0, 0);
     for chunk in chunks(merged, id) {
@@ -151,6 +154,13 @@ fn cuts_of_section(merged: &Merged<'_>, relocated: &Relocated, id: SectionId) ->
         end = chunk.offset + chunk.data.len() as u64;
     }
     cuts
+}
+
+/// Those of some patches, of which the last in the section comes first, that begin from `start` to before `end`.
+fn patches_within(patches: &[(u64, Patch)], start: u64, end: u64) -> &[(u64, Patch)] {
+    let from = patches.partition_point(|(offset, _)| *offset >= end);
+    let to = patches.partition_point(|(offset, _)| *offset >= start);
+    &patches[from..to]
 }
 
 /// The next pieces that are filled together; none at the end.
@@ -212,8 +222,7 @@ fn fill_part(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, start: u6
     }
     let section = parts.merged.section(id);
     for relocations in [section.rel, section.rela].into_iter().flatten() {
-        let patches = parts.relocated.patches(relocations).iter();
-        for (offset, patch) in patches.filter(|(offset, _)| (start..end).contains(offset)) {
+        for (offset, patch) in patches_within(parts.relocated.patches(relocations), start, end) {
             patch.apply(&mut place[(*offset - start) as usize..]);
         }
     }
