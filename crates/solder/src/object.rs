@@ -166,7 +166,9 @@ impl<'data> Object<'data> {
         if symbol.kind() != raw::STT_FUNC || symbol.value.get() == 0 || self.role(section) != Role::Text {
             return None;
         }
-        self.text_owner(section)
+        // A function that claims to own the section and not to begin with it is damage, and no piece of itself.
+        let begins = |owner: &u32| self.cubin.symbols[*owner as usize].value.get() == 0;
+        self.text_owner(section).filter(begins)
     }
 
     pub fn sections_with(&self, role: Role) -> impl Iterator<Item = &Section<'data>> {
