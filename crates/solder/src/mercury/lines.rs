@@ -41,26 +41,24 @@ impl<'data> Reader<'data> {
     }
 
     fn leb(&mut self) -> Option<usize> {
-        let (mut value, mut shift) = (0usize, 0);
-        loop {
-            let byte = self.byte()?;
-            value |= usize::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
-            shift += 7;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
+        self.septets().map(|(value, ..)| value as usize)
     }
 
     fn signed(&mut self) -> Option<i64> {
-        let (mut value, mut shift) = (0i64, 0);
+        let (value, bits, last) = self.septets()?;
+        let negative = last & 0x40 != 0 && bits < u64::BITS;
+        Some(if negative { value | u64::MAX << bits } else { value }.cast_signed())
+    }
+
+    /// A number in groups of seven bits, how many bits that are, and the last byte.
+    fn septets(&mut self) -> Option<(u64, u32, u8)> {
+        let (mut value, mut bits) = (0u64, 0);
         loop {
             let byte = self.byte()?;
-            value |= i64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
-            shift += 7;
+            value |= u64::from(byte & 0x7f).checked_shl(bits).unwrap_or(0);
+            bits += 7;
             if byte & 0x80 == 0 {
-                let negative = byte & 0x40 != 0 && shift < i64::BITS;
-                return Some(if negative { value | -1 << shift } else { value });
+                return Some((value, bits, byte));
             }
         }
     }
