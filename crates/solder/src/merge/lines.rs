@@ -6,6 +6,7 @@ use crate::mercury::{line_units, removed_places};
 use crate::object::Role;
 use solder_cubin::raw::{self, Rela};
 use solder_cubin::{Section, reloc};
+use std::ops::Range;
 
 /// A unit of an input.
 #[derive(Debug)]
@@ -14,6 +15,9 @@ pub(super) struct LineUnit<'data> {
     /// Where it lay if all units stayed whole.
     at: u64,
     header: &'data [u8],
+    file: FileId,
+    /// Places in the header that only Mercury's has relocations for: where the names of inlined functions lie.
+    names: Vec<Rela>,
     /// The sequences of functions that stay, with relocations relative to them.
     sequences: Vec<(&'data [u8], Vec<Reloc>)>,
 }
@@ -35,6 +39,7 @@ impl<'data> Merger<'_, 'data> {
             entries.extend(relocations.relocations().iter().flat_map(|list| list.iter().collect::<Vec<_>>()));
         }
         entries.sort_by_key(|entry| entry.offset.get());
+        let mut names = self.relocations_in_headers(file, section).into_iter();
         for unit in units {
             let mut sequences = Vec::new();
             for range in unit.sequences {
@@ -59,11 +64,41 @@ impl<'data> Merger<'_, 'data> {
             }
             let at = base + unit.header.start as u64;
             let header = &section.data[unit.header];
-            self.mercury.lines.push(LineUnit { section: out, at, header, sequences });
+            let names = names.next().unwrap_or_default();
+            self.mercury.lines.push(LineUnit { section: out, at, header, file, names, sequences });
         }
         self.out.section_mut(out).append(&[], section.size(), 1);
         self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
         true
+    }
+
+    /// The relocations in the headers of the units of a table's twin, relative to their unit.
+    fn relocations_in_headers(&self, file: FileId, section: &Section<'data>) -> Vec<Vec<Rela>> {
+        let object = &self.objects[file.index()];
+        let twin = object.mercury.as_ref().and_then(|twins| twins.partner(section.index));
+        let units = twin.and_then(|twin| line_units(object.section(twin).data)).unwrap_or_default();
+        let mut entries: Vec<Rela> = Vec::new();
+        let of_mercury = object.cubin.sections.iter().filter(|s| s.sh_type() == raw::SHT_MERC_RELA);
+        for relocations in of_mercury.filter(|s| Some(s.info()) == twin) {
+            entries.extend(relocations.relocations().iter().flat_map(|list| list.iter().collect::<Vec<_>>()));
+        }
+        let of_unit = |header: Range<usize>| {
+            let header = header.start as u64..header.end as u64;
+            let inside = entries.iter().filter(|entry| header.contains(&entry.offset.get()));
+            inside.map(|e| Rela { offset: (e.offset.get() - header.start).into(), ..*e }).collect()
+        };
+        units.into_iter().map(|unit| of_unit(unit.header)).collect()
+    }
+
+    /// The relocation of a name of inlined functions, relative to the unit.
+    fn name_of_inlined(&self, unit: &LineUnit<'_>, entry: &Rela) -> Option<Reloc> {
+        let raw = self.objects[unit.file.index()].symbol(entry.symbol.get());
+        let files = &self.out.files[unit.file.index()];
+        let target = files.symbols[entry.symbol.get() as usize].map(RelocTarget::Symbol)?;
+        let (_, base) = (*files.sections.get(usize::from(raw.shndx.get()))?)?;
+        let addend = entry.addend.get().wrapping_add(base as i64);
+        let offset = entry.offset.get();
+        Some(Reloc { offset, target, r_type: reloc::R_CUDA_32, addend, file: unit.file })
     }
 
     /// Clears what a register table, just appended at `base`, says about functions that were removed.
@@ -111,6 +146,7 @@ impl<'data> Merger<'_, 'data> {
         for section in sections {
             let (mut chunks, mut relocations, mut lengths, mut moved) =
                 (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            let mut names = Vec::new();
             let mut end = 0;
             for unit in units.iter().filter(|unit| unit.section == section) {
                 let start = end;
@@ -123,6 +159,8 @@ impl<'data> Merger<'_, 'data> {
                     end += data.len() as u64;
                 }
                 lengths.push((start, end - start - size_of::<u32>() as u64));
+                let of_header = unit.names.iter().filter_map(|entry| self.name_of_inlined(unit, entry));
+                names.extend(of_header.map(|r| Reloc { offset: r.offset + start, ..r }));
             }
             let out = self.out.section_mut(section);
             (out.content, out.size) = (Content::Bytes(chunks), end);
@@ -137,7 +175,7 @@ impl<'data> Merger<'_, 'data> {
             };
             // The list comes out reversed.
             relocations.reverse();
-            relocations.extend(lengths.into_iter().map(length));
+            relocations.extend(lengths.into_iter().map(length).chain(names));
             *self.out.section_mut(list).relocations_mut() = relocations;
             self.move_references(target, list, &moved);
         }

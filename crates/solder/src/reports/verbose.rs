@@ -77,7 +77,8 @@ fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function) -> String {
     for (kind, what) in
         [(raw::STT_TEXTURE, "textures"), (raw::STT_SURFACE, "surfaces"), (raw::STT_SAMPLER, "samplers")]
     {
-        let Some(constant) = function.constant else { break };
+        // Nor are handles parameters there.
+        let Some(constant) = function.constant.filter(|_| !mercury) else { break };
         let handles = uses.textures.handles(uses.merged, constant);
         let count = handles.filter(|(symbol, _)| uses.merged.symbol(*symbol).kind == kind).count();
         if count > 0 {
