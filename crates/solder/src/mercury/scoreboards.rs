@@ -6,8 +6,8 @@
 //!
 //! Numbers are given out in the order of the code. A load that others overtake takes the first free one from 2 on,
 //! one from textures the last free one, everything else the first free one. Where the compiler's number is another
-//! than that, it is left alone. That is what nvlink does where it could be seen, not all that it may do. So the result
-//! is taken only if every wait of the compiler, on every path, is still there.
+//! than that, it is left alone. That is what nvlink does where it could be seen, not all that it may do. Every wait of
+//! the compiler, on every path, is still there.
 
 use hashbrown::HashMap;
 
@@ -22,6 +22,8 @@ const OPERATION: u16 = 0x1ff;
 const CALLS: [u16; 2] = [0x143, 0x144];
 /// Loads from global, local and generic memory, atomics.
 const SLOW: [u16; 4] = [0x181, 0x183, 0x180, 0x1a8];
+/// Stores to generic, global, local and shared memory.
+const STORES: std::ops::RangeInclusive<u16> = 0x185..=0x188;
 /// Textures and surfaces.
 const TEXTURES: std::ops::RangeInclusive<u16> = 0x160..=0x16f;
 const SURFACES: [u16; 2] = [0x199, 0x19a];
@@ -76,6 +78,10 @@ impl Control {
     fn waits_for(self, scoreboard: u8) -> bool {
         self.waits >> scoreboard & 1 != 0
     }
+
+    fn waited(self) -> impl Iterator<Item = u8> {
+        (0..COUNT).filter(move |scoreboard| self.waits_for(*scoreboard))
+    }
 }
 
 fn operation(instruction: &[u8]) -> u16 {
@@ -88,10 +94,13 @@ fn upper(instruction: &[u8]) -> u64 {
 
 /// Whether an instruction names the stack pointer, as far as its operands are registers.
 fn mentions_stack_pointer(instruction: &[u8]) -> bool {
-    let second_is_register = operation(instruction) >> 9 == 1;
-    [2, 3, 8].into_iter().any(|at| instruction[at] == STACK_POINTER)
-        || (second_is_register && instruction[4] == STACK_POINTER)
-        || CALLS.contains(&(operation(instruction) & OPERATION))
+    let form = operation(instruction);
+    let operation = form & OPERATION;
+    let is = |at: usize| instruction[at] == STACK_POINTER;
+    if CONTROL.contains(&operation) {
+        return CALLS.contains(&operation) || (INDIRECT.contains(&operation) && is(3));
+    }
+    [2, 3, 8].into_iter().any(is) || ((form >> 9 == 1 || STORES.contains(&operation)) && is(4))
 }
 
 /// The scoreboard of a stack pointer that is loaded for nothing.
@@ -130,23 +139,24 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn wait(&mut self, waits: u8) -> u8 {
-        if waits == EVERYTHING {
-            return waits;
+    fn wait(&mut self, control: Control) {
+        if control.waits == EVERYTHING {
+            return;
         }
-        let mut renumbered = 0;
-        for old in (0..COUNT).filter(|old| waits >> old & 1 != 0) {
-            let index = usize::from(old);
-            if let Some(new) = self.pending[index].take() {
-                self.last[index] = Some(new);
-            }
-            // What is not under way on this path is on another.
-            let new = self.last[index].unwrap_or(old);
-            if new != NONE {
-                renumbered |= 1 << new;
+        for old in control.waited().map(usize::from) {
+            if let Some(new) = self.pending[old].take() {
+                self.last[old] = Some(new);
             }
         }
-        renumbered
+    }
+
+    /// What each of the compiler's numbers was last, as bits.
+    fn last(&self) -> [u8; COUNT as usize] {
+        std::array::from_fn(|old| match self.last[old] {
+            Some(NONE) => 0,
+            Some(new) => 1 << new,
+            None => 1 << old,
+        })
     }
 
     /// The number for what sets `old`; `None` if there is none left.
@@ -204,36 +214,34 @@ impl Pairs {
         }
     }
 
-    /// The new numbers of what the compiler waits for, which is over then.
-    fn take(&mut self, waits: u8) -> u8 {
-        let mut waited = 0;
-        for old in (0..u32::from(COUNT)).filter(|old| waits >> old & 1 != 0) {
-            let row = 0xff << (old * Self::ROW);
-            waited |= (self.0 >> (old * Self::ROW)) as u8;
-            self.0 &= !row;
-        }
-        waited
+    /// The new numbers, as bits, of what has this number of the compiler's.
+    fn of(self, old: u8) -> u8 {
+        (self.0 >> (u32::from(old) * Self::ROW)) as u8
+    }
+
+    fn end(&mut self, old: u8) {
+        self.0 &= !(0xff << (u32::from(old) * Self::ROW));
     }
 }
 
-/// Whether whatever the compiler's code waits for somewhere, the new code waits for there too.
-fn keeps_waits(code: &[u8], new: &[Control]) -> bool {
+/// Has the new code wait wherever the compiler's code does, for whatever may be under way there on any path. Where
+/// nothing is, it waits for what it was last.
+fn complete_waits(code: &[u8], new: &mut [Renumbered]) {
     let old: Vec<Control> = code.chunks_exact(INSTRUCTION).map(|i| Control::of(upper(i))).collect();
     let flow: Vec<Flow> =
         code.chunks_exact(INSTRUCTION).enumerate().map(|(index, i)| Flow::of(index, i)).collect();
     let mut under_way = vec![Pairs::default(); old.len() + 1];
     let mut anywhere = Pairs::default();
-    loop {
-        let mut changed = false;
+    let mut changed = true;
+    while changed {
+        changed = false;
         let mut merge = |into: &mut Pairs, from: Pairs| {
             changed |= into.0 | from.0 != into.0;
             into.0 |= from.0;
         };
-        for (index, (old, new)) in old.iter().zip(new).enumerate() {
+        for (index, (old, new)) in old.iter().zip(new.iter()).enumerate() {
             let mut pairs = Pairs(under_way[index].0 | anywhere.0);
-            if pairs.take(old.waits) & !new.waits != 0 {
-                return false;
-            }
+            old.waited().for_each(|n| pairs.end(n));
             pairs.insert(old.written, new.written);
             pairs.insert(old.read, new.read);
             merge(&mut under_way[index + 1], pairs);
@@ -243,20 +251,25 @@ fn keeps_waits(code: &[u8], new: &[Control]) -> bool {
                 _ => merge(&mut anywhere, pairs),
             }
         }
-        if !changed {
-            return true;
-        }
+    }
+    for ((old, new), pairs) in old.iter().zip(new).zip(under_way) {
+        let pairs = Pairs(pairs.0 | anywhere.0);
+        let waits = old.waited().fold(0, |waits, n| match pairs.of(n) {
+            0 => waits | new.last[usize::from(n)],
+            under_way => waits | under_way,
+        });
+        new.waits = if old.waits == EVERYTHING { EVERYTHING } else { waits };
     }
 }
 
 /// Renumbers the scoreboards of a kernel whose stack pointer is not used.
 pub fn release_stack_pointer(code: &mut [u8]) {
-    let Some(renumbered) = useless(code).and_then(|scoreboard| renumber(code, scoreboard)) else { return };
-    if !keeps_waits(code, &renumbered) {
-        return;
-    }
-    for (instruction, control) in code.chunks_exact_mut(INSTRUCTION).zip(renumbered) {
-        let upper = control.put(upper(instruction));
+    let renumbered = useless(code).and_then(|scoreboard| renumber(code, scoreboard));
+    let Some(mut renumbered) = renumbered else { return };
+    complete_waits(code, &mut renumbered);
+    for (instruction, new) in code.chunks_exact_mut(INSTRUCTION).zip(renumbered) {
+        let Renumbered { written, read, waits, .. } = new;
+        let upper = Control { written, read, waits }.put(upper(instruction));
         instruction[8..].copy_from_slice(&upper.to_le_bytes());
     }
 }
@@ -267,7 +280,16 @@ fn leaves(instruction: &[u8]) -> bool {
     instruction[1] >> 4 == ALWAYS && ([BRANCH, EXIT].contains(&operation) || INDIRECT.contains(&operation))
 }
 
-fn renumber(code: &[u8], stack_pointer: u8) -> Option<Vec<Control>> {
+/// What an instruction sets and waits for now.
+#[derive(Clone, Copy, Debug)]
+struct Renumbered {
+    written: u8,
+    read: u8,
+    waits: u8,
+    last: [u8; COUNT as usize],
+}
+
+fn renumber(code: &[u8], stack_pointer: u8) -> Option<Vec<Renumbered>> {
     let mut numbers = Numbers::default();
     numbers.pending[usize::from(stack_pointer)] = Some(NONE);
     let mut renumbered = Vec::with_capacity(code.len() / INSTRUCTION);
@@ -282,13 +304,13 @@ fn renumber(code: &[u8], stack_pointer: u8) -> Option<Vec<Control>> {
         }
         goes_on = !leaves(instruction);
         let control = Control::of(upper(instruction));
-        let waits = numbers.wait(control.waits);
+        numbers.wait(control);
         let read = numbers.set(control.read, preferred(0))?;
         let written = match index {
             0 => NONE,
             _ => numbers.set(control.written, preferred(operation(instruction)))?,
         };
-        renumbered.push(Control { written, read, waits });
+        renumbered.push(Renumbered { written, read, waits: 0, last: numbers.last() });
         if INDIRECT.contains(&(operation(instruction) & OPERATION)) {
             at_indirect = Some(numbers.clone());
         }
@@ -303,7 +325,7 @@ fn renumber(code: &[u8], stack_pointer: u8) -> Option<Vec<Control>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Control, Flow, INSTRUCTION, keeps_waits, release_stack_pointer, upper};
+    use super::{Control, Flow, INSTRUCTION, release_stack_pointer, upper};
 
     fn instruction(operation: u16, register: u8, written: u8, read: u8, waits: u8) -> [u8; INSTRUCTION] {
         let mut bytes = [0xff; INSTRUCTION];
@@ -340,25 +362,33 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_looked_for_on_all_paths() {
-        // A loop: what the store reads is waited for at its head, together with the first load.
-        let back = |mut branch: [u8; INSTRUCTION]| {
-            branch[2] = 0xf4;
-            branch[4] = 0xfc;
-            branch
+    fn waits_are_for_all_paths() {
+        let branch = |target: i64, index: i64| {
+            let mut branch = instruction(0x947, 0xff, 7, 7, 0);
+            let words = (target - index - 1) * 4;
+            branch[2] = words as u8;
+            let field = u128::from(words.cast_unsigned() >> 8 & ((1 << 48) - 1)) << 34;
+            let bits = u128::from_le_bytes(branch) & !(((1 << 48) - 1) << 34) | field;
+            bits.to_le_bytes()
         };
         let code = [
+            instruction(0xb82, 1, 0, 7, 0),
             instruction(0xb82, 2, 1, 7, 0),
-            instruction(0x80c, 6, 7, 7, 0b10),
-            instruction(0x986, 0xff, 7, 1, 0),
-            back(instruction(0x947, 0xff, 7, 7, 0)),
+            instruction(0x80c, 6, 7, 7, 0b11),
+            branch(6, 3),
+            instruction(0x986, 0xff, 7, 3, 0),
+            branch(7, 5),
+            instruction(0x986, 0xff, 7, 2, 0),
+            instruction(0x80c, 6, 7, 7, 0b1110),
         ]
         .concat();
-        assert_eq!(Flow::of(3, &code[48..]), Flow::Branch(1));
-        let control = |written, read, waits| Control { written, read, waits };
-        let renamed = [control(0, 7, 0), control(7, 7, 1), control(7, 0, 0), control(7, 7, 0)];
-        assert!(keeps_waits(&code, &renamed));
-        let lost = [control(0, 7, 0), control(7, 7, 1), control(7, 3, 0), control(7, 7, 0)];
-        assert!(!keeps_waits(&code, &lost));
+        assert_eq!(Flow::of(5, &code[80..]), Flow::Branch(7));
+        let mut renumbered = code.clone();
+        release_stack_pointer(&mut renumbered);
+        let controls: Vec<Control> =
+            renumbered.chunks_exact(INSTRUCTION).map(|i| Control::of(upper(i))).collect();
+        // The wait for what was under way once stays, under its new name.
+        assert_eq!(controls[7].waits, 0b1101);
+        assert_eq!((controls[4].read, controls[6].read), (3, 2));
     }
 }
