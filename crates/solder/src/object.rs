@@ -74,7 +74,7 @@ fn role_of(section: &Section<'_>) -> Role {
                 _ => Role::FunctionConstant,
             }
         }
-        raw::SHT_PROGBITS if section.flags() & raw::SHF_EXECINSTR != 0 => Role::Text,
+        raw::SHT_PROGBITS | raw::SHT_CUDA_UFT if section.flags() & raw::SHF_EXECINSTR != 0 => Role::Text,
         raw::SHT_PROGBITS if name.starts_with(".debug_") || name.starts_with(".nv_debug_") => Role::Debug,
         _ => Role::Ignored,
     }

@@ -65,8 +65,12 @@ pub fn link_objects<'data>(
     }
     let symbols = symbols?;
     let has_unified = |object: &Object<'_>| object.first(Role::UnifiedEntries).is_some();
-    if !relocatable && objects.iter().any(has_unified) {
-        return Err(sink.fatal(Message::NoUidx));
+    if let Some(object) = objects.iter().find(|object| has_unified(object)) {
+        // Without an index file nothing can be made of a relocatable one either.
+        let what = || format!("'{}': a relocatable link of unified symbols", object.name);
+        let message =
+            if relocatable { Message::Unsupported { what: what().into() } } else { Message::NoUidx };
+        return Err(sink.fatal(message));
     }
     let graph = callgraph::read(objects, &symbols);
     let asked_for = gc::kernels(objects, &symbols).filter(|kernel| roots.contain(symbols.get(*kernel).name));
