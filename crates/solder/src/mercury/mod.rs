@@ -13,6 +13,7 @@ mod frames;
 mod layout;
 mod lines;
 mod moves;
+mod pending;
 mod scoreboards;
 mod symbols;
 mod twins;

@@ -5,23 +5,27 @@
 //! the scoreboard of the load is free then, and the loads behind it get other numbers. The instructions stay.
 //!
 //! Numbers are given out in the order of the code. A load that others overtake takes the first free one from 2 on,
-//! one from textures the last free one, everything else the first free one. Where the compiler's number is another
-//! than that, it is left alone. That is what nvlink does where it could be seen, not all that it may do. Every wait of
-//! the compiler, on every path, is still there.
+//! one from textures the last free one, everything else the first free one. Free is what no other set has that is
+//! better kept apart (`pending`); where the compiler's number is another than that, it is left alone. That is what
+//! nvlink does where it could be seen, not all that it may do: where the compiler ran out of numbers, it has
+//! reasons of its own whom to put together. Whatever the choice, every wait of the compiler, on every path, is
+//! still there.
 
-use hashbrown::HashMap;
+use super::pending::{Pending, and, bits};
 
-const INSTRUCTION: usize = 16;
+pub const INSTRUCTION: usize = 16;
 const STACK_POINTER: u8 = 1;
 /// `LDC`, the load from a constant bank.
 const LOAD_CONSTANT: u16 = 0xb82;
 
+/// `MOV.64` of a number, which stands where others have registers.
+const MOVE_WIDE: u16 = 0x402;
 /// The part of the operation that is the same for all kinds of operands.
 const OPERATION: u16 = 0x1ff;
 /// Calls, absolute and relative: what is called has the stack pointer.
 const CALLS: [u16; 2] = [0x143, 0x144];
 /// Loads from global, local and generic memory, atomics.
-const SLOW: [u16; 4] = [0x181, 0x183, 0x180, 0x1a8];
+const SLOW: [u16; 7] = [0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a8, 0x1a9];
 /// Stores to generic, global, local and shared memory.
 const STORES: std::ops::RangeInclusive<u16> = 0x185..=0x188;
 /// Textures and surfaces.
@@ -33,16 +37,19 @@ const SURFACES: [u16; 2] = [0x199, 0x19a];
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
 const STRAIGHT: [u16; 9] = [0x141, 0x142, 0x145, 0x146, 0x14d, 0x155, 0x156, 0x15b, 0x15c];
 const BRANCH: u16 = 0x147;
+/// The branch that has no condition but the one all instructions have: its form, and what stands in some bits of its
+/// upper half.
+const PLAIN_BRANCH: (u16, u32, u64, u64) = (0x947, 18, 0x3fff, 0xe0);
 /// Branches by a table.
 const INDIRECT: [u16; 2] = [0x149, 0x158];
 const EXIT: u16 = 0x14d;
 /// The condition that always holds.
 const ALWAYS: u8 = 7;
 
-const COUNT: u8 = 6;
+pub const COUNT: u8 = 6;
 const NONE: u8 = 7;
 /// What waits for everything is not the scheduler's; it does not count with it.
-const EVERYTHING: u8 = 0x3f;
+pub const EVERYTHING: u8 = 0x3f;
 
 /// Where an instruction says which scoreboard its result sets, which the reading of its operands, and for which it
 /// waits: bits of its upper half.
@@ -52,14 +59,14 @@ const WAITS: u32 = 52;
 const FIELDS: u64 = 0xfff << SETS_WRITTEN;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Control {
-    written: u8,
-    read: u8,
-    waits: u8,
+pub struct Control {
+    pub written: u8,
+    pub read: u8,
+    pub waits: u8,
 }
 
 impl Control {
-    fn of(upper: u64) -> Self {
+    pub fn of(upper: u64) -> Self {
         let field = |at: u32, mask: u64| (upper >> at & mask) as u8;
         Self { written: field(SETS_WRITTEN, 7), read: field(SETS_READ, 7), waits: field(WAITS, 0x3f) }
     }
@@ -71,15 +78,11 @@ impl Control {
         upper & !FIELDS | fields
     }
 
-    fn sets(self, scoreboard: u8) -> bool {
-        self.written == scoreboard || self.read == scoreboard
-    }
-
     fn waits_for(self, scoreboard: u8) -> bool {
         self.waits >> scoreboard & 1 != 0
     }
 
-    fn waited(self) -> impl Iterator<Item = u8> {
+    pub fn waited(self) -> impl Iterator<Item = u8> {
         (0..COUNT).filter(move |scoreboard| self.waits_for(*scoreboard))
     }
 }
@@ -88,7 +91,7 @@ fn operation(instruction: &[u8]) -> u16 {
     u16::from_le_bytes([instruction[0], instruction[1]]) & 0xfff
 }
 
-fn upper(instruction: &[u8]) -> u64 {
+pub fn upper(instruction: &[u8]) -> u64 {
     instruction[8..].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
@@ -100,24 +103,20 @@ fn mentions_stack_pointer(instruction: &[u8]) -> bool {
     if CONTROL.contains(&operation) {
         return CALLS.contains(&operation) || (INDIRECT.contains(&operation) && is(3));
     }
+    if form == MOVE_WIDE {
+        return is(2);
+    }
     [2, 3, 8].into_iter().any(is) || ((form >> 9 == 1 || STORES.contains(&operation)) && is(4))
 }
 
-/// The scoreboard of a stack pointer that is loaded for nothing.
-fn useless(code: &[u8]) -> Option<u8> {
+/// Whether the first instruction loads a stack pointer for nothing.
+fn has_useless_stack_pointer(code: &[u8]) -> bool {
     let mut instructions = code.chunks_exact(INSTRUCTION);
-    let first = instructions.next()?;
-    let scoreboard = Control::of(upper(first)).written;
-    if operation(first) != LOAD_CONSTANT || first[2] != STACK_POINTER || scoreboard >= COUNT {
-        return None;
-    }
-    if instructions.clone().any(mentions_stack_pointer) {
-        return None;
-    }
-    // A load that sets it too keeps it alive.
-    let decides = |c: &Control| c.waits_for(scoreboard) || c.sets(scoreboard);
-    let decisive = instructions.map(|i| Control::of(upper(i))).find(decides);
-    decisive.is_none_or(|c| c.waits_for(scoreboard)).then_some(scoreboard)
+    instructions.next().is_some_and(|first| {
+        let control = Control::of(upper(first));
+        let loads = operation(first) == LOAD_CONSTANT && first[2] == STACK_POINTER;
+        loads && control.written < COUNT && control.read == NONE && control.waits == 0
+    }) && !instructions.any(mentions_stack_pointer)
 }
 
 /// The order in which the result of an instruction tries the scoreboards.
@@ -129,198 +128,122 @@ fn preferred(operation: u16) -> [u8; COUNT as usize] {
     }
 }
 
-/// New numbers for the compiler's scoreboards.
-#[derive(Clone, Debug, Default)]
-struct Numbers {
-    /// By the compiler's number, while something is under way: the new one, `NONE` for the stack pointer's.
-    pending: [Option<u8>; COUNT as usize],
-    /// What it was last.
-    last: [Option<u8>; COUNT as usize],
-}
-
-impl Numbers {
-    fn wait(&mut self, control: Control) {
-        if control.waits == EVERYTHING {
-            return;
-        }
-        for old in control.waited().map(usize::from) {
-            if let Some(new) = self.pending[old].take() {
-                self.last[old] = Some(new);
-            }
-        }
-    }
-
-    /// What each of the compiler's numbers was last, as bits.
-    fn last(&self) -> [u8; COUNT as usize] {
-        std::array::from_fn(|old| match self.last[old] {
-            Some(NONE) => 0,
-            Some(new) => 1 << new,
-            None => 1 << old,
-        })
-    }
-
-    /// The number for what sets `old`; `None` if there is none left.
-    fn set(&mut self, old: u8, order: [u8; COUNT as usize]) -> Option<u8> {
-        if old >= COUNT {
-            return Some(old);
-        }
-        if let Some(new) = self.pending[usize::from(old)] {
-            return Some(new);
-        }
-        let is_free = |n: &u8| !self.pending.contains(&Some(*n));
-        let by_rule = order.into_iter().find(|n| self.pending[usize::from(*n)].is_none()) == Some(old);
-        let new = if by_rule { order.into_iter().find(is_free) } else { Some(old).filter(is_free) }?;
-        self.pending[usize::from(old)] = Some(new);
-        Some(new)
-    }
-}
-
 /// Where control goes from an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
+pub enum Flow {
     Next,
     /// To the next one or to this index.
     Branch(usize),
+    Jump(usize),
+    End,
     Anywhere,
 }
 
 impl Flow {
-    fn of(index: usize, instruction: &[u8]) -> Self {
+    pub fn of(index: usize, instruction: &[u8]) -> Self {
+        let always = instruction[1] >> 4 == ALWAYS;
         match operation(instruction) & OPERATION {
             BRANCH => {
                 let low = u64::from_le_bytes(instruction[..8].first_chunk().copied().unwrap_or_default());
                 // Words from the next instruction on: 8 bits here, the others there.
                 let high = u128::from(upper(instruction)) << 30 | u128::from(low >> 34);
                 let words = (high as i64) << 16 >> 8 | i64::from(instruction[2]);
-                let target = usize::try_from(index as i64 + 1 + (words >> 2));
-                target.map_or(Self::Anywhere, Self::Branch)
+                let Ok(target) = usize::try_from(index as i64 + 1 + (words >> 2)) else {
+                    return Self::Anywhere;
+                };
+                let plain = operation(instruction) == PLAIN_BRANCH.0
+                    && upper(instruction) >> PLAIN_BRANCH.1 & PLAIN_BRANCH.2 == PLAIN_BRANCH.3;
+                if always && plain { Self::Jump(target) } else { Self::Branch(target) }
             }
+            EXIT if always => Self::End,
             op if STRAIGHT.contains(&op) || !CONTROL.contains(&op) => Self::Next,
             _ => Self::Anywhere,
         }
     }
 }
 
-/// A set of pairs of the compiler's number and the new one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Pairs(u64);
-
-impl Pairs {
-    const ROW: u32 = 8;
-
-    fn insert(&mut self, old: u8, new: u8) {
-        if old < COUNT && new < COUNT {
-            self.0 |= 1 << (u32::from(old) * Self::ROW + u32::from(new));
-        }
-    }
-
-    /// The new numbers, as bits, of what has this number of the compiler's.
-    fn of(self, old: u8) -> u8 {
-        (self.0 >> (u32::from(old) * Self::ROW)) as u8
-    }
-
-    fn end(&mut self, old: u8) {
-        self.0 &= !(0xff << (u32::from(old) * Self::ROW));
-    }
-}
-
-/// Has the new code wait wherever the compiler's code does, for whatever may be under way there on any path. Where
-/// nothing is, it waits for what it was last.
-fn complete_waits(code: &[u8], new: &mut [Renumbered]) {
-    let old: Vec<Control> = code.chunks_exact(INSTRUCTION).map(|i| Control::of(upper(i))).collect();
-    let flow: Vec<Flow> =
-        code.chunks_exact(INSTRUCTION).enumerate().map(|(index, i)| Flow::of(index, i)).collect();
-    let mut under_way = vec![Pairs::default(); old.len() + 1];
-    let mut anywhere = Pairs::default();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        let mut merge = |into: &mut Pairs, from: Pairs| {
-            changed |= into.0 | from.0 != into.0;
-            into.0 |= from.0;
-        };
-        for (index, (old, new)) in old.iter().zip(new.iter()).enumerate() {
-            let mut pairs = Pairs(under_way[index].0 | anywhere.0);
-            old.waited().for_each(|n| pairs.end(n));
-            pairs.insert(old.written, new.written);
-            pairs.insert(old.read, new.read);
-            merge(&mut under_way[index + 1], pairs);
-            match flow[index] {
-                Flow::Next => {}
-                Flow::Branch(target) if target < under_way.len() => merge(&mut under_way[target], pairs),
-                _ => merge(&mut anywhere, pairs),
-            }
-        }
-    }
-    for ((old, new), pairs) in old.iter().zip(new).zip(under_way) {
-        let pairs = Pairs(pairs.0 | anywhere.0);
-        let waits = old.waited().fold(0, |waits, n| match pairs.of(n) {
-            0 => waits | new.last[usize::from(n)],
-            under_way => waits | under_way,
-        });
-        new.waits = if old.waits == EVERYTHING { EVERYTHING } else { waits };
-    }
-}
-
 /// Renumbers the scoreboards of a kernel whose stack pointer is not used.
 pub fn release_stack_pointer(code: &mut [u8]) {
-    let renumbered = useless(code).and_then(|scoreboard| renumber(code, scoreboard));
-    let Some(mut renumbered) = renumbered else { return };
-    complete_waits(code, &mut renumbered);
-    for (instruction, new) in code.chunks_exact_mut(INSTRUCTION).zip(renumbered) {
-        let Renumbered { written, read, waits, .. } = new;
-        let upper = Control { written, read, waits }.put(upper(instruction));
+    if !has_useless_stack_pointer(code) {
+        return;
+    }
+    let Some(pending) = Pending::of(code) else { return };
+    let Some(numbers) = numbers(code, &pending) else { return };
+    let controls = renumbered(&pending, &numbers);
+    for (instruction, control) in code.chunks_exact_mut(INSTRUCTION).zip(controls) {
+        let upper = control.put(upper(instruction));
         instruction[8..].copy_from_slice(&upper.to_le_bytes());
     }
 }
 
-/// Whether control never goes on to the next instruction: an exit or a branch without a condition.
-fn leaves(instruction: &[u8]) -> bool {
-    let operation = operation(instruction) & OPERATION;
-    instruction[1] >> 4 == ALWAYS && ([BRANCH, EXIT].contains(&operation) || INDIRECT.contains(&operation))
-}
-
-/// What an instruction sets and waits for now.
-#[derive(Clone, Copy, Debug)]
-struct Renumbered {
-    written: u8,
-    read: u8,
-    waits: u8,
-    last: [u8; COUNT as usize],
-}
-
-fn renumber(code: &[u8], stack_pointer: u8) -> Option<Vec<Renumbered>> {
-    let mut numbers = Numbers::default();
-    numbers.pending[usize::from(stack_pointer)] = Some(NONE);
-    let mut renumbered = Vec::with_capacity(code.len() / INSTRUCTION);
-    let mut at_target: HashMap<usize, Numbers, foldhash::fast::FixedState> = HashMap::default();
-    let mut at_indirect: Option<Numbers> = None;
-    let mut goes_on = true;
-    for (index, instruction) in code.chunks_exact(INSTRUCTION).enumerate() {
-        // What nothing runs into begins with what was under way at the branch to it.
-        let of_branch = at_target.remove(&index).or_else(|| at_indirect.clone());
-        if let Some(of_branch) = of_branch.filter(|_| !goes_on) {
-            numbers = of_branch;
-        }
-        goes_on = !leaves(instruction);
-        let control = Control::of(upper(instruction));
-        numbers.wait(control);
-        let read = numbers.set(control.read, preferred(0))?;
-        let written = match index {
-            0 => NONE,
-            _ => numbers.set(control.written, preferred(operation(instruction)))?,
+/// The new number of every set, the first of which is that of the stack pointer and has none.
+fn numbers(code: &[u8], pending: &Pending) -> Option<Vec<u8>> {
+    let mut new = vec![NONE];
+    for (index, set) in pending.sets.iter().enumerate().skip(1) {
+        let written_too = !set.reads && pending.sets[index - 1].instruction == set.instruction;
+        let beside = written_too.then_some(index - 1);
+        let earlier = |sets: &[u64]| -> Vec<usize> {
+            bits(sets).take_while(|other| *other < index).chain(beside).collect()
         };
-        renumbered.push(Renumbered { written, read, waits: 0, last: numbers.last() });
-        if INDIRECT.contains(&(operation(instruction) & OPERATION)) {
-            at_indirect = Some(numbers.clone());
+        // What is under way with the same number has been put together with this on purpose.
+        let under_way: Vec<u64> = and(pending.under_way.row(index), pending.of_number(set.number)).collect();
+        let shared =
+            earlier(&under_way).into_iter().filter(|other| pending.sets[*other].number == set.number);
+        if let Some(number) = shared.filter(|other| *other != 0).map(|other| new[other]).min() {
+            new.push(number);
+            continue;
         }
-        if let Flow::Branch(target) = Flow::of(index, instruction)
-            && target > index
-        {
-            at_target.entry(target).or_insert_with(|| numbers.clone());
+        let with_stack_pointer = under_way.first().is_some_and(|word| word & 1 != 0);
+        let operation = operation(&code[set.instruction * INSTRUCTION..]);
+        let order = preferred(if set.reads { 0 } else { operation });
+        let mut conflicts = earlier(pending.conflicts.row(index));
+        conflicts.retain(|other| with_stack_pointer || pending.sets[*other].number != set.number);
+        let taken = |number: u8| conflicts.iter().any(|other| new[*other] == number);
+        let was_taken = |number: &u8| conflicts.iter().any(|other| pending.sets[*other].number == *number);
+        let free = order.into_iter().find(|number| !taken(*number));
+        let by_rule = order.into_iter().find(|number| !was_taken(number)) == Some(set.number);
+        let crowded = (0..COUNT).filter(|number| taken(*number)).count() + 1 >= COUNT.into();
+        new.push(match () {
+            () if with_stack_pointer && crowded => return None,
+            () if with_stack_pointer || by_rule => free?,
+            () => Some(set.number).filter(|number| !taken(*number))?,
+        });
+    }
+    Some(new)
+}
+
+/// What each instruction sets and waits for with new numbers: for whatever may be under way there, on any way, that
+/// the compiler has it wait for.
+fn renumbered(pending: &Pending, new: &[u8]) -> Vec<Control> {
+    let mut controls = pending.controls.clone();
+    for (set, number) in pending.sets.iter().zip(new) {
+        let control = &mut controls[set.instruction];
+        *(if set.reads { &mut control.read } else { &mut control.written }) = *number;
+    }
+    pending.each(|index, before, _| {
+        let old = pending.controls[index];
+        if old.waits == EVERYTHING {
+            return;
+        }
+        controls[index].waits = old.waited().fold(0, |waits, number| {
+            let ended: Vec<u64> = and(before, pending.of_number(number)).collect();
+            let mut ended = bits(&ended).peekable();
+            match ended.peek() {
+                None => waits | 1 << number,
+                Some(_) => ended.map(|set| new[set]).filter(|n| *n < COUNT).fold(waits, |w, n| w | 1 << n),
+            }
+        });
+    });
+    // What is under way with this number, for another wait than what is set here, is waited for first.
+    for (index, set) in pending.sets.iter().enumerate() {
+        let meets = bits(pending.under_way.row(index))
+            .any(|other| new[other] == new[index] && pending.sets[other].number != set.number);
+        let control = &mut controls[set.instruction];
+        if meets && control.waits != EVERYTHING && new[index] < COUNT {
+            control.waits |= 1 << new[index];
         }
     }
-    Some(renumbered)
+    controls
 }
 
 #[cfg(test)]
@@ -387,8 +310,7 @@ mod tests {
         release_stack_pointer(&mut renumbered);
         let controls: Vec<Control> =
             renumbered.chunks_exact(INSTRUCTION).map(|i| Control::of(upper(i))).collect();
-        // The wait for what was under way once stays, under its new name.
-        assert_eq!(controls[7].waits, 0b1101);
+        assert_eq!(controls[7].waits, 0b1110);
         assert_eq!((controls[4].read, controls[6].read), (3, 2));
     }
 }
