@@ -164,6 +164,11 @@ impl<'data> Names<'data> {
         Self { bytes, text: std::str::from_utf8(bytes).ok() }
     }
 
+    /// How many bytes the table has.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// As `string_at`.
     pub fn at(&self, offset: u32) -> Option<&'data str> {
         let Some(text) = self.text else { return string_at(self.bytes, offset) };

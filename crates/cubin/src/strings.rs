@@ -11,6 +11,42 @@ pub struct StringTable {
     bytes: Vec<u8>,
     index: HashTable<Entry>,
     state: FixedState,
+    /// While the table is drafted: where the strings begin that have not been compared with others.
+    draft: Option<Vec<u32>>,
+}
+
+/// Where the strings of a draft are in the table, from the first on that is not where it was drafted.
+#[derive(Clone, Debug, Default)]
+pub struct Moves(Vec<Move>);
+
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    drafted: u32,
+    offset: u32,
+    /// The table did not have the string before.
+    is_new: bool,
+}
+
+impl Moves {
+    /// All strings are where they were drafted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn find(&self, drafted: u32) -> Option<&Move> {
+        let found = self.0.binary_search_by_key(&drafted, |to| to.drafted);
+        found.ok().map(|index| &self.0[index])
+    }
+
+    /// The offset of a string that was drafted at `drafted`.
+    pub fn of(&self, drafted: u32) -> u32 {
+        self.find(drafted).map_or(drafted, |to| to.offset)
+    }
+
+    /// Whether the string that was drafted there was the first of its kind.
+    pub fn is_new(&self, drafted: u32) -> bool {
+        self.find(drafted).is_none_or(|to| to.is_new)
+    }
 }
 
 /// Where a string is. Its hash is kept: an index that grows need not read the strings again.
@@ -35,14 +71,51 @@ fn is_text(bytes: &[u8], text: &[u8], hash: u32) -> impl Fn(&Entry) -> bool {
 
 impl Default for StringTable {
     fn default() -> Self {
-        Self { bytes: vec![0], index: HashTable::new(), state: FixedState::with_seed(0) }
+        Self { bytes: vec![0], index: HashTable::new(), state: FixedState::with_seed(0), draft: None }
     }
 }
 
 impl StringTable {
-    /// A table that need not grow its index for this many strings.
-    pub fn with_room(strings: usize) -> Self {
-        Self { index: HashTable::with_capacity(strings), ..Self::default() }
+    /// A table that need not grow for this many bytes.
+    pub fn with_room(bytes: usize) -> Self {
+        let mut table = Self::default();
+        table.bytes.reserve(bytes);
+        table
+    }
+
+    /// From here to [`end_draft`](Self::end_draft), strings are added without looking whether they are there already.
+    pub fn begin_draft(&mut self) {
+        self.draft = Some(Vec::new());
+    }
+
+    /// Finds the strings of the draft that were there already and takes them back.
+    pub fn end_draft(&mut self) -> Moves {
+        let starts = self.draft.take().unwrap_or_default();
+        self.index.reserve(starts.len(), |entry| spread(entry.hash));
+        let mut moves = Vec::new();
+        let mut end = starts.first().map_or(self.bytes.len(), |start| *start as usize);
+        for (index, &drafted) in starts.iter().enumerate() {
+            let next = starts.get(index + 1).map_or(self.bytes.len(), |start| *start as usize);
+            let (before, text) = self.bytes[..next - 1].split_at(drafted as usize);
+            let hash = self.hash(text);
+            let is_same = is_text(&before[..end], text, hash);
+            let (offset, is_new) = match self.index.entry(spread(hash), is_same, |entry| spread(entry.hash)) {
+                hash_table::Entry::Occupied(found) => (found.get().offset, false),
+                hash_table::Entry::Vacant(place) => {
+                    place.insert(Entry { hash, offset: end as u32 });
+                    (end as u32, true)
+                }
+            };
+            if offset != drafted {
+                moves.push(Move { drafted, offset, is_new });
+            }
+            if is_new {
+                self.bytes.copy_within(drafted as usize..next, end);
+                end += next - drafted as usize;
+            }
+        }
+        self.bytes.truncate(end);
+        Moves(moves)
     }
 
     /// The offset of `text`, which is added unless it is there already.
@@ -53,12 +126,19 @@ impl StringTable {
     /// Like [`add`](Self::add) for the concatenation of `parts`, without building it first.
     pub fn add_parts(&mut self, parts: &[&str]) -> u32 {
         let start = self.append(parts);
-        self.settle(start, self.hash(&self.bytes[start..]))
+        if self.draft.is_some() {
+            self.draft(start)
+        } else {
+            self.settle(start, self.hash(&self.bytes[start..]))
+        }
     }
 
     /// Adds the concatenation of `parts` to two tables; its offset in each.
     pub fn add_to_both(tables: [&mut Self; 2], parts: &[&str]) -> [u32; 2] {
         let [first, second] = tables;
+        if first.draft.is_some() {
+            return [first.add_parts(parts), second.add_parts(parts)];
+        }
         let start = first.append(parts);
         let hash = first.hash(&first.bytes[start..]);
         let start_of_second = second.append(parts);
@@ -84,6 +164,16 @@ impl StringTable {
             self.bytes.extend_from_slice(part.as_bytes());
         }
         start
+    }
+
+    /// Makes a string of the bytes from `start` on, be it there already or not.
+    fn draft(&mut self, start: usize) -> u32 {
+        if start == self.bytes.len() {
+            return 0;
+        }
+        self.bytes.push(0);
+        self.draft.get_or_insert_default().push(start as u32);
+        start as u32
     }
 
     /// Makes a string of the bytes from `start` on, or takes them back if it is there already.
@@ -160,6 +250,20 @@ mod tests {
         assert_eq!(table.add_again("f"), 11);
         assert_eq!(table.add("f"), 9);
         assert_eq!(table.as_bytes(), b"\0.text.f\0f\0f\0");
+    }
+
+    #[test]
+    fn a_drafted_table_becomes_the_same() {
+        let mut table = StringTable::default();
+        table.add("one");
+        table.begin_draft();
+        let [two, one, empty, three, again, four] =
+            ["two", "one", "", "three", "two", "four"].map(|s| table.add(s));
+        let moves = table.end_draft();
+        assert_eq!(table.as_bytes(), b"\0one\0two\0three\0four\0");
+        assert_eq!([two, one, empty, three, again, four].map(|s| moves.of(s)), [5, 1, 0, 9, 5, 15]);
+        assert_eq!([two, one, three, again, four].map(|s| moves.is_new(s)), [true, false, true, false, true]);
+        assert_eq!((table.add("four"), table.add("five")), (15, 20));
     }
 
     #[test]

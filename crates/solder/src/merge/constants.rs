@@ -189,7 +189,7 @@ impl<'data> Merger<'_, 'data> {
 
     /// `.nv.constantN.F`, N > 0, in the output.
     fn create_function_constant(&mut self, entity: EntityId, bank: u8, name: &str) -> SectionId {
-        let section = self.create(&New {
+        let section = self.create_with_symbol(&New {
             kind: Kind::FunctionConstant(bank),
             name: &[name],
             sh_type: self.settings.section_type(raw::SHT_CUDA_CONSTANT + u32::from(bank), raw::SHT_PROGBITS),
@@ -197,7 +197,6 @@ impl<'data> Merger<'_, 'data> {
             align: 4,
             entsize: 0,
         });
-        self.section_symbol(section, name);
         let function = self.function_mut(entity);
         function.constants.push((bank, section));
         let text = function.text;
@@ -368,7 +367,7 @@ impl<'data> Merger<'_, 'data> {
                     self.out.names.add_parts(&[prefix, section.name]);
                     self.out.section_names.add_parts(&[prefix, section.name])
                 });
-                self.out.names.add(section.name);
+                let symbol_name = self.out.names.add(section.name);
                 let new = New {
                     kind: Kind::KernelConstant,
                     name: &[section.name],
@@ -378,7 +377,7 @@ impl<'data> Merger<'_, 'data> {
                     entsize: 0,
                 };
                 let out = self.push_section(&new, name);
-                self.section_symbol(out, section.name);
+                self.section_symbol_named(out, symbol_name);
                 self.out.section_mut(out).of = Some(text);
                 self.function_mut(entity).constant = Some(out);
                 self.constants_by_name.insert(section.name, out);

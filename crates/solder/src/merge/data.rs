@@ -95,7 +95,7 @@ impl<'data> Merger<'_, 'data> {
         if let Some(section) = self.out.well_known.file_shared {
             return section;
         }
-        let section = self.create(&New {
+        let section = self.create_with_symbol(&New {
             kind: Kind::FileShared,
             name: &[".nv_debug.shared"],
             sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
@@ -103,7 +103,6 @@ impl<'data> Merger<'_, 'data> {
             align: 1,
             entsize: 0,
         });
-        self.section_symbol(section, ".nv_debug.shared");
         self.out.well_known.file_shared = Some(section);
         section
     }
@@ -321,7 +320,7 @@ impl<'data> Merger<'_, 'data> {
             }
             _ => (Kind::Debug, raw::SHT_PROGBITS),
         };
-        let out = self.create(&New {
+        let out = self.create_with_symbol(&New {
             kind,
             name: &[self.view_name(file, section)],
             sh_type: self.settings.section_type(section.sh_type(), sh_type),
@@ -329,7 +328,6 @@ impl<'data> Merger<'_, 'data> {
             align: section.align(),
             entsize: section.header.entsize.get(),
         });
-        self.section_symbol(out, self.view_name(file, section));
         self.by_name.insert(section.name, out);
         if kind == Kind::Global {
             self.out.well_known.global = Some(out);
@@ -392,7 +390,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     fn create_global(&mut self) -> SectionId {
-        let section = self.create(&New {
+        let section = self.create_with_symbol(&New {
             kind: Kind::Global,
             name: &[".nv.global"],
             sh_type: self.settings.section_type(raw::SHT_CUDA_GLOBAL, raw::SHT_NOBITS),
@@ -400,7 +398,6 @@ impl<'data> Merger<'_, 'data> {
             align: 1,
             entsize: 0,
         });
-        self.section_symbol(section, ".nv.global");
         self.out.well_known.global = Some(section);
         section
     }

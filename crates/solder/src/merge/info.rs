@@ -9,6 +9,9 @@ use solder_cubin::Section;
 use solder_cubin::info::{Record, attr, format, records};
 use solder_cubin::raw;
 
+/// The size of a record with two words.
+const RECORD_SIZE: usize = 12;
+
 /// Attributes that go to an output section when all files are merged.
 pub(super) struct Attributes<'data> {
     out: SectionId,
@@ -67,19 +70,25 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Reads the attributes that were left for later.
-    pub(super) fn read_attributes(&mut self) -> Result<(), Stop> {
-        let mut expected = std::mem::take(&mut self.attributes);
-        let read = |of: &Attributes<'data>| {
+    /// The attributes that were left for later.
+    pub(super) fn attribute_lists(&self) -> Vec<Result<Vec<InfoRecord<'data>>, Malformed>> {
+        parallel::map_numbers(self.attributes.len(), |index| {
+            let of = &self.attributes[index];
             let is_needed = of.read.is_none() && !self.is_replaced(of);
             let section = self.objects[of.file.index()].section(of.section);
             if is_needed { self.list_of(of.file, section) } else { Ok(Vec::new()) }
-        };
-        let lists = parallel::map_numbers(expected.len(), |index| read(&expected[index]));
-        for (of, list) in expected.iter_mut().zip(lists) {
+        })
+    }
+
+    /// Puts all attributes into their sections.
+    pub(super) fn take_attributes(
+        &mut self,
+        lists: Vec<Result<Vec<InfoRecord<'data>>, Malformed>>,
+    ) -> Result<(), Stop> {
+        for (mut of, list) in std::mem::take(&mut self.attributes).into_iter().zip(lists) {
             let section = self.objects[of.file.index()].section(of.section);
             let mut list = list.map_err(|bad| self.malformed(of.file, section, bad))?;
-            if let Some(read) = of.read.take().filter(|_| !self.is_replaced(of)) {
+            if let Some(read) = of.read.take().filter(|_| !self.is_replaced(&of)) {
                 list = read;
             }
             if let Content::Info(records) = &mut self.out.section_mut(of.out).content {
@@ -102,7 +111,8 @@ impl<'data> Merger<'_, 'data> {
     }
 
     fn list_of(&self, file: FileId, section: &Section<'data>) -> Result<Vec<InfoRecord<'data>>, Malformed> {
-        let mut list = Vec::new();
+        // Most records take so much.
+        let mut list = Vec::with_capacity(section.data.len() / RECORD_SIZE);
         for record in records(section.data).flatten() {
             if let Some(value) = self.info_value(file, &record)? {
                 list.push(InfoRecord { file, ..InfoRecord::new(record.format, record.attr, value) });

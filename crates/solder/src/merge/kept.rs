@@ -84,8 +84,7 @@ impl Merger<'_, '_> {
     /// The section for the relocations of `target` that the link resolves.
     pub(super) fn create_resolved(&mut self, target: SectionId, name: &str) {
         // Found by name: functions of one name have one together.
-        let offset = self.out.section_names.add_parts(&[".nv.resolvedrela", name]);
-        if let Some(section) = self.resolved_by_name.get(&offset) {
+        if let Some(section) = self.resolved_by_name.get(name) {
             self.out.section_mut(target).resolved = Some(*section);
             return;
         }
@@ -99,6 +98,6 @@ impl Merger<'_, '_> {
         });
         self.out.section_mut(section).of = Some(target);
         self.out.section_mut(target).resolved = Some(section);
-        self.resolved_by_name.insert(offset, section);
+        self.resolved_by_name.insert(name.to_owned(), section);
     }
 }

@@ -145,7 +145,7 @@ impl<'data> Merger<'_, 'data> {
         let out = if let Some(&out) = self.by_name.get(section.name) {
             out
         } else {
-            let out = self.create(&New {
+            let out = self.create_with_symbol(&New {
                 kind: Kind::ReservedShared,
                 name: &[section.name],
                 sh_type: self.settings.section_type(section.sh_type(), raw::SHT_NOBITS),
@@ -153,7 +153,6 @@ impl<'data> Merger<'_, 'data> {
                 align: section.align(),
                 entsize: 0,
             });
-            self.section_symbol(out, section.name);
             self.out.section_mut(out).size = if self.settings.relocatable { 0 } else { RESERVED_IN_FRONT };
             self.by_name.insert(section.name, out);
             out

@@ -25,6 +25,7 @@ use crate::gc::Live;
 use crate::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::notes;
 use crate::object::{Object, Role};
+use crate::parallel;
 use crate::resolve::{Origin, Symbols, is_extern_shared};
 use crate::undefined::UNIFIED_TABLES;
 use hashbrown::{HashMap, HashSet};
@@ -109,8 +110,10 @@ struct Merger<'a, 'data> {
     merged_constants: HashMap<SectionId, data::MergedConstants<'data>, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
-    /// `.nv.resolvedrela*`, by the offset of its name.
-    resolved_by_name: HashMap<u32, SectionId, foldhash::fast::FixedState>,
+    /// `.nv.resolvedrela*`, by the name of what it is for.
+    resolved_by_name: HashMap<String, SectionId, foldhash::fast::FixedState>,
+    /// Names of sections that were looked for, and where the section would be if there was none.
+    looked_for: Vec<(u32, SectionId)>,
     /// What code refers to, by entity; read where shared variables keep their symbols.
     referenced: Vec<bool>,
     /// Tentative definitions in the order in which they became such.
@@ -161,10 +164,8 @@ pub fn merge<'data>(
             replaced_relocations: false,
             orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
-            section_names: StringTable::with_room(count(|object| object.cubin.sections.len())),
-            names: StringTable::with_room(count(|object| {
-                object.cubin.sections.len() + object.cubin.symbols.len()
-            })),
+            section_names: StringTable::with_room(count(|object| object.cubin.strings.size())),
+            names: StringTable::with_room(count(|object| object.cubin.strings.size()) * 2),
             files: Vec::with_capacity(objects.len()),
             well_known: WellKnown::default(),
             file_shared_align: 1,
@@ -181,6 +182,7 @@ pub fn merge<'data>(
         merged_constants: HashMap::default(),
         dead_with_relocations: HashSet::default(),
         resolved_by_name: HashMap::default(),
+        looked_for: Vec::new(),
         referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
         code_relocations: Vec::new(),
@@ -190,11 +192,12 @@ pub fn merge<'data>(
         mercury: mercury::State::default(),
     };
     merger.begin(graph);
+    merger.out.section_names.begin_draft();
+    merger.out.names.begin_draft();
     for file in 0..objects.len() {
         merger.file(FileId::at(file))?;
     }
-    merger.read_attributes()?;
-    merger.read_code_relocations();
+    merger.read_what_was_left()?;
     merger.end(graph);
     Ok(merger.out)
 }
@@ -223,15 +226,14 @@ impl<'data> Merger<'_, 'data> {
         }
         let note =
             |kind, name, flags| New { kind, name, sh_type: raw::SHT_NOTE, flags, align: 4, entsize: 0 };
-        let tool = self.create(&note(Kind::ToolNote, &[".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
-        self.section_symbol(tool, ".note.nv.tkinfo");
+        let tool = self.create_with_symbol(&note(Kind::ToolNote, &[".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
         let has_compat = match self.objects.first() {
             Some(first) => first.first(Role::Compat).is_some(),
             None => self.settings.sm >= notes::COMPAT_FROM,
         };
         let link = if has_compat { raw::SHF_INFO_LINK } else { 0 };
-        let cuda = self.create(&note(Kind::CudaNote, &[".note.nv.cuinfo"], raw::SHF_NOTE_CUINFO | link));
-        self.section_symbol(cuda, ".note.nv.cuinfo");
+        let cuda =
+            self.create_with_symbol(&note(Kind::CudaNote, &[".note.nv.cuinfo"], raw::SHF_NOTE_CUINFO | link));
         let info = self.create_plain(Kind::Info, ".nv.info", raw::SHT_CUDA_INFO, 4);
         // What it is does not show: no name is left of it.
         self.out.removed.push(SectionId::at(self.out.sections.len()));
@@ -283,6 +285,33 @@ impl<'data> Merger<'_, 'data> {
         self.relocations(file)
     }
 
+    /// Reads the attributes and relocations that were left for later, while the string tables become what they were
+    /// drafted as.
+    fn read_what_was_left(&mut self) -> Result<(), Stop> {
+        let mut tables = [&mut self.out.section_names, &mut self.out.names].map(std::mem::take);
+        let [section_names, names] = &mut tables;
+        let ((of_sections, of_symbols), (attributes, relocations)) = parallel::join(
+            || parallel::join(|| section_names.end_draft(), || names.end_draft()),
+            || (self.attribute_lists(), self.code_relocation_lists()),
+        );
+        [self.out.section_names, self.out.names] = tables;
+        if !of_sections.is_empty() {
+            parallel::for_each_of(&mut self.out.sections, |section| {
+                section.name = of_sections.of(section.name)
+            });
+        }
+        if !of_symbols.is_empty() {
+            let moved =
+                |symbol: &mut OutputSymbol<'_>| symbol.name_offset = of_symbols.of(symbol.name_offset);
+            parallel::for_each_of(&mut self.out.symbols, moved);
+        }
+        let looked_for = std::mem::take(&mut self.looked_for).into_iter();
+        self.out.removed.extend(looked_for.filter(|(name, _)| of_sections.is_new(*name)).map(|(_, at)| at));
+        self.take_attributes(attributes)?;
+        self.take_code_relocations(relocations);
+        Ok(())
+    }
+
     /// What comes behind the last input: the sections the linker makes, the names of the globals.
     fn end(&mut self, graph_of_inputs: &CallGraph<'data>) {
         self.out.order_records();
@@ -290,7 +319,7 @@ impl<'data> Merger<'_, 'data> {
         if !self.settings.relocatable {
             self.pack_constants();
         }
-        let graph = self.create(&New {
+        let graph = self.create_with_symbol(&New {
             kind: Kind::CallGraph,
             name: &[".nv.callgraph"],
             sh_type: raw::SHT_CUDA_CALLGRAPH,
@@ -298,8 +327,7 @@ impl<'data> Merger<'_, 'data> {
             align: 4,
             entsize: 8,
         });
-        self.section_symbol(graph, ".nv.callgraph");
-        let prototype = self.create(&New {
+        let prototype = self.create_with_symbol(&New {
             kind: Kind::Prototype,
             name: &[".nv.prototype"],
             sh_type: raw::SHT_CUDA_PROTOTYPE,
@@ -307,7 +335,6 @@ impl<'data> Merger<'_, 'data> {
             align: 4,
             entsize: 8,
         });
-        self.section_symbol(prototype, ".nv.prototype");
         self.out.well_known.call_graph = Some(graph);
         self.out.well_known.prototype = Some(prototype);
         self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph_of_inputs);
@@ -320,7 +347,7 @@ impl<'data> Merger<'_, 'data> {
         } else {
             self.distribute_constants();
             self.dynamic_of_launched();
-            let action = self.create(&New {
+            self.create_with_symbol(&New {
                 kind: Kind::RelAction,
                 name: &[".nv.rel.action"],
                 sh_type: raw::SHT_CUDA_REL_ACTION,
@@ -328,7 +355,6 @@ impl<'data> Merger<'_, 'data> {
                 align: 8,
                 entsize: 8,
             });
-            self.section_symbol(action, ".nv.rel.action");
         }
         self.hide_shared();
         for symbol in &mut self.out.symbols {
@@ -367,11 +393,8 @@ impl<'data> Merger<'_, 'data> {
 
     /// Looks for a section: nvlink makes what it does not find, and removes it in the end as it is empty. Its name stays.
     fn name_only(&mut self, parts: &[&str]) {
-        let names = self.out.section_names.len();
-        self.name_section(parts);
-        if self.out.section_names.len() > names {
-            self.out.removed.push(SectionId::at(self.out.sections.len()));
-        }
+        let [name, _] = self.name_section(parts);
+        self.looked_for.push((name, SectionId::at(self.out.sections.len())));
     }
 
     /// Section names stand in both string tables; where, in `.shstrtab` and in `.strtab`.

@@ -162,11 +162,17 @@ impl<'data> Merger<'_, 'data> {
         self.code_relocations.push(OfCode { out, file, section: section.index });
     }
 
-    /// Reads the relocations of the code that stayed.
-    pub(super) fn read_code_relocations(&mut self) {
-        let expected = std::mem::take(&mut self.code_relocations);
-        let lists = parallel::map_numbers(expected.len(), |index| self.code_list(expected[index]));
-        for (OfCode { out, .. }, mut list) in expected.into_iter().zip(lists) {
+    /// The relocations of the code that stayed.
+    pub(super) fn code_relocation_lists(&self) -> Vec<Vec<Reloc>> {
+        parallel::map_numbers(self.code_relocations.len(), |index| {
+            self.code_list(self.code_relocations[index])
+        })
+    }
+
+    pub(super) fn take_code_relocations(&mut self, lists: Vec<Vec<Reloc>>) {
+        for (OfCode { out, .. }, mut list) in
+            std::mem::take(&mut self.code_relocations).into_iter().zip(lists)
+        {
             let entries = self.out.section_mut(out).relocations_mut();
             if entries.is_empty() {
                 *entries = list;

@@ -8,7 +8,7 @@ use crate::contents::{self, chunks};
 use crate::ids::{SectionId, SymbolId};
 use crate::layout::{Layout, Parts};
 use crate::mercury;
-use crate::merge::{Kind, Merged, OutputSymbol};
+use crate::merge::{Chunk, Kind, Merged, OutputSymbol};
 use crate::parallel;
 use crate::relocate::{Patch, Relocated};
 use solder_cubin::raw::{self, Symbol};
@@ -45,7 +45,8 @@ const LARGE: u64 = AT_A_TIME / 2;
 
 /// Writes the output file.
 pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    let mut pieces = pieces(parts, layout).flat_map(|piece| cut(parts, layout, piece)).peekable();
+    let whole = pieces(parts, layout);
+    let mut pieces = Cut { whole, parts, layout, rest: Vec::new().into_iter() }.peekable();
     let buffer = || Vec::with_capacity(layout.file_size.min(AT_A_TIME) as usize);
     let (mut filled, mut empty) = (Vec::new(), buffer());
     let mut start = 0;
@@ -100,12 +101,36 @@ fn pieces<'a>(parts: Parts<'a, '_>, layout: &'a Layout<'_>) -> impl Iterator<Ite
     tables.into_iter().chain(indices).chain(sections).chain([headers]).chain(segments)
 }
 
-/// A piece, cut if it is large and can be.
-fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout<'_>, piece: Piece<'a>) -> impl Iterator<Item = Piece<'a>> {
+/// The pieces of the file, the large ones in parts.
+struct Cut<'a, 'data, I> {
+    whole: I,
+    parts: Parts<'a, 'data>,
+    layout: &'a Layout<'data>,
+    /// What is left of the current piece.
+    rest: std::vec::IntoIter<Piece<'a>>,
+}
+
+impl<'a, I: Iterator<Item = Piece<'a>>> Iterator for Cut<'a, '_, I> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        if let Some(part) = self.rest.next() {
+            return Some(part);
+        }
+        let piece = self.whole.next()?;
+        if piece.size <= LARGE {
+            return Some(piece);
+        }
+        self.rest = cut(self.parts, self.layout, piece).into_iter();
+        self.rest.next()
+    }
+}
+
+/// Cuts a large piece, if it can be.
+fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout<'_>, piece: Piece<'a>) -> Vec<Piece<'a>> {
     let Piece { offset, size, content } = piece;
     let evenly = |step: u64| (1..size.div_ceil(step)).map(|part| part * step).collect();
     let cuts: Vec<u64> = match content {
-        _ if size <= LARGE => Vec::new(),
         Content::Bytes(_) => evenly(LARGE),
         Content::Symbols(_) => evenly(LARGE.next_multiple_of(size_of::<Symbol>() as u64)),
         Content::Section(id) if layout.contents.made(id).is_some() => evenly(LARGE),
@@ -117,7 +142,8 @@ fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout<'_>, piece: Piece<'a>) -> impl 
     };
     let ends: Vec<u64> = cuts.iter().copied().chain([size]).collect();
     let whole = cuts.is_empty();
-    [0].into_iter().chain(cuts).zip(ends).map(move |(start, end)| {
+    let starts = [0].into_iter().chain(cuts);
+    let part = |(start, end)| {
         let content = match content {
             _ if whole => content,
             Content::Bytes(bytes) => Content::Bytes(&bytes[start as usize..end as usize]),
@@ -126,7 +152,8 @@ fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout<'_>, piece: Piece<'a>) -> impl 
             Content::SectionIndices | Content::Part(..) => content,
         };
         Piece { offset: offset + start, size: end - start, content }
-    })
+    };
+    starts.zip(ends).map(part).collect()
 }
 
 /// Where a section of data is cut: between two pieces of the inputs, where no patch lies across. One whose patches are
@@ -184,13 +211,14 @@ fn fill(
     end: u64,
     buffer: &mut Vec<u8>,
 ) {
-    buffer.clear();
+    // Where it is longer already, it has bytes of before.
     buffer.resize((end - start) as usize, 0);
     let mut rest: &mut [u8] = buffer;
     let mut position = start;
     let mut places = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        let (_, tail) = std::mem::take(&mut rest).split_at_mut((piece.offset - position) as usize);
+        let (gap, tail) = std::mem::take(&mut rest).split_at_mut((piece.offset - position) as usize);
+        gap.fill(0);
         let (place, tail) = tail.split_at_mut(piece.size as usize);
         places.push((piece.content, place));
         (rest, position) = (tail, piece.offset + piece.size);
@@ -215,6 +243,7 @@ fn fill_part(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, start: u6
         return;
     }
     let end = start + place.len() as u64;
+    place.fill(0);
     let chunks = chunks(parts.merged, id);
     let from = chunks.partition_point(|chunk| chunk.offset < start);
     for chunk in chunks[from..].iter().take_while(|chunk| chunk.offset < end) {
@@ -237,7 +266,11 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
         contents::fill_relocations(parts, &layout.numbers, id, 0, place);
         return;
     }
-    for chunk in chunks(parts.merged, id) {
+    let chunks = chunks(parts.merged, id);
+    if !covers(chunks, place.len()) {
+        place.fill(0);
+    }
+    for chunk in chunks {
         let start = chunk.offset as usize;
         place[start..start + chunk.data.len()].copy_from_slice(chunk.data);
     }
@@ -257,6 +290,18 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
             patch.apply(&mut place[*offset as usize..]);
         }
     }
+}
+
+/// Whether chunks lie side by side and fill a section of this size.
+fn covers(chunks: &[Chunk<'_>], size: usize) -> bool {
+    let mut end = 0;
+    for chunk in chunks {
+        if chunk.offset != end {
+            return false;
+        }
+        end += chunk.data.len() as u64;
+    }
+    end == size as u64
 }
 
 /// Fills a part of the symbol table from the symbol of number `first` on.
@@ -294,7 +339,9 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, first: usize, place: 
 /// The section of every symbol, for symbol tables that cannot hold it. Where they can, nvlink leaves the
 /// number that the section had at its creation.
 fn fill_section_indices(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
-    let entries = place.chunks_exact_mut(size_of::<u32>()).skip(1);
+    let (null, entries) = place.split_at_mut(size_of::<u32>());
+    null.fill(0);
+    let entries = entries.chunks_exact_mut(size_of::<u32>());
     for (id, entry) in layout.numbers.symbol_order.iter().zip(entries) {
         let section = parts.merged.symbol(*id).section.map_or(0, |section| {
             let number = layout.numbers.section(section);
