@@ -74,12 +74,27 @@ impl Record<'_> {
     }
 }
 
+/// Appends a record.
 pub fn write_record(out: &mut Vec<u8>, format: u8, attr: u8, payload: &[u8]) {
-    out.extend([format, attr]);
+    let start = out.len();
+    out.resize(start + record_size(format, payload.len()), 0);
+    put_record(&mut out[start..], format, attr, payload);
+}
+
+/// The size of a record with a payload of this length.
+pub fn record_size(format: u8, payload: usize) -> usize {
+    if format == format::SIZED { 4 + payload } else { 2 + payload }
+}
+
+/// Writes a record to a place of its size.
+pub fn put_record(place: &mut [u8], format: u8, attr: u8, payload: &[u8]) {
+    let (head, rest) = place.split_at_mut(place.len() - payload.len());
+    head[0] = format;
+    head[1] = attr;
     if format == format::SIZED {
-        out.extend((payload.len() as u16).to_le_bytes());
+        head[2..].copy_from_slice(&(payload.len() as u16).to_le_bytes());
     }
-    out.extend(payload);
+    rest.copy_from_slice(payload);
 }
 
 /// The records of a section. A record that runs past the end is an `Err`, the last item then.

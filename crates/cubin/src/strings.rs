@@ -15,16 +15,16 @@ pub struct StringTable {
     draft: Option<Vec<u32>>,
 }
 
-/// Where the strings of a draft are in the table, from the first on that is not where it was drafted.
+/// Where the strings of a draft are in the table: those that it had already, with what has been taken back up to there.
 #[derive(Clone, Debug, Default)]
-pub struct Moves(Vec<Move>);
+pub struct Moves(Vec<Repeated>);
 
 #[derive(Clone, Copy, Debug)]
-struct Move {
+struct Repeated {
     drafted: u32,
     offset: u32,
-    /// The table did not have the string before.
-    is_new: bool,
+    /// By how much the strings behind it move up.
+    taken_back: u32,
 }
 
 impl Moves {
@@ -33,19 +33,18 @@ impl Moves {
         self.0.is_empty()
     }
 
-    fn find(&self, drafted: u32) -> Option<&Move> {
-        let found = self.0.binary_search_by_key(&drafted, |to| to.drafted);
-        found.ok().map(|index| &self.0[index])
-    }
-
-    /// The offset of a string that was drafted at `drafted`.
+    /// The offset of the string that was drafted at `drafted`.
     pub fn of(&self, drafted: u32) -> u32 {
-        self.find(drafted).map_or(drafted, |to| to.offset)
+        match self.0.binary_search_by_key(&drafted, |repeated| repeated.drafted) {
+            Ok(at) => self.0[at].offset,
+            Err(0) => drafted,
+            Err(behind) => drafted - self.0[behind - 1].taken_back,
+        }
     }
 
-    /// Whether the string that was drafted there was the first of its kind.
+    /// Whether the table did not have that string before.
     pub fn is_new(&self, drafted: u32) -> bool {
-        self.find(drafted).is_none_or(|to| to.is_new)
+        self.0.binary_search_by_key(&drafted, |repeated| repeated.drafted).is_err()
     }
 }
 
@@ -99,19 +98,18 @@ impl StringTable {
             let (before, text) = self.bytes[..next - 1].split_at(drafted as usize);
             let hash = self.hash(text);
             let is_same = is_text(&before[..end], text, hash);
-            let (offset, is_new) = match self.index.entry(spread(hash), is_same, |entry| spread(entry.hash)) {
-                hash_table::Entry::Occupied(found) => (found.get().offset, false),
+            match self.index.entry(spread(hash), is_same, |entry| spread(entry.hash)) {
+                hash_table::Entry::Occupied(found) => {
+                    let offset = found.get().offset;
+                    moves.push(Repeated { drafted, offset, taken_back: (next - end) as u32 });
+                }
                 hash_table::Entry::Vacant(place) => {
                     place.insert(Entry { hash, offset: end as u32 });
-                    (end as u32, true)
+                    if drafted as usize != end {
+                        self.bytes.copy_within(drafted as usize..next, end);
+                    }
+                    end += next - drafted as usize;
                 }
-            };
-            if offset != drafted {
-                moves.push(Move { drafted, offset, is_new });
-            }
-            if is_new {
-                self.bytes.copy_within(drafted as usize..next, end);
-                end += next - drafted as usize;
             }
         }
         self.bytes.truncate(end);

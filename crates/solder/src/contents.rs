@@ -9,7 +9,7 @@ use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged
 use crate::parallel;
 use crate::textures::{handle_type, mercury_handle_type};
 use solder_cubin::callgraph::MARKERS;
-use solder_cubin::info::{attr, format, write_record};
+use solder_cubin::info::{attr, format, put_record, record_size, write_record};
 use solder_cubin::raw::{Rel, Rela, SHT_REL};
 use zerocopy::IntoBytes;
 
@@ -133,6 +133,13 @@ pub fn generate<'data>(parts: Parts<'_, 'data>, numbers: &Numbers) -> Contents<'
         let bytes = made(parts, numbers, id).map(Vec::into_boxed_slice);
         let size = match &bytes {
             Some(bytes) => bytes.len() as u64,
+            None if is_attributes(section) => {
+                let mut size = 0;
+                attributes(parts, numbers, id, &mut |format, _, value| {
+                    size += record_size(format, value.len());
+                });
+                size as u64
+            }
             None if is_relocations(parts, id) => (parts.relocated.kept(id) * entry_size(section)) as u64,
             None => parts.textures.end(id).unwrap_or(section.size),
         };
@@ -150,22 +157,12 @@ fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8
         Kind::CudaNote => parts.notes.cuda_note.clone(),
         Kind::Compat => parts.notes.compat.clone(),
         Kind::RelAction => REL_ACTION.to_vec(),
-        Kind::Info | Kind::FunctionInfo => {
-            let records = parts.resources.records(merged, id);
-            let mut out = info(parts, numbers, id, records, View::Code);
-            out.extend(info(parts, numbers, id, merged.code_records(id), View::Code));
-            // Where the handles of textures and surfaces are.
-            let parameters = merged.parameters_of(id).filter(|_| parts.is_mercury());
-            if parameters.is_some_and(|constant| parts.textures.end(constant).is_some()) {
-                for bank in [attr::BINDLESS_TEXTURE_BANK, attr::BINDLESS_SURFACE_BANK] {
-                    write_record(&mut out, format::BYTE, bank, &[0, 0]);
-                }
-            }
+        Kind::Info => {
+            let mut out = Vec::new();
+            attributes(parts, numbers, id, &mut |format, attr, value| {
+                write_record(&mut out, format, attr, value);
+            });
             out
-        }
-        Kind::MercuryInfo => {
-            let of = section.of?;
-            info(parts, numbers, of, parts.resources.records(merged, of), View::Mercury)
         }
         Kind::MercuryRelocations if merged.is_handle_table(section.of?) => {
             handles(parts, numbers, id, merged.section(section.of?).of?, View::Mercury)
@@ -199,15 +196,48 @@ enum View {
     Mercury,
 }
 
-fn info(
+/// Whether a section holds the attributes of a function.
+pub fn is_attributes(section: &OutputSection<'_>) -> bool {
+    matches!(section.kind, Kind::FunctionInfo | Kind::MercuryInfo)
+}
+
+/// Writes the attributes of a function.
+pub fn fill_attributes(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, mut place: &mut [u8]) {
+    attributes(parts, numbers, id, &mut |format, attr, value| {
+        let (record, rest) = std::mem::take(&mut place).split_at_mut(record_size(format, value.len()));
+        put_record(record, format, attr, value);
+        place = rest;
+    });
+}
+
+/// Hands the attributes in a section of either view to `write`: format, attribute and value.
+fn attributes(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, write: &mut impl FnMut(u8, u8, &[u8])) {
+    let merged = parts.merged;
+    let section = merged.section(id);
+    if let (Kind::MercuryInfo, Some(of)) = (section.kind, section.of) {
+        records(parts, numbers, of, parts.resources.records(merged, of), View::Mercury, write);
+        return;
+    }
+    records(parts, numbers, id, parts.resources.records(merged, id), View::Code, write);
+    records(parts, numbers, id, merged.code_records(id), View::Code, write);
+    // Where the handles of textures and surfaces are.
+    let parameters = if parts.is_mercury() { merged.parameters_of(id) } else { None };
+    if parameters.is_some_and(|constant| parts.textures.end(constant).is_some()) {
+        for bank in [attr::BINDLESS_TEXTURE_BANK, attr::BINDLESS_SURFACE_BANK] {
+            write(format::BYTE, bank, &[0, 0]);
+        }
+    }
+}
+
+fn records(
     parts: Parts<'_, '_>,
     numbers: &Numbers,
     id: SectionId,
     records: &[InfoRecord<'_>],
     view: View,
-) -> Vec<u8> {
+    write: &mut impl FnMut(u8, u8, &[u8]),
+) {
     let merged = parts.merged;
-    let mut out = Vec::new();
     for record in records {
         if record.attr == attr::SUQ_USED && parts.textures.has_surfaces {
             continue;
@@ -215,7 +245,7 @@ fn info(
         if view == View::Code && parts.sm >= mercury::FROM && record.attr == attr::MERCURY_FINALIZER_OPTIONS {
             continue;
         }
-        let mut write = |payload: &[u8]| write_record(&mut out, record.format, record.attr, payload);
+        let mut write = |value: &[u8]| write(record.format, record.attr, value);
         match &record.value {
             InfoValue::Symbol(symbol, value) => write(&pair(numbers.symbol(*symbol), *value)),
             InfoValue::Parameters(value) => {
@@ -241,7 +271,6 @@ fn info(
             InfoValue::Owned(bytes) => write(bytes),
         }
     }
-    out
 }
 
 fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords) -> Vec<u8> {

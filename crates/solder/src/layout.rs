@@ -132,14 +132,14 @@ pub fn class(kind: Kind) -> u8 {
 pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
     let numbers = number(parts);
     let contents = contents::generate(parts, &numbers);
-    let mut headers = Vec::with_capacity(numbers.section_order.len() + numbers.tables());
-    headers.push(SectionHeader::default());
+    let mut tables = Vec::with_capacity(numbers.tables());
+    tables.push(SectionHeader::default());
     let mut cursor = raw::HEADER_SIZE;
     let names = mercury::section_names(parts.merged, &numbers, parts.is_mercury());
     let mut table = |name: &str, sh_type, size: usize, hole: u64, align, link, info, entsize| {
         let offset = u64::next_multiple_of(cursor, align);
         cursor = offset + size as u64 + hole;
-        headers.push(SectionHeader {
+        tables.push(SectionHeader {
             name: parts.merged.section_names.get(name).unwrap_or(0).into(),
             sh_type: u32::into(sh_type),
             flags: 0.into(),
@@ -167,15 +167,16 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
         let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();
         table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
     }
-    let first = headers.len();
-    headers.extend(parallel::map_numbers(numbers.section_order.len(), |index| {
+    let first = tables.len();
+    let mut headers = parallel::map_numbers(first + numbers.section_order.len(), |index| {
+        let Some(index) = index.checked_sub(first) else { return tables[index] };
         let id = numbers.section_order[index];
         let mut header = section_header(parts, &numbers, &contents, id);
         if let Some(name) = names.of_twins.get(&id) {
             header.name = (*name).into();
         }
         header
-    }));
+    });
     for (index, id) in (first..).zip(&numbers.section_order) {
         let twin = parts.is_mercury().then_some(*id);
         let partner = twin.and_then(|id| mercury::shares_bytes(parts.merged, id));

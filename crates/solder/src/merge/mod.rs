@@ -297,7 +297,7 @@ impl<'data> Merger<'_, 'data> {
         [self.out.section_names, self.out.names] = tables;
         if !of_sections.is_empty() {
             parallel::for_each_of(&mut self.out.sections, |section| {
-                section.name = of_sections.of(section.name)
+                section.name = of_sections.of(section.name);
             });
         }
         if !of_symbols.is_empty() {

@@ -266,6 +266,10 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place:
         contents::fill_relocations(parts, &layout.numbers, id, 0, place);
         return;
     }
+    if contents::is_attributes(parts.merged.section(id)) {
+        contents::fill_attributes(parts, &layout.numbers, id, place);
+        return;
+    }
     let chunks = chunks(parts.merged, id);
     if !covers(chunks, place.len()) {
         place.fill(0);
