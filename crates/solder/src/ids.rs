@@ -36,6 +36,10 @@ id!(
     SymbolId
 );
 id!(
+    /// The constants of a device function, in `Merged::constants`.
+    ConstantId
+);
+id!(
     /// A section of the output, in the order of creation.
     SectionId
 );

@@ -201,28 +201,28 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         sections[id.index()] = first + i as u32;
     }
     let mercury_table = if mercury { first + section_order.len() as u32 - 1 } else { 0 };
-    let keeps_symbol = |i: &usize| {
-        let symbol = &merged.symbols[*i];
-        !symbol.dropped
-            && (symbol.kind != raw::STT_SECTION || keeps_section_symbol(parts, &keeps, symbol.section))
-    };
-    let (mut symbol_order, globals): (Vec<_>, Vec<_>) = (0..merged.symbols.len())
-        .filter(keeps_symbol)
-        .map(SymbolId::at)
-        .partition(|id| !merged.symbol(*id).among_globals);
-    let first_global = symbol_order.len() as u32 + 1;
-    symbol_order.extend(globals);
+    let mut symbol_order = Vec::with_capacity(merged.symbols.len());
     // The parameters of kernels, which the Mercury view does not have, stand behind all others.
-    let late = |id: &SymbolId| {
-        let section = merged.symbol(*id).section.filter(|_| merged.symbol(*id).kind == raw::STT_SECTION);
-        section.filter(|s| merged.section(*s).kind == Kind::LateKernelConstant)
-    };
-    let (mut tail, all): (Vec<_>, Vec<_>) = symbol_order.into_iter().partition(|id| late(id).is_some());
-    let mut symbol_order = all;
-    let first_global = first_global - tail.len() as u32;
+    let (mut globals, mut tail) = (Vec::new(), Vec::new());
+    for (index, symbol) in merged.symbols.iter().enumerate() {
+        let section = symbol.section.filter(|_| symbol.kind == raw::STT_SECTION);
+        let is_late = section.is_some_and(|s| merged.section(s).kind == Kind::LateKernelConstant);
+        let lacks_section = symbol.kind == raw::STT_SECTION && !keeps_section_symbol(parts, &keeps, section);
+        if symbol.dropped || lacks_section {
+            continue;
+        }
+        let id = SymbolId::at(index);
+        match section {
+            Some(section) if is_late => tail.push((sections[section.index()], id)),
+            _ if symbol.among_globals => globals.push(id),
+            _ => symbol_order.push(id),
+        }
+    }
+    let first_global = symbol_order.len() as u32 + 1;
+    symbol_order.append(&mut globals);
     let mercury_symbols = symbol_order.len() as u32;
-    tail.sort_by_key(|id| late(id).map(|s| sections[s.index()]));
-    symbol_order.extend(tail);
+    tail.sort_by_key(|(section, _)| *section);
+    symbol_order.extend(tail.iter().map(|(_, id)| *id));
     let mut symbols = vec![0; merged.symbols.len()];
     for (i, id) in symbol_order.iter().enumerate() {
         symbols[id.index()] = i as u32 + 1;

@@ -100,6 +100,17 @@ impl Damage {
     }
 }
 
+/// What parsing noticed in a section, so that the merge need not look into it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Noticed {
+    /// Attributes: a list of symbols is among them.
+    pub lists_symbols: bool,
+    /// Relocations: the first has no addend, or one of 0.
+    pub first_without_addend: bool,
+    /// The same of another one.
+    pub later_without_addend: bool,
+}
+
 /// A device ELF that takes part in the link.
 #[derive(Debug)]
 pub struct Object<'data> {
@@ -107,6 +118,7 @@ pub struct Object<'data> {
     pub name: String,
     pub cubin: Cubin<'data>,
     pub roles: Vec<Role>,
+    pub noticed: Vec<Noticed>,
     /// The name of each symbol.
     pub names: Vec<&'data str>,
     pub call_graph: &'data [WordPair],
@@ -120,9 +132,12 @@ impl<'data> Object<'data> {
         let cubin = Cubin::parse(bytes).map_err(|e| Damage::new("the ELF structure", e.to_string()))?;
         let roles: Vec<Role> = cubin.sections.iter().map(role_of).collect();
         let names = symbol_names(&cubin)?;
-        let mut object = Self { name, cubin, roles, names, call_graph: &[], prototypes: &[], mercury: None };
+        let noticed = vec![Noticed::default(); roles.len()];
+        let (call_graph, prototypes): (&[_], &[_]) = (&[], &[]);
+        let mut object = Self { name, cubin, roles, noticed, names, call_graph, prototypes, mercury: None };
         object.check_symbols()?;
         object.check_sections()?;
+        object.noticed = object.look_into_sections()?;
         object.mercury = Twins::find(&object)?;
         object.call_graph = object.pairs(Role::CallGraph)?;
         object.prototypes = object.pairs(Role::Prototype)?;
@@ -242,15 +257,6 @@ impl<'data> Object<'data> {
             if section.align() > 1 && !section.align().is_power_of_two() && !shared {
                 return Err(Damage::new(section.name, "its alignment is no power of two"));
             }
-            match self.role(section.index) {
-                Role::Relocations => self.check_relocations(section)?,
-                Role::Info | Role::FunctionInfo | Role::Compat
-                    if info::records(section.data).any(|r| r.is_err()) =>
-                {
-                    return Err(Damage::new(section.name, "a record runs past its end"));
-                }
-                _ => {}
-            }
             let linked = matches!(
                 self.role(section.index),
                 Role::FunctionInfo
@@ -266,17 +272,33 @@ impl<'data> Object<'data> {
         Ok(())
     }
 
-    fn check_relocations(&self, section: &Section<'_>) -> Result<(), Damage> {
+    fn look_into_sections(&self) -> Result<Vec<Noticed>, Damage> {
+        let look = |section: &Section<'_>| match self.role(section.index) {
+            Role::Relocations => self.look_at_relocations(section),
+            Role::Info | Role::FunctionInfo | Role::Compat => look_at_attributes(section),
+            _ => Ok(Noticed::default()),
+        };
+        self.cubin.sections.iter().map(look).collect()
+    }
+
+    fn look_at_relocations(&self, section: &Section<'_>) -> Result<Noticed, Damage> {
         let entries = section
             .relocations()
             .map_err(|_| Damage::new(section.name, "its size is no multiple of its entry size"))?;
-        match entries.iter().find(|r| r.symbol.get() as usize >= self.cubin.symbols.len()) {
-            None => Ok(()),
-            Some(bad) => Err(Damage::new(
-                section.name,
-                format!("a relocation names symbol {}, which does not exist", bad.symbol),
-            )),
+        let mut noticed = Noticed::default();
+        for (index, entry) in entries.iter().enumerate() {
+            if entry.symbol.get() as usize >= self.cubin.symbols.len() {
+                let reason = format!("a relocation names symbol {}, which does not exist", entry.symbol);
+                return Err(Damage::new(section.name, reason));
+            }
+            let without = if index == 0 {
+                &mut noticed.first_without_addend
+            } else {
+                &mut noticed.later_without_addend
+            };
+            *without |= entry.addend.get() == 0;
         }
+        Ok(noticed)
     }
 
     fn check_call_graph(&self) -> Result<(), Damage> {
@@ -304,6 +326,15 @@ impl<'data> Object<'data> {
         }
         Ok(())
     }
+}
+
+fn look_at_attributes(section: &Section<'_>) -> Result<Noticed, Damage> {
+    let mut noticed = Noticed::default();
+    for record in info::records(section.data) {
+        let record = record.map_err(|_| Damage::new(section.name, "a record runs past its end"))?;
+        noticed.lists_symbols |= record.attr == info::attr::EXTERNS;
+    }
+    Ok(noticed)
 }
 
 fn symbol_names<'data>(cubin: &Cubin<'data>) -> Result<Vec<&'data str>, Damage> {

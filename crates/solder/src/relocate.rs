@@ -263,7 +263,11 @@ fn decide_all(
         *patches = mercury::capsule_patches(merged, relocatable, textures, target, of_code, entries);
     }
     if target.function.is_none() && patches.len() > MANY_PATCHES {
-        patches.sort_by_key(|(offset, _)| Reverse(*offset));
+        // They come file by file, last one first, those of a file often the other way round.
+        patches.chunk_by_mut(|(a, _), (b, _)| a < b).for_each(<[_]>::reverse);
+        if !patches.is_sorted_by_key(|(offset, _)| Reverse(*offset)) {
+            patches.sort_by_key(|(offset, _)| Reverse(*offset));
+        }
     }
     Ok(())
 }
@@ -374,7 +378,7 @@ fn decide(
         let value = base.wrapping_add(entry.addend as u64);
         return Outcome::KeepWith(Patch::Field { r_type: entry.r_type, value, bank: 0 });
     }
-    if let Some(constant) = symbol.constant.map(|c| &merged.constants[c as usize]) {
+    if let Some(constant) = symbol.constant.map(|c| &merged.constants[c.index()]) {
         return field(constant.offset.wrapping_add(symbol.value), constant.bank);
     }
     if let Some(section) = symbol.section {

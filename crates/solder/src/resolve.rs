@@ -31,9 +31,8 @@ pub struct Entity<'data> {
     pub definition: Option<Origin>,
     /// The first mention.
     pub first: Origin,
-    /// The largest size of the tentative definitions (`.common`), and the file that has it.
-    pub common_size: u64,
-    common_file: FileId,
+    /// The largest of the tentative definitions (`.common`).
+    largest: Option<Origin>,
     /// A strong definition without initial value came behind a tentative one, which counts all the same.
     has_second: bool,
     /// The mention that says the size.
@@ -98,7 +97,7 @@ struct Resolver<'a, 'data> {
     locals: Locals<'data>,
     /// A device function bears the name of a texture.
     function_is_image: bool,
-    /// The prototype of each entity that is a function, as far as known.
+    /// The prototype of each entity up to the last one that has one.
     prototypes: Vec<Option<&'data str>>,
     /// Names of static shared variables.
     shared_locals: HashSet<&'data str, FixedState>,
@@ -242,8 +241,7 @@ impl<'data> Resolver<'_, 'data> {
                 function,
                 definition: None,
                 first: origin,
-                common_size: 0,
-                common_file: origin.file,
+                largest: None,
                 has_second: false,
                 sized: None,
                 named: origin.file,
@@ -310,16 +308,15 @@ impl<'data> Resolver<'_, 'data> {
     /// whose address is taken are believed without a question.
     fn check_prototypes(&mut self, file: FileId) {
         let object = &self.objects[file.index()];
-        self.prototypes.resize(self.symbols.entities.len(), None);
         for (part, function, prototype) in callgraph::records(object.call_graph) {
             if let (callgraph::Part::Taken, Some(id)) = (part, self.symbols.entity(file, function)) {
-                self.prototypes[id.index()] = Some(object.string(prototype));
+                *self.prototype_mut(id) = Some(object.string(prototype));
             }
         }
         for record in object.prototypes {
             let Some(id) = self.symbols.entity(file, record.a.get()) else { continue };
             let prototype = object.string(record.b.get());
-            let known = *self.prototypes[id.index()].get_or_insert(prototype);
+            let known = *self.prototype_mut(id).get_or_insert(prototype);
             if known != prototype {
                 let entity = &self.symbols.entities[id.index()];
                 self.sink.report(Message::PrototypeMismatch {
@@ -329,6 +326,13 @@ impl<'data> Resolver<'_, 'data> {
                 });
             }
         }
+    }
+
+    fn prototype_mut(&mut self, id: EntityId) -> &mut Option<&'data str> {
+        if self.prototypes.len() <= id.index() {
+            self.prototypes.resize(id.index() + 1, None);
+        }
+        &mut self.prototypes[id.index()]
     }
 
     fn define(&mut self, id: EntityId, origin: Origin) {
@@ -470,13 +474,15 @@ impl<'data> Resolver<'_, 'data> {
     /// second definition.
     fn tentative(&mut self, id: EntityId, origin: Origin, raw: &Symbol, old: Option<Origin>) {
         let tentative = old.is_none_or(|old| self.raw(old).shndx.get() == raw::SHN_COMMON);
-        let entity = &mut self.symbols.entities[id.index()];
+        let entity = &self.symbols.entities[id.index()];
         if entity.has_second {
             self.multiple(id, origin, id);
             return;
         }
-        if raw.size.get() > entity.common_size {
-            (entity.common_size, entity.common_file) = (raw.size.get(), origin.file);
+        let largest = common_size(self.objects, entity);
+        if raw.size.get() > largest {
+            let entity = &mut self.symbols.entities[id.index()];
+            entity.largest = Some(origin);
             if tentative {
                 entity.named = origin.file;
             }
@@ -497,10 +503,12 @@ impl<'data> Resolver<'_, 'data> {
 
     fn check_common(&self, id: EntityId, definition: &Symbol) {
         let entity = &self.symbols.entities[id.index()];
-        if definition.size.get() < entity.common_size {
+        if let Some(largest) = entity.largest
+            && definition.size.get() < self.raw(largest).size.get()
+        {
             self.sink.report(Message::CommonTooLarge {
                 symbol: entity.name.into(),
-                file: self.objects[entity.common_file.index()].name.as_str().into(),
+                file: self.objects[largest.file.index()].name.as_str().into(),
             });
         }
     }
@@ -538,13 +546,19 @@ impl<'data> Resolver<'_, 'data> {
                 || (common(old) && raw.is_defined() && self.initialised(origin)));
         // The size is the largest tentative one, or the first one said.
         let sized = entity.sized.map_or(0, |sized| self.raw(sized).size.get());
-        let old_size = if common(old) { entity.common_size } else { sized };
+        let old_size = if common(old) { common_size(self.objects, entity) } else { sized };
         let size = raw.size.get();
         if size != 0 && old_size != 0 && size != old_size && !may_differ {
             let (symbol, file, first) = names();
             self.sink.report(Message::SizeMismatch { symbol, file, first });
         }
     }
+}
+
+/// The size of the largest tentative definition.
+pub fn common_size(objects: &[Object<'_>], entity: &Entity<'_>) -> u64 {
+    let size = |largest: Origin| objects[largest.file.index()].symbol(largest.symbol).size.get();
+    entity.largest.map_or(0, size)
 }
 
 /// An extern shared array that a relocatable link took for a definition, as nvlink does with each.

@@ -79,9 +79,10 @@ pub fn compute<'data>(
 ) -> Resources<'data> {
     let own = own_values(merged);
     let of = |node: usize| own.get(node).copied().unwrap_or_default();
-    let registers = calls.fold(|n| of(n).registers, |a, b| *a = (*a).max(*b));
-    let stack = calls.deepest(|n| of(n).frame);
-    let call_stack = calls.deepest(|n| of(n).call_stack);
+    let (registers, (stack, call_stack)) = parallel::join(
+        || calls.fold(|n| of(n).registers, |a, b| *a = (*a).max(*b)),
+        || parallel::join(|| calls.deepest(|n| of(n).frame), || calls.deepest(|n| of(n).call_stack)),
+    );
     let mut records = Records { merged, changed: HashMap::default() };
     let mut resources = Resources {
         registers: own.iter().map(|o| o.registers).collect(),

@@ -78,7 +78,7 @@ fn constant(
         return Some((Bank::Handles, offset));
     }
     if let Some(constant) = symbol.constant {
-        let offset = merged.constants[constant as usize].offset;
+        let offset = merged.constants[constant.index()].offset;
         return Some((Bank::Compiler, Some(offset.wrapping_add(symbol.value))));
     }
     let may_move = relocatable && symbol.bind == raw::STB_WEAK;

@@ -45,7 +45,7 @@ pub fn decide(
     if let Some((offset, _)) = textures.slot(id) {
         return resolved(offset);
     }
-    if let Some(constant) = symbol.constant.map(|c| &merged.constants[c as usize]) {
+    if let Some(constant) = symbol.constant.map(|c| &merged.constants[c.index()]) {
         return resolved(constant.offset.wrapping_add(symbol.value));
     }
     let Some(section) = symbol.section.map(|s| merged.section(s)) else {

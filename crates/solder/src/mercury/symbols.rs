@@ -37,7 +37,7 @@ fn entry(merged: &Merged<'_>, numbers: &Numbers, symbol: &OutputSymbol<'_>) -> S
     Symbol {
         name: differs.name.unwrap_or(symbol.name_offset).into(),
         info: symbol.bind << 4 | kind,
-        other: symbol.mercury.other,
+        other: symbol.mercury_other,
         shndx: (symbol.section.map_or(0, number) as u16).into(),
         value: value.into(),
         size: differs.size.unwrap_or(symbol.size).into(),

@@ -3,7 +3,7 @@
 
 use super::{Chunk, Content, FunctionConstant, Kind, Merger, New, OutputSection, OutputSymbol};
 use crate::diagnostics::Stop;
-use crate::ids::{EntityId, FileId, SectionId};
+use crate::ids::{ConstantId, EntityId, FileId, SectionId};
 use crate::object::Role;
 use crate::resolve::Origin;
 use solder_cubin::Section;
@@ -58,7 +58,7 @@ impl<'data> Merger<'_, 'data> {
         symbol.value = base.wrapping_add(raw.value.get());
         match place {
             Place::Section(id) => symbol.section = Some(id),
-            Place::Function(index) => symbol.constant = Some(index),
+            Place::Function(index) => symbol.constant = Some(ConstantId::at(index as usize)),
         }
         if self.settings.shows_hidden() && symbol.constant.is_none() {
             self.show_hidden(&mut symbol, raw, &name);
@@ -274,7 +274,7 @@ impl<'data> Merger<'_, 'data> {
 
     /// Constants that no kernel carries leave no trace in the values of their symbols.
     fn forget_place(&mut self, index: usize) {
-        for symbol in self.out.symbols.iter_mut().filter(|s| s.constant == Some(index as u32)) {
+        for symbol in self.out.symbols.iter_mut().filter(|s| s.constant == Some(ConstantId::at(index))) {
             if let Some(Origin { file, symbol: input }) = symbol.origin {
                 symbol.value = self.objects[file.index()].symbol(input).value.get();
             }

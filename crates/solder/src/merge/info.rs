@@ -60,8 +60,7 @@ impl<'data> Merger<'_, 'data> {
     /// Takes the records of a section over. Mostly they depend on nothing that later files change and are read later,
     /// those of all files in parallel.
     fn read_info(&mut self, file: FileId, section: &Section<'data>, out: SectionId) -> Result<(), Stop> {
-        let is_list = |record: &Record<'_>| record.attr == attr::EXTERNS;
-        let read = if records(section.data).flatten().any(|record| is_list(&record)) {
+        let read = if self.objects[file.index()].noticed[section.index as usize].lists_symbols {
             Some(self.list_of(file, section).map_err(|bad| self.malformed(file, section, bad))?)
         } else {
             None

@@ -76,7 +76,7 @@ impl Merger<'_, '_> {
                 symbol.dropped = false;
                 let visibility = if internal { raw::STV_INTERNAL } else { 0 };
                 symbol.other |= visibility;
-                symbol.mercury.other |= visibility;
+                symbol.mercury_other |= visibility;
             }
         }
     }

@@ -172,7 +172,7 @@ impl<'data> Merger<'_, 'data> {
         let relocatable = self.settings.relocatable;
         let symbol = self.out.symbol_mut(symbol);
         (symbol.section, symbol.origin, symbol.value) = (Some(out), Some(origin), place);
-        symbol.mercury.other = raw.other;
+        symbol.mercury_other = raw.other;
         if relocatable {
             // As in objects, where the value of such a variable is its alignment.
             symbol.value = raw.value.get();

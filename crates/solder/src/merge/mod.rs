@@ -498,7 +498,7 @@ impl<'data> Merger<'_, 'data> {
             value,
             size: raw.size.get(),
             entity: Some(entity),
-            mercury: MercurySymbol::new(raw.other),
+            mercury_other: raw.other,
             ..OutputSymbol::default()
         });
         self.symbol_of[entity.index()] = Some(id);

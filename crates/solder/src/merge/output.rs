@@ -2,7 +2,7 @@
 //! decides the order of everything in the file.
 
 use crate::callees::Calls;
-use crate::ids::{EntityId, FileId, SectionId, SymbolId};
+use crate::ids::{ConstantId, EntityId, FileId, SectionId, SymbolId};
 use crate::parallel;
 use crate::resolve::Origin;
 use hashbrown::HashMap;
@@ -231,16 +231,17 @@ pub struct OutputSymbol<'data> {
     pub lost: bool,
     /// A tentative definition not yet given a place: its alignment.
     pub common: Option<NonZeroU64>,
-    /// Lies in the constants of a device function; an index into `Merged::constants`.
-    pub constant: Option<u32>,
+    /// Lies in the constants of a device function.
+    pub constant: Option<ConstantId>,
     pub dropped: bool,
+    /// `st_other` in the Mercury view.
+    pub mercury_other: u8,
     pub mercury: MercurySymbol,
 }
 
 /// A symbol in the Mercury view.
 #[derive(Clone, Debug, Default)]
 pub struct MercurySymbol {
-    pub other: u8,
     differs: Option<Box<Differences>>,
 }
 
@@ -254,9 +255,6 @@ pub struct Differences {
 }
 
 impl MercurySymbol {
-    pub fn new(other: u8) -> Self {
-        Self { other, differs: None }
-    }
     pub fn differs(&self) -> Differences {
         self.differs.as_deref().copied().unwrap_or_default()
     }

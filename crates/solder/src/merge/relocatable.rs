@@ -2,7 +2,7 @@
 //! sections say how much there is. And the symbols that only objects have.
 
 use super::relocations::CONSTANTS_SIZE;
-use super::{Content, Function, Kind, MercurySymbol, Merger, OutputSymbol, RelocTarget};
+use super::{Content, Function, Kind, Merger, OutputSymbol, RelocTarget};
 use crate::ids::{SectionId, SymbolId};
 use crate::mercury::RESERVED_SHARED;
 use crate::resolve::Origin;
@@ -40,7 +40,7 @@ impl<'data> Merger<'_, 'data> {
     /// Makes a symbol that images do not have one of the output.
     pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol, name: &str) {
         symbol.name_offset = self.out.names.add(name);
-        symbol.mercury.other = raw.other;
+        symbol.mercury_other = raw.other;
         symbol.size = raw.size.get();
         if self.settings.relocatable {
             (symbol.kind, symbol.other) = (raw.kind(), raw.other);
@@ -224,7 +224,7 @@ impl<'data> Merger<'_, 'data> {
             kind: raw::STT_CUDA_OBJECT,
             other: raw::STO_SHARED | 1,
             value,
-            mercury: MercurySymbol::new(raw::STO_SHARED | 1),
+            mercury_other: raw::STO_SHARED | 1,
             ..OutputSymbol::default()
         })
     }

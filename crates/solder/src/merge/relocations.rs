@@ -145,18 +145,20 @@ impl<'data> Merger<'_, 'data> {
         target: SectionId,
         rela: bool,
     ) {
-        let Ok(entries) = section.relocations() else { return };
-        let Some(first) = entries.iter().next() else { return };
+        if section.data.is_empty() {
+            return;
+        }
+        let noticed = self.objects[file.index()].noticed[section.index as usize];
         let name = self.objects[file.index()].section(section.info()).name;
         // nvlink looks a section without addends up for such entries, and the name stays.
-        let looks_up_first = rela && section.sh_type() == raw::SHT_REL && first.addend.get() == 0;
+        let looks_up_first = rela && section.sh_type() == raw::SHT_REL && noticed.first_without_addend;
         if looks_up_first {
             self.name_only(&[".rel", name]);
         }
         let of = self.out.section(target);
         let existing = if rela { of.rela } else { of.rel };
         let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
-        if rela && !looks_up_first && entries.iter().skip(1).any(|entry| entry.addend.get() == 0) {
+        if rela && !looks_up_first && noticed.later_without_addend {
             self.name_only(&[".rel", name]);
         }
         self.code_relocations.push(OfCode { out, file, section: section.index });
