@@ -1,6 +1,10 @@
 //! Compressed payloads. The announced size is checked against what the format can hold before memory is taken for
 //! it, so that a few bytes cannot ask for gigabytes.
 
+use std::cell::RefCell;
+
+use zstd::bulk::Decompressor;
+
 use crate::Error;
 
 /// How a payload is stored.
@@ -43,11 +47,26 @@ pub(crate) fn unpack(compression: Compression, packed: &[u8], size: u64) -> Resu
             content.truncate(written);
         }
         Compression::Zstd => {
-            let mut decompressor = zstd::bulk::Decompressor::new().map_err(|_| Error::TooLarge)?;
-            decompressor.decompress_to_buffer(packed, &mut content).map_err(|_| Error::Uncompress)?;
+            with_decompressor(|decompressor| decompressor.decompress_to_buffer(packed, &mut content))
+                .ok_or(Error::TooLarge)?
+                .map_err(|_| Error::Uncompress)?;
         }
     }
     if content.len() == size { Ok(content) } else { Err(Error::UnpackedSize) }
+}
+
+/// A decompressor has tables of a hundred kilobytes, so a thread keeps the one that it made. `None` if there is no
+/// memory for it.
+fn with_decompressor<R>(work: impl FnOnce(&mut Decompressor<'static>) -> R) -> Option<R> {
+    thread_local! {
+        static KEPT: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    }
+    KEPT.with_borrow_mut(|kept| {
+        if kept.is_none() {
+            *kept = Decompressor::new().ok();
+        }
+        kept.as_mut().map(work)
+    })
 }
 
 /// The level at which Zstandard is asked to compress: what matters to tests is the form, not the size.
