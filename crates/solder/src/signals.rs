@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
-use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Once, OnceLock};
 
 use libc::{c_char, c_int};
 
@@ -205,8 +205,6 @@ struct Mapping {
     size: AtomicUsize,
     path: PathBuf,
     state: State,
-    /// The line to print if it is cut short, without the tool's name.
-    line: Vec<u8>,
     next: *const Mapping,
 }
 
@@ -219,27 +217,35 @@ fn state(file: &Metadata) -> State {
 
 static MAPPINGS: AtomicPtr<Mapping> = AtomicPtr::new(std::ptr::null_mut());
 
+/// What to print about one that is cut short, behind the tool's name: before and after its path.
+static CUT_SHORT: OnceLock<(Vec<u8>, Vec<u8>)> = OnceLock::new();
+
+fn around_path() -> (Vec<u8>, Vec<u8>) {
+    const PATH: &[u8] = b"\0";
+    let mut line = format!("{}: ", Severity::Fatal.padded()).into_bytes();
+    Message::InputChanged { file: PATH.into() }.write_text(&mut line);
+    line.push(b'\n');
+    let at = line.windows(PATH.len()).position(|part| part == PATH).unwrap_or(line.len() - 1);
+    let after = line.split_off(at);
+    (line, after[PATH.len()..].to_vec())
+}
+
 /// Watches over a mapped file: if another program cuts it short and its pages are gone, the run ends with a message
 /// that names it. When this is dropped the mapping is no longer watched.
 pub struct Mapped(&'static AtomicUsize);
 
 impl Mapped {
     pub fn watch(bytes: &[u8], path: &Path, file: &Metadata) -> Self {
-        static ONCE: Once = Once::new();
-        ONCE.call_once(|| {
+        CUT_SHORT.get_or_init(|| {
             let handler = cut_short as extern "C" fn(c_int, *const libc::siginfo_t, *const libc::c_void);
             handle(libc::SIGBUS, handler as usize, libc::SA_SIGINFO);
+            around_path()
         });
-        let message = Message::InputChanged { file: path.into() };
-        let mut line = format!("{}: ", Severity::Fatal.padded()).into_bytes();
-        message.write_text(&mut line);
-        line.push(b'\n');
         let mapping = Box::leak(Box::new(Mapping {
             start: bytes.as_ptr() as usize,
             size: AtomicUsize::new(bytes.len()),
             path: path.to_path_buf(),
             state: state(file),
-            line,
             next: std::ptr::null(),
         }));
         let mut head = MAPPINGS.load(Ordering::Acquire);
@@ -298,12 +304,15 @@ pub fn set_tool(name: &OsStr) {
 #[allow(unsafe_code)]
 fn leave(mapping: &Mapping) -> ! {
     let name = TOOL.load(Ordering::SeqCst);
-    // SAFETY: the name and the line are never freed; what is called may be called in a handler.
+    let (before, after) = CUT_SHORT.get().map_or((&[][..], &[][..]), |(before, after)| (before, after));
+    // SAFETY: the name and the words are never freed; what is called may be called in a handler.
     unsafe {
         if !name.is_null() {
             libc::write(2, name.cast(), TOOL_SIZE.load(Ordering::SeqCst));
         }
-        libc::write(2, mapping.line.as_ptr().cast(), mapping.line.len());
+        for words in [before, mapping.path.as_os_str().as_bytes(), after] {
+            libc::write(2, words.as_ptr().cast(), words.len());
+        }
         clean_up();
         libc::_exit(1)
     }
