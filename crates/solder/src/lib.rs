@@ -51,8 +51,13 @@ use object::{Damage, Object};
 use options::Options;
 use roots::Roots;
 
-/// From this many objects on, threads are worth their start.
-const PARSED_IN_PARALLEL: usize = 48;
+/// Links of this many objects, or of so many bytes, are worth the start of threads and not worth tidying up after.
+const MANY_OBJECTS: usize = 48;
+const MANY_BYTES: usize = 1 << 20;
+
+fn is_large<'a>(objects: impl ExactSizeIterator<Item = &'a [u8]>) -> bool {
+    objects.len() >= MANY_OBJECTS || objects.map(<[u8]>::len).sum::<usize>() >= MANY_BYTES
+}
 
 /// Links the inputs that the options name.
 pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
@@ -87,7 +92,8 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         return write_registrations(options, &inputs, sink);
     }
     sink.phase("parsing");
-    let mut objects = parse(&inputs, sink)?;
+    let is_large = is_large(inputs.objects.iter().map(|object| object.bytes));
+    let mut objects = parse(&inputs, is_large, sink)?;
     if !options.keep_system_libraries {
         let kept = inputs.leave_out_runtime(&mut objects, sink);
         if let (Err(_), Some(explain)) = (kept, Explain::new(options, &inputs)) {
@@ -97,7 +103,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     }
     keep::linked(options, &objects, sink)?;
     if mode.output == mode::Output::Executable && !mode.keeps_shared_symbols {
-        finalize(&mut objects, &arena, sink)?;
+        finalize(&mut objects, is_large, &arena, sink)?;
     }
     let roots = Roots::new(options, &inputs.references);
     let explain = Explain::new(options, &inputs);
@@ -116,13 +122,18 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     if let (Some(file), Some(drawing)) = (&options.dot_file, &linked.call_graph) {
         pipeline::write_output(file, drawing.as_bytes(), sink)?;
     }
-    pipeline::abandon(objects.len(), (objects, linked));
+    pipeline::abandon(is_large, (objects, linked));
     sink.check()
 }
 
 /// Makes the code of images for sm_100 and later from that of the inputs.
-fn finalize<'data>(objects: &mut [Object<'data>], arena: &'data Arena, sink: &Sink) -> Result<(), Stop> {
-    let finalized = parallel::map(objects, PARSED_IN_PARALLEL, mercury::without_precautions);
+fn finalize<'data>(
+    objects: &mut [Object<'data>],
+    is_large: bool,
+    arena: &'data Arena,
+    sink: &Sink,
+) -> Result<(), Stop> {
+    let finalized = parallel::map(objects, is_large, mercury::without_precautions);
     for (object, finalized) in objects.iter_mut().zip(finalized) {
         let Some(bytes) = finalized else { continue };
         let name = std::mem::take(&mut object.name);
@@ -145,12 +156,12 @@ fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> R
     register::write(file, &inputs.registrations, sink)
 }
 
-fn parse<'data>(inputs: &Inputs<'data>, sink: &Sink) -> Result<Vec<Object<'data>>, Stop> {
+fn parse<'data>(inputs: &Inputs<'data>, is_large: bool, sink: &Sink) -> Result<Vec<Object<'data>>, Stop> {
     let parse = |input: &DeviceObject<'data>| {
         let name = String::from_utf8_lossy(input.name.as_bytes()).into_owned();
         Object::parse(name, input.bytes)
     };
-    let parsed = parallel::map(&inputs.objects, PARSED_IN_PARALLEL, parse);
+    let parsed = parallel::map(&inputs.objects, is_large, parse);
     let checked = inputs.objects.iter().zip(parsed).map(|(input, parsed)| {
         parsed.map_err(|damage| {
             let (file, place, reason) = (input.name.clone(), damage.place.into(), damage.reason.into());

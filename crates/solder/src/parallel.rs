@@ -32,9 +32,9 @@ fn started() -> bool {
     })
 }
 
-/// `work` of every item; on several threads if there are at least `least` items.
-pub fn map<T: Sync, R: Send>(items: &[T], least: usize, work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
-    if items.len() < least || !started() {
+/// `work` of every item; on several threads if it is worth their start.
+pub fn map<T: Sync, R: Send>(items: &[T], is_worth: bool, work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
+    if !is_worth || items.len() < 2 || !started() {
         return items.iter().map(work).collect();
     }
     items.par_iter().map(work).collect()

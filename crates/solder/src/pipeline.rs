@@ -257,10 +257,8 @@ pub fn link_objects<'data>(
     }
     sink.phase("writing");
     let written = Some(write_image(options.link_output(), parts, &layout, sink));
-    abandon(
-        objects.len(),
-        (layout, notes, relocated, textures, shared, resources, merged, live, graph, symbols),
-    );
+    let is_large = crate::is_large(objects.iter().map(|object| object.cubin.bytes));
+    abandon(is_large, (layout, notes, relocated, textures, shared, resources, merged, live, graph, symbols));
     Ok(Linked { written, call_graph })
 }
 
@@ -272,13 +270,10 @@ fn largest_output(objects: &[Object<'_>]) -> u64 {
     inputs.saturating_mul(TIMES).saturating_add(FIXED)
 }
 
-/// Links of this many objects are not worth tidying up after.
-const MANY_OBJECTS: usize = 64;
-
 /// Leaves what a large link was made of to the end of the process, which is near: to free a million small pieces one
 /// by one takes a twentieth of the link.
-pub fn abandon<T>(objects: usize, parts: T) {
-    if objects >= MANY_OBJECTS {
+pub fn abandon<T>(is_large: bool, parts: T) {
+    if is_large {
         std::mem::forget(parts);
     }
 }

@@ -210,7 +210,7 @@ const PART: usize = 512;
 /// What `tell` says of the items, some at a time.
 fn in_parts<T: Sync>(items: &[T], tell: impl Fn(&[T]) -> String + Send + Sync) -> Vec<String> {
     let parts: Vec<&[T]> = items.chunks(PART).collect();
-    parallel::map(&parts, 4, |part| tell(part))
+    parallel::map(&parts, parts.len() >= 4, |part| tell(part))
 }
 
 /// `1 byte`, `2 bytes`.

@@ -57,6 +57,8 @@ fn block(size: usize) -> &'static mut [u8] {
 pub struct Arena {
     buckets: [OnceLock<Box<[OnceLock<Bytes>]>>; BUCKETS],
     next: AtomicUsize,
+    /// Bytes in all slots.
+    size: AtomicUsize,
     large: AtomicBool,
 }
 
@@ -65,6 +67,7 @@ impl Arena {
         Self {
             buckets: [const { OnceLock::new() }; BUCKETS],
             next: AtomicUsize::new(0),
+            size: AtomicUsize::new(0),
             large: AtomicBool::new(false),
         }
     }
@@ -100,6 +103,7 @@ impl Arena {
     }
 
     fn keep(&self, bytes: Bytes) -> &[u8] {
+        self.size.fetch_add(bytes.as_slice().len(), Ordering::Relaxed);
         let (bucket, slot) = place(self.next.fetch_add(1, Ordering::Relaxed));
         let slots = self.buckets[bucket]
             .get_or_init(|| (0..FIRST_BUCKET << bucket).map(|_| OnceLock::new()).collect());
@@ -110,7 +114,7 @@ impl Arena {
 impl Drop for Arena {
     /// The inputs of a large link are left to the end of the program, which is near: it unmaps all of them at once.
     fn drop(&mut self) {
-        if self.is_large() {
+        if self.is_large() || *self.size.get_mut() >= crate::MANY_BYTES {
             std::mem::forget(std::mem::take(&mut self.buckets));
         }
     }

@@ -146,13 +146,15 @@ pub fn load<'data>(
     let libraries = library::find(options, library_path.as_deref(), sink, arena)
         .map_err(|messages| stopped(&messages, sink))?;
     let files: Vec<&Path> = options.inputs.iter().chain(&libraries).map(AsRef::as_ref).collect();
-    if files.len() >= PARALLEL_FROM {
+    let are_many = files.len() >= PARALLEL_FROM;
+    if are_many {
         arena.expect_many();
     }
-    let opened = parallel::map(&files, PARALLEL_FROM, |path| open::open(path, options, arena));
+    let opened = parallel::map(&files, are_many, |path| open::open(path, options, arena));
     let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));
     let items = open::without_repeated_archives(opened);
-    let mut products = parallel::map(&items, PARALLEL_FROM, |item| item.unpack(options, arena));
+    let mut products =
+        parallel::map(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
     assemble(options, &items, &mut products, arena, sink)?;
     let survey = files.map(|files| Survey::new(files, &items, &products));
     let taken = take_all(options, items, products, reader, sink);
@@ -222,7 +224,7 @@ fn assemble<'data>(
     let assembler = Assembler::find();
     sink.phase("assembling PTX");
     sink.expect(waiting.len());
-    let results = parallel::map(&waiting, 2, |(index, job)| {
+    let results = parallel::map(&waiting, true, |(index, job)| {
         sink.during(|| items[*index].name.to_string(), || ptxas::assemble(&assembler, job, options))
     });
     for ((index, job), result) in waiting.into_iter().zip(results) {

@@ -305,7 +305,7 @@ fn assemble(
     sink.expect(parts.len());
     let job =
         |job: &Job<'_>| sink.during(|| "compiled IR".into(), || ptxas::assemble(&assembler, job, options));
-    let results = parallel::map(&to_do, 2, job);
+    let results = parallel::map(&to_do, true, job);
     let mut cubins = Vec::with_capacity(parts.len());
     for (part, result) in results.into_iter().enumerate() {
         let assembled = result.map_err(|failure| sink.fatal(failure.message("lto.ptx".into())))?;
