@@ -38,16 +38,24 @@ enum Content<'a> {
 
 /// Bytes of the file that are filled before they are written. Each of two buffers of this size is filled, in parallel,
 /// while the other is written, so that the file is never in memory as a whole and the buffers stay in the caches.
-const AT_A_TIME: u64 = 512 << 10;
+const AT_A_TIME: u64 = 128 << 10;
+
+/// Where a write of the file begins: the system copies fastest into large pieces of its memory, which lie at such places.
+const BLOCK: u64 = 64 << 10;
 
 /// Pieces larger than this are cut.
 const LARGE: u64 = AT_A_TIME / 2;
 
-/// Writes the output file.
-pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, out: &mut (dyn Write + Send)) -> io::Result<()> {
+/// Writes the output file. `when_read` is called when all inputs have been read for the last time, beside the last write.
+pub fn image(
+    parts: Parts<'_, '_>,
+    layout: &Layout<'_>,
+    out: &mut (dyn Write + Send),
+    when_read: impl FnOnce() + Send,
+) -> io::Result<()> {
     let whole = pieces(parts, layout);
     let mut pieces = Cut { whole, parts, layout, rest: Vec::new().into_iter() }.peekable();
-    let buffer = || Vec::with_capacity(layout.file_size.min(AT_A_TIME) as usize);
+    let buffer = || Vec::with_capacity(layout.file_size.min(AT_A_TIME + BLOCK) as usize);
     let (mut filled, mut empty) = (Vec::new(), buffer());
     let mut start = 0;
     let mut written = Ok(());
@@ -57,8 +65,13 @@ pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, out: &mut (dyn Write + S
             break;
         }
         let end = group.last().map_or(start, |piece| piece.offset + piece.size);
-        let fill = || fill(parts, layout, &group, start, end, &mut empty);
-        (written, ()) = parallel::join(|| written.and_then(|()| out.write_all(&filled)), fill);
+        // What does not fill the last block of the file goes into the next buffer.
+        let rest = (start % BLOCK).min(filled.len() as u64) as usize;
+        let (whole, rest) = filled.split_at(filled.len() - rest);
+        empty.resize(rest.len() + (end - start) as usize, 0);
+        empty[..rest.len()].copy_from_slice(rest);
+        let fill = || fill(parts, layout, &group, start, &mut empty[rest.len()..]);
+        (written, ()) = parallel::join(|| written.and_then(|()| out.write_all(whole)), fill);
         std::mem::swap(&mut filled, &mut empty);
         if empty.capacity() == 0 {
             empty = buffer();
@@ -67,7 +80,8 @@ pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, out: &mut (dyn Write + S
     }
     written?;
     filled.resize(filled.len() + (layout.file_size - start) as usize, 0);
-    out.write_all(&filled)
+    let (written, ()) = parallel::join(|| out.write_all(&filled), when_read);
+    written
 }
 
 /// All parts of the file, in its order.
@@ -202,18 +216,9 @@ fn next_group<'a>(pieces: &mut Peekable<impl Iterator<Item = Piece<'a>>>) -> Vec
     group
 }
 
-/// Fills a buffer with the bytes of the file from `start` to `end`.
-fn fill(
-    parts: Parts<'_, '_>,
-    layout: &Layout<'_>,
-    pieces: &[Piece<'_>],
-    start: u64,
-    end: u64,
-    buffer: &mut Vec<u8>,
-) {
-    // Where it is longer already, it has bytes of before.
-    buffer.resize((end - start) as usize, 0);
-    let mut rest: &mut [u8] = buffer;
+/// Fills a buffer, whatever it holds, with the bytes of the file from `start` on.
+fn fill(parts: Parts<'_, '_>, layout: &Layout<'_>, pieces: &[Piece<'_>], start: u64, buffer: &mut [u8]) {
+    let mut rest = buffer;
     let mut position = start;
     let mut places = Vec::with_capacity(pieces.len());
     for piece in pieces {
