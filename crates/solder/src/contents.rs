@@ -1,7 +1,7 @@
 //! The bytes of the sections that the linker makes: attributes, call graph, prototypes, notes,
 //! relocations.
 
-use crate::callgraph::CallGraph;
+use crate::callgraph::{Adjacency, CallGraph, PrototypeId};
 use crate::ids::{EntityId, SectionId};
 use crate::layout::{Numbers, Parts};
 use crate::mercury;
@@ -23,16 +23,16 @@ pub struct Notes {
 }
 
 /// The call graph of the output, over functions, in output order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct GraphRecords {
     /// Callees of each function, last one read first.
-    pub calls: Vec<Vec<u32>>,
+    pub calls: Adjacency,
     /// Offset in `.strtab` of the prototype of each function whose address is taken.
     pub taken: Vec<Option<u32>>,
     /// Prototypes of the indirect calls of each function, last one first.
-    pub indirect: Vec<Vec<u32>>,
+    pub indirect: Adjacency,
     /// Functions whose address each function takes, last one first.
-    pub takes: Vec<Vec<u32>>,
+    pub takes: Adjacency,
     /// Offset of the prototype of each function that has one and whose address is not taken.
     pub prototypes: Vec<Option<u32>>,
 }
@@ -42,48 +42,38 @@ impl GraphRecords {
     pub fn new(merged: &Merged<'_>, graph: &CallGraph<'_>, once: bool) -> Self {
         let count = merged.functions.len();
         let of = |entity: EntityId| merged.function_of[entity.index()];
-        let mut records = Self {
-            calls: vec![Vec::new(); count],
-            taken: vec![None; count],
-            indirect: vec![Vec::new(); count],
-            takes: vec![Vec::new(); count],
-            prototypes: vec![None; count],
-        };
-        for (from, to) in graph.calls.iter().rev() {
-            if let (Some(from), Some(to)) = (of(*from), of(*to)) {
-                records.calls[from as usize].push(to);
-            }
-        }
+        let edge = |(from, to): &(EntityId, EntityId)| Some((of(*from)?, of(*to)?));
+        let name = |prototype: PrototypeId| merged.prototype_names[prototype.index()];
+        let site = |(from, prototype): &(EntityId, PrototypeId)| Some((of(*from)?, name(*prototype)));
+        let mut calls = Adjacency::new(count, graph.calls.iter().rev().filter_map(edge));
         if once {
-            records.calls.iter_mut().for_each(keep_last);
+            let lists = (0..count as u32).map(|from| (from, last_of_equals(calls.of(from as usize))));
+            let edges: Vec<_> =
+                lists.flat_map(|(from, list)| list.into_iter().map(move |to| (from, to))).collect();
+            calls = Adjacency::new(count, edges.iter().copied());
         }
-        for (from, prototype) in graph.indirect.iter().rev() {
-            if let Some(from) = of(*from) {
-                records.indirect[from as usize].push(merged.prototype_names[prototype.index()]);
-            }
+        let prototype =
+            |function: &Function, list: &[Option<PrototypeId>]| list[function.entity.index()].map(name);
+        let untaken = |function: &Function| match prototype(function, &graph.taken) {
+            Some(_) => None,
+            None => prototype(function, &graph.prototype_of),
+        };
+        Self {
+            calls,
+            taken: merged.functions.iter().map(|function| prototype(function, &graph.taken)).collect(),
+            indirect: Adjacency::new(count, graph.indirect.iter().rev().filter_map(site)),
+            takes: Adjacency::new(count, graph.takes.iter().rev().filter_map(edge)),
+            prototypes: merged.functions.iter().map(untaken).collect(),
         }
-        for (from, to) in graph.takes.iter().rev() {
-            if let (Some(from), Some(to)) = (of(*from), of(*to)) {
-                records.takes[from as usize].push(to);
-            }
-        }
-        for (index, Function { entity, .. }) in merged.functions.iter().enumerate() {
-            let name = |p: crate::callgraph::PrototypeId| merged.prototype_names[p.index()];
-            records.taken[index] = graph.taken[entity.index()].map(name);
-            if records.taken[index].is_none() {
-                records.prototypes[index] = graph.prototype_of[entity.index()].map(name);
-            }
-        }
-        records
     }
 }
 
-/// Removes all but the last of equal numbers.
-fn keep_last(list: &mut Vec<u32>) {
+/// All but the last of equal numbers.
+fn last_of_equals(list: &[u32]) -> Vec<u32> {
     let mut seen: hashbrown::HashSet<u32, foldhash::fast::FixedState> = hashbrown::HashSet::default();
-    list.reverse();
-    list.retain(|n| seen.insert(*n));
-    list.reverse();
+    let mut last: Vec<u32> = list.iter().rev().copied().filter(|number| seen.insert(*number)).collect();
+    last.reverse();
+    last
 }
 
 /// Functions with a prototype whose address is not taken, and where the prototype is.
@@ -281,10 +271,10 @@ fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords) -> V
         for (index, function) in merged.functions.iter().enumerate() {
             let from = numbers.symbol(function.symbol);
             match part {
-                0 => graph.calls[index].iter().for_each(|to| out.extend(pair(from, number(*to)))),
+                0 => graph.calls.of(index).iter().for_each(|to| out.extend(pair(from, number(*to)))),
                 1 => graph.taken[index].iter().for_each(|p| out.extend(pair(from, *p))),
-                2 => graph.indirect[index].iter().for_each(|p| out.extend(pair(from, *p))),
-                _ => graph.takes[index].iter().for_each(|to| out.extend(pair(from, number(*to)))),
+                2 => graph.indirect.of(index).iter().for_each(|p| out.extend(pair(from, *p))),
+                _ => graph.takes.of(index).iter().for_each(|to| out.extend(pair(from, number(*to)))),
             }
         }
     }

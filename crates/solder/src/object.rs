@@ -187,7 +187,8 @@ impl<'data> Object<'data> {
     }
 
     pub fn sections_with(&self, role: Role) -> impl Iterator<Item = &Section<'data>> {
-        self.cubin.sections.iter().filter(move |s| self.role(s.index) == role)
+        let with = self.roles.iter().enumerate().filter(move |(_, of)| **of == role);
+        with.map(|(index, _)| &self.cubin.sections[index])
     }
 
     pub fn first(&self, role: Role) -> Option<&Section<'data>> {

@@ -340,11 +340,12 @@ impl<'data> Merger<'_, 'data> {
     /// Debug information and, where no symbol brought them in, the parameters of the kernels.
     pub(super) fn remaining_sections(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
-        for section in &object.cubin.sections {
-            if self.out.files[file.index()].sections[section.index as usize].is_some() {
+        for (index, role) in object.roles.iter().enumerate() {
+            if self.out.files[file.index()].sections[index].is_some() {
                 continue;
             }
-            match object.role(section.index) {
+            let section = &object.cubin.sections[index];
+            match role {
                 Role::Debug | Role::GlobalInit | Role::Constant => {
                     self.append_data(file, section)?;
                 }

@@ -84,6 +84,13 @@ impl<'data> Merger<'_, 'data> {
         &mut self,
         lists: Vec<Result<Vec<InfoRecord<'data>>, Malformed>>,
     ) -> Result<(), Stop> {
+        if let Some(info) = self.out.well_known.info
+            && let Content::Info(records) = &mut self.out.section_mut(info).content
+        {
+            let of_module = self.attributes.iter().zip(&lists).filter(|(of, _)| of.out == info);
+            let read = |of: &Attributes<'_>| of.read.as_ref().map_or(0, Vec::len);
+            records.reserve(of_module.map(|(of, list)| read(of) + list.as_ref().map_or(0, Vec::len)).sum());
+        }
         for (mut of, list) in std::mem::take(&mut self.attributes).into_iter().zip(lists) {
             let section = self.objects[of.file.index()].section(of.section);
             let mut list = list.map_err(|bad| self.malformed(of.file, section, bad))?;
@@ -91,7 +98,7 @@ impl<'data> Merger<'_, 'data> {
                 list = read;
             }
             if let Content::Info(records) = &mut self.out.section_mut(of.out).content {
-                if records.is_empty() {
+                if records.capacity() == 0 {
                     *records = list;
                 } else {
                     records.append(&mut list);
