@@ -158,6 +158,7 @@ impl StringTable {
     /// Puts the parts behind the others, not yet as a string; where they begin.
     fn append(&mut self, parts: &[&str]) -> usize {
         let start = self.bytes.len();
+        self.bytes.reserve(parts.iter().map(|part| part.len() + 1).sum());
         for part in parts {
             self.bytes.extend_from_slice(part.as_bytes());
         }

@@ -339,7 +339,9 @@ fn look_at_attributes(section: &Section<'_>) -> Result<Noticed, Damage> {
 }
 
 fn symbol_names<'data>(cubin: &Cubin<'data>) -> Result<Vec<&'data str>, Damage> {
-    (0..cubin.symbols.len() as u32)
-        .map(|i| cubin.symbol_name(i).map_err(|e| Damage::new(".symtab", e.to_string())))
-        .collect()
+    let mut names = Vec::with_capacity(cubin.symbols.len());
+    for index in 0..cubin.symbols.len() as u32 {
+        names.push(cubin.symbol_name(index).map_err(|e| Damage::new(".symtab", e.to_string()))?);
+    }
+    Ok(names)
 }
