@@ -128,7 +128,8 @@ fn is_source(records: &Records<'_, '_>, function: usize) -> bool {
 fn complete_sparse_masks(records: &mut Records<'_, '_>) {
     let merged = records.merged;
     let has = |records: &[InfoRecord<'_>]| records.iter().any(|r| r.attr == attr::SPARSE_MMA_MASK);
-    if !merged.functions.iter().filter_map(|f| f.info).any(|info| has(records.of(info))) {
+    let says = |function: usize| merged.functions[function].info.is_some_and(|info| has(records.of(info)));
+    if !parallel::any(merged.functions.len(), says) {
         return;
     }
     let lacking = parallel::map_numbers(merged.functions.len(), |function| {

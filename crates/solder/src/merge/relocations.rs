@@ -296,8 +296,8 @@ impl<'data> Merger<'_, 'data> {
             return (!never_counted && !self.forgotten(file, of, symbol)).then_some(RelocTarget::Dead);
         };
         // Debug information and constants about a discarded weak copy; the rest is led to the copy that counts.
-        let by_symbol = role == Role::Constant || (role == Role::Debug && TELL_OF_CODE.contains(&of.name));
-        if raw.bind() == raw::STB_WEAK && defined && by_symbol {
+        let by_symbol = || role == Role::Constant || (role == Role::Debug && TELL_OF_CODE.contains(&of.name));
+        if raw.bind() == raw::STB_WEAK && defined && by_symbol() {
             let current = self.out.symbol(out).origin;
             if current.is_some_and(|o| o.file != file || o.symbol != symbol) {
                 return None;

@@ -5,6 +5,7 @@ use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::{FileId, SectionId};
 use crate::merge::{Content, Merged};
 use crate::object::{Object, Role};
+use crate::parallel;
 use solder_cubin::info::{attr, records};
 
 /// A function has one attribute that says how much stack its branches need.
@@ -12,7 +13,8 @@ pub fn check_call_stacks(merged: &Merged<'_>, sink: &Sink) -> Result<(), Stop> {
     let is_call_stack = |attr: u8| matches!(attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK);
     let conflict =
         |info: SectionId| merged.info_records(info).iter().filter(|r| is_call_stack(r.attr)).count() > 1;
-    if merged.functions.iter().filter_map(|f| f.info).any(conflict) {
+    if parallel::any(merged.functions.len(), |function| merged.functions[function].info.is_some_and(conflict))
+    {
         return Err(sink.fatal(Message::CallStackConflict));
     }
     Ok(())
@@ -30,8 +32,10 @@ fn attributes(merged: &Merged<'_>, function: u32, wanted: &[u8]) -> u8 {
 
 /// The functions with one of the attributes, in the order in which these were read.
 fn sources(merged: &Merged<'_>, wanted: &[u8]) -> Vec<u32> {
-    let has = |f: &u32| !merged.functions[*f as usize].entry && attributes(merged, *f, wanted) != 0;
-    let mut list: Vec<u32> = (0..merged.functions.len() as u32).filter(has).collect();
+    let has = |f: u32| !merged.functions[f as usize].entry && attributes(merged, f, wanted) != 0;
+    let are_sources = parallel::map_numbers(merged.functions.len(), |function| has(function as u32));
+    let mut list: Vec<u32> =
+        (0..).zip(are_sources).filter(|(_, is_source)| *is_source).map(|(f, _)| f).collect();
     list.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
     list
 }
