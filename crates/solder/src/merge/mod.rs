@@ -197,8 +197,8 @@ pub fn merge<'data>(
     for file in 0..objects.len() {
         merger.file(FileId::at(file))?;
     }
-    merger.read_what_was_left()?;
-    merger.end(graph);
+    merger.read_what_was_left(graph)?;
+    merger.end();
     Ok(merger.out)
 }
 
@@ -285,15 +285,20 @@ impl<'data> Merger<'_, 'data> {
         self.relocations(file)
     }
 
-    /// Reads the attributes and relocations that were left for later, while the string tables become what they were
-    /// drafted as.
-    fn read_what_was_left(&mut self) -> Result<(), Stop> {
+    /// Reads the attributes and relocations that were left for later. Beside that, the string tables become what they
+    /// were drafted as, and the calls between all functions are known.
+    fn read_what_was_left(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
         let mut tables = [&mut self.out.section_names, &mut self.out.names].map(std::mem::take);
         let [section_names, names] = &mut tables;
-        let ((of_sections, of_symbols), (attributes, relocations)) = parallel::join(
-            || parallel::join(|| section_names.end_draft(), || names.end_draft()),
+        let ((moves, calls), (attributes, relocations)) = parallel::join(
+            || {
+                let moves = parallel::join(|| section_names.end_draft(), || names.end_draft());
+                (moves, Calls::new(&self.out.functions, &self.out.function_of, graph))
+            },
             || (self.attribute_lists(), self.code_relocation_lists()),
         );
+        let (of_sections, of_symbols) = moves;
+        self.out.calls = calls;
         [self.out.section_names, self.out.names] = tables;
         if !of_sections.is_empty() {
             parallel::for_each_of(&mut self.out.sections, |section| {
@@ -313,7 +318,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// What comes behind the last input: the sections the linker makes, the names of the globals.
-    fn end(&mut self, graph_of_inputs: &CallGraph<'data>) {
+    fn end(&mut self) {
         self.out.order_records();
         self.place_common_symbols();
         if !self.settings.relocatable {
@@ -337,7 +342,6 @@ impl<'data> Merger<'_, 'data> {
         });
         self.out.well_known.call_graph = Some(graph);
         self.out.well_known.prototype = Some(prototype);
-        self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph_of_inputs);
         if self.settings.relocatable {
             self.finish_shared();
             self.mark_undefined();
