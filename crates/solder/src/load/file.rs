@@ -18,12 +18,13 @@ const MAP_FROM: u64 = 16 << 10;
 const SMALL: u64 = 64 << 10;
 
 /// A file's bytes and its identity.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Opened<'data> {
     pub data: &'data [u8],
     /// Device and inode: the same file under another name is the same.
     pub identity: (u64, u64),
-    pub mapped: bool,
+    /// The file, if the bytes are a mapping of it.
+    pub mapped: Option<File>,
 }
 
 pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened<'data>> {
@@ -36,17 +37,17 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
     if metadata.is_file() && metadata.len() >= MAP_FROM {
         let map = map(&file)?;
         let watched = Mapped::watch(&map, path, &metadata);
-        return Ok(Opened { data: arena.map(map, watched), identity, mapped: true });
+        return Ok(Opened { data: arena.map(map, watched), identity, mapped: Some(file) });
     }
     if metadata.is_file()
         && let Some(room) = arena.room(metadata.len() as usize)
     {
         file.read_exact(room)?;
-        return Ok(Opened { data: room, identity, mapped: false });
+        return Ok(Opened { data: room, identity, mapped: None });
     }
     let mut data = Vec::with_capacity(metadata.len() as usize);
     file.read_to_end(&mut data)?;
-    Ok(Opened { data: if data.is_empty() { &[] } else { arena.own(data) }, identity, mapped: false })
+    Ok(Opened { data: if data.is_empty() { &[] } else { arena.own(data) }, identity, mapped: None })
 }
 
 /// Reads a small file into memory that is used again. `None` if it is another kind of file or cannot be read.

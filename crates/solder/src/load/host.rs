@@ -1,8 +1,8 @@
 //! Host objects: the sections in which the host compiler keeps relocatable device code and what the host refers to.
 
-use object::Endianness;
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
+use object::{Endianness, ReadRef};
 
 use super::Arena;
 
@@ -40,7 +40,7 @@ const MODULE_ID: &[u8] = b"__nv_module_id";
 pub(super) struct HostObject<'data> {
     /// The section with the fat binaries.
     pub code: Option<&'data [u8]>,
-    /// Ids of the modules in it: more than one when host objects were combined.
+    /// Ids of the modules in it, if there is code: more than one when host objects were combined.
     pub module_ids: Vec<&'data [u8]>,
     /// Patterns by kind, in the order of [`REFERENCE_KINDS`].
     pub references: [Vec<&'data [u8]>; REFERENCE_KINDS.len()],
@@ -53,16 +53,16 @@ pub(super) struct HostObject<'data> {
 pub(super) struct Unreadable;
 
 impl<'data> HostObject<'data> {
-    pub(super) fn parse(data: &'data [u8]) -> Result<Self, Unreadable> {
+    pub(super) fn parse<R: ReadRef<'data>>(data: R) -> Result<Self, Unreadable> {
         // Only little-endian hosts run CUDA; the machine does not matter.
         match object::FileKind::parse(data) {
-            Ok(object::FileKind::Elf64) => Self::read::<FileHeader64<Endianness>>(data),
-            Ok(object::FileKind::Elf32) => Self::read::<FileHeader32<Endianness>>(data),
+            Ok(object::FileKind::Elf64) => Self::read::<FileHeader64<Endianness>, R>(data),
+            Ok(object::FileKind::Elf32) => Self::read::<FileHeader32<Endianness>, R>(data),
             _ => Err(Unreadable),
         }
     }
 
-    fn read<Elf: FileHeader<Endian = Endianness>>(data: &'data [u8]) -> Result<Self, Unreadable> {
+    fn read<Elf: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) -> Result<Self, Unreadable> {
         let header = Elf::parse(data).map_err(|_| Unreadable)?;
         let endian = header.endian().map_err(|_| Unreadable)?;
         if endian != Endianness::Little {
@@ -72,28 +72,47 @@ impl<'data> HostObject<'data> {
         if sections.is_empty() {
             return Err(Unreadable);
         }
+        let size = data.len().map_err(|()| Unreadable)?;
         let mut found = Self::default();
+        let mut module_ids = Vec::new();
         for section in sections.iter() {
             let name = sections.section_name(endian, section).map_err(|_| Unreadable)?;
             let kind = REFERENCE_KINDS.iter().position(|(_, section)| *section == name);
             if kind.is_none() && name != DEVICE_CODE && name != MODULE_ID {
                 continue;
             }
+            if name == MODULE_ID {
+                let lies_in =
+                    |(start, length): (u64, u64)| start.checked_add(length).is_some_and(|end| end <= size);
+                if !section.file_range(endian).is_none_or(lies_in) {
+                    return Err(Unreadable);
+                }
+                module_ids.push(section);
+                continue;
+            }
             let data = section.data(endian, data).map_err(|_| Unreadable)?;
             if let Some(kind) = kind {
                 found.lists_references |= REFERENCE_KINDS[kind].0 == ReferenceKind::ExternalKernel;
                 found.references[kind].extend(strings(data));
-            } else if name == MODULE_ID {
-                found.module_ids.extend(strings(data));
             } else if found.code.is_none() {
                 found.code = Some(data);
             }
+        }
+        for section in module_ids.into_iter().filter(|_| found.code.is_some()) {
+            let data = section.data(endian, data).map_err(|_| Unreadable)?;
+            found.module_ids.extend(strings(data));
         }
         Ok(found)
     }
 }
 
 impl HostObject<'_> {
+    /// Whether it holds nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        let references = self.references.iter().flatten().next();
+        self.code.is_none() && references.is_none() && !self.lists_references
+    }
+
     /// The same, of a copy of no more of the file than it needs.
     pub(super) fn without_file<'new>(&self, file: &[u8], arena: &'new Arena) -> HostObject<'new> {
         // Empty parts may be anywhere.
@@ -166,13 +185,13 @@ mod tests {
     #[test]
     fn sections_are_found() {
         let data = sample();
-        let host = HostObject::parse(&data).expect("readable");
+        let host = HostObject::parse(data.as_slice()).expect("readable");
         assert_eq!(host.code, Some(&b"fat"[..]));
         assert_eq!(host.module_ids, [b"_one_cu", b"_two_cu"]);
         assert_eq!(host.references[0], [b"_Z1kPi*"]);
         assert!(host.lists_references && host.references[1..].iter().all(Vec::is_empty));
         let data = elf(&[(".text", b"code")]);
-        let plain = HostObject::parse(&data).expect("readable");
+        let plain = HostObject::parse(data.as_slice()).expect("readable");
         assert!(plain.code.is_none() && !plain.lists_references);
     }
 
@@ -180,7 +199,7 @@ mod tests {
     fn it_does_without_its_file() {
         let data = sample();
         let arena = Arena::new();
-        let moved = HostObject::parse(&data).expect("readable").without_file(&data, &arena);
+        let moved = HostObject::parse(data.as_slice()).expect("readable").without_file(&data, &arena);
         drop(data);
         assert_eq!((moved.code, moved.references[0].as_slice()), (Some(&b"fat"[..]), &[&b"_Z1kPi*"[..]][..]));
         assert_eq!(moved.module_ids, [b"_one_cu", b"_two_cu"]);
@@ -201,7 +220,7 @@ mod tests {
             for value in [0x00, 0x01, 0x7f, 0x80, 0xff] {
                 let mut data = data.clone();
                 data[at] = value;
-                let _ = HostObject::parse(&data);
+                let _ = HostObject::parse(data.as_slice());
             }
         }
     }

@@ -12,6 +12,7 @@ mod file;
 mod host;
 mod library;
 mod open;
+mod peek;
 mod runtime;
 mod said;
 pub mod survey;

@@ -8,12 +8,13 @@ use hashbrown::HashSet;
 use solder_arch::Target;
 use solder_fatbin::{Compression, Container, Error, Kind, Member, Request, Selection, select};
 
+use super::archive::{self, ArchiveMember};
 use super::arena::Arena;
 use super::check::{self, Verdict};
 use super::classify::{self, Form, Role};
 use super::host::{HostObject, Unreadable};
 use super::said::Said;
-use super::{IrContent, Origin, Stopped, archive, file, survey};
+use super::{IrContent, Origin, Stopped, file, survey};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
 use crate::toolchain::ptxas;
@@ -106,9 +107,9 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -
         return Opened { archive: None, items };
     }
     let Ok(file) = file::read(path, arena) else { return not_opened() };
-    let data = file.data;
+    let (data, is_mapped) = (file.data, file.mapped.is_some());
     let shed = |mut opened: Opened<'data>| {
-        opened.items.iter_mut().for_each(|item| item.sheds = sheds && file.mapped);
+        opened.items.iter_mut().for_each(|item| item.sheds = sheds && is_mapped);
         opened
     };
     if data.is_empty() {
@@ -133,10 +134,13 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -
         Role::Archive => {
             let mut opened = one(Door::Host, Source::Nothing);
             opened.archive = Some(file.identity);
-            match archive::members(path, data, arena) {
+            match archive::members(path, data, file.mapped, arena) {
                 Ok(members) => {
-                    let items = members.iter().flat_map(|m| host_items(&m.name, m.data, Origin::Archive));
-                    opened.items.extend(items);
+                    let items = |member: &ArchiveMember<'data>| {
+                        let host = member.host.clone().map_or_else(|| HostObject::parse(member.data), Ok);
+                        items_of(&member.name, member.data, Origin::Archive, host)
+                    };
+                    opened.items.extend(members.iter().flat_map(items));
                 }
                 Err(messages) => opened.items[0].source = Source::Refused(messages),
             }
@@ -166,7 +170,7 @@ fn small_host_object<'data>(
         file::read_small(path, data)?;
         let is_host =
             data.len() >= classify::SHORTEST && classify::role(path, data, options.lto) == Role::HostObject;
-        let host = HostObject::parse(data).ok().filter(|_| is_host)?;
+        let host = HostObject::parse(data.as_slice()).ok().filter(|_| is_host)?;
         let host = host.without_file(data, arena);
         Some(items_of(name, host.code.unwrap_or_default(), Origin::HostObject, Ok(host)))
     })
