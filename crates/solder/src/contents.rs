@@ -206,9 +206,15 @@ fn attributes(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, write: &mu
     let section = merged.section(id);
     if let (Kind::MercuryInfo, Some(of)) = (section.kind, section.of) {
         records(parts, numbers, of, parts.resources.records(merged, of), View::Mercury, write);
+        if merged.well_known.info == Some(of) {
+            records(parts, numbers, of, &parts.resources.of_module, View::Mercury, write);
+        }
         return;
     }
     records(parts, numbers, id, parts.resources.records(merged, id), View::Code, write);
+    if merged.well_known.info == Some(id) {
+        records(parts, numbers, id, &parts.resources.of_module, View::Code, write);
+    }
     records(parts, numbers, id, merged.code_records(id), View::Code, write);
     // Where the handles of textures and surfaces are.
     let parameters = if parts.is_mercury() { merged.parameters_of(id) } else { None };
@@ -237,7 +243,12 @@ fn records(
         }
         let mut write = |value: &[u8]| write(record.format, record.attr, value);
         match &record.value {
-            InfoValue::Symbol(symbol, value) => write(&pair(numbers.symbol(*symbol), *value)),
+            InfoValue::Symbol(symbol, value) => {
+                // Kernels show how many registers the functions they reach need.
+                let shows_all = record.attr == attr::REGCOUNT && !parts.relocatable;
+                let registers = if shows_all { parts.resources.registers_of(merged, *symbol) } else { None };
+                write(&pair(numbers.symbol(*symbol), registers.unwrap_or(*value)));
+            }
             InfoValue::Parameters(value) => {
                 let symbol = merged.parameters_of(id).and_then(|constant| merged.section(constant).symbol);
                 write(&pair(symbol.map_or(0, |s| numbers.symbol(s)), *value));

@@ -258,7 +258,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
     match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).is_some(),
         Kind::FileShared => parts.shared.keeps_file_section,
-        Kind::Info => !parts.resources.records(parts.merged, id).is_empty(),
+        Kind::Info => !parts.merged.info_records(id).is_empty() || !parts.resources.of_module.is_empty(),
         Kind::FunctionConstant(_) => section.size > 0,
         Kind::Constant(_) if parts.merged.packed => section.size > 0,
         Kind::Relocations if parts.merged.is_handle_table(id) => {

@@ -26,6 +26,8 @@ pub struct Resources<'data> {
     /// Stack of each kernel; 0 for other functions.
     pub stack: Vec<u32>,
     records: Changed<'data>,
+    /// What `.nv.info` has behind the records of the merge.
+    pub of_module: Vec<InfoRecord<'data>>,
 }
 
 /// The final records of the attribute sections in which they are not those of the merge.
@@ -37,9 +39,16 @@ impl<'data> Resources<'data> {
         self.records.get(&id).map_or_else(|| merged.info_records(id), Vec::as_slice)
     }
 
+    /// The final register count of the function that a symbol names.
+    pub fn registers_of(&self, merged: &Merged<'_>, symbol: SymbolId) -> Option<u32> {
+        let function = merged.function_of[merged.symbol(symbol).entity?.index()]?;
+        Some(self.registers[function as usize])
+    }
+
     /// Leaves all attributes as they were read, for a relocatable link.
     pub fn forget_records(&mut self) {
         self.records.clear();
+        self.of_module.clear();
     }
 }
 
@@ -89,6 +98,7 @@ pub fn compute<'data>(
         own: Vec::new(),
         stack: vec![0; calls.functions],
         records: HashMap::default(),
+        of_module: Vec::new(),
     };
     for (kernel, function) in merged.roots() {
         let at = kernel as usize;
@@ -104,7 +114,7 @@ pub fn compute<'data>(
     }
     resources.own = own;
     propagate::propagate(calls, &mut records);
-    update_module_records(&mut records, &resources, has_old_object);
+    resources.of_module = module_records(merged, &resources.stack, has_old_object);
     resources.records = records.changed;
     resources
 }
@@ -170,20 +180,14 @@ fn own_records(merged: &Merged<'_>, function: usize) -> Own {
     own
 }
 
-/// `.nv.info`: kernels show their propagated register counts; their stack sizes come at the end, in
-/// the order of the final symbol table (which has global symbols last). A mark before them says that an object came
-/// from a toolkit older than 10.0.
-fn update_module_records(records: &mut Records<'_, '_>, resources: &Resources<'_>, has_old_object: bool) {
-    let merged = records.merged;
-    let Some(info) = merged.well_known.info else { return };
-    let records = records.of_mut(info);
-    for record in records.iter_mut().filter(|r| r.attr == attr::REGCOUNT) {
-        let InfoValue::Symbol(symbol, value) = &mut record.value else { continue };
-        let entity = merged.symbol(*symbol).entity;
-        if let Some(function) = entity.and_then(|e| merged.function_of[e.index()]) {
-            *value = resources.registers[function as usize];
-        }
-    }
+/// The end of `.nv.info`: the stack sizes of the kernels, in the order of the final symbol table (which has global symbols
+/// last). A mark before them says that an object came from a toolkit older than 10.0.
+fn module_records<'data>(
+    merged: &Merged<'data>,
+    stack: &[u32],
+    has_old_object: bool,
+) -> Vec<InfoRecord<'data>> {
+    let mut records = Vec::new();
     if has_old_object {
         let value = InfoValue::Bytes(&[0, 0]);
         records.push(InfoRecord::new(format::NONE, attr::HAS_PRE_V10_OBJECT, value));
@@ -191,7 +195,8 @@ fn update_module_records(records: &mut Records<'_, '_>, resources: &Resources<'_
     let mut kernels: Vec<_> = merged.roots().map(|(i, f)| (i, f.symbol)).collect();
     kernels.sort_by_key(|(_, symbol)| (merged.symbol(*symbol).among_globals, *symbol));
     records.extend(kernels.into_iter().map(|(kernel, symbol)| {
-        let value = InfoValue::Symbol(symbol, resources.stack[kernel as usize]);
+        let value = InfoValue::Symbol(symbol, stack[kernel as usize]);
         InfoRecord::new(format::SIZED, attr::MIN_STACK_SIZE, value)
     }));
+    records
 }
