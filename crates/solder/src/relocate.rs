@@ -218,13 +218,16 @@ fn decide_all(
         }
         let outcome = if mercury {
             mercury::decide(merged, relocatable, shared, textures, function, entry)
+        } else if relocatable && names_other_lines(merged, entry, target) {
+            Outcome::Keep
         } else {
             decide(merged, relocatable, shared, textures, function, entry)
         };
         if preserves {
-            let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug;
+            let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug && !has_mercury;
             // Of links with Mercury, only what concerns shared memory.
-            let concerns = !has_mercury || names_shared(merged, entry);
+            let of_code = !matches!(target.kind, Kind::Debug | Kind::MercuryDebug);
+            let concerns = !has_mercury || of_code && names_shared(merged, entry);
             let is_kernel = || function.is_some_and(|function| merged.functions[function as usize].entry);
             let in_kernels = if relocatable { is_kernel() } else { shared.places_dynamic(function) };
             if nothing || concerns && is_preserved(&outcome, merged, entry, relocatable, in_kernels) {
@@ -239,6 +242,8 @@ fn decide_all(
             Outcome::Keep | Outcome::Drop => continue,
             Outcome::Wrong(reason) => return Err((*entry, reason)),
             Outcome::Patch(_) if target.kind == Kind::Capsule => continue,
+            // Its bytes are those of the other view.
+            Outcome::Patch(_) if target.shares_bytes => continue,
             Outcome::Patch(patch) | Outcome::KeepWith(patch) => {
                 // Mostly the only one.
                 if patches.is_empty() {
@@ -280,6 +285,19 @@ fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<
         Some(end) if end <= target.size => Ok(()),
         _ => Err((*entry, "its place lies outside the section")),
     }
+}
+
+/// Whether a relocation has the place of a line number table that is made anew in every link with Mercury.
+fn names_other_lines(merged: &Merged<'_>, entry: &Reloc, target: &OutputSection<'_>) -> bool {
+    let RelocTarget::Symbol(symbol) = entry.target else { return false };
+    let symbol = merged.symbol(symbol);
+    let named = symbol.section.filter(|_| symbol.kind == raw::STT_SECTION);
+    named.is_some_and(|id| {
+        let section = merged.section(id);
+        section.twin.is_some()
+            && section.rela != target.rela
+            && mercury::is_line_table(merged.section_name(id))
+    })
 }
 
 fn names_shared(merged: &Merged<'_>, entry: &Reloc) -> bool {

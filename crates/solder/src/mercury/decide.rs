@@ -17,23 +17,20 @@ pub fn decide(
     entry: &Reloc,
 ) -> Outcome {
     let clears = entry.r_type == reloc::UNUSED_CLEAR_64;
-    let id = match entry.target {
-        RelocTarget::Dead if clears => return Outcome::Patch(Patch::Bytes { value: 0, count: 8 }),
-        RelocTarget::Dead
-        | RelocTarget::Nothing
-        | RelocTarget::Lost
-        | RelocTarget::ConstantsSize
-        | RelocTarget::Nowhere => {
-            return Outcome::Drop;
-        }
-        RelocTarget::Symbol(_) if clears => return Outcome::Drop,
-        RelocTarget::Symbol(id) => id,
-    };
-    let symbol = merged.symbol(id);
     let resolved = |value: u64| {
         let count = if matches!(entry.r_type, reloc::ABS_64) { 8 } else { 4 };
         Outcome::Patch(Patch::Bytes { value: value.wrapping_add(entry.addend as u64), count })
     };
+    let id = match entry.target {
+        RelocTarget::Dead if clears => return Outcome::Patch(Patch::Bytes { value: 0, count: 8 }),
+        RelocTarget::Dead | RelocTarget::Nothing | RelocTarget::Lost | RelocTarget::ConstantsSize => {
+            return Outcome::Drop;
+        }
+        RelocTarget::Nowhere => return resolved(u64::MAX),
+        RelocTarget::Symbol(_) if clears => return Outcome::Drop,
+        RelocTarget::Symbol(id) => id,
+    };
+    let symbol = merged.symbol(id);
     // What is weak may yet lose its place to another definition.
     let may_move = relocatable && symbol.bind == raw::STB_WEAK;
     if symbol.shared && may_move {
@@ -42,7 +39,7 @@ pub fn decide(
     if symbol.shared {
         return resolved(shared.value(merged, id, function));
     }
-    if let Some((offset, _)) = textures.slot(id) {
+    if let Some((offset, _)) = textures.slot(id).filter(|_| entry.r_type != reloc::GENERIC_64) {
         return resolved(offset);
     }
     if let Some(constant) = symbol.constant.map(|c| &merged.constants[c.index()]) {

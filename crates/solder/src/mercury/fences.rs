@@ -4,11 +4,12 @@
 //! fence preceded by loads of shared memory without effect, in case an asynchronous copy is under way, and wide
 //! fences by one of the thread block, in case barriers in memory are in use. A kernel that calls nothing is all there is:
 //! nvlink leaves the loads out if it makes no such copies, the fences if it has no such barriers, and the code gets
-//! shorter. What names places in it moves along, and the capsule says for each Mercury instruction how many of
+//! shorter. So it is with the fence that code for a debugger has before every exit, in case addresses were translated in
+//! another function. What names places in it moves along, and the capsule says for each Mercury instruction how many of
 //! the machine it takes.
 
-use super::lines::is_line_table;
-use super::moves::{INSTRUCTION, Image, Moves, move_lines, operation};
+use super::lines::{REGISTER_TABLE, is_line_table};
+use super::moves::{INSTRUCTION, Image, Moves, move_lines, move_registers, operation};
 use crate::object::{Object, Role};
 use solder_cubin::mercury::{Pace, paces};
 use solder_cubin::raw;
@@ -17,9 +18,13 @@ use solder_cubin::raw;
 const LOAD: [u8; INSTRUCTION] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0x00, 0x08, 0, 0, 0, 0xe2, 0x0f, 0x00];
 /// The additional fence, whatever its condition. No scheduler has seen it, so it waits for nothing and sets nothing.
 const NARROW: [u8; INSTRUCTION] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x80, 0, 0, 0, 0xc0, 0x0f, 0x00];
+/// The fence of a debugger's code before errors are reported.
+const TRANSLATED: [u8; INSTRUCTION] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x50, 0, 0, 0, 0xc0, 0x0f, 0x00];
 const CONDITION: u8 = 0xf0;
 
 const FENCE: u16 = 0x192;
+/// `ERRBAR`
+const REPORT: u16 = 0x1ab;
 const CALLS: [u16; 2] = [0x143, 0x144];
 /// `LDGSTS`
 const ASYNCHRONOUS_COPY: u16 = 0x1ae;
@@ -56,6 +61,9 @@ pub fn without_precautions(object: &Object<'_>) -> Option<Vec<u8>> {
     for table in object.sections_with(Role::Debug).filter(|s| is_line_table(s.name)) {
         move_lines(&functions, table, &mut image)?;
     }
+    for table in object.sections_with(Role::Debug).filter(|s| s.name == REGISTER_TABLE) {
+        move_registers(&functions, table, &mut image)?;
+    }
     Some(image.bytes)
 }
 
@@ -72,13 +80,16 @@ fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<usize>> {
     let copies = uses(&[ASYNCHRONOUS_COPY]);
     let has_barriers =
         uses(&BARRIERS) || paces(capsule, code.len() / INSTRUCTION).ok()?.iter().any(Pace::is_about_barriers);
-    let is_narrow = |i: &[u8]| i[1] & !CONDITION == NARROW[1] && i[0] == NARROW[0] && i[2..] == NARROW[2..];
+    let is =
+        |i: &[u8], fence: &[u8]| i[1] & !CONDITION == fence[1] && i[0] == fence[0] && i[2..] == fence[2..];
     let removed: Vec<usize> = (0..code.len() / INSTRUCTION)
         .filter(|&at| {
             let instruction = &code[at * INSTRUCTION..][..INSTRUCTION];
             let next = code.get((at + 1) * INSTRUCTION..).filter(|next| next.len() >= INSTRUCTION);
-            let before_fence = next.is_some_and(|next| operation(next) == FENCE);
-            (!copies && instruction == LOAD) || (!has_barriers && before_fence && is_narrow(instruction))
+            let before = |what: u16| next.is_some_and(|next| operation(next) == what);
+            (!copies && instruction == LOAD)
+                || (!has_barriers && before(FENCE) && is(instruction, &NARROW))
+                || (before(REPORT) && is(instruction, &TRANSLATED))
         })
         .collect();
     (!removed.is_empty()).then_some(removed)

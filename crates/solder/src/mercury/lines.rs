@@ -240,21 +240,24 @@ fn rewritten(special: &Special, sequence: &[u8], place: impl Fn(u64) -> u64) -> 
 /// The table that says where the variables of PTX are at each place of the machine code.
 pub const REGISTER_TABLE: &str = ".nv_debug_info_reg_sass";
 
-/// The places in a register table that belong to functions which `is_removed` tells by name: beginning and end of
+/// The places in a register table that belong to functions which `is_wanted` tells by name: beginning and end of
 /// each range of code. Ends at the first record that cannot be read.
-pub fn removed_places(data: &[u8], is_removed: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
+pub fn places_of<'data>(
+    data: &'data [u8],
+    mut is_wanted: impl FnMut(&'data str) -> bool,
+) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut reader = Reader { data, at: 0 };
     let mut read = || -> Option<()> {
         while reader.at < data.len() {
-            let removed = is_removed(reader.string()?);
+            let wanted = is_wanted(reader.string()?);
             for _ in 0..reader.word()? {
                 reader.word()?;
                 reader.string()?;
                 reader.word()?;
                 let start = reader.at;
                 reader.skip(8)?;
-                if removed {
+                if wanted {
                     places.push(start..reader.at);
                 }
             }

@@ -355,6 +355,25 @@ pub fn move_lines(functions: &[Moves<'_, '_>], table: &Section<'_>, image: &mut 
     image.put_section(table, &contents)
 }
 
+/// Moves the places in a register table.
+pub fn move_registers(
+    functions: &[Moves<'_, '_>],
+    table: &Section<'_>,
+    image: &mut Image<'_, '_>,
+) -> Option<()> {
+    for moves in functions {
+        let owner = image.object.text_owner(moves.text.index)?;
+        let name = image.object.names[owner as usize];
+        for range in lines::places_of(table.data, |function| function == name) {
+            for at in range.step_by(size_of::<u32>()) {
+                let place = moves.place(u64::from(word(table.data, at)?));
+                image.put(table, at, &(place as u32).to_le_bytes())?;
+            }
+        }
+    }
+    Some(())
+}
+
 /// Which words of an attribute are places.
 fn places_of(record: &info::Record<'_>) -> Vec<usize> {
     let words = record.payload.len() / 4;

@@ -2,7 +2,7 @@
 
 use super::{Chunk, Content, Merger, Reloc, RelocTarget};
 use crate::ids::{FileId, SectionId};
-use crate::mercury::{line_units, removed_places};
+use crate::mercury::{line_units, register_places};
 use crate::object::Role;
 use solder_cubin::raw::{self, Rela};
 use solder_cubin::{Section, reloc};
@@ -101,7 +101,8 @@ impl<'data> Merger<'_, 'data> {
         Some(Reloc { offset, target, r_type: reloc::R_CUDA_32, addend, file: unit.file })
     }
 
-    /// Clears what a register table, just appended at `base`, says about functions that were removed.
+    /// Clears what a register table, just appended at `base`, says about functions that were removed, about copies that
+    /// never counted, and about a second function of a name.
     pub(super) fn clear_removed(
         &mut self,
         file: FileId,
@@ -113,9 +114,13 @@ impl<'data> Merger<'_, 'data> {
         let map = &self.out.files[file.index()].symbols;
         let is_removed = |name: &str| {
             let mut functions = object.symbols().filter(|(_, raw)| raw.kind() == raw::STT_FUNC);
-            functions.any(|(index, _)| object.names[index as usize] == name && map[index as usize].is_none())
+            functions.any(|(index, _)| {
+                let counted = self.symbols.accepted(file, index) && map[index as usize].is_some();
+                object.names[index as usize] == name && !counted
+            })
         };
-        let places = removed_places(section.data, is_removed);
+        let described = &mut self.mercury.described;
+        let places = register_places(section.data, |name| is_removed(name) || !described.insert(name));
         let Content::Bytes(chunks) = &mut self.out.section_mut(out).content else { return };
         if places.is_empty() || chunks.pop().is_none() {
             return;

@@ -10,6 +10,7 @@ use crate::object::Role;
 use crate::references::DeadReferences;
 use crate::resolve::Origin;
 use crate::textures::kernels_with_table;
+use hashbrown::HashSet;
 use solder_cubin::Section;
 use solder_cubin::info::{attr, format, records};
 use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name, reloc as mercury_reloc};
@@ -22,6 +23,8 @@ pub(super) struct State<'data> {
     pub(super) frames: super::frames::FrameTable<'data>,
     /// The units of line number tables.
     pub(super) lines: Vec<super::lines::LineUnit<'data>>,
+    /// The functions that register tables tell of.
+    pub(super) described: HashSet<&'data str, foldhash::fast::FixedState>,
     /// The parameters of kernels, by text section.
     kernel_constants: Vec<(SectionId, Section<'data>)>,
     /// The twins of device functions' constants in the file being merged: section, index into
@@ -535,7 +538,8 @@ impl<'data> Merger<'_, 'data> {
         for index in 0..self.out.sections.len() {
             let section = &self.out.sections[index];
             // A name that is forgotten has none in the other view.
-            let emptied = matches!(section.kind, Kind::FunctionConstant(_)) && section.size == 0;
+            let emptied =
+                matches!(section.kind, Kind::Constant(_) | Kind::FunctionConstant(_)) && section.size == 0;
             let Some(symbol) = section.symbol.filter(|_| !emptied) else {
                 continue;
             };
