@@ -188,9 +188,13 @@ impl<'data> Resolver<'_, 'data> {
     }
 
     /// Weak kernels of one name have parameters of one size, unless a strong one is there. The sections of parameters
-    /// are found by name, and the first parameters in them are what counts, those of a static kernel too.
+    /// are found by name, and the first parameters in them are what counts, those of a static kernel too. The Mercury view
+    /// has no such sections.
     fn check_parameters(&mut self, file: FileId) {
         let object = &self.objects[file.index()];
+        if object.mercury.is_some() {
+            return;
+        }
         for section in object.sections_with(Role::KernelConstant) {
             let Some(kernel) = object.text_owner(section.info()) else { continue };
             let size = *self.parameters.entry(section.name).or_insert(section.size());
