@@ -236,6 +236,10 @@ messages! {
     CodeOfOther { file: Text, compiled_for: u64, function: Text, target: u64 } = "code-of-other-architecture", Fatal,
         "Input file '{file}' was compiled for sm_{compiled_for}: function '{function}' has double precision or integer \
         matrix instructions, which need other code. Compile it for sm_{target}";
+    /// Machine code that nvlink may finalize otherwise than the assembler of its time did.
+    CodeOfOtherToolkit { file: Text, toolkit: Text, function: Text, own: Text } = "code-of-other-toolkit", Fatal,
+        "Input file '{file}' was compiled by toolkit {toolkit}: function '{function}' has code that the linker of {own} \
+        finalizes anew. Compile it by toolkit {own}";
     /// Sizes and alignments that each could be, and together cannot.
     OutputTooLarge { size: u64 } = "output-too-large", Fatal,
         "The output would be {size} bytes long, out of all proportion to the inputs: one of them is damaged";

@@ -1,6 +1,8 @@
 //! What `.nv.compat` says about finalizing the code for other architectures.
 
+use super::pending::depends_on_finalizer;
 use crate::merge::{Content, Kind, Merged};
+use crate::notes;
 use crate::object::Object;
 
 /// The bits of the architectures for which the code of a target can be finalized easily.
@@ -58,6 +60,26 @@ pub fn wrong_code<'a>(
             |code: &[u8]| code.chunks_exact(INSTRUCTION).any(|i| NOT_FOR_103.contains(&operation(i)));
         let code = section.first_chunk()?;
         (compiled_for != sm && differs(code)).then_some((symbol.name, object, compiled_for))
+    })
+}
+
+/// A function that the assembler of another toolkit made and that nvlink may finalize otherwise: it, its file and that
+/// toolkit. No record says so; nvlink finalizes everything, and its choices have changed with the toolkit.
+pub fn other_finalization<'a>(
+    merged: &'a Merged<'_>,
+    objects: &'a [Object<'_>],
+) -> Option<(&'a str, &'a Object<'a>, String)> {
+    let toolkits: Vec<Option<String>> = objects.iter().map(notes::other_toolkit).collect();
+    if toolkits.iter().all(Option::is_none) {
+        return None;
+    }
+    merged.sections.iter().filter(|s| s.kind == Kind::Text).find_map(|section| {
+        let symbol = merged.symbol(section.function?);
+        let file = symbol.origin?.file.index();
+        let toolkit = toolkits[file].as_ref()?;
+        let object = &objects[file];
+        let changes = object.mercury.is_some() && depends_on_finalizer(section.first_chunk()?);
+        changes.then(|| (symbol.name, object, toolkit.clone()))
     })
 }
 

@@ -20,7 +20,7 @@ mod twins;
 
 pub use capsule::capsule_patches;
 pub use decide::{decide, jump_tables};
-pub use fastpath::{fastpath, wrong_code};
+pub use fastpath::{fastpath, other_finalization, wrong_code};
 pub use fences::without_precautions;
 pub use frames::{Frame, Frames};
 pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, section_names, segments, shares_bytes};
