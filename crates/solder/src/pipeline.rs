@@ -137,8 +137,10 @@ pub fn link_objects<'data>(
     let shared = if relocatable {
         shared::unplaced(&merged)
     } else {
+        let shown_reserved = if sm >= mercury::FROM { reserved_shared(sm) } else { reserved };
         let settings = shared::Settings {
             reserved,
+            shown_reserved,
             start,
             debug: mode.keeps_shared_symbols,
             shows: mode.keeps_shared_symbols || settings.preserves_relocs,
@@ -167,7 +169,9 @@ pub fn link_objects<'data>(
         explain.limited(objects, view, sink);
     }
     limited?;
-    limits::check(options, relocatable, &merged, &shared, reserved_shared(sm), sink);
+    // Without a Mercury view, nvlink subtracts what is reserved even if an option says that it is not there.
+    let uncounted = if sm >= mercury::FROM { reserved } else { reserved_shared(sm) };
+    limits::check(options, relocatable, &merged, &shared, uncounted, sink);
     if merged.orphaned_alias {
         return Err(sink.fatal(Message::DeletedSymbol));
     }

@@ -221,7 +221,8 @@ fn decide_all(
         } else if relocatable && names_other_lines(merged, entry, target) {
             Outcome::Keep
         } else {
-            decide(merged, relocatable, shared, textures, function, entry)
+            let nowhere = if has_mercury { mercury::NO_BANK } else { NO_BANK };
+            decide(merged, relocatable, shared, textures, function, entry, nowhere)
         };
         if preserves {
             let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug && !has_mercury;
@@ -348,6 +349,7 @@ fn patch_width(patch: Patch) -> u64 {
     }
 }
 
+/// What becomes of a relocation. `nowhere` is the bank of constants that nobody defines.
 fn decide(
     merged: &Merged<'_>,
     relocatable: bool,
@@ -355,6 +357,7 @@ fn decide(
     textures: &Textures,
     function: Option<u32>,
     entry: &Reloc,
+    nowhere: u8,
 ) -> Outcome {
     let Some(kind) = reloc::kind_of(entry.r_type) else { return Outcome::Wrong("no such type is known") };
     let field = |value: u64, bank: u8| {
@@ -424,7 +427,7 @@ fn decide(
     } else if is_unified_table(merged, id) {
         return Outcome::Drop;
     } else if symbol.value == u64::MAX && is_constant(symbol.other) && kind.constant == Action::Resolve {
-        return field(symbol.value, NO_BANK);
+        return field(symbol.value, nowhere);
     }
     Outcome::Keep
 }

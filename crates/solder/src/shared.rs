@@ -23,6 +23,8 @@ pub struct SharedLayout {
     pub keeps_file_section: bool,
     /// What the system keeps in front of everything.
     pub reserved: u64,
+    /// What of it the symbols of variables count.
+    pub shown_reserved: u64,
     /// The homes of the variables, for a debugger.
     pub debug: Option<Debug>,
     /// Extern arrays have one value in all code.
@@ -53,6 +55,8 @@ impl Debug {
 pub struct Settings {
     /// Bytes that the system keeps in front of everything in each kernel that uses any.
     pub reserved: u64,
+    /// What of it the symbols of variables count.
+    pub shown_reserved: u64,
     /// Where variables begin.
     pub start: u64,
     /// Variables keep their symbols, extern arrays among them.
@@ -108,6 +112,7 @@ pub fn unplaced(merged: &Merged<'_>) -> SharedLayout {
         kernels,
         keeps_file_section: true,
         reserved: 0,
+        shown_reserved: 0,
         debug: None,
         one_dynamic: true,
     }
@@ -181,12 +186,13 @@ pub fn layout(
     let mut layouter = Layouter::new(merged, calls, settings);
     let common = layouter.place_static(referenced);
     let dynamic = layouter.place_dynamic();
-    layouter.finish(settings.reserved, common, dynamic)
+    layouter.finish(settings, common, dynamic)
 }
 
 /// Whether variables lie in the shared memory of several kernels, or of none.
 pub fn has_common(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(SymbolId) -> bool) -> bool {
-    let settings = Settings { reserved: 0, start: 0, debug: false, shows: false, mercury: false };
+    let settings =
+        Settings { reserved: 0, shown_reserved: 0, start: 0, debug: false, shows: false, mercury: false };
     Layouter::new(merged, calls, settings).place_static(referenced)
 }
 
@@ -448,7 +454,8 @@ impl<'a> Layouter<'a> {
         }
     }
 
-    fn finish(self, reserved: u64, common: bool, dynamic: Vec<u64>) -> SharedLayout {
+    fn finish(self, settings: Settings, common: bool, dynamic: Vec<u64>) -> SharedLayout {
+        let Settings { reserved, shown_reserved, .. } = settings;
         let any_dynamic = self.merged.shared.iter().any(|o| o.dynamic);
         let file_align = self.merged.file_shared_align;
         let keeps_file_section = any_dynamic && !(common && file_align > 16);
@@ -475,6 +482,7 @@ impl<'a> Layouter<'a> {
                 kernels,
                 keeps_file_section,
                 reserved,
+                shown_reserved,
                 debug: None,
                 one_dynamic: false,
             };
@@ -483,12 +491,13 @@ impl<'a> Layouter<'a> {
         let align = if common { file_align.max(least) } else { least };
         let file_section = KernelShared { size: self.common_end.saturating_add(reserved), align };
         let everywhere = common || self.mercury;
-        let front = |i: usize| if owners[i].is_some() || everywhere { reserved } else { 0 };
+        let front = |i: usize| if owners[i].is_some() || everywhere { shown_reserved } else { 0 };
         let mut values: Vec<u64> =
             (0..self.values.len()).map(|i| self.values[i].wrapping_add(front(i))).collect();
-        // nvlink moves a variable once for each of its copies.
+        // nvlink moves a variable once for each of its copies, but not that of the Mercury view.
         let mut seen = vec![false; self.values.len()];
-        for i in self.merged.shared.iter().map(|object| object.symbol.index()) {
+        let moved = if self.mercury { &[][..] } else { &self.merged.shared };
+        for i in moved.iter().map(|object| object.symbol.index()) {
             if std::mem::replace(&mut seen[i], true) {
                 values[i] = values[i].wrapping_add(front(i));
             }
@@ -502,6 +511,7 @@ impl<'a> Layouter<'a> {
             kernels,
             keeps_file_section,
             reserved,
+            shown_reserved,
             debug,
             one_dynamic,
         }

@@ -31,3 +31,6 @@ pub use twins::Twins;
 
 /// The first architecture whose code comes with Mercury.
 pub const FROM: u16 = 100;
+
+/// The bank number that lands in the field of a constant bank for a constant that nobody defines.
+pub const NO_BANK: u8 = 3;

@@ -18,7 +18,7 @@ pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayou
         if let Some(debug) = shared.debug.as_ref().filter(|_| merged.symbol(*id).shared) {
             let (section, value) = debug.place(merged, *id);
             symbol.shndx = (section.map_or(0, |s| numbers.section(s)) as u16).into();
-            symbol.value = value.saturating_sub(shared.reserved).into();
+            symbol.value = value.saturating_sub(shared.shown_reserved).into();
         }
         out.extend(symbol.as_bytes());
     }

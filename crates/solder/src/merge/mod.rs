@@ -348,6 +348,7 @@ impl<'data> Merger<'_, 'data> {
         } else if self.settings.mercury() {
             self.image_constants();
             self.distribute_constants();
+            self.dynamic_of_launched();
         } else {
             self.distribute_constants();
             self.dynamic_of_launched();

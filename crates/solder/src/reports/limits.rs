@@ -60,7 +60,7 @@ pub fn check_references(merged: &Merged<'_>, textures: &Textures, sink: &Sink) -
 }
 
 /// Sections are looked at in the order of their creation. `reserved` is the part of shared memory that
-/// does not count; nvlink subtracts it even if an option says that it is not there.
+/// does not count.
 pub fn check(
     options: &Options,
     relocatable: bool,
