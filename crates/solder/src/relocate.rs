@@ -415,9 +415,9 @@ fn decide(
                 return Outcome::Patch(Patch::Bytes { value: entry.addend as u64, count });
             }
         }
-        // Its place in the memory of every kernel is known.
+        // In an image its place in the memory of every kernel is known.
         if section.kind == Kind::ReservedShared && !is_section && kind.shared == Action::Resolve {
-            return field(symbol.value, SHARED_BANK);
+            return if relocatable { Outcome::Keep } else { field(symbol.value, SHARED_BANK) };
         }
         if let (Kind::Constant(bank) | Kind::FunctionConstant(bank), false, Action::Resolve) =
             (section.kind, is_section, kind.constant)
