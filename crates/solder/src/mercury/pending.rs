@@ -1,6 +1,6 @@
 //! What is under way where in a kernel: the dataflow behind scoreboards.
 
-use super::scoreboards::{COUNT, Control, EVERYTHING, Flow, INSTRUCTION, upper};
+use super::scoreboards::{COUNT, Control, EVERYTHING, Flow, INSTRUCTION, is_collective, upper};
 use std::ops::Range;
 
 /// The largest number of bits that a matrix may have. A kernel that needs more keeps its scoreboards.
@@ -79,6 +79,8 @@ struct Block {
 pub struct Pending {
     pub sets: Vec<Set>,
     pub controls: Vec<Control>,
+    /// The instructions that begin something collective.
+    collective: Vec<bool>,
     blocks: Vec<Block>,
     /// By number: the sets of it.
     of_number: Matrix,
@@ -115,6 +117,7 @@ impl Pending {
             conflicts: Matrix::new(sets.len(), sets.len())?,
             sets,
             controls,
+            collective: code.chunks_exact(INSTRUCTION).map(is_collective).collect(),
             blocks,
         };
         pending.reach()?;
@@ -127,8 +130,9 @@ impl Pending {
     }
 
     /// Ends in `row` what a wait is for. What waits for everything is not the scheduler's and does not count.
-    fn wait(&self, row: &mut [u64], control: Control) {
-        if control.waits == EVERYTHING {
+    fn wait(&self, row: &mut [u64], index: usize) {
+        let control = self.controls[index];
+        if control.waits == EVERYTHING || self.collective[index] {
             return;
         }
         for number in control.waited() {
@@ -143,7 +147,7 @@ impl Pending {
         let mut set = self.sets.partition_point(|set| set.instruction < range.start);
         for index in range {
             let before = row.clone();
-            self.wait(&mut row, self.controls[index]);
+            self.wait(&mut row, index);
             visit(index, &before, &row);
             while self.sets.get(set).is_some_and(|set| set.instruction == index) {
                 insert(&mut row, set);

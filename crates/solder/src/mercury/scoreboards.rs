@@ -35,8 +35,11 @@ const SURFACES: [u16; 2] = [0x199, 0x19a];
 /// Instructions that change the flow of control, those among them that go on with the next instruction (where they
 /// do not end the thread), and the branch to a fixed place.
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
-const STRAIGHT: [u16; 9] = [0x141, 0x142, 0x145, 0x146, 0x14d, 0x155, 0x156, 0x15b, 0x15c];
+const STRAIGHT: [u16; 11] = [0x141, 0x142, 0x145, 0x146, WARP_SYNC, 0x14d, 0x155, 0x156, 0x15b, 0x15c, 0x15d];
 const BRANCH: u16 = 0x147;
+const WARP_SYNC: u16 = 0x148;
+/// In the upper half: what follows is done for the warp together.
+const COLLECTIVE: u64 = 1 << 22;
 /// The branch that has no condition but the one all instructions have: its form, and what stands in some bits of its
 /// upper half.
 const PLAIN_BRANCH: (u16, u32, u64, u64) = (0x947, 18, 0x3fff, 0xe0);
@@ -93,6 +96,12 @@ fn operation(instruction: &[u8]) -> u16 {
 
 pub fn upper(instruction: &[u8]) -> u64 {
     instruction[8..].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+/// Whether an instruction begins something that a warp does together. What it waits for counts as under way up to the
+/// end of that, which waits for it again.
+pub fn is_collective(instruction: &[u8]) -> bool {
+    operation(instruction) & OPERATION == WARP_SYNC && upper(instruction) & COLLECTIVE != 0
 }
 
 /// Whether an instruction names the stack pointer, as far as its operands are registers.
