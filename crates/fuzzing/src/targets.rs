@@ -11,6 +11,7 @@ use solder::mode::Mode;
 use solder::options::{self, Options, Values};
 use solder_arch::{Arch, Target as Architecture};
 use solder_cubin::bits::Bits;
+use solder_cubin::mercury::Pace;
 use solder_cubin::raw::{self, Rel, Rela, WordPair};
 use solder_cubin::{Cubin, callgraph, edit, info, mercury, note, reloc};
 use solder_fatbin::{Container, Request, compat_record, select};
@@ -84,15 +85,16 @@ fn device_elf(input: &[u8], _: &Path) -> Result<bool, String> {
         black_box(cubin.symbol_name(index).map_err(|error| error.to_string()).is_ok());
     }
     for section in &cubin.sections {
+        black_box((section.flags(), section.size(), section.align(), section.info()));
         if let Ok(entries) = section.relocations() {
-            black_box(entries.is_empty());
+            black_box((entries.is_empty(), (0..entries.len().min(1)).map(|first| entries.get(first)).next()));
             black_box(
                 entries.iter().filter(|entry| mercury::reloc::kept_as(entry.r_type.get()) == 0).count(),
             );
             black_box(entries.iter().filter(|entry| reloc::kind_of(entry.r_type.get()).is_some()).count());
         }
         if section.sh_type() == raw::SHT_CUDA_CAPSULE {
-            let _ = black_box(mercury::loads(section.data));
+            capsule(section.data);
         }
         black_box(mercury::code_name(section.name));
         black_box(cubin.section_at(section.link()).map(|linked| linked.name));
@@ -101,6 +103,15 @@ fn device_elf(input: &[u8], _: &Path) -> Result<bool, String> {
         black_box(edit::with_section(input, index, b"other contents"));
     }
     Ok(true)
+}
+
+/// The loads of a capsule, and how many machine instructions each of its instructions takes.
+fn capsule(data: &[u8]) {
+    black_box(mercury::loads(data).map_err(|damage| damage.to_string())).ok();
+    for pace in mercury::paces(data, data.len()).into_iter().flatten() {
+        let first = pace.entry.as_ref().map_or(0, |entry| data[entry.start]);
+        black_box((pace.is_about_barriers(), Pace::entry(first, pace.count + 1)));
+    }
 }
 
 /// The contents of the sections of some types.
@@ -149,6 +160,7 @@ fn nv_info(input: &[u8], _: &Path) -> Result<bool, String> {
     black_box(compat_record(input));
     let mut notes = Vec::new();
     for read in note::notes(input) {
+        black_box(note::ToolInfo::parse(read.desc).map(|tool| tool.descriptor()));
         let text = String::from_utf8_lossy(read.desc);
         let own = note::ToolInfo { object: "", tool: &text, version: "", build: &text, command_line: "" };
         note::write_note(&mut notes, read.kind, &own.descriptor());
@@ -157,7 +169,7 @@ fn nv_info(input: &[u8], _: &Path) -> Result<bool, String> {
     black_box(note::CudaInfo::parse(input).map(|info| info.section()));
     let (pairs, _) = <[WordPair]>::ref_from_prefix_with_elems(input, input.len() / 8).map_err(|_| "pairs")?;
     black_box(callgraph::records(pairs).count());
-    let _ = black_box(mercury::loads(input));
+    capsule(input);
     Ok(true)
 }
 
@@ -264,7 +276,8 @@ fn read_options(input: &[u8], folder: &Path) -> Result<bool, String> {
 }
 
 fn anything(rng: &mut Rng, corpus: &Corpus) -> Vec<u8> {
-    let kind = [Kind::Cubin, Kind::Cubin, Kind::Fatbin, Kind::HostObject][rng.below(4)];
+    let kinds = [Kind::Cubin, Kind::Cubin, Kind::Fatbin, Kind::HostObject, Kind::Archive];
+    let kind = kinds[rng.below(kinds.len())];
     mutate::any(rng, kind, corpus)
 }
 
@@ -276,7 +289,8 @@ fn mutate_anything(rng: &mut Rng, input: &mut Vec<u8>, corpus: &Corpus) {
 fn inspect(input: &[u8], folder: &Path) -> Result<bool, String> {
     let file = folder.join("inspected");
     fs::create_dir_all(folder).and_then(|()| fs::write(&file, input)).map_err(|error| error.to_string())?;
-    let words: [OsString; 3] = ["solder".into(), "inspect".into(), file.into()];
+    let form = (input.len() / 8).is_multiple_of(2).then(|| OsString::from("--json"));
+    let words = ["solder".into(), "inspect".into()].into_iter().chain(form).chain([file.into()]);
     Ok(solder::driver::run(words) == ExitCode::SUCCESS)
 }
 

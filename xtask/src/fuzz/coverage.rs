@@ -5,6 +5,7 @@ use crate::cache::at;
 use crate::{Result, cache, conformance};
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -157,17 +158,40 @@ fn report(tools: &Path, fuzzer: &Path, profiles: &Path) -> Result<BTreeMap<Strin
         .arg(fuzzer)
         .output()
         .map_err(|e| format!("llvm-cov: {e}"))?;
-    let (mut files, mut name) = (BTreeMap::new(), String::new());
+    let (mut files, mut name, mut at_compile_time) = (BTreeMap::new(), String::new(), Vec::new());
     for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let count = |text: &str| text.parse().unwrap_or(0);
         match line.split_once(':') {
-            Some(("SF", path)) => name = path.rsplit("/crates/").next().unwrap_or(path).to_string(),
-            Some(("LF", all)) => files.entry(name.clone()).or_insert_with(Lines::default).all += count(all),
-            Some(("LH", reached)) => {
-                files.entry(name.clone()).or_insert_with(Lines::default).reached += count(reached);
+            Some(("SF", path)) => {
+                name = path.rsplit("/crates/").next().unwrap_or(path).to_string();
+                at_compile_time = constant_functions(&fs::read_to_string(path).unwrap_or_default());
+            }
+            Some(("DA", place)) => {
+                let Some((line, count)) = place.split_once(',') else { continue };
+                let line: usize = line.parse().unwrap_or(0);
+                let is_reached = count != "0";
+                if is_reached || !at_compile_time.iter().any(|range| range.contains(&line)) {
+                    let lines: &mut Lines = files.entry(name.clone()).or_default();
+                    lines.all += 1;
+                    lines.reached += u32::from(is_reached);
+                }
             }
             _ => {}
         }
     }
     Ok(files)
+}
+
+/// The lines of functions that may have run when the program was compiled, where nobody counts.
+fn constant_functions(source: &str) -> Vec<RangeInclusive<usize>> {
+    let mut found = Vec::new();
+    let mut lines = source.lines().zip(1..);
+    while let Some((line, start)) = lines.next() {
+        let code = line.trim_start();
+        if code.strip_prefix("pub ").unwrap_or(code).starts_with("const fn ") {
+            let end = format!("{}}}", &line[..line.len() - code.len()]);
+            let last = lines.find(|(line, _)| *line == end).map_or(start, |(_, number)| number);
+            found.push(start..=last);
+        }
+    }
+    found
 }

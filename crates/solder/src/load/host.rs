@@ -4,8 +4,6 @@ use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
 use object::{Endianness, ReadRef};
 
-use super::Arena;
-
 /// The kinds of references that host code makes to device code, with the section that lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceKind {
@@ -106,35 +104,6 @@ impl<'data> HostObject<'data> {
     }
 }
 
-impl HostObject<'_> {
-    /// Whether it holds nothing.
-    pub(super) fn is_empty(&self) -> bool {
-        let references = self.references.iter().flatten().next();
-        self.code.is_none() && references.is_none() && !self.lists_references
-    }
-
-    /// The same, of a copy of no more of the file than it needs.
-    pub(super) fn without_file<'new>(&self, file: &[u8], arena: &'new Arena) -> HostObject<'new> {
-        // Empty parts may be anywhere.
-        let parts = || {
-            let strings = self.references.iter().flatten().chain(&self.module_ids);
-            self.code.iter().chain(strings).filter(|part| !part.is_empty())
-        };
-        let at = |part: &[u8]| part.as_ptr() as usize - file.as_ptr() as usize;
-        let start = parts().map(|part| at(part)).min().unwrap_or(0);
-        let end = parts().map(|part| at(part) + part.len()).max().unwrap_or(0);
-        let copy = arena.copy(&file[start..end]);
-        let moved =
-            |part: &&[u8]| if part.is_empty() { &[] } else { &copy[at(part) - start..][..part.len()] };
-        HostObject {
-            code: self.code.as_ref().map(moved),
-            module_ids: self.module_ids.iter().map(moved).collect(),
-            references: self.references.each_ref().map(|list| list.iter().map(moved).collect()),
-            lists_references: self.lists_references,
-        }
-    }
-}
-
 /// NUL-terminated strings, one after the other; padding makes empty ones.
 fn strings(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     data.split(|&byte| byte == 0).filter(|string| !string.is_empty())
@@ -193,16 +162,6 @@ mod tests {
         let data = elf(&[(".text", b"code")]);
         let plain = HostObject::parse(data.as_slice()).expect("readable");
         assert!(plain.code.is_none() && !plain.lists_references);
-    }
-
-    #[test]
-    fn it_does_without_its_file() {
-        let data = sample();
-        let arena = Arena::new();
-        let moved = HostObject::parse(data.as_slice()).expect("readable").without_file(&data, &arena);
-        drop(data);
-        assert_eq!((moved.code, moved.references[0].as_slice()), (Some(&b"fat"[..]), &[&b"_Z1kPi*"[..]][..]));
-        assert_eq!(moved.module_ids, [b"_one_cu", b"_two_cu"]);
     }
 
     #[test]

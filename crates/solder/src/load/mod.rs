@@ -15,6 +15,7 @@ mod open;
 mod peek;
 mod runtime;
 mod said;
+mod shed;
 pub mod survey;
 
 use std::path::Path;

@@ -1,0 +1,53 @@
+//! What a large link keeps of a host object, and whether it keeps anything.
+
+use super::arena::Arena;
+use super::host::HostObject;
+
+impl HostObject<'_> {
+    /// Whether it holds nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        let references = self.references.iter().flatten().next();
+        self.code.is_none() && references.is_none() && !self.lists_references
+    }
+
+    /// The same, of a copy of no more of the file than it needs.
+    pub(super) fn without_file<'new>(&self, file: &[u8], arena: &'new Arena) -> HostObject<'new> {
+        // Empty parts may be anywhere.
+        let parts = || {
+            let strings = self.references.iter().flatten().chain(&self.module_ids);
+            self.code.iter().chain(strings).filter(|part| !part.is_empty())
+        };
+        let at = |part: &[u8]| part.as_ptr() as usize - file.as_ptr() as usize;
+        let start = parts().map(|part| at(part)).min().unwrap_or(0);
+        let end = parts().map(|part| at(part) + part.len()).max().unwrap_or(0);
+        let copy = arena.copy(&file[start..end]);
+        let moved =
+            |part: &&[u8]| if part.is_empty() { &[] } else { &copy[at(part) - start..][..part.len()] };
+        HostObject {
+            code: self.code.as_ref().map(moved),
+            module_ids: self.module_ids.iter().map(moved).collect(),
+            references: self.references.each_ref().map(|list| list.iter().map(moved).collect()),
+            lists_references: self.lists_references,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arena, HostObject};
+
+    #[test]
+    fn it_does_without_its_file() {
+        let file = b"head fat kernel module end".to_vec();
+        let mut host = HostObject { code: Some(&file[5..8]), ..HostObject::default() };
+        assert!(!host.is_empty() && HostObject::default().is_empty());
+        host.references[0] = vec![&file[9..15], &[]];
+        host.module_ids = vec![&file[16..22]];
+        let arena = Arena::new();
+        let moved = host.without_file(&file, &arena);
+        drop(file);
+        assert_eq!(moved.code, Some(&b"fat"[..]));
+        assert_eq!(moved.references[0], [&b"kernel"[..], b""]);
+        assert_eq!(moved.module_ids, [b"module"]);
+    }
+}
