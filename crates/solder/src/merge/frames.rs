@@ -26,6 +26,17 @@ pub(super) struct FrameTable<'data> {
 
 static EMPTY: [u8; 40] = Frame::EMPTY;
 
+/// Every byte, to be pointed at.
+static BYTES: [u8; 256] = {
+    let mut bytes = [0; 256];
+    let mut byte = 0;
+    while byte < bytes.len() {
+        bytes[byte] = byte as u8;
+        byte += 1;
+    }
+    bytes
+};
+
 /// The relocations of a section of an input.
 fn relocations_of(object: &Object<'_>, section: u32) -> Vec<Rela> {
     let of_section = |s: &&Section<'_>| s.info() == section;
@@ -73,18 +84,21 @@ impl<'data> Merger<'_, 'data> {
             }
             _ => None,
         };
-        let functions: HashMap<u64, SymbolId, foldhash::fast::FixedState> =
-            of_mercury.iter().filter_map(|entry| Some((entry.offset, of_function(entry)?))).collect();
+        let functions: HashMap<u64, (SymbolId, FileId), foldhash::fast::FixedState> = of_mercury
+            .iter()
+            .filter_map(|entry| Some((entry.offset, (of_function(entry)?, entry.file))))
+            .collect();
         // What was said about a function, under another name, counts as described.
         let mut described: HashSet<Option<SectionId>, foldhash::fast::FixedState> =
             self.first_aliases().map(|(_, text)| Some(text)).collect();
         let mut made = FrameBytes::default();
         for (at, frame) in &mercury {
-            let Some(function) = functions.get(&(at + Frame::ADDRESS)) else { continue };
+            let Some((function, file)) = functions.get(&(at + Frame::ADDRESS)) else { continue };
             let function = self.out.symbol(*function);
             let of_code = function.origin.and_then(|origin| code.get(&origin));
             let first = described.insert(function.section);
-            made.push(*at, of_code.filter(|_| first), frame);
+            let replaced = function.origin.is_some_and(|origin| origin.file != *file);
+            made.push(*at, of_code.filter(|_| first), frame, replaced);
         }
         let mut list: Vec<Reloc> = of_mercury
             .iter()
@@ -145,14 +159,18 @@ struct FrameBytes<'data> {
 }
 
 impl<'data> FrameBytes<'data> {
-    fn push(&mut self, at: u64, of_code: Option<&Frame<'data>>, mercury: &Frame<'data>) {
+    /// Where the frame of Mercury is that of a `replaced` copy, nvlink takes from it what holds at the very beginning.
+    fn push(&mut self, at: u64, of_code: Option<&Frame<'data>>, mercury: &Frame<'data>, replaced: bool) {
         let cie = self.end;
         let frame = of_code.unwrap_or(mercury);
         self.chunk(frame.cie);
         self.moved.insert(at, self.end);
         self.frames.push((self.end, cie));
         match of_code {
-            Some(frame) => self.chunk(frame.fde),
+            Some(frame) => match mercury.at_beginning().filter(|_| replaced) {
+                Some(initial) => self.with_initial(frame, initial),
+                None => self.chunk(frame.fde),
+            },
             None => self.without_instructions(mercury),
         }
     }
@@ -160,6 +178,26 @@ impl<'data> FrameBytes<'data> {
     fn chunk(&mut self, data: &'data [u8]) {
         self.chunks.push(Chunk { offset: self.end, data });
         self.end += data.len() as u64;
+    }
+
+    /// The frame with further instructions in front, if it has any at all and not these.
+    fn with_initial(&mut self, frame: &Frame<'data>, initial: &'data [u8]) {
+        let lacks = |instructions: &[u8]| !instructions.is_empty() && !instructions.starts_with(initial);
+        let Some((head, instructions)) = frame.split().filter(|(_, instructions)| lacks(instructions)) else {
+            return self.chunk(frame.fde);
+        };
+        let start = self.end;
+        let size = (head.len() + initial.len() + instructions.len()).next_multiple_of(Frame::ALIGN);
+        let pointer = Frame::POINTER as usize;
+        let (mark, rest) = (&head[..pointer - size_of::<u64>()], &head[pointer..]);
+        self.chunk(mark);
+        for byte in ((size - pointer) as u64).to_le_bytes() {
+            self.chunk(&BYTES[usize::from(byte)..][..1]);
+        }
+        for part in [rest, initial, instructions] {
+            self.chunk(part);
+        }
+        self.end = start + size as u64;
     }
 
     fn without_instructions(&mut self, frame: &Frame<'data>) {
