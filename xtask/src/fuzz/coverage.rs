@@ -26,7 +26,7 @@ const READERS: [(&str, &[&str]); 9] = [
             "fatbin/src/select.rs",
         ],
     ),
-    ("archive", &["solder/src/load/archive.rs"]),
+    ("archive", &["solder/src/load/archive.rs", "solder/src/load/peek.rs"]),
     ("host-elf", &["solder/src/load/host.rs"]),
     ("option-file", &["solder/src/options/option_file.rs", "solder/src/options/parse.rs"]),
     ("inspect", &["solder/src/commands/inspect/"]),
