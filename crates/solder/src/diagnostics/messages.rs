@@ -238,7 +238,7 @@ messages! {
         matrix instructions, which need other code. Compile it for sm_{target}";
     /// Machine code that nvlink may finalize otherwise than the assembler of its time did.
     CodeOfOtherToolkit { file: Text, toolkit: Text, function: Text, own: Text } = "code-of-other-toolkit", Fatal,
-        "Input file '{file}' was compiled by toolkit {toolkit}: function '{function}' has code that the linker of {own} \
+        "Input file '{file}' was compiled by toolkit {toolkit}: function '{function}' has code that the linker \
         finalizes anew. Compile it by toolkit {own}";
     /// Sizes and alignments that each could be, and together cannot.
     OutputTooLarge { size: u64 } = "output-too-large", Fatal,
