@@ -86,10 +86,10 @@ fn relocations() {
     let cubin = Cubin::parse(&file).unwrap();
     let relocations = cubin.section(".rela.text.k").unwrap().relocations().unwrap();
     let counter = symbol(&file, "counter") as u32;
-    let i = relocations.iter().position(|rela| rela.symbol.get() == counter).unwrap();
-    let offset = relocations.get(i).offset.get();
+    let (i, entry) = relocations.iter().enumerate().find(|(_, rela)| rela.symbol.get() == counter).unwrap();
+    let offset = entry.offset.get();
     let found = said(&file, at(&file, ".rela.text.k", 24 * i + 16), &[4]);
-    let kind = solder_cubin::reloc::kind_of(relocations.get(i).r_type.get()).unwrap().name;
+    let kind = solder_cubin::reloc::kind_of(entry.r_type.get()).unwrap().name;
     assert_eq!(
         found,
         [format!(

@@ -111,14 +111,6 @@ impl Relocations<'_> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    pub fn get(&self, i: usize) -> Rela {
-        match self {
-            Self::Rel(r) => {
-                Rela { offset: r[i].offset, r_type: r[i].r_type, symbol: r[i].symbol, addend: 0.into() }
-            }
-            Self::Rela(r) => r[i],
-        }
-    }
     pub fn iter(&self) -> impl Iterator<Item = Rela> + '_ {
         let (without, with): (&[Rel], &[Rela]) = match self {
             Self::Rel(entries) => (entries, &[]),
