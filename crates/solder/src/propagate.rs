@@ -42,6 +42,10 @@ fn rule_of(attr: u8) -> Option<Rule> {
     RULES.iter().find(|(of, _)| *of == attr).map(|(_, rule)| *rule)
 }
 
+fn is_sum(record: &InfoRecord<'_>) -> bool {
+    rule_of(record.attr) == Some(Rule::Sum)
+}
+
 /// What a function without the attribute gets as soon as any function has it.
 const NO_SPARSE_MMA: [u8; 2] = [0x00, 0x80];
 
@@ -75,6 +79,7 @@ pub fn propagate(calls: &Calls, records: &mut Records<'_, '_>) {
     let update = |position: usize| {
         let (kernel, info) = kernels[position];
         let mut own = records.of(info).to_vec();
+        let had_sum = own.iter().any(is_sum);
         if !keeps_mask {
             set_sparse_mask(&mut own, masks[kernel as usize]);
         }
@@ -97,6 +102,8 @@ pub fn propagate(calls: &Calls, records: &mut Records<'_, '_>) {
             reached.flat_map(of).for_each(|record| apply(&mut own, record, &externs));
         }
         externs.finish(&mut own);
+        // The only kernel gets no sum of nothing.
+        own.retain(|r| had_sum || !single || !is_sum(r) || number(bytes(&r.value)) != 0);
         own
     };
     let updated = parallel::map_numbers(kernels.len(), update);
@@ -186,9 +193,7 @@ fn apply<'data>(own: &mut Vec<InfoRecord<'data>>, from: &InfoRecord<'data>, exte
         return;
     }
     let Some(record) = own.iter_mut().find(|r| r.attr == from.attr) else {
-        if rule != Rule::Sum || number(bytes(&from.value)) != 0 {
-            own.push(from.clone());
-        }
+        own.push(from.clone());
         return;
     };
     let (old, new) = (bytes(&record.value), bytes(&from.value));
