@@ -149,7 +149,8 @@ impl Special {
     /// A row that much behind the last one, as the assembler writes it.
     fn row(&self, address: i64, line: i64, out: &mut Vec<u8>) {
         // Where only one of the two is another, it does not use them.
-        let fits = address != 0 && line != 0 && (0..self.lines).contains(&line.saturating_sub(self.least_line));
+        let fits =
+            address != 0 && line != 0 && (0..self.lines).contains(&line.saturating_sub(self.least_line));
         let opcode = fits
             .then(|| line - self.least_line + self.lines.saturating_mul(address).saturating_add(self.first));
         if let Some(opcode) = opcode.and_then(|opcode| u8::try_from(opcode).ok()) {
