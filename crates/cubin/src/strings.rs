@@ -10,9 +10,10 @@ use std::ops::Range;
 pub struct StringTable {
     bytes: Vec<u8>,
     index: HashTable<Entry>,
-    state: FixedState,
     /// While the table is drafted: where the strings begin that have not been compared with others.
     draft: Option<Vec<u32>>,
+    /// Strings that are not in the index yet.
+    unindexed: Vec<Entry>,
 }
 
 /// Where the strings of a draft are in the table: those that it had already, with what has been taken back up to there.
@@ -35,6 +36,10 @@ impl Moves {
 
     /// The offset of the string that was drafted at `drafted`.
     pub fn of(&self, drafted: u32) -> u32 {
+        // Most symbols have no name yet, which is at 0.
+        if self.0.first().is_none_or(|first| drafted < first.drafted) {
+            return drafted;
+        }
         match self.0.binary_search_by_key(&drafted, |repeated| repeated.drafted) {
             Ok(at) => self.0[at].offset,
             Err(0) => drafted,
@@ -55,8 +60,13 @@ struct Entry {
     offset: u32,
 }
 
-/// The index takes its place from the low bits of a hash and its tag from the high ones.
-fn spread(hash: u32) -> u64 {
+/// The hash of a string.
+pub fn hash(text: &[u8]) -> u32 {
+    FixedState::with_seed(0).hash_one(text) as u32
+}
+
+/// Indices take a place from the low bits of a hash and a tag from the high ones.
+pub fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
 
@@ -70,7 +80,7 @@ fn is_text(bytes: &[u8], text: &[u8], hash: u32) -> impl Fn(&Entry) -> bool {
 
 impl Default for StringTable {
     fn default() -> Self {
-        Self { bytes: vec![0], index: HashTable::new(), state: FixedState::with_seed(0), draft: None }
+        Self { bytes: vec![0], index: HashTable::new(), draft: None, unindexed: Vec::new() }
     }
 }
 
@@ -96,7 +106,7 @@ impl StringTable {
         for (index, &drafted) in starts.iter().enumerate() {
             let next = starts.get(index + 1).map_or(self.bytes.len(), |start| *start as usize);
             let (before, text) = self.bytes[..next - 1].split_at(drafted as usize);
-            let hash = self.hash(text);
+            let hash = hash(text);
             let is_same = is_text(&before[..end], text, hash);
             match self.index.entry(spread(hash), is_same, |entry| spread(entry.hash)) {
                 hash_table::Entry::Occupied(found) => {
@@ -124,11 +134,7 @@ impl StringTable {
     /// Like [`add`](Self::add) for the concatenation of `parts`, without building it first.
     pub fn add_parts(&mut self, parts: &[&str]) -> u32 {
         let start = self.append(parts);
-        if self.draft.is_some() {
-            self.draft(start)
-        } else {
-            self.settle(start, self.hash(&self.bytes[start..]))
-        }
+        if self.draft.is_some() { self.draft(start) } else { self.settle(start, hash(&self.bytes[start..])) }
     }
 
     /// Adds the concatenation of `parts` to two tables; its offset in each.
@@ -138,7 +144,7 @@ impl StringTable {
             return [first.add_parts(parts), second.add_parts(parts)];
         }
         let start = first.append(parts);
-        let hash = first.hash(&first.bytes[start..]);
+        let hash = hash(&first.bytes[start..]);
         let start_of_second = second.append(parts);
         [first.settle(start, hash), second.settle(start_of_second, hash)]
     }
@@ -146,13 +152,45 @@ impl StringTable {
     /// The offset of `text`, if it is there.
     pub fn get(&self, text: &str) -> Option<u32> {
         let text = text.as_bytes();
-        let hash = self.hash(text);
-        let found = self.index.find(spread(hash), is_text(&self.bytes, text, hash));
+        let hash = hash(text);
+        let is_same = is_text(&self.bytes, text, hash);
+        let indexed = self.index.find(spread(hash), &is_same);
+        let found = indexed.or_else(|| self.unindexed.iter().find(|entry| is_same(entry)));
         found.map(|entry| entry.offset)
     }
 
-    fn hash(&self, text: &[u8]) -> u32 {
-        self.state.hash_one(text) as u32
+    /// Makes room for this many bytes and strings to be [added as distinct](Self::add_distinct).
+    pub fn reserve_distinct(&mut self, bytes: usize, strings: usize) {
+        self.bytes.reserve(bytes);
+        self.unindexed.reserve(strings);
+    }
+
+    /// Like [`add`](Self::add) for one of many strings that differ from one another, so that it need not be looked for
+    /// among those. `hash` is its [`hash()`].
+    pub fn add_distinct(&mut self, text: &str, hash: u32) -> u32 {
+        let text = text.as_bytes();
+        if text.is_empty() {
+            return 0;
+        }
+        if let Some(found) = self.index.find(spread(hash), is_text(&self.bytes, text, hash)) {
+            return found.offset;
+        }
+        let offset = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(text);
+        self.bytes.push(0);
+        self.unindexed.push(Entry { hash, offset });
+        offset
+    }
+
+    /// Lets the strings that were added as distinct be found.
+    fn index_all(&mut self) {
+        if self.unindexed.is_empty() {
+            return;
+        }
+        self.index.reserve(self.unindexed.len(), |entry| spread(entry.hash));
+        for entry in self.unindexed.drain(..) {
+            self.index.insert_unique(spread(entry.hash), entry, |entry| spread(entry.hash));
+        }
     }
 
     /// Puts the parts behind the others, not yet as a string; where they begin.
@@ -177,6 +215,7 @@ impl StringTable {
 
     /// Makes a string of the bytes from `start` on, or takes them back if it is there already.
     fn settle(&mut self, start: usize, hash: u32) -> u32 {
+        self.index_all();
         let (old, new) = self.bytes.split_at(start);
         if new.is_empty() {
             return 0;
@@ -201,6 +240,7 @@ impl StringTable {
 
     /// Takes `text` out and returns where it stood. What follows moves up.
     pub fn remove(&mut self, text: &str) -> Option<Range<u32>> {
+        self.index_all();
         let start = self.get(text)?;
         let end = start + text.len() as u32 + 1;
         self.bytes.drain(start as usize..end as usize);
@@ -237,7 +277,7 @@ impl StringTable {
 
 #[cfg(test)]
 mod tests {
-    use super::StringTable;
+    use super::{StringTable, hash};
 
     #[test]
     fn whole_strings_are_shared_and_tails_are_not() {
@@ -263,6 +303,19 @@ mod tests {
         assert_eq!([two, one, empty, three, again, four].map(|s| moves.of(s)), [5, 1, 0, 9, 5, 15]);
         assert_eq!([two, one, three, again, four].map(|s| moves.is_new(s)), [true, false, true, false, true]);
         assert_eq!((table.add("four"), table.add("five")), (15, 20));
+    }
+
+    #[test]
+    fn distinct_strings_are_found_later() {
+        let mut table = StringTable::default();
+        table.add("one");
+        let [two, one, three] = ["two", "one", "three"].map(|s| table.add_distinct(s, hash(s.as_bytes())));
+        assert_eq!([two, one, three], [5, 1, 9]);
+        assert_eq!((table.get("three"), table.get("four")), (Some(9), None));
+        assert_eq!((table.add("two"), table.add("four")), (5, 15));
+        table.add_distinct("five", hash(b"five"));
+        assert_eq!((table.remove("one"), table.remove("five")), (Some(1..5), Some(16..21)));
+        assert_eq!(table.as_bytes(), b"\0two\0three\0four\0");
     }
 
     #[test]

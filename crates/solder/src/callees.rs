@@ -29,11 +29,12 @@ impl Calls {
         let nodes = functions + graph.prototypes.len();
         let node = |entity: EntityId| function_of[entity.index()];
         let direct = graph.calls.iter().filter_map(|(a, b)| Some((node(*a)?, node(*b)?)));
-        let sites = graph.indirect.iter().filter_map(|(a, p)| Some((node(*a)?, functions as u32 + p.0)));
+        let sites =
+            graph.indirect.iter().filter_map(|(a, p)| Some((node(*a)?, functions as u32 + p.number())));
         let targets = graph
             .taken_order
             .iter()
-            .filter_map(|f| Some((functions as u32 + graph.taken[f.index()]?.0, node(*f)?)));
+            .filter_map(|f| Some((functions as u32 + graph.taken[f.index()]?.number(), node(*f)?)));
         let edges = Adjacency::new(nodes, direct.chain(sites).chain(targets));
         let (component, members) = components(nodes, &edges);
         Self { functions, edges, component, members }

@@ -1,20 +1,10 @@
 //! The call graph of all inputs, over entities: who calls whom, directly or by prototype.
 
-use crate::ids::{EntityId, FileId};
+use crate::ids::{EntityId, FileId, PrototypeId};
 use crate::object::Object;
 use crate::resolve::Symbols;
 use hashbrown::HashMap;
 use solder_cubin::callgraph::{Part, records};
-
-/// A prototype string, numbered by first mention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PrototypeId(pub u32);
-
-impl PrototypeId {
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// What the call graph sections of the inputs say, in reading order.
 ///
@@ -49,7 +39,7 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
             let text = object.string(offset);
             *index.entry(text).or_insert_with(|| {
                 graph.prototypes.push(text);
-                PrototypeId(graph.prototypes.len() as u32 - 1)
+                PrototypeId::at(graph.prototypes.len() - 1)
             })
         };
         for (part, a, b) in records(object.call_graph) {
@@ -109,10 +99,11 @@ pub struct Edges {
 
 impl Edges {
     pub fn new(count: usize, graph: &CallGraph<'_>) -> Self {
-        let taken = graph.taken_order.iter().filter_map(|f| Some((graph.taken[f.index()]?.0, f.number())));
+        let taken =
+            graph.taken_order.iter().filter_map(|f| Some((graph.taken[f.index()]?.number(), f.number())));
         Self {
             calls: Adjacency::new(count, graph.calls.iter().map(|(a, b)| (a.number(), b.number()))),
-            indirect: Adjacency::new(count, graph.indirect.iter().map(|(a, p)| (a.number(), p.0))),
+            indirect: Adjacency::new(count, graph.indirect.iter().map(|(a, p)| (a.number(), p.number()))),
             by_prototype: Adjacency::new(graph.prototypes.len(), taken),
         }
     }
@@ -121,23 +112,27 @@ impl Edges {
 /// Lists of neighbours in one allocation: `of(i)` in the order in which the pairs came.
 #[derive(Debug, Clone)]
 pub struct Adjacency {
+    /// Where the list of each node begins and, behind the last, where that ends; empty if there is no pair.
     starts: Vec<u32>,
     targets: Vec<u32>,
 }
 
 impl Adjacency {
     pub fn new(nodes: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut starts = vec![0u32; nodes + 1];
+        if pairs.clone().next().is_none() {
+            return Self { starts: Vec::new(), targets: Vec::new() };
+        }
+        // The place behind that of a node counts up to its end while its list is filled.
+        let mut starts = vec![0u32; nodes + 2];
         for (from, _) in pairs.clone() {
-            starts[from as usize + 1] += 1;
+            starts[from as usize + 2] += 1;
         }
-        for i in 0..nodes {
-            starts[i + 1] += starts[i];
+        for i in 2..nodes + 2 {
+            starts[i] += starts[i - 1];
         }
-        let mut next = starts.clone();
-        let mut targets = vec![0; starts[nodes] as usize];
+        let mut targets = vec![0; starts[nodes + 1] as usize];
         for (from, to) in pairs {
-            let at = &mut next[from as usize];
+            let at = &mut starts[from as usize + 1];
             targets[*at as usize] = to;
             *at += 1;
         }
@@ -145,6 +140,7 @@ impl Adjacency {
     }
 
     pub fn of(&self, node: usize) -> &[u32] {
-        &self.targets[self.starts[node] as usize..self.starts[node + 1] as usize]
+        let bounds = self.starts.get(node..node + 2);
+        bounds.map_or(&[], |bounds| &self.targets[bounds[0] as usize..bounds[1] as usize])
     }
 }

@@ -1,8 +1,8 @@
 //! The bytes of the sections that the linker makes: attributes, call graph, prototypes, notes,
 //! relocations.
 
-use crate::callgraph::{Adjacency, CallGraph, PrototypeId};
-use crate::ids::{EntityId, SectionId};
+use crate::callgraph::{Adjacency, CallGraph};
+use crate::ids::{EntityId, PrototypeId, SectionId};
 use crate::layout::{Numbers, Parts};
 use crate::mercury;
 use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged, OutputSection};

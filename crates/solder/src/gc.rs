@@ -148,8 +148,8 @@ pub fn kernels<'a>(
     symbols: &'a Symbols<'_>,
 ) -> impl Iterator<Item = EntityId> + 'a {
     symbols.entities.iter().enumerate().filter_map(|(i, entity)| {
-        let origin = entity.definition?;
+        let origin = entity.definition.filter(|_| entity.function)?;
         let raw = objects[origin.file.index()].symbol(origin.symbol);
-        (entity.function && raw.other & raw::STO_ENTRY != 0).then_some(EntityId::at(i))
+        (raw.other & raw::STO_ENTRY != 0).then_some(EntityId::at(i))
     })
 }

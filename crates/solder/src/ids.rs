@@ -43,3 +43,7 @@ id!(
     /// A section of the output, in the order of creation.
     SectionId
 );
+id!(
+    /// A prototype string, numbered by first mention.
+    PrototypeId
+);

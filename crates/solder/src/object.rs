@@ -2,7 +2,7 @@
 
 use crate::mercury::Twins;
 use solder_cubin::raw::{self, Symbol, WordPair};
-use solder_cubin::{Cubin, Section, info};
+use solder_cubin::{Cubin, Section, info, strings};
 
 /// What a section of an input is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,8 @@ pub struct Object<'data> {
     pub noticed: Vec<Noticed>,
     /// The name of each symbol.
     pub names: Vec<&'data str>,
+    /// The hash of each name: objects are parsed in parallel, and names are compared on one thread.
+    pub hashes: Vec<u32>,
     pub call_graph: &'data [WordPair],
     pub prototypes: &'data [WordPair],
     /// The Mercury view, in objects for sm_100 and later.
@@ -132,9 +134,11 @@ impl<'data> Object<'data> {
         let cubin = Cubin::parse(bytes).map_err(|e| Damage::new("the ELF structure", e.to_string()))?;
         let roles: Vec<Role> = cubin.sections.iter().map(role_of).collect();
         let names = symbol_names(&cubin)?;
+        let hashes = names.iter().map(|name| strings::hash(name.as_bytes())).collect();
         let noticed = vec![Noticed::default(); roles.len()];
         let (call_graph, prototypes): (&[_], &[_]) = (&[], &[]);
-        let mut object = Self { name, cubin, roles, noticed, names, call_graph, prototypes, mercury: None };
+        let mut object =
+            Self { name, cubin, roles, noticed, names, hashes, call_graph, prototypes, mercury: None };
         object.check_symbols()?;
         object.check_sections()?;
         object.noticed = object.look_into_sections()?;

@@ -12,7 +12,7 @@ use hashbrown::{HashMap, HashSet, HashTable};
 use solder_cubin::callgraph;
 use solder_cubin::info::{self, attr};
 use solder_cubin::raw::{self, Symbol};
-use std::hash::BuildHasher;
+use solder_cubin::strings;
 
 /// A symbol of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,7 +90,6 @@ struct Resolver<'a, 'data> {
     objects: &'a [Object<'data>],
     sink: &'a Sink,
     index: HashTable<EntityId>,
-    state: FixedState,
     symbols: Symbols<'data>,
     /// Register counts of each file's functions, read when two copies of a weak function meet.
     registers: Vec<Option<Vec<(u32, u32)>>>,
@@ -132,7 +131,6 @@ pub fn resolve<'data>(
         objects,
         sink,
         index: HashTable::with_capacity(count),
-        state: FixedState::with_seed(0),
         symbols,
         registers: vec![None; objects.len()],
         locals: Locals::default(),
@@ -224,18 +222,13 @@ impl<'data> Resolver<'_, 'data> {
         let id = if local {
             fresh
         } else {
-            let hash = self.state.hash_one(name);
             let entities = &self.symbols.entities;
-            let state = &self.state;
-            *self
-                .index
-                .entry(
-                    hash,
-                    |e| entities[e.index()].name == name,
-                    |e| state.hash_one(entities[e.index()].name),
-                )
-                .or_insert(fresh)
-                .get()
+            let hash = |origin: Origin| {
+                strings::spread(self.objects[origin.file.index()].hashes[origin.symbol as usize])
+            };
+            let is_same = |id: &EntityId| entities[id.index()].name == name;
+            let hash_of = |id: &EntityId| hash(entities[id.index()].first);
+            *self.index.entry(hash(origin), is_same, hash_of).or_insert(fresh).get()
         };
         if id == fresh {
             let function = raw.kind() == raw::STT_FUNC;

@@ -151,7 +151,7 @@ pub fn allocate(
             listed[constant.index()] |= listed_for(reached);
         }
     }
-    let has_surfaces = merged.symbols.iter().any(|s| s.kind == raw::STT_SURFACE);
+    let has_surfaces = slots.iter().any(|id| merged.symbol(*id).kind == raw::STT_SURFACE);
     Textures { base, slots, offsets, bank: 0, has_surfaces, unplaced: None, listed }
 }
 
@@ -172,8 +172,8 @@ pub fn kernels_with_table(
 /// The references in the order of their handles.
 fn slots(merged: &Merged<'_>) -> Vec<SymbolId> {
     let of_kind = |kind: u8| {
-        let symbols = merged.symbols.iter().enumerate().rev();
-        symbols.filter(move |(_, s)| s.kind == kind).map(|(i, _)| SymbolId::at(i))
+        let symbols = merged.references.iter().copied().rev();
+        symbols.filter(move |id| merged.symbol(*id).kind == kind)
     };
     let list: Vec<SymbolId> =
         [raw::STT_TEXTURE, raw::STT_SAMPLER, raw::STT_SURFACE].into_iter().flat_map(of_kind).collect();
@@ -191,7 +191,8 @@ pub fn unallocated(merged: &Merged<'_>, sm: u16) -> Textures {
             ..Textures::default()
         };
     }
-    let offsets = merged.symbols.iter().map(|s| (kind(s) != 0).then_some(0)).collect();
+    let mut offsets = vec![None; merged.references.last().map_or(0, |last| last.index() + 1)];
+    merged.references.iter().for_each(|id| offsets[id.index()] = Some(0));
     Textures { offsets, bank: NO_BANK, ..Textures::default() }
 }
 

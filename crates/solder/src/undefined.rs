@@ -59,7 +59,7 @@ pub fn report(
     options: &Options,
     sink: &Sink,
 ) {
-    for symbol in &merged.symbols {
+    for symbol in merged.unplaced.iter().map(|id| merged.symbol(*id)) {
         let Some(entity) = symbol.entity else { continue };
         // A shared variable has its place per kernel, an extern shared array none at all.
         let placed = symbol.is_defined()

@@ -33,7 +33,9 @@ impl<'data> Merger<'_, 'data> {
         match raw.kind() {
             raw::STT_OBJECT | raw::STT_CUDA_OBJECT => {}
             raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE => {
-                self.mention_global(origin, raw);
+                if let Some((symbol, true)) = self.mention_global(origin, raw) {
+                    self.out.references.push(symbol);
+                }
                 return Ok(());
             }
             _ => return Ok(()),
@@ -80,6 +82,7 @@ impl<'data> Merger<'_, 'data> {
         let Some((symbol, new)) = self.mention_global(origin, raw) else { return };
         if new && is_shared {
             self.out.symbol_mut(symbol).shared = true;
+            self.has_shared_symbols = true;
             if is_dynamic {
                 let align = raw.value.get();
                 self.out.file_shared_align = self.out.file_shared_align.max(align);
@@ -134,6 +137,7 @@ impl<'data> Merger<'_, 'data> {
         } else if new || self.out.symbol(symbol).shared && self.out.symbol(symbol).origin.is_none() {
             let dynamic = owner.is_none() && is_extern_shared(raw);
             self.out.symbol_mut(symbol).shared = true;
+            self.has_shared_symbols = true;
             self.out.symbol_mut(symbol).origin = (!dynamic).then_some(origin);
             if !dynamic {
                 self.out.symbol_mut(symbol).bind = raw.bind();

@@ -62,7 +62,9 @@ impl Merger<'_, '_> {
         if self.settings.relocatable {
             return;
         }
-        self.out.symbols.iter_mut().filter(|s| s.shared).for_each(|s| s.dropped = true);
+        if self.has_shared_symbols {
+            self.out.symbols.iter_mut().filter(|s| s.shared).for_each(|s| s.dropped = true);
+        }
         let internal = self.settings.preserves_relocs && !self.settings.keeps_shared_symbols;
         // The place of an extern array, nowhere, is told by its value, unless the reserved part is added to it.
         self.out.common_shared = internal && {

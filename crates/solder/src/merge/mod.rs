@@ -123,6 +123,8 @@ struct Merger<'a, 'data> {
     /// And attributes that are.
     attributes: Vec<info::Attributes<'data>>,
     clock: u32,
+    /// Some symbol is that of a shared variable.
+    has_shared_symbols: bool,
     /// How many output symbols the files before the current one made.
     symbols_before_file: usize,
     mercury: mercury::State<'data>,
@@ -170,6 +172,8 @@ pub fn merge<'data>(
             well_known: WellKnown::default(),
             file_shared_align: 1,
             removed: Vec::new(),
+            references: Vec::new(),
+            unplaced: Vec::new(),
             prototype_names: Vec::new(),
         },
         symbol_of: vec![None; symbols.entities.len()],
@@ -188,6 +192,7 @@ pub fn merge<'data>(
         code_relocations: Vec::new(),
         attributes: Vec::new(),
         clock: 0,
+        has_shared_symbols: false,
         symbols_before_file: 0,
         mercury: mercury::State::default(),
     };
@@ -362,12 +367,7 @@ impl<'data> Merger<'_, 'data> {
             });
         }
         self.hide_shared();
-        for symbol in &mut self.out.symbols {
-            let is_removed = symbol.dropped && (symbol.shared || self.out.packed);
-            if symbol.among_globals && !is_removed {
-                symbol.name_offset = self.out.names.add(symbol.name);
-            }
-        }
+        self.name_globals();
         if self.settings.mercury() {
             self.end_mercury();
             self.forget_relocations_of_emptied();
@@ -376,11 +376,29 @@ impl<'data> Merger<'_, 'data> {
             return;
         }
         self.forget_names_of_emptied();
-        for symbol in &mut self.out.symbols {
-            let unified = UNIFIED_TABLES.contains(&symbol.name);
-            if unified && symbol.section.is_none() {
-                symbol.dropped = true;
+        for id in &self.out.unplaced {
+            let symbol = &mut self.out.symbols[id.index()];
+            symbol.dropped |= UNIFIED_TABLES.contains(&symbol.name);
+        }
+    }
+
+    /// Gives the global symbols their names, which differ from one another as those of entities do.
+    fn name_globals(&mut self) {
+        let names = &mut self.out.names;
+        for (index, symbol) in self.out.symbols.iter_mut().enumerate() {
+            if let (Some(_), None) = (symbol.entity, symbol.section) {
+                self.out.unplaced.push(SymbolId::at(index));
             }
+            let is_removed = symbol.dropped && (symbol.shared || self.out.packed);
+            if !symbol.among_globals || is_removed {
+                continue;
+            }
+            symbol.name_offset = match symbol.entity.map(|entity| self.symbols.get(entity).first) {
+                Some(Origin { file, symbol: first }) => {
+                    names.add_distinct(symbol.name, self.objects[file.index()].hashes[first as usize])
+                }
+                None => names.add(symbol.name),
+            };
         }
     }
 

@@ -382,6 +382,10 @@ pub struct Merged<'data> {
     /// The sections in front of which nvlink makes one that it removes again: such sections count in the numbers that
     /// it leaves in `.symtab_shndx`.
     pub removed: Vec<SectionId>,
+    /// Textures, samplers and surfaces.
+    pub references: Vec<SymbolId>,
+    /// The symbols that name something which is in no section.
+    pub unplaced: Vec<SymbolId>,
     /// Offsets in `.strtab` of the prototypes, by `PrototypeId`.
     pub prototype_names: Vec<u32>,
 }
