@@ -118,9 +118,7 @@ impl Unfinished {
         let written = produce(&mut self.file).and_then(|()| self.name_it(target));
         match (written, &self.name) {
             (Ok(()), None) => Ok(()),
-            (Ok(()), Some((path, _))) => {
-                fs::rename(path, target).inspect_err(|_| drop(fs::remove_file(path)))
-            }
+            (Ok(()), Some((path, _))) => replace(path, target).inspect_err(|_| drop(fs::remove_file(path))),
             (Err(error), Some((path, _))) => {
                 drop(fs::remove_file(path));
                 Err(error)
@@ -169,6 +167,18 @@ fn temporary_name<T>(
         }
     }
     Err(ErrorKind::AlreadyExists.into())
+}
+
+/// Puts a file in the place of another, in one step. A rename onto a file that is there makes some file systems write the
+/// new one to the disk first, so the two change places, where the system can do that, and the old one goes.
+#[allow(unsafe_code)]
+fn replace(new: &Path, target: &Path) -> io::Result<()> {
+    let (from, to) =
+        (CString::new(new.as_os_str().as_bytes())?, CString::new(target.as_os_str().as_bytes())?);
+    let (here, exchange) = (libc::AT_FDCWD, libc::RENAME_EXCHANGE);
+    // SAFETY: both names are strings that live through the call.
+    let done = unsafe { libc::renameat2(here, from.as_ptr(), here, to.as_ptr(), exchange) };
+    if done == 0 { fs::remove_file(new) } else { fs::rename(new, target) }
 }
 
 /// Gives an open file without a name one.
