@@ -73,11 +73,3 @@ pub fn for_each_of<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync
     }
     items.par_iter_mut().with_min_len(AT_A_TIME).for_each(work);
 }
-
-/// `work` with every item, where each takes little time.
-pub fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-    if items.len() < MANY || !started() {
-        return items.into_iter().for_each(work);
-    }
-    items.into_par_iter().with_min_len(AT_A_TIME).for_each(work);
-}

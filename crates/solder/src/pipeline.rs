@@ -309,7 +309,8 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
 fn write_image(path: &Path, parts: Parts<'_, '_>, layout: &Layout<'_>, sink: &Sink) -> Result<(), Stop> {
     let mut changed = None;
     let written = write::write_file(path, &mut |file| {
-        write::image(parts, layout, file, || changed = signals::changed_input())?;
+        write::image(parts, layout, file)?;
+        changed = signals::changed_input();
         if changed.is_some() { Err(io::ErrorKind::InvalidData.into()) } else { Ok(()) }
     });
     match changed {

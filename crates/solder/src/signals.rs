@@ -18,6 +18,7 @@ use std::sync::{Once, OnceLock};
 use libc::{c_char, c_int};
 
 use crate::diagnostics::{Message, Severity};
+use crate::parallel;
 
 /// At most so many at a time, far more than there are threads; what finds no place is not cleaned up.
 const PLACES: usize = 256;
@@ -205,7 +206,7 @@ struct Mapping {
     size: AtomicUsize,
     path: PathBuf,
     state: State,
-    next: *const Mapping,
+    next: Option<&'static Mapping>,
 }
 
 /// By what a file is known to be the same: device, inode, size and the time of the last change.
@@ -246,11 +247,11 @@ impl Mapped {
             size: AtomicUsize::new(bytes.len()),
             path: path.to_path_buf(),
             state: state(file),
-            next: std::ptr::null(),
+            next: None,
         }));
         let mut head = MAPPINGS.load(Ordering::Acquire);
         loop {
-            mapping.next = head;
+            mapping.next = last_mapping(head);
             let new: *mut Mapping = mapping;
             match MAPPINGS.compare_exchange(head, new, Ordering::Release, Ordering::Acquire) {
                 Ok(_) => return Self(&mapping.size),
@@ -267,25 +268,35 @@ impl Drop for Mapped {
 }
 
 #[allow(unsafe_code)]
-fn mappings() -> impl Iterator<Item = &'static Mapping> {
-    let mut next = MAPPINGS.load(Ordering::Acquire).cast_const();
-    std::iter::from_fn(move || {
-        // SAFETY: the list holds mappings that were leaked, and null at its end.
-        let mapping: &'static Mapping = unsafe { next.as_ref() }?;
-        next = mapping.next;
-        Some(mapping)
-    })
+fn last_mapping(head: *mut Mapping) -> Option<&'static Mapping> {
+    // SAFETY: the head of the list is null or a mapping that was leaked, and that does not change any more.
+    unsafe { head.as_ref() }
 }
 
-/// A mapped input that was written to since. One that was replaced by another file is still what it was.
+fn mappings() -> impl Iterator<Item = &'static Mapping> {
+    let last = last_mapping(MAPPINGS.load(Ordering::Acquire));
+    std::iter::successors(last, |mapping| mapping.next)
+}
+
+impl Mapping {
+    /// Whether the file was written to since. One that was replaced by another is still what it was.
+    fn is_changed(&self) -> bool {
+        let now = fs::metadata(&self.path).map(|file| state(&file));
+        let same_file = |now: &State| (now.0, now.1) == (self.state.0, self.state.1);
+        self.size.load(Ordering::Acquire) > 0 && now.is_ok_and(|now| same_file(&now) && now != self.state)
+    }
+}
+
+/// A mapped input that was written to since.
 pub fn changed_input() -> Option<&'static Path> {
-    let changed = |mapping: &&Mapping| {
-        let now = fs::metadata(&mapping.path).map(|file| state(&file));
-        let same_file = |now: &State| (now.0, now.1) == (mapping.state.0, mapping.state.1);
-        mapping.size.load(Ordering::Acquire) > 0
-            && now.is_ok_and(|now| same_file(&now) && now != mapping.state)
-    };
-    mappings().filter(changed).map(|mapping| mapping.path.as_path()).min()
+    let mappings: Vec<_> = mappings().collect();
+    let changed = parallel::map_numbers(mappings.len(), |index| mappings[index].is_changed());
+    mappings
+        .iter()
+        .zip(changed)
+        .filter(|(_, changed)| *changed)
+        .map(|(mapping, _)| mapping.path.as_path())
+        .min()
 }
 
 /// The name in front of messages, with its length.
@@ -342,8 +353,7 @@ const PAGE: usize = 4096;
 pub fn explain_panics() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let changed = changed_input();
-        if let Some(mapping) = mappings().find(|mapping| Some(mapping.path.as_path()) == changed) {
+        if let Some(mapping) = mappings().filter(|mapping| mapping.is_changed()).min_by_key(|m| &m.path) {
             leave(mapping);
         }
         clean_up();

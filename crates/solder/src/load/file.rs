@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 
 use super::arena::Arena;
 use crate::signals::Mapped;
@@ -35,7 +35,7 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
     }
     let identity = (metadata.dev(), metadata.ino());
     if metadata.is_file() && metadata.len() >= MAP_FROM {
-        let map = map(&file)?;
+        let map = map(&file, metadata.len() as usize)?;
         let watched = Mapped::watch(&map, path, &metadata);
         return Ok(Opened { data: arena.map(map, watched), identity, mapped: Some(file) });
     }
@@ -62,11 +62,11 @@ pub(super) fn read_small(path: &Path, into: &mut Vec<u8>) -> Option<()> {
 }
 
 #[allow(unsafe_code)]
-fn map(file: &File) -> io::Result<Mmap> {
+fn map(file: &File, size: usize) -> io::Result<Mmap> {
     // SAFETY: the mapping is private and read-only. A file that another program cuts short during the link ends the
     // run with a message, and so does one that it writes to; until that is noticed nothing depends on the bytes
     // staying the same but whether the link makes sense, since every access is checked.
-    unsafe { Mmap::map(file) }
+    unsafe { MmapOptions::new().len(size).map(file) }
 }
 
 /// Gives back the pages of a file that was mapped. They are read again if somebody asks for them after all.

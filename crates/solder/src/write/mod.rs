@@ -12,9 +12,12 @@ use crate::merge::{Chunk, Kind, Merged, OutputSymbol};
 use crate::parallel;
 use crate::relocate::{Patch, Relocated};
 use solder_cubin::raw::{self, Symbol};
+use std::cell::Cell;
 use std::cmp::Reverse;
+use std::fs::File;
 use std::io::{self, Write};
-use std::iter::Peekable;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use zerocopy::IntoBytes;
 
 /// A part of the file.
@@ -23,6 +26,12 @@ struct Piece<'a> {
     offset: u64,
     size: u64,
     content: Content<'a>,
+}
+
+impl Piece<'_> {
+    fn end(&self) -> u64 {
+        self.offset + self.size
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -36,8 +45,8 @@ enum Content<'a> {
     Part(SectionId, u64),
 }
 
-/// Bytes of the file that are filled before they are written. Each of two buffers of this size is filled, in parallel,
-/// while the other is written, so that the file is never in memory as a whole and the buffers stay in the caches.
+/// Bytes of the file that are filled before they are written: the file is never in memory as a whole, and what is
+/// filled stays in the caches until it is written.
 const AT_A_TIME: u64 = 128 << 10;
 
 /// Where a write of the file begins: the system copies fastest into large pieces of its memory, which lie at such places.
@@ -46,97 +55,197 @@ const BLOCK: u64 = 64 << 10;
 /// Pieces larger than this are cut.
 const LARGE: u64 = AT_A_TIME / 2;
 
-/// Writes the output file. `when_read` is called when all inputs have been read for the last time, beside the last write.
-pub fn image(
-    parts: Parts<'_, '_>,
-    layout: &Layout<'_>,
-    out: &mut (dyn Write + Send),
-    when_read: impl FnOnce() + Send,
-) -> io::Result<()> {
-    let whole = pieces(parts, layout);
-    let mut pieces = Cut { whole, parts, layout, rest: Vec::new().into_iter() }.peekable();
-    let buffer = || Vec::with_capacity(layout.file_size.min(AT_A_TIME + BLOCK) as usize);
-    let (mut filled, mut empty) = (Vec::new(), buffer());
-    let mut start = 0;
-    let mut written = Ok(());
-    loop {
-        let group = next_group(&mut pieces);
-        if group.is_empty() {
-            break;
-        }
-        let end = group.last().map_or(start, |piece| piece.offset + piece.size);
-        // What does not fill the last block of the file goes into the next buffer.
-        let rest = (start % BLOCK).min(filled.len() as u64) as usize;
-        let (whole, rest) = filled.split_at(filled.len() - rest);
-        empty.resize(rest.len() + (end - start) as usize, 0);
-        empty[..rest.len()].copy_from_slice(rest);
-        let fill = || fill(parts, layout, &group, start, &mut empty[rest.len()..]);
-        (written, ()) = parallel::join(|| written.and_then(|()| out.write_all(whole)), fill);
-        std::mem::swap(&mut filled, &mut empty);
-        if empty.capacity() == 0 {
-            empty = buffer();
-        }
-        start = end;
+/// Bytes of the file that a thread takes at a time.
+const RUN: u64 = 1 << 20;
+
+thread_local! {
+    /// What a thread fills, kept from one run to the next.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Writes the output file; where it can be written in any order, several runs at a time.
+pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, file: &File) -> io::Result<()> {
+    let list = List { parts, layout };
+    let runs = list.runs();
+    let is_regular = || file.metadata().is_ok_and(|metadata| metadata.is_file());
+    if runs.len() > 1 && is_regular() {
+        let write = |run: &Run<'_>| list.write(run, &mut |bytes, at| file.write_all_at(bytes, at));
+        parallel::map(&runs, true, write).into_iter().collect()
+    } else {
+        let mut stream = file;
+        runs.iter().try_for_each(|run| list.write(run, &mut |bytes, _| stream.write_all(bytes)))
     }
-    written?;
-    filled.resize(filled.len() + (layout.file_size - start) as usize, 0);
-    let (written, ()) = parallel::join(|| out.write_all(&filled), when_read);
-    written
 }
 
-/// All parts of the file, in its order.
-fn pieces<'a>(parts: Parts<'a, '_>, layout: &'a Layout<'_>) -> impl Iterator<Item = Piece<'a>> {
-    let bytes = |offset: u64, bytes: &'a [u8]| Piece {
-        offset,
-        size: bytes.len() as u64,
-        content: Content::Bytes(bytes),
-    };
-    let in_section = |index: usize, content: Content<'a>| {
-        let header = &layout.headers[index];
-        Piece { offset: header.offset.get(), size: header.size.get(), content }
-    };
-    let tables = [
-        bytes(0, layout.header.as_bytes()),
-        in_section(1, Content::Bytes(layout.section_names(parts.merged))),
-        in_section(2, Content::Bytes(parts.merged.names.as_bytes())),
-        in_section(3, Content::Symbols(0)),
-    ];
-    let indices = layout.numbers.many_sections.then(|| in_section(4, Content::SectionIndices));
-    let first = layout.numbers.tables();
-    let sections = layout.numbers.section_order.iter().enumerate().filter_map(move |(index, id)| {
-        // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
-        let empty = raw::takes_no_file_space(layout.headers[first + index].sh_type.get());
-        let in_file = !empty && mercury::shares_bytes(parts.merged, *id).is_none();
-        in_file.then(|| in_section(first + index, Content::Section(*id)))
-    });
-    let headers = bytes(layout.header.shoff.get(), layout.headers.as_bytes());
-    let segments = bytes(layout.header.phoff.get(), layout.segments.as_bytes());
-    let segments = Some(segments).filter(|_| !layout.segments.is_empty());
-    tables.into_iter().chain(indices).chain(sections).chain([headers]).chain(segments)
+/// Bytes of the file that one thread fills and writes: pieces and the zeros between them.
+struct Run<'a> {
+    range: Range<u64>,
+    pieces: Pieces<'a>,
 }
 
-/// The pieces of the file, the large ones in parts.
-struct Cut<'a, 'data, I> {
-    whole: I,
+enum Pieces<'a> {
+    /// Of the list.
+    Whole(Range<usize>),
+    /// Of a large one.
+    Parts(Vec<Piece<'a>>),
+}
+
+/// All pieces of the file, in its order: its header, the sections, their headers, segments.
+#[derive(Clone, Copy)]
+struct List<'a, 'data> {
     parts: Parts<'a, 'data>,
     layout: &'a Layout<'data>,
-    /// What is left of the current piece.
-    rest: std::vec::IntoIter<Piece<'a>>,
 }
 
-impl<'a, I: Iterator<Item = Piece<'a>>> Iterator for Cut<'a, '_, I> {
-    type Item = Piece<'a>;
+impl<'a> List<'a, '_> {
+    fn len(&self) -> usize {
+        self.layout.headers.len() + 2
+    }
 
-    fn next(&mut self) -> Option<Piece<'a>> {
-        if let Some(part) = self.rest.next() {
-            return Some(part);
+    /// A piece of the list. `None` where a section has no bytes of its own in the file.
+    fn piece(&self, index: usize) -> Option<Piece<'a>> {
+        let Self { parts, layout } = *self;
+        let bytes = |offset: u64, bytes: &'a [u8]| Piece {
+            offset,
+            size: bytes.len() as u64,
+            content: Content::Bytes(bytes),
+        };
+        // The null section has no bytes.
+        if index == 0 {
+            return Some(bytes(0, layout.header.as_bytes()));
         }
-        let piece = self.whole.next()?;
-        if piece.size <= LARGE {
-            return Some(piece);
+        if index == layout.headers.len() {
+            return Some(bytes(layout.header.shoff.get(), layout.headers.as_bytes()));
         }
-        self.rest = cut(self.parts, self.layout, piece).into_iter();
-        self.rest.next()
+        let Some(header) = layout.headers.get(index) else {
+            let segments = bytes(layout.header.phoff.get(), layout.segments.as_bytes());
+            return Some(segments).filter(|_| !layout.segments.is_empty());
+        };
+        let content = match index {
+            1 => Content::Bytes(layout.section_names(parts.merged)),
+            2 => Content::Bytes(parts.merged.names.as_bytes()),
+            3 => Content::Symbols(0),
+            4 if layout.numbers.many_sections => Content::SectionIndices,
+            _ => {
+                let id = layout.numbers.section_order[index - layout.numbers.tables()];
+                // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
+                let is_empty = raw::takes_no_file_space(header.sh_type.get());
+                if is_empty || mercury::shares_bytes(parts.merged, id).is_some() {
+                    return None;
+                }
+                Content::Section(id)
+            }
+        };
+        Some(Piece { offset: header.offset.get(), size: header.size.get(), content })
+    }
+
+    /// The whole file in runs.
+    fn runs(&self) -> Vec<Run<'a>> {
+        let mut runs = Vec::new();
+        let mut run = |range: Range<u64>, pieces| runs.push(Run { range, pieces });
+        let (mut start, mut end, mut first) = (0, 0, 0);
+        for index in 0..self.len() {
+            let Some(piece) = self.piece(index) else { continue };
+            let parts = if piece.size > LARGE { cut(self.parts, self.layout, piece) } else { Vec::new() };
+            if parts.len() > 1 {
+                run(start..end, Pieces::Whole(first..index));
+                (start, first) = (end, index + 1);
+                for parts in parts.chunks((RUN / LARGE) as usize) {
+                    end = parts.last().map_or(end, Piece::end);
+                    run(start..end, Pieces::Parts(parts.to_vec()));
+                    start = end;
+                }
+                continue;
+            }
+            end = piece.end();
+            if end - start >= RUN {
+                run(start..end, Pieces::Whole(first..index + 1));
+                (start, first) = (end, index + 1);
+            }
+        }
+        run(start..self.layout.file_size, Pieces::Whole(first..self.len()));
+        runs
+    }
+
+    /// Fills a run and has it written: `put` takes bytes and their place in the file.
+    fn write(&self, run: &Run<'_>, put: Put<'_>) -> io::Result<()> {
+        let mut filled = Filled { bytes: BUFFER.take(), size: 0, start: run.range.start };
+        let mut add = |piece| self.add(piece, &mut filled, put);
+        let added = match &run.pieces {
+            Pieces::Whole(indices) => {
+                indices.clone().filter_map(|index| self.piece(index)).try_for_each(&mut add)
+            }
+            Pieces::Parts(parts) => parts.iter().copied().try_for_each(&mut add),
+        };
+        let written = added.and_then(|()| {
+            filled.zeros_to(run.range.end);
+            filled.write(run.range.end, put)
+        });
+        BUFFER.set(filled.bytes);
+        written
+    }
+
+    /// Adds a piece to what is filled, of which whole blocks are written before it becomes too long.
+    fn add(&self, piece: Piece<'_>, filled: &mut Filled, put: Put<'_>) -> io::Result<()> {
+        if piece.end() - filled.start > AT_A_TIME {
+            filled.write(filled.end() / BLOCK * BLOCK, put)?;
+        }
+        filled.zeros_to(piece.offset);
+        fill(self.parts, self.layout, piece.content, filled.room(piece.size));
+        Ok(())
+    }
+}
+
+type Put<'a> = &'a mut dyn FnMut(&[u8], u64) -> io::Result<()>;
+
+/// Bytes of the file that are not written yet.
+struct Filled {
+    /// Behind the first `size`, whatever was there before.
+    bytes: Vec<u8>,
+    size: usize,
+    /// Where in the file they begin.
+    start: u64,
+}
+
+impl Filled {
+    fn end(&self) -> u64 {
+        self.start + self.size as u64
+    }
+
+    /// Room for so many bytes more, to be filled.
+    fn room(&mut self, size: u64) -> &mut [u8] {
+        let start = self.size;
+        self.size += size as usize;
+        if self.size > self.bytes.len() {
+            self.bytes.resize(self.size.max((AT_A_TIME + BLOCK) as usize), 0);
+        }
+        &mut self.bytes[start..self.size]
+    }
+
+    fn zeros_to(&mut self, end: u64) {
+        self.room(end - self.end()).fill(0);
+    }
+
+    /// Writes what lies before an offset of the file.
+    fn write(&mut self, end: u64, put: Put<'_>) -> io::Result<()> {
+        let size = end.saturating_sub(self.start) as usize;
+        if size > 0 {
+            put(&self.bytes[..size], self.start)?;
+            self.bytes.copy_within(size..self.size, 0);
+            (self.start, self.size) = (end, self.size - size);
+        }
+        Ok(())
+    }
+}
+
+/// Fills all bytes of a place, whatever they are.
+fn fill(parts: Parts<'_, '_>, layout: &Layout<'_>, content: Content<'_>, place: &mut [u8]) {
+    match content {
+        Content::Bytes(bytes) => place.copy_from_slice(bytes),
+        Content::Symbols(first) => fill_symbols(parts, layout, first, place),
+        Content::SectionIndices => fill_section_indices(parts, layout, place),
+        Content::Section(id) => fill_section(parts, layout, id, place),
+        Content::Part(id, start) => fill_part(parts, layout, id, start, place),
     }
 }
 
@@ -202,39 +311,6 @@ fn patches_within(patches: &[(u64, Patch)], start: u64, end: u64) -> &[(u64, Pat
     let from = patches.partition_point(|(offset, _)| *offset >= end);
     let to = patches.partition_point(|(offset, _)| *offset >= start);
     &patches[from..to]
-}
-
-/// The next pieces that are filled together; none at the end.
-fn next_group<'a>(pieces: &mut Peekable<impl Iterator<Item = Piece<'a>>>) -> Vec<Piece<'a>> {
-    let mut group: Vec<Piece<'a>> = Vec::new();
-    let start = pieces.peek().map_or(0, |piece| piece.offset);
-    while let Some(piece) =
-        pieces.next_if(|piece| group.is_empty() || piece.offset + piece.size - start <= AT_A_TIME)
-    {
-        group.push(piece);
-    }
-    group
-}
-
-/// Fills a buffer, whatever it holds, with the bytes of the file from `start` on.
-fn fill(parts: Parts<'_, '_>, layout: &Layout<'_>, pieces: &[Piece<'_>], start: u64, buffer: &mut [u8]) {
-    let mut rest = buffer;
-    let mut position = start;
-    let mut places = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        let (gap, tail) = std::mem::take(&mut rest).split_at_mut((piece.offset - position) as usize);
-        gap.fill(0);
-        let (place, tail) = tail.split_at_mut(piece.size as usize);
-        places.push((piece.content, place));
-        (rest, position) = (tail, piece.offset + piece.size);
-    }
-    parallel::for_each(places, |(content, place)| match content {
-        Content::Bytes(bytes) => place.copy_from_slice(bytes),
-        Content::Symbols(first) => fill_symbols(parts, layout, first, place),
-        Content::SectionIndices => fill_section_indices(parts, layout, place),
-        Content::Section(id) => fill_section(parts, layout, id, place),
-        Content::Part(id, start) => fill_part(parts, layout, id, start, place),
-    });
 }
 
 /// Fills a part of a section of data from `start` on.
