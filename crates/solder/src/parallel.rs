@@ -45,6 +45,28 @@ pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> 
     if STARTED.get() == Some(&true) { rayon::join(a, b) } else { (a(), b()) }
 }
 
+/// Takes what is to be done beside something else.
+pub struct Beside<'a, 'scope>(Option<&'a rayon::Scope<'scope>>);
+
+impl<'scope> Beside<'_, 'scope> {
+    /// Has `work` done by another thread; at once, if there is none.
+    pub fn run(&self, work: impl FnOnce() + Send + 'scope) {
+        match self.0 {
+            Some(scope) => scope.spawn(|_| work()),
+            None => work(),
+        }
+    }
+}
+
+/// Does `work` on this thread, and what it hands out on others; all of it is done in the end.
+pub fn beside<'scope, R>(work: impl FnOnce(&Beside<'_, 'scope>) -> R) -> R {
+    if STARTED.get() == Some(&true) {
+        rayon::in_place_scope(|scope| work(&Beside(Some(scope))))
+    } else {
+        work(&Beside(None))
+    }
+}
+
 /// Sections that are worth a thread.
 const MANY: usize = 512;
 /// And those that one takes at a time.

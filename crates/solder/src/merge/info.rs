@@ -1,25 +1,16 @@
 //! Attributes: each record read goes to the list of its output section, which comes out reversed.
 
-use super::{Content, InfoRecord, InfoValue, Merger};
+use super::reading::{From, Left, Reading};
+use super::{Content, FileMap, InfoRecord, InfoValue, Merger};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::object::Role;
-use crate::parallel;
 use solder_cubin::Section;
 use solder_cubin::info::{Record, attr, format, records};
 use solder_cubin::raw;
 
 /// The size of a record with two words.
 const RECORD_SIZE: usize = 12;
-
-/// Attributes that go to an output section when all files are merged.
-pub(super) struct Attributes<'data> {
-    out: SectionId,
-    file: FileId,
-    section: u32,
-    /// The records, where what they say depends on what is defined so far.
-    read: Option<Vec<InfoRecord<'data>>>,
-}
 
 /// An attribute that lacks what its kind should have.
 #[derive(Clone, Copy)]
@@ -57,47 +48,63 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Takes the records of a section over. Mostly they depend on nothing that later files change and are read later,
-    /// those of all files in parallel.
+    /// Takes the records of a section over. Mostly they depend on nothing that later files change and are read later.
     fn read_info(&mut self, file: FileId, section: &Section<'data>, out: SectionId) -> Result<(), Stop> {
-        let read = if self.objects[file.index()].noticed[section.index as usize].lists_symbols {
-            Some(self.list_of(file, section).map_err(|bad| self.malformed(file, section, bad))?)
-        } else {
-            None
-        };
-        self.attributes.push(Attributes { out, file, section: section.index, read });
+        let from = From { out, file, section: section.index };
+        let read =
+            if self.objects[file.index()].noticed[section.index as usize].lists_symbols {
+                let mut list = Vec::new();
+                for record in records(section.data).flatten() {
+                    let value =
+                        self.info_value(file, &record).map_err(|bad| self.malformed(file, section, bad))?;
+                    list.extend(value.map(|value| InfoRecord {
+                        file,
+                        ..InfoRecord::new(record.format, record.attr, value)
+                    }));
+                }
+                Some(Ok(list))
+            } else {
+                None
+            };
+        self.left.attributes.push((from, read));
         Ok(())
     }
 
-    /// The attributes that were left for later.
-    pub(super) fn attribute_lists(&self) -> Vec<Result<Vec<InfoRecord<'data>>, Malformed>> {
-        parallel::map_numbers(self.attributes.len(), |index| {
-            let of = &self.attributes[index];
-            let is_needed = of.read.is_none() && !self.is_replaced(of);
-            let section = self.objects[of.file.index()].section(of.section);
-            if is_needed { self.list_of(of.file, section) } else { Ok(Vec::new()) }
-        })
+    /// The value in terms of the output so far; `None` for a record that is not taken over.
+    pub(super) fn info_value(
+        &self,
+        file: FileId,
+        record: &Record<'data>,
+    ) -> Result<Option<InfoValue<'data>>, Malformed> {
+        let mut value = self.reading().info_value(file, &self.out.files[file.index()], record)?;
+        if let Some(InfoValue::Symbols(list)) = &mut value {
+            let kept = |id: &SymbolId| {
+                let symbol = self.out.symbol(*id);
+                !symbol.is_defined() || symbol.other & raw::STO_ENTRY != 0
+            };
+            *list = list.iter().copied().filter(kept).collect();
+        }
+        Ok(value)
     }
 
     /// Puts all attributes into their sections.
-    pub(super) fn take_attributes(
-        &mut self,
-        lists: Vec<Result<Vec<InfoRecord<'data>>, Malformed>>,
-    ) -> Result<(), Stop> {
+    pub(super) fn take_attributes(&mut self, read: &mut [Left<'data>]) -> Result<(), Stop> {
         if let Some(info) = self.out.well_known.info
             && let Content::Info(records) = &mut self.out.section_mut(info).content
         {
-            let of_module = self.attributes.iter().zip(&lists).filter(|(of, _)| of.out == info);
-            let read = |of: &Attributes<'_>| of.read.as_ref().map_or(0, Vec::len);
-            records.reserve(of_module.map(|(of, list)| read(of) + list.as_ref().map_or(0, Vec::len)).sum());
+            let all = read.iter().flat_map(|part| &part.attributes);
+            let of_module =
+                all.filter(|(from, _)| from.out == info).filter_map(|(_, list)| list.as_ref()?.as_ref().ok());
+            records.reserve(of_module.map(Vec::len).sum());
         }
-        for (mut of, list) in std::mem::take(&mut self.attributes).into_iter().zip(lists) {
-            let section = self.objects[of.file.index()].section(of.section);
-            let mut list = list.map_err(|bad| self.malformed(of.file, section, bad))?;
-            if let Some(read) = of.read.take().filter(|_| !self.is_replaced(&of)) {
-                list = read;
+        for (from, list) in read.iter_mut().flat_map(|part| std::mem::take(&mut part.attributes)) {
+            if self.is_replaced(self.out.section(from.out).of, from.file) {
+                continue;
             }
-            if let Content::Info(records) = &mut self.out.section_mut(of.out).content {
+            let section = self.objects[from.file.index()].section(from.section);
+            let list = list.unwrap_or(Ok(Vec::new()));
+            let mut list = list.map_err(|bad| self.malformed(from.file, section, bad))?;
+            if let Content::Info(records) = &mut self.out.section_mut(from.out).content {
                 if records.capacity() == 0 {
                     *records = list;
                 } else {
@@ -108,33 +115,35 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Whether another copy has taken the place of the function that attributes were read of.
-    fn is_replaced(&self, of: &Attributes<'_>) -> bool {
-        let text = self.out.section(of.out).of;
-        let function = text.and_then(|text| self.out.section(text).function);
-        let origin = function.and_then(|function| self.out.symbol(function).origin);
-        origin.is_some_and(|origin| origin.file != of.file)
+    pub(super) fn malformed(&self, file: FileId, section: &Section<'data>, bad: Malformed) -> Stop {
+        self.damaged(file, section.name, &format!("attribute {:#04x} is malformed", bad.attr))
     }
+}
 
-    fn list_of(&self, file: FileId, section: &Section<'data>) -> Result<Vec<InfoRecord<'data>>, Malformed> {
+impl<'data> Reading<'_, 'data> {
+    /// The attributes of a section, in which there are no lists of symbols.
+    pub fn attributes(&self, from: From, map: &FileMap) -> Result<Vec<InfoRecord<'data>>, Malformed> {
+        let From { file, section, .. } = from;
+        let data = self.objects[file.index()].section(section).data;
         // Most records take so much.
-        let mut list = Vec::with_capacity(section.data.len() / RECORD_SIZE);
-        for record in records(section.data).flatten() {
-            if let Some(value) = self.info_value(file, &record)? {
+        let mut list = Vec::with_capacity(data.len() / RECORD_SIZE);
+        for record in records(data).flatten() {
+            if let Some(value) = self.info_value(file, map, &record)? {
                 list.push(InfoRecord { file, ..InfoRecord::new(record.format, record.attr, value) });
             }
         }
         Ok(list)
     }
 
-    /// The value in terms of the output; `None` for a record that is not taken over.
-    pub(super) fn info_value(
+    /// The value in terms of the output; `None` for a record that is not taken over. Lists of symbols are whole.
+    fn info_value(
         &self,
         file: FileId,
+        map: &FileMap,
         record: &Record<'data>,
     ) -> Result<Option<InfoValue<'data>>, Malformed> {
         let malformed = Malformed { attr: record.attr };
-        let symbols = &self.out.files[file.index()].symbols;
+        let symbols = &map.symbols;
         let operand = |at: usize| match record.word(at) {
             Some(word) if at > 0 || (word as usize) < symbols.len() => Ok(word),
             _ => Err(malformed),
@@ -142,7 +151,7 @@ impl<'data> Merger<'_, 'data> {
         let value = match record.attr {
             attr::REGCOUNT | attr::FRAME_SIZE | attr::MIN_STACK_SIZE | attr::MAX_STACK_SIZE => {
                 let (symbol, value) = (operand(0)?, operand(4)?);
-                let ours = self.is_current_definition(file, symbol);
+                let ours = self.is_current_definition(file, map, symbol);
                 let dropped = matches!(record.attr, attr::MIN_STACK_SIZE | attr::MAX_STACK_SIZE)
                     && !self.settings.relocatable;
                 match symbols[symbol as usize] {
@@ -158,12 +167,7 @@ impl<'data> Merger<'_, 'data> {
             attr::EXTERNS => {
                 let words =
                     record.payload.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
-                let kept = |id: &SymbolId| {
-                    let symbol = self.out.symbol(*id);
-                    !symbol.is_defined() || symbol.other & raw::STO_ENTRY != 0
-                };
-                let list = words.filter_map(|w| *symbols.get(w as usize)?).filter(kept).collect();
-                InfoValue::Symbols(list)
+                InfoValue::Symbols(words.filter_map(|w| *symbols.get(w as usize)?).collect())
             }
             attr::KPARAM_INFO | attr::KPARAM_INFO_V2 if record.payload.len() >= 4 => {
                 let mut bytes: Box<[u8]> = record.payload.into();
@@ -177,12 +181,14 @@ impl<'data> Merger<'_, 'data> {
             | attr::SAMPLER_INIT
             | attr::SAMPLER_FORCE_UNNORMALIZED
             | attr::BINDLESS_IMAGE_OFFSETS
-            | attr::SAM_REGION_STACK_SIZE => match symbols.get(record.word(0).ok_or(malformed)? as usize) {
-                Some(Some(out)) if self.out.symbol(*out).kind != raw::STT_SECTION => {
-                    InfoValue::Operand(*out, &record.payload[4..])
+            | attr::SAM_REGION_STACK_SIZE => {
+                let symbol = record.word(0).ok_or(malformed)?;
+                let is_section = || self.objects[file.index()].symbol(symbol).kind() == raw::STT_SECTION;
+                match symbols.get(symbol as usize) {
+                    Some(Some(out)) if !is_section() => InfoValue::Operand(*out, &record.payload[4..]),
+                    _ => return Ok(None),
                 }
-                _ => return Ok(None),
-            },
+            }
             attr::LOAD_CACHE_REQUEST => return Ok(None),
             _ if record.format == format::SIZED && record.payload.is_empty() => return Ok(None),
             _ => InfoValue::Bytes(record.payload),
@@ -190,15 +196,11 @@ impl<'data> Merger<'_, 'data> {
         Ok(Some(value))
     }
 
-    pub(super) fn malformed(&self, file: FileId, section: &Section<'data>, bad: Malformed) -> Stop {
-        self.damaged(file, section.name, &format!("attribute {:#04x} is malformed", bad.attr))
-    }
-
     /// Whether the function this symbol defines is, for now, the copy that counts.
-    fn is_current_definition(&self, file: FileId, symbol: u32) -> bool {
+    fn is_current_definition(&self, file: FileId, map: &FileMap, symbol: u32) -> bool {
         let raw = self.objects[file.index()].symbol(symbol);
         raw.is_defined()
             && raw.shndx.get() != raw::SHN_COMMON
-            && self.out.files[file.index()].sections[usize::from(raw.shndx.get())].is_some()
+            && map.sections[usize::from(raw.shndx.get())].is_some()
     }
 }

@@ -11,6 +11,7 @@ mod lines;
 mod mercury;
 mod output;
 mod packing;
+mod reading;
 mod relocatable;
 mod relocations;
 
@@ -29,8 +30,10 @@ use crate::parallel;
 use crate::resolve::{Origin, Symbols, is_extern_shared};
 use crate::undefined::UNIFIED_TABLES;
 use hashbrown::{HashMap, HashSet};
+use reading::{Left, Reading};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::StringTable;
+use std::sync::{Mutex, PoisonError};
 
 /// What the merge does differently for one target or mode.
 #[derive(Clone, Copy, Debug)]
@@ -118,10 +121,7 @@ struct Merger<'a, 'data> {
     referenced: Vec<bool>,
     /// Tentative definitions in the order in which they became such.
     commons: Vec<SymbolId>,
-    /// The relocations of code, which are read when all files are merged.
-    code_relocations: Vec<relocations::OfCode>,
-    /// And attributes that are.
-    attributes: Vec<info::Attributes<'data>>,
+    left: Left<'data>,
     clock: u32,
     /// Some symbol is that of a shared variable.
     has_shared_symbols: bool,
@@ -189,8 +189,7 @@ pub fn merge<'data>(
         looked_for: Vec::new(),
         referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
-        code_relocations: Vec::new(),
-        attributes: Vec::new(),
+        left: Left::default(),
         clock: 0,
         has_shared_symbols: false,
         symbols_before_file: 0,
@@ -199,10 +198,7 @@ pub fn merge<'data>(
     merger.begin(graph);
     merger.out.section_names.begin_draft();
     merger.out.names.begin_draft();
-    for file in 0..objects.len() {
-        merger.file(FileId::at(file))?;
-    }
-    merger.read_what_was_left(graph)?;
+    merger.files(graph)?;
     merger.end();
     Ok(merger.out)
 }
@@ -217,7 +213,7 @@ struct New<'n> {
     entsize: u64,
 }
 
-impl<'data> Merger<'_, 'data> {
+impl<'a, 'data> Merger<'a, 'data> {
     /// Names that stand at the head of the string tables, and the sections every output has.
     fn begin(&mut self, graph: &CallGraph<'data>) {
         self.out.prototype_names = graph
@@ -256,6 +252,47 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
+    /// Merges all files, one after the other. What of a file does not depend on the next ones is read beside these;
+    /// beside the last, the string tables become what they were drafted as, and the calls between all functions are known.
+    fn files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
+        let reading = self.reading();
+        let read = Mutex::new(Vec::new());
+        let (of_sections, of_symbols) = parallel::beside(|beside| {
+            for file in 0..self.objects.len() {
+                self.file(FileId::at(file))?;
+                if self.left.is_much() || file + 1 == self.objects.len() {
+                    let mut left = self.hand_over();
+                    let read = &read;
+                    beside.run(move || {
+                        reading.read(&mut left);
+                        read.lock().unwrap_or_else(PoisonError::into_inner).push(left);
+                    });
+                }
+            }
+            let (section_names, names) = (&mut self.out.section_names, &mut self.out.names);
+            let moves = parallel::join(|| section_names.end_draft(), || names.end_draft());
+            self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph);
+            Ok(moves)
+        })?;
+        if !of_sections.is_empty() {
+            parallel::for_each_of(&mut self.out.sections, |section| {
+                section.name = of_sections.of(section.name);
+            });
+        }
+        if !of_symbols.is_empty() {
+            let moved =
+                |symbol: &mut OutputSymbol<'_>| symbol.name_offset = of_symbols.of(symbol.name_offset);
+            parallel::for_each_of(&mut self.out.symbols, moved);
+        }
+        let looked_for = std::mem::take(&mut self.looked_for).into_iter();
+        self.out.removed.extend(looked_for.filter(|(name, _)| of_sections.is_new(*name)).map(|(_, at)| at));
+        self.take_back(&mut read.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn reading(&self) -> Reading<'a, 'data> {
+        Reading { settings: self.settings, objects: self.objects, symbols: self.symbols }
+    }
+
     fn file(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
         self.out.files.push(FileMap {
@@ -288,38 +325,6 @@ impl<'data> Merger<'_, 'data> {
         self.map_section_symbols(file);
         self.attributes(file)?;
         self.relocations(file)
-    }
-
-    /// Reads the attributes and relocations that were left for later. Beside that, the string tables become what they
-    /// were drafted as, and the calls between all functions are known.
-    fn read_what_was_left(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
-        let mut tables = [&mut self.out.section_names, &mut self.out.names].map(std::mem::take);
-        let [section_names, names] = &mut tables;
-        let ((moves, calls), (attributes, relocations)) = parallel::join(
-            || {
-                let moves = parallel::join(|| section_names.end_draft(), || names.end_draft());
-                (moves, Calls::new(&self.out.functions, &self.out.function_of, graph))
-            },
-            || (self.attribute_lists(), self.code_relocation_lists()),
-        );
-        let (of_sections, of_symbols) = moves;
-        self.out.calls = calls;
-        [self.out.section_names, self.out.names] = tables;
-        if !of_sections.is_empty() {
-            parallel::for_each_of(&mut self.out.sections, |section| {
-                section.name = of_sections.of(section.name);
-            });
-        }
-        if !of_symbols.is_empty() {
-            let moved =
-                |symbol: &mut OutputSymbol<'_>| symbol.name_offset = of_symbols.of(symbol.name_offset);
-            parallel::for_each_of(&mut self.out.symbols, moved);
-        }
-        let looked_for = std::mem::take(&mut self.looked_for).into_iter();
-        self.out.removed.extend(looked_for.filter(|(name, _)| of_sections.is_new(*name)).map(|(_, at)| at));
-        self.take_attributes(attributes)?;
-        self.take_code_relocations(relocations);
-        Ok(())
     }
 
     /// What comes behind the last input: the sections the linker makes, the names of the globals.

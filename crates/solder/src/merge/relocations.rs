@@ -1,10 +1,10 @@
 //! Relocations: each entry read goes to the list of its output section, which comes out reversed.
 
+use super::reading::From;
 use super::{Kind, Merger, New, Reloc, RelocTarget};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId};
 use crate::object::{Object, Role};
-use crate::parallel;
 use solder_cubin::Section;
 use solder_cubin::{raw, reloc};
 
@@ -28,14 +28,6 @@ fn implicit_addend(data: &[u8], offset: u64, r_type: u32) -> i64 {
         value[..width].copy_from_slice(bytes);
     }
     i64::from_le_bytes(value)
-}
-
-/// A section with relocations of code that will be read.
-#[derive(Clone, Copy)]
-pub(super) struct OfCode {
-    out: SectionId,
-    file: FileId,
-    section: u32,
 }
 
 fn is_code(object: &Object<'_>, section: &Section<'_>) -> bool {
@@ -108,7 +100,7 @@ impl<'data> Merger<'_, 'data> {
             if rela && section.sh_type() == raw::SHT_REL && object.role(of.index) == Role::Debug {
                 entry.addend = implicit_addend(of.data, entry.offset.get(), entry.r_type.get()).into();
             }
-            let addend = self.addend(file, &entry);
+            let addend = self.reading().addend(file, &self.out.files[file.index()], &entry);
             // Both are made anew, with their relocations.
             if self.mercury.frames.section == Some(target) || self.mercury.is_line_table(target) {
                 continue;
@@ -123,21 +115,7 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// The addend of an entry: a section symbol stands for the beginning of what its file has of the section.
-    fn addend(&self, file: FileId, entry: &raw::Rela) -> i64 {
-        let addend = entry.addend.get();
-        let raw = self.objects[file.index()].symbol(entry.symbol.get());
-        if raw.kind() != raw::STT_SECTION {
-            return addend;
-        }
-        match self.out.files[file.index()].sections.get(usize::from(raw.shndx.get())) {
-            Some(Some((_, chunk))) => addend.wrapping_add(*chunk as i64),
-            _ => addend,
-        }
-    }
-
-    /// Makes the section for the relocations of code. What they refer to depends on nothing that later files change,
-    /// so that they are read later, those of all files in parallel.
+    /// Makes the section for the relocations of code, which are read later.
     fn expect_code_relocations(
         &mut self,
         file: FileId,
@@ -161,48 +139,7 @@ impl<'data> Merger<'_, 'data> {
         if rela && !looks_up_first && noticed.later_without_addend {
             self.name_only(&[".rel", name]);
         }
-        self.code_relocations.push(OfCode { out, file, section: section.index });
-    }
-
-    /// The relocations of the code that stayed.
-    pub(super) fn code_relocation_lists(&self) -> Vec<Vec<Reloc>> {
-        parallel::map_numbers(self.code_relocations.len(), |index| {
-            self.code_list(self.code_relocations[index])
-        })
-    }
-
-    pub(super) fn take_code_relocations(&mut self, lists: Vec<Vec<Reloc>>) {
-        for (OfCode { out, .. }, mut list) in
-            std::mem::take(&mut self.code_relocations).into_iter().zip(lists)
-        {
-            let entries = self.out.section_mut(out).relocations_mut();
-            if entries.is_empty() {
-                *entries = list;
-            } else {
-                entries.append(&mut list);
-            }
-        }
-    }
-
-    fn code_list(&self, OfCode { out, file, section }: OfCode) -> Vec<Reloc> {
-        let object = &self.objects[file.index()];
-        let section = object.section(section);
-        let function = self.out.section(out).of.and_then(|text| self.out.section(text).function);
-        let origin = function.and_then(|function| self.out.symbol(function).origin);
-        // Another copy of the function has taken its place.
-        if origin.is_some_and(|origin| origin.file != file) {
-            return Vec::new();
-        }
-        let of = object.section(section.info());
-        let Ok(entries) = section.relocations() else { return Vec::new() };
-        let read = |entry: raw::Rela| {
-            let target = self.refers_to(file, of, entry.symbol.get())?;
-            let (offset, r_type) = (entry.offset.get(), entry.r_type.get());
-            Some(Reloc { offset, target, r_type, addend: self.addend(file, &entry), file })
-        };
-        let mut list = Vec::with_capacity(entries.len());
-        list.extend(entries.iter().filter_map(read));
-        list
+        self.left.relocations.push((From { out, file, section: section.index }, Vec::new()));
     }
 
     pub(super) fn create_relocations(&mut self, target: SectionId, of: &str, rela: bool) -> SectionId {
@@ -265,44 +202,27 @@ impl<'data> Merger<'_, 'data> {
 
     /// What a relocation in the section `of` refers to; `None` leaves it out without a trace.
     pub(super) fn refers_to(&self, file: FileId, of: &Section<'_>, symbol: u32) -> Option<RelocTarget> {
-        if symbol == 0 {
-            return Some(RelocTarget::Nothing);
-        }
-        let raw = self.objects[file.index()].symbol(symbol);
-        let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
-        if raw.bind() == raw::STB_LOCAL && !raw.is_defined() {
-            // A label of the compiler that is nowhere.
-            if raw.kind() == raw::STT_NOTYPE {
-                return Some(RelocTarget::Nothing);
-            }
-            let name = self.objects[file.index()].names[symbol as usize];
-            if name == CONSTANTS_SIZE {
-                return Some(RelocTarget::ConstantsSize);
-            }
-            if raw.kind() == raw::STT_NOTYPE {
-                return Some(RelocTarget::Lost);
-            }
-        }
-        let role = self.objects[file.index()].role(of.index);
-        let Some(out) = self.out.files[file.index()].symbols[symbol as usize] else {
-            let section = u32::from(raw.shndx.get());
-            if defined && self.objects[file.index()].role(section) == Role::KernelShared {
-                return Some(RelocTarget::Nowhere);
-            }
-            let never_counted = role == Role::Constant
-                && raw.bind() == raw::STB_WEAK
-                && defined
-                && !self.symbols.accepted(file, symbol);
-            return (!never_counted && !self.forgotten(file, of, symbol)).then_some(RelocTarget::Dead);
+        let target = self.reading().refers_to(file, &self.out.files[file.index()], of, symbol)?;
+        let out = match target {
+            RelocTarget::Dead if self.forgotten(file, of, symbol) => return None,
+            RelocTarget::Symbol(out) => out,
+            _ => return Some(target),
         };
         // Debug information and constants about a discarded weak copy; the rest is led to the copy that counts.
-        let by_symbol = || role == Role::Constant || (role == Role::Debug && TELL_OF_CODE.contains(&of.name));
+        let object = &self.objects[file.index()];
+        let raw = object.symbol(symbol);
+        let by_symbol = || match object.role(of.index) {
+            Role::Constant => true,
+            Role::Debug => TELL_OF_CODE.contains(&of.name),
+            _ => false,
+        };
+        let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
         if raw.bind() == raw::STB_WEAK && defined && by_symbol() {
             let current = self.out.symbol(out).origin;
             if current.is_some_and(|o| o.file != file || o.symbol != symbol) {
                 return None;
             }
         }
-        Some(RelocTarget::Symbol(out))
+        Some(target)
     }
 }
