@@ -38,6 +38,7 @@ pub mod attr {
     pub const SPARSE_MMA_MASK: u8 = 0x50;
     pub const TCGEN05_1CTA_USED: u8 = 0x51;
     pub const TCGEN05_2CTA_USED: u8 = 0x52;
+    pub const GEN_ERRBAR_AT_EXIT: u8 = 0x53;
     pub const REG_RECONFIG: u8 = 0x54;
     pub const MERCURY_FINALIZER_OPTIONS: u8 = 0x5a;
     pub const MERCURY_ISA_VERSION: u8 = 0x5f;

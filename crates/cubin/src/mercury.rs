@@ -208,6 +208,8 @@ fn load(instruction: &[u8], end: usize) -> Option<Load> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pace {
     pub count: usize,
+    /// Where what the capsule has of it begins, or would begin.
+    pub at: usize,
     /// Where the capsule says so, if it is not one.
     pub entry: Option<Range<usize>>,
     /// What it does, where the capsule has the instruction.
@@ -217,6 +219,11 @@ pub struct Pace {
 impl Pace {
     /// Of the instructions on barriers in shared memory.
     const BARRIERS: u8 = 0x1b;
+
+    /// Whether the capsule has nothing of it.
+    pub fn is_derived(&self) -> bool {
+        self.entry.is_none() && self.class.is_none()
+    }
 
     pub fn is_about_barriers(&self) -> bool {
         self.class == Some(Self::BARRIERS)
@@ -229,6 +236,12 @@ impl Pace {
     }
 }
 
+/// Takes the instruction of this number for one that the capsule has.
+pub fn make_explicit(capsule: &mut [u8], instruction: usize) -> Option<()> {
+    *capsule.get_mut(HEAD + instruction / 8)? &= !(1 << (instruction % 8));
+    Some(())
+}
+
 /// The Mercury instructions in the order of the code, which has this many of the machine. The last one stands for
 /// what is behind the code.
 pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
@@ -237,13 +250,14 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
     if bits.count > machine {
         return Err(Damage::Count);
     }
-    let mut entries = list.into_iter();
+    let mut entries = list.into_iter().peekable();
     let count_of = |range: &Range<usize>| {
         usize::from(u16::from_le_bytes([capsule[range.start], capsule[range.start + 1]]) >> COUNT)
     };
     let mut paces = Vec::with_capacity(bits.count);
     for derived in bits.iter() {
-        let mut pace = Pace { count: 1, entry: None, class: None };
+        let at = entries.peek().map_or(capsule.len(), |entry| entry.range.start);
+        let mut pace = Pace { count: 1, at, entry: None, class: None };
         if !derived {
             let mut entry = entries.next().ok_or(Damage::Count)?;
             if entry.is_count() {
@@ -291,12 +305,12 @@ mod tests {
         bytes.extend([0xd1, 4]);
         bytes.extend([1, 0x49, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend([0x50, 7]);
-        let pace = |count, entry, class| Pace { count, entry, class };
+        let pace = |count, at, entry, class| Pace { count, at, entry, class };
         let expected = [
-            pace(1, None, Some(Pace::BARRIERS)),
-            pace(1, None, None),
-            pace(9, Some(20..22), Some(0x49)),
-            pace(14, Some(38..40), None),
+            pace(1, 16, None, Some(Pace::BARRIERS)),
+            pace(1, 20, None, None),
+            pace(9, 20, Some(20..22), Some(0x49)),
+            pace(14, 38, Some(38..40), None),
         ];
         assert_eq!(paces(&bytes, 25).as_deref(), Ok(&expected[..]));
         assert_eq!(paces(&bytes, 3), Err(Damage::Count));

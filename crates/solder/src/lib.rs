@@ -102,8 +102,12 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         kept?;
     }
     keep::linked(options, &objects, sink)?;
-    if mode.output == mode::Output::Executable && !mode.keeps_shared_symbols {
-        finalize(&mut objects, is_large, &arena, sink)?;
+    let for_debugger = options.debug && !options.suppress_debug_info;
+    if for_debugger || objects.iter().any(mercury::is_for_debugger) {
+        finalize(&mut objects, mercury::with_barriers, is_large, &arena, sink)?;
+    }
+    if mode.output == mode::Output::Executable && !for_debugger {
+        finalize(&mut objects, mercury::without_precautions, is_large, &arena, sink)?;
     }
     let roots = Roots::new(options, &inputs.references);
     let explain = Explain::new(options, &inputs);
@@ -126,14 +130,15 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     sink.check()
 }
 
-/// Makes the code of images for sm_100 and later from that of the inputs.
+/// Makes code for sm_100 and later from that of the inputs.
 fn finalize<'data>(
     objects: &mut [Object<'data>],
+    code: fn(&Object<'_>) -> Option<Vec<u8>>,
     is_large: bool,
     arena: &'data Arena,
     sink: &Sink,
 ) -> Result<(), Stop> {
-    let finalized = parallel::map(objects, is_large, mercury::without_precautions);
+    let finalized = parallel::map(objects, is_large, code);
     for (object, finalized) in objects.iter_mut().zip(finalized) {
         let Some(bytes) = finalized else { continue };
         let name = std::mem::take(&mut object.name);

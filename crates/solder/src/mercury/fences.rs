@@ -8,9 +8,9 @@
 //! another function. What names places in it moves along, and the capsule says for each Mercury instruction how many of
 //! the machine it takes.
 
-use super::lines::{REGISTER_TABLE, is_line_table};
-use super::moves::{INSTRUCTION, Image, Moves, move_lines, move_registers, operation};
-use crate::object::{Object, Role};
+use super::moves::{Change, INSTRUCTION, operation};
+use super::rewrite::rewritten;
+use crate::object::Object;
 use solder_cubin::mercury::{Pace, paces};
 use solder_cubin::raw;
 
@@ -33,42 +33,15 @@ const BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 
 /// The input without what its kernels have for fear of others; `None` if they have none of it.
 pub fn without_precautions(object: &Object<'_>) -> Option<Vec<u8>> {
-    let twins = object.mercury.as_ref()?;
-    let (mut functions, mut capsules) = (Vec::new(), Vec::new());
-    for text in object.sections_with(Role::Text) {
+    rewritten(object, |text, capsule| {
         let is_kernel = |owner: u32| object.symbol(owner).other & raw::STO_ENTRY != 0;
-        let Some(capsule) = twins.partner(text.index).map(|capsule| object.section(capsule)) else {
-            continue;
-        };
-        if !object.text_owner(text.index).is_some_and(is_kernel) {
-            continue;
-        }
-        let Some(removed) = needless(text.data, capsule.data) else { continue };
-        let moves = Moves::new(text, removed)?;
-        capsules.push((capsule, paced(capsule.data, &moves)?));
-        functions.push(moves);
-    }
-    if functions.is_empty() {
-        return None;
-    }
-    let mut image = Image::of(object);
-    for (capsule, contents) in capsules {
-        image.put_section(capsule, &contents)?;
-    }
-    for moves in &functions {
-        moves.apply(&mut image)?;
-    }
-    for table in object.sections_with(Role::Debug).filter(|s| is_line_table(s.name)) {
-        move_lines(&functions, table, &mut image)?;
-    }
-    for table in object.sections_with(Role::Debug).filter(|s| s.name == REGISTER_TABLE) {
-        move_registers(&functions, table, &mut image)?;
-    }
-    Some(image.bytes)
+        let is_kernel = object.text_owner(text.index).is_some_and(is_kernel);
+        is_kernel.then(|| needless(text.data, capsule.data)).flatten()
+    })
 }
 
 /// The instructions of a kernel that it can do without.
-fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<usize>> {
+fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<Change>> {
     let instructions = || code.chunks_exact(INSTRUCTION);
     if !instructions().any(|i| operation(i) == FENCE) {
         return None;
@@ -82,7 +55,7 @@ fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<usize>> {
         uses(&BARRIERS) || paces(capsule, code.len() / INSTRUCTION).ok()?.iter().any(Pace::is_about_barriers);
     let is =
         |i: &[u8], fence: &[u8]| i[1] & !CONDITION == fence[1] && i[0] == fence[0] && i[2..] == fence[2..];
-    let removed: Vec<usize> = (0..code.len() / INSTRUCTION)
+    let removed = (0..code.len() / INSTRUCTION)
         .filter(|&at| {
             let instruction = &code[at * INSTRUCTION..][..INSTRUCTION];
             let next = code.get((at + 1) * INSTRUCTION..).filter(|next| next.len() >= INSTRUCTION);
@@ -91,33 +64,6 @@ fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<usize>> {
                 || (!has_barriers && before(FENCE) && is(instruction, &NARROW))
                 || (before(REPORT) && is(instruction, &TRANSLATED))
         })
-        .collect();
-    (!removed.is_empty()).then_some(removed)
-}
-
-/// The capsule for the code that is left. `None` if it is not about this code.
-fn paced(capsule: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(capsule.len());
-    let (mut at, mut copied) = (0, 0);
-    let steps = paces(capsule, moves.old_length()).ok()?;
-    let (last, steps) = steps.split_last()?;
-    for step in steps {
-        let kept = moves.kept(at..at + step.count)?;
-        at += step.count;
-        if kept == step.count {
-            continue;
-        }
-        let entry = step.entry.clone()?;
-        out.extend(&capsule[copied..entry.start]);
-        copied = entry.end;
-        // One machine instruction is what a Mercury instruction takes if nothing is said.
-        if kept != 1 {
-            out.extend(Pace::entry(capsule[entry.start], kept)?);
-        }
-    }
-    let entry = last.entry.clone()?;
-    out.extend(&capsule[copied..entry.start]);
-    out.extend(Pace::entry(capsule[entry.start], moves.length().checked_sub(moves.kept(0..at)?)?)?);
-    out.extend(&capsule[entry.end..]);
-    (at + last.count == moves.old_length()).then_some(out)
+        .map(Change::removed);
+    Some(removed.collect())
 }

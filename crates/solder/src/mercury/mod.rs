@@ -7,6 +7,7 @@
 
 mod capsule;
 mod decide;
+mod exits;
 mod fastpath;
 mod fences;
 mod frames;
@@ -14,12 +15,14 @@ mod layout;
 mod lines;
 mod moves;
 mod pending;
+mod rewrite;
 mod scoreboards;
 mod symbols;
 mod twins;
 
 pub use capsule::capsule_patches;
 pub use decide::{decide, jump_tables};
+pub use exits::{is_for_debugger, with_barriers};
 pub use fastpath::{fastpath, other_finalization, wrong_code};
 pub use fences::without_precautions;
 pub use frames::{Frame, Frames};

@@ -1,4 +1,4 @@
-//! Code that has lost some of its instructions, and everything in its object that names places in it.
+//! Code some of whose instructions have given way to others, and everything in its object that names places in it.
 
 use super::frames::{Frame, Frames};
 use super::lines;
@@ -18,25 +18,40 @@ pub fn operation(instruction: &[u8]) -> u16 {
     u16::from_le_bytes([instruction[0], instruction[1]]) & OPERATION
 }
 
-/// Instructions with a place in the code, as a distance in words. Branches and collective synchronisation count from
-/// the next instruction, and the low byte of their distance stands apart; where threads meet again counts from
-/// the instruction itself.
-const FROM_NEXT: [u16; 4] = [0x147, 0x148, 0x149, 0x158];
-const FROM_ITSELF: [u16; 1] = [0x145];
-/// Others that have one, in code that calls functions.
-const STRANGE: [u16; 6] = [0x143, 0x144, 0x14a, 0x14c, 0x14e, 0x150];
-/// Where the distance, or the rest of it, begins, and how wide it is in either.
-const DISTANCE: u32 = 34;
-const WIDTHS: (u32, u32) = (48, 30);
+/// How an instruction has a place in the code: as a distance in words, a field of this width from this bit on.
+struct Distance {
+    operations: &'static [u16],
+    at: u32,
+    width: u32,
+    /// It counts from the next instruction, otherwise from the instruction itself.
+    from_next: bool,
+    /// The low byte stands apart.
+    split: bool,
+}
+
+/// Branches and collective synchronisation; where threads meet again; the address of a place.
+const DISTANCES: [Distance; 3] = [
+    Distance { operations: &[0x147, 0x148, 0x149, 0x158], at: 34, width: 48, from_next: true, split: true },
+    Distance { operations: &[0x145], at: 34, width: 30, from_next: false, split: false },
+    Distance { operations: &[0x14e], at: 26, width: 56, from_next: true, split: false },
+];
+/// Others that have one, in code that calls functions within itself.
+const STRANGE: [u16; 3] = [0x144, 0x14a, 0x14c];
+/// Returns have one unless this bit says that they are to an address.
+const RETURN: u16 = 0x150;
+const ABSOLUTE: u32 = 64 + 21;
 
 /// Behind the code come at least 8 of these, up to a multiple of 8.
 const NOTHING: [u8; INSTRUCTION] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0x00];
 const NOTHINGS: usize = 8;
 
 /// Attributes of functions that are lists of places.
-const PLACES: [u8; 9] = [0x1c, 0x1d, 0x25, 0x27, 0x28, 0x31, 0x3a, 0x46, 0x47];
-/// Places of barriers: the first of four words.
-const BARRIER_PLACES: (u8, usize) = (0x39, 4);
+const PLACES: [u8; 9] = [EXITS, 0x1d, 0x25, 0x27, 0x28, 0x31, 0x3a, 0x46, 0x47];
+/// Of exits: the instructions themselves, not what was put in front of them.
+const EXITS: u8 = 0x1c;
+/// Those that are lists of a place and something about it, and how many words that is: barriers, loads of which not all
+/// is used.
+const WITH_PLACES: [(u8, usize); 2] = [(0x39, 4), (0x44, 2)];
 /// Indirect branches: place, a word, the number of targets, targets.
 const BRANCH_TARGETS: u8 = 0x34;
 
@@ -87,29 +102,58 @@ impl<'a, 'data> Image<'a, 'data> {
     }
 }
 
-/// The code of a function without some of its instructions.
+/// What stands in the place of an instruction.
+#[derive(Debug)]
+pub struct Change {
+    pub at: usize,
+    pub by: Vec<[u8; INSTRUCTION]>,
+    /// What the capsule then has for all of them, if it had nothing for the one.
+    pub mercury: Option<[u8; INSTRUCTION]>,
+}
+
+impl Change {
+    pub fn removed(at: usize) -> Self {
+        Self { at, by: Vec::new(), mercury: None }
+    }
+}
+
+/// The code of a function with some of its instructions changed.
 #[derive(Debug)]
 pub struct Moves<'a, 'data> {
     text: &'a Section<'data>,
-    /// The instructions that went, in order.
-    removed: Vec<usize>,
+    /// In order.
+    changes: Vec<Change>,
+    /// How far instructions behind each of them move.
+    shifts: Vec<isize>,
     code: Vec<u8>,
 }
 
 impl<'a, 'data> Moves<'a, 'data> {
-    /// Removes instructions from code. `None` if something in it cannot be moved.
-    pub fn new(text: &'a Section<'data>, removed: Vec<usize>) -> Option<Self> {
+    /// Changes instructions of code. `None` if something in it cannot be moved.
+    pub fn new(text: &'a Section<'data>, changes: Vec<Change>) -> Option<Self> {
         let instructions = || text.data.chunks_exact(INSTRUCTION);
         let padding = instructions().rev().take_while(|i| *i == NOTHING).count();
-        let length = instructions().len() - padding - removed.len() + NOTHINGS;
-        let mut moves = Self { text, removed, code: NOTHING.repeat(length.next_multiple_of(NOTHINGS)) };
+        let shifts: Vec<isize> = changes
+            .iter()
+            .scan(0, |shift, change| {
+                *shift += change.by.len().cast_signed() - 1;
+                Some(*shift)
+            })
+            .collect();
+        let end = (instructions().len() - padding).checked_add_signed(shifts.last().copied().unwrap_or(0))?;
+        let code = NOTHING.repeat((end + NOTHINGS).next_multiple_of(NOTHINGS));
+        let mut moves = Self { text, changes, shifts, code };
         let mut at = 0;
+        let mut next = 0;
         for (index, instruction) in instructions().enumerate().take(instructions().len() - padding) {
-            if moves.removed.binary_search(&index).is_err() {
-                let instruction = moves.instruction(index, instruction)?;
-                put(&mut moves.code, at, &instruction)?;
-                at += INSTRUCTION;
-            }
+            let change = moves.changes.get(next).filter(|change| change.at == index);
+            next += usize::from(change.is_some());
+            let by = match change {
+                Some(change) => change.by.concat(),
+                None => moves.instruction(index, instruction)?.to_vec(),
+            };
+            put(&mut moves.code, at, &by)?;
+            at += by.len();
         }
         Some(moves)
     }
@@ -123,45 +167,64 @@ impl<'a, 'data> Moves<'a, 'data> {
         self.code.len() / INSTRUCTION
     }
 
-    /// How many of a range of instructions are left.
-    pub fn kept(&self, range: Range<usize>) -> Option<usize> {
-        let before = |at: usize| self.removed.partition_point(|removed| *removed < at);
-        (range.end <= self.old_length()).then(|| range.len() + before(range.start) - before(range.end))
+    /// How far the first instruction in the place of this one moves.
+    fn shift(&self, at: usize) -> isize {
+        let before = self.changes.partition_point(|change| change.at < at);
+        before.checked_sub(1).map_or(0, |last| self.shifts[last])
     }
 
-    /// Where a place in the code is now.
+    /// What the capsule has in the place of an instruction that it had nothing for.
+    pub fn mercury(&self, at: usize) -> Option<[u8; INSTRUCTION]> {
+        let change = self.changes.binary_search_by_key(&at, |change| change.at).ok()?;
+        self.changes[change].mercury
+    }
+
+    /// How many instructions are in the place of a range of them.
+    pub fn count(&self, range: Range<usize>) -> Option<usize> {
+        let grows = self.shift(range.end) - self.shift(range.start);
+        range.len().checked_add_signed(grows).filter(|_| range.end <= self.old_length())
+    }
+
+    /// Where a place in the code is now: the first of what is there.
     fn place(&self, old: u64) -> u64 {
         let end = self.text.data.len() as u64;
         if old >= end {
             return (old - end).saturating_add(self.code.len() as u64);
         }
-        let before = self.removed.partition_point(|removed| ((removed * INSTRUCTION) as u64) < old);
-        old - (before * INSTRUCTION) as u64
+        let shift = self.shift((old as usize).div_ceil(INSTRUCTION));
+        old.wrapping_add_signed((shift * INSTRUCTION as isize) as i64)
+    }
+
+    /// Where an instruction is that others were put in front of.
+    fn place_of_last(&self, old: u64) -> u64 {
+        let at = (old as usize) / INSTRUCTION;
+        let change = self.changes.binary_search_by_key(&at, |change| change.at).ok();
+        let before = change.map_or(0, |change| self.changes[change].by.len().saturating_sub(1));
+        self.place(old) + (before * INSTRUCTION) as u64
     }
 
     /// An instruction with the distance that its target is from it now.
     fn instruction(&self, index: usize, old: &[u8]) -> Option<[u8; INSTRUCTION]> {
         let mut instruction: [u8; INSTRUCTION] = old.try_into().ok()?;
+        let mut bits = u128::from_le_bytes(instruction);
         let operation = operation(old);
-        let split = FROM_NEXT.contains(&operation);
-        if STRANGE.contains(&operation) {
+        if STRANGE.contains(&operation) || (operation == RETURN && bits >> ABSOLUTE & 1 == 0) {
             return None;
         }
-        if !split && !FROM_ITSELF.contains(&operation) {
+        let Some(field) = DISTANCES.iter().find(|field| field.operations.contains(&operation)) else {
             return Some(instruction);
-        }
-        let mut bits = u128::from_le_bytes(instruction);
-        let field = (bits >> DISTANCE) as i64;
-        let (low, low_bits, width) = if split { (i64::from(old[2]), 8, WIDTHS.0) } else { (0, 0, WIDTHS.1) };
-        let words = (field << (i64::BITS - width) >> (i64::BITS - width)) << low_bits | low;
-        let base = ((index + usize::from(split)) * INSTRUCTION) as i64;
+        };
+        let (low, low_bits) = if field.split { (i64::from(old[2]), 8) } else { (0, 0) };
+        let unused = i64::BITS - field.width;
+        let words = ((bits >> field.at) as i64) << unused >> unused << low_bits | low;
+        let base = ((index + usize::from(field.from_next)) * INSTRUCTION) as i64;
         let target = u64::try_from(base.checked_add(words.checked_mul(4)?)?).ok()?;
         let distance = self.place(target).wrapping_sub(self.place(base.cast_unsigned())).cast_signed();
         let words = distance / 4;
-        let mask = (1u128 << width) - 1;
-        bits = bits & !(mask << DISTANCE) | ((words >> low_bits) as u128 & mask) << DISTANCE;
+        let mask = (1u128 << field.width) - 1;
+        bits = bits & !(mask << field.at) | ((words >> low_bits) as u128 & mask) << field.at;
         instruction = bits.to_le_bytes();
-        if split {
+        if field.split {
             instruction[2] = words as u8;
         }
         Some(instruction)
@@ -237,7 +300,8 @@ impl<'a, 'data> Moves<'a, 'data> {
                 continue;
             }
             for index in places_of(&record) {
-                let place = self.place(u64::from(record.word(index * 4)?));
+                let old = u64::from(record.word(index * 4)?);
+                let place = if record.attr == EXITS { self.place_of_last(old) } else { self.place(old) };
                 image.put(section, payload + index * 4, &(place as u32).to_le_bytes())?;
             }
         }
@@ -290,6 +354,8 @@ impl<'a, 'data> Moves<'a, 'data> {
         /// The unit of advances.
         const FACTOR: u64 = 4;
         const ADVANCE_4: u8 = 4;
+        /// A register and an expression, whose length comes first.
+        const EXPRESSION: u8 = 0x10;
         let mut at = 0;
         let mut location = 0;
         while at < program.len() {
@@ -307,11 +373,14 @@ impl<'a, 'data> Moves<'a, 'data> {
                 }
                 0x00 | 0x0a | 0x0b | 0xc0..=0xff => 0,
                 0x06..=0x08 | 0x0d | 0x0e | 0x13 | 0x80..=0xbf => 1,
-                0x05 | 0x09 | 0x0c | 0x11 | 0x12 => 2,
+                0x05 | 0x09 | 0x0c | EXPRESSION | 0x11 | 0x12 => 2,
                 _ => return None,
             };
             for _ in 0..numbers {
                 at += program.get(at..)?.iter().position(|byte| byte & 0x80 == 0)? + 1;
+            }
+            if operation == EXPRESSION {
+                at += usize::from(*program.get(at - 1)?);
             }
         }
         Some(())
@@ -379,7 +448,6 @@ fn places_of(record: &info::Record<'_>) -> Vec<usize> {
     let words = record.payload.len() / 4;
     match record.attr {
         attr if PLACES.contains(&attr) => (0..words).collect(),
-        attr if attr == BARRIER_PLACES.0 => (0..words).step_by(BARRIER_PLACES.1).collect(),
         BRANCH_TARGETS => {
             let mut places = Vec::new();
             let mut at = 0;
@@ -391,6 +459,9 @@ fn places_of(record: &info::Record<'_>) -> Vec<usize> {
             }
             places
         }
-        _ => Vec::new(),
+        attr => {
+            let list = WITH_PLACES.iter().find(|(of, _)| *of == attr);
+            list.map_or(Vec::new(), |(_, step)| (0..words).step_by(*step).collect())
+        }
     }
 }

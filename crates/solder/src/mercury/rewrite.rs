@@ -1,0 +1,86 @@
+//! Objects some of whose functions get other code.
+
+use super::lines::{REGISTER_TABLE, is_line_table};
+use super::moves::{Change, Image, Moves, move_lines, move_registers};
+use crate::object::{Object, Role};
+use solder_cubin::Section;
+use solder_cubin::mercury::{Pace, make_explicit, paces};
+
+/// What an entry begins with that says how many machine instructions the next one takes.
+const COUNT_OF_NEXT: u8 = 0x51;
+
+/// The input with those changes that `changes` wants in a function, which it gets with its capsule. A function that
+/// cannot be changed stays; `None` if they all do.
+pub fn rewritten<'data>(
+    object: &Object<'data>,
+    changes: impl Fn(&Section<'data>, &Section<'data>) -> Option<Vec<Change>>,
+) -> Option<Vec<u8>> {
+    let twins = object.mercury.as_ref()?;
+    let (mut functions, mut capsules) = (Vec::new(), Vec::new());
+    for text in object.sections_with(Role::Text) {
+        let Some(capsule) = twins.partner(text.index).map(|capsule| object.section(capsule)) else {
+            continue;
+        };
+        let Some(changes) = changes(text, capsule).filter(|changes| !changes.is_empty()) else { continue };
+        let Some(moves) = Moves::new(text, changes) else { continue };
+        let Some(contents) = paced(capsule.data, &moves) else { continue };
+        capsules.push((capsule, contents));
+        functions.push(moves);
+    }
+    if functions.is_empty() {
+        return None;
+    }
+    let mut image = Image::of(object);
+    for (capsule, contents) in capsules {
+        image.put_section(capsule, &contents)?;
+    }
+    for moves in &functions {
+        moves.apply(&mut image)?;
+    }
+    for table in object.sections_with(Role::Debug).filter(|s| is_line_table(s.name)) {
+        move_lines(&functions, table, &mut image)?;
+    }
+    for table in object.sections_with(Role::Debug).filter(|s| s.name == REGISTER_TABLE) {
+        move_registers(&functions, table, &mut image)?;
+    }
+    Some(image.bytes)
+}
+
+/// The capsule for changed code. `None` if it is not about this code.
+fn paced(capsule: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(capsule.len());
+    let (mut at, mut copied) = (0, 0);
+    let steps = paces(capsule, moves.old_length()).ok()?;
+    let (last, steps) = steps.split_last()?;
+    let mut explicit = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        let first = at;
+        at += step.count;
+        let count = moves.count(first..at)?;
+        if count == step.count {
+            continue;
+        }
+        out.extend(&capsule[copied..step.at]);
+        if step.is_derived() {
+            out.extend(Pace::entry(COUNT_OF_NEXT, count)?);
+            out.extend(moves.mercury(first)?);
+            explicit.push(index);
+            copied = step.at;
+            continue;
+        }
+        let entry = step.entry.clone()?;
+        copied = entry.end;
+        // One machine instruction is what a Mercury instruction takes if nothing is said.
+        if count != 1 {
+            out.extend(Pace::entry(capsule[entry.start], count)?);
+        }
+    }
+    let entry = last.entry.clone()?;
+    out.extend(&capsule[copied..entry.start]);
+    out.extend(Pace::entry(capsule[entry.start], moves.length().checked_sub(moves.count(0..at)?)?)?);
+    out.extend(&capsule[entry.end..]);
+    for instruction in explicit {
+        make_explicit(&mut out, instruction)?;
+    }
+    (at + last.count == moves.old_length()).then_some(out)
+}
