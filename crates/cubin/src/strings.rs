@@ -10,47 +10,8 @@ use std::ops::Range;
 pub struct StringTable {
     bytes: Vec<u8>,
     index: HashTable<Entry>,
-    /// While the table is drafted: where the strings begin that have not been compared with others.
-    draft: Option<Vec<u32>>,
     /// Strings that are not in the index yet.
     unindexed: Vec<Entry>,
-}
-
-/// Where the strings of a draft are in the table: those that it had already, with what has been taken back up to there.
-#[derive(Clone, Debug, Default)]
-pub struct Moves(Vec<Repeated>);
-
-#[derive(Clone, Copy, Debug)]
-struct Repeated {
-    drafted: u32,
-    offset: u32,
-    /// By how much the strings behind it move up.
-    taken_back: u32,
-}
-
-impl Moves {
-    /// All strings are where they were drafted.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The offset of the string that was drafted at `drafted`.
-    pub fn of(&self, drafted: u32) -> u32 {
-        // Most symbols have no name yet, which is at 0.
-        if self.0.first().is_none_or(|first| drafted < first.drafted) {
-            return drafted;
-        }
-        match self.0.binary_search_by_key(&drafted, |repeated| repeated.drafted) {
-            Ok(at) => self.0[at].offset,
-            Err(0) => drafted,
-            Err(behind) => drafted - self.0[behind - 1].taken_back,
-        }
-    }
-
-    /// Whether the table did not have that string before.
-    pub fn is_new(&self, drafted: u32) -> bool {
-        self.0.binary_search_by_key(&drafted, |repeated| repeated.drafted).is_err()
-    }
 }
 
 /// Where a string is. Its hash is kept: an index that grows need not read the strings again.
@@ -80,7 +41,7 @@ fn is_text(bytes: &[u8], text: &[u8], hash: u32) -> impl Fn(&Entry) -> bool {
 
 impl Default for StringTable {
     fn default() -> Self {
-        Self { bytes: vec![0], index: HashTable::new(), draft: None, unindexed: Vec::new() }
+        Self { bytes: vec![0], index: HashTable::new(), unindexed: Vec::new() }
     }
 }
 
@@ -92,61 +53,15 @@ impl StringTable {
         table
     }
 
-    /// From here to [`end_draft`](Self::end_draft), strings are added without looking whether they are there already.
-    pub fn begin_draft(&mut self) {
-        self.draft = Some(Vec::new());
-    }
-
-    /// Finds the strings of the draft that were there already and takes them back.
-    pub fn end_draft(&mut self) -> Moves {
-        let starts = self.draft.take().unwrap_or_default();
-        self.index.reserve(starts.len(), |entry| spread(entry.hash));
-        let mut moves = Vec::new();
-        let mut end = starts.first().map_or(self.bytes.len(), |start| *start as usize);
-        for (index, &drafted) in starts.iter().enumerate() {
-            let next = starts.get(index + 1).map_or(self.bytes.len(), |start| *start as usize);
-            let (before, text) = self.bytes[..next - 1].split_at(drafted as usize);
-            let hash = hash(text);
-            let is_same = is_text(&before[..end], text, hash);
-            match self.index.entry(spread(hash), is_same, |entry| spread(entry.hash)) {
-                hash_table::Entry::Occupied(found) => {
-                    let offset = found.get().offset;
-                    moves.push(Repeated { drafted, offset, taken_back: (next - end) as u32 });
-                }
-                hash_table::Entry::Vacant(place) => {
-                    place.insert(Entry { hash, offset: end as u32 });
-                    if drafted as usize != end {
-                        self.bytes.copy_within(drafted as usize..next, end);
-                    }
-                    end += next - drafted as usize;
-                }
-            }
-        }
-        self.bytes.truncate(end);
-        Moves(moves)
-    }
-
     /// The offset of `text`, which is added unless it is there already.
     pub fn add(&mut self, text: &str) -> u32 {
-        self.add_parts(&[text])
+        self.settle(text.as_bytes(), hash(text.as_bytes()))
     }
 
-    /// Like [`add`](Self::add) for the concatenation of `parts`, without building it first.
-    pub fn add_parts(&mut self, parts: &[&str]) -> u32 {
-        let start = self.append(parts);
-        if self.draft.is_some() { self.draft(start) } else { self.settle(start, hash(&self.bytes[start..])) }
-    }
-
-    /// Adds the concatenation of `parts` to two tables; its offset in each.
-    pub fn add_to_both(tables: [&mut Self; 2], parts: &[&str]) -> [u32; 2] {
-        let [first, second] = tables;
-        if first.draft.is_some() {
-            return [first.add_parts(parts), second.add_parts(parts)];
-        }
-        let start = first.append(parts);
-        let hash = hash(&first.bytes[start..]);
-        let start_of_second = second.append(parts);
-        [first.settle(start, hash), second.settle(start_of_second, hash)]
+    /// Adds `text` to two tables; its offset in each.
+    pub fn add_to_both(tables: [&mut Self; 2], text: &str) -> [u32; 2] {
+        let hash = hash(text.as_bytes());
+        tables.map(|table| table.settle(text.as_bytes(), hash))
     }
 
     /// The offset of `text`, if it is there.
@@ -193,42 +108,20 @@ impl StringTable {
         }
     }
 
-    /// Puts the parts behind the others, not yet as a string; where they begin.
-    fn append(&mut self, parts: &[&str]) -> usize {
-        let start = self.bytes.len();
-        self.bytes.reserve(parts.iter().map(|part| part.len() + 1).sum());
-        for part in parts {
-            self.bytes.extend_from_slice(part.as_bytes());
-        }
-        start
-    }
-
-    /// Makes a string of the bytes from `start` on, be it there already or not.
-    fn draft(&mut self, start: usize) -> u32 {
-        if start == self.bytes.len() {
-            return 0;
-        }
-        self.bytes.push(0);
-        self.draft.get_or_insert_default().push(start as u32);
-        start as u32
-    }
-
-    /// Makes a string of the bytes from `start` on, or takes them back if it is there already.
-    fn settle(&mut self, start: usize, hash: u32) -> u32 {
+    fn settle(&mut self, text: &[u8], hash: u32) -> u32 {
         self.index_all();
-        let (old, new) = self.bytes.split_at(start);
-        if new.is_empty() {
+        if text.is_empty() {
             return 0;
         }
-        match self.index.entry(spread(hash), is_text(old, new, hash), |entry| spread(entry.hash)) {
-            hash_table::Entry::Occupied(found) => {
-                self.bytes.truncate(start);
-                found.get().offset
-            }
+        let is_same = is_text(&self.bytes, text, hash);
+        match self.index.entry(spread(hash), is_same, |entry| spread(entry.hash)) {
+            hash_table::Entry::Occupied(found) => found.get().offset,
             hash_table::Entry::Vacant(place) => {
+                let offset = self.bytes.len() as u32;
+                place.insert(Entry { hash, offset });
+                self.bytes.extend_from_slice(text);
                 self.bytes.push(0);
-                place.insert(Entry { hash, offset: start as u32 });
-                start as u32
+                offset
             }
         }
     }
@@ -284,7 +177,7 @@ mod tests {
         let mut table = StringTable::default();
         let a = table.add(".text.f");
         assert_eq!(table.add("f"), 9);
-        assert_eq!(table.add_parts(&[".text", ".f"]), a);
+        assert_eq!(table.add(".text.f"), a);
         assert_eq!(table.add(""), 0);
         assert_eq!(table.add_again("f"), 11);
         assert_eq!(table.add("f"), 9);
@@ -292,17 +185,12 @@ mod tests {
     }
 
     #[test]
-    fn a_drafted_table_becomes_the_same() {
-        let mut table = StringTable::default();
-        table.add("one");
-        table.begin_draft();
-        let [two, one, empty, three, again, four] =
-            ["two", "one", "", "three", "two", "four"].map(|s| table.add(s));
-        let moves = table.end_draft();
-        assert_eq!(table.as_bytes(), b"\0one\0two\0three\0four\0");
-        assert_eq!([two, one, empty, three, again, four].map(|s| moves.of(s)), [5, 1, 0, 9, 5, 15]);
-        assert_eq!([two, one, three, again, four].map(|s| moves.is_new(s)), [true, false, true, false, true]);
-        assert_eq!((table.add("four"), table.add("five")), (15, 20));
+    fn each_table_has_its_own_offsets() {
+        let [mut first, mut second] = [StringTable::default(), StringTable::default()];
+        second.add("one");
+        let mut add = |text| StringTable::add_to_both([&mut first, &mut second], text);
+        assert_eq!([add("two"), add("one"), add(""), add("two")], [[1, 5], [5, 1], [0, 0], [1, 5]]);
+        assert_eq!((first.as_bytes(), second.as_bytes()), (&b"\0two\0one\0"[..], &b"\0one\0two\0"[..]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Constants that belong to one function: kernel parameters (bank 0) and what the compiler made for a
 //! function (other banks), which every kernel that reaches it carries.
 
+use super::names::In;
 use super::{Chunk, Content, FunctionConstant, Kind, Merger, New, OutputSection, OutputSymbol};
 use crate::diagnostics::Stop;
 use crate::ids::{ConstantId, EntityId, FileId, SectionId};
@@ -361,13 +362,12 @@ impl<'data> Merger<'_, 'data> {
                 out
             }
             None => {
-                let name = self.out.section_names.add(section.name);
+                let [name, _] = self.name(In::Sections, &[section.name]);
                 let handles = (!self.settings.relocatable).then(|| {
                     let prefix = if self.settings.force_rela { ".rela" } else { ".rel" };
-                    self.out.names.add_parts(&[prefix, section.name]);
-                    self.out.section_names.add_parts(&[prefix, section.name])
+                    self.name_section(&[prefix, section.name])[0]
                 });
-                let symbol_name = self.out.names.add(section.name);
+                let symbol_name = self.name_symbol(section.name);
                 let new = New {
                     kind: Kind::KernelConstant,
                     name: &[section.name],

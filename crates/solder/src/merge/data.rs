@@ -259,7 +259,7 @@ impl<'data> Merger<'_, 'data> {
     pub(super) fn name_local(&mut self, symbol: SymbolId) {
         if !self.out.symbol(symbol).among_globals {
             let name = self.out.symbol(symbol).name;
-            self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
+            self.out.symbol_mut(symbol).name_offset = self.name_symbol(name);
         }
     }
 

@@ -2,6 +2,7 @@
 //! makes only when the machine code's view is derived from it.
 
 use super::constants::Place;
+use super::names::In;
 use super::{Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Merger, New, Reloc, RelocTarget};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
@@ -166,7 +167,7 @@ impl<'data> Merger<'_, 'data> {
         }
         if !self.out.symbol(symbol).among_globals {
             let name = self.out.symbol(symbol).name;
-            self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
+            self.out.symbol_mut(symbol).name_offset = self.name_symbol(name);
         }
         let align = raw.value.get().max(1);
         let place = self.out.section_mut(out).append(&[], raw.size.get(), align).unwrap_or(0);
@@ -230,9 +231,8 @@ impl<'data> Merger<'_, 'data> {
                 continue;
             }
             let (_, section) = self.mercury.kernel_constants.remove(at);
-            let name_offset = self.out.section_names.add_parts(&[prefix, name]);
-            let handles = self.out.section_names.add_parts(&[".rela", prefix, name]);
-            self.out.names.add_parts(&[".rela", prefix, name]);
+            let [name_offset, _] = self.name(In::Sections, &[prefix, name]);
+            let [handles, _] = self.name_section(&[".rela", prefix, name]);
             let out = self.create_kernel_constant(Kind::KernelConstant, text, &section, name_offset);
             self.section_symbol_parts(out, &[prefix, name]);
             self.constant_twin(out, raw::SHT_MERC_CONSTANT_IMAGES);

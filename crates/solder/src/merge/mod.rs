@@ -9,6 +9,7 @@ mod info;
 mod kept;
 mod lines;
 mod mercury;
+mod names;
 mod output;
 mod packing;
 mod reading;
@@ -30,10 +31,11 @@ use crate::parallel;
 use crate::resolve::{Origin, Symbols, is_extern_shared};
 use crate::undefined::UNIFIED_TABLES;
 use hashbrown::{HashMap, HashSet};
+use names::{Draft, Tables};
 use reading::{Left, Reading};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::StringTable;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What the merge does differently for one target or mode.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +117,8 @@ struct Merger<'a, 'data> {
     dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     /// `.nv.resolvedrela*`, by the name of what it is for.
     resolved_by_name: HashMap<String, SectionId, foldhash::fast::FixedState>,
+    /// The names that are to be entered into the string tables, while files are merged.
+    draft: Option<Draft>,
     /// Names of sections that were looked for, and where the section would be if there was none.
     looked_for: Vec<(u32, SectionId)>,
     /// What code refers to, by entity; read where shared variables keep their symbols.
@@ -186,6 +190,7 @@ pub fn merge<'data>(
         merged_constants: HashMap::default(),
         dead_with_relocations: HashSet::default(),
         resolved_by_name: HashMap::default(),
+        draft: None,
         looked_for: Vec::new(),
         referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
@@ -195,9 +200,9 @@ pub fn merge<'data>(
         symbols_before_file: 0,
         mercury: mercury::State::default(),
     };
-    merger.begin(graph);
-    merger.out.section_names.begin_draft();
-    merger.out.names.begin_draft();
+    merger.out.prototype_names = merger.name_prototypes(graph);
+    merger.draft = Some(Draft::default());
+    merger.begin();
     merger.files(graph)?;
     merger.end();
     Ok(merger.out)
@@ -214,16 +219,16 @@ struct New<'n> {
 }
 
 impl<'a, 'data> Merger<'a, 'data> {
+    fn name_prototypes(&mut self, graph: &CallGraph<'data>) -> Vec<u32> {
+        let names = &mut self.out.names;
+        let name = |text: &&str| if text.is_empty() { names.add_again("") } else { names.add(text) };
+        graph.prototypes.iter().map(name).collect()
+    }
+
     /// Names that stand at the head of the string tables, and the sections every output has.
-    fn begin(&mut self, graph: &CallGraph<'data>) {
-        self.out.prototype_names = graph
-            .prototypes
-            .iter()
-            .map(|text| if text.is_empty() { self.out.names.add_again("") } else { self.out.names.add(text) })
-            .collect();
+    fn begin(&mut self) {
         for name in [".shstrtab", ".strtab", ".symtab", ".symtab_shndx"] {
-            self.out.section_names.add(name);
-            self.out.names.add(name);
+            self.name_section(&[name]);
         }
         let note =
             |kind, name, flags| New { kind, name, sh_type: raw::SHT_NOTE, flags, align: 4, entsize: 0 };
@@ -252,40 +257,38 @@ impl<'a, 'data> Merger<'a, 'data> {
         }
     }
 
-    /// Merges all files, one after the other. What of a file does not depend on the next ones is read beside these;
-    /// beside the last, the string tables become what they were drafted as, and the calls between all functions are known.
+    /// Merges all files, one after the other. What of a file does not depend on the next ones is done beside these: its
+    /// names are entered, attributes and relocations read.
     fn files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
         let reading = self.reading();
+        let [section_names, names] = [&mut self.out.section_names, &mut self.out.names].map(std::mem::take);
+        let tables = Mutex::new(Tables::new(section_names, names));
         let read = Mutex::new(Vec::new());
-        let (of_sections, of_symbols) = parallel::beside(|beside| {
+        parallel::beside(|beside| {
             for file in 0..self.objects.len() {
                 self.file(FileId::at(file))?;
                 if self.left.is_much() || file + 1 == self.objects.len() {
                     let mut left = self.hand_over();
-                    let read = &read;
+                    let (tables, read) = (&tables, &read);
                     beside.run(move || {
+                        locked(tables).enter(std::mem::take(&mut left.names));
                         reading.read(&mut left);
-                        read.lock().unwrap_or_else(PoisonError::into_inner).push(left);
+                        locked(read).push(left);
                     });
                 }
             }
-            let (section_names, names) = (&mut self.out.section_names, &mut self.out.names);
-            let moves = parallel::join(|| section_names.end_draft(), || names.end_draft());
             self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph);
-            Ok(moves)
+            Ok(())
         })?;
-        if !of_sections.is_empty() {
-            parallel::for_each_of(&mut self.out.sections, |section| {
-                section.name = of_sections.of(section.name);
-            });
-        }
-        if !of_symbols.is_empty() {
-            let moved =
-                |symbol: &mut OutputSymbol<'_>| symbol.name_offset = of_symbols.of(symbol.name_offset);
-            parallel::for_each_of(&mut self.out.symbols, moved);
-        }
+        let mut tables = tables.into_inner().unwrap_or_else(PoisonError::into_inner);
+        tables.enter(self.draft.take().unwrap_or_default());
+        parallel::for_each_of(&mut self.out.sections, |section| {
+            section.name = tables.of_section(section.name);
+        });
+        parallel::for_each_of(&mut self.out.symbols, |s| s.name_offset = tables.of_symbol(s.name_offset));
         let looked_for = std::mem::take(&mut self.looked_for).into_iter();
-        self.out.removed.extend(looked_for.filter(|(name, _)| of_sections.is_new(*name)).map(|(_, at)| at));
+        self.out.removed.extend(looked_for.filter(|(name, _)| tables.was_missing(*name)).map(|(_, at)| at));
+        (self.out.section_names, self.out.names) = (tables.section_names, tables.symbol_names);
         self.take_back(&mut read.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -419,17 +422,6 @@ impl<'a, 'data> Merger<'a, 'data> {
         section
     }
 
-    /// Looks for a section: nvlink makes what it does not find, and removes it in the end as it is empty. Its name stays.
-    fn name_only(&mut self, parts: &[&str]) {
-        let [name, _] = self.name_section(parts);
-        self.looked_for.push((name, SectionId::at(self.out.sections.len())));
-    }
-
-    /// Section names stand in both string tables; where, in `.shstrtab` and in `.strtab`.
-    fn name_section(&mut self, parts: &[&str]) -> [u32; 2] {
-        StringTable::add_to_both([&mut self.out.section_names, &mut self.out.names], parts)
-    }
-
     fn create_plain(&mut self, kind: Kind, name: &str, sh_type: u32, align: u64) -> SectionId {
         self.create(&New { kind, name: &[name], sh_type, flags: 0, align, entsize: 0 })
     }
@@ -477,7 +469,7 @@ impl<'a, 'data> Merger<'a, 'data> {
 
     /// Gives a section its symbol. The name is in `.strtab` since the section was created.
     fn section_symbol(&mut self, section: SectionId, name: &str) {
-        let offset = self.out.names.add(name);
+        let offset = self.name_symbol(name);
         self.section_symbol_named(section, offset);
     }
 
@@ -579,7 +571,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             });
             if raw.bind() == raw::STB_LOCAL {
                 let name = self.out.symbol(symbol).name;
-                self.out.symbol_mut(symbol).name_offset = self.out.names.add(name);
+                self.out.symbol_mut(symbol).name_offset = self.name_symbol(name);
             }
         }
         if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
@@ -644,8 +636,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         let section = object.section(u32::from(raw.shndx.get()));
         let name = self.out.symbol(symbol).name;
         if raw.bind() == raw::STB_WEAK && !self.out.symbol(symbol).among_globals {
-            let offset = self.out.names.add(name);
-            self.out.symbol_mut(symbol).name_offset = offset;
+            self.out.symbol_mut(symbol).name_offset = self.name_symbol(name);
         }
         if object.role(section.index) != Role::Text {
             return Err(self.damaged(
@@ -755,7 +746,7 @@ impl<'a, 'data> Merger<'a, 'data> {
     }
 
     fn section_symbol_parts(&mut self, section: SectionId, parts: &[&str]) {
-        let offset = self.out.names.add_parts(parts);
+        let offset = self.name_symbol(&parts.concat());
         self.section_symbol_named(section, offset);
     }
 
@@ -820,6 +811,10 @@ impl<'a, 'data> Merger<'a, 'data> {
             reason: reason.into(),
         })
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a function symbol is another name for the function that its section belongs to.

@@ -2,6 +2,7 @@
 //! nothing that later files change, so that they are read beside the merge of those.
 
 use super::info::Malformed;
+use super::names::Draft;
 use super::relocations::CONSTANTS_SIZE;
 use super::{FileMap, InfoRecord, Merger, Reloc, RelocTarget, Settings};
 use crate::diagnostics::Stop;
@@ -36,6 +37,7 @@ pub(super) struct Left<'data> {
     /// The first of the files.
     pub first: usize,
     pub maps: Vec<FileMap>,
+    pub names: Draft,
     pub attributes: Vec<(From, Attributes<'data>)>,
     pub relocations: Vec<(From, Vec<Reloc>)>,
 }
@@ -137,7 +139,8 @@ impl<'data> Merger<'_, 'data> {
         let first = self.left.first;
         let maps = self.out.files[first..].iter_mut().map(std::mem::take).collect();
         let next = Left { first: self.out.files.len(), ..Left::default() };
-        Left { maps, ..std::mem::replace(&mut self.left, next) }
+        let names = self.draft.as_mut().map(Draft::hand_over).unwrap_or_default();
+        Left { maps, names, ..std::mem::replace(&mut self.left, next) }
     }
 
     /// Puts what was read, in the order of the files, where it belongs.

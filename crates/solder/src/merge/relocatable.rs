@@ -39,7 +39,7 @@ impl<'data> Merger<'_, 'data> {
 
     /// Makes a symbol that images do not have one of the output.
     pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol, name: &str) {
-        symbol.name_offset = self.out.names.add(name);
+        symbol.name_offset = self.name_symbol(name);
         symbol.mercury_other = raw.other;
         symbol.size = raw.size.get();
         if self.settings.relocatable {
@@ -104,7 +104,7 @@ impl<'data> Merger<'_, 'data> {
         for kernel in 0..self.out.functions.len() {
             let Function { entry, shared, text, .. } = self.out.functions[kernel];
             if entry && shared.is_none() && self.dynamic_references(text).is_some() {
-                self.out.names.add(INSTANCE);
+                self.name_symbol(INSTANCE);
                 self.shared_of_launched(Some(kernel as u32));
             }
             let Some(section) = self.out.functions[kernel].shared else { continue };
@@ -216,7 +216,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     fn instance(&mut self, value: u64) -> SymbolId {
-        let name_offset = self.out.names.add(INSTANCE);
+        let name_offset = self.name_symbol(INSTANCE);
         self.push_symbol(OutputSymbol {
             name: INSTANCE,
             name_offset,

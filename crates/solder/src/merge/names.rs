@@ -1,0 +1,159 @@
+//! The names that the merge gives: written down one behind the other, and entered into the string tables, where each
+//! stands once, beside the merge of later files. Until then a name is known by its number.
+
+use super::Merger;
+use crate::ids::SectionId;
+use solder_cubin::strings::StringTable;
+
+/// Where a name stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum In {
+    /// In `.shstrtab` and in `.strtab`, as the names of sections do.
+    Both,
+    /// The same of a section that is only looked for.
+    BothIfMissing,
+    Sections,
+    Symbols,
+}
+
+impl In {
+    const ALL: [Self; 4] = [Self::Both, Self::BothIfMissing, Self::Sections, Self::Symbols];
+    const BITS: u32 = 2;
+}
+
+/// Names in the order in which they were given.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    text: String,
+    /// Where each ends, and in the low bits where it stands.
+    ends: Vec<u64>,
+    /// How many drafts were before this one, and how many names in them.
+    number: usize,
+    before: u32,
+}
+
+impl Draft {
+    /// The number of a new name. 0 is the empty one.
+    fn add(&mut self, place: In, parts: &[&str]) -> u32 {
+        let start = self.text.len();
+        self.text.extend(parts.iter().copied());
+        if self.text.len() == start {
+            return 0;
+        }
+        self.ends.push((self.text.len() as u64) << In::BITS | place as u64);
+        self.before + self.ends.len() as u32
+    }
+
+    /// What has been written down; the next name is the first of another draft.
+    pub fn hand_over(&mut self) -> Self {
+        let next = Self {
+            number: self.number + 1,
+            before: self.before + self.ends.len() as u32,
+            text: String::with_capacity(self.text.len()),
+            ends: Vec::with_capacity(self.ends.len()),
+        };
+        std::mem::replace(self, next)
+    }
+
+    fn names(&self) -> impl Iterator<Item = (In, &str)> {
+        let mut start = 0;
+        self.ends.iter().map(move |end| {
+            let place = In::ALL[(*end & ((1 << In::BITS) - 1)) as usize];
+            let end = (*end >> In::BITS) as usize;
+            (place, &self.text[std::mem::replace(&mut start, end)..end])
+        })
+    }
+}
+
+/// The string tables while drafts are entered into them.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub section_names: StringTable,
+    pub symbol_names: StringTable,
+    /// Where the names are, by their numbers: offsets in the two tables.
+    placed: Vec<[u32; 2]>,
+    /// Those that were only looked for and not there.
+    missing: Vec<u32>,
+    /// Drafts that came before their turn.
+    waiting: Vec<Draft>,
+    entered: usize,
+}
+
+impl Tables {
+    pub fn new(section_names: StringTable, symbol_names: StringTable) -> Self {
+        Self { section_names, symbol_names, placed: vec![[0; 2]], ..Self::default() }
+    }
+
+    /// Enters a draft, as soon as all before it have been.
+    pub fn enter(&mut self, draft: Draft) {
+        self.waiting.push(draft);
+        while let Some(next) = self.waiting.iter().position(|draft| draft.number == self.entered) {
+            let draft = self.waiting.swap_remove(next);
+            draft.names().for_each(|(place, name)| self.add(place, name));
+            self.entered += 1;
+        }
+    }
+
+    fn add(&mut self, place: In, name: &str) {
+        let size = self.section_names.len();
+        let placed = match place {
+            In::Sections => [self.section_names.add(name), 0],
+            In::Symbols => [0, self.symbol_names.add(name)],
+            In::Both | In::BothIfMissing => {
+                StringTable::add_to_both([&mut self.section_names, &mut self.symbol_names], name)
+            }
+        };
+        if place == In::BothIfMissing && self.section_names.len() > size {
+            self.missing.push(self.placed.len() as u32);
+        }
+        self.placed.push(placed);
+    }
+
+    /// Where the section name of a number is.
+    pub fn of_section(&self, number: u32) -> u32 {
+        self.placed[number as usize][0]
+    }
+
+    /// Where the symbol name of a number is.
+    pub fn of_symbol(&self, number: u32) -> u32 {
+        self.placed[number as usize][1]
+    }
+
+    /// Whether a section that was looked for was not there.
+    pub fn was_missing(&self, number: u32) -> bool {
+        self.missing.binary_search(&number).is_ok()
+    }
+}
+
+impl Merger<'_, '_> {
+    /// Gives the name that the parts make together. While files are merged, the answer is its number.
+    pub(super) fn name(&mut self, place: In, parts: &[&str]) -> [u32; 2] {
+        if let Some(draft) = &mut self.draft {
+            return [draft.add(place, parts); 2];
+        }
+        let name = parts.concat();
+        match place {
+            In::Sections => [self.out.section_names.add(&name), 0],
+            In::Symbols => [0, self.out.names.add(&name)],
+            In::Both | In::BothIfMissing => {
+                StringTable::add_to_both([&mut self.out.section_names, &mut self.out.names], &name)
+            }
+        }
+    }
+
+    /// Section names stand in both string tables; where, in `.shstrtab` and in `.strtab`.
+    pub(super) fn name_section(&mut self, parts: &[&str]) -> [u32; 2] {
+        self.name(In::Both, parts)
+    }
+
+    /// Where in `.strtab` a name is.
+    pub(super) fn name_symbol(&mut self, name: &str) -> u32 {
+        self.name(In::Symbols, &[name])[1]
+    }
+
+    /// Looks for a section: nvlink makes what it does not find, and removes it in the end as it is empty. Its name stays.
+    pub(super) fn name_only(&mut self, parts: &[&str]) {
+        let [name, _] = self.name(In::BothIfMissing, parts);
+        self.looked_for.push((name, SectionId::at(self.out.sections.len())));
+    }
+}
