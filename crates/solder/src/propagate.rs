@@ -8,7 +8,7 @@ use crate::callees::Calls;
 use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Function, InfoRecord, InfoValue, Merged};
 use crate::parallel;
-use crate::resources::Records;
+use crate::resources::{Own, Records};
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
 
@@ -38,8 +38,20 @@ const RULES: &[(u8, Rule)] = &[
     (attr::AT_ENTRY_FRAGMENTS, Rule::Move),
 ];
 
+/// The same by attribute.
+const RULE_OF: [Option<Rule>; 256] = {
+    let mut rules = [None; 256];
+    let mut index = 0;
+    while index < RULES.len() {
+        let (attr, rule) = RULES[index];
+        rules[attr as usize] = Some(rule);
+        index += 1;
+    }
+    rules
+};
+
 fn rule_of(attr: u8) -> Option<Rule> {
-    RULES.iter().find(|(of, _)| *of == attr).map(|(_, rule)| *rule)
+    RULE_OF[usize::from(attr)]
 }
 
 fn is_sum(record: &InfoRecord<'_>) -> bool {
@@ -62,11 +74,12 @@ pub fn set_call_stack(records: &mut Records<'_, '_>, kernel: SectionId, total: u
     }
 }
 
-pub fn propagate(calls: &Calls, records: &mut Records<'_, '_>) {
-    complete_sparse_masks(records);
+/// `own` is what the attributes of each function say of itself.
+pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
+    let masks = complete_sparse_masks(own, records);
     let merged = records.merged;
-    let tells = parallel::map_numbers(merged.functions.len(), |f| is_source(records, f));
-    let mut sources: Vec<u32> = (0..merged.functions.len() as u32).filter(|f| tells[*f as usize]).collect();
+    let tells = |function: &u32| own[*function as usize].tells_on_kernels;
+    let mut sources: Vec<u32> = (0..merged.functions.len() as u32).filter(tells).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
     let single = merged.only_root().is_some();
     let externs = Externs::new(single, &sources, records);
@@ -75,7 +88,7 @@ pub fn propagate(calls: &Calls, records: &mut Records<'_, '_>) {
     let reached = if single { Vec::new() } else { calls.reached(&sources, &kernel_list) };
     // The only kernel keeps its own mask unless functions were removed.
     let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().any(|f| f.alias);
-    let masks = sparse_masks(calls, records, single);
+    let masks = sparse_masks(calls, &masks, single);
     let update = |position: usize| {
         let (kernel, info) = kernels[position];
         let mut own = records.of(info).to_vec();
@@ -119,54 +132,51 @@ pub fn propagate(calls: &Calls, records: &mut Records<'_, '_>) {
     }
 }
 
-/// Whether a function has records that tell on kernels.
-fn is_source(records: &Records<'_, '_>, function: usize) -> bool {
-    records.merged.functions[function].info.is_some_and(|info| {
-        records.of(info).iter().any(|record| match &record.value {
-            // Even if all of them are defined now: the kernel's list begins where the first one is met.
-            InfoValue::Symbols(list) => !list.is_empty(),
-            _ => rule_of(record.attr).is_some(),
-        })
-    })
+/// Whether a record of a function tells on the kernels that reach it.
+pub fn tells_on_kernels(record: &InfoRecord<'_>) -> bool {
+    match &record.value {
+        // Even if all of them are defined now: the kernel's list begins where the first one is met.
+        InfoValue::Symbols(list) => !list.is_empty(),
+        _ => rule_of(record.attr).is_some(),
+    }
 }
 
 /// As soon as one function says how it uses sparse matrix instructions, every function does. An alias
-/// has no attributes of its own: the record it lacks is added to those of the function it names.
-fn complete_sparse_masks(records: &mut Records<'_, '_>) {
+/// has no attributes of its own: the record it lacks is added to those of the function it names. What each then says.
+fn complete_sparse_masks(own: &[Own], records: &mut Records<'_, '_>) -> Vec<u16> {
+    let nothing = u16::from_le_bytes(NO_SPARSE_MMA);
     let merged = records.merged;
-    let has = |records: &[InfoRecord<'_>]| records.iter().any(|r| r.attr == attr::SPARSE_MMA_MASK);
-    let says = |function: usize| merged.functions[function].info.is_some_and(|info| has(records.of(info)));
-    if !parallel::any(merged.functions.len(), says) {
-        return;
+    let functions = || merged.functions.iter().zip(own);
+    let mut masks: Vec<u16> = functions()
+        .map(|(function, own)| if function.alias { nothing } else { own.sparse_mask.unwrap_or(0) })
+        .collect();
+    if own.iter().all(|own| own.sparse_mask.is_none()) {
+        return masks;
     }
-    let lacking = parallel::map_numbers(merged.functions.len(), |function| {
-        let function = &merged.functions[function];
-        let info = if function.alias { named_by_alias(merged, function) } else { function.info };
-        info.filter(|info| function.alias || !has(records.of(*info)))
-    });
-    for (function, info) in merged.functions.iter().zip(lacking) {
+    for (index, (function, own)) in (0..).zip(functions()) {
+        let lacking = if function.alias {
+            named_by_alias(merged, function)
+        } else {
+            own.sparse_mask.is_none().then_some(index)
+        };
         // An alias in front of its function may have given it one.
-        if let Some(info) = info.filter(|info| function.alias || !has(records.of(*info))) {
+        let has_none = |of: &u32| function.alias || masks[*of as usize] == 0;
+        let Some(of) = lacking.filter(has_none) else { continue };
+        if let Some(info) = merged.functions[of as usize].info {
             let record = new_record(format::HALF, attr::SPARSE_MMA_MASK, &NO_SPARSE_MMA);
             records.of_mut(info).push(record);
+            masks[of as usize] |= nothing;
         }
     }
+    masks
 }
 
 /// How each function and all it reaches use sparse matrix instructions. Nearly every function says so,
 /// hence one sweep for all of them.
-fn sparse_masks(calls: &Calls, records: &Records<'_, '_>, single: bool) -> Vec<u16> {
-    let merged = records.merged;
-    let own = |function: usize| {
-        let function = &merged.functions[function];
-        let info = function.info.into_iter().flat_map(|info| records.of(info));
-        let said =
-            info.filter(|r| r.attr == attr::SPARSE_MMA_MASK).fold(0, |all, r| all | number(bytes(&r.value)));
-        if function.alias { u16::from_le_bytes(NO_SPARSE_MMA) } else { said }
-    };
-    let own = parallel::map_numbers(merged.functions.len(), own);
+fn sparse_masks(calls: &Calls, own: &[u16], single: bool) -> Vec<u16> {
     if single {
-        return vec![own.iter().fold(0, |all, own| all | own); merged.functions.len()];
+        let all = own.iter().fold(0, |all, own| all | own);
+        return vec![all; own.len()];
     }
     calls.fold(|node| own.get(node).copied().unwrap_or(0), |a, b| *a |= b)
 }
@@ -179,11 +189,11 @@ fn set_sparse_mask(own: &mut [InfoRecord<'_>], mask: u16) {
     }
 }
 
-/// The attributes of the function that an alias names.
-fn named_by_alias(merged: &Merged<'_>, alias: &Function) -> Option<SectionId> {
+/// The function that an alias names.
+fn named_by_alias(merged: &Merged<'_>, alias: &Function) -> Option<u32> {
     let owner = merged.section(alias.text?).function?;
     let entity = merged.symbol(owner).entity?;
-    merged.functions[merged.function_of[entity.index()]? as usize].info
+    merged.function_of[entity.index()]
 }
 
 fn apply<'data>(own: &mut Vec<InfoRecord<'data>>, from: &InfoRecord<'data>, externs: &Externs<'_>) {
@@ -234,7 +244,8 @@ fn bytes<'a>(value: &'a InfoValue<'_>) -> &'a [u8] {
     }
 }
 
-fn number(bytes: &[u8]) -> u16 {
+/// The number that a value begins with.
+pub fn number(bytes: &[u8]) -> u16 {
     match bytes {
         [low, high, ..] => u16::from_le_bytes([*low, *high]),
         _ => 0,

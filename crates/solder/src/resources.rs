@@ -77,6 +77,10 @@ pub struct Own {
     pub frame: u32,
     call_stack: u32,
     pub max_registers: Option<u32>,
+    /// They tell on the kernels that reach the function.
+    pub tells_on_kernels: bool,
+    /// How it uses sparse matrix instructions.
+    pub sparse_mask: Option<u16>,
 }
 
 pub fn compute<'data>(
@@ -112,8 +116,8 @@ pub fn compute<'data>(
     if !suppress_stack_warning {
         warn_of_recursion(merged, calls, &stack, sink);
     }
+    propagate::propagate(calls, &own, &mut records);
     resources.own = own;
-    propagate::propagate(calls, &mut records);
     resources.of_module = module_records(merged, &resources.stack, has_old_object);
     resources.records = records.changed;
     resources
@@ -165,8 +169,12 @@ fn own_records(merged: &Merged<'_>, function: usize) -> Own {
     let mut own = Own::default();
     let Some(info) = merged.functions[function].info else { return own };
     for record in merged.info_records(info) {
+        own.tells_on_kernels |= propagate::tells_on_kernels(record);
         let InfoValue::Bytes(bytes) = record.value else { continue };
         match (record.attr, bytes) {
+            (attr::SPARSE_MMA_MASK, _) => {
+                own.sparse_mask = Some(own.sparse_mask.unwrap_or(0) | propagate::number(bytes));
+            }
             (attr::CRS_STACK_SIZE | attr::SYNC_STACK, [a, b, c, d]) => {
                 own.call_stack = u32::from_le_bytes([*a, *b, *c, *d]);
             }
