@@ -192,35 +192,14 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
 fn number(parts: Parts<'_, '_>) -> Numbers {
     let merged = parts.merged;
     let keeps = parallel::map_numbers(merged.sections.len(), |i| keeps_section(parts, SectionId::at(i)));
-    let section_order = in_file_order(merged, (0..merged.sections.len()).filter(|i| keeps[*i]));
-    let mercury = parts.is_mercury();
-    let many_sections = section_order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;
-    let first = if many_sections { SYMTAB_SHNDX + 1 } else { SYMTAB + 1 };
-    let mut sections = vec![0; merged.sections.len()];
-    for (i, id) in section_order.iter().enumerate() {
-        sections[id.index()] = first + i as u32;
-    }
-    let mercury_table = if mercury { first + section_order.len() as u32 - 1 } else { 0 };
-    let mut symbol_order = Vec::with_capacity(merged.symbols.len());
-    // The parameters of kernels, which the Mercury view does not have, stand behind all others.
-    let (mut globals, mut tail) = (Vec::new(), Vec::new());
-    for (index, symbol) in merged.symbols.iter().enumerate() {
-        let section = symbol.section.filter(|_| symbol.kind == raw::STT_SECTION);
-        let is_late = section.is_some_and(|s| merged.section(s).kind == Kind::LateKernelConstant);
-        let lacks_section = symbol.kind == raw::STT_SECTION && !keeps_section_symbol(parts, &keeps, section);
-        if symbol.dropped || lacks_section {
-            continue;
-        }
-        let id = SymbolId::at(index);
-        match section {
-            Some(section) if is_late => tail.push((sections[section.index()], id)),
-            _ if symbol.among_globals => globals.push(id),
-            _ => symbol_order.push(id),
-        }
-    }
+    let (of_sections, of_symbols) =
+        parallel::join(|| number_sections(merged, &keeps), || order_symbols(parts, &keeps));
+    let (section_order, sections, many_sections) = of_sections;
+    let Symbols { locals: mut symbol_order, globals, late } = of_symbols;
     let first_global = symbol_order.len() as u32 + 1;
-    symbol_order.append(&mut globals);
+    symbol_order.extend(globals);
     let mercury_symbols = symbol_order.len() as u32;
+    let mut tail: Vec<_> = late.into_iter().map(|(section, id)| (sections[section.index()], id)).collect();
     tail.sort_by_key(|(section, _)| *section);
     symbol_order.extend(tail.iter().map(|(_, id)| *id));
     let mut symbols = vec![0; merged.symbols.len()];
@@ -228,15 +207,64 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         symbols[id.index()] = i as u32 + 1;
     }
     Numbers {
+        mercury_table: if parts.is_mercury() {
+            section_order.len() as u32 + first_section(many_sections) - 1
+        } else {
+            0
+        },
         sections,
         symbols,
         section_order,
         symbol_order,
         first_global,
-        mercury_table,
         mercury_symbols,
         many_sections,
     }
+}
+
+/// The number of the first section behind the tables.
+fn first_section(many_sections: bool) -> u32 {
+    if many_sections { SYMTAB_SHNDX + 1 } else { SYMTAB + 1 }
+}
+
+/// The sections in file order, the number of each, and whether they are too many for the symbols.
+fn number_sections(merged: &Merged<'_>, keeps: &[bool]) -> (Vec<SectionId>, Vec<u32>, bool) {
+    let order = in_file_order(merged, (0..merged.sections.len()).filter(|i| keeps[*i]));
+    let many = order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;
+    let mut numbers = vec![0; merged.sections.len()];
+    for (number, id) in (first_section(many)..).zip(&order) {
+        numbers[id.index()] = number;
+    }
+    (order, numbers, many)
+}
+
+/// Symbols that stay.
+struct Symbols {
+    locals: Vec<SymbolId>,
+    globals: Vec<SymbolId>,
+    /// The parameters of kernels, which the Mercury view does not have: they stand behind all others.
+    late: Vec<(SectionId, SymbolId)>,
+}
+
+fn order_symbols(parts: Parts<'_, '_>, keeps: &[bool]) -> Symbols {
+    let merged = parts.merged;
+    let mut order =
+        Symbols { locals: Vec::with_capacity(merged.symbols.len()), globals: Vec::new(), late: Vec::new() };
+    for (index, symbol) in merged.symbols.iter().enumerate() {
+        let section = symbol.section.filter(|_| symbol.kind == raw::STT_SECTION);
+        let is_late = section.is_some_and(|s| merged.section(s).kind == Kind::LateKernelConstant);
+        let lacks_section = symbol.kind == raw::STT_SECTION && !keeps_section_symbol(parts, keeps, section);
+        if symbol.dropped || lacks_section {
+            continue;
+        }
+        let id = SymbolId::at(index);
+        match section {
+            Some(section) if is_late => order.late.push((section, id)),
+            _ if symbol.among_globals => order.globals.push(id),
+            _ => order.locals.push(id),
+        }
+    }
+    order
 }
 
 /// By class, then by creation; the parameters of kernels without textures by that of their code, and twins by that of
