@@ -1,5 +1,6 @@
 //! solder: a device linker for CUDA. `link()` will list the phases; see docs/design.md.
 
+mod ahead;
 mod cache;
 mod callees;
 mod callgraph;

@@ -20,6 +20,7 @@ pub use output::*;
 pub use packing::CONSTANT_BANK;
 pub use relocations::TELL_OF_CODE;
 
+use crate::ahead::{self, Asked};
 use crate::callees::Calls;
 use crate::callgraph::CallGraph;
 use crate::diagnostics::{Message, Sink, Stop};
@@ -126,6 +127,10 @@ struct Merger<'a, 'data> {
     /// Tentative definitions in the order in which they became such.
     commons: Vec<SymbolId>,
     left: Left<'data>,
+    /// Some function was replaced by another copy of it.
+    has_replaced: bool,
+    /// What has been asked for of the sections and the symbols of the output.
+    asked: [Asked; 2],
     clock: u32,
     /// Some symbol is that of a shared variable.
     has_shared_symbols: bool,
@@ -195,6 +200,8 @@ pub fn merge<'data>(
         referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
         left: Left::default(),
+        has_replaced: false,
+        asked: Default::default(),
         clock: 0,
         has_shared_symbols: false,
         symbols_before_file: 0,
@@ -269,8 +276,11 @@ impl<'a, 'data> Merger<'a, 'data> {
                 self.file(FileId::at(file))?;
                 if self.left.is_much() || file + 1 == self.objects.len() {
                     let mut left = self.hand_over();
+                    let [of_sections, of_symbols] = &mut self.asked;
+                    let ahead = [of_sections.next(&self.out.sections), of_symbols.next(&self.out.symbols)];
                     let (tables, read) = (&tables, &read);
                     beside.run(move || {
+                        ahead.into_iter().for_each(ahead::ask_for);
                         locked(tables).enter(std::mem::take(&mut left.names));
                         reading.read(&mut left);
                         locked(read).push(left);
@@ -776,6 +786,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.out.section_mut(info).content = Content::Info(Vec::new());
         }
         self.forget_constants(entity);
+        self.has_replaced = true;
         self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
         let out = self.out.symbol_mut(symbol);
         (out.size, out.value, out.origin) = (raw.size.get(), raw.value.get(), Some(origin));

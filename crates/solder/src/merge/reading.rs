@@ -166,6 +166,9 @@ impl<'data> Merger<'_, 'data> {
 
     /// Whether another copy has taken the place of the function whose code, in a section of the output, a file had.
     pub(super) fn is_replaced(&self, text: Option<SectionId>, file: FileId) -> bool {
+        if !self.has_replaced {
+            return false;
+        }
         let function = text.and_then(|text| self.out.section(text).function);
         let origin = function.and_then(|function| self.out.symbol(function).origin);
         origin.is_some_and(|origin| origin.file != file)
