@@ -69,29 +69,29 @@ impl Live {
     #[must_use]
     pub fn with_prepared(
         mut self,
-        objects: &[Object<'_>],
         symbols: &Symbols<'_>,
+        kernels: &[EntityId],
         is_prepared: impl Fn(EntityId) -> bool,
     ) -> Self {
-        let prepared = kernels(objects, symbols).filter(|kernel| is_prepared(*kernel));
+        let prepared = kernels.iter().copied().filter(|kernel| is_prepared(*kernel));
         self.prepared = Some(marked(symbols.entities.len(), prepared));
         self
     }
 }
 
-/// Removes the functions that no kernel accepted by `is_root` reaches.
+/// Removes the functions that none of the `kernels` accepted by `is_root` reaches.
 pub fn collect(
     objects: &[Object<'_>],
     symbols: &Symbols<'_>,
     graph: &CallGraph<'_>,
+    kernels: &[EntityId],
     is_root: impl Fn(EntityId) -> bool,
 ) -> Live {
     let count = symbols.entities.len();
     let Edges { calls, indirect, by_prototype } = Edges::new(count, graph);
     let mut live = vec![false; count];
     let mut followed = vec![false; graph.prototypes.len()];
-    let mut stack: Vec<u32> =
-        kernels(objects, symbols).filter(|k| is_root(*k)).map(EntityId::number).collect();
+    let mut stack: Vec<u32> = kernels.iter().copied().filter(|k| is_root(*k)).map(EntityId::number).collect();
     let roots = Some(marked(count, stack.iter().map(|&kernel| EntityId::at(kernel as usize))));
     while let Some(node) = stack.pop() {
         if std::mem::replace(&mut live[node as usize], true) {
@@ -123,7 +123,7 @@ pub fn collect(
 
 /// Pieces of a function's code that have names of their own stay with it; no call speaks of them.
 fn mark_pieces(objects: &[Object<'_>], symbols: &Symbols<'_>, live: &mut [bool]) {
-    for (file, object) in objects.iter().enumerate() {
+    for (file, object) in objects.iter().enumerate().filter(|(_, object)| object.has_pieces) {
         for (symbol, raw) in object.symbols() {
             let entity = |symbol: u32| symbols.entity(FileId::at(file), symbol);
             let Some(around) = object.function_around(raw).and_then(entity) else { continue };

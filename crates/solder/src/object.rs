@@ -125,6 +125,8 @@ pub struct Object<'data> {
     pub hashes: Vec<u32>,
     pub call_graph: &'data [WordPair],
     pub prototypes: &'data [WordPair],
+    /// Some function stands in the code of another.
+    pub has_pieces: bool,
     /// The Mercury view, in objects for sm_100 and later.
     pub mercury: Option<Twins<'data>>,
 }
@@ -136,10 +138,20 @@ impl<'data> Object<'data> {
         let names = symbol_names(&cubin)?;
         let hashes = names.iter().map(|name| strings::hash(name.as_bytes())).collect();
         let noticed = vec![Noticed::default(); roles.len()];
-        let (call_graph, prototypes): (&[_], &[_]) = (&[], &[]);
-        let mut object =
-            Self { name, cubin, roles, noticed, names, hashes, call_graph, prototypes, mercury: None };
+        let mut object = Self {
+            name,
+            cubin,
+            roles,
+            noticed,
+            names,
+            hashes,
+            call_graph: &[],
+            prototypes: &[],
+            has_pieces: false,
+            mercury: None,
+        };
         object.check_symbols()?;
+        object.has_pieces = object.symbols().any(|(_, symbol)| object.function_around(symbol).is_some());
         object.check_sections()?;
         object.noticed = object.look_into_sections()?;
         object.mercury = Twins::find(&object)?;

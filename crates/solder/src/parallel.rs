@@ -80,14 +80,6 @@ pub fn map_numbers<R: Send>(count: usize, work: impl Fn(usize) -> R + Send + Syn
     (0..count).into_par_iter().with_min_len(AT_A_TIME).map(work).collect()
 }
 
-/// Whether `test` is true of any number below `count`, where each takes little time.
-pub fn any(count: usize, test: impl Fn(usize) -> bool + Send + Sync) -> bool {
-    if count < MANY || !started() {
-        return (0..count).any(test);
-    }
-    (0..count).into_par_iter().with_min_len(AT_A_TIME).any(test)
-}
-
 /// `work` with every item, where each takes little time; in place.
 pub fn for_each_of<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
     if items.len() < MANY || !started() {

@@ -73,7 +73,8 @@ pub fn link_objects<'data>(
         return Err(sink.fatal(message));
     }
     let graph = callgraph::read(objects, &symbols);
-    let asked_for = gc::kernels(objects, &symbols).filter(|kernel| roots.contain(symbols.get(*kernel).name));
+    let kernels: Vec<EntityId> = gc::kernels(objects, &symbols).collect();
+    let asked_for = kernels.iter().filter(|kernel| roots.contain(symbols.get(**kernel).name));
     let with_launched = roots.contain_launched(asked_for.take(2).count()) && !mode.lto;
     let is_taken = |kernel: EntityId| graph.taken[kernel.index()].is_some();
     let is_root =
@@ -83,9 +84,13 @@ pub fn link_objects<'data>(
     };
     sink.phase("removing dead code");
     let live = if mode.removes_dead_code {
-        gc::collect(objects, &symbols, &graph, is_root).with_prepared(objects, &symbols, is_prepared)
+        gc::collect(objects, &symbols, &graph, &kernels, is_root).with_prepared(
+            &symbols,
+            &kernels,
+            is_prepared,
+        )
     } else if relocatable {
-        gc::Live::everything(&symbols, std::iter::empty()).with_prepared(objects, &symbols, is_prepared)
+        gc::Live::everything(&symbols, std::iter::empty()).with_prepared(&symbols, &kernels, is_prepared)
     } else {
         // Kernels that were not asked for stay as plain functions; debug information keeps them what they are.
         let plain = !options.debug || options.suppress_debug_info;
@@ -93,7 +98,7 @@ pub fn link_objects<'data>(
         let unused = |kernel: &EntityId| {
             plain && !roots.contain(symbols.get(*kernel).name) && !(by_host && is_taken(*kernel))
         };
-        gc::Live::everything(&symbols, gc::kernels(objects, &symbols).filter(unused))
+        gc::Live::everything(&symbols, kernels.iter().copied().filter(unused))
     };
     let live = if mode.lto { live.with_all_roots() } else { live };
     // From here on dead functions do not exist; no symbol or section is added after the merge.
@@ -129,7 +134,7 @@ pub fn link_objects<'data>(
     if relocatable {
         resources.forget_records();
     } else {
-        attributes::check_call_stacks(&merged, sink)?;
+        attributes::check_call_stacks(&resources.own, sink)?;
     }
     let referenced = DeadReferences::new(objects, &symbols, &merged);
     let reserves = options.reserve_null_pointer && !options.dont_reserve_null_pointer;
@@ -188,7 +193,7 @@ pub fn link_objects<'data>(
         if merged.deleted_alias_of_static {
             return Err(sink.fatal(Message::DeletedSection));
         }
-        attributes::check_cta_groups(&merged, sink);
+        attributes::check_cta_groups(&merged, &resources.own, sink);
         registers::report(&merged, &resources, options.dump_callgraph, sink);
     }
     let leaves = (settings.merges_constants || merged.packed) && relocate::leaves_constants(&merged);
@@ -199,7 +204,7 @@ pub fn link_objects<'data>(
         return Err(sink.fatal(Message::DeletedSymbol));
     }
     if unreserved {
-        attributes::check_reserved_shared(&merged, objects, relocatable, sink);
+        attributes::check_reserved_shared(&merged, &resources.own, objects, relocatable, sink);
     }
     if options.verbose {
         let (merged, resources, shared, textures) = (&merged, &resources, &shared, &textures);

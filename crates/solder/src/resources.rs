@@ -76,6 +76,8 @@ pub struct Own {
     pub registers: u32,
     pub frame: u32,
     call_stack: u32,
+    /// Several of them say how much stack its branches need.
+    pub has_two_call_stacks: bool,
     pub max_registers: Option<u32>,
     /// They tell on the kernels that reach the function.
     pub tells_on_kernels: bool,
@@ -168,7 +170,9 @@ fn own_values(merged: &Merged<'_>) -> Vec<Own> {
 fn own_records(merged: &Merged<'_>, function: usize) -> Own {
     let mut own = Own::default();
     let Some(info) = merged.functions[function].info else { return own };
+    let mut call_stacks = 0;
     for record in merged.info_records(info) {
+        call_stacks += u32::from(matches!(record.attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK));
         own.tells_on_kernels |= propagate::tells_on_kernels(record);
         let InfoValue::Bytes(bytes) = record.value else { continue };
         match (record.attr, bytes) {
@@ -185,6 +189,7 @@ fn own_records(merged: &Merged<'_>, function: usize) -> Own {
             _ => {}
         }
     }
+    own.has_two_call_stacks = call_stacks > 1;
     own
 }
 

@@ -305,8 +305,7 @@ impl<'data> Merger<'_, 'data> {
             };
             can_be && section.size == 0
         };
-        let emptied: Vec<SectionId> =
-            (0..self.out.sections.len()).map(SectionId::at).filter(is_emptied).collect();
+        let emptied: Vec<SectionId> = self.out.limited.iter().copied().filter(is_emptied).collect();
         let names: Vec<String> = emptied.iter().map(|id| self.out.section_name(*id).to_owned()).collect();
         for name in names {
             self.out.forget_name(&name);

@@ -383,6 +383,7 @@ impl<'data> Merger<'_, 'data> {
             };
             let record = InfoRecord::new(record.format, record.attr, value);
             both.push(InfoRecord { file, code_only: true, ..record });
+            self.out.has_code_records = true;
         }
         if let Content::Info(records) = &mut self.out.section_mut(out).content {
             records.append(&mut both);

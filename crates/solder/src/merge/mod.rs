@@ -160,7 +160,7 @@ pub fn merge<'data>(
         out: Merged {
             sections: Vec::with_capacity(count(|object| object.cubin.sections.len())),
             symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
-            functions: Vec::new(),
+            functions: Vec::with_capacity(symbols.entities.len()),
             function_of: vec![None; symbols.entities.len()],
             shared: Vec::new(),
             constants: Vec::new(),
@@ -169,6 +169,7 @@ pub fn merge<'data>(
             packed: false,
             common_shared: false,
             functions_removed: false,
+            has_code_records: false,
             deleted_alias: false,
             deleted_alias_of_static: false,
             keeps_replaced_frames: settings.force_rela && settings.sm < 90,
@@ -179,6 +180,7 @@ pub fn merge<'data>(
             names: StringTable::with_room(count(|object| object.cubin.strings.size()) * 2),
             files: Vec::with_capacity(objects.len()),
             well_known: WellKnown::default(),
+            limited: Vec::new(),
             file_shared_align: 1,
             removed: Vec::new(),
             references: Vec::new(),
@@ -342,7 +344,7 @@ impl<'a, 'data> Merger<'a, 'data> {
 
     /// What comes behind the last input: the sections the linker makes, the names of the globals.
     fn end(&mut self) {
-        self.out.order_records();
+        self.out.order_records(self.has_replaced);
         self.place_common_symbols();
         if !self.settings.relocatable {
             self.pack_constants();
@@ -455,6 +457,12 @@ impl<'a, 'data> Merger<'a, 'data> {
             | Kind::Host => Content::Bytes(Vec::new()),
             _ => Content::Nothing,
         };
+        let id = SectionId::at(self.out.sections.len());
+        if let Kind::Constant(_) | Kind::FunctionConstant(_) | Kind::KernelShared | Kind::FileShared =
+            new.kind
+        {
+            self.out.limited.push(id);
+        }
         self.out.sections.push(OutputSection {
             kind: new.kind,
             name,
@@ -474,7 +482,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             twin: None,
             shares_bytes: false,
         });
-        SectionId::at(self.out.sections.len() - 1)
+        id
     }
 
     /// Gives a section its symbol. The name is in `.strtab` since the section was created.

@@ -362,6 +362,8 @@ pub struct Merged<'data> {
     pub common_shared: bool,
     /// Functions of the inputs were removed.
     pub functions_removed: bool,
+    /// Some attributes are in the machine code's view only.
+    pub has_code_records: bool,
     /// An alias was removed while its function stays.
     pub deleted_alias: bool,
     /// The same of a static function, which nvlink notices later.
@@ -377,6 +379,8 @@ pub struct Merged<'data> {
     pub names: StringTable,
     pub files: Vec<FileMap>,
     pub well_known: WellKnown,
+    /// The sections of constants and shared memory, whose size is limited.
+    pub limited: Vec<SectionId>,
     /// Largest alignment of an input's `.nv_debug.shared`.
     pub file_shared_align: u64,
     /// The sections in front of which nvlink makes one that it removes again: such sections count in the numbers that
@@ -515,6 +519,9 @@ impl<'data> Merged<'data> {
         let Content::Info(records) = &self.section(id).content else {
             unreachable!("attribute sections hold records")
         };
+        if !self.has_code_records {
+            return (records, &[]);
+        }
         records.split_at(records.partition_point(|record| !record.code_only))
     }
     /// The records of an attribute section, in output order.
@@ -526,8 +533,8 @@ impl<'data> Merged<'data> {
         self.all_records(id).1
     }
     /// Puts the records of all attribute sections into output order. Those about a copy of a function that was
-    /// replaced since do not count.
-    pub(super) fn order_records(&mut self) {
+    /// replaced since, if there was any, do not count.
+    pub(super) fn order_records(&mut self, has_replaced: bool) {
         let symbols = &self.symbols;
         let counts = |record: &InfoRecord<'_>| match record.value {
             InfoValue::Symbol(symbol, _) if !record.code_only => {
@@ -537,7 +544,9 @@ impl<'data> Merged<'data> {
         };
         parallel::for_each_of(&mut self.sections, |section| {
             let Content::Info(records) = &mut section.content else { return };
-            records.retain(counts);
+            if has_replaced {
+                records.retain(counts);
+            }
             records.reverse();
             if let Some(first) = records.iter().position(|record| record.code_only) {
                 records[first..].sort_by_key(|record| record.code_only);

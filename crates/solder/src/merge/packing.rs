@@ -17,11 +17,11 @@ const WORD: u64 = 8;
 impl<'data> Merger<'_, 'data> {
     /// Packs the banks that overflow.
     pub(super) fn pack_constants(&mut self) {
-        let overflows = |index: &usize| {
-            let section = &self.out.sections[*index];
+        let overflows = |id: &SectionId| {
+            let section = self.out.section(*id);
             matches!(section.kind, Kind::Constant(_)) && section.size > CONSTANT_BANK
         };
-        let banks: Vec<_> = (0..self.out.sections.len()).filter(overflows).map(SectionId::at).collect();
+        let banks: Vec<_> = self.out.limited.iter().copied().filter(overflows).collect();
         for bank in banks {
             self.pack_bank(bank);
             self.out.packed = true;

@@ -2,22 +2,16 @@
 
 use super::{arrivals, name};
 use crate::diagnostics::{Message, Sink, Stop};
-use crate::ids::{FileId, SectionId};
+use crate::ids::FileId;
 use crate::merge::{Content, Merged};
 use crate::object::{Object, Role};
-use crate::parallel;
+use crate::resources::Own;
 use solder_cubin::info::{attr, records};
 
 /// A function has one attribute that says how much stack its branches need.
-pub fn check_call_stacks(merged: &Merged<'_>, sink: &Sink) -> Result<(), Stop> {
-    let is_call_stack = |attr: u8| matches!(attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK);
-    let conflict =
-        |info: SectionId| merged.info_records(info).iter().filter(|r| is_call_stack(r.attr)).count() > 1;
-    if parallel::any(merged.functions.len(), |function| merged.functions[function].info.is_some_and(conflict))
-    {
-        return Err(sink.fatal(Message::CallStackConflict));
-    }
-    Ok(())
+pub fn check_call_stacks(own: &[Own], sink: &Sink) -> Result<(), Stop> {
+    let conflict = own.iter().any(|own| own.has_two_call_stacks);
+    if conflict { Err(sink.fatal(Message::CallStackConflict)) } else { Ok(()) }
 }
 
 /// The attributes of a function that are among `wanted`, one bit each.
@@ -30,20 +24,21 @@ fn attributes(merged: &Merged<'_>, function: u32, wanted: &[u8]) -> u8 {
     merged.info_records(info).iter().fold(0, |bits, record| bits | bit(record.attr))
 }
 
-/// The functions with one of the attributes, in the order in which these were read.
-fn sources(merged: &Merged<'_>, wanted: &[u8]) -> Vec<u32> {
-    let has = |f: u32| !merged.functions[f as usize].entry && attributes(merged, f, wanted) != 0;
-    let are_sources = parallel::map_numbers(merged.functions.len(), |function| has(function as u32));
-    let mut list: Vec<u32> =
-        (0..).zip(are_sources).filter(|(_, is_source)| *is_source).map(|(f, _)| f).collect();
+/// The functions with one of the attributes, which tell on kernels, in the order in which these were read.
+fn sources(merged: &Merged<'_>, own: &[Own], wanted: &[u8]) -> Vec<u32> {
+    let has = |f: &u32| {
+        let is_plain = own[*f as usize].tells_on_kernels && !merged.functions[*f as usize].entry;
+        is_plain && attributes(merged, *f, wanted) != 0
+    };
+    let mut list: Vec<u32> = (0..merged.functions.len() as u32).filter(has).collect();
     list.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
     list
 }
 
 /// A kernel whose functions use both kinds of tensor memory. One that says so of itself is believed.
-pub fn check_cta_groups(merged: &Merged<'_>, sink: &Sink) {
+pub fn check_cta_groups(merged: &Merged<'_>, of_functions: &[Own], sink: &Sink) {
     const BOTH: &[u8] = &[attr::TCGEN05_1CTA_USED, attr::TCGEN05_2CTA_USED];
-    let sources = sources(merged, BOTH);
+    let sources = sources(merged, of_functions, BOTH);
     if sources.is_empty() {
         return;
     }
@@ -64,11 +59,17 @@ pub fn check_cta_groups(merged: &Merged<'_>, sink: &Sink) {
 
 /// `-disable-smem-reservation` with code that counts on the reserved part: first the kernels that
 /// inherit it, the last one first, then every function of the inputs that says so, dead ones by no name.
-pub fn check_reserved_shared(merged: &Merged<'_>, objects: &[Object<'_>], relocatable: bool, sink: &Sink) {
+pub fn check_reserved_shared(
+    merged: &Merged<'_>,
+    own: &[Own],
+    objects: &[Object<'_>],
+    relocatable: bool,
+    sink: &Sink,
+) {
     const RESERVED: &[u8] = &[attr::RESERVED_SMEM_USED];
     let report = |function: &str| sink.report(Message::ReservedShared { function: function.into() });
     if !relocatable {
-        let sources = sources(merged, RESERVED);
+        let sources = sources(merged, own, RESERVED);
         let mut uses: Vec<bool> =
             (0..merged.functions.len() as u32).map(|f| attributes(merged, f, RESERVED) != 0).collect();
         let single = merged.only_root().is_some();

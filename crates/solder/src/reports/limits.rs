@@ -2,7 +2,6 @@
 //! references.
 
 use crate::diagnostics::{Hex, Message, Sink, Stop};
-use crate::ids::SectionId;
 use crate::merge::{CONSTANT_BANK, Kind, Merged};
 use crate::options::Options;
 use crate::shared::SharedLayout;
@@ -70,8 +69,9 @@ pub fn check(
     sink: &Sink,
 ) {
     let shared_limit = shared_limit(options.link_target(), options);
-    for (index, section) in merged.sections.iter().enumerate() {
-        let kernel = || merged.kernel_of(SectionId::at(index));
+    for &id in &merged.limited {
+        let section = merged.section(id);
+        let kernel = || merged.kernel_of(id);
         match section.kind {
             Kind::Constant(_) if section.size > CONSTANT_BANK => {
                 sink.report(Message::ConstantLimit { used: Hex(section.size), limit: Hex(CONSTANT_BANK) });
@@ -98,7 +98,7 @@ pub fn check(
                 let Some(debug) = &shared.debug else { continue };
                 let used = debug.file_section.size.saturating_sub(reserved);
                 if used > shared_limit {
-                    let name = merged.section_name(SectionId::at(index));
+                    let name = merged.section_name(id);
                     let kernel = name.get(KERNEL_SHARED.len()..).unwrap_or_default();
                     let (used, limit) = (Hex(used), Hex(shared_limit));
                     sink.report(Message::SharedLimit { kernel: kernel.into(), used, limit });

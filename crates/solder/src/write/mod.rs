@@ -130,7 +130,8 @@ impl<'a> List<'a, '_> {
                 let id = layout.numbers.section_order[index - layout.numbers.tables()];
                 // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
                 let is_empty = raw::takes_no_file_space(header.sh_type.get());
-                if is_empty || mercury::shares_bytes(parts.merged, id).is_some() {
+                let is_elsewhere = || mercury::shares_bytes(parts.merged, id).is_some();
+                if is_empty || parts.is_mercury() && is_elsewhere() {
                     return None;
                 }
                 Content::Section(id)
