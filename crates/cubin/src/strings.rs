@@ -53,6 +53,11 @@ impl StringTable {
         table
     }
 
+    /// Makes room for this many strings to be found.
+    pub fn expect(&mut self, strings: usize) {
+        self.index.reserve(strings, |entry| spread(entry.hash));
+    }
+
     /// The offset of `text`, which is added unless it is there already.
     pub fn add(&mut self, text: &str) -> u32 {
         self.settle(text.as_bytes(), hash(text.as_bytes()))

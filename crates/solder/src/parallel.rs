@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
+use crate::ahead;
+
 /// What `--threads` asks for; 0 for all processors. Of the process, like the threads themselves.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
 
@@ -77,7 +79,9 @@ pub fn map_numbers<R: Send>(count: usize, work: impl Fn(usize) -> R + Send + Syn
     if count < MANY || !started() {
         return (0..count).map(work).collect();
     }
-    (0..count).into_par_iter().with_min_len(AT_A_TIME).map(work).collect()
+    let mut results = ahead::room_for(count);
+    (0..count).into_par_iter().with_min_len(AT_A_TIME).map(work).collect_into_vec(&mut results);
+    results
 }
 
 /// `work` with every item, where each takes little time; in place.

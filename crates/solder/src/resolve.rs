@@ -46,6 +46,8 @@ pub struct Entity<'data> {
 #[derive(Debug)]
 pub struct Symbols<'data> {
     pub entities: Vec<Entity<'data>>,
+    /// How many of them are functions.
+    pub functions: usize,
     /// The entity of each symbol of each file; `None` for section symbols and the like.
     of: Vec<Vec<Option<EntityId>>>,
     /// Definitions that were taken when their object was read, also if a later, better one replaced
@@ -124,6 +126,7 @@ pub fn resolve<'data>(
     let count = objects.iter().map(|object| object.cubin.symbols.len()).sum();
     let symbols = Symbols {
         entities: Vec::with_capacity(count),
+        functions: 0,
         of: objects.iter().map(|o| vec![None; o.cubin.symbols.len()]).collect(),
         accepted: objects.iter().map(|o| vec![false; o.cubin.symbols.len()]).collect(),
     };
@@ -244,6 +247,7 @@ impl<'data> Resolver<'_, 'data> {
                 named: origin.file,
             };
             self.symbols.entities.push(entity);
+            self.symbols.functions += usize::from(function);
         }
         if raw.size.get() != 0 {
             self.symbols.entities[id.index()].sized.get_or_insert(origin);

@@ -271,7 +271,8 @@ impl<'a, 'data> Merger<'a, 'data> {
     fn files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
         let reading = self.reading();
         let [section_names, names] = [&mut self.out.section_names, &mut self.out.names].map(std::mem::take);
-        let tables = Mutex::new(Tables::new(section_names, names));
+        // Those of its code, its attributes and its relocations, for every function.
+        let tables = Mutex::new(Tables::new(section_names, names, 3 * self.symbols.functions));
         let read = Mutex::new(Vec::new());
         parallel::beside(|beside| {
             for file in 0..self.objects.len() {

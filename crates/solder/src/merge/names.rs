@@ -80,7 +80,10 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    pub fn new(section_names: StringTable, symbol_names: StringTable) -> Self {
+    /// `names` is about how many there will be.
+    pub fn new(mut section_names: StringTable, mut symbol_names: StringTable, names: usize) -> Self {
+        section_names.expect(names);
+        symbol_names.expect(names);
         Self { section_names, symbol_names, placed: vec![[0; 2]], ..Self::default() }
     }
 

@@ -138,7 +138,12 @@ impl<'data> Merger<'_, 'data> {
     pub(super) fn hand_over(&mut self) -> Left<'data> {
         let first = self.left.first;
         let maps = self.out.files[first..].iter_mut().map(std::mem::take).collect();
-        let next = Left { first: self.out.files.len(), ..Left::default() };
+        let next = Left {
+            first: self.out.files.len(),
+            attributes: Vec::with_capacity(self.left.attributes.len()),
+            relocations: Vec::with_capacity(self.left.relocations.len()),
+            ..Left::default()
+        };
         let names = self.draft.as_mut().map(Draft::hand_over).unwrap_or_default();
         Left { maps, names, ..std::mem::replace(&mut self.left, next) }
     }

@@ -30,6 +30,15 @@ fn implicit_addend(data: &[u8], offset: u64, r_type: u32) -> i64 {
     i64::from_le_bytes(value)
 }
 
+/// Makes room for the relocations of a section of a file. The files behind it, so many with it, may bring as many; room
+/// that is not used costs nothing.
+fn reserve(list: &mut Vec<Reloc>, count: usize, files: usize) {
+    const MOST: usize = 1 << 20;
+    if list.capacity() - list.len() < count {
+        list.reserve(count.saturating_mul(files).min(MOST).max(count));
+    }
+}
+
 fn is_code(object: &Object<'_>, section: &Section<'_>) -> bool {
     object.role(section.index) == Role::Text && !section.name.starts_with(".debug")
 }
@@ -92,7 +101,8 @@ impl<'data> Merger<'_, 'data> {
             }
             let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
             if taken == 0 {
-                self.out.section_mut(out).relocations_mut().reserve(entries.len());
+                let files = self.objects.len() - file.index();
+                reserve(self.out.section_mut(out).relocations_mut(), entries.len(), files);
             }
             taken += 1;
             let Some(refers_to) = refers_to else { continue };
