@@ -36,7 +36,8 @@ pub fn without_precautions(object: &Object<'_>) -> Option<Vec<u8>> {
     rewritten(object, |text, capsule| {
         let is_kernel = |owner: u32| object.symbol(owner).other & raw::STO_ENTRY != 0;
         let is_kernel = object.text_owner(text.index).is_some_and(is_kernel);
-        is_kernel.then(|| needless(text.data, capsule.data)).flatten()
+        let removed = is_kernel.then(|| needless(text.data, capsule.data)).flatten()?;
+        Some((text.data.into(), removed))
     })
 }
 

@@ -19,6 +19,7 @@ mod rewrite;
 mod scoreboards;
 mod symbols;
 mod twins;
+mod waits;
 
 pub use capsule::capsule_patches;
 pub use decide::{decide, jump_tables};

@@ -129,9 +129,10 @@ pub struct Moves<'a, 'data> {
 }
 
 impl<'a, 'data> Moves<'a, 'data> {
-    /// Changes instructions of code. `None` if something in it cannot be moved.
-    pub fn new(text: &'a Section<'data>, changes: Vec<Change>) -> Option<Self> {
-        let instructions = || text.data.chunks_exact(INSTRUCTION);
+    /// Changes instructions of the code of a section, which may have been scheduled anew. `None` if something in it
+    /// cannot be moved.
+    pub fn new(text: &'a Section<'data>, old: &[u8], changes: Vec<Change>) -> Option<Self> {
+        let instructions = || old.chunks_exact(INSTRUCTION);
         let padding = instructions().rev().take_while(|i| *i == NOTHING).count();
         let shifts: Vec<isize> = changes
             .iter()

@@ -5,15 +5,16 @@ use super::moves::{Change, Image, Moves, move_lines, move_registers};
 use crate::object::{Object, Role};
 use solder_cubin::Section;
 use solder_cubin::mercury::{Pace, make_explicit, paces};
+use std::borrow::Cow;
 
 /// What an entry begins with that says how many machine instructions the next one takes.
 const COUNT_OF_NEXT: u8 = 0x51;
 
-/// The input with those changes that `changes` wants in a function, which it gets with its capsule. A function that
-/// cannot be changed stays; `None` if they all do.
+/// The input with those changes that `changes` wants in a function, which it gets with its capsule, and the code they
+/// are to be made in. A function that cannot be changed stays; `None` if they all do.
 pub fn rewritten<'data>(
     object: &Object<'data>,
-    changes: impl Fn(&Section<'data>, &Section<'data>) -> Option<Vec<Change>>,
+    changes: impl Fn(&Section<'data>, &Section<'data>) -> Option<(Cow<'data, [u8]>, Vec<Change>)>,
 ) -> Option<Vec<u8>> {
     let twins = object.mercury.as_ref()?;
     let (mut functions, mut capsules) = (Vec::new(), Vec::new());
@@ -21,8 +22,9 @@ pub fn rewritten<'data>(
         let Some(capsule) = twins.partner(text.index).map(|capsule| object.section(capsule)) else {
             continue;
         };
-        let Some(changes) = changes(text, capsule).filter(|changes| !changes.is_empty()) else { continue };
-        let Some(moves) = Moves::new(text, changes) else { continue };
+        let changes = changes(text, capsule).filter(|(_, changes)| !changes.is_empty());
+        let Some((code, changes)) = changes else { continue };
+        let Some(moves) = Moves::new(text, &code, changes) else { continue };
         let Some(contents) = paced(capsule.data, &moves) else { continue };
         capsules.push((capsule, contents));
         functions.push(moves);

@@ -74,7 +74,7 @@ impl Control {
         Self { written: field(SETS_WRITTEN, 7), read: field(SETS_READ, 7), waits: field(WAITS, 0x3f) }
     }
 
-    fn put(self, upper: u64) -> u64 {
+    pub fn put(self, upper: u64) -> u64 {
         let fields = u64::from(self.written) << SETS_WRITTEN
             | u64::from(self.read) << SETS_READ
             | u64::from(self.waits) << WAITS;
@@ -85,12 +85,17 @@ impl Control {
         self.waits >> scoreboard & 1 != 0
     }
 
+    /// Whether something that waits for these waits for what this sets.
+    pub fn waited_by(self, waits: u8) -> bool {
+        [self.written, self.read].into_iter().any(|number| number < COUNT && waits >> number & 1 != 0)
+    }
+
     pub fn waited(self) -> impl Iterator<Item = u8> {
         (0..COUNT).filter(move |scoreboard| self.waits_for(*scoreboard))
     }
 }
 
-fn operation(instruction: &[u8]) -> u16 {
+pub fn operation(instruction: &[u8]) -> u16 {
     u16::from_le_bytes([instruction[0], instruction[1]]) & 0xfff
 }
 
@@ -120,16 +125,20 @@ fn mentions_stack_pointer(instruction: &[u8]) -> bool {
 
 /// Whether the first instruction loads a stack pointer for nothing.
 fn has_useless_stack_pointer(code: &[u8]) -> bool {
-    let mut instructions = code.chunks_exact(INSTRUCTION);
-    instructions.next().is_some_and(|first| {
+    loads_stack_pointer(code) && !code.chunks_exact(INSTRUCTION).skip(1).any(mentions_stack_pointer)
+}
+
+/// Whether the first instruction loads the stack pointer and sets a scoreboard.
+pub fn loads_stack_pointer(code: &[u8]) -> bool {
+    code.first_chunk::<INSTRUCTION>().is_some_and(|first| {
         let control = Control::of(upper(first));
         let loads = operation(first) == LOAD_CONSTANT && first[2] == STACK_POINTER;
         loads && control.written < COUNT && control.read == NONE && control.waits == 0
-    }) && !instructions.any(mentions_stack_pointer)
+    })
 }
 
 /// The order in which the result of an instruction tries the scoreboards.
-fn preferred(operation: u16) -> [u8; COUNT as usize] {
+pub fn preferred(operation: u16) -> [u8; COUNT as usize] {
     match operation & OPERATION {
         op if SLOW.contains(&op) => [2, 3, 4, 5, 1, 0],
         op if TEXTURES.contains(&op) || SURFACES.contains(&op) => [5, 4, 3, 2, 1, 0],
