@@ -10,10 +10,10 @@ use object::read::archive::ArchiveFile;
 use solder_cubin::elf_header;
 
 use super::arena::Arena;
-use super::host::HostObject;
-use super::peek::Peek;
-use super::{Stopped, file};
+use super::peek::{self, Begins, HEAD, Headers};
+use super::{PARALLEL_FROM, Stopped, file};
 use crate::diagnostics::{Message, Text};
+use crate::parallel;
 
 /// An ELF in an archive.
 #[derive(Debug)]
@@ -21,28 +21,32 @@ pub(super) struct ArchiveMember<'data> {
     /// The archive and the member, as messages name it.
     pub name: Text,
     pub data: &'data [u8],
-    /// What it holds, if that is known already.
-    pub host: Option<HostObject<'data>>,
+    /// The ELF header.
+    pub head: [u8; HEAD],
+    /// Where the archive has it; a thin one does not.
+    start: Option<u64>,
+    /// Nothing in it concerns the device. Not known of all of which it is true.
+    pub is_host_code: bool,
 }
 
 /// The members of an archive up to the first that is no ELF: nvlink does not see what follows. With the file of which
-/// `data` is a mapping, less of that is touched.
+/// `data` is a mapping, that is hardly touched.
 pub(super) fn members<'data>(
     path: &Path,
     data: &'data [u8],
-    mapped: Option<File>,
+    mapped: Option<&File>,
     arena: &'data Arena,
 ) -> Result<Vec<ArchiveMember<'data>>, Stopped> {
-    let Some(file) = mapped else { return list(path, data, data, |_, _| false, arena) };
-    let peek = Peek::new(file, data, arena);
-    list(path, data, &peek, |start, size| peek.is_host_code(start, size), arena)
+    match mapped {
+        None => list(path, data, data, arena),
+        Some(file) => list(path, data, &Headers::new(file, data, arena), arena),
+    }
 }
 
-fn list<'data, 'read, R: ReadRef<'read>>(
+fn list<'data, 'read, R: ReadRef<'read> + Begins>(
     path: &Path,
     data: &'data [u8],
     headers: R,
-    is_host_code: impl Fn(u64, u64) -> bool,
     arena: &'data Arena,
 ) -> Result<Vec<ArchiveMember<'data>>, Stopped> {
     let bad_format = || vec![Message::ArchiveFormat, Message::InternalError];
@@ -51,19 +55,39 @@ fn list<'data, 'read, R: ReadRef<'read>>(
     for member in archive.members() {
         let member = member.map_err(|_| bad_format())?;
         let (start, size) = member.file_range();
-        let data = if member.is_thin() {
-            thin_member(path, member.name(), arena)?
+        let (data, head) = if member.is_thin() {
+            let data = thin_member(path, member.name(), arena)?;
+            (data, data.head(0, data.len() as u64))
         } else {
-            data.read_bytes_at(start, size).map_err(|()| bad_format())?
+            (data.read_bytes_at(start, size).map_err(|()| bad_format())?, headers.head(start, size))
         };
-        let host = (!member.is_thin() && is_host_code(start, size)).then(HostObject::default);
-        if host.is_none() && elf_header(data).is_none() {
-            break;
-        }
+        let Some(head) = head.filter(|head| elf_header(head).is_some()) else { break };
         let name = [path.as_os_str().as_bytes(), member.name()].join(&b':');
-        members.push(ArchiveMember { name: name.into(), data, host });
+        let start = (!member.is_thin()).then_some(start);
+        members.push(ArchiveMember { name: name.into(), data, head, start, is_host_code: false });
     }
     Ok(members)
+}
+
+/// After so many members that turned out to be of use, or could not be told, all others are looked at in full.
+const PATIENCE: usize = 16;
+/// Members that are looked at in between.
+const AT_A_TIME: usize = 1024;
+
+/// Finds the members of an archive that are nothing but host code, if there are many.
+pub(super) fn find_host_code(members: &mut [ArchiveMember<'_>], file: &File) {
+    let (mut patience, mut count, mut rest) = (PATIENCE, PATIENCE, members);
+    while patience > 0 && !rest.is_empty() {
+        let (some, behind) = rest.split_at_mut(count.min(rest.len()));
+        let is_host_code = |member: &ArchiveMember<'_>| {
+            let size = member.data.len() as u64;
+            member.start.is_some_and(|start| peek::is_host_code(file, &member.head, start, size))
+        };
+        let found = parallel::map(some, some.len() >= PARALLEL_FROM, is_host_code);
+        patience = patience.saturating_sub(found.iter().filter(|found| !**found).count());
+        some.iter_mut().zip(found).for_each(|(member, found)| member.is_host_code = found);
+        (count, rest) = (AT_A_TIME, behind);
+    }
 }
 
 /// A thin archive only names its members. nvlink looks for them in the working directory; that they lie beside the

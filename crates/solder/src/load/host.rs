@@ -2,7 +2,7 @@
 
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
-use object::{Endianness, ReadRef};
+use object::{Endianness, ReadRef, SectionIndex};
 
 /// The kinds of references that host code makes to device code, with the section that lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub const REFERENCE_KINDS: [(ReferenceKind, &[u8]); 6] = [
 
 const DEVICE_CODE: &[u8] = b"__nv_relfatbin";
 const MODULE_ID: &[u8] = b"__nv_module_id";
+/// What all these names begin with.
+const PREFIXES: [&[u8]; 2] = [b".nvHR", b"__nv_"];
 
 /// What a host object holds for the device linker.
 #[derive(Clone, Debug, Default)]
@@ -40,8 +42,8 @@ pub(super) struct HostObject<'data> {
     pub code: Option<&'data [u8]>,
     /// Ids of the modules in it, if there is code: more than one when host objects were combined.
     pub module_ids: Vec<&'data [u8]>,
-    /// Patterns by kind, in the order of [`REFERENCE_KINDS`].
-    pub references: [Vec<&'data [u8]>; REFERENCE_KINDS.len()],
+    /// Patterns in the order of reading, with the place of their kind among [`REFERENCE_KINDS`].
+    pub references: Vec<(usize, &'data [u8])>,
     /// Whether the object says which kernels it refers to, even if it is none.
     pub lists_references: bool,
 }
@@ -73,13 +75,22 @@ impl<'data> HostObject<'data> {
         let size = data.len().map_err(|()| Unreadable)?;
         let mut found = Self::default();
         let mut module_ids = Vec::new();
+        let names = names(header, endian, data, &sections);
         for section in sections.iter() {
-            let name = sections.section_name(endian, section).map_err(|_| Unreadable)?;
-            let kind = REFERENCE_KINDS.iter().position(|(_, section)| *section == name);
-            if kind.is_none() && name != DEVICE_CODE && name != MODULE_ID {
+            let name = match names {
+                Some(names) => names.get(section.sh_name(endian) as usize..).filter(|name| !name.is_empty()),
+                None => sections.section_name(endian, section).ok(),
+            };
+            let name = name.ok_or(Unreadable)?;
+            if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
                 continue;
             }
-            if name == MODULE_ID {
+            let kind = REFERENCE_KINDS.iter().position(|(_, section)| is_named(name, section));
+            let is_module_id = is_named(name, MODULE_ID);
+            if kind.is_none() && !is_named(name, DEVICE_CODE) && !is_module_id {
+                continue;
+            }
+            if is_module_id {
                 let lies_in =
                     |(start, length): (u64, u64)| start.checked_add(length).is_some_and(|end| end <= size);
                 if !section.file_range(endian).is_none_or(lies_in) {
@@ -91,7 +102,7 @@ impl<'data> HostObject<'data> {
             let data = section.data(endian, data).map_err(|_| Unreadable)?;
             if let Some(kind) = kind {
                 found.lists_references |= REFERENCE_KINDS[kind].0 == ReferenceKind::ExternalKernel;
-                found.references[kind].extend(strings(data));
+                found.references.extend(strings(data).map(|pattern| (kind, pattern)));
             } else if found.code.is_none() {
                 found.code = Some(data);
             }
@@ -102,6 +113,24 @@ impl<'data> HostObject<'data> {
         }
         Ok(found)
     }
+}
+
+/// The names of the sections, if each of them ends: then a name is all there is from its beginning on, and those that say
+/// nothing to the device need not be read to their ends.
+fn names<'data, Elf: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(
+    header: &Elf,
+    endian: Endianness,
+    data: R,
+    sections: &SectionTable<'data, Elf, R>,
+) -> Option<&'data [u8]> {
+    let index = header.shstrndx(endian, data).ok()?;
+    let section = sections.section(SectionIndex(index as usize)).ok()?;
+    section.data(endian, data).ok().filter(|names| names.last() == Some(&0))
+}
+
+/// Whether a name, to its end or to the end of all names, is this one.
+fn is_named(name: &[u8], known: &[u8]) -> bool {
+    name.strip_prefix(known).is_some_and(|rest| rest.first().is_none_or(|byte| *byte == 0))
 }
 
 /// NUL-terminated strings, one after the other; padding makes empty ones.
@@ -157,8 +186,8 @@ mod tests {
         let host = HostObject::parse(data.as_slice()).expect("readable");
         assert_eq!(host.code, Some(&b"fat"[..]));
         assert_eq!(host.module_ids, [b"_one_cu", b"_two_cu"]);
-        assert_eq!(host.references[0], [b"_Z1kPi*"]);
-        assert!(host.lists_references && host.references[1..].iter().all(Vec::is_empty));
+        assert_eq!(host.references, [(0, &b"_Z1kPi*"[..])]);
+        assert!(host.lists_references);
         let data = elf(&[(".text", b"code")]);
         let plain = HostObject::parse(data.as_slice()).expect("readable");
         assert!(plain.code.is_none() && !plain.lists_references);

@@ -107,8 +107,8 @@ fn is_compatible(path: &Path, machine: u16, arena: &Arena) -> Result<bool, Stopp
     if opened.data.len() < super::classify::ARCHIVE.len() {
         return Ok(false);
     }
-    let members = super::archive::members(path, opened.data, opened.mapped, arena)?;
+    let members = super::archive::members(path, opened.data, opened.mapped.as_ref(), arena)?;
     Ok(members
         .iter()
-        .any(|member| elf_header(member.data).is_some_and(|header| header.machine.get() == machine)))
+        .any(|member| elf_header(&member.head).is_some_and(|header| header.machine.get() == machine)))
 }

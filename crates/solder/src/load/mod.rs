@@ -274,12 +274,10 @@ impl<'data> Inputs<'data> {
             if host.code.is_some() && !is_early {
                 self.first_host_code.get_or_insert(position);
             }
-            for ((kind, _), (all, own)) in
-                REFERENCE_KINDS.iter().zip(self.references.patterns.iter_mut().zip(host.references))
-            {
-                self.references.any_kernel |= kind.is_kernel() && !own.is_empty() && !is_runtime;
+            for (kind, pattern) in host.references {
+                self.references.any_kernel |= REFERENCE_KINDS[kind].0.is_kernel() && !is_runtime;
                 if !(options.lto && is_early) {
-                    all.extend(own);
+                    self.references.patterns[kind].push(pattern);
                 }
             }
             let ids = host.module_ids.into_iter().filter(|_| host.code.is_some());

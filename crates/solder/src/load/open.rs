@@ -14,9 +14,10 @@ use super::check::{self, Verdict};
 use super::classify::{self, Form, Role};
 use super::host::{HostObject, Unreadable};
 use super::said::Said;
-use super::{IrContent, Origin, Stopped, file, survey};
+use super::{IrContent, Origin, PARALLEL_FROM, Stopped, file, survey};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
+use crate::parallel;
 use crate::toolchain::ptxas;
 
 /// The part of nvlink that an input goes through. After an error those parts end the run when they are entered,
@@ -134,13 +135,18 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -
         Role::Archive => {
             let mut opened = one(Door::Host, Source::Nothing);
             opened.archive = Some(file.identity);
-            match archive::members(path, data, file.mapped, arena) {
-                Ok(members) => {
+            match archive::members(path, data, file.mapped.as_ref(), arena) {
+                Ok(mut members) => {
+                    if let Some(file) = &file.mapped {
+                        archive::find_host_code(&mut members, file);
+                    }
                     let items = |member: &ArchiveMember<'data>| {
-                        let host = member.host.clone().map_or_else(|| HostObject::parse(member.data), Ok);
+                        let empty = member.is_host_code.then(HostObject::default);
+                        let host = empty.map_or_else(|| HostObject::parse(member.data), Ok);
                         items_of(&member.name, member.data, Origin::Archive, host)
                     };
-                    opened.items.extend(members.iter().flat_map(items));
+                    let items = parallel::map(&members, members.len() >= PARALLEL_FROM, items);
+                    opened.items.extend(items.into_iter().flatten());
                 }
                 Err(messages) => opened.items[0].source = Source::Refused(messages),
             }

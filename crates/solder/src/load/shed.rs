@@ -6,15 +6,14 @@ use super::host::HostObject;
 impl HostObject<'_> {
     /// Whether it holds nothing.
     pub(super) fn is_empty(&self) -> bool {
-        let references = self.references.iter().flatten().next();
-        self.code.is_none() && references.is_none() && !self.lists_references
+        self.code.is_none() && self.references.is_empty() && !self.lists_references
     }
 
     /// The same, of a copy of no more of the file than it needs.
     pub(super) fn without_file<'new>(&self, file: &[u8], arena: &'new Arena) -> HostObject<'new> {
         // Empty parts may be anywhere.
         let parts = || {
-            let strings = self.references.iter().flatten().chain(&self.module_ids);
+            let strings = self.references.iter().map(|(_, pattern)| pattern).chain(&self.module_ids);
             self.code.iter().chain(strings).filter(|part| !part.is_empty())
         };
         let at = |part: &[u8]| part.as_ptr() as usize - file.as_ptr() as usize;
@@ -26,7 +25,7 @@ impl HostObject<'_> {
         HostObject {
             code: self.code.as_ref().map(moved),
             module_ids: self.module_ids.iter().map(moved).collect(),
-            references: self.references.each_ref().map(|list| list.iter().map(moved).collect()),
+            references: self.references.iter().map(|(kind, pattern)| (*kind, moved(pattern))).collect(),
             lists_references: self.lists_references,
         }
     }
@@ -41,13 +40,13 @@ mod tests {
         let file = b"head fat kernel module end".to_vec();
         let mut host = HostObject { code: Some(&file[5..8]), ..HostObject::default() };
         assert!(!host.is_empty() && HostObject::default().is_empty());
-        host.references[0] = vec![&file[9..15], &[]];
+        host.references = vec![(0, &file[9..15]), (1, &[])];
         host.module_ids = vec![&file[16..22]];
         let arena = Arena::new();
         let moved = host.without_file(&file, &arena);
         drop(file);
         assert_eq!(moved.code, Some(&b"fat"[..]));
-        assert_eq!(moved.references[0], [&b"kernel"[..], b""]);
+        assert_eq!(moved.references, [(0, &b"kernel"[..]), (1, b"")]);
         assert_eq!(moved.module_ids, [b"module"]);
     }
 }

@@ -69,7 +69,8 @@ pub fn other_finalization<'a>(
     merged: &'a Merged<'_>,
     objects: &'a [Object<'_>],
 ) -> Option<(&'a str, &'a Object<'a>, String)> {
-    let toolkits: Vec<Option<String>> = objects.iter().map(notes::other_toolkit).collect();
+    let toolkit = |object: &Object<'_>| object.mercury.as_ref().and_then(|_| notes::other_toolkit(object));
+    let toolkits: Vec<Option<String>> = objects.iter().map(toolkit).collect();
     if toolkits.iter().all(Option::is_none) {
         return None;
     }
@@ -78,7 +79,7 @@ pub fn other_finalization<'a>(
         let file = symbol.origin?.file.index();
         let toolkit = toolkits[file].as_ref()?;
         let object = &objects[file];
-        let changes = object.mercury.is_some() && depends_on_finalizer(section.first_chunk()?);
+        let changes = depends_on_finalizer(section.first_chunk()?);
         changes.then(|| (symbol.name, object, toolkit.clone()))
     })
 }
