@@ -4,7 +4,7 @@ use zerocopy::little_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::Error;
-use crate::member::Member;
+use crate::member::{Member, MemberHeader};
 
 /// The first four bytes of every container.
 pub const CONTAINER_MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
@@ -20,6 +20,46 @@ pub(crate) struct ContainerHeader {
     pub header_size: U16,
     /// Of all members together, without this header.
     pub size: U64,
+}
+
+/// Length of the header that [`container_header`] makes.
+pub const CONTAINER_HEADER_SIZE: usize = size_of::<ContainerHeader>();
+
+/// The header of a container whose members are this long together.
+pub fn container_header(size: u64) -> [u8; CONTAINER_HEADER_SIZE] {
+    let header = ContainerHeader {
+        magic: CONTAINER_MAGIC,
+        version: CONTAINER_VERSION.into(),
+        header_size: (CONTAINER_HEADER_SIZE as u16).into(),
+        size: size.into(),
+    };
+    let mut bytes = [0; CONTAINER_HEADER_SIZE];
+    bytes.copy_from_slice(header.as_bytes());
+    bytes
+}
+
+/// What the header of a container or of a member says about its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    pub header: u64,
+    /// Without the header.
+    pub content: u64,
+}
+
+impl Extent {
+    /// Of the container that begins with `data`, of which its header is enough.
+    pub fn of_container(data: &[u8]) -> Option<Self> {
+        let (header, _) = ContainerHeader::ref_from_prefix(data).ok()?;
+        Some(Self { header: header.header_size.get().into(), content: header.size.get() })
+    }
+
+    /// Of the member that begins with `data`, of which the fixed part of its header is enough. `None` if the header is
+    /// said to be shorter than that.
+    pub fn of_member(data: &[u8]) -> Option<Self> {
+        let (header, _) = MemberHeader::ref_from_prefix(data).ok()?;
+        let (size, content) = (header.header_size.get(), header.payload_size.get());
+        (size as usize >= size_of::<MemberHeader>()).then_some(Self { header: size.into(), content })
+    }
 }
 
 /// One container, borrowed from the bytes it was found in.

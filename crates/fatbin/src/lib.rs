@@ -22,7 +22,7 @@ mod write;
 
 pub use compat::compat_record;
 pub use compress::Compression;
-pub use container::{CONTAINER_MAGIC, Container, Members};
+pub use container::{CONTAINER_HEADER_SIZE, CONTAINER_MAGIC, Container, Extent, Members, container_header};
 pub use member::{Flags, Kind, Member};
 pub use select::{Request, Selection, select};
 pub use write::{Builder, NewMember};

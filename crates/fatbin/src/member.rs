@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::Error;
 use crate::compat;
 use crate::compress::{self, Compression};
-use crate::container::{CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader};
+use crate::container::container_header;
 
 /// What a member holds. Other values are reserved; no tool writes them and the linker passes them over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,18 +220,21 @@ impl<'data> Member<'data> {
 
     /// A container that holds this member and no other, the member as it is.
     pub fn alone(&self) -> Vec<u8> {
-        let header = ContainerHeader {
-            magic: CONTAINER_MAGIC,
-            version: CONTAINER_VERSION.into(),
-            header_size: (size_of::<ContainerHeader>() as u16).into(),
-            size: ((self.header.len() + self.payload.len()) as u64).into(),
-        };
-        [header.as_bytes(), self.header, self.payload].concat()
+        let header = container_header((self.header.len() + self.payload.len()) as u64);
+        [&header, self.header, self.payload].concat()
     }
 
     /// What the member holds, unpacked. Uncompressed content is borrowed and keeps its padding; PTX ends before its
     /// NUL.
     pub fn content(&self) -> Result<Cow<'data, [u8]>, Error> {
+        self.content_in(|_| None)
+    }
+
+    /// The same, unpacked into the room that `room` has for so many bytes, if it has any.
+    pub fn content_in(
+        &self,
+        room: impl FnOnce(usize) -> Option<&'data mut [u8]>,
+    ) -> Result<Cow<'data, [u8]>, Error> {
         if self.is_scrambled() {
             return Err(Error::Scrambled);
         }
@@ -240,7 +243,14 @@ impl<'data> Member<'data> {
             compression => {
                 let size = self.fixed.compressed_size.get() as usize;
                 let packed = self.payload.get(..size).ok_or(Error::Uncompress)?;
-                Cow::Owned(compress::unpack(compression, packed, self.fixed.uncompressed_size.get())?)
+                let size = self.fixed.uncompressed_size.get();
+                match room(compress::unpacked_size(compression, packed, size)?) {
+                    Some(room) => {
+                        compress::unpack_into(compression, packed, room)?;
+                        Cow::Borrowed(room)
+                    }
+                    None => Cow::Owned(compress::unpack(compression, packed, size)?),
+                }
             }
         };
         Ok(if self.kind() == Kind::Ptx { before_nul(content) } else { content })

@@ -90,9 +90,9 @@ impl Arena {
         self.large.load(Ordering::Relaxed)
     }
 
-    /// Zeroed bytes for a small file, where many are to come.
+    /// Zeroed bytes for a small thing, where many are to come.
     pub fn room(&self, size: usize) -> Option<&mut [u8]> {
-        self.is_large().then(|| take(size))
+        (self.is_large() && size <= BLOCK).then(|| take(size))
     }
 
     /// A copy that stands close to others, where there are many.

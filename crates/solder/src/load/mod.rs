@@ -7,6 +7,7 @@
 mod archive;
 mod arena;
 mod check;
+mod chosen;
 mod classify;
 mod file;
 mod host;

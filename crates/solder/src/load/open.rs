@@ -14,7 +14,7 @@ use super::check::{self, Verdict};
 use super::classify::{self, Form, Role};
 use super::host::{HostObject, Unreadable};
 use super::said::Said;
-use super::{IrContent, Origin, PARALLEL_FROM, Stopped, file, survey};
+use super::{IrContent, Origin, PARALLEL_FROM, Stopped, chosen, file, survey};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
 use crate::parallel;
@@ -106,6 +106,14 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -
     let sheds = arena.is_large() && !options.is_recorded();
     if sheds && let Some(items) = small_host_object(&name, path, options, arena) {
         return Opened { archive: None, items };
+    }
+    let is_fatbin = path.extension().is_some_and(|extension| extension == "fatbin");
+    let request = Request { target: options.link_target(), lto: options.lto };
+    if sheds
+        && is_fatbin
+        && let Some(container) = chosen::member(path, request, arena)
+    {
+        return one(Door::Fatbinary, Source::Container(container));
     }
     let Ok(file) = file::read(path, arena) else { return not_opened() };
     let (data, is_mapped) = (file.data, file.mapped.is_some());
@@ -259,8 +267,7 @@ impl<'data> Item<'data> {
             Source::LtoIr(bytes) => Ok(Product::Ir { content: IrContent::Plain(bytes), options: None }),
             Source::Container(bytes) => self.chosen(bytes, options, arena, &mut said),
         };
-        let is_part = |bytes: &[u8]| self.bytes.as_ptr_range().contains(&bytes.as_ptr());
-        if self.sheds && !matches!(outcome, Ok(Product::Object(bytes)) if is_part(bytes)) {
+        if self.sheds && !matches!(outcome, Ok(Product::Object(bytes)) if self.has(bytes)) {
             file::give_back(self.bytes);
         }
         Unpacked { said, milliseconds: None, outcome }
@@ -355,7 +362,7 @@ impl<'data> Item<'data> {
     }
 
     fn unpacked(&self, member: &Member<'data>, arena: &'data Arena) -> Result<&'data [u8], Stopped> {
-        let content = member.content().map_err(|error| {
+        let content = member.content_in(|size| arena.room(size)).map_err(|error| {
             let mut messages = self.container_error(error);
             // A damaged frame is reported by the decompression and by what called for it.
             if error == Error::Uncompress && member.compression() == Ok(Compression::Zstd) {
@@ -370,9 +377,14 @@ impl<'data> Item<'data> {
         }
     }
 
+    /// Whether some bytes are a part of the file.
+    fn has(&self, bytes: &[u8]) -> bool {
+        self.bytes.as_ptr_range().contains(&bytes.as_ptr())
+    }
+
     /// Whether a member is so small a part of the file that a copy of it is the better thing to keep.
     fn is_shed_for(&self, member: &[u8]) -> bool {
-        self.sheds && member.len() <= self.bytes.len() / 4 * 3
+        self.sheds && self.has(member) && member.len() <= self.bytes.len() / 4 * 3
     }
 
     fn container_error(&self, error: Error) -> Stopped {
