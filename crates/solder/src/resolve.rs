@@ -3,6 +3,7 @@
 //! Objects are taken in link order, in each the functions first, then the variables, as nvlink does;
 //! the order shows in its messages. An object with errors is read to its end, then the link stops.
 
+use crate::ahead;
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::{EntityId, FileId};
 use crate::load;
@@ -56,6 +57,14 @@ pub struct Symbols<'data> {
 }
 
 impl Symbols<'_> {
+    /// Has what is known of the symbols of a file fetched.
+    pub fn fetch(&self, file: usize) {
+        if let (Some(of), Some(accepted)) = (self.of.get(file), self.accepted.get(file)) {
+            ahead::fetch(of);
+            ahead::fetch(accepted);
+        }
+    }
+
     pub fn entity(&self, file: FileId, symbol: u32) -> Option<EntityId> {
         self.of[file.index()][symbol as usize]
     }
@@ -140,12 +149,17 @@ pub fn resolve<'data>(
         function_is_image: false,
         prototypes: Vec::new(),
         shared_locals: HashSet::default(),
-        parameters: HashMap::default(),
+        parameters: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
     };
     let is_extensible = objects.iter().any(Object::is_extensible);
     for (file, object) in objects.iter().enumerate() {
         if is_extensible && !object.is_extensible() && !load::is_runtime(object.name.as_bytes()) {
             sink.report(Message::ExtensibleWithOthers { file: object.name.as_str().into() });
+        }
+        if let Some(next) = objects.get(file + 1) {
+            next.fetch_symbols();
+            ahead::fetch(next.call_graph);
+            ahead::fetch(next.prototypes);
         }
         resolver.read(FileId::at(file));
         // nvlink reads the minor number and does not use it.

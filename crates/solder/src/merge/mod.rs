@@ -31,6 +31,7 @@ use crate::object::{Object, Role};
 use crate::parallel;
 use crate::resolve::{Origin, Symbols, is_extern_shared};
 use crate::undefined::UNIFIED_TABLES;
+use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use names::{Draft, Tables};
 use reading::{Left, Reading};
@@ -189,11 +190,11 @@ pub fn merge<'data>(
         },
         symbol_of: vec![None; symbols.entities.len()],
         by_name: HashMap::default(),
-        constants_by_name: HashMap::default(),
+        constants_by_name: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
         gathered_constants: HashMap::default(),
         placed_constants: HashMap::default(),
         constants_end: HashMap::default(),
-        shared_by_kernel: HashMap::default(),
+        shared_by_kernel: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
         merged_constants: HashMap::default(),
         dead_with_relocations: HashSet::default(),
         resolved_by_name: HashMap::default(),
@@ -276,6 +277,11 @@ impl<'a, 'data> Merger<'a, 'data> {
         let read = Mutex::new(Vec::new());
         parallel::beside(|beside| {
             for file in 0..self.objects.len() {
+                if let Some(next) = self.objects.get(file + 1) {
+                    next.fetch_symbols();
+                    next.fetch_sections();
+                    self.symbols.fetch(file + 1);
+                }
                 self.file(FileId::at(file))?;
                 if self.left.is_much() || file + 1 == self.objects.len() {
                     let mut left = self.hand_over();
