@@ -306,7 +306,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         });
         parallel::for_each_of(&mut self.out.symbols, |s| s.name_offset = tables.of_symbol(s.name_offset));
         let looked_for = std::mem::take(&mut self.looked_for).into_iter();
-        self.out.removed.extend(looked_for.filter(|(name, _)| tables.was_missing(*name)).map(|(_, at)| at));
+        let mut missing = tables.missing.iter().peekable();
+        let was_missing = |(name, _): &(u32, SectionId)| missing.next_if_eq(&name).is_some();
+        self.out.removed.extend(looked_for.filter(was_missing).map(|(_, at)| at));
         (self.out.section_names, self.out.names) = (tables.section_names, tables.symbol_names);
         self.take_back(&mut read.into_inner().unwrap_or_else(PoisonError::into_inner))
     }

@@ -72,8 +72,8 @@ pub(super) struct Tables {
     pub symbol_names: StringTable,
     /// Where the names are, by their numbers: offsets in the two tables.
     placed: Vec<[u32; 2]>,
-    /// Those that were only looked for and not there.
-    missing: Vec<u32>,
+    /// Those that were only looked for and not there, in order.
+    pub missing: Vec<u32>,
     /// Drafts that came before their turn.
     waiting: Vec<Draft>,
     entered: usize,
@@ -120,11 +120,6 @@ impl Tables {
     /// Where the symbol name of a number is.
     pub fn of_symbol(&self, number: u32) -> u32 {
         self.placed[number as usize][1]
-    }
-
-    /// Whether a section that was looked for was not there.
-    pub fn was_missing(&self, number: u32) -> bool {
-        self.missing.binary_search(&number).is_ok()
     }
 }
 
