@@ -30,8 +30,8 @@ fn implicit_addend(data: &[u8], offset: u64, r_type: u32) -> i64 {
     i64::from_le_bytes(value)
 }
 
-/// Makes room for the relocations of a section of a file. The files behind it, so many with it, may bring as many; room
-/// that is not used costs nothing.
+/// Makes room for the relocations of a section of a file. As many may come from each of `files`; room that is not used
+/// costs nothing.
 fn reserve(list: &mut Vec<Reloc>, count: usize, files: usize) {
     const MOST: usize = 1 << 20;
     if list.capacity() - list.len() < count {
@@ -101,7 +101,8 @@ impl<'data> Merger<'_, 'data> {
             }
             let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
             if taken == 0 {
-                let files = self.objects.len() - file.index();
+                let is_shared = object.role(of.index) == Role::Debug;
+                let files = if is_shared { self.objects.len() - file.index() } else { 1 };
                 reserve(self.out.section_mut(out).relocations_mut(), entries.len(), files);
             }
             taken += 1;
