@@ -1,6 +1,8 @@
 //! Which section of an object is the twin of which.
 
 use crate::object::{Damage, Object, Role};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use solder_cubin::mercury::{CONSTANT_USER, PREFIX, loads};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::{Section, info};
@@ -12,6 +14,8 @@ pub struct Twins<'data> {
     symbols: &'data [Symbol],
     /// The twin of each section, 0 for none; and, by twin, the section it belongs to.
     partner: Vec<u32>,
+    /// The relocations of functions whose code an earlier function of their name has too, and those of that one.
+    copies: Vec<(u32, u32)>,
 }
 
 impl<'data> Twins<'data> {
@@ -27,7 +31,7 @@ impl<'data> Twins<'data> {
         if symbols.len() > object.cubin.symbols.len() {
             return Err(Damage::new(table.name, "it has more symbols than the symbol table"));
         }
-        let mut twins = Self { symbols, partner: vec![0; sections.len()] };
+        let mut twins = Self { symbols, partner: vec![0; sections.len()], copies: Vec::new() };
         sections.iter().try_for_each(|section| twins.check(object, section))?;
         let mercury = || sections.iter().filter(|s| s.flags() & raw::SHF_MERCURY != 0);
         // Other twins refer to the capsules.
@@ -44,7 +48,34 @@ impl<'data> Twins<'data> {
             let partner = twins.partner_of(object, section);
             twins.pair(object, section, partner)?;
         }
+        twins.copies = twins.copies_of_code(object);
         Ok(Some(twins))
+    }
+
+    /// Static functions of one name, as relocatable links bring them together.
+    fn copies_of_code(&self, object: &Object<'data>) -> Vec<(u32, u32)> {
+        let mut first: HashMap<&str, &Section<'data>, FixedState> = HashMap::default();
+        let mut copies = Vec::new();
+        for text in object.sections_with(Role::Text) {
+            let earlier = *first.entry(text.name).or_insert(text);
+            if earlier.index == text.index || earlier.data != text.data {
+                continue;
+            }
+            let views = [(text.index, earlier.index)]
+                .into_iter()
+                .chain(self.partner(text.index).zip(self.partner(earlier.index)));
+            for (later, earlier) in views {
+                let relocations = |of: u32| {
+                    let is_list = |s: &&Section<'data>| {
+                        matches!(s.sh_type(), raw::SHT_RELA | raw::SHT_MERC_RELA) && s.info() == of
+                    };
+                    object.cubin.sections.iter().find(is_list)
+                };
+                let lists = relocations(later).zip(relocations(earlier));
+                copies.extend(lists.filter(|(a, b)| a.size() == b.size()).map(|(a, b)| (a.index, b.index)));
+            }
+        }
+        copies
     }
 
     /// The text section of the function that a capsule names.
@@ -118,6 +149,13 @@ impl<'data> Twins<'data> {
     /// The twin of a section, or the section that a twin belongs to.
     pub fn partner(&self, section: u32) -> Option<u32> {
         self.partner.get(section as usize).copied().filter(|partner| *partner != 0)
+    }
+
+    /// The relocations that count for those of a function. nvlink finds them by name, so that they are those of the first
+    /// one; that goes well if both have the same code.
+    pub fn relocations<'a>(&self, object: &'a Object<'data>, of: &'a Section<'data>) -> &'a Section<'data> {
+        let copy = self.copies.iter().find(|(later, _)| *later == of.index);
+        copy.map_or(of, |(_, earlier)| object.section(*earlier))
     }
 
     /// A symbol as the Mercury view has it.

@@ -116,7 +116,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Whether a frame from this file speaks of a copy of the function that nvlink has not forgotten.
-    fn frame_counts(&self, function: SymbolId, file: FileId) -> bool {
+    pub(super) fn frame_counts(&self, function: SymbolId, file: FileId) -> bool {
         let symbol = self.out.symbol(function);
         symbol.is_function() && symbol.debug_replaced_in.is_none_or(|replaced| file >= replaced)
     }

@@ -112,12 +112,14 @@ impl<'data> Merger<'_, 'data> {
     ) {
         let object = &self.objects[file.index()];
         let map = &self.out.files[file.index()].symbols;
+        // Where an object has several of one name, any that stays will do.
         let is_removed = |name: &str| {
-            let mut functions = object.symbols().filter(|(_, raw)| raw.kind() == raw::STT_FUNC);
-            functions.any(|(index, _)| {
-                let counted = self.symbols.accepted(file, index) && map[index as usize].is_some();
-                object.names[index as usize] == name && !counted
-            })
+            let of_name = |&(index, raw): &(u32, &raw::Symbol)| {
+                raw.kind() == raw::STT_FUNC && object.names[index as usize] == name
+            };
+            let counts = |(index, _)| self.symbols.accepted(file, index) && map[index as usize].is_some();
+            let mut functions = object.symbols().filter(of_name).peekable();
+            functions.peek().is_some() && !functions.any(counts)
         };
         let described = &mut self.mercury.described;
         let places = register_places(section.data, |name| is_removed(name) || !described.insert(name));
@@ -137,8 +139,9 @@ impl<'data> Merger<'_, 'data> {
     /// Puts the tables together. Their relocations come in ascending order.
     pub(super) fn finish_lines(&mut self) {
         let mut units = std::mem::take(&mut self.mercury.lines);
-        // The functions of a unit come in the order of their symbols.
+        // The functions of a unit come in the order of their symbols, without what is said about forgotten copies.
         for unit in &mut units {
+            unit.sequences.retain(|(_, relocations)| relocations.iter().all(|r| self.line_counts(r)));
             unit.sequences.sort_by_key(|(_, relocations)| {
                 let target = relocations.first().map(|r| r.target);
                 let Some(RelocTarget::Symbol(function)) = target else { return None };
@@ -184,6 +187,13 @@ impl<'data> Merger<'_, 'data> {
             *self.out.section_mut(list).relocations_mut() = relocations;
             self.move_references(target, list, &moved);
         }
+    }
+
+    /// Whether a relocation is not about a copy of a function that nvlink has forgotten.
+    fn line_counts(&self, entry: &Reloc) -> bool {
+        let RelocTarget::Symbol(id) = entry.target else { return true };
+        let symbol = self.out.symbol(id);
+        !symbol.is_function() || self.frame_counts(id, entry.file)
     }
 
     /// What names a unit by its place in the section follows it.

@@ -476,7 +476,8 @@ impl<'data> Merger<'_, 'data> {
         let Some(of) = twins.partner(section.info()) else { return Ok(()) };
         let of = object.section(of);
         let name = self.view_name(file, of);
-        let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
+        let list = *self.relocations_that_count(file, section);
+        let entries = list.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
         let discarded = self.discarded_ranges(file, of.index);
         let mut taken = 0;
         for entry in entries.iter() {
@@ -524,6 +525,19 @@ impl<'data> Merger<'_, 'data> {
             }
         }
         Ok(())
+    }
+
+    /// Those of the first function of a name, if that stays, stand for those of its copies.
+    pub(super) fn relocations_that_count<'a>(
+        &'a self,
+        file: FileId,
+        section: &'a Section<'data>,
+    ) -> &'a Section<'data> {
+        let object = &self.objects[file.index()];
+        let Some(twins) = &object.mercury else { return section };
+        let first = twins.relocations(object, section);
+        let stays = self.out.files[file.index()].sections[first.info() as usize].is_some();
+        if stays { first } else { section }
     }
 
     /// What comes with the machine code's view: its names for constants, the parameters of the kernels.

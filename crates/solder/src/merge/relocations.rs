@@ -65,7 +65,8 @@ impl<'data> Merger<'_, 'data> {
     ) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
         let of = object.section(section.info());
-        let entries = section.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
+        let list = *self.relocations_that_count(file, section);
+        let entries = list.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
         let rela = section.sh_type() == raw::SHT_RELA || self.settings.always_rela();
         let name = self.view_name(file, of);
         // In both other cases, what becomes of them is more than a list.
