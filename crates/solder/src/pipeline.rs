@@ -59,7 +59,10 @@ pub fn link_objects<'data>(
     let relocatable = mode.output == Output::Relocatable;
     sink.phase("resolving");
     // Names are bound before anything is removed: duplicates among dead functions are errors too.
-    let symbols = resolve::resolve(objects, options.cuda_api_version, sink);
+    let (symbols, (tool_note, cuda_note)) = parallel::join(
+        || resolve::resolve(objects, options.cuda_api_version, sink),
+        || (own_note(options, objects, !relocatable), notes::cuda_note(objects, sm)),
+    );
     if let (Err(_), Some(explain)) = (&symbols, explain) {
         explain.unresolved(objects, sink);
     }
@@ -125,7 +128,10 @@ pub fn link_objects<'data>(
     sink.phase("registers and memory");
     let silent = options.suppress_stack_size_warning || relocatable;
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
-    let mut resources = resources::compute(&merged, &merged.calls, silent, has_old_object, sink);
+    let (mut resources, graph_records) = parallel::join(
+        || resources::compute(&merged, &merged.calls, silent, has_old_object, sink),
+        || GraphRecords::new(&merged, &graph, relocatable),
+    );
     if options.extra_warnings {
         for function in &live.uncalled {
             sink.report(Message::UncalledFunction { function: symbols.get(*function).name.into() });
@@ -246,10 +252,10 @@ pub fn link_objects<'data>(
     let (relocated, notes) = parallel::join(
         || relocate::relocate(&merged, relocatable, &shared, &textures, objects, sink),
         || Notes {
-            tool_note: own_note(options, objects, !relocatable),
-            cuda_note: notes::cuda_note(objects, sm),
+            tool_note,
+            cuda_note,
             compat: notes::compat(objects, target.arch, mercury::fastpath(&merged, sm)),
-            graph: GraphRecords::new(&merged, &graph, relocatable),
+            graph: graph_records,
         },
     );
     let relocated = relocated?;
