@@ -125,6 +125,40 @@ impl Pending {
         Some(pending)
     }
 
+    /// The instructions up to the first branch.
+    pub fn first_block(&self) -> Range<usize> {
+        self.blocks[0].range.clone()
+    }
+
+    /// Calls back for the instructions from one on, wherever control goes, as long as it says to go on. `None` if
+    /// control may go anywhere.
+    pub fn follow(&self, from: usize, mut goes_on: impl FnMut(usize) -> bool) -> Option<()> {
+        let block_of = |at: usize| self.blocks.partition_point(|block| block.range.end <= at);
+        let mut reached = vec![false; self.blocks.len()];
+        let mut left = Vec::new();
+        let mut walk = |block: usize, range: Range<usize>, left: &mut Vec<usize>| {
+            for at in range {
+                if !goes_on(at) {
+                    return Some(());
+                }
+            }
+            left.extend(&self.blocks[block].next);
+            (!self.blocks[block].anywhere).then_some(())
+        };
+        let before = block_of(from.checked_sub(1)?);
+        match self.blocks.get(before)? {
+            block if block.range.end > from => walk(before, from..block.range.end, &mut left)?,
+            block if block.anywhere => return None,
+            block => left.extend(&block.next),
+        }
+        while let Some(block) = left.pop() {
+            if !std::mem::replace(&mut reached[block], true) {
+                walk(block, self.blocks[block].range.clone(), &mut left)?;
+            }
+        }
+        Some(())
+    }
+
     pub fn of_number(&self, number: u8) -> &[u64] {
         self.of_number.row(number.into())
     }

@@ -8,9 +8,11 @@
 //! one from textures the last free one, everything else the first free one. Free is what no other set has that is
 //! better kept apart (`pending`); where the compiler's number is another than that, it is left alone. That is what
 //! nvlink does where it could be seen, not all that it may do: where the compiler ran out of numbers, it has
-//! reasons of its own whom to put together. Whatever the choice, every wait of the compiler, on every path, is
+//! reasons of its own whom to put together, which are known for the code up to the first branch only
+//! (`first_block`), where the stack pointer's is in the way. Whatever the choice, every wait of the compiler, on every path, is
 //! still there.
 
+use super::first_block::{FirstBlock, first_block};
 use super::pending::{Pending, and, bits};
 
 pub const INSTRUCTION: usize = 16;
@@ -21,11 +23,11 @@ const LOAD_CONSTANT: u16 = 0xb82;
 /// `MOV.64` of a number, which stands where others have registers.
 const MOVE_WIDE: u16 = 0x402;
 /// The part of the operation that is the same for all kinds of operands.
-const OPERATION: u16 = 0x1ff;
+pub const OPERATION: u16 = 0x1ff;
 /// Calls, absolute and relative: what is called has the stack pointer.
 const CALLS: [u16; 2] = [0x143, 0x144];
 /// Loads from global, local and generic memory, atomics.
-const SLOW: [u16; 7] = [0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a8, 0x1a9];
+pub const SLOW: [u16; 7] = [0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a8, 0x1a9];
 /// Stores to generic, global, local and shared memory.
 const STORES: std::ops::RangeInclusive<u16> = 0x185..=0x188;
 /// Textures and surfaces.
@@ -45,12 +47,12 @@ const COLLECTIVE: u64 = 1 << 22;
 const PLAIN_BRANCH: (u16, u32, u64, u64) = (0x947, 18, 0x3fff, 0xe0);
 /// Branches by a table.
 const INDIRECT: [u16; 2] = [0x149, 0x158];
-const EXIT: u16 = 0x14d;
+pub const EXIT: u16 = 0x14d;
 /// The condition that always holds.
 const ALWAYS: u8 = 7;
 
 pub const COUNT: u8 = 6;
-const NONE: u8 = 7;
+pub const NONE: u8 = 7;
 /// What waits for everything is not the scheduler's; it does not count with it.
 pub const EVERYTHING: u8 = 0x3f;
 
@@ -186,8 +188,9 @@ pub fn release_stack_pointer(code: &mut [u8]) {
         return;
     }
     let Some(pending) = Pending::of(code) else { return };
-    let Some(numbers) = numbers(code, &pending) else { return };
-    let controls = renumbered(&pending, &numbers);
+    let first = first_block(code, &pending);
+    let Some(numbers) = numbers(code, &pending, first.as_ref()) else { return };
+    let controls = renumbered(&pending, &numbers, first.as_ref());
     for (instruction, control) in code.chunks_exact_mut(INSTRUCTION).zip(controls) {
         let upper = control.put(upper(instruction));
         instruction[8..].copy_from_slice(&upper.to_le_bytes());
@@ -195,13 +198,15 @@ pub fn release_stack_pointer(code: &mut [u8]) {
 }
 
 /// The new number of every set, the first of which is that of the stack pointer and has none.
-fn numbers(code: &[u8], pending: &Pending) -> Option<Vec<u8>> {
-    let mut new = vec![NONE];
-    for (index, set) in pending.sets.iter().enumerate().skip(1) {
+fn numbers(code: &[u8], pending: &Pending, first: Option<&FirstBlock>) -> Option<Vec<u8>> {
+    let mut new = first.map_or_else(|| vec![NONE], |first| first.numbers.clone());
+    let is_over = |set: &usize| first.is_some_and(|first| first.over.get(*set) == Some(&true));
+    for (index, set) in pending.sets.iter().enumerate().skip(new.len()) {
         let written_too = !set.reads && pending.sets[index - 1].instruction == set.instruction;
         let beside = written_too.then_some(index - 1);
         let earlier = |sets: &[u64]| -> Vec<usize> {
-            bits(sets).take_while(|other| *other < index).chain(beside).collect()
+            let earlier = bits(sets).take_while(|other| *other < index).chain(beside);
+            earlier.filter(|other| !is_over(other)).collect()
         };
         // What is under way with the same number has been put together with this on purpose.
         let under_way: Vec<u64> = and(pending.under_way.row(index), pending.of_number(set.number)).collect();
@@ -216,6 +221,8 @@ fn numbers(code: &[u8], pending: &Pending) -> Option<Vec<u8>> {
         let order = preferred(if set.reads { 0 } else { operation });
         let mut conflicts = earlier(pending.conflicts.row(index));
         conflicts.retain(|other| with_stack_pointer || pending.sets[*other].number != set.number);
+        let open = first.iter().flat_map(|first| &first.open);
+        conflicts.extend(open.filter(|open| open.before.contains(&set.instruction)).map(|open| open.set));
         let taken = |number: u8| conflicts.iter().any(|other| new[*other] == number);
         let was_taken = |number: &u8| conflicts.iter().any(|other| pending.sets[*other].number == *number);
         let free = order.into_iter().find(|number| !taken(*number));
@@ -232,29 +239,52 @@ fn numbers(code: &[u8], pending: &Pending) -> Option<Vec<u8>> {
 
 /// What each instruction sets and waits for with new numbers: for whatever may be under way there, on any way, that
 /// the compiler has it wait for.
-fn renumbered(pending: &Pending, new: &[u8]) -> Vec<Control> {
+fn renumbered(pending: &Pending, new: &[u8], first: Option<&FirstBlock>) -> Vec<Control> {
     let mut controls = pending.controls.clone();
     for (set, number) in pending.sets.iter().zip(new) {
         let control = &mut controls[set.instruction];
         *(if set.reads { &mut control.read } else { &mut control.written }) = *number;
     }
+    let is_over = |set: &usize| first.is_some_and(|first| first.over.get(*set) == Some(&true));
     pending.each(|index, before, _| {
         let old = pending.controls[index];
         if old.waits == EVERYTHING {
             return;
         }
+        if let Some(waits) = first.and_then(|first| first.waits.get(index)) {
+            controls[index].waits = *waits;
+            return;
+        }
         controls[index].waits = old.waited().fold(0, |waits, number| {
             let ended: Vec<u64> = and(before, pending.of_number(number)).collect();
             let mut ended = bits(&ended).peekable();
-            match ended.peek() {
-                None => waits | 1 << number,
-                Some(_) => ended.map(|set| new[set]).filter(|n| *n < COUNT).fold(waits, |w, n| w | 1 << n),
+            if ended.peek().is_none() {
+                return waits | 1 << number;
             }
+            let numbers = ended.filter(|set| !is_over(set)).map(|set| new[set]);
+            numbers.filter(|number| *number < COUNT).fold(waits, |waits, number| waits | 1 << number)
         });
     });
+    if let Some(first) = first {
+        for number in 0..COUNT {
+            let open: Vec<_> = first.open.iter().filter(|open| new[open.set] == number).collect();
+            // Where control may go anywhere, there is no open set.
+            let _ = pending.follow(first.waits.len(), |at| {
+                let waits = &mut controls[at].waits;
+                let is_over = *waits >> number & 1 != 0 && *waits != EVERYTHING;
+                if !is_over && open.iter().any(|open| open.waits.contains(&at)) && *waits != EVERYTHING {
+                    *waits |= 1 << number;
+                    return false;
+                }
+                !is_over && !open.is_empty()
+            });
+        }
+    }
     // What is under way with this number, for another wait than what is set here, is waited for first.
-    for (index, set) in pending.sets.iter().enumerate() {
+    let done = first.map_or(0, |first| first.numbers.len());
+    for (index, set) in pending.sets.iter().enumerate().skip(done) {
         let meets = bits(pending.under_way.row(index))
+            .filter(|other| !is_over(other))
             .any(|other| new[other] == new[index] && pending.sets[other].number != set.number);
         let control = &mut controls[set.instruction];
         if meets && control.waits != EVERYTHING && new[index] < COUNT {

@@ -1,0 +1,343 @@
+//! The scoreboards of the code up to the first branch, given out as the assembler does it.
+//!
+//! In the order of the code, each set takes the number of those that the same instruction waits for, otherwise the
+//! first free one. If none is free, it shares the one that costs least: how long the later of both is still under
+//! way where the earlier wait is. For that, instructions take their time, and those that wait take as long as what
+//! they wait for. What is waited for in later blocks only has no wait here: loads that others overtake have the last
+//! number for themselves then, reading of operands shares one number, and everything else takes the first that costs
+//! nothing, but never the last number if the kernel has such loads. The last instruction of the block waits for what
+//! is ready by then. The latencies are those with which this gives what the assembler gives, not those of any
+//! machine.
+//!
+//! That the rules hold for a kernel is seen by giving out what it has with its stack pointer.
+
+use super::operands::{Operands, operands};
+use super::pending::{Pending, Set};
+use super::scoreboards::{
+    COUNT, EVERYTHING, EXIT, INSTRUCTION, NONE, OPERATION, SLOW, operation, preferred, upper,
+};
+
+/// Scoreboard of loads that nothing in the block waits for.
+const LAST: u8 = COUNT - 1;
+/// When what nothing in the block waits for is needed.
+const LATER: i64 = 100_000;
+/// Where an instruction says how long the next one stays behind it.
+const STALL: u32 = 41;
+/// The predicate that is not written, and where an exchange between threads writes one.
+const NO_PREDICATE: u64 = 7;
+const PREDICATE: u32 = 17;
+const SHUFFLE: u16 = 0x189;
+
+/// How long results take, by operation.
+const LATENCIES: [(u16, i64); 5] = [(0x119, 31), (0x182, 50), (0x184, 44), (0x1ac, 17), (0x1c3, 26)];
+const LATENCY_SLOW: i64 = 230;
+const LATENCY: i64 = 23;
+/// How long it takes until operands have been read.
+const READ: [(u16, i64); 3] = [(0x181, 8), (0x186, 11), (0x188, 1)];
+const READ_OTHERS: i64 = 10;
+/// The same at the end of the block.
+const READ_AT_END: i64 = 12;
+
+/// How many pairs of sets and instructions are looked at.
+const LARGEST: usize = 1 << 24;
+
+/// Memory that is read and written in order: what comes later does not overwrite what an earlier instruction has
+/// not read yet.
+const SHARED: [u16; 2] = [0x184, 0x188];
+const GLOBAL: [u16; 10] = [0x180, 0x181, 0x183, 0x185, 0x186, 0x187, 0x18a, 0x18b, 0x1a8, 0x1a9];
+
+/// A set of the block.
+struct Event {
+    instruction: usize,
+    reads: bool,
+    slow: bool,
+    operation: u16,
+    /// What waits for it, if that is in the block.
+    consumer: Option<usize>,
+    ready: i64,
+}
+
+/// The scoreboards of the first block without the stack pointer's.
+pub struct FirstBlock {
+    /// By set of the block; the stack pointer has none.
+    pub numbers: Vec<u8>,
+    /// By instruction: what it waits for.
+    pub waits: Vec<u8>,
+    /// By set of the block: whether it is over at the end of the block.
+    pub over: Vec<bool>,
+    pub open: Vec<Open>,
+}
+
+/// A set that is over at the end of the block with the stack pointer's scoreboard, but not without it.
+pub struct Open {
+    pub set: usize,
+    /// The instructions of later blocks that have to wait for it, and those before which it is under way.
+    pub waits: Vec<usize>,
+    pub before: Vec<usize>,
+}
+
+impl Open {
+    /// `None` if the way cannot be seen.
+    fn of(
+        code: &[u8],
+        pending: &Pending,
+        from: usize,
+        index: usize,
+        other_waits: impl Fn(usize) -> bool,
+    ) -> Option<Self> {
+        let set = pending.sets[index];
+        let instruction = |at: usize| &code[at * INSTRUCTION..][..INSTRUCTION];
+        let own = operands(instruction(set.instruction))?;
+        let operation = operation(instruction(set.instruction)) & OPERATION;
+        let mut open = Self { set: index, waits: Vec::new(), before: Vec::new() };
+        let mut known = true;
+        pending.follow(from, |at| {
+            let Some(other) = operands(instruction(at)) else {
+                known = false;
+                return false;
+            };
+            let waits = waits_for(set, operation, &own, self::operation(instruction(at)) & OPERATION, &other);
+            if waits {
+                open.waits.push(at);
+            }
+            !waits
+        })?;
+        pending.follow(from, |at| {
+            let ends = open.waits.contains(&at) || other_waits(at);
+            if !ends {
+                open.before.push(at);
+            }
+            !ends
+        })?;
+        known.then_some(open)
+    }
+}
+
+/// `None` where the rules do not give what the assembler has.
+pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
+    let block = pending.first_block();
+    let is_exit = |i: &[u8]| operation(i) & OPERATION == EXIT;
+    let exit = code.chunks_exact(INSTRUCTION).take(block.end).position(is_exit);
+    let range = 0..exit.map_or(block.end, |exit| exit + 1);
+    if pending.sets.len().saturating_mul(pending.controls.len()) > LARGEST {
+        return None;
+    }
+    let sets: Vec<Set> = pending.sets.iter().take_while(|set| set.instruction < range.end).copied().collect();
+    let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).take(range.end).collect();
+    let (events, times) = events(&instructions, &sets)?;
+    let has_slow = pending.sets.iter().any(|set| is_slow(set, &code[set.instruction * INSTRUCTION..]));
+    let block = Block { events: &events, times: &times, end: range.end, has_slow };
+    let had = block.give_out(0);
+    let old = &pending.controls[range.clone()];
+    let same = sets.iter().zip(&had.numbers).all(|(set, number)| set.number == *number);
+    let as_before =
+        old.iter().zip(&had.waits).all(|(old, waits)| old.waits == EVERYTHING || *waits == old.waits);
+    if !same || !as_before {
+        return None;
+    }
+    let mut new = block.give_out(1);
+    let over: Vec<bool> = new.until.iter().map(Option::is_some).collect();
+    let was_over: Vec<bool> = had.until.iter().map(Option::is_some).collect();
+    let open = (1..events.len()).filter(|event| was_over[*event] && !over[*event]);
+    // Waits that others with its number have end a set, too.
+    let other_waits = |event: usize, at: usize| {
+        (1..events.len()).any(|other| {
+            let waits = pending.controls[at].waits >> sets[other].number & 1 != 0;
+            !was_over[other] && new.numbers[other] == new.numbers[event] && waits
+        })
+    };
+    let open = open
+        .map(|event| Open::of(code, pending, range.end, event, |at| other_waits(event, at)))
+        .collect::<Option<_>>()?;
+    for (waits, control) in new.waits.iter_mut().zip(old) {
+        if control.waits == EVERYTHING {
+            *waits = EVERYTHING;
+        }
+    }
+    Some(FirstBlock { numbers: new.numbers, waits: new.waits, over, open })
+}
+
+/// The sets with what waits for them, and when each instruction is issued.
+fn events(instructions: &[&[u8]], sets: &[Set]) -> Option<(Vec<Event>, Vec<i64>)> {
+    let operands: Vec<Operands> = instructions.iter().map(|i| operands(i)).collect::<Option<_>>()?;
+    let mut events = Vec::with_capacity(sets.len());
+    let mut waits = vec![Vec::new(); instructions.len()];
+    for (index, set) in sets.iter().enumerate() {
+        let operation = operation(instructions[set.instruction]) & OPERATION;
+        if operation == SHUFFLE && upper(instructions[set.instruction]) >> PREDICATE & 7 != NO_PREDICATE {
+            return None;
+        }
+        let own = &operands[set.instruction];
+        let consumer = (set.instruction + 1..instructions.len()).find(|at| {
+            let later = self::operation(instructions[*at]) & OPERATION;
+            waits_for(*set, operation, own, later, &operands[*at])
+        });
+        if let Some(consumer) = consumer {
+            waits[consumer].push(index);
+        }
+        let slow = is_slow(set, instructions[set.instruction]);
+        let instruction = set.instruction;
+        events.push(Event { instruction, reads: set.reads, slow, operation, consumer, ready: 0 });
+    }
+    let mut times = Vec::with_capacity(instructions.len());
+    let (mut now, mut next) = (0, 0);
+    for (index, instruction) in instructions.iter().enumerate() {
+        now = waits[index].iter().map(|event: &usize| events[*event].ready).fold(now, i64::max);
+        times.push(now);
+        while let Some(event) = events.get_mut(next).filter(|event| event.instruction == index) {
+            event.ready = now + latency(event);
+            next += 1;
+        }
+        now += (upper(instruction) >> STALL & 15).max(1) as i64;
+    }
+    Some((events, times))
+}
+
+/// Whether an instruction has to wait for a set of an earlier one.
+fn waits_for(set: Set, operation: u16, own: &Operands, later: u16, other: &Operands) -> bool {
+    if set.reads {
+        other.writes.meets_general(&own.reads) && !in_order(operation, later)
+    } else {
+        other.writes.meets(&own.writes) || other.reads.meets(&own.writes)
+    }
+}
+
+fn is_slow(set: &Set, instruction: &[u8]) -> bool {
+    !set.reads && SLOW.contains(&(operation(instruction) & OPERATION))
+}
+
+fn in_order(earlier: u16, later: u16) -> bool {
+    [&SHARED[..], &GLOBAL[..]].iter().any(|memory| memory.contains(&earlier) && memory.contains(&later))
+}
+
+fn latency(event: &Event) -> i64 {
+    let find = |table: &[(u16, i64)], others: i64| {
+        table.iter().find(|row| row.0 == event.operation).map_or(others, |row| row.1)
+    };
+    match event {
+        Event { reads: true, .. } => find(&READ, READ_OTHERS),
+        Event { slow: true, .. } => LATENCY_SLOW,
+        _ => find(&LATENCIES, LATENCY),
+    }
+}
+
+/// What has been given out: numbers and ends by set, waits by instruction.
+struct Given {
+    numbers: Vec<u8>,
+    until: Vec<Option<usize>>,
+    waits: Vec<u8>,
+}
+
+/// What is under way with one number, and the first wait for it.
+#[derive(Clone, Default)]
+struct Group {
+    members: Vec<usize>,
+    until: Option<usize>,
+}
+
+struct Block<'a> {
+    events: &'a [Event],
+    times: &'a [i64],
+    end: usize,
+    /// Whether the kernel has loads that others overtake, here or later.
+    has_slow: bool,
+}
+
+impl Block<'_> {
+    fn give_out(&self, from: usize) -> Given {
+        let count = self.events.len();
+        let mut given =
+            Given { numbers: vec![NONE; count], until: vec![None; count], waits: vec![0; self.end] };
+        let mut groups: [Group; COUNT as usize] = Default::default();
+        let reserved = self.events.iter().any(|event| event.slow && event.consumer.is_none());
+        for (index, event) in self.events.iter().enumerate().skip(from) {
+            given.end(&mut groups, event.instruction);
+            let number = self.choose(event, &groups, reserved);
+            given.numbers[index] = number;
+            let group = &mut groups[usize::from(number)];
+            group.members.push(index);
+            group.until = group.until.into_iter().chain(event.consumer).min();
+        }
+        given.end(&mut groups, self.end);
+        self.end_what_is_ready(&mut given, &groups);
+        given
+    }
+
+    /// The last instruction waits for what is ready by then.
+    fn end_what_is_ready(&self, given: &mut Given, groups: &[Group; COUNT as usize]) {
+        let Some((last, now)) = self.times.iter().enumerate().next_back() else { return };
+        for (number, group) in groups.iter().enumerate().filter(|(_, group)| !group.members.is_empty()) {
+            let is_ready = |member: &usize| {
+                let event = &self.events[*member];
+                let read = self.times[event.instruction] + READ_AT_END;
+                !event.slow && (if event.reads { read } else { event.ready }) <= *now
+            };
+            if group.members.iter().all(is_ready) {
+                given.waits[last] |= 1 << number;
+                group.members.iter().for_each(|member| given.until[*member] = Some(last));
+            }
+        }
+    }
+
+    fn choose(&self, event: &Event, groups: &[Group; COUNT as usize], reserved: bool) -> u8 {
+        if event.slow && event.consumer.is_none() {
+            return LAST;
+        }
+        let group = |number: u8| &groups[usize::from(number)];
+        let together = |number: &u8| {
+            let group = group(*number);
+            !group.members.is_empty()
+                && match event.consumer {
+                    Some(_) => group.until == event.consumer && !(reserved && *number == LAST),
+                    None => event.reads && self.is_only_read_later(group),
+                }
+        };
+        if let Some(number) = (0..COUNT).find(together) {
+            return number;
+        }
+        let order = preferred(if event.reads { 0 } else { event.operation });
+        let order = if event.slow { &order[..4] } else { &order[..] };
+        let without_last = reserved || (self.has_slow && event.consumer.is_none());
+        let candidates: Vec<u8> =
+            order.iter().copied().filter(|number| !(without_last && *number == LAST)).collect();
+        let free = candidates.iter().copied().find(|number| group(*number).members.is_empty());
+        free.or_else(|| candidates.into_iter().min_by_key(|number| self.cost(event, group(*number))))
+            .unwrap_or(LAST)
+    }
+
+    fn is_only_read_later(&self, group: &Group) -> bool {
+        group
+            .members
+            .iter()
+            .all(|member| self.events[*member].reads && self.events[*member].consumer.is_none())
+    }
+
+    fn time(&self, instruction: Option<usize>) -> i64 {
+        instruction.map_or(self.times.last().copied().unwrap_or_default() + LATER, |index| self.times[index])
+    }
+
+    /// How long a wait for both is too early.
+    fn cost(&self, event: &Event, group: &Group) -> i64 {
+        let place = |wait: Option<usize>| wait.unwrap_or(usize::MAX);
+        if place(group.until) <= place(event.consumer) {
+            let cost = event.ready - self.time(group.until);
+            return if event.consumer.is_none() { cost.max(0) } else { cost };
+        }
+        let ready = group.members.iter().map(|member| self.events[*member].ready).max();
+        ready.unwrap_or_default() - self.time(event.consumer)
+    }
+}
+
+impl Given {
+    /// Ends what is waited for at an instruction or before it.
+    fn end(&mut self, groups: &mut [Group; COUNT as usize], at: usize) {
+        for (number, group) in groups.iter_mut().enumerate() {
+            if let Some(until) = group.until.filter(|until| *until <= at && *until < self.waits.len()) {
+                self.waits[until] |= 1 << number;
+                for member in std::mem::take(group).members {
+                    self.until[member] = Some(until);
+                }
+            }
+        }
+    }
+}
