@@ -183,7 +183,8 @@ impl Exit<'_> {
         let second = self.source(second).filter(fixed);
         let is_scoreboard = control(before).waited_by(waits) && old == SCOREBOARD_SET;
         let is_second = second.is_some_and(|second| needed(second) == old);
-        let new = if is_second || is_scoreboard { for_condition.min(old) } else { old };
+        let is_free = (is_second || is_scoreboard) && !CONTROL.contains(&operation(&instruction));
+        let new = if is_free { for_condition.min(old) } else { old };
         let barrier = second.map_or(0, |second| {
             LATENCY
                 .saturating_sub(FIRST_BARRIERS)
