@@ -147,9 +147,10 @@ pub fn kernels<'a>(
     objects: &'a [Object<'_>],
     symbols: &'a Symbols<'_>,
 ) -> impl Iterator<Item = EntityId> + 'a {
-    symbols.entities.iter().enumerate().filter_map(|(i, entity)| {
-        let origin = entity.definition.filter(|_| entity.function)?;
-        let raw = objects[origin.file.index()].symbol(origin.symbol);
-        (raw.other & raw::STO_ENTRY != 0).then_some(EntityId::at(i))
-    })
+    let is_kernel = |function: &EntityId| {
+        symbols.get(*function).definition.is_some_and(|origin| {
+            objects[origin.file.index()].symbol(origin.symbol).other & raw::STO_ENTRY != 0
+        })
+    };
+    symbols.functions.iter().copied().filter(is_kernel)
 }

@@ -90,7 +90,9 @@ pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
         }
         return out;
     }
-    let sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
+    let mut sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
+    // Objects of one compilation say the same, and to hear it once is enough for all that follows.
+    sections.dedup_by_key(|section| section.data);
     let Some(first) = sections.first() else { return out };
     // Objects of 12.9 lack the newer records. They get the one for `a` architectures at the beginning and the others
     // at the end.

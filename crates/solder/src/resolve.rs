@@ -47,8 +47,8 @@ pub struct Entity<'data> {
 #[derive(Debug)]
 pub struct Symbols<'data> {
     pub entities: Vec<Entity<'data>>,
-    /// How many of them are functions.
-    pub functions: usize,
+    /// Those of them that are functions, in their order.
+    pub functions: Vec<EntityId>,
     /// The entity of each symbol of each file; `None` for section symbols and the like.
     of: Vec<Vec<Option<EntityId>>>,
     /// Definitions that were taken when their object was read, also if a later, better one replaced
@@ -135,7 +135,7 @@ pub fn resolve<'data>(
     let count = objects.iter().map(|object| object.cubin.symbols.len()).sum();
     let symbols = Symbols {
         entities: Vec::with_capacity(count),
-        functions: 0,
+        functions: Vec::new(),
         of: objects.iter().map(|o| vec![None; o.cubin.symbols.len()]).collect(),
         accepted: objects.iter().map(|o| vec![false; o.cubin.symbols.len()]).collect(),
     };
@@ -261,7 +261,7 @@ impl<'data> Resolver<'_, 'data> {
                 named: origin.file,
             };
             self.symbols.entities.push(entity);
-            self.symbols.functions += usize::from(function);
+            self.symbols.functions.extend(function.then_some(id));
         }
         if raw.size.get() != 0 {
             self.symbols.entities[id.index()].sized.get_or_insert(origin);

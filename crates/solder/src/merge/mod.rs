@@ -273,7 +273,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         let reading = self.reading();
         let [section_names, names] = [&mut self.out.section_names, &mut self.out.names].map(std::mem::take);
         // Those of its code, its attributes and its relocations, for every function.
-        let tables = Mutex::new(Tables::new(section_names, names, 3 * self.symbols.functions));
+        let tables = Mutex::new(Tables::new(section_names, names, 3 * self.symbols.functions.len()));
         let read = Mutex::new(Vec::new());
         parallel::beside(|beside| {
             for file in 0..self.objects.len() {
@@ -422,9 +422,11 @@ impl<'a, 'data> Merger<'a, 'data> {
             if !symbol.among_globals || is_removed {
                 continue;
             }
-            symbol.name_offset = match symbol.entity.map(|entity| self.symbols.get(entity).first) {
-                Some(Origin { file, symbol: first }) => {
-                    names.add_distinct(symbol.name, self.objects[file.index()].hashes[first as usize])
+            // Whoever mentions it, the name is the same.
+            let first = || symbol.entity.map(|entity| self.symbols.get(entity).first);
+            symbol.name_offset = match symbol.origin.or_else(first) {
+                Some(Origin { file, symbol: index }) => {
+                    names.add_distinct(symbol.name, self.objects[file.index()].hashes[index as usize])
                 }
                 None => names.add(symbol.name),
             };
