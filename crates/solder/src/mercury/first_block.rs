@@ -29,7 +29,7 @@ const PREDICATE: u32 = 17;
 const SHUFFLE: u16 = 0x189;
 
 /// How long results take, by operation.
-const LATENCIES: [(u16, i64); 5] = [(0x119, 31), (0x182, 50), (0x184, 44), (0x1ac, 17), (0x1c3, 26)];
+const LATENCIES: [(u16, i64); 5] = [(0x119, 31), (0x182, 50), (0x184, 44), (0x1ac, 18), (0x1c3, 26)];
 const LATENCY_SLOW: i64 = 230;
 const LATENCY: i64 = 23;
 /// How long it takes until operands have been read.
@@ -37,6 +37,9 @@ const READ: [(u16, i64); 3] = [(0x181, 8), (0x186, 11), (0x188, 1)];
 const READ_OTHERS: i64 = 10;
 /// The same at the end of the block.
 const READ_AT_END: i64 = 12;
+
+/// How much more a choice may cost that is not the best one here: latencies are not known exactly.
+const TOLERANCE: i64 = 4;
 
 /// How many pairs of sets and instructions are looked at.
 const LARGEST: usize = 1 << 24;
@@ -127,7 +130,7 @@ pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
     let (events, times) = events(&instructions, &sets)?;
     let has_slow = pending.sets.iter().any(|set| is_slow(set, &code[set.instruction * INSTRUCTION..]));
     let block = Block { events: &events, times: &times, end: range.end, has_slow };
-    let had = block.give_out(0);
+    let had = block.give_out(0, Some(&sets));
     let old = &pending.controls[range.clone()];
     let same = sets.iter().zip(&had.numbers).all(|(set, number)| set.number == *number);
     let as_before =
@@ -135,7 +138,7 @@ pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
     if !same || !as_before {
         return None;
     }
-    let mut new = block.give_out(1);
+    let mut new = block.give_out(1, None);
     let over: Vec<bool> = new.until.iter().map(Option::is_some).collect();
     let was_over: Vec<bool> = had.until.iter().map(Option::is_some).collect();
     let open = (1..events.len()).filter(|event| was_over[*event] && !over[*event]);
@@ -244,7 +247,8 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    fn give_out(&self, from: usize) -> Given {
+    /// Follows the assembler where its choice costs hardly more than the best one.
+    fn give_out(&self, from: usize, assembler: Option<&[Set]>) -> Given {
         let count = self.events.len();
         let mut given =
             Given { numbers: vec![NONE; count], until: vec![None; count], waits: vec![0; self.end] };
@@ -252,7 +256,8 @@ impl Block<'_> {
         let reserved = self.events.iter().any(|event| event.slow && event.consumer.is_none());
         for (index, event) in self.events.iter().enumerate().skip(from) {
             given.end(&mut groups, event.instruction);
-            let number = self.choose(event, &groups, reserved);
+            let had = assembler.map(|sets| sets[index].number);
+            let number = self.choose(event, &groups, reserved, had);
             given.numbers[index] = number;
             let group = &mut groups[usize::from(number)];
             group.members.push(index);
@@ -279,7 +284,7 @@ impl Block<'_> {
         }
     }
 
-    fn choose(&self, event: &Event, groups: &[Group; COUNT as usize], reserved: bool) -> u8 {
+    fn choose(&self, event: &Event, groups: &[Group; COUNT as usize], reserved: bool, had: Option<u8>) -> u8 {
         if event.slow && event.consumer.is_none() {
             return LAST;
         }
@@ -301,8 +306,13 @@ impl Block<'_> {
         let candidates: Vec<u8> =
             order.iter().copied().filter(|number| !(without_last && *number == LAST)).collect();
         let free = candidates.iter().copied().find(|number| group(*number).members.is_empty());
-        free.or_else(|| candidates.into_iter().min_by_key(|number| self.cost(event, group(*number))))
-            .unwrap_or(LAST)
+        if let Some(number) = free {
+            return number;
+        }
+        let cost = |number: &u8| self.cost(event, group(*number));
+        let best = candidates.iter().copied().min_by_key(cost).unwrap_or(LAST);
+        let hardly_more = |had: &u8| candidates.contains(had) && cost(had) <= cost(&best) + TOLERANCE;
+        had.filter(hardly_more).unwrap_or(best)
     }
 
     fn is_only_read_later(&self, group: &Group) -> bool {
