@@ -107,6 +107,8 @@ pub fn link_objects<'data>(
     // From here on dead functions do not exist; no symbol or section is added after the merge.
     let by_host = matches!(roots, Roots::Matching(_));
     let unreserved = options.disable_smem_reservation == Some(true);
+    let asked_for = options.kernels_used.is_some() || options.variables_used.is_some();
+    let debug = options.debug && !options.suppress_debug_info;
     let reserved = if unreserved { 0 } else { reserved_shared(sm) };
     let settings = merge::Settings {
         sm,
@@ -115,10 +117,9 @@ pub fn link_objects<'data>(
         preserves_relocs: options.preserve_relocs,
         force_rela: options.force_rela,
         host,
-        merges_constants: (options.kernels_used.is_some() || options.variables_used.is_some())
-            && !relocatable
-            && !mode.keeps_shared_symbols,
-        places_dynamic: relocatable && options.debug && !options.suppress_debug_info,
+        merges_constants: (asked_for || by_host) && !relocatable && !debug,
+        drops_constants: asked_for && !relocatable && !mode.keeps_shared_symbols,
+        places_dynamic: relocatable && debug,
         reserves_shared: reserved > 0,
         kernels_removed_by_host: by_host,
     };

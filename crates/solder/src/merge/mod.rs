@@ -52,8 +52,11 @@ pub struct Settings<'data> {
     pub force_rela: bool,
     /// The bytes of `--nv-host`.
     pub host: Option<&'data [u8]>,
-    /// `-kernels-used` or `-variables-used`: constants that stand in the output already are not added.
+    /// `-kernels-used`, `-variables-used` or references of host code: constants that stand in the output already are not
+    /// added.
     pub merges_constants: bool,
+    /// Whether variables that nothing asks for leave a bank that overflows.
+    pub drops_constants: bool,
     /// A relocatable link gives extern shared arrays their place, for a debugger.
     pub places_dynamic: bool,
     /// The system keeps the beginning of shared memory.

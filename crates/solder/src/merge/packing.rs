@@ -30,7 +30,7 @@ impl<'data> Merger<'_, 'data> {
 
     fn pack_bank(&mut self, bank: SectionId) {
         let mut variables = variables(&self.out, bank);
-        if self.settings.merges_constants {
+        if self.settings.drops_constants {
             variables = self.without_unused(bank, variables);
             self.out.null_value = 0;
         }
