@@ -16,6 +16,7 @@ use super::pending::{Pending, Set};
 use super::scoreboards::{
     COUNT, EVERYTHING, EXIT, INSTRUCTION, NONE, OPERATION, SLOW, operation, preferred, upper,
 };
+use std::ops::Range;
 
 /// Scoreboard of loads that nothing in the block waits for.
 const LAST: u8 = COUNT - 1;
@@ -55,7 +56,7 @@ struct Event {
     reads: bool,
     slow: bool,
     operation: u16,
-    /// What waits for it, if that is in the block.
+    /// What waits for it, if that is before the first branch.
     consumer: Option<usize>,
     ready: i64,
 }
@@ -118,10 +119,8 @@ impl Open {
 
 /// `None` where the rules do not give what the assembler has.
 pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
-    let block = pending.first_block();
-    let is_exit = |i: &[u8]| operation(i) & OPERATION == EXIT;
-    let exit = code.chunks_exact(INSTRUCTION).take(block.end).position(is_exit);
-    let range = 0..exit.map_or(block.end, |exit| exit + 1);
+    let ends = ends(code, pending)?;
+    let range = 0..*ends.last()?;
     if pending.sets.len().saturating_mul(pending.controls.len()) > LARGEST {
         return None;
     }
@@ -129,8 +128,8 @@ pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
     let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).take(range.end).collect();
     let (events, times) = events(&instructions, &sets)?;
     let has_slow = pending.sets.iter().any(|set| is_slow(set, &code[set.instruction * INSTRUCTION..]));
-    let block = Block { events: &events, times: &times, end: range.end, has_slow };
-    let had = block.give_out(0, Some(&sets));
+    let blocks = Blocks { events: &events, times: &times, ends: &ends, has_slow };
+    let had = blocks.give_out(0, Some(&sets));
     let old = &pending.controls[range.clone()];
     let same = sets.iter().zip(&had.numbers).all(|(set, number)| set.number == *number);
     let as_before =
@@ -138,7 +137,7 @@ pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
     if !same || !as_before {
         return None;
     }
-    let mut new = block.give_out(1, None);
+    let mut new = blocks.give_out(1, None);
     let over: Vec<bool> = new.until.iter().map(Option::is_some).collect();
     let was_over: Vec<bool> = had.until.iter().map(Option::is_some).collect();
     let open = (1..events.len()).filter(|event| was_over[*event] && !over[*event]);
@@ -158,6 +157,22 @@ pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
         }
     }
     Some(FirstBlock { numbers: new.numbers, waits: new.waits, over, open })
+}
+
+/// The ends of the blocks up to the first branch that the stack pointer's load is under way in: a conditional exit ends
+/// one, too.
+fn ends(code: &[u8], pending: &Pending) -> Option<Vec<usize>> {
+    let end = pending.first_block().end;
+    let number = pending.sets.first()?.number;
+    let is_exit = |i: &[u8]| operation(i) & OPERATION == EXIT;
+    let exits = code.chunks_exact(INSTRUCTION).take(end).enumerate().filter(|(_, i)| is_exit(i));
+    let mut ends: Vec<usize> = exits.map(|(index, _)| index + 1).chain([end]).collect();
+    ends.dedup();
+    let waits = |index: &usize| pending.controls[*index].waits >> number & 1 != 0;
+    if let Some(wait) = (1..end).find(waits) {
+        ends.truncate(ends.partition_point(|end| *end <= wait) + 1);
+    }
+    Some(ends)
 }
 
 /// The sets with what waits for them, and when each instruction is issued.
@@ -238,63 +253,100 @@ struct Group {
     until: Option<usize>,
 }
 
-struct Block<'a> {
+struct Blocks<'a> {
     events: &'a [Event],
     times: &'a [i64],
-    end: usize,
+    ends: &'a [usize],
     /// Whether the kernel has loads that others overtake, here or later.
     has_slow: bool,
 }
 
-impl Block<'_> {
+impl Blocks<'_> {
     /// Follows the assembler where its choice costs hardly more than the best one.
     fn give_out(&self, from: usize, assembler: Option<&[Set]>) -> Given {
-        let count = self.events.len();
-        let mut given =
-            Given { numbers: vec![NONE; count], until: vec![None; count], waits: vec![0; self.end] };
+        let (count, end) = (self.events.len(), self.ends.last().copied().unwrap_or_default());
+        let mut given = Given { numbers: vec![NONE; count], until: vec![None; count], waits: vec![0; end] };
         let mut groups: [Group; COUNT as usize] = Default::default();
-        let reserved = self.events.iter().any(|event| event.slow && event.consumer.is_none());
-        for (index, event) in self.events.iter().enumerate().skip(from) {
-            given.end(&mut groups, event.instruction);
-            let had = assembler.map(|sets| sets[index].number);
-            let number = self.choose(event, &groups, reserved, had);
-            given.numbers[index] = number;
-            let group = &mut groups[usize::from(number)];
-            group.members.push(index);
-            group.until = group.until.into_iter().chain(event.consumer).min();
+        let mut next = from;
+        for (index, &end) in self.ends.iter().enumerate() {
+            let block = index.checked_sub(1).map_or(0, |before| self.ends[before])..end;
+            for group in &mut groups {
+                group.until = group.members.iter().filter_map(|member| self.consumer(*member, &block)).min();
+            }
+            let reserved = self.is_last_reserved(&block);
+            while self.events.get(next).is_some_and(|event| event.instruction < end) {
+                given.end(&mut groups, self.events[next].instruction);
+                let had = assembler.map(|sets| sets[next].number);
+                let number = self.choose(next, &groups, &block, reserved, had);
+                given.numbers[next] = number;
+                let group = &mut groups[usize::from(number)];
+                group.members.push(next);
+                group.until = group.until.into_iter().chain(self.consumer(next, &block)).min();
+                next += 1;
+            }
+            given.end(&mut groups, end);
+            self.end_what_is_ready(&mut given, &mut groups, &block);
         }
-        given.end(&mut groups, self.end);
-        self.end_what_is_ready(&mut given, &groups);
         given
     }
 
-    /// The last instruction waits for what is ready by then.
-    fn end_what_is_ready(&self, given: &mut Given, groups: &[Group; COUNT as usize]) {
-        let Some((last, now)) = self.times.iter().enumerate().next_back() else { return };
-        for (number, group) in groups.iter().enumerate().filter(|(_, group)| !group.members.is_empty()) {
-            let is_ready = |member: &usize| {
-                let event = &self.events[*member];
-                let read = self.times[event.instruction] + READ_AT_END;
-                !event.slow && (if event.reads { read } else { event.ready }) <= *now
-            };
-            if group.members.iter().all(is_ready) {
+    /// What waits for a set in a block.
+    fn consumer(&self, event: usize, block: &Range<usize>) -> Option<usize> {
+        self.events[event].consumer.filter(|consumer| block.contains(consumer))
+    }
+
+    /// Whether a block has loads that others overtake and that it does not wait for.
+    fn is_last_reserved(&self, block: &Range<usize>) -> bool {
+        self.events.iter().enumerate().any(|(index, event)| {
+            event.slow && block.contains(&event.instruction) && self.consumer(index, block).is_none()
+        })
+    }
+
+    /// The last instruction of a block waits for what the block has begun and is ready by then.
+    fn end_what_is_ready(
+        &self,
+        given: &mut Given,
+        groups: &mut [Group; COUNT as usize],
+        block: &Range<usize>,
+    ) {
+        let last = block.end - 1;
+        let now = self.times[last];
+        let is_ready = |member: &usize| {
+            let event = &self.events[*member];
+            let read = self.times[event.instruction] + READ_AT_END;
+            let ready = if event.reads { read } else { event.ready };
+            !event.slow && block.contains(&event.instruction) && ready <= now
+        };
+        for (number, group) in groups.iter_mut().enumerate() {
+            if !group.members.is_empty() && group.members.iter().all(is_ready) {
                 given.waits[last] |= 1 << number;
-                group.members.iter().for_each(|member| given.until[*member] = Some(last));
+                for member in std::mem::take(group).members {
+                    given.until[member] = Some(last);
+                }
             }
         }
     }
 
-    fn choose(&self, event: &Event, groups: &[Group; COUNT as usize], reserved: bool, had: Option<u8>) -> u8 {
-        if event.slow && event.consumer.is_none() {
+    fn choose(
+        &self,
+        index: usize,
+        groups: &[Group; COUNT as usize],
+        block: &Range<usize>,
+        reserved: bool,
+        had: Option<u8>,
+    ) -> u8 {
+        let event = &self.events[index];
+        let consumer = self.consumer(index, block);
+        if event.slow && consumer.is_none() {
             return LAST;
         }
         let group = |number: u8| &groups[usize::from(number)];
         let together = |number: &u8| {
             let group = group(*number);
             !group.members.is_empty()
-                && match event.consumer {
-                    Some(_) => group.until == event.consumer && !(reserved && *number == LAST),
-                    None => event.reads && self.is_only_read_later(group),
+                && match consumer {
+                    Some(_) => group.until == consumer && !(reserved && *number == LAST),
+                    None => event.reads && self.is_only_read_later(group, block),
                 }
         };
         if let Some(number) = (0..COUNT).find(together) {
@@ -302,24 +354,24 @@ impl Block<'_> {
         }
         let order = preferred(if event.reads { 0 } else { event.operation });
         let order = if event.slow { &order[..4] } else { &order[..] };
-        let without_last = reserved || (self.has_slow && event.consumer.is_none());
+        let without_last = reserved || (self.has_slow && consumer.is_none());
         let candidates: Vec<u8> =
             order.iter().copied().filter(|number| !(without_last && *number == LAST)).collect();
         let free = candidates.iter().copied().find(|number| group(*number).members.is_empty());
         if let Some(number) = free {
             return number;
         }
-        let cost = |number: &u8| self.cost(event, group(*number));
+        let cost = |number: &u8| self.cost(event, consumer, group(*number));
         let best = candidates.iter().copied().min_by_key(cost).unwrap_or(LAST);
         let hardly_more = |had: &u8| candidates.contains(had) && cost(had) <= cost(&best) + TOLERANCE;
         had.filter(hardly_more).unwrap_or(best)
     }
 
-    fn is_only_read_later(&self, group: &Group) -> bool {
-        group
-            .members
-            .iter()
-            .all(|member| self.events[*member].reads && self.events[*member].consumer.is_none())
+    /// Whether a group has operands of this block that are overwritten later, and nothing else.
+    fn is_only_read_later(&self, group: &Group, block: &Range<usize>) -> bool {
+        let is_here = |member: &usize| block.contains(&self.events[*member].instruction);
+        let is_read = |member: &usize| self.events[*member].reads && self.consumer(*member, block).is_none();
+        group.members.iter().all(is_read) && group.members.iter().any(is_here)
     }
 
     fn time(&self, instruction: Option<usize>) -> i64 {
@@ -327,14 +379,14 @@ impl Block<'_> {
     }
 
     /// How long a wait for both is too early.
-    fn cost(&self, event: &Event, group: &Group) -> i64 {
+    fn cost(&self, event: &Event, consumer: Option<usize>, group: &Group) -> i64 {
         let place = |wait: Option<usize>| wait.unwrap_or(usize::MAX);
-        if place(group.until) <= place(event.consumer) {
+        if place(group.until) <= place(consumer) {
             let cost = event.ready - self.time(group.until);
-            return if event.consumer.is_none() { cost.max(0) } else { cost };
+            return if consumer.is_none() { cost.max(0) } else { cost };
         }
         let ready = group.members.iter().map(|member| self.events[*member].ready).max();
-        ready.unwrap_or_default() - self.time(event.consumer)
+        ready.unwrap_or_default() - self.time(consumer)
     }
 }
 
