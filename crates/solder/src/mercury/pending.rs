@@ -53,6 +53,10 @@ fn add(into: &mut [u64], from: impl IntoIterator<Item = u64>) -> bool {
     changed
 }
 
+fn pairs_of(items: &[usize]) -> impl Iterator<Item = (usize, usize)> + '_ {
+    items.iter().enumerate().flat_map(|(index, one)| items[index + 1..].iter().map(|other| (*one, *other)))
+}
+
 fn insert(row: &mut [u64], bit: usize) {
     row[bit / 64] |= 1 << (bit % 64);
 }
@@ -90,6 +94,8 @@ pub struct Pending {
     pub under_way: Matrix,
     /// By set: those that are better not given its number.
     pub conflicts: Matrix,
+    /// By set: those that are under way where it is, but come from another block; numbers are better not the same.
+    pub beside: Matrix,
 }
 
 impl Pending {
@@ -115,6 +121,7 @@ impl Pending {
             entry: Matrix::new(blocks.len(), sets.len())?,
             under_way: Matrix::new(sets.len(), sets.len())?,
             conflicts: Matrix::new(sets.len(), sets.len())?,
+            beside: Matrix::new(sets.len(), sets.len())?,
             sets,
             controls,
             collective: code.chunks_exact(INSTRUCTION).map(is_collective).collect(),
@@ -236,6 +243,32 @@ impl Pending {
         Some(leading)
     }
 
+    /// By set: those that come into a block from another one than it does.
+    fn find_beside(&self) -> Option<Matrix> {
+        let mut beside = Matrix::new(self.sets.len(), self.sets.len())?;
+        let mut before = vec![Vec::new(); self.blocks.len()];
+        for (index, block) in self.blocks.iter().enumerate() {
+            block.next.iter().for_each(|next| before[*next].push(index));
+        }
+        let pairs: usize = before.iter().map(|before| before.len() * before.len()).sum();
+        let words = self.sets.len().saturating_mul(self.sets.len() / 64 + 1);
+        if pairs.saturating_mul(words) > LARGEST {
+            return Some(beside);
+        }
+        let ends: Vec<Vec<u64>> =
+            (0..self.blocks.len()).map(|block| self.walk(block, |_, _, _| ())).collect();
+        for (one, other) in before.iter().flat_map(|before| pairs_of(before)) {
+            let only = |a: usize, b: usize| ends[a].iter().zip(&ends[b]).map(|(a, b)| a & !b);
+            for (a, b) in [(one, other), (other, one)] {
+                let here: Vec<u64> = only(a, b).collect();
+                bits(&here).for_each(|set| {
+                    add(beside.row_mut(set), only(b, a));
+                });
+            }
+        }
+        Some(beside)
+    }
+
     /// Two sets are better apart if one of them is under way where the other is waited for alone, or where the other
     /// happens; and if one wait is for both, on different ways to it.
     fn find_conflicts(&mut self) -> Option<()> {
@@ -262,6 +295,7 @@ impl Pending {
             }
         });
         self.conflicts = conflicts;
+        self.beside = self.find_beside()?;
         self.under_way = under_way;
         Some(())
     }

@@ -13,7 +13,7 @@
 //! still there.
 
 use super::first_block::{FirstBlock, first_block};
-use super::pending::{Pending, and, bits};
+use super::pending::{Pending, Set, and, bits};
 
 pub const INSTRUCTION: usize = 16;
 const STACK_POINTER: u8 = 1;
@@ -199,6 +199,8 @@ pub fn release_stack_pointer(code: &mut [u8]) {
 
 /// The new number of every set, the first of which is that of the stack pointer and has none.
 fn numbers(code: &[u8], pending: &Pending, first: Option<&FirstBlock>) -> Option<Vec<u8>> {
+    let is_slow = |set: &Set| SLOW.contains(&(operation(&code[set.instruction * INSTRUCTION..]) & OPERATION));
+    let has_slow = pending.sets.iter().any(|set| !set.reads && is_slow(set));
     let mut new = first.map_or_else(|| vec![NONE], |first| first.numbers.clone());
     let is_over = |set: &usize| first.is_some_and(|first| first.over.get(*set) == Some(&true));
     for (index, set) in pending.sets.iter().enumerate().skip(new.len()) {
@@ -225,13 +227,23 @@ fn numbers(code: &[u8], pending: &Pending, first: Option<&FirstBlock>) -> Option
         conflicts.extend(open.filter(|open| open.before.contains(&set.instruction)).map(|open| open.set));
         let taken = |number: u8| conflicts.iter().any(|other| new[*other] == number);
         let was_taken = |number: &u8| conflicts.iter().any(|other| pending.sets[*other].number == *number);
-        let free = order.into_iter().find(|number| !taken(*number));
-        let by_rule = order.into_iter().find(|number| !was_taken(number)) == Some(set.number);
+        let beside = earlier(pending.beside.row(index));
+        // The last one is kept for loads that others overtake.
+        let last = |number: u8| !beside.is_empty() && has_slow && number == COUNT - 1;
+        let apart = |number: u8| !last(number) && beside.iter().all(|other| new[*other] != number);
+        let was_apart =
+            |number: u8| !last(number) && beside.iter().all(|other| pending.sets[*other].number != number);
+        let first_of = |may: &dyn Fn(u8) -> bool, better: &dyn Fn(u8) -> bool| {
+            let best = order.into_iter().find(|number| may(*number) && better(*number));
+            best.or_else(|| order.into_iter().find(|number| may(*number)))
+        };
+        let free = first_of(&|number| !taken(number), &apart);
+        let by_rule = first_of(&|number| !was_taken(&number), &was_apart) == Some(set.number);
         let crowded = (0..COUNT).filter(|number| taken(*number)).count() + 1 >= COUNT.into();
         new.push(match () {
             () if with_stack_pointer && crowded => return None,
             () if with_stack_pointer || by_rule => free?,
-            () => Some(set.number).filter(|number| !taken(*number))?,
+            () => Some(set.number).filter(|number| !taken(*number)).or(free)?,
         });
     }
     Some(new)
