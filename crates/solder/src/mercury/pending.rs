@@ -94,7 +94,8 @@ pub struct Pending {
     pub under_way: Matrix,
     /// By set: those that are better not given its number.
     pub conflicts: Matrix,
-    /// By set: those that are under way where it is, but come from another block; numbers are better not the same.
+    /// By set: earlier ones that are over where it is, but under way on another way to where it is still under way.
+    /// Numbers are better not the same.
     pub beside: Matrix,
 }
 
@@ -243,8 +244,8 @@ impl Pending {
         Some(leading)
     }
 
-    /// By set: those that come into a block from another one than it does.
-    fn find_beside(&self) -> Option<Matrix> {
+    /// By set: those that lead to it, are over where it is, and come with it into a later block on another way.
+    fn find_beside(&self, leading: &Matrix) -> Option<Matrix> {
         let mut beside = Matrix::new(self.sets.len(), self.sets.len())?;
         let mut before = vec![Vec::new(); self.blocks.len()];
         for (index, block) in self.blocks.iter().enumerate() {
@@ -262,7 +263,8 @@ impl Pending {
             for (a, b) in [(one, other), (other, one)] {
                 let here: Vec<u64> = only(a, b).collect();
                 bits(&here).for_each(|set| {
-                    add(beside.row_mut(set), only(b, a));
+                    let there: Vec<u64> = only(b, a).collect();
+                    add(beside.row_mut(set), and(&there, leading.row(set)));
                 });
             }
         }
@@ -295,7 +297,7 @@ impl Pending {
             }
         });
         self.conflicts = conflicts;
-        self.beside = self.find_beside()?;
+        self.beside = self.find_beside(&leading)?;
         self.under_way = under_way;
         Some(())
     }
