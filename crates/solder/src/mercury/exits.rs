@@ -6,14 +6,13 @@
 
 use super::moves::{Change, INSTRUCTION, operation};
 use super::rewrite::rewritten;
-use super::scoreboards::{COUNT, Control, upper};
+use super::scoreboards::{CONTROL, COUNT, Control, EXIT, upper};
 use super::waits::wait_for_stack_pointer;
 use crate::object::Object;
 use solder_cubin::info;
 use solder_cubin::mercury::paces;
 use std::borrow::Cow;
 
-const EXIT: u16 = 0x14d;
 /// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR`, whatever their condition.
 const BARRIERS: [[u8; INSTRUCTION]; 3] = [
     [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x50, 0, 0, 0, 0xc0, 0x0f, 0x00],
@@ -68,8 +67,6 @@ const SET_PREDICATES: [(&[u16], &[u32]); 2] =
     [(&[0x00b, 0x00c, 0x010, 0x01c, 0x02a, 0x034], &[81, 84]), (&[0x006, 0x012, 0x189], &[81])];
 /// Where an exit has the predicate that it depends on besides its condition.
 const SECOND_PREDICATE: u32 = 87;
-/// What changes the flow of control.
-const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
 
 /// The cycles from the setting of a predicate to where the flow of control depends on it.
 const LATENCY: u8 = 13;
@@ -105,10 +102,9 @@ fn with_cycles(instruction: Instruction, cycles: u8, yields: bool) -> Instructio
 }
 
 fn with_control(mut instruction: Instruction, change: impl FnOnce(&mut Control)) -> Instruction {
-    let old = upper(&instruction);
-    let mut control = Control::of(old);
+    let mut control = Control::of(upper(&instruction));
     change(&mut control);
-    instruction[8..].copy_from_slice(&control.put(old).to_le_bytes());
+    control.put_into(&mut instruction);
     instruction
 }
 

@@ -68,8 +68,14 @@ pub struct FirstBlock {
     /// By instruction: what it waits for.
     pub waits: Vec<u8>,
     /// By set of the block: whether it is over at the end of the block.
-    pub over: Vec<bool>,
+    over: Vec<bool>,
     pub open: Vec<Open>,
+}
+
+impl FirstBlock {
+    pub fn is_over(&self, set: usize) -> bool {
+        self.over.get(set) == Some(&true)
+    }
 }
 
 /// A set that is over at the end of the block with the stack pointer's scoreboard, but not without it.
@@ -127,7 +133,7 @@ pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
     let sets: Vec<Set> = pending.sets.iter().take_while(|set| set.instruction < range.end).copied().collect();
     let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).take(range.end).collect();
     let (events, times) = events(&instructions, &sets)?;
-    let has_slow = pending.sets.iter().any(|set| is_slow(set, &code[set.instruction * INSTRUCTION..]));
+    let has_slow = pending.sets.iter().any(|set| is_slow(set, code));
     let blocks = Blocks { events: &events, times: &times, ends: &ends, has_slow };
     let had = blocks.give_out(0, Some(&sets));
     let old = &pending.controls[range.clone()];
@@ -193,7 +199,7 @@ fn events(instructions: &[&[u8]], sets: &[Set]) -> Option<(Vec<Event>, Vec<i64>)
         if let Some(consumer) = consumer {
             waits[consumer].push(index);
         }
-        let slow = is_slow(set, instructions[set.instruction]);
+        let slow = !set.reads && SLOW.contains(&operation);
         let instruction = set.instruction;
         events.push(Event { instruction, reads: set.reads, slow, operation, consumer, ready: 0 });
     }
@@ -220,8 +226,9 @@ fn waits_for(set: Set, operation: u16, own: &Operands, later: u16, other: &Opera
     }
 }
 
-fn is_slow(set: &Set, instruction: &[u8]) -> bool {
-    !set.reads && SLOW.contains(&(operation(instruction) & OPERATION))
+/// Whether a set is the result of a load that others overtake.
+pub fn is_slow(set: &Set, code: &[u8]) -> bool {
+    !set.reads && SLOW.contains(&(operation(&code[set.instruction * INSTRUCTION..]) & OPERATION))
 }
 
 fn in_order(earlier: u16, later: u16) -> bool {

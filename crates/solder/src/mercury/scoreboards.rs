@@ -12,8 +12,8 @@
 //! (`first_block`), where the stack pointer's is in the way. Whatever the choice, every wait of the compiler, on every path, is
 //! still there.
 
-use super::first_block::{FirstBlock, first_block};
-use super::pending::{Pending, Set, and, bits};
+use super::first_block::{FirstBlock, first_block, is_slow};
+use super::pending::{Pending, and, bits};
 
 pub const INSTRUCTION: usize = 16;
 const STACK_POINTER: u8 = 1;
@@ -36,7 +36,7 @@ const SURFACES: [u16; 2] = [0x199, 0x19a];
 
 /// Instructions that change the flow of control, those among them that go on with the next instruction (where they
 /// do not end the thread), and the branch to a fixed place.
-const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
+pub const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
 const STRAIGHT: [u16; 11] = [0x141, 0x142, 0x145, 0x146, WARP_SYNC, 0x14d, 0x155, 0x156, 0x15b, 0x15c, 0x15d];
 const BRANCH: u16 = 0x147;
 const WARP_SYNC: u16 = 0x148;
@@ -81,6 +81,11 @@ impl Control {
             | u64::from(self.read) << SETS_READ
             | u64::from(self.waits) << WAITS;
         upper & !FIELDS | fields
+    }
+
+    pub fn put_into(self, instruction: &mut [u8]) {
+        let upper = self.put(upper(instruction));
+        instruction[8..].copy_from_slice(&upper.to_le_bytes());
     }
 
     fn waits_for(self, scoreboard: u8) -> bool {
@@ -192,17 +197,15 @@ pub fn release_stack_pointer(code: &mut [u8]) {
     let Some(numbers) = numbers(code, &pending, first.as_ref()) else { return };
     let controls = renumbered(&pending, &numbers, first.as_ref());
     for (instruction, control) in code.chunks_exact_mut(INSTRUCTION).zip(controls) {
-        let upper = control.put(upper(instruction));
-        instruction[8..].copy_from_slice(&upper.to_le_bytes());
+        control.put_into(instruction);
     }
 }
 
 /// The new number of every set, the first of which is that of the stack pointer and has none.
 fn numbers(code: &[u8], pending: &Pending, first: Option<&FirstBlock>) -> Option<Vec<u8>> {
-    let is_slow = |set: &Set| SLOW.contains(&(operation(&code[set.instruction * INSTRUCTION..]) & OPERATION));
-    let has_slow = pending.sets.iter().any(|set| !set.reads && is_slow(set));
+    let has_slow = pending.sets.iter().any(|set| is_slow(set, code));
     let mut new = first.map_or_else(|| vec![NONE], |first| first.numbers.clone());
-    let is_over = |set: &usize| first.is_some_and(|first| first.over.get(*set) == Some(&true));
+    let is_over = |set: &usize| first.is_some_and(|first| first.is_over(*set));
     for (index, set) in pending.sets.iter().enumerate().skip(new.len()) {
         let written_too = !set.reads && pending.sets[index - 1].instruction == set.instruction;
         let beside = written_too.then_some(index - 1);
@@ -227,12 +230,12 @@ fn numbers(code: &[u8], pending: &Pending, first: Option<&FirstBlock>) -> Option
         conflicts.extend(open.filter(|open| open.before.contains(&set.instruction)).map(|open| open.set));
         let taken = |number: u8| conflicts.iter().any(|other| new[*other] == number);
         let was_taken = |number: &u8| conflicts.iter().any(|other| pending.sets[*other].number == *number);
-        let beside = earlier(pending.beside.row(index));
+        let elsewhere = earlier(pending.beside.row(index));
         // The last one is kept for loads that others overtake.
-        let last = |number: u8| !beside.is_empty() && has_slow && number == COUNT - 1;
-        let apart = |number: u8| !last(number) && beside.iter().all(|other| new[*other] != number);
+        let last = |number: u8| !elsewhere.is_empty() && has_slow && number == COUNT - 1;
+        let apart = |number: u8| !last(number) && elsewhere.iter().all(|other| new[*other] != number);
         let was_apart =
-            |number: u8| !last(number) && beside.iter().all(|other| pending.sets[*other].number != number);
+            |number: u8| !last(number) && elsewhere.iter().all(|other| pending.sets[*other].number != number);
         let first_of = |may: &dyn Fn(u8) -> bool, better: &dyn Fn(u8) -> bool| {
             let best = order.into_iter().find(|number| may(*number) && better(*number));
             best.or_else(|| order.into_iter().find(|number| may(*number)))
@@ -257,7 +260,7 @@ fn renumbered(pending: &Pending, new: &[u8], first: Option<&FirstBlock>) -> Vec<
         let control = &mut controls[set.instruction];
         *(if set.reads { &mut control.read } else { &mut control.written }) = *number;
     }
-    let is_over = |set: &usize| first.is_some_and(|first| first.over.get(*set) == Some(&true));
+    let is_over = |set: &usize| first.is_some_and(|first| first.is_over(*set));
     pending.each(|index, before, _| {
         let old = pending.controls[index];
         if old.waits == EVERYTHING {

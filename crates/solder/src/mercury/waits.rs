@@ -6,12 +6,8 @@
 
 use super::pending::{Pending, and, bits};
 use super::scoreboards::{
-    COUNT, Control, EVERYTHING, INSTRUCTION, loads_stack_pointer, operation, preferred, upper,
+    CONTROL, COUNT, Control, EVERYTHING, INSTRUCTION, OPERATION, loads_stack_pointer, operation, preferred,
 };
-
-/// What changes the flow of control.
-const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
-const OPERATION: u16 = 0x1ff;
 
 /// The code in which the first exit waits for the stack pointer's load; `None` if it does so already or comes after
 /// the first block, or if it is not clear which scoreboards others get then.
@@ -40,9 +36,7 @@ pub fn wait_for_stack_pointer(code: &[u8], exit: usize) -> Option<Vec<u8>> {
 }
 
 fn put(code: &mut [u8], at: usize, control: Control) {
-    let instruction = &mut code[at * INSTRUCTION..][..INSTRUCTION];
-    let upper = control.put(upper(instruction));
-    instruction[8..].copy_from_slice(&upper.to_le_bytes());
+    control.put_into(&mut code[at * INSTRUCTION..][..INSTRUCTION]);
 }
 
 /// The number of every set, given what is under way where now. What got its number by the rule gets it by the rule again.
