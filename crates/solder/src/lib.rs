@@ -8,6 +8,7 @@ mod commands;
 mod contents;
 pub mod diagnostics;
 pub mod driver;
+pub mod ending;
 mod explain;
 mod gc;
 mod host_script;
@@ -128,6 +129,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         pipeline::write_output(file, drawing.as_bytes(), sink)?;
     }
     pipeline::abandon(is_large, (objects, linked));
+    if is_large && !options.no_fork {
+        ending::leaves_much();
+    }
     sink.check()
 }
 

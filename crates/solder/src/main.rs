@@ -6,5 +6,7 @@ use std::process::ExitCode;
 static HEAP: heap::Heap = heap::Heap;
 
 fn main() -> ExitCode {
-    solder::driver::run(std::env::args_os())
+    let code = solder::driver::run(std::env::args_os());
+    solder::ending::leave_memory_behind();
+    code
 }

@@ -149,6 +149,8 @@ pub struct Options {
     /// `--report`; `-` is standard output.
     pub report: Option<PathBuf>,
     pub progress: Show,
+    /// `--no-fork`: the program ends with all that it was made of.
+    pub no_fork: bool,
 
     values: Values,
 }
@@ -231,6 +233,7 @@ impl Options {
             reproducible: values.is_true(Id::Reproducible),
             report: path(Id::Report),
             progress: values.scalar(Id::Progress).map_or(Show::Automatically, show),
+            no_fork: values.is_true(Id::NoFork),
             values,
         }
     }

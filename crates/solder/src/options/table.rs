@@ -166,7 +166,7 @@ ids! {
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
     StackProtectorThreshold, Threads, CacheDir, SaveTemps, VerboseKeep,
     Explain, ErrorFormat, ExplainRegs, Map, WhyLive, PrintGc, Trace,
-    RemapPathPrefix, Reproducible, Report, Progress,
+    RemapPathPrefix, Reproducible, Report, Progress, NoFork,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -389,6 +389,13 @@ pub static TABLE: [Row; COUNT] = [
         .allowed(&["auto", "always", "never"])
         .default("'auto', on a terminal for links that take more than two seconds")
         .help("Show on standard error what is being compiled and assembled and what is left.")
+        .record(Record::Never),
+    flag(Id::NoFork, "no-fork")
+        .long_only()
+        .help(
+            "Give the memory of a large link back before the program ends, instead of leaving a process behind that \
+             does it.",
+        )
         .record(Record::Never),
 ];
 
