@@ -10,8 +10,8 @@ use std::ops::Range;
 pub struct StringTable {
     bytes: Vec<u8>,
     index: HashTable<Entry>,
-    /// Strings that are not in the index yet.
-    unindexed: Vec<Entry>,
+    /// Where those strings begin that are not in the index yet.
+    indexed: usize,
 }
 
 /// Where a string is. Its hash is kept: an index that grows need not read the strings again.
@@ -41,7 +41,7 @@ fn is_text(bytes: &[u8], text: &[u8], hash: u32) -> impl Fn(&Entry) -> bool {
 
 impl Default for StringTable {
     fn default() -> Self {
-        Self { bytes: vec![0], index: HashTable::new(), unindexed: Vec::new() }
+        Self { bytes: vec![0], index: HashTable::new(), indexed: 1 }
     }
 }
 
@@ -74,15 +74,9 @@ impl StringTable {
         let text = text.as_bytes();
         let hash = hash(text);
         let is_same = is_text(&self.bytes, text, hash);
-        let indexed = self.index.find(spread(hash), &is_same);
-        let found = indexed.or_else(|| self.unindexed.iter().find(|entry| is_same(entry)));
+        let indexed = self.index.find(spread(hash), &is_same).copied();
+        let found = indexed.or_else(|| self.unindexed().find(is_same));
         found.map(|entry| entry.offset)
-    }
-
-    /// Makes room for this many bytes and strings to be [added as distinct](Self::add_distinct).
-    pub fn reserve_distinct(&mut self, bytes: usize, strings: usize) {
-        self.bytes.reserve(bytes);
-        self.unindexed.reserve(strings);
     }
 
     /// Like [`add`](Self::add) for one of many strings that differ from one another, so that it need not be looked for
@@ -98,26 +92,37 @@ impl StringTable {
         let offset = self.bytes.len() as u32;
         self.bytes.extend_from_slice(text);
         self.bytes.push(0);
-        self.unindexed.push(Entry { hash, offset });
         offset
+    }
+
+    /// The strings that were added as distinct since the last one that was not.
+    fn unindexed(&self) -> impl Iterator<Item = Entry> {
+        let mut offset = self.indexed;
+        self.bytes[offset..].split_inclusive(|byte| *byte == 0).map(move |text| {
+            let entry = Entry { hash: hash(&text[..text.len() - 1]), offset: offset as u32 };
+            offset += text.len();
+            entry
+        })
     }
 
     /// Lets the strings that were added as distinct be found.
     fn index_all(&mut self) {
-        if self.unindexed.is_empty() {
+        if self.indexed == self.bytes.len() {
             return;
         }
-        self.index.reserve(self.unindexed.len(), |entry| spread(entry.hash));
-        for entry in self.unindexed.drain(..) {
+        let entries: Vec<_> = self.unindexed().collect();
+        self.index.reserve(entries.len(), |entry| spread(entry.hash));
+        for entry in entries {
             self.index.insert_unique(spread(entry.hash), entry, |entry| spread(entry.hash));
         }
+        self.indexed = self.bytes.len();
     }
 
     fn settle(&mut self, text: &[u8], hash: u32) -> u32 {
-        self.index_all();
         if text.is_empty() {
             return 0;
         }
+        self.index_all();
         let is_same = is_text(&self.bytes, text, hash);
         match self.index.entry(spread(hash), is_same, |entry| spread(entry.hash)) {
             hash_table::Entry::Occupied(found) => found.get().offset,
@@ -126,6 +131,7 @@ impl StringTable {
                 place.insert(Entry { hash, offset });
                 self.bytes.extend_from_slice(text);
                 self.bytes.push(0);
+                self.indexed = self.bytes.len();
                 offset
             }
         }
@@ -142,6 +148,7 @@ impl StringTable {
         let start = self.get(text)?;
         let end = start + text.len() as u32 + 1;
         self.bytes.drain(start as usize..end as usize);
+        self.indexed = self.bytes.len();
         self.index.retain(|entry| entry.offset != start);
         for entry in &mut self.index {
             if entry.offset > start {
@@ -154,9 +161,11 @@ impl StringTable {
     /// Adds `text` at the end although it may be there already; later [`add`](Self::add)s of the
     /// same text still find the first copy.
     pub fn add_again(&mut self, text: &str) -> u32 {
+        self.index_all();
         let offset = self.bytes.len() as u32;
         self.bytes.extend(text.as_bytes());
         self.bytes.push(0);
+        self.indexed = self.bytes.len();
         offset
     }
 

@@ -37,6 +37,7 @@ use names::{Draft, Tables};
 use reading::{Left, Reading};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::StringTable;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What the merge does differently for one target or mode.
@@ -133,14 +134,26 @@ struct Merger<'a, 'data> {
     left: Left<'data>,
     /// Some function was replaced by another copy of it.
     has_replaced: bool,
-    /// What has been asked for of the sections and the symbols of the output.
-    asked: [Asked; 2],
+    room: Room,
     clock: u32,
     /// Some symbol is that of a shared variable.
     has_shared_symbols: bool,
     /// How many output symbols the files before the current one made.
     symbols_before_file: usize,
     mercury: mercury::State<'data>,
+}
+
+/// What has been asked for of the sections and the symbols of the output.
+#[derive(Debug, Default)]
+struct Room {
+    sections: Asked,
+    symbols: Asked,
+}
+
+impl Room {
+    fn next(&mut self, out: &Merged<'_>) -> [Range<usize>; 2] {
+        [self.sections.next(&out.sections), self.symbols.next(&out.symbols)]
+    }
 }
 
 pub fn merge<'data>(
@@ -162,7 +175,10 @@ pub fn merge<'data>(
         variables_used,
         sink,
         out: Merged {
-            sections: Vec::with_capacity(count(|object| object.cubin.sections.len())),
+            // Kernels may get one for shared memory that they do not have.
+            sections: Vec::with_capacity(
+                count(|object| object.cubin.sections.len()) + symbols.functions.len(),
+            ),
             symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
             functions: Vec::with_capacity(symbols.entities.len()),
             function_of: vec![None; symbols.entities.len()],
@@ -207,7 +223,7 @@ pub fn merge<'data>(
         commons: Vec::new(),
         left: Left::default(),
         has_replaced: false,
-        asked: Default::default(),
+        room: Room::default(),
         clock: 0,
         has_shared_symbols: false,
         symbols_before_file: 0,
@@ -285,14 +301,15 @@ impl<'a, 'data> Merger<'a, 'data> {
                     next.fetch_sections();
                     self.symbols.fetch(file + 1);
                 }
+                let ahead = self.room.next(&self.out);
+                if ahead.iter().any(|pages| !pages.is_empty()) {
+                    beside.run(|| ahead.into_iter().for_each(ahead::ask_for));
+                }
                 self.file(FileId::at(file))?;
                 if self.left.is_much() || file + 1 == self.objects.len() {
                     let mut left = self.hand_over();
-                    let [of_sections, of_symbols] = &mut self.asked;
-                    let ahead = [of_sections.next(&self.out.sections), of_symbols.next(&self.out.symbols)];
                     let (tables, read) = (&tables, &read);
                     beside.run(move || {
-                        ahead.into_iter().for_each(ahead::ask_for);
                         locked(tables).enter(std::mem::take(&mut left.names));
                         reading.read(&mut left);
                         locked(read).push(left);
