@@ -19,8 +19,53 @@ pub struct Calls {
     edges: Adjacency,
     /// The component of each node; callees have lower or equal numbers.
     component: Vec<u32>,
-    /// The nodes of each component.
-    members: Vec<Vec<u32>>,
+    members: Members,
+}
+
+/// The nodes of each component, one component behind the other.
+#[derive(Debug, Default)]
+struct Members {
+    nodes: Vec<u32>,
+    /// Where each component ends.
+    ends: Vec<u32>,
+}
+
+impl Members {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn of(&self, component: usize) -> &[u32] {
+        let start = component.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.nodes[start as usize..self.ends[component] as usize]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        (0..self.len()).map(|component| self.of(component))
+    }
+}
+
+/// A value of every component, known by its nodes.
+#[derive(Debug)]
+pub struct OfNodes<'a, T> {
+    component: &'a [u32],
+    values: Vec<T>,
+}
+
+impl<T> std::ops::Index<usize> for OfNodes<'_, T> {
+    type Output = T;
+    fn index(&self, node: usize) -> &T {
+        &self.values[self.component[node] as usize]
+    }
+}
+
+/// What call paths from a node need.
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    /// The most that any function on them needs.
+    pub most: u32,
+    /// The largest sums along any of them, each on its own; `None` where recursion is reached.
+    pub sums: Option<[u32; 2]>,
 }
 
 impl Calls {
@@ -60,17 +105,12 @@ impl Calls {
     }
 
     fn is_cyclic(&self, component: usize) -> bool {
-        let members = &self.members[component];
+        let members = self.members.of(component);
         members.len() > 1 || self.edges.of(members[0] as usize).contains(&members[0])
     }
 
     /// For every node, `own` of it combined with the results of everything it reaches.
-    pub fn fold<T: Clone>(&self, own: impl Fn(usize) -> T, combine: impl Fn(&mut T, &T)) -> Vec<T> {
-        let result = self.fold_components(own, combine);
-        (0..self.nodes()).map(|node| result[self.component[node] as usize].clone()).collect()
-    }
-
-    fn fold_components<T>(&self, own: impl Fn(usize) -> T, combine: impl Fn(&mut T, &T)) -> Vec<T> {
+    pub fn fold<T>(&self, own: impl Fn(usize) -> T, combine: impl Fn(&mut T, &T)) -> OfNodes<'_, T> {
         let mut result: Vec<T> = Vec::with_capacity(self.members.len());
         for (index, members) in self.members.iter().enumerate() {
             let mut value = own(members[0] as usize);
@@ -82,27 +122,32 @@ impl Calls {
             }
             result.push(value);
         }
-        result
+        OfNodes { component: &self.component, values: result }
     }
 
     /// The components that a component calls, itself left out.
     fn component_callees(&self, component: usize) -> impl Iterator<Item = usize> + '_ {
-        let callees = self.members[component].iter().flat_map(|node| self.edges.of(*node as usize));
+        let callees = self.members.of(component).iter().flat_map(|node| self.edges.of(*node as usize));
         callees.map(|callee| self.component[*callee as usize] as usize).filter(move |c| *c != component)
     }
 
-    /// The largest sum of `own` along any call path from each node; `None` where recursion is reached.
-    pub fn deepest(&self, own: impl Fn(usize) -> u32) -> Vec<Option<u32>> {
-        let mut depth: Vec<Option<u32>> = Vec::with_capacity(self.members.len());
+    /// What every node and everything it reaches need: `own` says what a node itself does.
+    pub fn needs(&self, own: impl Fn(usize) -> (u32, [u32; 2])) -> OfNodes<'_, Need> {
+        let mut needs: Vec<Need> = Vec::with_capacity(self.members.len());
         for (index, members) in self.members.iter().enumerate() {
-            let below = self
-                .component_callees(index)
-                .map(|callee| depth[callee])
-                .try_fold(0u32, |deepest, callee| Some(deepest.max(callee?)));
-            let own = (!self.is_cyclic(index)).then(|| own(members[0] as usize));
-            depth.push(own.zip(below).map(|(own, below)| own.wrapping_add(below)));
+            let (mut most, sums) = own(members[0] as usize);
+            for node in &members[1..] {
+                most = most.max(own(*node as usize).0);
+            }
+            let mut below = (!self.is_cyclic(index)).then_some([0; 2]);
+            for callee in self.component_callees(index).map(|callee| needs[callee]) {
+                most = most.max(callee.most);
+                below = below.zip(callee.sums).map(|([a, b], [c, d])| [a.max(c), b.max(d)]);
+            }
+            let sums = below.map(|below| [sums[0].wrapping_add(below[0]), sums[1].wrapping_add(below[1])]);
+            needs.push(Need { most, sums });
         }
-        (0..self.nodes()).map(|node| depth[self.component[node] as usize]).collect()
+        OfNodes { component: &self.component, values: needs }
     }
 
     /// Of each of the `kernels`, how many of the functions it calls are `wanted`, indirectly called ones included.
@@ -139,12 +184,12 @@ impl Calls {
 }
 
 /// Tarjan's algorithm without recursion. Components come out callees first.
-fn components(nodes: usize, edges: &Adjacency) -> (Vec<u32>, Vec<Vec<u32>>) {
+fn components(nodes: usize, edges: &Adjacency) -> (Vec<u32>, Members) {
     const NONE: u32 = u32::MAX;
     let mut index = vec![NONE; nodes];
     let mut low = vec![0u32; nodes];
     let mut component = vec![NONE; nodes];
-    let mut members = Vec::new();
+    let mut members = Members { nodes: Vec::with_capacity(nodes), ends: Vec::with_capacity(nodes) };
     let (mut stack, mut work, mut next) = (Vec::new(), Vec::new(), 0);
     for root in 0..nodes as u32 {
         if index[root as usize] != NONE {
@@ -170,15 +215,14 @@ fn components(nodes: usize, edges: &Adjacency) -> (Vec<u32>, Vec<Vec<u32>>) {
                 continue;
             }
             if low[at] == index[at] {
-                let mut group = Vec::new();
                 while let Some(member) = stack.pop() {
                     component[member as usize] = members.len() as u32;
-                    group.push(member);
+                    members.nodes.push(member);
                     if member == node {
                         break;
                     }
                 }
-                members.push(group);
+                members.ends.push(members.nodes.len() as u32);
             }
             if let Some((caller, _)) = work.last() {
                 let caller = *caller as usize;
@@ -268,6 +312,9 @@ impl Reached {
 impl Calls {
     /// For each of the `kernels`, which of the `interesting` functions it reaches.
     pub fn reached(&self, interesting: &[u32], kernels: &[u32]) -> Vec<Reached> {
+        if interesting.is_empty() {
+            return vec![Reached::default(); kernels.len()];
+        }
         let mut position = vec![None; self.nodes()];
         for (i, function) in (0..).zip(interesting) {
             position[*function as usize] = Some(i);

@@ -65,6 +65,7 @@ const NO_SPARSE_MMA: [u8; 2] = [0x00, 0x80];
 pub fn set_call_stack(records: &mut Records<'_, '_>, kernel: SectionId, total: u32) {
     let is_stack = |r: &InfoRecord<'_>| matches!(r.attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK);
     match records.of(kernel).iter().rposition(is_stack) {
+        Some(own) if bytes(&records.of(kernel)[own].value) == total.to_le_bytes() => {}
         Some(own) => records.of_mut(kernel)[own].value = InfoValue::Owned(total.to_le_bytes().into()),
         None if total != 0 => {
             let record = new_record(format::SIZED, attr::CRS_STACK_SIZE, &total.to_le_bytes());
@@ -78,7 +79,13 @@ pub fn set_call_stack(records: &mut Records<'_, '_>, kernel: SectionId, total: u
 pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
     let masks = complete_sparse_masks(own, records);
     let merged = records.merged;
-    let tells = |function: &u32| own[*function as usize].tells_on_kernels;
+    // Lists of functions tell nothing where all functions are in the link. Else they do even if theirs are: the kernel's
+    // list begins where the first one is met.
+    let has_external = own.iter().any(|own| own.lists_external);
+    let tells = |function: &u32| {
+        let own = &own[*function as usize];
+        own.tells_on_kernels || has_external && own.lists_externs
+    };
     let mut sources: Vec<u32> = (0..merged.functions.len() as u32).filter(tells).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
     let single = merged.only_root().is_some();
@@ -88,13 +95,22 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
     let reached = if single { Vec::new() } else { calls.reached(&sources, &kernel_list) };
     // The only kernel keeps its own mask unless functions were removed.
     let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().any(|f| f.alias);
-    let masks = sparse_masks(calls, &masks, single);
+    let mask = sparse_masks(calls, &masks, single);
     let update = |position: usize| {
         let (kernel, info) = kernels[position];
+        let has_mask = keeps_mask || has_sparse_mask(records.of(info), mask(kernel));
+        let is_told = if single {
+            !sources.is_empty()
+        } else {
+            reached[position].iter().any(|source| sources[source] != kernel)
+        };
+        if has_mask && !is_told {
+            return None;
+        }
         let mut own = records.of(info).to_vec();
         let had_sum = own.iter().any(is_sum);
         if !keeps_mask {
-            set_sparse_mask(&mut own, masks[kernel as usize]);
+            set_sparse_mask(&mut own, mask(kernel));
         }
         // The lists are in output order, which is the input's reversed.
         let of = |source: u32| {
@@ -117,11 +133,13 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
         externs.finish(&mut own);
         // The only kernel gets no sum of nothing.
         own.retain(|r| had_sum || !single || !is_sum(r) || number(bytes(&r.value)) != 0);
-        own
+        Some(own)
     };
     let updated = parallel::map_numbers(kernels.len(), update);
     for ((_, info), own) in kernels.iter().zip(updated) {
-        records.set(*info, own);
+        if let Some(own) = own {
+            records.set(*info, own);
+        }
     }
     let moves = |r: &InfoRecord<'_>| rule_of(r.attr) == Some(Rule::Move);
     // What moves tells on kernels, so that its functions are among the sources.
@@ -134,11 +152,7 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
 
 /// Whether a record of a function tells on the kernels that reach it.
 pub fn tells_on_kernels(record: &InfoRecord<'_>) -> bool {
-    match &record.value {
-        // Even if all of them are defined now: the kernel's list begins where the first one is met.
-        InfoValue::Symbols(list) => !list.is_empty(),
-        _ => rule_of(record.attr).is_some(),
-    }
+    rule_of(record.attr).is_some_and(|rule| rule != Rule::Externs)
 }
 
 /// As soon as one function says how it uses sparse matrix instructions, every function does. An alias
@@ -173,12 +187,15 @@ fn complete_sparse_masks(own: &[Own], records: &mut Records<'_, '_>) -> Vec<u16>
 
 /// How each function and all it reaches use sparse matrix instructions. Nearly every function says so,
 /// hence one sweep for all of them.
-fn sparse_masks(calls: &Calls, own: &[u16], single: bool) -> Vec<u16> {
-    if single {
-        let all = own.iter().fold(0, |all, own| all | own);
-        return vec![all; own.len()];
-    }
-    calls.fold(|node| own.get(node).copied().unwrap_or(0), |a, b| *a |= b)
+fn sparse_masks(calls: &Calls, own: &[u16], single: bool) -> impl Fn(u32) -> u16 {
+    let all = own.iter().fold(0, |all, own| all | own);
+    let reached = (!single).then(|| calls.fold(|node| own.get(node).copied().unwrap_or(0), |a, b| *a |= b));
+    move |kernel| reached.as_ref().map_or(all, |reached| reached[kernel as usize])
+}
+
+fn has_sparse_mask(own: &[InfoRecord<'_>], mask: u16) -> bool {
+    let own = own.iter().find(|r| r.attr == attr::SPARSE_MMA_MASK);
+    own.is_none_or(|record| number(bytes(&record.value)) == mask)
 }
 
 fn set_sparse_mask(own: &mut [InfoRecord<'_>], mask: u16) {

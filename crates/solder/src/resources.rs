@@ -1,7 +1,7 @@
 //! What each kernel needs: registers, barriers and stack of everything it can reach, and what the
 //! attributes of the functions it reaches say about it.
 
-use crate::callees::Calls;
+use crate::callees::{Calls, Need, OfNodes};
 use crate::diagnostics::{Message, Sink};
 use crate::ids::{SectionId, SymbolId};
 use crate::merge::{InfoRecord, InfoValue, Merged};
@@ -81,6 +81,10 @@ pub struct Own {
     pub max_registers: Option<u32>,
     /// They tell on the kernels that reach the function.
     pub tells_on_kernels: bool,
+    /// They list functions that were outside of the file, and
+    pub lists_externs: bool,
+    /// some of them are outside of the link too.
+    pub lists_external: bool,
     /// How it uses sparse matrix instructions.
     pub sparse_mask: Option<u16>,
 }
@@ -93,11 +97,10 @@ pub fn compute<'data>(
     sink: &Sink,
 ) -> Resources<'data> {
     let own = own_values(merged);
-    let of = |node: usize| own.get(node).copied().unwrap_or_default();
-    let (registers, (stack, call_stack)) = parallel::join(
-        || calls.fold(|n| of(n).registers, |a, b| *a = (*a).max(*b)),
-        || parallel::join(|| calls.deepest(|n| of(n).frame), || calls.deepest(|n| of(n).call_stack)),
-    );
+    let needs = calls.needs(|node| {
+        let own = own.get(node).copied().unwrap_or_default();
+        (own.registers, [own.frame, own.call_stack])
+    });
     let mut records = Records { merged, changed: HashMap::default() };
     let mut resources = Resources {
         registers: own.iter().map(|o| o.registers).collect(),
@@ -108,15 +111,15 @@ pub fn compute<'data>(
     };
     for (kernel, function) in merged.roots() {
         let at = kernel as usize;
-        resources.registers[at] = registers[at];
-        resources.stack[at] = stack[at].unwrap_or(UNKNOWN_STACK);
+        let [stack, call_stack] = needs[at].sums.unwrap_or([UNKNOWN_STACK; 2]);
+        resources.registers[at] = needs[at].most;
+        resources.stack[at] = stack;
         if let Some(info) = function.info {
-            let total = call_stack[at].unwrap_or(UNKNOWN_STACK);
-            propagate::set_call_stack(&mut records, info, total);
+            propagate::set_call_stack(&mut records, info, call_stack);
         }
     }
     if !suppress_stack_warning {
-        warn_of_recursion(merged, calls, &stack, sink);
+        warn_of_recursion(merged, calls, &needs, sink);
     }
     propagate::propagate(calls, &own, &mut records);
     resources.own = own;
@@ -127,10 +130,10 @@ pub fn compute<'data>(
 
 /// Of each kernel, one warning for every function that it calls and from which recursion is reached. With indirect
 /// calls that can be every function of the program for every kernel.
-fn warn_of_recursion(merged: &Merged<'_>, calls: &Calls, stack: &[Option<u32>], sink: &Sink) {
+fn warn_of_recursion(merged: &Merged<'_>, calls: &Calls, needs: &OfNodes<'_, Need>, sink: &Sink) {
     let kernels: Vec<_> = merged.roots().collect();
     let callees = kernels.iter().map(|(kernel, _)| *kernel);
-    let recursive = calls.count_callees(callees, |callee| stack[callee as usize].is_none());
+    let recursive = calls.count_callees(callees, |callee| needs[callee as usize].sums.is_none());
     let mut left = WARNINGS_OF_RECURSION;
     for ((_, function), count) in kernels.iter().zip(&recursive) {
         let said = left.min(*count);
@@ -174,6 +177,10 @@ fn own_records(merged: &Merged<'_>, function: usize) -> Own {
     for record in merged.info_records(info) {
         call_stacks += u32::from(matches!(record.attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK));
         own.tells_on_kernels |= propagate::tells_on_kernels(record);
+        if let InfoValue::Symbols(list) = &record.value {
+            own.lists_externs |= !list.is_empty();
+            own.lists_external |= list.iter().any(|id| propagate::stays_external(merged, *id));
+        }
         let InfoValue::Bytes(bytes) = record.value else { continue };
         match (record.attr, bytes) {
             (attr::SPARSE_MMA_MASK, _) => {

@@ -3,14 +3,18 @@
 use std::fmt::Write;
 
 use super::{View, calls, counted, names};
+use crate::callees::{Need, OfNodes};
 use crate::merge::{Function, InfoRecord, InfoValue};
 use crate::resources::UNKNOWN_STACK;
 use solder_cubin::info::attr;
 
+/// The stack that call paths from each function need.
+type Depths<'a> = OfNodes<'a, Need>;
+
 /// The kernels with this name, or all for an empty one, in the order of the output.
 pub fn text(view: View<'_, '_>, wanted: &str) -> String {
     let mut text = String::new();
-    let depths = view.merged.calls.deepest(|node| own_frame(view, node as u32));
+    let depths = view.merged.calls.needs(|node| (0, [own_frame(view, node as u32), 0]));
     let mut found = false;
     for (kernel, function) in view.merged.kernels() {
         let name = view.merged.symbol(function.symbol).name;
@@ -31,7 +35,7 @@ pub fn text(view: View<'_, '_>, wanted: &str) -> String {
 fn write_kernel(
     text: &mut String,
     view: View<'_, '_>,
-    depths: &[Option<u32>],
+    depths: &Depths<'_>,
     kernel: u32,
     function: &Function,
 ) {
@@ -90,7 +94,7 @@ fn own_frame(view: View<'_, '_>, node: u32) -> u32 {
 }
 
 /// The deepest chain of calls, down to the last function with a frame.
-fn write_stack(text: &mut String, view: View<'_, '_>, depths: &[Option<u32>], kernel: u32, total: u32) {
+fn write_stack(text: &mut String, view: View<'_, '_>, depths: &Depths<'_>, kernel: u32, total: u32) {
     let graph = &view.merged.calls;
     let tell = |node: u32| format!(" [{}]", own_frame(view, node));
     if total == UNKNOWN_STACK {
@@ -108,7 +112,7 @@ fn write_stack(text: &mut String, view: View<'_, '_>, depths: &[Option<u32>], ke
         return;
     }
     let mut way = vec![kernel];
-    let depth = |node: u32| depths[node as usize].unwrap_or(0);
+    let depth = |node: u32| depths[node as usize].sums.map_or(0, |[frames, _]| frames);
     let mut at = kernel;
     while let Some(next) =
         graph.edges(at).iter().copied().max_by_key(|node| depth(*node)).filter(|n| depth(*n) > 0)
