@@ -6,8 +6,8 @@ use crate::ids::{EntityId, PrototypeId, SectionId};
 use crate::layout::{Numbers, Parts};
 use crate::mercury;
 use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged, OutputSection};
-use crate::parallel;
 use crate::textures::{handle_type, mercury_handle_type};
+use hashbrown::HashMap;
 use solder_cubin::callgraph::MARKERS;
 use solder_cubin::info::{attr, format, put_record, record_size, write_record};
 use solder_cubin::raw::{Rel, Rela, SHT_REL};
@@ -81,27 +81,45 @@ pub fn prototypes<'a>(merged: &'a Merged<'_>, notes: &'a Notes) -> impl Iterator
     merged.functions.iter().zip(&notes.graph.prototypes).filter_map(|(f, p)| Some((f, (*p)?)))
 }
 
-/// The bytes of every section, by section: pieces of the inputs or made here.
-#[derive(Debug)]
-pub struct Contents<'data> {
-    sections: Vec<Made>,
-    _inputs: std::marker::PhantomData<&'data [u8]>,
+/// The bytes of the sections that are not put together where they are written.
+#[derive(Debug, Default)]
+pub struct Contents(HashMap<SectionId, Vec<u8>, foldhash::fast::FixedState>);
+
+impl Contents {
+    pub fn insert(&mut self, id: SectionId, bytes: Vec<u8>) {
+        self.0.insert(id, bytes);
+    }
+
+    /// The bytes of a section, if they are at hand.
+    pub fn made<'a>(&'a self, parts: Parts<'a, '_>, id: SectionId) -> Option<&'a [u8]> {
+        let section = parts.merged.section(id);
+        noted(parts, section).or_else(|| self.0.get(&id).filter(|_| is_made(section)).map(Vec::as_slice))
+    }
 }
 
-/// The size of a section, and its bytes if they are made here.
-#[derive(Debug)]
-struct Made {
-    size: u64,
-    bytes: Option<Box<[u8]>>,
+/// The bytes of a section that are known before the layout.
+fn noted<'a>(parts: Parts<'a, '_>, section: &OutputSection<'_>) -> Option<&'a [u8]> {
+    match section.kind {
+        Kind::ToolNote => Some(&parts.notes.tool_note),
+        Kind::CudaNote => Some(&parts.notes.cuda_note),
+        Kind::Compat => Some(&parts.notes.compat),
+        Kind::RelAction => Some(&REL_ACTION),
+        _ => None,
+    }
 }
 
-impl Contents<'_> {
-    pub fn size(&self, id: SectionId) -> u64 {
-        self.sections[id.index()].size
-    }
-    pub fn made(&self, id: SectionId) -> Option<&[u8]> {
-        self.sections[id.index()].bytes.as_deref()
-    }
+/// Whether a section is of a kind of which some are made.
+fn is_made(section: &OutputSection<'_>) -> bool {
+    matches!(
+        section.kind,
+        Kind::Info
+            | Kind::MercuryRelocations
+            | Kind::MercuryConstant
+            | Kind::MercurySymbols
+            | Kind::CallGraph
+            | Kind::Prototype
+            | Kind::Relocations
+    )
 }
 
 /// The pieces of the inputs that a section is put together from.
@@ -112,41 +130,29 @@ pub fn chunks<'a, 'data>(merged: &'a Merged<'data>, id: SectionId) -> &'a [Chunk
     }
 }
 
-pub fn generate<'data>(parts: Parts<'_, 'data>, numbers: &Numbers) -> Contents<'data> {
-    let merged = parts.merged;
-    let make = |index: usize| {
-        let id = SectionId::at(index);
-        if numbers.section(id) == 0 {
-            return Made { size: 0, bytes: None };
-        }
-        let section = merged.section(id);
-        let bytes = made(parts, numbers, id).map(Vec::into_boxed_slice);
-        let size = match &bytes {
-            Some(bytes) => bytes.len() as u64,
-            None if is_attributes(section) => {
-                let mut size = 0;
-                attributes(parts, numbers, id, &mut |format, _, value| {
-                    size += record_size(format, value.len());
-                });
-                size as u64
-            }
-            None if is_relocations(parts, id) => (parts.relocated.kept(id) * entry_size(section)) as u64,
-            None => parts.textures.end(id).unwrap_or(section.size),
-        };
-        Made { size, bytes }
-    };
-    let sections = parallel::map_numbers(merged.sections.len(), make);
-    Contents { sections, _inputs: std::marker::PhantomData }
+/// The size of a section that is not made.
+pub fn size(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> u64 {
+    let section = parts.merged.section(id);
+    if let Some(bytes) = noted(parts, section) {
+        bytes.len() as u64
+    } else if is_attributes(section) {
+        let mut size = 0;
+        attributes(parts, numbers, id, &mut |format, _, value| {
+            size += record_size(format, value.len());
+        });
+        size as u64
+    } else if is_relocations(parts, id) {
+        (parts.relocated.kept(id) * entry_size(section)) as u64
+    } else {
+        parts.textures.end(id).unwrap_or(section.size)
+    }
 }
 
-fn made(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8>> {
+/// Makes the bytes of a section, if it is one of those that are made.
+pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8>> {
     let merged = parts.merged;
     let section = merged.section(id);
     Some(match section.kind {
-        Kind::ToolNote => parts.notes.tool_note.clone(),
-        Kind::CudaNote => parts.notes.cuda_note.clone(),
-        Kind::Compat => parts.notes.compat.clone(),
-        Kind::RelAction => REL_ACTION.to_vec(),
         Kind::Info => {
             let mut out = Vec::new();
             attributes(parts, numbers, id, &mut |format, attr, value| {

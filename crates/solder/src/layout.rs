@@ -10,6 +10,8 @@ use crate::resources::Resources;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
 use solder_cubin::raw::{self, FileHeader, ProgramHeader, SectionHeader};
+use std::ops::{Range, RangeInclusive};
+use std::sync::{Mutex, PoisonError};
 
 /// Indices of the sections in front of all others.
 const SHSTRTAB: u32 = 1;
@@ -77,19 +79,19 @@ impl Numbers {
 
 /// The finished plan of the output file.
 #[derive(Debug)]
-pub struct Layout<'data> {
+pub struct Layout {
     pub numbers: Numbers,
     /// Section headers in file order, the null section first.
     pub headers: Vec<SectionHeader>,
     pub segments: Vec<ProgramHeader>,
     pub header: FileHeader,
-    pub contents: Contents<'data>,
+    pub contents: Contents,
     /// The bytes of `.shstrtab`, where they are not those of the merge.
     section_names: Option<Vec<u8>>,
     pub file_size: u64,
 }
 
-impl Layout<'_> {
+impl Layout {
     /// The bytes of `.shstrtab`.
     pub fn section_names<'a>(&'a self, merged: &'a Merged<'_>) -> &'a [u8] {
         self.section_names.as_deref().unwrap_or(merged.section_names.as_bytes())
@@ -98,9 +100,11 @@ impl Layout<'_> {
 
 /// One more than the last class.
 const CLASSES: usize = 17;
+/// In place of the class of a section that is not in the file.
+const LEFT_OUT: u8 = 0;
 
 /// Sections stand in the file by class, then by creation.
-pub fn class(kind: Kind) -> u8 {
+fn class(kind: Kind) -> u8 {
     match kind {
         Kind::Debug => 1,
         Kind::Relocations | Kind::Resolved => 3,
@@ -129,9 +133,8 @@ pub fn class(kind: Kind) -> u8 {
     }
 }
 
-pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
+pub fn layout(parts: Parts<'_, '_>) -> Layout {
     let numbers = number(parts);
-    let contents = contents::generate(parts, &numbers);
     let mut tables = Vec::with_capacity(numbers.tables());
     tables.push(SectionHeader::default());
     let mut cursor = raw::HEADER_SIZE;
@@ -168,10 +171,11 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
         table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
     }
     let first = tables.len();
+    let made = Mutex::new(Contents::default());
     let mut headers = parallel::map_numbers(first + numbers.section_order.len(), |index| {
         let Some(index) = index.checked_sub(first) else { return tables[index] };
         let id = numbers.section_order[index];
-        let mut header = section_header(parts, &numbers, &contents, id);
+        let mut header = section_header(parts, &numbers, id, &made);
         if let Some(name) = names.of_twins.get(&id) {
             header.name = (*name).into();
         }
@@ -186,26 +190,24 @@ pub fn layout<'data>(parts: Parts<'_, 'data>) -> Layout<'data> {
             None => place(&headers[index], kind, &mut cursor).into(),
         };
     }
-    finish(parts, numbers, headers, contents, names.bytes, cursor)
+    let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    finish(parts, numbers, headers, made, names.bytes, cursor)
 }
 
 fn number(parts: Parts<'_, '_>) -> Numbers {
     let merged = parts.merged;
-    let keeps = parallel::map_numbers(merged.sections.len(), |i| keeps_section(parts, SectionId::at(i)));
+    let classes = parallel::map_numbers(merged.sections.len(), |i| {
+        let id = SectionId::at(i);
+        if keeps_section(parts, id) { class(merged.section(id).kind) } else { LEFT_OUT }
+    });
     let (of_sections, of_symbols) =
-        parallel::join(|| number_sections(merged, &keeps), || order_symbols(parts, &keeps));
+        parallel::join(|| number_sections(merged, &classes), || choose_symbols(parts, &classes));
     let (section_order, sections, many_sections) = of_sections;
-    let Symbols { locals: mut symbol_order, globals, late } = of_symbols;
-    let first_global = symbol_order.len() as u32 + 1;
-    symbol_order.extend(globals);
-    let mercury_symbols = symbol_order.len() as u32;
-    let mut tail: Vec<_> = late.into_iter().map(|(section, id)| (sections[section.index()], id)).collect();
-    tail.sort_by_key(|(section, _)| *section);
-    symbol_order.extend(tail.iter().map(|(_, id)| *id));
-    let mut symbols = vec![0; merged.symbols.len()];
-    for (i, id) in symbol_order.iter().enumerate() {
-        symbols[id.index()] = i as u32 + 1;
-    }
+    let locals: usize = of_symbols.iter().map(|part| part.locals.len()).sum();
+    let first_global = locals as u32 + 1;
+    let globals: usize = of_symbols.iter().map(|part| part.globals.len()).sum();
+    let mercury_symbols = (locals + globals) as u32;
+    let (symbol_order, symbols) = number_symbols(merged.symbols.len(), first_global, &sections, &of_symbols);
     Numbers {
         mercury_table: if parts.is_mercury() {
             section_order.len() as u32 + first_section(many_sections) - 1
@@ -228,17 +230,18 @@ fn first_section(many_sections: bool) -> u32 {
 }
 
 /// The sections in file order, the number of each, and whether they are too many for the symbols.
-fn number_sections(merged: &Merged<'_>, keeps: &[bool]) -> (Vec<SectionId>, Vec<u32>, bool) {
-    let order = in_file_order(merged, (0..merged.sections.len()).filter(|i| keeps[*i]));
+fn number_sections(merged: &Merged<'_>, classes: &[u8]) -> (Vec<SectionId>, Vec<u32>, bool) {
+    let order = in_file_order(merged, classes);
     let many = order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;
-    let mut numbers = vec![0; merged.sections.len()];
+    let mut numbers = vec![0; classes.len()];
     for (number, id) in (first_section(many)..).zip(&order) {
         numbers[id.index()] = number;
     }
     (order, numbers, many)
 }
 
-/// Symbols that stay.
+/// Symbols that stay, of a part of all.
+#[derive(Default)]
 struct Symbols {
     locals: Vec<SymbolId>,
     globals: Vec<SymbolId>,
@@ -246,14 +249,24 @@ struct Symbols {
     late: Vec<(SectionId, SymbolId)>,
 }
 
-fn order_symbols(parts: Parts<'_, '_>, keeps: &[bool]) -> Symbols {
+/// Symbols that a thread takes at a time.
+const SYMBOLS_AT_A_TIME: usize = 16 << 10;
+
+fn choose_symbols(parts: Parts<'_, '_>, classes: &[u8]) -> Vec<Symbols> {
+    let count = parts.merged.symbols.len();
+    let starts: Vec<usize> = (0..count).step_by(SYMBOLS_AT_A_TIME).collect();
+    parallel::map(&starts, true, |start| {
+        choose_among(parts, classes, *start..count.min(start + SYMBOLS_AT_A_TIME))
+    })
+}
+
+fn choose_among(parts: Parts<'_, '_>, classes: &[u8], range: Range<usize>) -> Symbols {
     let merged = parts.merged;
-    let mut order =
-        Symbols { locals: Vec::with_capacity(merged.symbols.len()), globals: Vec::new(), late: Vec::new() };
-    for (index, symbol) in merged.symbols.iter().enumerate() {
+    let mut order = Symbols::default();
+    for (index, symbol) in range.clone().zip(&merged.symbols[range]) {
         let section = symbol.section.filter(|_| symbol.kind == raw::STT_SECTION);
         let is_late = section.is_some_and(|s| merged.section(s).kind == Kind::LateKernelConstant);
-        let lacks_section = symbol.kind == raw::STT_SECTION && !keeps_section_symbol(parts, keeps, section);
+        let lacks_section = symbol.kind == raw::STT_SECTION && !keeps_section_symbol(parts, classes, section);
         if symbol.dropped || lacks_section {
             continue;
         }
@@ -267,18 +280,78 @@ fn order_symbols(parts: Parts<'_, '_>, keeps: &[bool]) -> Symbols {
     order
 }
 
+/// The symbols in file order, and the number of each.
+fn number_symbols(
+    count: usize,
+    first_global: u32,
+    sections: &[u32],
+    chosen: &[Symbols],
+) -> (Vec<SymbolId>, Vec<u32>) {
+    let mut order = Vec::with_capacity(count);
+    for part in chosen {
+        order.extend_from_slice(&part.locals);
+    }
+    for part in chosen {
+        order.extend_from_slice(&part.globals);
+    }
+    let late = chosen.iter().flat_map(|part| &part.late);
+    let mut late: Vec<_> = late.map(|(section, id)| (sections[section.index()], *id)).collect();
+    late.sort_by_key(|(section, _)| *section);
+    let first_late = order.len() as u32 + 1;
+    order.extend(late.iter().map(|(_, id)| *id));
+    let mut numbers = vec![0; count];
+    let (mut local, mut global) = (1, first_global);
+    let mut parts = Vec::with_capacity(chosen.len());
+    for (part, numbers) in chosen.iter().zip(numbers.chunks_mut(SYMBOLS_AT_A_TIME)) {
+        parts.push((part, local, global, numbers));
+        local += part.locals.len() as u32;
+        global += part.globals.len() as u32;
+    }
+    parallel::for_each_part(parts, |(part, local, global, numbers)| {
+        let locals = (local..).zip(&part.locals);
+        for (number, id) in locals.chain((global..).zip(&part.globals)) {
+            numbers[id.index() % SYMBOLS_AT_A_TIME] = number;
+        }
+    });
+    for (number, (_, id)) in (first_late..).zip(&late) {
+        numbers[id.index()] = number;
+    }
+    (order, numbers)
+}
+
 /// By class, then by creation; the parameters of kernels without textures by that of their code, and twins by that of
 /// the sections they belong to.
-fn in_file_order(merged: &Merged<'_>, kept: impl Iterator<Item = usize>) -> Vec<SectionId> {
-    let mut classes: [Vec<SectionId>; CLASSES] = Default::default();
-    for id in kept.map(SectionId::at) {
-        classes[usize::from(class(merged.section(id).kind))].push(id);
+fn in_file_order(merged: &Merged<'_>, classes: &[u8]) -> Vec<SectionId> {
+    let mut ends = [0; CLASSES];
+    for class in classes {
+        ends[usize::from(*class)] += 1;
     }
-    let first_twin = usize::from(class(Kind::LateKernelConstant));
-    for class in &mut classes[first_twin..] {
-        class.sort_by_key(|id| merged.section(*id).of.unwrap_or(*id));
+    ends[usize::from(LEFT_OUT)] = 0;
+    for class in 1..CLASSES {
+        ends[class] += ends[class - 1];
     }
-    classes.concat()
+    let mut order = vec![SectionId::at(0); ends[CLASSES - 1]];
+    for (index, class) in classes.iter().enumerate().rev() {
+        if *class != LEFT_OUT {
+            let place = &mut ends[usize::from(*class)];
+            *place -= 1;
+            order[*place] = SectionId::at(index);
+        }
+    }
+    // What was an end is a start now.
+    let first_twin = ends[usize::from(class(Kind::LateKernelConstant))];
+    let of = |id: SectionId| (classes[id.index()], merged.section(id).of.unwrap_or(id));
+    order[first_twin..].sort_by_key(|id| of(*id));
+    order
+}
+
+impl Numbers {
+    /// The places in `section_order` of the sections of some classes.
+    pub fn of_classes(&self, merged: &Merged<'_>, classes: &RangeInclusive<u8>) -> Range<usize> {
+        let behind = |last: u8| move |id: &SectionId| class(merged.section(*id).kind) <= last;
+        let start = self.section_order.partition_point(behind(classes.start() - 1));
+        start..self.section_order.partition_point(behind(*classes.end()))
+    }
 }
 
 fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
@@ -307,11 +380,11 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
     }
 }
 
-fn keeps_section_symbol(parts: Parts<'_, '_>, keeps: &[bool], section: Option<SectionId>) -> bool {
+fn keeps_section_symbol(parts: Parts<'_, '_>, classes: &[u8], section: Option<SectionId>) -> bool {
     // Shared memory whose size only the launch knows.
     let empty = if parts.is_mercury() { parts.shared.reserved } else { 0 };
     section.is_some_and(|id| {
-        keeps[id.index()]
+        classes[id.index()] != LEFT_OUT
             && match parts.merged.section(id).kind {
                 Kind::FileShared => {
                     let debug = parts.shared.debug.as_ref();
@@ -348,11 +421,19 @@ fn place(header: &SectionHeader, kind: Option<Kind>, cursor: &mut u64) -> u64 {
 fn section_header(
     parts: Parts<'_, '_>,
     numbers: &Numbers,
-    contents: &Contents<'_>,
     id: SectionId,
+    made: &Mutex<Contents>,
 ) -> SectionHeader {
     let merged = parts.merged;
     let section = merged.section(id);
+    let size_of = |id: SectionId| match contents::make(parts, numbers, id) {
+        None => contents::size(parts, numbers, id),
+        Some(bytes) => {
+            let size = bytes.len() as u64;
+            made.lock().unwrap_or_else(PoisonError::into_inner).insert(id, bytes);
+            size
+        }
+    };
     let (size, align) = match section.kind {
         Kind::KernelShared => kernel_shared(parts, id).map_or((0, 1), |s| (s.size, s.align)),
         Kind::FileShared if parts.relocatable => (section.size, section.align),
@@ -363,12 +444,12 @@ fn section_header(
         }
         Kind::MercuryDebug | Kind::MercuryConstant | Kind::MercuryGlobalInit => {
             match mercury::shares_bytes(merged, id) {
-                Some(of) => (contents.size(of), merged.section(of).align),
-                None => (contents.size(id), section.align),
+                Some(of) => (contents::size(parts, numbers, of), merged.section(of).align),
+                None => (size_of(id), section.align),
             }
         }
         Kind::Global => (section.size, section.align),
-        _ => (contents.size(id), section.align),
+        _ => (size_of(id), section.align),
     };
     let (link, info) = links(parts, numbers, id);
     SectionHeader {
@@ -422,14 +503,14 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
     }
 }
 
-fn finish<'data>(
-    parts: Parts<'_, 'data>,
+fn finish(
+    parts: Parts<'_, '_>,
     numbers: Numbers,
     mut headers: Vec<SectionHeader>,
-    contents: Contents<'data>,
+    contents: Contents,
     section_names: Option<Vec<u8>>,
     end: u64,
-) -> Layout<'data> {
+) -> Layout {
     let count = if numbers.many_sections { 0 } else { headers.len() };
     if numbers.many_sections {
         headers[0].size = (headers.len() as u64).into();
@@ -487,24 +568,22 @@ fn segments(
     headers: &[SectionHeader],
     phoff: u64,
 ) -> Vec<ProgramHeader> {
-    let of_class = |classes: std::ops::RangeInclusive<u8>| {
-        let of = move |id: &&SectionId| classes.contains(&class(parts.merged.section(**id).kind));
-        numbers.section_order.iter().filter(of).map(|id| &headers[numbers.section(*id) as usize])
-    };
+    let behind_tables = &headers[numbers.tables()..];
+    let of_classes = |classes| &behind_tables[numbers.of_classes(parts.merged, &classes)];
     let mut loads = Vec::new();
-    let code: Vec<_> = of_class(4..=5).collect();
+    let code = of_classes(4..=5);
     if let (Some(first), Some(last)) = (code.first(), code.last()) {
         let size = last.offset.get() + last.size.get() - first.offset.get();
         loads.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_X, first.offset.get(), size, size));
     }
-    let data: Vec<_> = of_class(6..=7).collect();
+    let data = of_classes(6..=7);
     if let (Some(first), Some(last)) = (data.first(), data.last()) {
         let start = first.offset.get();
-        let nobits = |h: &&&SectionHeader| h.sh_type.get() == raw::SHT_NOBITS;
+        let nobits = |h: &&SectionHeader| h.sh_type.get() == raw::SHT_NOBITS;
         let end = last.offset.get() + if nobits(&last) { 0 } else { last.size.get() };
         // Behind the bytes of the file, laid out as if from 0.
         let mut memory = 0;
-        for header in data.iter().filter(|h| nobits(h)) {
+        for header in data.iter().filter(nobits) {
             memory = u64::next_multiple_of(memory, header.align.get().max(1)) + header.size.get();
         }
         loads.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_W, start, end - start, end - start + memory));

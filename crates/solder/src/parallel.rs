@@ -69,6 +69,14 @@ pub fn beside<'scope, R>(work: impl FnOnce(&Beside<'_, 'scope>) -> R) -> R {
     }
 }
 
+/// `work` with every part of something long.
+pub fn for_each_part<T: Send>(parts: Vec<T>, work: impl Fn(T) + Send + Sync) {
+    if parts.len() < 2 || !started() {
+        return parts.into_iter().for_each(work);
+    }
+    parts.into_par_iter().for_each(work);
+}
+
 /// Sections that are worth a thread.
 const MANY: usize = 512;
 /// And those that one takes at a time.

@@ -318,7 +318,7 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
 }
 
 /// Writes the linked file, unless an input has changed since it was read.
-fn write_image(path: &Path, parts: Parts<'_, '_>, layout: &Layout<'_>, sink: &Sink) -> Result<(), Stop> {
+fn write_image(path: &Path, parts: Parts<'_, '_>, layout: &Layout, sink: &Sink) -> Result<(), Stop> {
     let mut changed = None;
     let written = write::write_file(path, &mut |file| {
         write::image(parts, layout, file)?;

@@ -15,12 +15,7 @@ use crate::object::Object;
 use crate::resources::UNKNOWN_STACK;
 
 /// The whole map.
-pub fn text(
-    explain: Explain<'_, '_>,
-    objects: &[Object<'_>],
-    view: View<'_, '_>,
-    layout: &Layout<'_>,
-) -> String {
+pub fn text(explain: Explain<'_, '_>, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout) -> String {
     let mut text = head(explain, layout.file_size);
     kernels(&mut text, view);
     sections(&mut text, objects, view, layout);
@@ -185,7 +180,7 @@ fn quoted(text: &mut String, name: &str) {
     }
 }
 
-fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout<'_>) {
+fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout) {
     heading(text, "Sections");
     let _ = writeln!(text, "{:>10} {:>10} {:>6}  name, and what it is made of", "offset", "size", "align");
     let pieces = Pieces::new(objects, view);
@@ -230,7 +225,7 @@ fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layou
     append(text, &in_parts(&numbers.section_order, part));
 }
 
-fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout<'_>) {
+fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout) {
     heading(text, "Symbols");
     let _ = writeln!(text, "{:>10} {:>10} bind   kind     name, section of data, origin", "value", "size");
     let part = |ids: &[SymbolId]| {

@@ -106,7 +106,7 @@ impl<'a, 'data> Explain<'a, 'data> {
         self,
         objects: &[Object<'data>],
         view: View<'_, 'data>,
-        layout: &Layout<'_>,
+        layout: &Layout,
         sink: &Sink,
     ) -> Result<(), Stop> {
         if let Some(file) = &self.options.map {

@@ -2,7 +2,7 @@
 //! share, segments.
 
 use crate::ids::SectionId;
-use crate::layout::{Numbers, Parts, class, segment};
+use crate::layout::{Numbers, Parts, segment};
 use crate::merge::{Kind, Merged};
 use hashbrown::HashMap;
 use solder_cubin::mercury::{
@@ -125,19 +125,13 @@ pub fn segments(
     ];
     let mut loads = Vec::new();
     for (classes, flags) in GROUPS {
-        let of_group = |id: &&SectionId| classes.contains(&class(parts.merged.section(**id).kind));
-        let group: Vec<_> = numbers
-            .section_order
-            .iter()
-            .filter(of_group)
-            .map(|id| &headers[numbers.section(*id) as usize])
-            .collect();
+        let group = &headers[numbers.tables()..][numbers.of_classes(parts.merged, &classes)];
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let start = first.offset.get();
-        let nobits = |h: &SectionHeader| h.sh_type.get() == raw::SHT_NOBITS;
-        let end = last.offset.get() + if nobits(last) { 0 } else { last.size.get() };
+        let nobits = |h: &&SectionHeader| h.sh_type.get() == raw::SHT_NOBITS;
+        let end = last.offset.get() + if nobits(&last) { 0 } else { last.size.get() };
         let mut memory = 0;
-        for header in group.iter().filter(|h| nobits(h)) {
+        for header in group.iter().filter(nobits) {
             memory = u64::next_multiple_of(memory, header.align.get().max(1)) + header.size.get();
         }
         loads.push(segment(raw::PT_LOAD, flags, start, end - start, end - start + memory));

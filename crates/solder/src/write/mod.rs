@@ -64,7 +64,7 @@ thread_local! {
 }
 
 /// Writes the output file; where it can be written in any order, several runs at a time.
-pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_>, file: &File) -> io::Result<()> {
+pub fn image(parts: Parts<'_, '_>, layout: &Layout, file: &File) -> io::Result<()> {
     let list = List { parts, layout };
     let runs = list.runs();
     let is_regular = || file.metadata().is_ok_and(|metadata| metadata.is_file());
@@ -94,7 +94,7 @@ enum Pieces<'a> {
 #[derive(Clone, Copy)]
 struct List<'a, 'data> {
     parts: Parts<'a, 'data>,
-    layout: &'a Layout<'data>,
+    layout: &'a Layout,
 }
 
 impl<'a> List<'a, '_> {
@@ -240,7 +240,7 @@ impl Filled {
 }
 
 /// Fills all bytes of a place, whatever they are.
-fn fill(parts: Parts<'_, '_>, layout: &Layout<'_>, content: Content<'_>, place: &mut [u8]) {
+fn fill(parts: Parts<'_, '_>, layout: &Layout, content: Content<'_>, place: &mut [u8]) {
     match content {
         Content::Bytes(bytes) => place.copy_from_slice(bytes),
         Content::Symbols(first) => fill_symbols(parts, layout, first, place),
@@ -251,13 +251,13 @@ fn fill(parts: Parts<'_, '_>, layout: &Layout<'_>, content: Content<'_>, place: 
 }
 
 /// Cuts a large piece, if it can be.
-fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout<'_>, piece: Piece<'a>) -> Vec<Piece<'a>> {
+fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout, piece: Piece<'a>) -> Vec<Piece<'a>> {
     let Piece { offset, size, content } = piece;
     let evenly = |step: u64| (1..size.div_ceil(step)).map(|part| part * step).collect();
     let cuts: Vec<u64> = match content {
         Content::Bytes(_) => evenly(LARGE),
         Content::Symbols(_) => evenly(LARGE.next_multiple_of(size_of::<Symbol>() as u64)),
-        Content::Section(id) if layout.contents.made(id).is_some() => evenly(LARGE),
+        Content::Section(id) if layout.contents.made(parts, id).is_some() => evenly(LARGE),
         Content::Section(id) if contents::is_relocations(parts, id) => {
             evenly(LARGE.next_multiple_of(contents::entry_size(parts.merged.section(id)) as u64))
         }
@@ -315,8 +315,8 @@ fn patches_within(patches: &[(u64, Patch)], start: u64, end: u64) -> &[(u64, Pat
 }
 
 /// Fills a part of a section of data from `start` on.
-fn fill_part(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, start: u64, place: &mut [u8]) {
-    if let Some(bytes) = layout.contents.made(id) {
+fn fill_part(parts: Parts<'_, '_>, layout: &Layout, id: SectionId, start: u64, place: &mut [u8]) {
+    if let Some(bytes) = layout.contents.made(parts, id) {
         place.copy_from_slice(&bytes[start as usize..][..place.len()]);
         return;
     }
@@ -339,8 +339,8 @@ fn fill_part(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, start: u6
     }
 }
 
-fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_>, id: SectionId, place: &mut [u8]) {
-    if let Some(bytes) = layout.contents.made(id) {
+fn fill_section(parts: Parts<'_, '_>, layout: &Layout, id: SectionId, place: &mut [u8]) {
+    if let Some(bytes) = layout.contents.made(parts, id) {
         place.copy_from_slice(bytes);
         return;
     }
@@ -391,7 +391,7 @@ fn covers(chunks: &[Chunk<'_>], size: usize) -> bool {
 }
 
 /// Fills a part of the symbol table from the symbol of number `first` on.
-fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, first: usize, place: &mut [u8]) {
+fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout, first: usize, place: &mut [u8]) {
     let numbers = &layout.numbers;
     let merged = parts.merged;
     let mut entries = place.chunks_exact_mut(size_of::<Symbol>());
@@ -424,7 +424,7 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_>, first: usize, place: 
 
 /// The section of every symbol, for symbol tables that cannot hold it. Where they can, nvlink leaves the
 /// number that the section had at its creation.
-fn fill_section_indices(parts: Parts<'_, '_>, layout: &Layout<'_>, place: &mut [u8]) {
+fn fill_section_indices(parts: Parts<'_, '_>, layout: &Layout, place: &mut [u8]) {
     let (null, entries) = place.split_at_mut(size_of::<u32>());
     null.fill(0);
     let entries = entries.chunks_exact_mut(size_of::<u32>());
@@ -444,7 +444,7 @@ fn stands_in_symbol(number: u32) -> bool {
 }
 
 /// The number that nvlink gave a section when it made it, those that it removed again counted.
-fn created_as(merged: &Merged<'_>, layout: &Layout<'_>, section: SectionId) -> u32 {
+fn created_as(merged: &Merged<'_>, layout: &Layout, section: SectionId) -> u32 {
     let removed = merged.removed.partition_point(|before| *before <= section);
     section.number() + layout.numbers.tables() as u32 + removed as u32
 }
