@@ -79,7 +79,7 @@ impl Calls {
         let targets = graph
             .taken_order
             .iter()
-            .filter_map(|f| Some((functions as u32 + graph.taken[f.index()]?.number(), node(*f)?)));
+            .filter_map(|f| Some((functions as u32 + graph.taken.get(*f)?.number(), node(*f)?)));
         let edges = Adjacency::new(nodes, direct.chain(sites).chain(targets));
         let (component, members) = components(nodes, &edges);
         Self { functions, edges, component, members }

@@ -1,6 +1,6 @@
 //! The call graph of all inputs, over entities: who calls whom, directly or by prototype.
 
-use crate::ids::{EntityId, FileId, PrototypeId};
+use crate::ids::{EntityId, FileId, PrototypeId, Rare};
 use crate::object::Object;
 use crate::resolve::Symbols;
 use hashbrown::HashMap;
@@ -19,19 +19,17 @@ pub struct CallGraph<'data> {
     /// caller, function whose address it takes
     pub takes: Vec<(EntityId, EntityId)>,
     /// The prototype of each function whose address is taken.
-    pub taken: Vec<Option<PrototypeId>>,
+    pub taken: Rare<PrototypeId>,
     /// Those functions in the order of the records.
     pub taken_order: Vec<EntityId>,
     /// The prototype of each function that `.nv.prototype` lists.
-    pub prototype_of: Vec<Option<PrototypeId>>,
+    pub prototype_of: Rare<PrototypeId>,
 }
 
 pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallGraph<'data> {
-    let count = symbols.entities.len();
-    let mut graph =
-        CallGraph { taken: vec![None; count], prototype_of: vec![None; count], ..CallGraph::default() };
+    let mut graph = CallGraph::default();
     let mut index: HashMap<&'data str, PrototypeId, foldhash::fast::FixedState> = HashMap::default();
-    let mut known_prototype = vec![None; count];
+    let mut known_prototype = Rare::default();
     let mut taken = Vec::new();
     for (file, object) in objects.iter().enumerate() {
         let file = FileId::at(file);
@@ -52,9 +50,10 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
             let Some(function) = symbols.entity(file, a) else { continue };
             match (part, prototype) {
                 (Part::Taken, Some(prototype)) => {
-                    known_prototype[function.index()].get_or_insert(prototype);
+                    let known = known_prototype.get_mut(function);
+                    known.get_or_insert(prototype);
                     if counts {
-                        known_prototype[function.index()] = Some(prototype);
+                        *known = Some(prototype);
                         taken.push(function);
                     }
                 }
@@ -72,14 +71,14 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
         for pair in object.prototypes {
             let prototype = intern(&mut graph, pair.b.get());
             let Some(function) = symbols.entity(file, pair.a.get()) else { continue };
-            graph.prototype_of[function.index()].get_or_insert(prototype);
+            graph.prototype_of.get_mut(function).get_or_insert(prototype);
         }
     }
     // Taken is what a counting record says is taken, be it by a table or by a function.
     for function in taken {
-        let prototype = known_prototype[function.index()];
-        if prototype.is_some() && graph.taken[function.index()].is_none() {
-            graph.taken[function.index()] = prototype;
+        let prototype = known_prototype.get(function);
+        if prototype.is_some() && graph.taken.get(function).is_none() {
+            *graph.taken.get_mut(function) = prototype;
             graph.taken_order.push(function);
         }
     }
@@ -100,7 +99,7 @@ pub struct Edges {
 impl Edges {
     pub fn new(count: usize, graph: &CallGraph<'_>) -> Self {
         let taken =
-            graph.taken_order.iter().filter_map(|f| Some((graph.taken[f.index()]?.number(), f.number())));
+            graph.taken_order.iter().filter_map(|f| Some((graph.taken.get(*f)?.number(), f.number())));
         Self {
             calls: Adjacency::new(count, graph.calls.iter().map(|(a, b)| (a.number(), b.number()))),
             indirect: Adjacency::new(count, graph.indirect.iter().map(|(a, p)| (a.number(), p.number()))),

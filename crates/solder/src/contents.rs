@@ -2,7 +2,7 @@
 //! relocations.
 
 use crate::callgraph::{Adjacency, CallGraph};
-use crate::ids::{EntityId, PrototypeId, SectionId};
+use crate::ids::{EntityId, PrototypeId, Rare, SectionId};
 use crate::layout::{Numbers, Parts};
 use crate::mercury;
 use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged, OutputSection};
@@ -52,8 +52,7 @@ impl GraphRecords {
                 lists.flat_map(|(from, list)| list.into_iter().map(move |to| (from, to))).collect();
             calls = Adjacency::new(count, edges.iter().copied());
         }
-        let prototype =
-            |function: &Function, list: &[Option<PrototypeId>]| list[function.entity.index()].map(name);
+        let prototype = |function: &Function, of: &Rare<PrototypeId>| of.get(function.entity).map(name);
         let untaken = |function: &Function| match prototype(function, &graph.taken) {
             Some(_) => None,
             None => prototype(function, &graph.prototype_of),

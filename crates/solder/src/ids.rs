@@ -47,3 +47,31 @@ id!(
     /// A prototype string, numbered by first mention.
     PrototypeId
 );
+
+/// A property that few entities have: it takes room up to the last one of these.
+#[derive(Clone, Debug)]
+pub struct Rare<T>(Vec<Option<T>>);
+
+impl<T> Default for Rare<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Copy> Rare<T> {
+    pub fn get(&self, entity: EntityId) -> Option<T> {
+        self.0.get(entity.index()).copied().flatten()
+    }
+
+    pub fn get_mut(&mut self, entity: EntityId) -> &mut Option<T> {
+        if self.0.len() <= entity.index() {
+            self.0.resize(entity.index() + 1, None);
+        }
+        &mut self.0[entity.index()]
+    }
+
+    /// Those that have it, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (EntityId, T)> + '_ {
+        self.0.iter().enumerate().filter_map(|(index, value)| Some((EntityId::at(index), (*value)?)))
+    }
+}

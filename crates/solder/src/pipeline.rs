@@ -79,7 +79,7 @@ pub fn link_objects<'data>(
     let kernels: Vec<EntityId> = gc::kernels(objects, &symbols).collect();
     let asked_for = kernels.iter().filter(|kernel| roots.contain(symbols.get(**kernel).name));
     let with_launched = roots.contain_launched(asked_for.take(2).count()) && !mode.lto;
-    let is_taken = |kernel: EntityId| graph.taken[kernel.index()].is_some();
+    let is_taken = |kernel: EntityId| graph.taken.get(kernel).is_some();
     let is_root =
         |kernel: EntityId| roots.contain(symbols.get(kernel).name) || (with_launched && is_taken(kernel));
     let is_prepared = |kernel: EntityId| {

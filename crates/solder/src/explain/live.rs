@@ -124,7 +124,7 @@ fn without_path(view: View<'_, '_>, id: EntityId) -> String {
     let takers = view.graph.takes.iter().filter(|(_, to)| *to == id);
     let mut takers: Vec<String> = takers.map(|(from, _)| shown(view.symbols.get(*from).name)).collect();
     takers.dedup();
-    let of_table = view.graph.taken[id.index()].is_some();
+    let of_table = view.graph.taken.get(id).is_some();
     match (takers.is_empty(), of_table) {
         (false, _) => format!("its address is taken by {}", takers.join(", ")),
         (true, true) => "its address is taken by data".into(),

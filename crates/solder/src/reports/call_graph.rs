@@ -32,10 +32,8 @@ impl Edges {
         }
         if indirect {
             let mut targets = vec![Vec::new(); graph.prototypes.len()];
-            for (entity, prototype) in graph.taken.iter().enumerate() {
-                if let Some(prototype) = prototype {
-                    targets[prototype.index()].push(EntityId::at(entity));
-                }
+            for (entity, prototype) in graph.taken.iter() {
+                targets[prototype.index()].push(entity);
             }
             for (from, prototype) in graph.indirect.iter().rev() {
                 of[from.index()].extend(&targets[prototype.index()]);
@@ -75,7 +73,7 @@ pub fn dump(
         if let Some(function) = merged.function_of[index] {
             let kept = &merged.functions[function as usize];
             let mark = if kept.entry { "^" } else { "" };
-            let taken = if graph.taken[index].is_some() { "&" } else { "" };
+            let taken = if graph.taken.get(EntityId::at(index)).is_some() { "&" } else { "" };
             let _ = write!(text, "{mark}{taken}{}", demangle(entity.name));
             if kept.text.is_some() && !kept.alias {
                 let _ = write!(text, " [{}]", resources.own[function as usize].registers);
