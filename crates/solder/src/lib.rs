@@ -21,6 +21,7 @@ mod lto;
 mod mercury;
 mod merge;
 pub mod mode;
+mod name_index;
 mod notes;
 mod object;
 pub mod options;
@@ -51,7 +52,10 @@ use lto::Outcome;
 use mode::Mode;
 use object::{Damage, Object};
 use options::Options;
+use resolve::Resolver;
 use roots::Roots;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Links of this many objects, or of so many bytes, are worth the start of threads and not worth tidying up after.
 const MANY_OBJECTS: usize = 48;
@@ -95,7 +99,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     }
     sink.phase("parsing");
     let is_large = is_large(inputs.objects.iter().map(|object| object.bytes));
-    let mut objects = parse(&inputs, is_large, sink)?;
+    let (mut objects, names) = parse(&inputs, is_large, options.keep_system_libraries, sink)?;
     if !options.keep_system_libraries {
         let kept = inputs.leave_out_runtime(&mut objects, sink);
         if let (Err(_), Some(explain)) = (kept, Explain::new(options, &inputs)) {
@@ -114,7 +118,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     let roots = Roots::new(options, &inputs.references);
     let explain = Explain::new(options, &inputs);
     let host = side_files.nv_host.as_deref();
-    let linked = pipeline::link_objects(options, mode, &objects, &roots, host, explain, sink);
+    let linked = pipeline::link_objects(options, mode, (&objects, names), &roots, host, explain, sink);
     if let (Some(explain), Err(_)) = (explain, &linked) {
         explain.stopped(&objects, sink);
     }
@@ -166,17 +170,54 @@ fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> R
     register::write(file, &inputs.registrations, sink)
 }
 
-fn parse<'data>(inputs: &Inputs<'data>, is_large: bool, sink: &Sink) -> Result<Vec<Object<'data>>, Stop> {
+/// Parses the inputs, and binds the names of the first ones meanwhile: up to one that may not stay what it is.
+fn parse<'data>(
+    inputs: &Inputs<'data>,
+    is_large: bool,
+    keeps_runtime: bool,
+    sink: &Sink,
+) -> Result<(Vec<Object<'data>>, Resolver<'data, 'data>), Stop> {
     let parse = |input: &DeviceObject<'data>| {
         let name = String::from_utf8_lossy(input.name.as_bytes()).into_owned();
         Object::parse(name, input.bytes)
     };
-    let parsed = parallel::map(&inputs.objects, is_large, parse);
+    let files = inputs.objects.len();
+    let mut parsed: Vec<OnceLock<Result<Object<'data>, Damage>>> = Vec::new();
+    parsed.resize_with(files, OnceLock::new);
+    let next = AtomicUsize::new(0);
+    let parse_next = || {
+        let file = next.fetch_add(1, Ordering::Relaxed);
+        if file < files {
+            parsed[file].get_or_init(|| parse(&inputs.objects[file]));
+        }
+        file < files
+    };
+    let mut names = Resolver::new(files);
+    let is_lasting = |object: &Object<'_>| object.mercury.is_none();
+    parallel::with_help(is_large, &parse_next, |beside| {
+        for (place, input) in parsed.iter().zip(&inputs.objects) {
+            // Others are at work on it when there is no next one.
+            while place.get().is_none() && parse_next() {}
+            match place.get_or_init(|| parse(input)) {
+                Ok(object) if is_lasting(object) && (keeps_runtime || !input.is_runtime) => {
+                    names.bind_early(object);
+                }
+                _ => break,
+            }
+            let pages = names.pages_ahead();
+            if !pages.is_empty() {
+                beside.run(|| ahead::ask_for(pages));
+            }
+        }
+        while parse_next() {}
+    });
+    let names = names.with(Vec::new());
     let checked = inputs.objects.iter().zip(parsed).map(|(input, parsed)| {
+        let parsed = parsed.into_inner().unwrap_or_else(|| parse(input));
         parsed.map_err(|damage| {
             let (file, place, reason) = (input.name.clone(), damage.place.into(), damage.reason.into());
             sink.fatal(Message::DamagedInput { file, place, reason })
         })
     });
-    checked.collect()
+    Ok((checked.collect::<Result<_, _>>()?, names))
 }

@@ -47,6 +47,28 @@ pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> 
     if STARTED.get() == Some(&true) { rayon::join(a, b) } else { (a(), b()) }
 }
 
+/// Does `work` on this thread. If it is worth their start, the others take what it hands out and otherwise `help`, as
+/// long as there is something left to do.
+pub fn with_help<'scope, R>(
+    is_worth: bool,
+    help: &'scope (impl Fn() -> bool + Sync),
+    work: impl FnOnce(&Beside<'_, 'scope>) -> R,
+) -> R {
+    if !is_worth || !started() {
+        return work(&Beside(None));
+    }
+    rayon::in_place_scope(|scope| {
+        for _ in 1..rayon::current_num_threads() {
+            scope.spawn(|_| {
+                while help() {
+                    rayon::yield_now();
+                }
+            });
+        }
+        work(&Beside(Some(scope)))
+    })
+}
+
 /// Takes what is to be done beside something else.
 pub struct Beside<'a, 'scope>(Option<&'a rayon::Scope<'scope>>);
 

@@ -18,7 +18,7 @@ use crate::recorded_paths::Paths;
 use crate::references::DeadReferences;
 use crate::relocate;
 use crate::reports::{attributes, call_graph, limits, registers, verbose};
-use crate::resolve;
+use crate::resolve::Resolver;
 use crate::resources;
 use crate::roots::Roots;
 use crate::shared;
@@ -44,11 +44,11 @@ pub struct Linked {
     pub call_graph: Option<String>,
 }
 
-/// Links parsed objects into the bytes of the output file.
+/// Links parsed objects, the names of some of which may be bound, into the bytes of the output file.
 pub fn link_objects<'data>(
     options: &Options,
     mode: Mode,
-    objects: &[Object<'data>],
+    (objects, names): (&[Object<'data>], Resolver<'data, 'data>),
     roots: &Roots<'_>,
     host: Option<&'data [u8]>,
     explain: Option<Explain<'_, 'data>>,
@@ -59,10 +59,7 @@ pub fn link_objects<'data>(
     let relocatable = mode.output == Output::Relocatable;
     sink.phase("resolving");
     // Names are bound before anything is removed: duplicates among dead functions are errors too.
-    let (symbols, (tool_note, cuda_note)) = parallel::join(
-        || resolve::resolve(objects, options.cuda_api_version, sink),
-        || (own_note(options, objects, !relocatable), notes::cuda_note(objects, sm)),
-    );
+    let symbols = names.finish(objects, options.cuda_api_version, sink);
     if let (Err(_), Some(explain)) = (&symbols, explain) {
         explain.unresolved(objects, sink);
     }
@@ -75,7 +72,10 @@ pub fn link_objects<'data>(
             if relocatable { Message::Unsupported { what: what().into() } } else { Message::NoUidx };
         return Err(sink.fatal(message));
     }
-    let graph = callgraph::read(objects, &symbols);
+    let (graph, (tool_note, cuda_note)) = parallel::join(
+        || callgraph::read(objects, &symbols),
+        || (own_note(options, objects, !relocatable), notes::cuda_note(objects, sm)),
+    );
     let kernels: Vec<EntityId> = gc::kernels(objects, &symbols).collect();
     let asked_for = kernels.iter().filter(|kernel| roots.contain(symbols.get(**kernel).name));
     let with_launched = roots.contain_launched(asked_for.take(2).count()) && !mode.lto;

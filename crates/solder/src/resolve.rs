@@ -2,18 +2,22 @@
 //!
 //! Objects are taken in link order, in each the functions first, then the variables, as nvlink does;
 //! the order shows in its messages. An object with errors is read to its end, then the link stops.
+//!
+//! Names need not wait for the last object to be parsed: those of the first ones are bound beside that. What there is
+//! to say about names waits for its turn.
 
-use crate::ahead;
-use crate::diagnostics::{Message, Sink, Stop};
-use crate::ids::{EntityId, FileId};
+use crate::ahead::{self, Asked};
+use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::ids::{EntityId, FileId, Rare};
 use crate::load;
+use crate::name_index::NameIndex;
 use crate::object::{Object, Role};
 use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet, HashTable};
+use hashbrown::{HashMap, HashSet};
 use solder_cubin::callgraph;
 use solder_cubin::info::{self, attr};
 use solder_cubin::raw::{self, Symbol};
-use solder_cubin::strings;
+use std::ops::Range;
 
 /// A symbol of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,8 +36,6 @@ pub struct Entity<'data> {
     pub definition: Option<Origin>,
     /// The first mention.
     pub first: Origin,
-    /// The largest of the tentative definitions (`.common`).
-    largest: Option<Origin>,
     /// A strong definition without initial value came behind a tentative one, which counts all the same.
     has_second: bool,
     /// The mention that says the size.
@@ -49,24 +51,45 @@ pub struct Symbols<'data> {
     pub entities: Vec<Entity<'data>>,
     /// Those of them that are functions, in their order.
     pub functions: Vec<EntityId>,
-    /// The entity of each symbol of each file; `None` for section symbols and the like.
-    of: Vec<Vec<Option<EntityId>>>,
-    /// Definitions that were taken when their object was read, also if a later, better one replaced
-    /// them: the call graph edges of such functions count.
-    accepted: Vec<Vec<bool>>,
+    /// Where the symbols of each file begin among those of all.
+    starts: Vec<usize>,
+    bound: Vec<Bound>,
+    /// The largest of the tentative definitions (`.common`) of those that have any.
+    largest: HashMap<EntityId, Origin, FixedState>,
+}
+
+/// What became of a symbol: the number of its entity, counted from 1, or 0 for section symbols and the like; and a mark
+/// on definitions that were taken when their object was read, also if a later, better one replaced them: the call graph
+/// edges of such functions count.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bound(u32);
+
+impl Bound {
+    const ACCEPTED: u32 = 1 << 31;
+
+    fn entity(self) -> Option<EntityId> {
+        (self.0 & !Self::ACCEPTED).checked_sub(1).map(|number| EntityId::at(number as usize))
+    }
+
+    fn bind(&mut self, entity: EntityId) {
+        self.0 = self.0 & Self::ACCEPTED | (entity.number() + 1);
+    }
 }
 
 impl Symbols<'_> {
     /// Has what is known of the symbols of a file fetched.
     pub fn fetch(&self, file: usize) {
-        if let (Some(of), Some(accepted)) = (self.of.get(file), self.accepted.get(file)) {
-            ahead::fetch(of);
-            ahead::fetch(accepted);
+        if let Some(symbols) = self.starts.get(file).and_then(|start| self.bound.get(*start..)) {
+            ahead::fetch(symbols);
         }
     }
 
+    fn at(&self, file: FileId, symbol: u32) -> usize {
+        self.starts[file.index()] + symbol as usize
+    }
+
     pub fn entity(&self, file: FileId, symbol: u32) -> Option<EntityId> {
-        self.of[file.index()][symbol as usize]
+        self.bound[self.at(file, symbol)].entity()
     }
 
     pub fn get(&self, id: EntityId) -> &Entity<'_> {
@@ -80,7 +103,13 @@ impl Symbols<'_> {
     }
 
     pub fn accepted(&self, file: FileId, symbol: u32) -> bool {
-        self.accepted[file.index()][symbol as usize]
+        self.bound[self.at(file, symbol)].0 & Bound::ACCEPTED != 0
+    }
+
+    /// The size of the largest tentative definition.
+    pub fn common_size(&self, objects: &[Object<'_>], id: EntityId) -> u64 {
+        let size = |largest: &Origin| objects[largest.file.index()].symbol(largest.symbol).size.get();
+        self.largest.get(&id).map_or(0, size)
     }
 }
 
@@ -97,18 +126,22 @@ fn names_a_thing(symbol: &Symbol) -> bool {
     )
 }
 
-struct Resolver<'a, 'data> {
-    objects: &'a [Object<'data>],
-    sink: &'a Sink,
-    index: HashTable<EntityId>,
+/// Binds names, object by object.
+pub struct Resolver<'a, 'data> {
+    objects: Vec<&'a Object<'data>>,
+    /// How many objects there are going to be.
+    files: usize,
+    /// About the object that was read last.
+    said: Vec<Message>,
+    index: NameIndex,
     symbols: Symbols<'data>,
+    asked: Asked,
     /// Register counts of each file's functions, read when two copies of a weak function meet.
-    registers: Vec<Option<Vec<(u32, u32)>>>,
+    registers: HashMap<FileId, Vec<(u32, u32)>, FixedState>,
     locals: Locals<'data>,
     /// A device function bears the name of a texture.
     function_is_image: bool,
-    /// The prototype of each entity up to the last one that has one.
-    prototypes: Vec<Option<&'data str>>,
+    prototypes: Rare<&'data str>,
     /// Names of static shared variables.
     shared_locals: HashSet<&'data str, FixedState>,
     /// The size of the first parameters of each section of kernel parameters.
@@ -125,61 +158,134 @@ struct Locals<'data> {
 /// nvlink does not know which file a texture, sampler or surface is from.
 const NO_FILE: &str = "<input>";
 
-/// Binds all symbols. Code made for a later version of the API than `api_version` is refused.
-pub fn resolve<'data>(
-    objects: &[Object<'data>],
-    api_version: Option<(i32, i32)>,
-    sink: &Sink,
-) -> Result<Symbols<'data>, Stop> {
-    // At most as many as there are symbols: the tables need not grow on the way.
-    let count = objects.iter().map(|object| object.cubin.symbols.len()).sum();
-    let symbols = Symbols {
-        entities: Vec::with_capacity(count),
-        functions: Vec::new(),
-        of: objects.iter().map(|o| vec![None; o.cubin.symbols.len()]).collect(),
-        accepted: objects.iter().map(|o| vec![false; o.cubin.symbols.len()]).collect(),
-    };
-    let mut resolver = Resolver {
-        objects,
-        sink,
-        index: HashTable::with_capacity(count),
-        symbols,
-        registers: vec![None; objects.len()],
-        locals: Locals::default(),
-        function_is_image: false,
-        prototypes: Vec::new(),
-        shared_locals: HashSet::default(),
-        parameters: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
-    };
-    let is_extensible = objects.iter().any(Object::is_extensible);
-    for (file, object) in objects.iter().enumerate() {
-        if is_extensible && !object.is_extensible() && !load::is_runtime(object.name.as_bytes()) {
-            sink.report(Message::ExtensibleWithOthers { file: object.name.as_str().into() });
-        }
-        if let Some(next) = objects.get(file + 1) {
-            next.fetch_symbols();
-            ahead::fetch(next.call_graph);
-            ahead::fetch(next.prototypes);
-        }
-        resolver.read(FileId::at(file));
-        // nvlink reads the minor number and does not use it.
-        if let Some((major, _)) = api_version {
-            check_api_version(object, major.unsigned_abs().saturating_mul(10), sink);
-        }
-        if resolver.function_is_image {
-            return Err(sink.fatal(Message::NoCallGraphNode));
-        }
-        if sink.errors() > 0 {
-            return Err(sink.fatal(Message::MergeFailed));
+/// As much of the objects tells how many names the rest has.
+const SAMPLE: usize = 8;
+
+impl<'a, 'data> Resolver<'a, 'data> {
+    pub fn new(files: usize) -> Self {
+        let symbols = Symbols {
+            entities: Vec::new(),
+            functions: Vec::new(),
+            starts: Vec::with_capacity(files),
+            bound: Vec::new(),
+            largest: HashMap::default(),
+        };
+        Resolver {
+            objects: Vec::with_capacity(files),
+            files,
+            said: Vec::new(),
+            index: NameIndex::default(),
+            symbols,
+            asked: Asked::default(),
+            registers: HashMap::default(),
+            locals: Locals::default(),
+            function_is_image: false,
+            prototypes: Rare::default(),
+            shared_locals: HashSet::default(),
+            parameters: HashMap::default(),
         }
     }
-    Ok(resolver.symbols)
+
+    /// The same, where the objects have moved.
+    pub fn with<'new>(self, objects: Vec<&'new Object<'data>>) -> Resolver<'new, 'data> {
+        Resolver {
+            objects,
+            files: self.files,
+            said: self.said,
+            index: self.index,
+            symbols: self.symbols,
+            asked: self.asked,
+            registers: self.registers,
+            locals: self.locals,
+            function_is_image: self.function_is_image,
+            prototypes: self.prototypes,
+            shared_locals: self.shared_locals,
+            parameters: self.parameters,
+        }
+    }
+
+    /// Binds the names of the next object, unless there is something to say before.
+    pub fn bind_early(&mut self, object: &'a Object<'data>) {
+        if self.said.is_empty() {
+            self.bind(object);
+        }
+    }
+
+    fn bind(&mut self, object: &'a Object<'data>) {
+        let (file, count) = (self.objects.len(), object.cubin.symbols.len());
+        self.make_room(count);
+        self.objects.push(object);
+        let symbols = &mut self.symbols;
+        symbols.starts.push(symbols.bound.len());
+        symbols.bound.resize(symbols.bound.len() + count, Bound::default());
+        self.read(FileId::at(file));
+    }
+
+    /// Memory for what the objects bring: address space as if the first one were like all others, memory as it is filled.
+    fn make_room(&mut self, symbols: usize) {
+        let read = self.objects.len();
+        let Symbols { entities, bound, .. } = &mut self.symbols;
+        if read == 0 {
+            entities.reserve(symbols * self.files);
+            bound.reserve(symbols * self.files);
+        } else if read == self.files / SAMPLE {
+            self.index.expect(entities.len() / read * self.files);
+        }
+    }
+
+    /// Memory that is going to be used next, for [`ahead::ask_for`].
+    pub fn pages_ahead(&mut self) -> Range<usize> {
+        self.asked.next(&self.symbols.entities)
+    }
+
+    /// Binds the names of all objects, of which some have been read. Code made for a later version of the API than
+    /// `api_version` is refused.
+    pub fn finish(
+        self,
+        objects: &[Object<'data>],
+        api_version: Option<(i32, i32)>,
+        sink: &Sink,
+    ) -> Result<Symbols<'data>, Stop> {
+        let read = self.symbols.starts.len();
+        let mut resolver = self.with(objects[..read].iter().collect());
+        let is_extensible = objects.iter().any(Object::is_extensible);
+        for (file, object) in objects.iter().enumerate() {
+            if is_extensible && !object.is_extensible() && !load::is_runtime(object.name.as_bytes()) {
+                sink.report(Message::ExtensibleWithOthers { file: object.name.as_str().into() });
+            }
+            if file >= read {
+                if let Some(next) = objects.get(file + 1) {
+                    next.fetch_symbols();
+                    ahead::fetch(next.call_graph);
+                    ahead::fetch(next.prototypes);
+                }
+                resolver.bind(object);
+            }
+            // There is nothing to say about those before the last that has been read.
+            if file + 1 == resolver.objects.len() {
+                resolver.said.drain(..).for_each(|message| sink.report(message));
+            }
+            // nvlink reads the minor number and does not use it.
+            if let Some((major, _)) = api_version {
+                check_api_version(object, major.unsigned_abs().saturating_mul(10), sink);
+            }
+            if resolver.function_is_image && file + 1 == resolver.objects.len() {
+                return Err(sink.fatal(Message::NoCallGraphNode));
+            }
+            if sink.errors() > 0 {
+                return Err(sink.fatal(Message::MergeFailed));
+            }
+        }
+        Ok(resolver.symbols)
+    }
 }
 
 impl<'data> Resolver<'_, 'data> {
     fn read(&mut self, file: FileId) {
-        let object = &self.objects[file.index()];
+        let object = self.objects[file.index()];
         for (symbol, raw) in object.symbols() {
+            // Of variables too, which are next.
+            self.index.fetch_ahead(&object.hashes, symbol as usize);
             if raw.kind() != raw::STT_FUNC {
                 continue;
             }
@@ -206,7 +312,7 @@ impl<'data> Resolver<'_, 'data> {
     /// are found by name, and the first parameters in them are what counts, those of a static kernel too. The Mercury view
     /// has no such sections.
     fn check_parameters(&mut self, file: FileId) {
-        let object = &self.objects[file.index()];
+        let object = self.objects[file.index()];
         if object.mercury.is_some() {
             return;
         }
@@ -217,8 +323,8 @@ impl<'data> Resolver<'_, 'data> {
             let strong =
                 entity.and_then(|e| e.definition).is_some_and(|d| self.raw(d).bind() != raw::STB_WEAK);
             if object.symbol(kernel).bind() == raw::STB_WEAK && !strong && size != section.size() {
-                self.sink
-                    .report(Message::ParameterBankMismatch { symbol: object.names[kernel as usize].into() });
+                self.said
+                    .push(Message::ParameterBankMismatch { symbol: object.names[kernel as usize].into() });
             }
         }
     }
@@ -239,13 +345,9 @@ impl<'data> Resolver<'_, 'data> {
         let id = if local {
             fresh
         } else {
+            let hash = self.objects[origin.file.index()].hashes[origin.symbol as usize];
             let entities = &self.symbols.entities;
-            let hash = |origin: Origin| {
-                strings::spread(self.objects[origin.file.index()].hashes[origin.symbol as usize])
-            };
-            let is_same = |id: &EntityId| entities[id.index()].name == name;
-            let hash_of = |id: &EntityId| hash(entities[id.index()].first);
-            *self.index.entry(hash(origin), is_same, hash_of).or_insert(fresh).get()
+            self.index.find_or_enter(hash, fresh, |id| entities[id.index()].name == name)
         };
         if id == fresh {
             let function = raw.kind() == raw::STT_FUNC;
@@ -255,7 +357,6 @@ impl<'data> Resolver<'_, 'data> {
                 function,
                 definition: None,
                 first: origin,
-                largest: None,
                 has_second: false,
                 sized: None,
                 named: origin.file,
@@ -266,7 +367,8 @@ impl<'data> Resolver<'_, 'data> {
         if raw.size.get() != 0 {
             self.symbols.entities[id.index()].sized.get_or_insert(origin);
         }
-        self.symbols.of[origin.file.index()][origin.symbol as usize] = Some(id);
+        let at = self.symbols.at(origin.file, origin.symbol);
+        self.symbols.bound[at].bind(id);
         (id, id == fresh)
     }
 
@@ -280,7 +382,7 @@ impl<'data> Resolver<'_, 'data> {
             self.check_function(id, origin, raw);
         } else if raw.other & raw::STO_ENTRY != 0 && self.shared_locals.contains(self.name(origin)) {
             // nvlink finds static shared variables by name.
-            self.sink.report(Message::NotGlobalEverywhere { symbol: self.name(origin).into() });
+            self.said.push(Message::NotGlobalEverywhere { symbol: self.name(origin).into() });
         }
         if !raw.is_defined() {
             self.accept(origin);
@@ -309,45 +411,38 @@ impl<'data> Resolver<'_, 'data> {
         let first = self.raw(entity.first);
         if !entity.function {
             self.function_is_image = true;
-            self.sink.report(Message::MemorySpaceMismatch {
+            self.said.push(Message::MemorySpaceMismatch {
                 symbol: entity.name.into(),
                 file: self.objects[origin.file.index()].name.as_str().into(),
                 first: self.first_file(id).into(),
             });
         } else if (first.other ^ raw.other) & raw::STO_ENTRY != 0 {
-            self.sink.report(Message::NotGlobalEverywhere { symbol: entity.name.into() });
+            self.said.push(Message::NotGlobalEverywhere { symbol: entity.name.into() });
         }
     }
 
     /// The prototype of a function must be the one that earlier objects gave it. Records of functions
     /// whose address is taken are believed without a question.
     fn check_prototypes(&mut self, file: FileId) {
-        let object = &self.objects[file.index()];
+        let object = self.objects[file.index()];
         for (part, function, prototype) in callgraph::records(object.call_graph) {
             if let (callgraph::Part::Taken, Some(id)) = (part, self.symbols.entity(file, function)) {
-                *self.prototype_mut(id) = Some(object.string(prototype));
+                *self.prototypes.get_mut(id) = Some(object.string(prototype));
             }
         }
         for record in object.prototypes {
             let Some(id) = self.symbols.entity(file, record.a.get()) else { continue };
             let prototype = object.string(record.b.get());
-            let known = *self.prototype_mut(id).get_or_insert(prototype);
+            let known = *self.prototypes.get_mut(id).get_or_insert(prototype);
             if known != prototype {
                 let entity = &self.symbols.entities[id.index()];
-                self.sink.report(Message::PrototypeMismatch {
+                self.said.push(Message::PrototypeMismatch {
                     symbol: entity.name.into(),
                     file: object.name.as_str().into(),
                     first: self.first_file(id).into(),
                 });
             }
         }
-    }
-
-    fn prototype_mut(&mut self, id: EntityId) -> &mut Option<&'data str> {
-        if self.prototypes.len() <= id.index() {
-            self.prototypes.resize(id.index() + 1, None);
-        }
-        &mut self.prototypes[id.index()]
     }
 
     fn define(&mut self, id: EntityId, origin: Origin) {
@@ -360,12 +455,13 @@ impl<'data> Resolver<'_, 'data> {
     }
 
     fn accept(&mut self, origin: Origin) {
-        self.symbols.accepted[origin.file.index()][origin.symbol as usize] = true;
+        let at = self.symbols.at(origin.file, origin.symbol);
+        self.symbols.bound[at].0 |= Bound::ACCEPTED;
     }
 
     /// `first` names the same thing as `id`, except where an image meets a local symbol.
-    fn multiple(&self, id: EntityId, new: Origin, first: EntityId) {
-        self.sink.report(Message::MultipleDefinition {
+    fn multiple(&mut self, id: EntityId, new: Origin, first: EntityId) {
+        self.said.push(Message::MultipleDefinition {
             symbol: self.symbols.entities[id.index()].name.into(),
             file: self.objects[new.file.index()].name.as_str().into(),
             first: self.first_file(first).into(),
@@ -387,9 +483,9 @@ impl<'data> Resolver<'_, 'data> {
         if raw.other & raw::STO_ENTRY == 0 {
             self.function_is_image = true;
         } else {
-            self.sink.report(Message::NotGlobalEverywhere { symbol: name.into() });
+            self.said.push(Message::NotGlobalEverywhere { symbol: name.into() });
         }
-        self.sink.report(Message::MemorySpaceMismatch {
+        self.said.push(Message::MemorySpaceMismatch {
             symbol: name.into(),
             file: self.objects[origin.file.index()].name.as_str().into(),
             first: NO_FILE.into(),
@@ -421,12 +517,12 @@ impl<'data> Resolver<'_, 'data> {
     /// Registers of a function: from the header of its code or, from sm_90 on, where that has none, from
     /// the attributes.
     fn register_count(&mut self, origin: Origin) -> u32 {
-        let object = &self.objects[origin.file.index()];
+        let object = self.objects[origin.file.index()];
         let in_header = object.section(u32::from(self.raw(origin).shndx.get())).info() >> 24;
         if in_header > 0 {
             return in_header;
         }
-        let table = self.registers[origin.file.index()].get_or_insert_with(|| register_counts(object));
+        let table = self.registers.entry(origin.file).or_insert_with(|| register_counts(object));
         table.binary_search_by_key(&origin.symbol, |(s, _)| *s).map_or(0, |at| table[at].1)
     }
 
@@ -445,7 +541,7 @@ impl<'data> Resolver<'_, 'data> {
         if !new {
             self.check_agreement(id, origin, raw);
         }
-        let object = &self.objects[origin.file.index()];
+        let object = self.objects[origin.file.index()];
         if raw.bind() == raw::STB_LOCAL && object.role(u32::from(raw.shndx.get())) == Role::FileShared {
             self.shared_locals.insert(self.name(origin));
         }
@@ -489,17 +585,14 @@ impl<'data> Resolver<'_, 'data> {
     /// second definition.
     fn tentative(&mut self, id: EntityId, origin: Origin, raw: &Symbol, old: Option<Origin>) {
         let tentative = old.is_none_or(|old| self.raw(old).shndx.get() == raw::SHN_COMMON);
-        let entity = &self.symbols.entities[id.index()];
-        if entity.has_second {
+        if self.symbols.entities[id.index()].has_second {
             self.multiple(id, origin, id);
             return;
         }
-        let largest = common_size(self.objects, entity);
-        if raw.size.get() > largest {
-            let entity = &mut self.symbols.entities[id.index()];
-            entity.largest = Some(origin);
+        if raw.size.get() > self.common_size(id) {
+            self.symbols.largest.insert(id, origin);
             if tentative {
-                entity.named = origin.file;
+                self.symbols.entities[id.index()].named = origin.file;
             }
         }
         let Some(old) = old else { return self.define(id, origin) };
@@ -516,13 +609,16 @@ impl<'data> Resolver<'_, 'data> {
         }
     }
 
-    fn check_common(&self, id: EntityId, definition: &Symbol) {
-        let entity = &self.symbols.entities[id.index()];
-        if let Some(largest) = entity.largest
-            && definition.size.get() < self.raw(largest).size.get()
+    fn common_size(&self, id: EntityId) -> u64 {
+        self.symbols.largest.get(&id).map_or(0, |largest| self.raw(*largest).size.get())
+    }
+
+    fn check_common(&mut self, id: EntityId, definition: &Symbol) {
+        if let Some(largest) = self.symbols.largest.get(&id)
+            && definition.size.get() < self.raw(*largest).size.get()
         {
-            self.sink.report(Message::CommonTooLarge {
-                symbol: entity.name.into(),
+            self.said.push(Message::CommonTooLarge {
+                symbol: self.symbols.entities[id.index()].name.into(),
                 file: self.objects[largest.file.index()].name.as_str().into(),
             });
         }
@@ -534,46 +630,39 @@ impl<'data> Resolver<'_, 'data> {
             && self.objects[origin.file.index()].role(u32::from(shndx)) == Role::GlobalInit
     }
 
+    /// What messages about two mentions say: the name, the file of this one and that of the first.
+    fn two_mentions(&self, id: EntityId, origin: Origin) -> (Text, Text, Text) {
+        let file = &self.objects[origin.file.index()].name;
+        (self.symbols.entities[id.index()].name.into(), file.as_str().into(), self.first_file(id).into())
+    }
+
     /// Two mentions of a variable must agree in size and memory space.
-    fn check_agreement(&self, id: EntityId, origin: Origin, raw: &Symbol) {
-        let entity = &self.symbols.entities[id.index()];
-        let other = entity.definition.unwrap_or(entity.first);
+    fn check_agreement(&mut self, id: EntityId, origin: Origin, raw: &Symbol) {
+        let Entity { definition, first, has_second, sized, .. } = self.symbols.entities[id.index()];
+        let other = definition.unwrap_or(first);
         let old = self.raw(other);
-        let names = || {
-            (
-                entity.name.into(),
-                self.objects[origin.file.index()].name.as_str().into(),
-                self.first_file(id).into(),
-            )
-        };
-        let (object, old_object) = (&self.objects[origin.file.index()], &self.objects[other.file.index()]);
+        let (object, old_object) = (self.objects[origin.file.index()], self.objects[other.file.index()]);
         if space(object, raw) != space(old_object, old) {
-            let (symbol, file, first) = names();
-            self.sink.report(Message::MemorySpaceMismatch { symbol, file, first });
+            let (symbol, file, first) = self.two_mentions(id, origin);
+            self.said.push(Message::MemorySpaceMismatch { symbol, file, first });
         }
         if (raw.other ^ old.other) & raw::STO_MANAGED != 0 {
-            let (symbol, file, first) = names();
-            self.sink.report(Message::ManagedMismatch { symbol, file, first });
+            let (symbol, file, first) = self.two_mentions(id, origin);
+            self.said.push(Message::ManagedMismatch { symbol, file, first });
         }
         let common = |s: &Symbol| s.shndx.get() == raw::SHN_COMMON;
-        let may_differ = !entity.has_second
+        let may_differ = !has_second
             && ((common(raw) && (common(old) || self.initialised(other)))
                 || (common(old) && raw.is_defined() && self.initialised(origin)));
         // The size is the largest tentative one, or the first one said.
-        let sized = entity.sized.map_or(0, |sized| self.raw(sized).size.get());
-        let old_size = if common(old) { common_size(self.objects, entity) } else { sized };
+        let sized = sized.map_or(0, |sized| self.raw(sized).size.get());
+        let old_size = if common(old) { self.common_size(id) } else { sized };
         let size = raw.size.get();
         if size != 0 && old_size != 0 && size != old_size && !may_differ {
-            let (symbol, file, first) = names();
-            self.sink.report(Message::SizeMismatch { symbol, file, first });
+            let (symbol, file, first) = self.two_mentions(id, origin);
+            self.said.push(Message::SizeMismatch { symbol, file, first });
         }
     }
-}
-
-/// The size of the largest tentative definition.
-pub fn common_size(objects: &[Object<'_>], entity: &Entity<'_>) -> u64 {
-    let size = |largest: Origin| objects[largest.file.index()].symbol(largest.symbol).size.get();
-    entity.largest.map_or(0, size)
 }
 
 /// An extern shared array that a relocatable link took for a definition, as nvlink does with each.

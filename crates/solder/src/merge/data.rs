@@ -5,7 +5,7 @@ use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::mercury::{REGISTER_TABLE, is_line_table};
 use crate::object::Role;
-use crate::resolve::{Origin, common_size, is_extern_shared};
+use crate::resolve::{Origin, is_extern_shared};
 use solder_cubin::Section;
 use solder_cubin::raw::{self, Symbol};
 use std::collections::HashSet;
@@ -198,7 +198,7 @@ impl<'data> Merger<'_, 'data> {
         let size = self
             .symbols
             .entity(origin.file, origin.symbol)
-            .map_or(0, |e| common_size(self.objects, self.symbols.get(e)));
+            .map_or(0, |e| self.symbols.common_size(self.objects, e));
         // One that is neither initialised nor strong gives its place up.
         let gives_up = self.symbols.accepted(origin.file, origin.symbol) && self.is_weak_in_global(symbol);
         let out = self.out.symbol_mut(symbol);
