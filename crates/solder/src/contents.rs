@@ -273,7 +273,8 @@ fn records(
                     write(&bytes);
                 }
             }
-            InfoValue::Bytes(bytes) => write(record.code.filter(|_| view == View::Code).unwrap_or(bytes)),
+            InfoValue::Bytes(bytes) => write(bytes),
+            InfoValue::Views(views) => write(views[usize::from(view == View::Code)]),
             InfoValue::Owned(bytes) => write(bytes),
         }
     }

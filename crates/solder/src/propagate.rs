@@ -65,7 +65,7 @@ const NO_SPARSE_MMA: [u8; 2] = [0x00, 0x80];
 pub fn set_call_stack(records: &mut Records<'_, '_>, kernel: SectionId, total: u32) {
     let is_stack = |r: &InfoRecord<'_>| matches!(r.attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK);
     match records.of(kernel).iter().rposition(is_stack) {
-        Some(own) if bytes(&records.of(kernel)[own].value) == total.to_le_bytes() => {}
+        Some(own) if records.of(kernel)[own].value.bytes() == total.to_le_bytes() => {}
         Some(own) => records.of_mut(kernel)[own].value = InfoValue::Owned(total.to_le_bytes().into()),
         None if total != 0 => {
             let record = new_record(format::SIZED, attr::CRS_STACK_SIZE, &total.to_le_bytes());
@@ -132,7 +132,7 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
         }
         externs.finish(&mut own);
         // The only kernel gets no sum of nothing.
-        own.retain(|r| had_sum || !single || !is_sum(r) || number(bytes(&r.value)) != 0);
+        own.retain(|r| had_sum || !single || !is_sum(r) || number(r.value.bytes()) != 0);
         Some(own)
     };
     let updated = parallel::map_numbers(kernels.len(), update);
@@ -195,12 +195,12 @@ fn sparse_masks(calls: &Calls, own: &[u16], single: bool) -> impl Fn(u32) -> u16
 
 fn has_sparse_mask(own: &[InfoRecord<'_>], mask: u16) -> bool {
     let own = own.iter().find(|r| r.attr == attr::SPARSE_MMA_MASK);
-    own.is_none_or(|record| number(bytes(&record.value)) == mask)
+    own.is_none_or(|record| number(record.value.bytes()) == mask)
 }
 
 fn set_sparse_mask(own: &mut [InfoRecord<'_>], mask: u16) {
     if let Some(record) = own.iter_mut().find(|r| r.attr == attr::SPARSE_MMA_MASK)
-        && number(bytes(&record.value)) != mask
+        && number(record.value.bytes()) != mask
     {
         record.value = InfoValue::Owned(mask.to_le_bytes().into());
     }
@@ -223,7 +223,7 @@ fn apply<'data>(own: &mut Vec<InfoRecord<'data>>, from: &InfoRecord<'data>, exte
         own.push(from.clone());
         return;
     };
-    let (old, new) = (bytes(&record.value), bytes(&from.value));
+    let (old, new) = (record.value.bytes(), from.value.bytes());
     let merged = match rule {
         Rule::Flag | Rule::Externs => return,
         Rule::Move => [old, new].concat().into(),
@@ -244,20 +244,12 @@ fn sum(a: u16, b: u16) -> u16 {
 fn gather(own: &mut Vec<InfoRecord<'_>>, attr: u8, sources: &[u32], records: &Records<'_, '_>) {
     let infos = sources.iter().filter_map(|f| records.merged.functions[*f as usize].info);
     let lists = infos.flat_map(|info| records.of(info).iter().rev().filter(|r| r.attr == attr));
-    let all: Vec<u8> = lists.flat_map(|record| bytes(&record.value)).copied().collect();
+    let all: Vec<u8> = lists.flat_map(|record| record.value.bytes()).copied().collect();
     // A kernel that has only its own keeps them where they are.
-    let is_own = own.iter().any(|r| r.attr == attr && bytes(&r.value) == all);
+    let is_own = own.iter().any(|r| r.attr == attr && r.value.bytes() == all);
     if !all.is_empty() && !is_own {
         own.retain(|r| r.attr != attr);
         own.push(new_record(format::SIZED, attr, &all));
-    }
-}
-
-fn bytes<'a>(value: &'a InfoValue<'_>) -> &'a [u8] {
-    match value {
-        InfoValue::Bytes(bytes) => bytes,
-        InfoValue::Owned(bytes) => bytes,
-        _ => &[],
     }
 }
 

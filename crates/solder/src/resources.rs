@@ -181,7 +181,8 @@ fn own_records(merged: &Merged<'_>, function: usize) -> Own {
             own.lists_externs |= !list.is_empty();
             own.lists_external |= list.iter().any(|id| propagate::stays_external(merged, *id));
         }
-        let InfoValue::Bytes(bytes) = record.value else { continue };
+        let (InfoValue::Bytes(_) | InfoValue::Views(_)) = record.value else { continue };
+        let bytes = record.value.bytes();
         match (record.attr, bytes) {
             (attr::SPARSE_MMA_MASK, _) => {
                 own.sparse_mask = Some(own.sparse_mask.unwrap_or(0) | propagate::number(bytes));

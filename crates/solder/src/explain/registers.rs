@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{View, calls, counted, names};
 use crate::callees::{Need, OfNodes};
-use crate::merge::{Function, InfoRecord, InfoValue};
+use crate::merge::{Function, InfoRecord};
 use crate::resources::UNKNOWN_STACK;
 use solder_cubin::info::attr;
 
@@ -135,9 +135,5 @@ pub fn final_barriers(view: View<'_, '_>, function: &Function) -> u32 {
 
 fn barriers<'a, 'data: 'a>(mut records: impl Iterator<Item = &'a InfoRecord<'data>>) -> Option<u32> {
     let record = records.find(|record| record.attr == attr::NUM_BARRIERS)?;
-    match &record.value {
-        InfoValue::Bytes(bytes) => bytes.first().copied().map(u32::from),
-        InfoValue::Owned(bytes) => bytes.first().copied().map(u32::from),
-        _ => None,
-    }
+    record.value.bytes().first().copied().map(u32::from)
 }

@@ -362,18 +362,23 @@ impl<'data> Merger<'_, 'data> {
                 r.is_some_and(|r| r.attr == record.attr && r.attr != attr::MERCURY_FINALIZER_OPTIONS)
             };
             let partner = rest.iter_mut().find(same).and_then(Option::take);
-            let Some(value) =
-                self.info_value(file, &record).map_err(|bad| self.malformed(file, mercury, bad))?
-            else {
-                continue;
-            };
-            let code = partner.map(|r| r.payload);
-            both.push(InfoRecord { file, code, ..InfoRecord::new(record.format, record.attr, value) });
+            let value =
+                match self.info_value(file, &record).map_err(|bad| self.malformed(file, mercury, bad))? {
+                    None => continue,
+                    Some(InfoValue::Bytes(bytes)) => match partner {
+                        Some(partner) if partner.payload != bytes => {
+                            InfoValue::Views(Box::new([bytes, partner.payload]))
+                        }
+                        _ => InfoValue::Bytes(bytes),
+                    },
+                    Some(value) => value,
+                };
+            both.push(InfoRecord { file, ..InfoRecord::new(record.format, record.attr, value) });
         }
         if !both.iter().any(|r| r.attr == attr::MERCURY_ISA_VERSION) {
             let value = InfoValue::Bytes(&OLDEST_MERCURY);
             let record = InfoRecord::new(format::HALF, attr::MERCURY_ISA_VERSION, value);
-            both.push(InfoRecord { file, code: Some(&OLDEST_MERCURY), ..record });
+            both.push(InfoRecord { file, ..record });
         }
         for record in rest.into_iter().flatten() {
             let Some(value) =

@@ -102,7 +102,21 @@ pub enum InfoValue<'data> {
     /// A list of symbols (EXTERNS).
     Symbols(Box<[SymbolId]>),
     Bytes(&'data [u8]),
+    /// Bytes that differ from view to view: those of the Mercury view, those of the machine code's.
+    Views(Box<[&'data [u8]; 2]>),
     Owned(Box<[u8]>),
+}
+
+impl InfoValue<'_> {
+    /// The bytes in the view that leads, unless the value is made of symbols.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Views(views) => views[0],
+            Self::Owned(bytes) => bytes,
+            _ => &[],
+        }
+    }
 }
 
 /// An attribute record on its way to the output.
@@ -112,8 +126,6 @@ pub struct InfoRecord<'data> {
     pub attr: u8,
     pub value: InfoValue<'data>,
     pub file: FileId,
-    /// What the machine code's view has instead of `Bytes`, where the record is in both views.
-    pub code: Option<&'data [u8]>,
     /// Only the machine code's view has it. Such records come last, in reading order.
     pub code_only: bool,
 }
@@ -121,7 +133,7 @@ pub struct InfoRecord<'data> {
 impl<'data> InfoRecord<'data> {
     /// A record that the linker makes.
     pub fn new(format: u8, attr: u8, value: InfoValue<'data>) -> Self {
-        Self { format, attr, value, file: FileId::at(0), code: None, code_only: false }
+        Self { format, attr, value, file: FileId::at(0), code_only: false }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::name;
 use crate::diagnostics::{Message, Sink};
-use crate::merge::{Function, InfoRecord, InfoValue, Kind, Merged};
+use crate::merge::{Function, InfoRecord, Kind, Merged};
 use crate::resources::Resources;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
@@ -108,10 +108,5 @@ fn barriers(uses: Uses<'_, '_>, function: &Function) -> u8 {
     let Some(info) = function.info else { return 0 };
     let counts = |record: &&InfoRecord<'_>| record.attr == attr::NUM_BARRIERS;
     let record = uses.resources.records(uses.merged, info).iter().find(counts);
-    let count = record.and_then(|r| match &r.value {
-        InfoValue::Bytes(bytes) => bytes.first().copied(),
-        InfoValue::Owned(bytes) => bytes.first().copied(),
-        _ => None,
-    });
-    count.unwrap_or(0)
+    record.and_then(|record| record.value.bytes().first().copied()).unwrap_or(0)
 }
