@@ -9,9 +9,6 @@ use solder_cubin::Section;
 use solder_cubin::info::{Record, attr, format, records};
 use solder_cubin::raw;
 
-/// The size of a record with two words.
-const RECORD_SIZE: usize = 12;
-
 /// An attribute that lacks what its kind should have.
 #[derive(Clone, Copy)]
 pub(super) struct Malformed {
@@ -101,9 +98,11 @@ impl<'data> Merger<'_, 'data> {
             if self.is_replaced(self.out.section(from.out).of, from.file) {
                 continue;
             }
-            let section = self.objects[from.file.index()].section(from.section);
-            let list = list.unwrap_or(Ok(Vec::new()));
-            let mut list = list.map_err(|bad| self.malformed(from.file, section, bad))?;
+            let malformed = |bad| {
+                let section = self.objects[from.file.index()].section(from.section);
+                self.malformed(from.file, section, bad)
+            };
+            let mut list = list.unwrap_or(Ok(Vec::new())).map_err(malformed)?;
             if let Content::Info(records) = &mut self.out.section_mut(from.out).content {
                 if records.capacity() == 0 {
                     *records = list;
@@ -121,18 +120,24 @@ impl<'data> Merger<'_, 'data> {
 }
 
 impl<'data> Reading<'_, 'data> {
-    /// The attributes of a section, in which there are no lists of symbols.
-    pub fn attributes(&self, from: From, map: &FileMap) -> Result<Vec<InfoRecord<'data>>, Malformed> {
+    /// The attributes of a section, in which there are no lists of symbols. They are gathered in a list that is used
+    /// again, so that what is kept takes no more room than it needs.
+    pub fn attributes(
+        &self,
+        from: From,
+        map: &FileMap,
+        list: &mut Vec<InfoRecord<'data>>,
+    ) -> Result<Vec<InfoRecord<'data>>, Malformed> {
         let From { file, section, .. } = from;
-        let data = self.objects[file.index()].section(section).data;
-        // Most records take so much.
-        let mut list = Vec::with_capacity(data.len() / RECORD_SIZE);
-        for record in records(data).flatten() {
+        list.clear();
+        for record in records(self.objects[file.index()].section(section).data).flatten() {
             if let Some(value) = self.info_value(file, map, &record)? {
                 list.push(InfoRecord { file, ..InfoRecord::new(record.format, record.attr, value) });
             }
         }
-        Ok(list)
+        let mut kept = Vec::with_capacity(list.len());
+        kept.append(list);
+        Ok(kept)
     }
 
     /// The value in terms of the output; `None` for a record that is not taken over. Lists of symbols are whole.

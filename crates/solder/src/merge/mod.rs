@@ -33,7 +33,7 @@ use crate::resolve::{Origin, Symbols, is_extern_shared};
 use crate::undefined::UNIFIED_TABLES;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
-use names::{Draft, Tables};
+use names::{Draft, Entering, Tables};
 use reading::{Left, Reading};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::StringTable;
@@ -292,7 +292,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         let reading = self.reading();
         let [section_names, names] = [&mut self.out.section_names, &mut self.out.names].map(std::mem::take);
         // Those of its code, its attributes and its relocations, for every function.
-        let tables = Mutex::new(Tables::new(section_names, names, 3 * self.symbols.functions.len()));
+        let names = Entering::new(Tables::new(section_names, names, 3 * self.symbols.functions.len()));
         let read = Mutex::new(Vec::new());
         parallel::beside(|beside| {
             for file in 0..self.objects.len() {
@@ -308,9 +308,9 @@ impl<'a, 'data> Merger<'a, 'data> {
                 self.file(FileId::at(file))?;
                 if self.left.is_much() || file + 1 == self.objects.len() {
                     let mut left = self.hand_over();
-                    let (tables, read) = (&tables, &read);
+                    let (names, read) = (&names, &read);
                     beside.run(move || {
-                        locked(tables).enter(std::mem::take(&mut left.names));
+                        names.enter(std::mem::take(&mut left.names));
                         reading.read(&mut left);
                         locked(read).push(left);
                     });
@@ -319,8 +319,8 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph);
             Ok(())
         })?;
-        let mut tables = tables.into_inner().unwrap_or_else(PoisonError::into_inner);
-        tables.enter(self.draft.take().unwrap_or_default());
+        names.enter(self.draft.take().unwrap_or_default());
+        let tables = names.finish();
         parallel::for_each_of(&mut self.out.sections, |section| {
             section.name = tables.of_section(section.name);
         });

@@ -1,9 +1,10 @@
 //! The names that the merge gives: written down one behind the other, and entered into the string tables, where each
 //! stands once, beside the merge of later files. Until then a name is known by its number.
 
-use super::Merger;
+use super::{Merger, locked};
 use crate::ids::SectionId;
 use solder_cubin::strings::StringTable;
+use std::sync::{Mutex, PoisonError};
 
 /// Where a name stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,45 @@ impl Draft {
     }
 }
 
+/// Drafts on their way into the string tables, one after the other.
+#[derive(Debug)]
+pub(super) struct Entering {
+    /// Those that came before their turn, or while another was entered.
+    waiting: Mutex<Vec<Draft>>,
+    tables: Mutex<Tables>,
+}
+
+impl Entering {
+    pub fn new(tables: Tables) -> Self {
+        Self { waiting: Mutex::default(), tables: Mutex::new(tables) }
+    }
+
+    /// Enters a draft, as soon as all before it have been. While another thread enters drafts, it is left to that one.
+    pub fn enter(&self, draft: Draft) {
+        locked(&self.waiting).push(draft);
+        while let Ok(mut tables) = self.tables.try_lock() {
+            let Some(next) = take_next(&mut locked(&self.waiting), &tables) else { return };
+            tables.enter(&next);
+        }
+    }
+
+    /// Enters what is left.
+    pub fn finish(self) -> Tables {
+        let mut tables = self.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
+        while let Some(next) = take_next(&mut waiting, &tables) {
+            tables.enter(&next);
+        }
+        tables
+    }
+}
+
+/// The draft whose turn it is.
+fn take_next(waiting: &mut Vec<Draft>, tables: &Tables) -> Option<Draft> {
+    let next = waiting.iter().position(|draft| draft.number == tables.entered)?;
+    Some(waiting.swap_remove(next))
+}
+
 /// The string tables while drafts are entered into them.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
@@ -74,8 +114,6 @@ pub(super) struct Tables {
     placed: Vec<[u32; 2]>,
     /// Those that were only looked for and not there, in order.
     pub missing: Vec<u32>,
-    /// Drafts that came before their turn.
-    waiting: Vec<Draft>,
     entered: usize,
 }
 
@@ -84,17 +122,14 @@ impl Tables {
     pub fn new(mut section_names: StringTable, mut symbol_names: StringTable, names: usize) -> Self {
         section_names.expect(names);
         symbol_names.expect(names);
-        Self { section_names, symbol_names, placed: vec![[0; 2]], ..Self::default() }
+        let mut placed = Vec::with_capacity(2 * names);
+        placed.push([0; 2]);
+        Self { section_names, symbol_names, placed, ..Self::default() }
     }
 
-    /// Enters a draft, as soon as all before it have been.
-    pub fn enter(&mut self, draft: Draft) {
-        self.waiting.push(draft);
-        while let Some(next) = self.waiting.iter().position(|draft| draft.number == self.entered) {
-            let draft = self.waiting.swap_remove(next);
-            draft.names().for_each(|(place, name)| self.add(place, name));
-            self.entered += 1;
-        }
+    fn enter(&mut self, draft: &Draft) {
+        draft.names().for_each(|(place, name)| self.add(place, name));
+        self.entered += 1;
     }
 
     fn add(&mut self, place: In, name: &str) {

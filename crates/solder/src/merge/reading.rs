@@ -55,8 +55,9 @@ impl<'data> Reading<'_, 'data> {
     /// Reads all that is left.
     pub fn read(&self, left: &mut Left<'data>) {
         let map = |from: &From| &left.maps[from.file.index() - left.first];
+        let mut gathered = Vec::new();
         for (from, records) in left.attributes.iter_mut().filter(|(_, records)| records.is_none()) {
-            *records = Some(self.attributes(*from, map(from)));
+            *records = Some(self.attributes(*from, map(from), &mut gathered));
         }
         for (from, list) in &mut left.relocations {
             *list = self.relocations(*from, map(from));
