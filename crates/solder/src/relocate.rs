@@ -25,9 +25,19 @@ pub enum Patch {
 
 /// What becomes of the relocations, by relocation section.
 #[derive(Debug)]
-pub struct Relocated(Vec<Option<Box<Decided>>>);
+pub struct Relocated(Vec<Fate>);
 
-/// What becomes of the relocations of one section.
+/// What becomes of the relocations of a section.
+#[derive(Debug)]
+enum Fate {
+    /// There are none.
+    None,
+    /// So many, all of which are kept as they are.
+    Kept(u32),
+    Decided(Box<Decided>),
+}
+
+/// What becomes of the relocations of one section, one by one.
 #[derive(Debug, Default)]
 struct Decided {
     /// The entries that are kept, in output order.
@@ -42,18 +52,21 @@ struct Decided {
 type Wrong = (Reloc, &'static str);
 
 impl Relocated {
-    fn of(&self, id: SectionId) -> Option<&Decided> {
-        self.0[id.index()].as_deref()
-    }
-
     /// How many entries of a section are kept.
     pub fn kept(&self, id: SectionId) -> usize {
-        self.of(id).map_or(0, |decided| decided.kept.len())
+        match &self.0[id.index()] {
+            Fate::None => 0,
+            Fate::Kept(count) => *count as usize,
+            Fate::Decided(decided) => decided.kept.len(),
+        }
     }
 
     /// The patches that replace entries of a section.
     pub fn patches(&self, id: SectionId) -> &[(u64, Patch)] {
-        self.of(id).map_or(&[], |decided| &decided.patches)
+        match &self.0[id.index()] {
+            Fate::Decided(decided) => &decided.patches,
+            _ => &[],
+        }
     }
 
     /// The entries of a section that are kept, from the `first` on, in output order and as they are there.
@@ -70,9 +83,13 @@ impl Relocated {
             _ => &[],
         };
         let is_resolved = matches!(section.kind, Kind::Resolved | Kind::MercuryResolved);
-        let kept = self.of(id).map_or(&[][..], |decided| &decided.kept);
-        kept[first..].iter().map(move |index| {
-            let entry = read[*index as usize];
+        let listed = match &self.0[id.index()] {
+            Fate::Decided(decided) => Some(&decided.kept),
+            _ => None,
+        };
+        (first..self.kept(id)).map(move |at| {
+            let index = listed.map_or(read.len() - 1 - at, |listed| listed[at] as usize);
+            let entry = read[index];
             if is_resolved {
                 return entry;
             }
@@ -103,8 +120,10 @@ pub fn relocate(
 ) -> Result<Relocated, Stop> {
     let work = |index: usize| section(merged, relocatable, shared, textures, SectionId::at(index));
     let decided = parallel::map_numbers(merged.sections.len(), work);
-    let wrong =
-        |(index, decided): (usize, &Option<Box<Decided>>)| Some((index, **decided.as_ref()?.wrong.as_ref()?));
+    let wrong = |(index, fate): (usize, &Fate)| match fate {
+        Fate::Decided(decided) => Some((index, **decided.wrong.as_ref()?)),
+        _ => None,
+    };
     let Some((index, (entry, reason))) = decided.iter().enumerate().find_map(wrong) else {
         return Ok(Relocated(decided));
     };
@@ -176,12 +195,15 @@ fn section(
     shared: &SharedLayout,
     textures: &Textures,
     id: SectionId,
-) -> Option<Box<Decided>> {
-    let Content::Relocations(entries) = &merged.section(id).content else { return None };
+) -> Fate {
+    let Content::Relocations(entries) = &merged.section(id).content else { return Fate::None };
     let mut decided = Decided { kept: Vec::with_capacity(entries.len()), ..Decided::default() };
     let done = decide_all(merged, relocatable, shared, textures, id, entries, &mut decided);
     decided.wrong = done.err().map(Box::new);
-    Some(Box::new(decided))
+    if decided.patches.is_empty() && decided.wrong.is_none() && decided.kept.len() == entries.len() {
+        return Fate::Kept(entries.len() as u32);
+    }
+    Fate::Decided(Box::new(decided))
 }
 
 fn decide_all(
