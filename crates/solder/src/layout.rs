@@ -2,7 +2,7 @@
 
 use crate::contents::{self, Contents};
 use crate::ids::{SectionId, SymbolId};
-use crate::mercury;
+use crate::mercury::{self, SectionNames};
 use crate::merge::{Kind, Merged};
 use crate::parallel;
 use crate::relocate::Relocated;
@@ -79,22 +79,78 @@ impl Numbers {
 
 /// The finished plan of the output file.
 #[derive(Debug)]
-pub struct Layout {
+pub struct Layout<'a, 'data> {
+    parts: Parts<'a, 'data>,
     pub numbers: Numbers,
-    /// Section headers in file order, the null section first.
-    pub headers: Vec<SectionHeader>,
+    places: Places,
     pub segments: Vec<ProgramHeader>,
     pub header: FileHeader,
     pub contents: Contents,
-    /// The bytes of `.shstrtab`, where they are not those of the merge.
-    section_names: Option<Vec<u8>>,
+    names: SectionNames,
     pub file_size: u64,
 }
 
-impl Layout {
+/// Where everything lies.
+#[derive(Debug)]
+struct Places {
+    /// The headers of the null section and of the tables behind it.
+    tables: Vec<SectionHeader>,
+    /// Of the sections behind them, in file order.
+    sections: Vec<Place>,
+}
+
+/// The place of a section.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Where it begins; before that is known, what it is aligned to.
+    pub offset: u64,
+    pub size: u64,
+    /// It has bytes of its own in the file.
+    pub in_file: bool,
+}
+
+impl Layout<'_, '_> {
     /// The bytes of `.shstrtab`.
-    pub fn section_names<'a>(&'a self, merged: &'a Merged<'_>) -> &'a [u8] {
-        self.section_names.as_deref().unwrap_or(merged.section_names.as_bytes())
+    pub fn section_names(&self) -> &[u8] {
+        self.names.bytes.as_deref().unwrap_or(self.parts.merged.section_names.as_bytes())
+    }
+
+    /// How many sections the file has.
+    pub fn sections(&self) -> usize {
+        self.places.tables.len() + self.places.sections.len()
+    }
+
+    /// The place of a section by its number.
+    pub fn place(&self, number: usize) -> Place {
+        match self.places.tables.get(number) {
+            Some(table) => Place { offset: table.offset.get(), size: table.size.get(), in_file: true },
+            None => self.places.sections[number - self.places.tables.len()],
+        }
+    }
+
+    /// The header of a section by its number. They are made when they are written: of each, only the place was not
+    /// known before.
+    pub fn section_header(&self, number: usize) -> SectionHeader {
+        if let Some(table) = self.places.tables.get(number) {
+            return *table;
+        }
+        let at = number - self.places.tables.len();
+        let (parts, id) = (self.parts, self.numbers.section_order[at]);
+        let section = parts.merged.section(id);
+        let Place { offset, size, .. } = self.places.sections[at];
+        let (link, info) = links(parts, &self.numbers, id);
+        SectionHeader {
+            name: self.names.of_twins.get(&id).copied().unwrap_or(section.name).into(),
+            sh_type: section.sh_type.into(),
+            flags: section.flags.into(),
+            addr: 0.into(),
+            offset: offset.into(),
+            size: size.into(),
+            link: link.into(),
+            info: info.into(),
+            align: alignment(parts, id).into(),
+            entsize: section.entsize.into(),
+        }
     }
 }
 
@@ -133,7 +189,7 @@ fn class(kind: Kind) -> u8 {
     }
 }
 
-pub fn layout(parts: Parts<'_, '_>) -> Layout {
+pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     let numbers = number(parts);
     let mut tables = Vec::with_capacity(numbers.tables());
     tables.push(SectionHeader::default());
@@ -170,28 +226,27 @@ pub fn layout(parts: Parts<'_, '_>) -> Layout {
         let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();
         table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
     }
-    let first = tables.len();
     let made = Mutex::new(Contents::default());
-    let mut headers = parallel::map_numbers(first + numbers.section_order.len(), |index| {
-        let Some(index) = index.checked_sub(first) else { return tables[index] };
+    let mut sections = parallel::map_numbers(numbers.section_order.len(), |index| {
         let id = numbers.section_order[index];
-        let mut header = section_header(parts, &numbers, id, &made);
-        if let Some(name) = names.of_twins.get(&id) {
-            header.name = (*name).into();
+        let section = parts.merged.section(id);
+        Place {
+            offset: alignment(parts, id),
+            size: size(parts, &numbers, id, &made),
+            in_file: !raw::takes_no_file_space(section.sh_type) && !section.shares_bytes,
         }
-        header
     });
-    for (index, id) in (first..).zip(&numbers.section_order) {
+    for (index, id) in numbers.section_order.iter().enumerate() {
         let twin = parts.is_mercury().then_some(*id);
         let partner = twin.and_then(|id| mercury::shares_bytes(parts.merged, id));
         let kind = twin.map(|id| parts.merged.section(id).kind);
-        headers[index].offset = match partner {
-            Some(partner) => headers[numbers.section(partner) as usize].offset,
-            None => place(&headers[index], kind, &mut cursor).into(),
+        sections[index].offset = match partner {
+            Some(partner) => sections[numbers.section(partner) as usize - tables.len()].offset,
+            None => place(sections[index], kind, &mut cursor),
         };
     }
     let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
-    finish(parts, numbers, headers, made, names.bytes, cursor)
+    finish(parts, numbers, Places { tables, sections }, made, names, cursor)
 }
 
 fn number(parts: Parts<'_, '_>) -> Numbers {
@@ -409,60 +464,50 @@ fn kernel_shared(parts: Parts<'_, '_>, id: SectionId) -> Option<crate::shared::K
 }
 
 /// The offset of a section; moves the cursor behind it.
-fn place(header: &SectionHeader, kind: Option<Kind>, cursor: &mut u64) -> u64 {
-    let offset = cursor.next_multiple_of(header.align.get().max(1));
-    let in_file =
-        !raw::takes_no_file_space(header.sh_type.get()) || kind == Some(Kind::MercuryReservedShared);
-    *cursor = if in_file { offset.saturating_add(header.size.get()) } else { offset };
+fn place(section: Place, kind: Option<Kind>, cursor: &mut u64) -> u64 {
+    let offset = cursor.next_multiple_of(section.offset.max(1));
+    let has_room = section.in_file || kind == Some(Kind::MercuryReservedShared);
+    *cursor = if has_room { offset.saturating_add(section.size) } else { offset };
     offset
 }
 
-/// The header of a section, but for its place.
-fn section_header(
-    parts: Parts<'_, '_>,
-    numbers: &Numbers,
-    id: SectionId,
-    made: &Mutex<Contents>,
-) -> SectionHeader {
-    let merged = parts.merged;
-    let section = merged.section(id);
-    let size_of = |id: SectionId| match contents::make(parts, numbers, id) {
-        None => contents::size(parts, numbers, id),
-        Some(bytes) => {
-            let size = bytes.len() as u64;
-            made.lock().unwrap_or_else(PoisonError::into_inner).insert(id, bytes);
-            size
-        }
-    };
-    let (size, align) = match section.kind {
-        Kind::KernelShared => kernel_shared(parts, id).map_or((0, 1), |s| (s.size, s.align)),
-        Kind::FileShared if parts.relocatable => (section.size, section.align),
-        Kind::FileShared => {
-            let empty = if parts.is_mercury() { parts.shared.reserved } else { 0 };
-            let debug = parts.shared.debug.as_ref();
-            debug.map_or((empty, 16), |d| (d.file_section.size, d.file_section.align))
+/// What a section is aligned to.
+fn alignment(parts: Parts<'_, '_>, id: SectionId) -> u64 {
+    let section = parts.merged.section(id);
+    match section.kind {
+        Kind::KernelShared => kernel_shared(parts, id).map_or(1, |shared| shared.align),
+        Kind::FileShared if !parts.relocatable => {
+            parts.shared.debug.as_ref().map_or(16, |debug| debug.file_section.align)
         }
         Kind::MercuryDebug | Kind::MercuryConstant | Kind::MercuryGlobalInit => {
-            match mercury::shares_bytes(merged, id) {
-                Some(of) => (contents::size(parts, numbers, of), merged.section(of).align),
-                None => (size_of(id), section.align),
-            }
+            mercury::shares_bytes(parts.merged, id)
+                .map_or(section.align, |partner| parts.merged.section(partner).align)
         }
-        Kind::Global => (section.size, section.align),
-        _ => (size_of(id), section.align),
-    };
-    let (link, info) = links(parts, numbers, id);
-    SectionHeader {
-        name: section.name.into(),
-        sh_type: section.sh_type.into(),
-        flags: section.flags.into(),
-        addr: 0.into(),
-        offset: 0.into(),
-        size: size.into(),
-        link: link.into(),
-        info: info.into(),
-        align: align.into(),
-        entsize: section.entsize.into(),
+        _ => section.align,
+    }
+}
+
+/// The size of a section; if that is found by making its bytes, they are kept.
+fn size(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, made: &Mutex<Contents>) -> u64 {
+    let merged = parts.merged;
+    let section = merged.section(id);
+    match section.kind {
+        Kind::KernelShared => kernel_shared(parts, id).map_or(0, |shared| shared.size),
+        Kind::FileShared if parts.relocatable => section.size,
+        Kind::FileShared => {
+            let empty = if parts.is_mercury() { parts.shared.reserved } else { 0 };
+            parts.shared.debug.as_ref().map_or(empty, |debug| debug.file_section.size)
+        }
+        Kind::Global => section.size,
+        _ if section.shares_bytes => contents::size(parts, numbers, section.of.unwrap_or(id)),
+        _ => match contents::make(parts, numbers, id) {
+            None => contents::size(parts, numbers, id),
+            Some(bytes) => {
+                let size = bytes.len() as u64;
+                made.lock().unwrap_or_else(PoisonError::into_inner).insert(id, bytes);
+                size
+            }
+        },
     }
 }
 
@@ -503,24 +548,25 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
     }
 }
 
-fn finish(
-    parts: Parts<'_, '_>,
+fn finish<'a, 'data>(
+    parts: Parts<'a, 'data>,
     numbers: Numbers,
-    mut headers: Vec<SectionHeader>,
+    mut places: Places,
     contents: Contents,
-    section_names: Option<Vec<u8>>,
+    names: SectionNames,
     end: u64,
-) -> Layout {
-    let count = if numbers.many_sections { 0 } else { headers.len() };
+) -> Layout<'a, 'data> {
+    let all = places.tables.len() + places.sections.len();
+    let count = if numbers.many_sections { 0 } else { all };
     if numbers.many_sections {
-        headers[0].size = (headers.len() as u64).into();
+        places.tables[0].size = (all as u64).into();
     }
     let shoff = end.next_multiple_of(8);
-    let phoff = shoff + raw::SECTION_HEADER_SIZE * headers.len() as u64;
+    let phoff = shoff + raw::SECTION_HEADER_SIZE * all as u64;
     let segments = match (parts.relocatable, parts.is_mercury()) {
         (true, _) => Vec::new(),
-        (false, true) => mercury::segments(parts, &numbers, &headers, phoff),
-        (false, false) => segments(parts, &numbers, &headers, phoff),
+        (false, true) => mercury::segments(parts, &numbers, &places.sections, phoff),
+        (false, false) => segments(parts, &numbers, &places.sections, phoff),
     };
     let code = if parts.is_mercury() { raw::EF_MERCURY } else { raw::EF_SASS };
     let cuda_note = parts.merged.well_known.cuda_note.map_or(0, |id| numbers.section(id));
@@ -545,7 +591,7 @@ fn finish(
         shstrndx: (SHSTRTAB as u16).into(),
     };
     let file_size = phoff + raw::PROGRAM_HEADER_SIZE * segments.len() as u64;
-    Layout { numbers, headers, segments, header, contents, section_names, file_size }
+    Layout { parts, numbers, places, segments, header, contents, names, file_size }
 }
 
 pub fn segment(p_type: u32, flags: u32, offset: u64, filesz: u64, memsz: u64) -> ProgramHeader {
@@ -562,35 +608,40 @@ pub fn segment(p_type: u32, flags: u32, offset: u64, filesz: u64, memsz: u64) ->
 }
 
 /// The program headers: the table itself, code with constants, data, and the table once more.
-fn segments(
-    parts: Parts<'_, '_>,
-    numbers: &Numbers,
-    headers: &[SectionHeader],
-    phoff: u64,
-) -> Vec<ProgramHeader> {
-    let behind_tables = &headers[numbers.tables()..];
-    let of_classes = |classes| &behind_tables[numbers.of_classes(parts.merged, &classes)];
+fn segments(parts: Parts<'_, '_>, numbers: &Numbers, places: &[Place], phoff: u64) -> Vec<ProgramHeader> {
     let mut loads = Vec::new();
-    let code = of_classes(4..=5);
+    let code = &places[numbers.of_classes(parts.merged, &(4..=5))];
     if let (Some(first), Some(last)) = (code.first(), code.last()) {
-        let size = last.offset.get() + last.size.get() - first.offset.get();
-        loads.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_X, first.offset.get(), size, size));
+        let size = last.offset + last.size - first.offset;
+        loads.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_X, first.offset, size, size));
     }
-    let data = of_classes(6..=7);
-    if let (Some(first), Some(last)) = (data.first(), data.last()) {
-        let start = first.offset.get();
-        let nobits = |h: &&SectionHeader| h.sh_type.get() == raw::SHT_NOBITS;
-        let end = last.offset.get() + if nobits(&last) { 0 } else { last.size.get() };
-        // Behind the bytes of the file, laid out as if from 0.
-        let mut memory = 0;
-        for header in data.iter().filter(nobits) {
-            memory = u64::next_multiple_of(memory, header.align.get().max(1)) + header.size.get();
-        }
-        loads.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_W, start, end - start, end - start + memory));
-    }
+    loads.extend(data_segment(parts, numbers, places, &(6..=7), raw::PF_R | raw::PF_W));
     let size = raw::PROGRAM_HEADER_SIZE * (loads.len() as u64 + 2);
     let mut all = vec![segment(raw::PT_PHDR, raw::PF_R | raw::PF_X, phoff, size, size)];
     all.append(&mut loads);
     all.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_X, phoff, size, size));
     all
+}
+
+/// The segment of the sections of some classes, which may end with some that are nowhere but in memory.
+pub fn data_segment(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    places: &[Place],
+    classes: &RangeInclusive<u8>,
+    flags: u32,
+) -> Option<ProgramHeader> {
+    let range = numbers.of_classes(parts.merged, classes);
+    let data = || numbers.section_order[range.clone()].iter().zip(&places[range.clone()]);
+    let nobits = |id: SectionId| parts.merged.section(id).sh_type == raw::SHT_NOBITS;
+    let (_, first) = data().next()?;
+    let (last_id, last) = data().next_back()?;
+    let start = first.offset;
+    let end = last.offset + if nobits(*last_id) { 0 } else { last.size };
+    // Behind the bytes of the file, laid out as if from 0.
+    let mut memory = 0;
+    for (id, place) in data().filter(|(id, _)| nobits(**id)) {
+        memory = u64::next_multiple_of(memory, alignment(parts, *id).max(1)) + place.size;
+    }
+    Some(segment(raw::PT_LOAD, flags, start, end - start, end - start + memory))
 }

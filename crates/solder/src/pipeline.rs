@@ -282,7 +282,8 @@ pub fn link_objects<'data>(
     sink.phase("writing");
     let written = Some(write_image(options.link_output(), parts, &layout, sink));
     let is_large = crate::is_large(objects.iter().map(|object| object.cubin.bytes));
-    abandon(is_large, (layout, notes, relocated, textures, shared, resources, merged, live, graph, symbols));
+    abandon(is_large, layout);
+    abandon(is_large, (notes, relocated, textures, shared, resources, merged, live, graph, symbols));
     Ok(Linked { written, call_graph })
 }
 
@@ -318,7 +319,7 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
 }
 
 /// Writes the linked file, unless an input has changed since it was read.
-fn write_image(path: &Path, parts: Parts<'_, '_>, layout: &Layout, sink: &Sink) -> Result<(), Stop> {
+fn write_image(path: &Path, parts: Parts<'_, '_>, layout: &Layout<'_, '_>, sink: &Sink) -> Result<(), Stop> {
     let mut changed = None;
     let written = write::write_file(path, &mut |file| {
         write::image(parts, layout, file)?;

@@ -15,7 +15,12 @@ use crate::object::Object;
 use crate::resources::UNKNOWN_STACK;
 
 /// The whole map.
-pub fn text(explain: Explain<'_, '_>, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout) -> String {
+pub fn text(
+    explain: Explain<'_, '_>,
+    objects: &[Object<'_>],
+    view: View<'_, '_>,
+    layout: &Layout<'_, '_>,
+) -> String {
     let mut text = head(explain, layout.file_size);
     kernels(&mut text, view);
     sections(&mut text, objects, view, layout);
@@ -180,7 +185,7 @@ fn quoted(text: &mut String, name: &str) {
     }
 }
 
-fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout) {
+fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout<'_, '_>) {
     heading(text, "Sections");
     let _ = writeln!(text, "{:>10} {:>10} {:>6}  name, and what it is made of", "offset", "size", "align");
     let pieces = Pieces::new(objects, view);
@@ -188,9 +193,8 @@ fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layou
     let part = |ids: &[SectionId]| {
         let mut text = String::with_capacity(128 * ids.len());
         for id in ids {
-            let header = &layout.headers[numbers.section(*id) as usize];
-            let name =
-                solder_cubin::string_at(layout.section_names(view.merged), header.name.get()).unwrap_or("");
+            let header = layout.section_header(numbers.section(*id) as usize);
+            let name = solder_cubin::string_at(layout.section_names(), header.name.get()).unwrap_or("");
             let (offset, size) = (header.offset.get(), header.size.get());
             hex(&mut text, offset, 10);
             hex(&mut text, size, 11);
@@ -225,7 +229,7 @@ fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layou
     append(text, &in_parts(&numbers.section_order, part));
 }
 
-fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout) {
+fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout<'_, '_>) {
     heading(text, "Symbols");
     let _ = writeln!(text, "{:>10} {:>10} bind   kind     name, section of data, origin", "value", "size");
     let part = |ids: &[SymbolId]| {

@@ -106,7 +106,7 @@ impl<'a, 'data> Explain<'a, 'data> {
         self,
         objects: &[Object<'data>],
         view: View<'_, 'data>,
-        layout: &Layout,
+        layout: &Layout<'_, '_>,
         sink: &Sink,
     ) -> Result<(), Stop> {
         if let Some(file) = &self.options.map {

@@ -2,13 +2,13 @@
 //! share, segments.
 
 use crate::ids::SectionId;
-use crate::layout::{Numbers, Parts, segment};
+use crate::layout::{Numbers, Parts, Place, data_segment, segment};
 use crate::merge::{Kind, Merged};
 use hashbrown::HashMap;
 use solder_cubin::mercury::{
     CAPSULE_PREFIX, CONSTANT_IMAGES, CONSTANT_OPTIMIZER, CONSTANT_USER, PREFIX, code_name,
 };
-use solder_cubin::raw::{self, ProgramHeader, SectionHeader};
+use solder_cubin::raw::{self, ProgramHeader};
 use solder_cubin::string_at;
 
 /// Bytes that nvlink leaves unused behind the section names.
@@ -111,12 +111,7 @@ pub fn shares_bytes(merged: &Merged<'_>, id: SectionId) -> Option<SectionId> {
 }
 
 /// The program headers: the table itself, twice, then constants, code, data and the parameters of the kernels.
-pub fn segments(
-    parts: Parts<'_, '_>,
-    numbers: &Numbers,
-    headers: &[SectionHeader],
-    phoff: u64,
-) -> Vec<ProgramHeader> {
+pub fn segments(parts: Parts<'_, '_>, numbers: &Numbers, places: &[Place], phoff: u64) -> Vec<ProgramHeader> {
     const GROUPS: [(std::ops::RangeInclusive<u8>, u32); 4] = [
         (4..=4, raw::PF_R),
         (5..=5, raw::PF_R | raw::PF_X),
@@ -125,16 +120,7 @@ pub fn segments(
     ];
     let mut loads = Vec::new();
     for (classes, flags) in GROUPS {
-        let group = &headers[numbers.tables()..][numbers.of_classes(parts.merged, &classes)];
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        let start = first.offset.get();
-        let nobits = |h: &&SectionHeader| h.sh_type.get() == raw::SHT_NOBITS;
-        let end = last.offset.get() + if nobits(&last) { 0 } else { last.size.get() };
-        let mut memory = 0;
-        for header in group.iter().filter(nobits) {
-            memory = u64::next_multiple_of(memory, header.align.get().max(1)) + header.size.get();
-        }
-        loads.push(segment(raw::PT_LOAD, flags, start, end - start, end - start + memory));
+        loads.extend(data_segment(parts, numbers, places, &classes, flags));
     }
     let size = raw::PROGRAM_HEADER_SIZE * (loads.len() as u64 + 2);
     let mut all = vec![

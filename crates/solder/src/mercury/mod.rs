@@ -29,7 +29,9 @@ pub use exits::{is_for_debugger, with_barriers};
 pub use fastpath::{fastpath, other_finalization, wrong_code};
 pub use fences::without_precautions;
 pub use frames::{Frame, Frames};
-pub use layout::{HOLE_BEHIND_NAMES, hole_behind_symbol_names, section_names, segments, shares_bytes};
+pub use layout::{
+    HOLE_BEHIND_NAMES, SectionNames, hole_behind_symbol_names, section_names, segments, shares_bytes,
+};
 pub use lines::{REGISTER_TABLE, is_line_table, places_of as register_places, units as line_units};
 pub use scoreboards::release_stack_pointer;
 pub use symbols::{RESERVED_SHARED, symbol_table};

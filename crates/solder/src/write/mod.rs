@@ -6,12 +6,12 @@ pub use file::{WriteError, write_file};
 
 use crate::contents::{self, chunks};
 use crate::ids::{SectionId, SymbolId};
-use crate::layout::{Layout, Parts};
+use crate::layout::{Layout, Parts, Place};
 use crate::mercury;
 use crate::merge::{Chunk, Kind, Merged, OutputSymbol};
 use crate::parallel;
 use crate::relocate::{Patch, Relocated};
-use solder_cubin::raw::{self, Symbol};
+use solder_cubin::raw::{self, SectionHeader, Symbol};
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::fs::File;
@@ -41,6 +41,8 @@ enum Content<'a> {
     Symbols(usize),
     SectionIndices,
     Section(SectionId),
+    /// The section headers from this number on.
+    Headers(usize),
     /// A section from this offset on.
     Part(SectionId, u64),
 }
@@ -64,7 +66,7 @@ thread_local! {
 }
 
 /// Writes the output file; where it can be written in any order, several runs at a time.
-pub fn image(parts: Parts<'_, '_>, layout: &Layout, file: &File) -> io::Result<()> {
+pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, file: &File) -> io::Result<()> {
     let list = List { parts, layout };
     let runs = list.runs();
     let is_regular = || file.metadata().is_ok_and(|metadata| metadata.is_file());
@@ -94,50 +96,50 @@ enum Pieces<'a> {
 #[derive(Clone, Copy)]
 struct List<'a, 'data> {
     parts: Parts<'a, 'data>,
-    layout: &'a Layout,
+    layout: &'a Layout<'a, 'data>,
 }
 
 impl<'a> List<'a, '_> {
     fn len(&self) -> usize {
-        self.layout.headers.len() + 2
+        self.layout.sections() + 2
     }
 
-    /// A piece of the list. `None` where a section has no bytes of its own in the file.
-    fn piece(&self, index: usize) -> Option<Piece<'a>> {
-        let Self { parts, layout } = *self;
-        let bytes = |offset: u64, bytes: &'a [u8]| Piece {
-            offset,
-            size: bytes.len() as u64,
-            content: Content::Bytes(bytes),
-        };
+    /// Where a piece of the list lies and its size. `None` where a section has no bytes of its own in the file.
+    fn place(&self, index: usize) -> Option<(u64, u64)> {
+        let layout = self.layout;
         // The null section has no bytes.
         if index == 0 {
-            return Some(bytes(0, layout.header.as_bytes()));
+            return Some((0, raw::HEADER_SIZE));
         }
-        if index == layout.headers.len() {
-            return Some(bytes(layout.header.shoff.get(), layout.headers.as_bytes()));
+        let sections = layout.sections();
+        if index < sections {
+            let Place { offset, size, in_file } = layout.place(index);
+            return in_file.then_some((offset, size));
         }
-        let Some(header) = layout.headers.get(index) else {
-            let segments = bytes(layout.header.phoff.get(), layout.segments.as_bytes());
-            return Some(segments).filter(|_| !layout.segments.is_empty());
-        };
+        if index == sections {
+            return Some((layout.header.shoff.get(), raw::SECTION_HEADER_SIZE * sections as u64));
+        }
+        let size = size_of_val(layout.segments.as_slice()) as u64;
+        (size > 0).then_some((layout.header.phoff.get(), size))
+    }
+
+    /// A piece of the list.
+    fn piece(&self, index: usize) -> Option<Piece<'a>> {
+        let Self { parts, layout } = *self;
+        let (offset, size) = self.place(index)?;
+        let sections = layout.sections();
         let content = match index {
-            1 => Content::Bytes(layout.section_names(parts.merged)),
+            0 => Content::Bytes(layout.header.as_bytes()),
+            _ if index == sections => Content::Headers(0),
+            _ if index > sections => Content::Bytes(layout.segments.as_bytes()),
+            1 => Content::Bytes(layout.section_names()),
             2 => Content::Bytes(parts.merged.names.as_bytes()),
             3 => Content::Symbols(0),
             4 if layout.numbers.many_sections => Content::SectionIndices,
-            _ => {
-                let id = layout.numbers.section_order[index - layout.numbers.tables()];
-                // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
-                let is_empty = raw::takes_no_file_space(header.sh_type.get());
-                let is_elsewhere = || mercury::shares_bytes(parts.merged, id).is_some();
-                if is_empty || parts.is_mercury() && is_elsewhere() {
-                    return None;
-                }
-                Content::Section(id)
-            }
+            // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
+            _ => Content::Section(layout.numbers.section_order[index - layout.numbers.tables()]),
         };
-        Some(Piece { offset: header.offset.get(), size: header.size.get(), content })
+        Some(Piece { offset, size, content })
     }
 
     /// The whole file in runs.
@@ -146,8 +148,9 @@ impl<'a> List<'a, '_> {
         let mut run = |range: Range<u64>, pieces| runs.push(Run { range, pieces });
         let (mut start, mut end, mut first) = (0, 0, 0);
         for index in 0..self.len() {
-            let Some(piece) = self.piece(index) else { continue };
-            let parts = if piece.size > LARGE { cut(self.parts, self.layout, piece) } else { Vec::new() };
+            let Some((offset, size)) = self.place(index) else { continue };
+            let whole = if size > LARGE { self.piece(index) } else { None };
+            let parts = whole.map(|piece| cut(self.parts, self.layout, piece)).unwrap_or_default();
             if parts.len() > 1 {
                 run(start..end, Pieces::Whole(first..index));
                 (start, first) = (end, index + 1);
@@ -158,7 +161,7 @@ impl<'a> List<'a, '_> {
                 }
                 continue;
             }
-            end = piece.end();
+            end = offset + size;
             if end - start >= RUN {
                 run(start..end, Pieces::Whole(first..index + 1));
                 (start, first) = (end, index + 1);
@@ -218,7 +221,10 @@ impl Filled {
         let start = self.size;
         self.size += size as usize;
         if self.size > self.bytes.len() {
-            self.bytes.resize(self.size.max((AT_A_TIME + BLOCK) as usize), 0);
+            let size = self.size.max((AT_A_TIME + BLOCK) as usize);
+            // Fresh zeros come without being written, and mostly there is nothing to copy.
+            let filled = std::mem::replace(&mut self.bytes, vec![0; size]);
+            self.bytes[..start].copy_from_slice(&filled[..start]);
         }
         &mut self.bytes[start..self.size]
     }
@@ -240,22 +246,23 @@ impl Filled {
 }
 
 /// Fills all bytes of a place, whatever they are.
-fn fill(parts: Parts<'_, '_>, layout: &Layout, content: Content<'_>, place: &mut [u8]) {
+fn fill(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, content: Content<'_>, place: &mut [u8]) {
     match content {
         Content::Bytes(bytes) => place.copy_from_slice(bytes),
         Content::Symbols(first) => fill_symbols(parts, layout, first, place),
         Content::SectionIndices => fill_section_indices(parts, layout, place),
         Content::Section(id) => fill_section(parts, layout, id, place),
+        Content::Headers(first) => fill_headers(layout, first, place),
         Content::Part(id, start) => fill_part(parts, layout, id, start, place),
     }
 }
 
 /// Cuts a large piece, if it can be.
-fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout, piece: Piece<'a>) -> Vec<Piece<'a>> {
+fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout<'_, '_>, piece: Piece<'a>) -> Vec<Piece<'a>> {
     let Piece { offset, size, content } = piece;
     let evenly = |step: u64| (1..size.div_ceil(step)).map(|part| part * step).collect();
     let cuts: Vec<u64> = match content {
-        Content::Bytes(_) => evenly(LARGE),
+        Content::Bytes(_) | Content::Headers(_) => evenly(LARGE),
         Content::Symbols(_) => evenly(LARGE.next_multiple_of(size_of::<Symbol>() as u64)),
         Content::Section(id) if layout.contents.made(parts, id).is_some() => evenly(LARGE),
         Content::Section(id) if contents::is_relocations(parts, id) => {
@@ -272,6 +279,7 @@ fn cut<'a>(parts: Parts<'a, '_>, layout: &Layout, piece: Piece<'a>) -> Vec<Piece
             _ if whole => content,
             Content::Bytes(bytes) => Content::Bytes(&bytes[start as usize..end as usize]),
             Content::Symbols(_) => Content::Symbols(start as usize / size_of::<Symbol>()),
+            Content::Headers(_) => Content::Headers((start / raw::SECTION_HEADER_SIZE) as usize),
             Content::Section(id) => Content::Part(id, start),
             Content::SectionIndices | Content::Part(..) => content,
         };
@@ -315,7 +323,7 @@ fn patches_within(patches: &[(u64, Patch)], start: u64, end: u64) -> &[(u64, Pat
 }
 
 /// Fills a part of a section of data from `start` on.
-fn fill_part(parts: Parts<'_, '_>, layout: &Layout, id: SectionId, start: u64, place: &mut [u8]) {
+fn fill_part(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, id: SectionId, start: u64, place: &mut [u8]) {
     if let Some(bytes) = layout.contents.made(parts, id) {
         place.copy_from_slice(&bytes[start as usize..][..place.len()]);
         return;
@@ -339,7 +347,7 @@ fn fill_part(parts: Parts<'_, '_>, layout: &Layout, id: SectionId, start: u64, p
     }
 }
 
-fn fill_section(parts: Parts<'_, '_>, layout: &Layout, id: SectionId, place: &mut [u8]) {
+fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, id: SectionId, place: &mut [u8]) {
     if let Some(bytes) = layout.contents.made(parts, id) {
         place.copy_from_slice(bytes);
         return;
@@ -390,8 +398,15 @@ fn covers(chunks: &[Chunk<'_>], size: usize) -> bool {
     end == size as u64
 }
 
+/// Fills a part of the section headers from that of number `first` on.
+fn fill_headers(layout: &Layout<'_, '_>, first: usize, place: &mut [u8]) {
+    for (number, entry) in (first..).zip(place.chunks_exact_mut(size_of::<SectionHeader>())) {
+        entry.copy_from_slice(layout.section_header(number).as_bytes());
+    }
+}
+
 /// Fills a part of the symbol table from the symbol of number `first` on.
-fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout, first: usize, place: &mut [u8]) {
+fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, first: usize, place: &mut [u8]) {
     let numbers = &layout.numbers;
     let merged = parts.merged;
     let mut entries = place.chunks_exact_mut(size_of::<Symbol>());
@@ -424,7 +439,7 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout, first: usize, place: &mut
 
 /// The section of every symbol, for symbol tables that cannot hold it. Where they can, nvlink leaves the
 /// number that the section had at its creation.
-fn fill_section_indices(parts: Parts<'_, '_>, layout: &Layout, place: &mut [u8]) {
+fn fill_section_indices(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, place: &mut [u8]) {
     let (null, entries) = place.split_at_mut(size_of::<u32>());
     null.fill(0);
     let entries = entries.chunks_exact_mut(size_of::<u32>());
@@ -444,7 +459,7 @@ fn stands_in_symbol(number: u32) -> bool {
 }
 
 /// The number that nvlink gave a section when it made it, those that it removed again counted.
-fn created_as(merged: &Merged<'_>, layout: &Layout, section: SectionId) -> u32 {
+fn created_as(merged: &Merged<'_>, layout: &Layout<'_, '_>, section: SectionId) -> u32 {
     let removed = merged.removed.partition_point(|before| *before <= section);
     section.number() + layout.numbers.tables() as u32 + removed as u32
 }

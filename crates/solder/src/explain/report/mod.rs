@@ -23,7 +23,7 @@ pub fn page(
     explain: Explain<'_, '_>,
     objects: &[Object<'_>],
     view: View<'_, '_>,
-    layout: &Layout,
+    layout: &Layout<'_, '_>,
     sink: &Sink,
 ) -> String {
     filled(&content(explain, objects, view, layout, sink))
@@ -45,7 +45,7 @@ fn content(
     explain: Explain<'_, '_>,
     objects: &[Object<'_>],
     view: View<'_, '_>,
-    layout: &Layout,
+    layout: &Layout<'_, '_>,
     sink: &Sink,
 ) -> Json {
     let output = explain.options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
