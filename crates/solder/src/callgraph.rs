@@ -26,13 +26,18 @@ pub struct CallGraph<'data> {
     pub prototype_of: Rare<PrototypeId>,
 }
 
-pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallGraph<'data> {
-    let mut graph = CallGraph::default();
-    let mut index: HashMap<&'data str, PrototypeId, foldhash::fast::FixedState> = HashMap::default();
-    let mut known_prototype = Rare::default();
-    let mut taken = Vec::new();
-    for (file, object) in objects.iter().enumerate() {
-        let file = FileId::at(file);
+/// Reads the call graph object by object, as soon as the names of one are bound.
+#[derive(Debug, Default)]
+pub struct Reader<'data> {
+    graph: CallGraph<'data>,
+    index: HashMap<&'data str, PrototypeId, foldhash::fast::FixedState>,
+    known_prototype: Rare<PrototypeId>,
+    taken: Vec<EntityId>,
+}
+
+impl<'data> Reader<'data> {
+    pub fn read(&mut self, file: FileId, object: &Object<'data>, symbols: &Symbols<'data>) {
+        let Self { graph, index, known_prototype, taken } = self;
         let mut intern = |graph: &mut CallGraph<'data>, offset| {
             let text = object.string(offset);
             *index.entry(text).or_insert_with(|| {
@@ -46,7 +51,7 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
             if !counts && part != Part::Taken {
                 continue;
             }
-            let prototype = matches!(part, Part::Taken | Part::Indirect).then(|| intern(&mut graph, b));
+            let prototype = matches!(part, Part::Taken | Part::Indirect).then(|| intern(graph, b));
             let Some(function) = symbols.entity(file, a) else { continue };
             match (part, prototype) {
                 (Part::Taken, Some(prototype)) => {
@@ -69,20 +74,25 @@ pub fn read<'data>(objects: &[Object<'data>], symbols: &Symbols<'data>) -> CallG
             }
         }
         for pair in object.prototypes {
-            let prototype = intern(&mut graph, pair.b.get());
+            let prototype = intern(graph, pair.b.get());
             let Some(function) = symbols.entity(file, pair.a.get()) else { continue };
             graph.prototype_of.get_mut(function).get_or_insert(prototype);
         }
     }
-    // Taken is what a counting record says is taken, be it by a table or by a function.
-    for function in taken {
-        let prototype = known_prototype.get(function);
-        if prototype.is_some() && graph.taken.get(function).is_none() {
-            *graph.taken.get_mut(function) = prototype;
-            graph.taken_order.push(function);
+
+    /// The call graph of all that was read.
+    pub fn finish(self) -> CallGraph<'data> {
+        let Self { mut graph, known_prototype, taken, .. } = self;
+        // Taken is what a counting record says is taken, be it by a table or by a function.
+        for function in taken {
+            let prototype = known_prototype.get(function);
+            if prototype.is_some() && graph.taken.get(function).is_none() {
+                *graph.taken.get_mut(function) = prototype;
+                graph.taken_order.push(function);
+            }
         }
+        graph
     }
-    graph
 }
 
 /// The graph as lists, for a walk from function to function.

@@ -11,7 +11,6 @@ use crate::object::Object;
 use crate::resolve::Symbols;
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
-use solder_cubin::raw;
 
 /// The functions that stay in the link, by entity.
 #[derive(Debug)]
@@ -143,14 +142,6 @@ fn marked(count: usize, entities: impl Iterator<Item = EntityId>) -> Vec<bool> {
 }
 
 /// The entry functions that some object defines.
-pub fn kernels<'a>(
-    objects: &'a [Object<'_>],
-    symbols: &'a Symbols<'_>,
-) -> impl Iterator<Item = EntityId> + 'a {
-    let is_kernel = |function: &EntityId| {
-        symbols.get(*function).definition.is_some_and(|origin| {
-            objects[origin.file.index()].symbol(origin.symbol).other & raw::STO_ENTRY != 0
-        })
-    };
-    symbols.functions.iter().copied().filter(is_kernel)
+pub fn kernels<'a>(symbols: &'a Symbols<'_>) -> impl Iterator<Item = EntityId> + 'a {
+    symbols.functions.iter().copied().filter(|function| symbols.get(*function).kernel)
 }

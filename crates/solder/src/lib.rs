@@ -212,12 +212,13 @@ fn parse<'data>(
         while parse_next() {}
     });
     let names = names.with(Vec::new());
-    let checked = inputs.objects.iter().zip(parsed).map(|(input, parsed)| {
+    let mut objects = ahead::room_for(files);
+    for (parsed, input) in parsed.into_iter().zip(&inputs.objects) {
         let parsed = parsed.into_inner().unwrap_or_else(|| parse(input));
-        parsed.map_err(|damage| {
-            let (file, place, reason) = (input.name.clone(), damage.place.into(), damage.reason.into());
+        objects.push(parsed.map_err(|Damage { place, reason }| {
+            let (file, place, reason) = (input.name.clone(), place.into(), reason.into());
             sink.fatal(Message::DamagedInput { file, place, reason })
-        })
-    });
-    Ok((checked.collect::<Result<_, _>>()?, names))
+        })?);
+    }
+    Ok((objects, names))
 }

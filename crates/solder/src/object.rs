@@ -128,6 +128,8 @@ pub struct Object<'data> {
     pub prototypes: &'data [WordPair],
     /// Some function stands in the code of another.
     pub has_pieces: bool,
+    /// Something belongs into the driver's tables.
+    pub has_unified: bool,
     /// The Mercury view, in objects for sm_100 and later.
     pub mercury: Option<Twins<'data>>,
 }
@@ -139,6 +141,7 @@ impl<'data> Object<'data> {
         let names = symbol_names(&cubin)?;
         let hashes = names.iter().map(|name| strings::hash(name.as_bytes())).collect();
         let noticed = vec![Noticed::default(); roles.len()];
+        let has_unified = roles.contains(&Role::UnifiedEntries);
         let mut object = Self {
             name,
             cubin,
@@ -149,6 +152,7 @@ impl<'data> Object<'data> {
             call_graph: &[],
             prototypes: &[],
             has_pieces: false,
+            has_unified,
             mercury: None,
         };
         object.check_symbols()?;

@@ -1,6 +1,5 @@
 //! The device link proper: from parsed objects to the bytes of the output.
 
-use crate::callgraph;
 use crate::contents::{GraphRecords, Notes};
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::explain::{Explain, View};
@@ -11,7 +10,7 @@ use crate::mercury;
 use crate::merge;
 use crate::mode::{Mode, Output};
 use crate::notes;
-use crate::object::{Object, Role};
+use crate::object::Object;
 use crate::options::Options;
 use crate::parallel;
 use crate::recorded_paths::Paths;
@@ -59,24 +58,19 @@ pub fn link_objects<'data>(
     let relocatable = mode.output == Output::Relocatable;
     sink.phase("resolving");
     // Names are bound before anything is removed: duplicates among dead functions are errors too.
-    let symbols = names.finish(objects, options.cuda_api_version, sink);
-    if let (Err(_), Some(explain)) = (&symbols, explain) {
+    let bound = names.finish(objects, options.cuda_api_version, sink);
+    if let (Err(_), Some(explain)) = (&bound, explain) {
         explain.unresolved(objects, sink);
     }
-    let symbols = symbols?;
-    let has_unified = |object: &Object<'_>| object.first(Role::UnifiedEntries).is_some();
-    if let Some(object) = objects.iter().find(|object| has_unified(object)) {
+    let (symbols, graph) = bound?;
+    if let Some(object) = objects.iter().find(|object| object.has_unified) {
         // Without an index file nothing can be made of a relocatable one either.
         let what = || format!("'{}': a relocatable link of unified symbols", object.name);
         let message =
             if relocatable { Message::Unsupported { what: what().into() } } else { Message::NoUidx };
         return Err(sink.fatal(message));
     }
-    let (graph, (tool_note, cuda_note)) = parallel::join(
-        || callgraph::read(objects, &symbols),
-        || (own_note(options, objects, !relocatable), notes::cuda_note(objects, sm)),
-    );
-    let kernels: Vec<EntityId> = gc::kernels(objects, &symbols).collect();
+    let kernels: Vec<EntityId> = gc::kernels(&symbols).collect();
     let asked_for = kernels.iter().filter(|kernel| roots.contain(symbols.get(**kernel).name));
     let with_launched = roots.contain_launched(asked_for.take(2).count()) && !mode.lto;
     let is_taken = |kernel: EntityId| graph.taken.get(kernel).is_some();
@@ -125,7 +119,11 @@ pub fn link_objects<'data>(
     };
     sink.phase("merging");
     let variables_used = options.variables_used.as_deref().unwrap_or_default();
-    let merged = merge::merge(settings, objects, &symbols, &graph, &live, variables_used, sink)?;
+    let (merged, (tool_note, cuda_note)) = parallel::join(
+        || merge::merge(settings, objects, &symbols, &graph, &live, variables_used, sink),
+        || (own_note(options, objects, !relocatable), notes::cuda_note(objects, sm)),
+    );
+    let merged = merged?;
     sink.phase("registers and memory");
     let silent = options.suppress_stack_size_warning || relocatable;
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);

@@ -7,6 +7,7 @@
 //! to say about names waits for its turn.
 
 use crate::ahead::{self, Asked};
+use crate::callgraph::{CallGraph, Reader};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::ids::{EntityId, FileId, Rare};
 use crate::load;
@@ -32,6 +33,8 @@ pub struct Entity<'data> {
     pub name: &'data str,
     pub local: bool,
     pub function: bool,
+    /// The definition that counts is an entry function.
+    pub kernel: bool,
     /// The definition that counts in the end.
     pub definition: Option<Origin>,
     /// The first mention.
@@ -135,6 +138,11 @@ pub struct Resolver<'a, 'data> {
     said: Vec<Message>,
     index: NameIndex,
     symbols: Symbols<'data>,
+    /// Where those of the object that is being read begin.
+    start: usize,
+    calls: Reader<'data>,
+    /// Whether one of the objects was made by `ptxas -ewp`.
+    is_extensible: bool,
     asked: Asked,
     /// Register counts of each file's functions, read when two copies of a weak function meet.
     registers: HashMap<FileId, Vec<(u32, u32)>, FixedState>,
@@ -176,6 +184,9 @@ impl<'a, 'data> Resolver<'a, 'data> {
             said: Vec::new(),
             index: NameIndex::default(),
             symbols,
+            start: 0,
+            calls: Reader::default(),
+            is_extensible: false,
             asked: Asked::default(),
             registers: HashMap::default(),
             locals: Locals::default(),
@@ -194,6 +205,9 @@ impl<'a, 'data> Resolver<'a, 'data> {
             said: self.said,
             index: self.index,
             symbols: self.symbols,
+            start: self.start,
+            calls: self.calls,
+            is_extensible: self.is_extensible,
             asked: self.asked,
             registers: self.registers,
             locals: self.locals,
@@ -216,9 +230,12 @@ impl<'a, 'data> Resolver<'a, 'data> {
         self.make_room(count);
         self.objects.push(object);
         let symbols = &mut self.symbols;
-        symbols.starts.push(symbols.bound.len());
-        symbols.bound.resize(symbols.bound.len() + count, Bound::default());
+        self.start = symbols.bound.len();
+        symbols.starts.push(self.start);
+        symbols.bound.resize(self.start + count, Bound::default());
+        self.is_extensible |= object.is_extensible();
         self.read(FileId::at(file));
+        self.calls.read(FileId::at(file), object, &self.symbols);
     }
 
     /// Memory for what the objects bring: address space as if the first one were like all others, memory as it is filled.
@@ -245,10 +262,10 @@ impl<'a, 'data> Resolver<'a, 'data> {
         objects: &[Object<'data>],
         api_version: Option<(i32, i32)>,
         sink: &Sink,
-    ) -> Result<Symbols<'data>, Stop> {
+    ) -> Result<(Symbols<'data>, CallGraph<'data>), Stop> {
         let read = self.symbols.starts.len();
         let mut resolver = self.with(objects[..read].iter().collect());
-        let is_extensible = objects.iter().any(Object::is_extensible);
+        let is_extensible = resolver.is_extensible || objects[read..].iter().any(Object::is_extensible);
         for (file, object) in objects.iter().enumerate() {
             if is_extensible && !object.is_extensible() && !load::is_runtime(object.name.as_bytes()) {
                 sink.report(Message::ExtensibleWithOthers { file: object.name.as_str().into() });
@@ -276,7 +293,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
                 return Err(sink.fatal(Message::MergeFailed));
             }
         }
-        Ok(resolver.symbols)
+        Ok((resolver.symbols, resolver.calls.finish()))
     }
 }
 
@@ -339,13 +356,14 @@ impl<'data> Resolver<'_, 'data> {
 
     /// The entity that a symbol names, and whether it is new.
     fn enter(&mut self, origin: Origin, raw: &Symbol) -> (EntityId, bool) {
-        let name = self.objects[origin.file.index()].names[origin.symbol as usize];
+        let object = self.objects[origin.file.index()];
+        let name = object.names[origin.symbol as usize];
         let local = raw.bind() == raw::STB_LOCAL;
         let fresh = EntityId::at(self.symbols.entities.len());
         let id = if local {
             fresh
         } else {
-            let hash = self.objects[origin.file.index()].hashes[origin.symbol as usize];
+            let hash = object.hashes[origin.symbol as usize];
             let entities = &self.symbols.entities;
             self.index.find_or_enter(hash, fresh, |id| entities[id.index()].name == name)
         };
@@ -355,20 +373,19 @@ impl<'data> Resolver<'_, 'data> {
                 name,
                 local,
                 function,
+                kernel: false,
                 definition: None,
                 first: origin,
                 has_second: false,
-                sized: None,
+                sized: (raw.size.get() != 0).then_some(origin),
                 named: origin.file,
             };
             self.symbols.entities.push(entity);
             self.symbols.functions.extend(function.then_some(id));
-        }
-        if raw.size.get() != 0 {
+        } else if raw.size.get() != 0 {
             self.symbols.entities[id.index()].sized.get_or_insert(origin);
         }
-        let at = self.symbols.at(origin.file, origin.symbol);
-        self.symbols.bound[at].bind(id);
+        self.symbols.bound[self.start + origin.symbol as usize].bind(id);
         (id, id == fresh)
     }
 
@@ -447,16 +464,17 @@ impl<'data> Resolver<'_, 'data> {
 
     fn define(&mut self, id: EntityId, origin: Origin) {
         let entity = &mut self.symbols.entities[id.index()];
-        if entity.function && entity.definition.is_none() {
-            entity.named = origin.file;
+        if entity.function {
+            let raw = self.objects[origin.file.index()].symbol(origin.symbol);
+            entity.kernel = raw.other & raw::STO_ENTRY != 0;
+            entity.named = if entity.definition.is_none() { origin.file } else { entity.named };
         }
         entity.definition = Some(origin);
         self.accept(origin);
     }
 
     fn accept(&mut self, origin: Origin) {
-        let at = self.symbols.at(origin.file, origin.symbol);
-        self.symbols.bound[at].0 |= Bound::ACCEPTED;
+        self.symbols.bound[self.start + origin.symbol as usize].0 |= Bound::ACCEPTED;
     }
 
     /// `first` names the same thing as `id`, except where an image meets a local symbol.

@@ -24,13 +24,13 @@ enum Reason {
 struct Reasons(Vec<Option<Reason>>);
 
 impl Reasons {
-    fn new(view: View<'_, '_>, objects: &[Object<'_>]) -> Self {
+    fn new(view: View<'_, '_>) -> Self {
         let (symbols, graph) = (view.symbols, view.graph);
         let count = symbols.entities.len();
         let Edges { calls, indirect, by_prototype } = Edges::new(count, graph);
         let mut reasons = vec![None; count];
         let mut queue = VecDeque::new();
-        for kernel in crate::gc::kernels(objects, symbols).filter(|kernel| view.live.is_root(*kernel)) {
+        for kernel in crate::gc::kernels(symbols).filter(|kernel| view.live.is_root(*kernel)) {
             reasons[kernel.index()] = Some(Reason::Root);
             queue.push_back(kernel.number());
         }
@@ -77,7 +77,7 @@ impl Reasons {
 /// The path from a root to each of the names.
 pub fn why(view: View<'_, '_>, objects: &[Object<'_>], wanted: &[String]) -> String {
     let mut text = String::new();
-    let reasons = Reasons::new(view, objects);
+    let reasons = Reasons::new(view);
     for name in wanted {
         let found = names::entities(view.symbols, name);
         if found.is_empty() {
