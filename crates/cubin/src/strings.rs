@@ -5,20 +5,31 @@ use hashbrown::{HashTable, hash_table};
 use std::hash::BuildHasher;
 use std::ops::Range;
 
-/// A string table under construction. Offset 0 is the empty string.
+/// One of the two string tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// `.shstrtab`
+    Sections,
+    /// `.strtab`
+    Symbols,
+}
+
+/// The string tables under construction. Most names stand in both, so that they have one index. Offset 0 is the empty
+/// string.
 #[derive(Clone, Debug)]
-pub struct StringTable {
-    bytes: Vec<u8>,
+pub struct StringTables {
+    bytes: [Vec<u8>; 2],
     index: HashTable<Entry>,
-    /// Where those strings begin that are not in the index yet.
+    /// Where those strings of `.strtab` begin that are not in the index yet.
     indexed: usize,
 }
 
-/// Where a string is. Its hash is kept: an index that grows need not read the strings again.
+/// Where a string is, 0 for a table that does not have it. Its hash is kept: an index that grows need not read the
+/// strings again.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     hash: u32,
-    offset: u32,
+    offsets: [u32; 2],
 }
 
 /// The hash of a string.
@@ -32,25 +43,35 @@ pub fn spread(hash: u32) -> u64 {
 }
 
 /// Tells whether an entry is that of `text`.
-fn is_text(bytes: &[u8], text: &[u8], hash: u32) -> impl Fn(&Entry) -> bool {
+fn is_text(bytes: &[Vec<u8>; 2], text: &[u8], hash: u32) -> impl Fn(&Entry) -> bool {
     move |entry| {
-        let (start, end) = (entry.offset as usize, entry.offset as usize + text.len());
+        let table = usize::from(entry.offsets[0] == 0);
+        let start = entry.offsets[table] as usize;
+        let (bytes, end) = (&bytes[table], start + text.len());
         entry.hash == hash && bytes.get(start..end) == Some(text) && bytes.get(end) == Some(&0)
     }
 }
 
-impl Default for StringTable {
+/// Adds `text` at the end of a table; where.
+fn append(bytes: &mut Vec<u8>, text: &[u8]) -> u32 {
+    let offset = bytes.len() as u32;
+    bytes.extend_from_slice(text);
+    bytes.push(0);
+    offset
+}
+
+impl Default for StringTables {
     fn default() -> Self {
-        Self { bytes: vec![0], index: HashTable::new(), indexed: 1 }
+        Self { bytes: [vec![0], vec![0]], index: HashTable::new(), indexed: 1 }
     }
 }
 
-impl StringTable {
-    /// A table that need not grow for this many bytes.
-    pub fn with_room(bytes: usize) -> Self {
-        let mut table = Self::default();
-        table.bytes.reserve(bytes);
-        table
+impl StringTables {
+    /// Tables that need not grow for so many bytes each.
+    pub fn with_room(bytes: [usize; 2]) -> Self {
+        let mut tables = Self::default();
+        tables.bytes.iter_mut().zip(bytes).for_each(|(table, bytes)| table.reserve(bytes));
+        tables
     }
 
     /// Makes room for this many strings to be found.
@@ -58,48 +79,67 @@ impl StringTable {
         self.index.reserve(strings, |entry| spread(entry.hash));
     }
 
-    /// The offset of `text`, which is added unless it is there already.
-    pub fn add(&mut self, text: &str) -> u32 {
-        self.settle(text.as_bytes(), hash(text.as_bytes()))
+    /// The offset of `text` in a table, which it is added to unless it is there already.
+    pub fn add(&mut self, table: Table, text: &str) -> u32 {
+        self.settle(text, |of| of == table)[table as usize]
     }
 
-    /// Adds `text` to two tables; its offset in each.
-    pub fn add_to_both(tables: [&mut Self; 2], text: &str) -> [u32; 2] {
-        let hash = hash(text.as_bytes());
-        tables.map(|table| table.settle(text.as_bytes(), hash))
+    /// The same in both tables.
+    pub fn add_to_both(&mut self, text: &str) -> [u32; 2] {
+        self.settle(text, |_| true)
     }
 
-    /// The offset of `text`, if it is there.
-    pub fn get(&self, text: &str) -> Option<u32> {
+    fn settle(&mut self, text: &str, is_wanted: impl Fn(Table) -> bool) -> [u32; 2] {
         let text = text.as_bytes();
+        if text.is_empty() {
+            return [0; 2];
+        }
+        self.index_all();
         let hash = hash(text);
         let is_same = is_text(&self.bytes, text, hash);
-        let indexed = self.index.find(spread(hash), &is_same).copied();
-        let found = indexed.or_else(|| self.unindexed().find(is_same));
-        found.map(|entry| entry.offset)
+        let mut place = match self.index.entry(spread(hash), is_same, |entry| spread(entry.hash)) {
+            hash_table::Entry::Occupied(found) => found,
+            hash_table::Entry::Vacant(place) => place.insert(Entry { hash, offsets: [0; 2] }),
+        };
+        let offsets = &mut place.get_mut().offsets;
+        for table in [Table::Sections, Table::Symbols] {
+            let offset = &mut offsets[table as usize];
+            if *offset == 0 && is_wanted(table) {
+                *offset = append(&mut self.bytes[table as usize], text);
+            }
+        }
+        self.indexed = self.bytes[Table::Symbols as usize].len();
+        *offsets
     }
 
-    /// Like [`add`](Self::add) for one of many strings that differ from one another, so that it need not be looked for
-    /// among those. `hash` is its [`hash()`].
+    /// The offset of `text`, if it is in a table.
+    pub fn get(&self, table: Table, text: &str) -> Option<u32> {
+        let is_same = is_text(&self.bytes, text.as_bytes(), hash(text.as_bytes()));
+        let indexed = self.index.find(spread(hash(text.as_bytes())), &is_same).copied();
+        let is_there = |entry: &Entry| entry.offsets[table as usize] != 0;
+        let found = indexed.filter(is_there);
+        found.or_else(|| self.unindexed().filter(is_there).find(is_same)).map(|e| e.offsets[table as usize])
+    }
+
+    /// Like [`add`](Self::add) to `.strtab` for one of many strings that differ from one another, so that it need not
+    /// be looked for among those. `hash` is its [`hash()`].
     pub fn add_distinct(&mut self, text: &str, hash: u32) -> u32 {
         let text = text.as_bytes();
         if text.is_empty() {
             return 0;
         }
-        if let Some(found) = self.index.find(spread(hash), is_text(&self.bytes, text, hash)) {
-            return found.offset;
+        let table = Table::Symbols as usize;
+        match self.index.find(spread(hash), is_text(&self.bytes, text, hash)) {
+            Some(found) if found.offsets[table] != 0 => found.offsets[table],
+            _ => append(&mut self.bytes[table], text),
         }
-        let offset = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(text);
-        self.bytes.push(0);
-        offset
     }
 
     /// The strings that were added as distinct since the last one that was not.
     fn unindexed(&self) -> impl Iterator<Item = Entry> {
         let mut offset = self.indexed;
-        self.bytes[offset..].split_inclusive(|byte| *byte == 0).map(move |text| {
-            let entry = Entry { hash: hash(&text[..text.len() - 1]), offset: offset as u32 };
+        self.bytes[Table::Symbols as usize][offset..].split_inclusive(|byte| *byte == 0).map(move |text| {
+            let entry = Entry { hash: hash(&text[..text.len() - 1]), offsets: [0, offset as u32] };
             offset += text.len();
             entry
         })
@@ -107,128 +147,128 @@ impl StringTable {
 
     /// Lets the strings that were added as distinct be found.
     fn index_all(&mut self) {
-        if self.indexed == self.bytes.len() {
+        let bytes = &self.bytes[Table::Symbols as usize];
+        if self.indexed == bytes.len() {
             return;
         }
         let entries: Vec<_> = self.unindexed().collect();
         self.index.reserve(entries.len(), |entry| spread(entry.hash));
         for entry in entries {
-            self.index.insert_unique(spread(entry.hash), entry, |entry| spread(entry.hash));
-        }
-        self.indexed = self.bytes.len();
-    }
-
-    fn settle(&mut self, text: &[u8], hash: u32) -> u32 {
-        if text.is_empty() {
-            return 0;
-        }
-        self.index_all();
-        let is_same = is_text(&self.bytes, text, hash);
-        match self.index.entry(spread(hash), is_same, |entry| spread(entry.hash)) {
-            hash_table::Entry::Occupied(found) => found.get().offset,
-            hash_table::Entry::Vacant(place) => {
-                let offset = self.bytes.len() as u32;
-                place.insert(Entry { hash, offset });
-                self.bytes.extend_from_slice(text);
-                self.bytes.push(0);
-                self.indexed = self.bytes.len();
-                offset
+            let start = entry.offsets[Table::Symbols as usize] as usize;
+            let size = bytes[start..].iter().position(|byte| *byte == 0).unwrap_or(0);
+            let is_same = is_text(&self.bytes, &bytes[start..start + size], entry.hash);
+            match self.index.entry(spread(entry.hash), is_same, |entry| spread(entry.hash)) {
+                hash_table::Entry::Occupied(mut found) => {
+                    found.get_mut().offsets[Table::Symbols as usize] = start as u32;
+                }
+                hash_table::Entry::Vacant(place) => {
+                    place.insert(entry);
+                }
             }
         }
+        self.indexed = bytes.len();
     }
 
-    /// The string at an offset.
-    pub fn at(&self, offset: u32) -> &str {
-        crate::string_at(&self.bytes, offset).unwrap_or_default()
-    }
-
-    /// Takes `text` out and returns where it stood. What follows moves up.
-    pub fn remove(&mut self, text: &str) -> Option<Range<u32>> {
+    /// Takes `text` out of a table and returns where it stood. What follows moves up.
+    pub fn remove(&mut self, table: Table, text: &str) -> Option<Range<u32>> {
         self.index_all();
-        let start = self.get(text)?;
+        let start = self.get(table, text)?;
         let end = start + text.len() as u32 + 1;
-        self.bytes.drain(start as usize..end as usize);
-        self.indexed = self.bytes.len();
-        self.index.retain(|entry| entry.offset != start);
+        self.bytes[table as usize].drain(start as usize..end as usize);
+        self.indexed = self.bytes[Table::Symbols as usize].len();
         for entry in &mut self.index {
-            if entry.offset > start {
-                entry.offset -= end - start;
+            let offset = &mut entry.offsets[table as usize];
+            if *offset == start {
+                *offset = 0;
+            } else if *offset > start {
+                *offset -= end - start;
             }
         }
+        self.index.retain(|entry| entry.offsets != [0; 2]);
         Some(start..end)
     }
 
     /// Adds `text` at the end although it may be there already; later [`add`](Self::add)s of the
     /// same text still find the first copy.
-    pub fn add_again(&mut self, text: &str) -> u32 {
+    pub fn add_again(&mut self, table: Table, text: &str) -> u32 {
         self.index_all();
-        let offset = self.bytes.len() as u32;
-        self.bytes.extend(text.as_bytes());
-        self.bytes.push(0);
-        self.indexed = self.bytes.len();
+        let offset = append(&mut self.bytes[table as usize], text.as_bytes());
+        self.indexed = self.bytes[Table::Symbols as usize].len();
         offset
     }
 
-    pub fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.bytes.len() <= 1
-    }
-
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
+    pub fn bytes(&self, table: Table) -> &[u8] {
+        &self.bytes[table as usize]
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{StringTable, hash};
+    use super::Table::{Sections, Symbols};
+    use super::{StringTables, hash};
 
     #[test]
     fn whole_strings_are_shared_and_tails_are_not() {
-        let mut table = StringTable::default();
-        let a = table.add(".text.f");
-        assert_eq!(table.add("f"), 9);
-        assert_eq!(table.add(".text.f"), a);
-        assert_eq!(table.add(""), 0);
-        assert_eq!(table.add_again("f"), 11);
-        assert_eq!(table.add("f"), 9);
-        assert_eq!(table.as_bytes(), b"\0.text.f\0f\0f\0");
+        let mut tables = StringTables::default();
+        let a = tables.add(Symbols, ".text.f");
+        assert_eq!(tables.add(Symbols, "f"), 9);
+        assert_eq!(tables.add(Symbols, ".text.f"), a);
+        assert_eq!(tables.add(Symbols, ""), 0);
+        assert_eq!(tables.add_again(Symbols, "f"), 11);
+        assert_eq!(tables.add(Symbols, "f"), 9);
+        assert_eq!(tables.bytes(Symbols), b"\0.text.f\0f\0f\0");
+        assert_eq!(tables.bytes(Sections), b"\0");
+    }
+
+    #[test]
+    fn what_was_added_again_is_not_found() {
+        let mut tables = StringTables::default();
+        assert_eq!((tables.add_again(Sections, "one"), tables.add(Sections, "one")), (1, 5));
+        assert_eq!(tables.get(Symbols, "one"), None);
     }
 
     #[test]
     fn each_table_has_its_own_offsets() {
-        let [mut first, mut second] = [StringTable::default(), StringTable::default()];
-        second.add("one");
-        let mut add = |text| StringTable::add_to_both([&mut first, &mut second], text);
-        assert_eq!([add("two"), add("one"), add(""), add("two")], [[1, 5], [5, 1], [0, 0], [1, 5]]);
-        assert_eq!((first.as_bytes(), second.as_bytes()), (&b"\0two\0one\0"[..], &b"\0one\0two\0"[..]));
+        let mut tables = StringTables::default();
+        tables.add(Symbols, "one");
+        let all = ["two", "one", "", "two"].map(|text| tables.add_to_both(text));
+        assert_eq!(all, [[1, 5], [5, 1], [0, 0], [1, 5]]);
+        assert_eq!(
+            (tables.bytes(Sections), tables.bytes(Symbols)),
+            (&b"\0two\0one\0"[..], &b"\0one\0two\0"[..])
+        );
+        assert_eq!((tables.add(Sections, "three"), tables.get(Symbols, "three")), (9, None));
+        assert_eq!(tables.add_to_both("three"), [9, 9]);
     }
 
     #[test]
     fn distinct_strings_are_found_later() {
-        let mut table = StringTable::default();
-        table.add("one");
-        let [two, one, three] = ["two", "one", "three"].map(|s| table.add_distinct(s, hash(s.as_bytes())));
-        assert_eq!([two, one, three], [5, 1, 9]);
-        assert_eq!((table.get("three"), table.get("four")), (Some(9), None));
-        assert_eq!((table.add("two"), table.add("four")), (5, 15));
-        table.add_distinct("five", hash(b"five"));
-        assert_eq!((table.remove("one"), table.remove("five")), (Some(1..5), Some(16..21)));
-        assert_eq!(table.as_bytes(), b"\0two\0three\0four\0");
+        let mut tables = StringTables::default();
+        tables.add(Symbols, "one");
+        tables.add(Sections, "three");
+        let added = ["two", "one", "three"].map(|text| tables.add_distinct(text, hash(text.as_bytes())));
+        assert_eq!(added, [5, 1, 9]);
+        assert_eq!((tables.get(Symbols, "three"), tables.get(Symbols, "four")), (Some(9), None));
+        assert_eq!((tables.get(Sections, "three"), tables.get(Sections, "two")), (Some(1), None));
+        assert_eq!((tables.add(Symbols, "two"), tables.add(Symbols, "four")), (5, 15));
+        assert_eq!(tables.add_to_both("three"), [1, 9]);
+        tables.add_distinct("five", hash(b"five"));
+        assert_eq!(tables.remove(Symbols, "one"), Some(1..5));
+        assert_eq!(tables.remove(Symbols, "five"), Some(16..21));
+        assert_eq!(tables.bytes(Symbols), b"\0two\0three\0four\0");
     }
 
     #[test]
     fn what_follows_a_removed_string_moves_up() {
-        let mut table = StringTable::default();
-        table.add("one");
-        table.add("two");
-        table.add("three");
-        assert_eq!(table.remove("two"), Some(5..9));
-        assert_eq!(table.remove("two"), None);
-        assert_eq!((table.get("one"), table.get("three")), (Some(1), Some(5)));
-        assert_eq!(table.as_bytes(), b"\0one\0three\0");
+        let mut tables = StringTables::default();
+        for text in ["one", "two", "three"] {
+            tables.add_to_both(text);
+        }
+        assert_eq!(tables.remove(Symbols, "two"), Some(5..9));
+        assert_eq!(tables.remove(Symbols, "two"), None);
+        assert_eq!((tables.get(Symbols, "one"), tables.get(Symbols, "three")), (Some(1), Some(5)));
+        assert_eq!((tables.get(Sections, "two"), tables.get(Sections, "three")), (Some(5), Some(9)));
+        assert_eq!(tables.bytes(Symbols), b"\0one\0three\0");
+        assert_eq!(tables.bytes(Sections), b"\0one\0two\0three\0");
     }
 }

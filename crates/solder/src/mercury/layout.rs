@@ -10,6 +10,7 @@ use solder_cubin::mercury::{
 };
 use solder_cubin::raw::{self, ProgramHeader};
 use solder_cubin::string_at;
+use solder_cubin::strings::Table;
 
 /// Bytes that nvlink leaves unused behind the section names.
 pub const HOLE_BEHIND_NAMES: u64 = 0x24;
@@ -49,7 +50,7 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
     if !mercury {
         return SectionNames { bytes: None, of_twins };
     }
-    let mut bytes = merged.section_names.as_bytes().to_vec();
+    let mut bytes = merged.names.bytes(Table::Sections).to_vec();
     let mut add = |parts: [&str; 2]| {
         let offset = bytes.len() as u32;
         for part in parts {
@@ -79,7 +80,7 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
         of_twins.insert(*id, add([prefix, of]));
     }
     for section in numbers.section_order.iter().map(|id| merged.section(*id)) {
-        let old = string_at(merged.section_names.as_bytes(), section.name).unwrap_or("");
+        let old = string_at(merged.names.bytes(Table::Sections), section.name).unwrap_or("");
         if code_name(old).is_some() && can_be_renamed(section.kind) {
             overwrite(&mut bytes[section.name as usize..][..old.len()]);
         }

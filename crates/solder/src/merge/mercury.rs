@@ -16,6 +16,7 @@ use solder_cubin::Section;
 use solder_cubin::info::{attr, format, records};
 use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name, reloc as mercury_reloc};
 use solder_cubin::raw::{self, Rela, Symbol};
+use solder_cubin::strings::Table;
 use std::borrow::Cow;
 
 /// What the merge remembers about the Mercury view.
@@ -227,7 +228,7 @@ impl<'data> Merger<'_, 'data> {
             };
             let prefix = CONSTANT_IMAGES.0;
             // nvlink finds the section by its name: another kernel of this name shares it.
-            if self.out.section_names.get(&[prefix, name].concat()).is_some() {
+            if self.out.names.get(Table::Sections, &[prefix, name].concat()).is_some() {
                 continue;
             }
             let (_, section) = self.mercury.kernel_constants.remove(at);
@@ -564,7 +565,7 @@ impl<'data> Merger<'_, 'data> {
                 continue;
             };
             let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };
-            let name = self.out.names.add_again(&name);
+            let name = self.out.names.add_again(Table::Symbols, &name);
             let symbol = self.out.symbol_mut(symbol);
             symbol.mercury.differs_mut().name = Some(symbol.name_offset);
             symbol.name_offset = name;
@@ -572,10 +573,10 @@ impl<'data> Merger<'_, 'data> {
         let mut constants = std::mem::take(&mut self.mercury.kernel_constants);
         constants.sort_by_key(|(text, _)| *text);
         for (text, section) in constants {
-            let name = self.out.section_names.add_again(section.name);
+            let name = self.out.names.add_again(Table::Sections, section.name);
             let out = self.create_kernel_constant(Kind::LateKernelConstant, text, &section, name);
             self.section_symbol(out, "");
-            let name = self.out.names.add_again(section.name);
+            let name = self.out.names.add_again(Table::Symbols, section.name);
             if let Some(symbol) = self.out.section(out).symbol {
                 self.out.symbol_mut(symbol).name_offset = name;
             }

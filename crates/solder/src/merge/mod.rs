@@ -36,7 +36,7 @@ use hashbrown::{HashMap, HashSet};
 use names::{Draft, Entering, Tables};
 use reading::{Left, Reading};
 use solder_cubin::raw::{self, Symbol};
-use solder_cubin::strings::StringTable;
+use solder_cubin::strings::{StringTables, Table};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -167,6 +167,7 @@ pub fn merge<'data>(
 ) -> Result<Merged<'data>, Stop> {
     // More than will be needed, mostly; what is not used is never touched.
     let count = |of: fn(&Object<'_>) -> usize| objects.iter().map(of).sum();
+    let strings: usize = count(|object| object.cubin.strings.size());
     let mut merger = Merger {
         settings,
         objects,
@@ -196,8 +197,7 @@ pub fn merge<'data>(
             replaced_relocations: false,
             orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
-            section_names: StringTable::with_room(count(|object| object.cubin.strings.size())),
-            names: StringTable::with_room(count(|object| object.cubin.strings.size()) * 2),
+            names: StringTables::with_room([1, 2].map(|times| times * strings)),
             files: Vec::with_capacity(objects.len()),
             well_known: WellKnown::default(),
             limited: Vec::new(),
@@ -250,7 +250,10 @@ struct New<'n> {
 impl<'a, 'data> Merger<'a, 'data> {
     fn name_prototypes(&mut self, graph: &CallGraph<'data>) -> Vec<u32> {
         let names = &mut self.out.names;
-        let name = |text: &&str| if text.is_empty() { names.add_again("") } else { names.add(text) };
+        let name = |text: &&str| match *text {
+            "" => names.add_again(Table::Symbols, ""),
+            text => names.add(Table::Symbols, text),
+        };
         graph.prototypes.iter().map(name).collect()
     }
 
@@ -290,9 +293,9 @@ impl<'a, 'data> Merger<'a, 'data> {
     /// names are entered, attributes and relocations read.
     fn files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
         let reading = self.reading();
-        let [section_names, names] = [&mut self.out.section_names, &mut self.out.names].map(std::mem::take);
+        let names = std::mem::take(&mut self.out.names);
         // Those of its code, its attributes and its relocations, for every function.
-        let names = Entering::new(Tables::new(section_names, names, 3 * self.symbols.functions.len()));
+        let names = Entering::new(Tables::new(names, 3 * self.symbols.functions.len()));
         let read = Mutex::new(Vec::new());
         parallel::beside(|beside| {
             for file in 0..self.objects.len() {
@@ -329,7 +332,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         let mut missing = tables.missing.iter().peekable();
         let was_missing = |(name, _): &(u32, SectionId)| missing.next_if_eq(&name).is_some();
         self.out.removed.extend(looked_for.filter(was_missing).map(|(_, at)| at));
-        (self.out.section_names, self.out.names) = (tables.section_names, tables.symbol_names);
+        self.out.names = tables.names;
         self.take_back(&mut read.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -448,7 +451,7 @@ impl<'a, 'data> Merger<'a, 'data> {
                 Some(Origin { file, symbol: index }) => {
                     names.add_distinct(symbol.name, self.objects[file.index()].hashes[index as usize])
                 }
-                None => names.add(symbol.name),
+                None => names.add(Table::Symbols, symbol.name),
             };
         }
     }

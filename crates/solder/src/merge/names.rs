@@ -3,7 +3,7 @@
 
 use super::{Merger, locked};
 use crate::ids::SectionId;
-use solder_cubin::strings::StringTable;
+use solder_cubin::strings::{StringTables, Table};
 use std::sync::{Mutex, PoisonError};
 
 /// Where a name stands.
@@ -20,6 +20,15 @@ pub(super) enum In {
 impl In {
     const ALL: [Self; 4] = [Self::Both, Self::BothIfMissing, Self::Sections, Self::Symbols];
     const BITS: u32 = 2;
+
+    /// Where in the tables a name is then; 0 where it was not to be.
+    fn enter(self, names: &mut StringTables, name: &str) -> [u32; 2] {
+        match self {
+            Self::Sections => [names.add(Table::Sections, name), 0],
+            Self::Symbols => [0, names.add(Table::Symbols, name)],
+            Self::Both | Self::BothIfMissing => names.add_to_both(name),
+        }
+    }
 }
 
 /// Names in the order in which they were given.
@@ -108,8 +117,7 @@ fn take_next(waiting: &mut Vec<Draft>, tables: &Tables) -> Option<Draft> {
 /// The string tables while drafts are entered into them.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    pub section_names: StringTable,
-    pub symbol_names: StringTable,
+    pub names: StringTables,
     /// Where the names are, by their numbers: offsets in the two tables.
     placed: Vec<[u32; 2]>,
     /// Those that were only looked for and not there, in order.
@@ -118,13 +126,12 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// `names` is about how many there will be.
-    pub fn new(mut section_names: StringTable, mut symbol_names: StringTable, names: usize) -> Self {
-        section_names.expect(names);
-        symbol_names.expect(names);
-        let mut placed = Vec::with_capacity(2 * names);
+    /// `count` is about how many names there will be.
+    pub fn new(mut names: StringTables, count: usize) -> Self {
+        names.expect(count);
+        let mut placed = Vec::with_capacity(2 * count);
         placed.push([0; 2]);
-        Self { section_names, symbol_names, placed, ..Self::default() }
+        Self { names, placed, ..Self::default() }
     }
 
     fn enter(&mut self, draft: &Draft) {
@@ -133,15 +140,9 @@ impl Tables {
     }
 
     fn add(&mut self, place: In, name: &str) {
-        let size = self.section_names.len();
-        let placed = match place {
-            In::Sections => [self.section_names.add(name), 0],
-            In::Symbols => [0, self.symbol_names.add(name)],
-            In::Both | In::BothIfMissing => {
-                StringTable::add_to_both([&mut self.section_names, &mut self.symbol_names], name)
-            }
-        };
-        if place == In::BothIfMissing && self.section_names.len() > size {
+        let size = self.names.bytes(Table::Sections).len();
+        let placed = place.enter(&mut self.names, name);
+        if place == In::BothIfMissing && self.names.bytes(Table::Sections).len() > size {
             self.missing.push(self.placed.len() as u32);
         }
         self.placed.push(placed);
@@ -164,14 +165,7 @@ impl Merger<'_, '_> {
         if let Some(draft) = &mut self.draft {
             return [draft.add(place, parts); 2];
         }
-        let name = parts.concat();
-        match place {
-            In::Sections => [self.out.section_names.add(&name), 0],
-            In::Symbols => [0, self.out.names.add(&name)],
-            In::Both | In::BothIfMissing => {
-                StringTable::add_to_both([&mut self.out.section_names, &mut self.out.names], &name)
-            }
-        }
+        place.enter(&mut self.out.names, &parts.concat())
     }
 
     /// Section names stand in both string tables; where, in `.shstrtab` and in `.strtab`.

@@ -7,7 +7,7 @@ use crate::parallel;
 use crate::resolve::Origin;
 use hashbrown::HashMap;
 use solder_cubin::raw;
-use solder_cubin::strings::StringTable;
+use solder_cubin::strings::{StringTables, Table};
 use std::num::NonZeroU64;
 use std::ops::Range;
 
@@ -387,8 +387,7 @@ pub struct Merged<'data> {
     /// A function was removed while an alias of it stays.
     pub orphaned_alias: bool,
     pub calls: Calls,
-    pub section_names: StringTable,
-    pub names: StringTable,
+    pub names: StringTables,
     pub files: Vec<FileMap>,
     pub well_known: WellKnown,
     /// The sections of constants and shared memory, whose size is limited.
@@ -453,7 +452,7 @@ impl<'data> Merged<'data> {
     }
     /// Takes the name of a section out of both string tables.
     pub fn forget_name(&mut self, name: &str) {
-        if let Some(removed) = self.section_names.remove(name) {
+        if let Some(removed) = self.names.remove(Table::Sections, name) {
             for section in &mut self.sections {
                 section.name = after(section.name, &removed);
             }
@@ -462,7 +461,7 @@ impl<'data> Merged<'data> {
     }
     /// Takes a name out of `.strtab`.
     pub fn forget_symbol_name(&mut self, name: &str) {
-        if let Some(removed) = self.names.remove(name) {
+        if let Some(removed) = self.names.remove(Table::Symbols, name) {
             for symbol in &mut self.symbols {
                 symbol.name_offset = after(symbol.name_offset, &removed);
                 if let Some(name) = symbol.mercury.differs().name {
@@ -492,7 +491,7 @@ impl<'data> Merged<'data> {
     }
     /// The name of a section, for messages.
     pub fn section_name(&self, id: SectionId) -> &str {
-        solder_cubin::string_at(self.section_names.as_bytes(), self.section(id).name).unwrap_or("")
+        solder_cubin::string_at(self.names.bytes(Table::Sections), self.section(id).name).unwrap_or("")
     }
     /// Whether a symbol stands in the constants of a function that a better copy of it emptied.
     pub fn names_emptied_section(&self) -> bool {

@@ -12,6 +12,7 @@ use crate::merge::{Chunk, Kind, Merged, OutputSymbol};
 use crate::parallel;
 use crate::relocate::{Patch, Relocated};
 use solder_cubin::raw::{self, SectionHeader, Symbol};
+use solder_cubin::strings::Table;
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::fs::File;
@@ -133,7 +134,7 @@ impl<'a> List<'a, '_> {
             _ if index == sections => Content::Headers(0),
             _ if index > sections => Content::Bytes(layout.segments.as_bytes()),
             1 => Content::Bytes(layout.section_names()),
-            2 => Content::Bytes(parts.merged.names.as_bytes()),
+            2 => Content::Bytes(parts.merged.names.bytes(Table::Symbols)),
             3 => Content::Symbols(0),
             4 if layout.numbers.many_sections => Content::SectionIndices,
             // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
