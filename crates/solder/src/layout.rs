@@ -466,7 +466,11 @@ fn kernel_shared(parts: Parts<'_, '_>, id: SectionId) -> Option<crate::shared::K
 
 /// The offset of a section; moves the cursor behind it.
 fn place(section: Place, kind: Option<Kind>, cursor: &mut u64) -> u64 {
-    let offset = cursor.next_multiple_of(section.offset.max(1));
+    // All but damaged ones are aligned to a power of two, which takes no division.
+    let offset = match section.offset.max(1) {
+        align if align.is_power_of_two() => cursor.saturating_add(align - 1) & !(align - 1),
+        align => cursor.next_multiple_of(align),
+    };
     let has_room = section.in_file || kind == Some(Kind::MercuryReservedShared);
     *cursor = if has_room { offset.saturating_add(section.size) } else { offset };
     offset

@@ -205,13 +205,13 @@ fn kernels_together(merged: &Merged<'_>, kernels: &[u32]) -> Vec<usize> {
 
 /// The functions whose code refers to each shared object, by object.
 pub fn find_users(merged: &Merged<'_>) -> Vec<Vec<u32>> {
-    let mut object_of = vec![None; merged.symbols.len()];
-    for (i, object) in merged.shared.iter().enumerate() {
-        object_of[object.symbol.index()].get_or_insert(i);
-    }
     let mut users = vec![Vec::new(); merged.shared.len()];
     if merged.shared.is_empty() {
         return users;
+    }
+    let mut object_of = vec![None; merged.symbols.len()];
+    for (i, object) in merged.shared.iter().enumerate() {
+        object_of[object.symbol.index()].get_or_insert(i);
     }
     for (index, function) in merged.functions.iter().enumerate() {
         let Some(text) = function.text.filter(|_| !function.alias) else { continue };
@@ -249,6 +249,9 @@ fn reached_by(
     let mut interesting: Vec<u32> = users.iter().flatten().copied().collect();
     interesting.sort_unstable();
     interesting.dedup();
+    if interesting.is_empty() {
+        return Vec::new();
+    }
     let mut sets: Vec<Option<BitSet>> = vec![None; merged.functions.len()];
     let launched = |k: usize| merged.functions[kernels[k] as usize].launched;
     let any_launched = (0..kernels.len()).any(launched);
