@@ -19,6 +19,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
 use zerocopy::IntoBytes;
 
 /// A part of the file.
@@ -52,6 +53,9 @@ enum Content<'a> {
 /// filled stays in the caches until it is written.
 const AT_A_TIME: u64 = 128 << 10;
 
+/// As many are filled if another thread is writing: the system lets one at a time write to a file.
+const AT_MOST: u64 = 256 << 10;
+
 /// Where a write of the file begins: the system copies fastest into large pieces of its memory, which lie at such places.
 const BLOCK: u64 = 64 << 10;
 
@@ -68,7 +72,7 @@ thread_local! {
 
 /// Writes the output file; where it can be written in any order, several runs at a time.
 pub fn image(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, file: &File) -> io::Result<()> {
-    let list = List { parts, layout };
+    let list = List { parts, layout, is_written: &Mutex::new(()) };
     let runs = list.runs();
     let is_regular = || file.metadata().is_ok_and(|metadata| metadata.is_file());
     if runs.len() > 1 && is_regular() {
@@ -98,6 +102,8 @@ enum Pieces<'a> {
 struct List<'a, 'data> {
     parts: Parts<'a, 'data>,
     layout: &'a Layout<'a, 'data>,
+    /// Held while bytes are written.
+    is_written: &'a Mutex<()>,
 }
 
 impl<'a> List<'a, '_> {
@@ -126,7 +132,7 @@ impl<'a> List<'a, '_> {
 
     /// A piece of the list.
     fn piece(&self, index: usize) -> Option<Piece<'a>> {
-        let Self { parts, layout } = *self;
+        let Self { parts, layout, .. } = *self;
         let (offset, size) = self.place(index)?;
         let sections = layout.sections();
         let content = match index {
@@ -192,8 +198,12 @@ impl<'a> List<'a, '_> {
 
     /// Adds a piece to what is filled, of which whole blocks are written before it becomes too long.
     fn add(&self, piece: Piece<'_>, filled: &mut Filled, put: Put<'_>) -> io::Result<()> {
-        if piece.end() - filled.start > AT_A_TIME {
-            filled.write(filled.end() / BLOCK * BLOCK, put)?;
+        let size = piece.end() - filled.start;
+        if size > AT_A_TIME {
+            let turn = self.is_written.try_lock();
+            if turn.is_ok() || size > AT_MOST {
+                filled.write(filled.end() / BLOCK * BLOCK, put)?;
+            }
         }
         filled.zeros_to(piece.offset);
         fill(self.parts, self.layout, piece.content, filled.room(piece.size));
@@ -222,7 +232,7 @@ impl Filled {
         let start = self.size;
         self.size += size as usize;
         if self.size > self.bytes.len() {
-            let size = self.size.max((AT_A_TIME + BLOCK) as usize);
+            let size = self.size.max((AT_MOST + BLOCK) as usize);
             // Fresh zeros come without being written, and mostly there is nothing to copy.
             let filled = std::mem::replace(&mut self.bytes, vec![0; size]);
             self.bytes[..start].copy_from_slice(&filled[..start]);
