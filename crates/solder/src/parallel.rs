@@ -3,9 +3,11 @@
 //! Threads are started by the first loop that is long enough to be worth it: a link of a few cubins takes less time
 //! than their start.
 
+use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::ahead;
@@ -13,25 +15,53 @@ use crate::ahead;
 /// What `--threads` asks for; 0 for all processors. Of the process, like the threads themselves.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether the loops run on several threads.
-static STARTED: OnceLock<bool> = OnceLock::new();
+/// The threads, if the loops run on several.
+static STARTED: OnceLock<Option<ThreadPool>> = OnceLock::new();
 
 /// Says how many threads to use. Counts only before the first long loop.
 pub fn set_threads(count: Option<usize>) {
     WANTED.store(count.unwrap_or(0), Ordering::Relaxed);
 }
 
+/// So few processors that a limit on the time of a group of processes, as containers have, makes little difference.
+const FEW: usize = 4;
+
+/// How many processors the program may use. To find out about limits takes longer than to start a thread.
+#[allow(unsafe_code)]
+fn processors() -> usize {
+    // SAFETY: zeros are a valid set, which lives through the calls and has the size that they are told.
+    let count = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        let known = libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) == 0;
+        if known { libc::CPU_COUNT(&set) } else { 0 }
+    };
+    match count as usize {
+        few @ 1..=FEW => few,
+        _ => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+    }
+}
+
 /// Starts the threads, of which the calling one is the first. Whether there is more than that one.
 fn started() -> bool {
-    *STARTED.get_or_init(|| {
-        let wanted = WANTED.load(Ordering::Relaxed);
+    let started = STARTED.get_or_init(|| {
+        let wanted = match WANTED.load(Ordering::Relaxed) {
+            0 => processors(),
+            wanted => wanted,
+        };
         if wanted == 1 {
-            return false;
+            return None;
         }
-        // Where no thread can be started, the loops run on this one.
+        // Where no thread can be started, the loops run on this one. The global pool would do too, but it is waited for
+        // until its threads are up, which takes longer than to start them.
         let builder = rayon::ThreadPoolBuilder::new().num_threads(wanted).use_current_thread();
-        builder.build_global().is_ok() && rayon::current_num_threads() > 1
-    })
+        builder.build().ok().filter(|pool| pool.current_num_threads() > 1)
+    });
+    started.is_some()
+}
+
+/// Whether there are threads already.
+fn are_started() -> bool {
+    matches!(STARTED.get(), Some(Some(_)))
 }
 
 /// `work` of every item; on several threads if it is worth their start.
@@ -44,7 +74,7 @@ pub fn map<T: Sync, R: Send>(items: &[T], is_worth: bool, work: impl Fn(&T) -> R
 
 /// Does both, at the same time if there are threads already.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    if STARTED.get() == Some(&true) { rayon::join(a, b) } else { (a(), b()) }
+    if are_started() { rayon::join(a, b) } else { (a(), b()) }
 }
 
 /// Does `work` on this thread. If it is worth their start, the others take what it hands out and otherwise `help`, as
@@ -84,7 +114,7 @@ impl<'scope> Beside<'_, 'scope> {
 
 /// Does `work` on this thread, and what it hands out on others; all of it is done in the end.
 pub fn beside<'scope, R>(work: impl FnOnce(&Beside<'_, 'scope>) -> R) -> R {
-    if STARTED.get() == Some(&true) {
+    if are_started() {
         rayon::in_place_scope(|scope| work(&Beside(Some(scope))))
     } else {
         work(&Beside(None))

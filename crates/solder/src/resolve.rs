@@ -245,6 +245,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
         if read == 0 {
             entities.reserve(symbols * self.files);
             bound.reserve(symbols * self.files);
+            self.index.expect(symbols);
         } else if read == self.files / SAMPLE {
             self.index.expect(entities.len() / read * self.files);
         }
