@@ -2,6 +2,7 @@
 
 use crate::ahead;
 use crate::mercury::Twins;
+use crate::parallel;
 use solder_cubin::raw::{self, Symbol, WordPair};
 use solder_cubin::{Cubin, Section, info, strings};
 
@@ -88,6 +89,9 @@ const FARTHEST_ALIGNMENT: u64 = 1 << 24;
 /// No address of a device has more bits.
 const LARGEST_MEMORY: u64 = 1 << 49;
 
+/// From this many sections on, two threads parse a file sooner than one.
+const MANY_SECTIONS: usize = 1024;
+
 /// Where and why an input is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
@@ -138,15 +142,19 @@ impl<'data> Object<'data> {
     pub fn parse(name: String, bytes: &'data [u8]) -> Result<Self, Damage> {
         let cubin = Cubin::parse(bytes).map_err(|e| Damage::new("the ELF structure", e.to_string()))?;
         let roles: Vec<Role> = cubin.sections.iter().map(role_of).collect();
-        let names = symbol_names(&cubin)?;
-        let hashes = names.iter().map(|name| strings::hash(name.as_bytes())).collect();
-        let noticed = vec![Noticed::default(); roles.len()];
+        let look = || look_into_sections(&cubin, &roles);
+        let (named, noticed) = if cubin.sections.len() >= MANY_SECTIONS {
+            parallel::join(|| symbol_names(&cubin), look)
+        } else {
+            (symbol_names(&cubin), look())
+        };
+        let (names, hashes) = named?;
         let has_unified = roles.contains(&Role::UnifiedEntries);
         let mut object = Self {
             name,
             cubin,
             roles,
-            noticed,
+            noticed: Vec::new(),
             names,
             hashes,
             call_graph: &[],
@@ -158,7 +166,7 @@ impl<'data> Object<'data> {
         object.check_symbols()?;
         object.has_pieces = object.symbols().any(|(_, symbol)| object.function_around(symbol).is_some());
         object.check_sections()?;
-        object.noticed = object.look_into_sections()?;
+        object.noticed = noticed?;
         object.mercury = Twins::find(&object)?;
         object.call_graph = object.pairs(Role::CallGraph)?;
         object.prototypes = object.pairs(Role::Prototype)?;
@@ -309,35 +317,6 @@ impl<'data> Object<'data> {
         Ok(())
     }
 
-    fn look_into_sections(&self) -> Result<Vec<Noticed>, Damage> {
-        let look = |section: &Section<'_>| match self.role(section.index) {
-            Role::Relocations => self.look_at_relocations(section),
-            Role::Info | Role::FunctionInfo | Role::Compat => look_at_attributes(section),
-            _ => Ok(Noticed::default()),
-        };
-        self.cubin.sections.iter().map(look).collect()
-    }
-
-    fn look_at_relocations(&self, section: &Section<'_>) -> Result<Noticed, Damage> {
-        let entries = section
-            .relocations()
-            .map_err(|_| Damage::new(section.name, "its size is no multiple of its entry size"))?;
-        let mut noticed = Noticed::default();
-        for (index, entry) in entries.iter().enumerate() {
-            if entry.symbol.get() as usize >= self.cubin.symbols.len() {
-                let reason = format!("a relocation names symbol {}, which does not exist", entry.symbol);
-                return Err(Damage::new(section.name, reason));
-            }
-            let without = if index == 0 {
-                &mut noticed.first_without_addend
-            } else {
-                &mut noticed.later_without_addend
-            };
-            *without |= entry.addend.get() == 0;
-        }
-        Ok(noticed)
-    }
-
     fn check_call_graph(&self) -> Result<(), Damage> {
         let count = self.cubin.symbols.len();
         let symbol = |index: u32| (index as usize) < count;
@@ -365,6 +344,32 @@ impl<'data> Object<'data> {
     }
 }
 
+fn look_into_sections(cubin: &Cubin<'_>, roles: &[Role]) -> Result<Vec<Noticed>, Damage> {
+    let look = |(section, role): (&Section<'_>, &Role)| match role {
+        Role::Relocations => look_at_relocations(section, cubin.symbols.len()),
+        Role::Info | Role::FunctionInfo | Role::Compat => look_at_attributes(section),
+        _ => Ok(Noticed::default()),
+    };
+    cubin.sections.iter().zip(roles).map(look).collect()
+}
+
+fn look_at_relocations(section: &Section<'_>, symbols: usize) -> Result<Noticed, Damage> {
+    let entries = section
+        .relocations()
+        .map_err(|_| Damage::new(section.name, "its size is no multiple of its entry size"))?;
+    let mut noticed = Noticed::default();
+    for (index, entry) in entries.iter().enumerate() {
+        if entry.symbol.get() as usize >= symbols {
+            let reason = format!("a relocation names symbol {}, which does not exist", entry.symbol);
+            return Err(Damage::new(section.name, reason));
+        }
+        let without =
+            if index == 0 { &mut noticed.first_without_addend } else { &mut noticed.later_without_addend };
+        *without |= entry.addend.get() == 0;
+    }
+    Ok(noticed)
+}
+
 fn look_at_attributes(section: &Section<'_>) -> Result<Noticed, Damage> {
     let mut noticed = Noticed::default();
     for record in info::records(section.data) {
@@ -374,10 +379,12 @@ fn look_at_attributes(section: &Section<'_>) -> Result<Noticed, Damage> {
     Ok(noticed)
 }
 
-fn symbol_names<'data>(cubin: &Cubin<'data>) -> Result<Vec<&'data str>, Damage> {
+/// The names of all symbols, and their hashes.
+fn symbol_names<'data>(cubin: &Cubin<'data>) -> Result<(Vec<&'data str>, Vec<u32>), Damage> {
     let mut names = Vec::with_capacity(cubin.symbols.len());
     for index in 0..cubin.symbols.len() as u32 {
         names.push(cubin.symbol_name(index).map_err(|e| Damage::new(".symtab", e.to_string()))?);
     }
-    Ok(names)
+    let hashes = names.iter().map(|name| strings::hash(name.as_bytes())).collect();
+    Ok((names, hashes))
 }
