@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
-use std::process::ExitCode;
 
 use solder::diagnostics::{Settings, Sink};
 use solder::mode::Mode;
@@ -291,7 +290,7 @@ fn inspect(input: &[u8], folder: &Path) -> Result<bool, String> {
     fs::create_dir_all(folder).and_then(|()| fs::write(&file, input)).map_err(|error| error.to_string())?;
     let form = (input.len() / 8).is_multiple_of(2).then(|| OsString::from("--json"));
     let words = ["solder".into(), "inspect".into()].into_iter().chain(form).chain([file.into()]);
-    Ok(solder::driver::run(words) == ExitCode::SUCCESS)
+    Ok(solder::driver::run(words) == 0)
 }
 
 fn link(rng: &mut Rng, corpus: &Corpus) -> Vec<u8> {

@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
-use std::process::ExitCode;
 
 use crate::commands;
 use crate::diagnostics::{Settings, Sink, Stop, Text};
@@ -17,8 +16,8 @@ use crate::toolchain::nvvm;
 /// The name used when the system gives none.
 const OWN_NAME: &str = "solder";
 
-/// Runs the linker with the program's arguments, the program's own name first.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Runs the linker with the program's arguments, the program's own name first; the exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let mut args = args.into_iter();
     let program = args.next().unwrap_or_else(|| OWN_NAME.into());
     let name = Path::new(&program).file_name().unwrap_or(OsStr::new(OWN_NAME));
@@ -30,8 +29,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     signals::explain_panics();
     match run_words(name, words.into_iter().map(OsStringExt::into_vec).collect()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => ExitCode::from(stop.exit_code()),
+        Ok(()) => 0,
+        Err(stop) => stop.exit_code(),
     }
 }
 

@@ -4,7 +4,6 @@
 //! back, and whoever waits for the program would wait for that too. So a process is left behind that shares this memory
 //! and has nothing else: it ends as soon as the program has, and the memory with it.
 
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_uint, c_void};
@@ -20,15 +19,13 @@ pub fn leaves_much() {
 /// Enough for three system calls, in units of what a stack is aligned to.
 const STACK: usize = 1 << 10;
 
-/// Leaves a large link's memory to another process. The last thing that the program does: its files are closed, so that
-/// nobody waits for the other process. Where the system refuses, the program ends as any other.
+/// Leaves a large link's memory to another process. The last thing that the program does, after all output: its files are
+/// closed, so that nobody waits for the other process. Where the system refuses, the program ends as any other.
 #[allow(unsafe_code)]
 pub fn leave_memory_behind() {
     if !MUCH.load(Ordering::Relaxed) {
         return;
     }
-    // What cannot be written is lost at the end of any program.
-    let _ = std::io::stdout().flush();
     let stack = vec![0u128; STACK].leak().as_mut_ptr_range();
     let ends: &mut [c_int; 2] = Box::leak(Box::default());
     // SAFETY: zeros are a valid set, which lives through the call. No file is used after it has been closed, as the

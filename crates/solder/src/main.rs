@@ -1,12 +1,51 @@
+//! The program. The C library calls `main`: Rust's own start reads the map of the process's memory and makes a stack for
+//! a handler of overflows, which takes a tenth of the time of a small link. What of it matters to a linker is done here.
+#![no_main]
+
 mod heap;
 
-use std::process::ExitCode;
+use std::ffi::{CStr, OsStr, OsString};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+use libc::{c_char, c_int};
 
 #[global_allocator]
 static HEAP: heap::Heap = heap::Heap;
 
-fn main() -> ExitCode {
-    let code = solder::driver::run(std::env::args_os());
+// The name is the C library's, and there is no other `main`.
+#[allow(unsafe_code)]
+#[unsafe(no_mangle)]
+extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
+    open_streams();
+    let code = solder::driver::run(arguments(count, words));
+    // What cannot be written is lost at the end of any program.
+    let _ = std::io::stdout().flush();
     solder::ending::leave_memory_behind();
-    code
+    c_int::from(code)
+}
+
+/// Makes sure that what is opened later is no standard stream, and that a reader who has gone is an error of the write.
+#[allow(unsafe_code)]
+fn open_streams() {
+    // SAFETY: the calls take numbers and a constant string. A new file gets the lowest number, which is that of the
+    // stream.
+    unsafe {
+        for stream in libc::STDIN_FILENO..=libc::STDERR_FILENO {
+            if libc::fcntl(stream, libc::F_GETFD) == -1 {
+                libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+            }
+        }
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+    }
+}
+
+#[allow(unsafe_code)]
+fn arguments(count: c_int, words: *const *const c_char) -> Vec<OsString> {
+    let word = |at: c_int| {
+        // SAFETY: the C library hands over that many strings, which live as long as the program.
+        let word = unsafe { CStr::from_ptr(*words.add(at as usize)) };
+        OsStr::from_bytes(word.to_bytes()).to_owned()
+    };
+    (0..count).map(word).collect()
 }

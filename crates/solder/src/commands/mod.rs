@@ -7,7 +7,6 @@ mod man;
 mod shadow;
 
 use std::ffi::{OsStr, OsString};
-use std::process::ExitCode;
 
 /// A subcommand: the words behind its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
@@ -19,15 +18,15 @@ const COMMANDS: [(&str, Command); 4] = [
     ("shadow", shadow::run),
 ];
 
-/// Runs the subcommand that the words begin with, if they do.
-pub fn run(words: &[OsString]) -> Option<ExitCode> {
+/// Runs the subcommand that the words begin with, if they do; the exit code.
+pub fn run(words: &[OsString]) -> Option<u8> {
     let (first, rest) = words.split_first()?;
     let (name, command) = COMMANDS.iter().find(|(name, _)| first == name)?;
     Some(match command(rest) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(reason) => {
             eprint(&format!("solder {name}: {reason}\n"));
-            ExitCode::FAILURE
+            1
         }
     })
 }
