@@ -176,6 +176,7 @@ fn take_all<'data>(
     sink: &Sink,
 ) -> Result<Inputs<'data>, Stop> {
     let mut inputs = Inputs::default();
+    inputs.objects.reserve(items.len());
     let mut is_extensible = false;
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.door.pass(sink)?;

@@ -15,6 +15,7 @@ use super::classify::{self, Form, Role};
 use super::host::{HostObject, Unreadable};
 use super::said::Said;
 use super::{IrContent, Origin, PARALLEL_FROM, Stopped, chosen, file, survey};
+use crate::ahead;
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
 use crate::parallel;
@@ -86,8 +87,13 @@ pub(super) struct Opened<'data> {
 /// Archives are linked once, however often and under whatever names they are given.
 pub(super) fn without_repeated_archives(opened: Vec<Opened<'_>>) -> Vec<Item<'_>> {
     let mut seen = HashSet::new();
-    let first_time = |file: &Opened<'_>| file.archive.is_none_or(|identity| seen.insert(identity));
-    opened.into_iter().filter(first_time).flat_map(|file| file.items).collect()
+    let mut items = ahead::room_for(opened.iter().map(|file| file.items.len()).sum());
+    for file in opened {
+        if file.archive.is_none_or(|identity| seen.insert(identity)) {
+            items.extend(file.items);
+        }
+    }
+    items
 }
 
 /// Opens a file of the command line.
