@@ -212,13 +212,13 @@ fn parse<'data>(
         while parse_next() {}
     });
     let names = names.with(Vec::new());
-    let mut objects = ahead::room_for(files);
-    for (parsed, input) in parsed.into_iter().zip(&inputs.objects) {
+    // In this order they stay where they are.
+    let checked = parsed.into_iter().zip(&inputs.objects).map(|(parsed, input)| {
         let parsed = parsed.into_inner().unwrap_or_else(|| parse(input));
-        objects.push(parsed.map_err(|Damage { place, reason }| {
+        parsed.map_err(|Damage { place, reason }| {
             let (file, place, reason) = (input.name.clone(), place.into(), reason.into());
             sink.fatal(Message::DamagedInput { file, place, reason })
-        })?);
-    }
-    Ok((objects, names))
+        })
+    });
+    Ok((checked.collect::<Result<_, _>>()?, names))
 }
