@@ -168,6 +168,8 @@ const NO_FILE: &str = "<input>";
 
 /// As much of the objects tells how many names the rest has.
 const SAMPLE: usize = 8;
+/// And so many at most: the first objects may be unlike the others.
+const MOST_FORESEEN: usize = 1 << 18;
 
 impl<'a, 'data> Resolver<'a, 'data> {
     pub fn new(files: usize) -> Self {
@@ -242,12 +244,13 @@ impl<'a, 'data> Resolver<'a, 'data> {
     fn make_room(&mut self, symbols: usize) {
         let read = self.objects.len();
         let Symbols { entities, bound, .. } = &mut self.symbols;
+        let of_all = |of_one: usize| of_one.saturating_mul(self.files).min(MOST_FORESEEN);
         if read == 0 {
-            entities.reserve(symbols * self.files);
-            bound.reserve(symbols * self.files);
+            entities.reserve(of_all(symbols));
+            bound.reserve(of_all(symbols));
             self.index.expect(symbols);
         } else if read == self.files / SAMPLE {
-            self.index.expect(entities.len() / read * self.files);
+            self.index.expect(of_all(entities.len() / read));
         }
     }
 
