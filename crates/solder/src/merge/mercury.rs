@@ -323,8 +323,17 @@ impl<'data> Merger<'_, 'data> {
         let twin = self.constant_twin(section, raw::SHT_MERC_CONSTANT_OPTIMIZER);
         let out = self.out.section_mut(twin);
         out.align = out.align.max(constant.align);
-        out.size = offset + constant.twin_size;
+        let size = offset + constant.twin_size;
+        let is_shorter = size < std::mem::replace(&mut out.size, size);
         if let Content::Bytes(chunks) = &mut out.content {
+            // In a damaged object those before may reach beyond the end: they begin where those of the other view do.
+            if is_shorter {
+                chunks.retain(|chunk| chunk.offset < size);
+                for chunk in chunks.iter_mut() {
+                    let left = (size - chunk.offset).min(chunk.data.len() as u64);
+                    chunk.data = &chunk.data[..left as usize];
+                }
+            }
             chunks.extend(
                 constant.twin_chunks.iter().map(|c| Chunk { offset: offset + c.offset, data: c.data }),
             );
