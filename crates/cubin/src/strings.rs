@@ -114,8 +114,9 @@ impl StringTables {
 
     /// The offset of `text`, if it is in a table.
     pub fn get(&self, table: Table, text: &str) -> Option<u32> {
-        let is_same = is_text(&self.bytes, text.as_bytes(), hash(text.as_bytes()));
-        let indexed = self.index.find(spread(hash(text.as_bytes())), &is_same).copied();
+        let hash = hash(text.as_bytes());
+        let is_same = is_text(&self.bytes, text.as_bytes(), hash);
+        let indexed = self.index.find(spread(hash), &is_same).copied();
         let is_there = |entry: &Entry| entry.offsets[table as usize] != 0;
         let found = indexed.filter(is_there);
         found.or_else(|| self.unindexed().filter(is_there).find(is_same)).map(|e| e.offsets[table as usize])

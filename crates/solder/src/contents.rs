@@ -107,7 +107,7 @@ fn noted<'a>(parts: Parts<'a, '_>, section: &OutputSection<'_>) -> Option<&'a [u
     }
 }
 
-/// Whether a section is of a kind of which some are made.
+/// Whether a section is of a kind of which some are made: what is not is neither made nor looked for.
 fn is_made(section: &OutputSection<'_>) -> bool {
     matches!(
         section.kind,
@@ -151,6 +151,9 @@ pub fn size(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> u64 {
 pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8>> {
     let merged = parts.merged;
     let section = merged.section(id);
+    if !is_made(section) {
+        return None;
+    }
     Some(match section.kind {
         Kind::Info => {
             let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! solder: a device linker for CUDA. `link()` will list the phases; see docs/design.md.
+//! solder: a device linker for CUDA. `link()` lists the phases; see docs/design.md.
 
 mod ahead;
 mod cache;

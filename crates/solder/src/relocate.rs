@@ -335,7 +335,7 @@ fn is_preserved(
     relocatable: bool,
     in_kernels: bool,
 ) -> bool {
-    let RelocTarget::Symbol(symbol) = entry.target else { return entry.target == RelocTarget::Lost };
+    let RelocTarget::Symbol(symbol) = entry.target else { return false };
     let symbol = merged.symbol(symbol);
     let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
     // An extern array where the code is told the place in its kernels.
@@ -393,7 +393,7 @@ fn decide(
     };
     let id = match entry.target {
         RelocTarget::Dead if clears > 0 => return Outcome::Patch(Patch::Bytes { value: 0, count: clears }),
-        RelocTarget::Dead | RelocTarget::Nothing | RelocTarget::Lost => return Outcome::Drop,
+        RelocTarget::Dead | RelocTarget::Nothing => return Outcome::Drop,
         RelocTarget::Symbol(_) if clears > 0 => return Outcome::Drop,
         RelocTarget::ConstantsSize => return field(merged.constants_size(), 0),
         RelocTarget::Nowhere => return field(u64::MAX, 0),

@@ -23,7 +23,7 @@ pub fn decide(
     };
     let id = match entry.target {
         RelocTarget::Dead if clears => return Outcome::Patch(Patch::Bytes { value: 0, count: 8 }),
-        RelocTarget::Dead | RelocTarget::Nothing | RelocTarget::Lost | RelocTarget::ConstantsSize => {
+        RelocTarget::Dead | RelocTarget::Nothing | RelocTarget::ConstantsSize => {
             return Outcome::Drop;
         }
         RelocTarget::Nowhere => return resolved(u64::MAX),

@@ -82,8 +82,6 @@ pub enum RelocTarget {
     Nothing,
     /// A function that was removed.
     Dead,
-    /// A label in debug information of code that the compiler then left out.
-    Lost,
     /// The size of the program's constants.
     ConstantsSize,
     /// A shared variable of a kernel that was removed.

@@ -116,9 +116,6 @@ impl<'data> Reading<'_, 'data> {
             if object.names[symbol as usize] == CONSTANTS_SIZE {
                 return Some(RelocTarget::ConstantsSize);
             }
-            if raw.kind() == raw::STT_NOTYPE {
-                return Some(RelocTarget::Lost);
-            }
         }
         if let Some(out) = map.symbols[symbol as usize] {
             return Some(RelocTarget::Symbol(out));

@@ -8,7 +8,6 @@ use crate::object::{Object, Role};
 use solder_cubin::Section;
 use solder_cubin::{raw, reloc};
 
-/// What a device function calls the size of the parameters of the kernel that it runs under.
 /// The symbol that stands for the size of the program's constants.
 pub(super) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
 
