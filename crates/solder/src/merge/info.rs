@@ -1,7 +1,7 @@
 //! Attributes: each record read goes to the list of its output section, which comes out reversed.
 
-use super::reading::{From, Left, Reading};
-use super::{Content, FileMap, InfoRecord, InfoValue, Merger};
+use super::reading::{From, Reading};
+use super::{FileMap, InfoRecord, InfoValue, Merger};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::object::Role;
@@ -82,36 +82,6 @@ impl<'data> Merger<'_, 'data> {
             *list = list.iter().copied().filter(kept).collect();
         }
         Ok(value)
-    }
-
-    /// Puts all attributes into their sections.
-    pub(super) fn take_attributes(&mut self, read: &mut [Left<'data>]) -> Result<(), Stop> {
-        if let Some(info) = self.out.well_known.info
-            && let Content::Info(records) = &mut self.out.section_mut(info).content
-        {
-            let all = read.iter().flat_map(|part| &part.attributes);
-            let of_module =
-                all.filter(|(from, _)| from.out == info).filter_map(|(_, list)| list.as_ref()?.as_ref().ok());
-            records.reserve(of_module.map(Vec::len).sum());
-        }
-        for (from, list) in read.iter_mut().flat_map(|part| std::mem::take(&mut part.attributes)) {
-            if self.is_replaced(self.out.section(from.out).of, from.file) {
-                continue;
-            }
-            let malformed = |bad| {
-                let section = self.objects[from.file.index()].section(from.section);
-                self.malformed(from.file, section, bad)
-            };
-            let mut list = list.unwrap_or(Ok(Vec::new())).map_err(malformed)?;
-            if let Content::Info(records) = &mut self.out.section_mut(from.out).content {
-                if records.capacity() == 0 {
-                    *records = list;
-                } else {
-                    records.append(&mut list);
-                }
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn malformed(&self, file: FileId, section: &Section<'data>, bad: Malformed) -> Stop {

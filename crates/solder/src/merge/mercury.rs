@@ -3,6 +3,7 @@
 
 use super::constants::Place;
 use super::names::In;
+use super::reading::From;
 use super::{Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Merger, New, Reloc, RelocTarget};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
@@ -400,9 +401,7 @@ impl<'data> Merger<'_, 'data> {
             both.push(InfoRecord { file, code_only: true, ..record });
             self.out.has_code_records = true;
         }
-        if let Content::Info(records) = &mut self.out.section_mut(out).content {
-            records.append(&mut both);
-        }
+        self.left.attributes.push((From { out, file, section: mercury.index }, Some(Ok(both))));
         Ok(())
     }
 

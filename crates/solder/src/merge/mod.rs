@@ -324,16 +324,15 @@ impl<'a, 'data> Merger<'a, 'data> {
         })?;
         names.enter(self.draft.take().unwrap_or_default());
         let tables = names.finish();
-        parallel::for_each_of(&mut self.out.sections, |section| {
-            section.name = tables.of_section(section.name);
-        });
         parallel::for_each_of(&mut self.out.symbols, |s| s.name_offset = tables.of_symbol(s.name_offset));
         let looked_for = std::mem::take(&mut self.looked_for).into_iter();
         let mut missing = tables.missing.iter().peekable();
         let was_missing = |(name, _): &(u32, SectionId)| missing.next_if_eq(&name).is_some();
         self.out.removed.extend(looked_for.filter(was_missing).map(|(_, at)| at));
+        let mut read = read.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.take_back(&mut read, &tables)?;
         self.out.names = tables.names;
-        self.take_back(&mut read.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(())
     }
 
     fn reading(&self) -> Reading<'a, 'data> {
@@ -823,9 +822,6 @@ impl<'a, 'data> Merger<'a, 'data> {
         let resolved_twin = resolved.and_then(|resolved| self.out.section(resolved).twin);
         for relocations in relocations.into_iter().chain([resolved, resolved_twin]).flatten() {
             self.out.section_mut(relocations).relocations_mut().clear();
-        }
-        if let Some(info) = function.info {
-            self.out.section_mut(info).content = Content::Info(Vec::new());
         }
         self.forget_constants(entity);
         self.has_replaced = true;

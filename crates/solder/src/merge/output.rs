@@ -139,7 +139,7 @@ impl<'data> InfoRecord<'data> {
 #[derive(Debug)]
 pub enum Content<'data> {
     Bytes(Vec<Chunk<'data>>),
-    /// Records in reading order, which come out reversed; in output order once all inputs are merged.
+    /// Records, last one first.
     Info(Vec<InfoRecord<'data>>),
     /// Entries in reading order, which come out reversed.
     Relocations(Vec<Reloc>),
@@ -200,6 +200,13 @@ impl<'data> OutputSection<'data> {
         match &self.content {
             Content::Bytes(chunks) => chunks.first().map(|chunk| chunk.data),
             _ => None,
+        }
+    }
+
+    pub fn records_mut(&mut self) -> &mut Vec<InfoRecord<'data>> {
+        match &mut self.content {
+            Content::Info(records) => records,
+            _ => unreachable!("asked for the attributes of another kind of section"),
         }
     }
 
@@ -541,9 +548,12 @@ impl<'data> Merged<'data> {
     pub fn code_records(&self, id: SectionId) -> &[InfoRecord<'data>] {
         self.all_records(id).1
     }
-    /// Puts the records of all attribute sections into output order. Those about a copy of a function that was
-    /// replaced since, if there was any, do not count.
+    /// Puts the records that only the machine code's view has behind the others. Those about a copy of a function that
+    /// was replaced since, if there was any, do not count.
     pub(super) fn order_records(&mut self, has_replaced: bool) {
+        if !has_replaced && !self.has_code_records {
+            return;
+        }
         let symbols = &self.symbols;
         let counts = |record: &InfoRecord<'_>| match record.value {
             InfoValue::Symbol(symbol, _) if !record.code_only => {
@@ -556,7 +566,6 @@ impl<'data> Merged<'data> {
             if has_replaced {
                 records.retain(counts);
             }
-            records.reverse();
             if let Some(first) = records.iter().position(|record| record.code_only) {
                 records[first..].sort_by_key(|record| record.code_only);
                 let shared = records.partition_point(|record| !record.code_only);

@@ -2,12 +2,13 @@
 //! nothing that later files change, so that they are read beside the merge of those.
 
 use super::info::Malformed;
-use super::names::Draft;
+use super::names::{Draft, Tables};
 use super::relocations::CONSTANTS_SIZE;
-use super::{FileMap, InfoRecord, Merger, Reloc, RelocTarget, Settings};
+use super::{FileMap, InfoRecord, Merger, OutputSection, Reloc, RelocTarget, Settings};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId};
 use crate::object::{Object, Role};
+use crate::parallel;
 use crate::resolve::Symbols;
 use solder_cubin::Section;
 use solder_cubin::raw;
@@ -28,14 +29,15 @@ pub(super) struct From {
     pub section: u32,
 }
 
-/// The attributes of a section; `None` until they are read.
+/// The attributes of a section, last one first; `None` until they are read.
 pub(super) type Attributes<'data> = Option<Result<Vec<InfoRecord<'data>>, Malformed>>;
 
 /// Files that have been merged, and what is left to read of them.
 #[derive(Default)]
 pub(super) struct Left<'data> {
-    /// The first of the files.
+    /// The first of the files, and the first section that they made.
     pub first: usize,
+    first_section: usize,
     pub maps: Vec<FileMap>,
     pub names: Draft,
     pub attributes: Vec<(From, Attributes<'data>)>,
@@ -58,6 +60,10 @@ impl<'data> Reading<'_, 'data> {
         let mut gathered = Vec::new();
         for (from, records) in left.attributes.iter_mut().filter(|(_, records)| records.is_none()) {
             *records = Some(self.attributes(*from, map(from), &mut gathered));
+        }
+        // They come out reversed.
+        for list in left.attributes.iter_mut().filter_map(|(_, records)| records.as_mut()?.as_mut().ok()) {
+            list.reverse();
         }
         for (from, list) in &mut left.relocations {
             *list = self.relocations(*from, map(from));
@@ -131,6 +137,54 @@ impl<'data> Reading<'_, 'data> {
     }
 }
 
+/// What goes to sections that files before the present ones made, or for which there was something already.
+#[derive(Default)]
+struct Late<'data> {
+    attributes: Vec<(SectionId, Vec<InfoRecord<'data>>)>,
+    relocations: Vec<(SectionId, Vec<Reloc>)>,
+}
+
+/// Puts what was read into the sections that the same files made, of which the first has the number `first`; what goes to
+/// others comes back. Where attributes are malformed, the first that are.
+fn take<'data>(
+    sections: &mut [OutputSection<'data>],
+    first: usize,
+    read: &mut [Left<'data>],
+    names: &Tables,
+) -> Result<Late<'data>, (From, Malformed)> {
+    if read.len() > 1 {
+        let (left, right) = read.split_at_mut(read.len() / 2);
+        let start = right[0].first_section;
+        let (of_left, of_right) = sections.split_at_mut(start - first);
+        let (early, late) =
+            parallel::join(|| take(of_left, first, left, names), || take(of_right, start, right, names));
+        let (mut early, late) = (early?, late?);
+        early.attributes.extend(late.attributes);
+        early.relocations.extend(late.relocations);
+        return Ok(early);
+    }
+    let mut late = Late::default();
+    for section in &mut *sections {
+        section.name = names.of_section(section.name);
+    }
+    let Some(part) = read.first_mut() else { return Ok(late) };
+    let place = |out: SectionId| out.index().checked_sub(first);
+    for (from, list) in std::mem::take(&mut part.attributes) {
+        let list = list.unwrap_or(Ok(Vec::new())).map_err(|bad| (from, bad))?;
+        match place(from.out).map(|place| sections[place].records_mut()) {
+            Some(records) if records.capacity() == 0 => *records = list,
+            _ => late.attributes.push((from.out, list)),
+        }
+    }
+    for (from, list) in std::mem::take(&mut part.relocations) {
+        match place(from.out).map(|place| sections[place].relocations_mut()) {
+            Some(entries) if entries.capacity() == 0 => *entries = list,
+            _ => late.relocations.push((from.out, list)),
+        }
+    }
+    Ok(late)
+}
+
 impl<'data> Merger<'_, 'data> {
     /// What is left of the files that have been merged, for another thread to read. Their maps come back with it.
     pub(super) fn hand_over(&mut self) -> Left<'data> {
@@ -138,6 +192,7 @@ impl<'data> Merger<'_, 'data> {
         let maps = self.out.files[first..].iter_mut().map(std::mem::take).collect();
         let next = Left {
             first: self.out.files.len(),
+            first_section: self.out.sections.len(),
             attributes: Vec::with_capacity(self.left.attributes.len()),
             relocations: Vec::with_capacity(self.left.relocations.len()),
             ..Left::default()
@@ -146,25 +201,47 @@ impl<'data> Merger<'_, 'data> {
         Left { maps, names, ..std::mem::replace(&mut self.left, next) }
     }
 
-    /// Puts what was read, in the order of the files, where it belongs.
-    pub(super) fn take_back(&mut self, read: &mut [Left<'data>]) -> Result<(), Stop> {
+    /// Puts what was read, in the order of the files, where it belongs, and tells sections where their names are.
+    pub(super) fn take_back(&mut self, read: &mut [Left<'data>], names: &Tables) -> Result<(), Stop> {
         read.sort_unstable_by_key(|part| part.first);
         let maps = read.iter_mut().flat_map(|part| std::mem::take(&mut part.maps));
         self.out.files = maps.collect();
-        self.take_attributes(read)?;
-        for (from, mut list) in read.iter_mut().flat_map(|part| std::mem::take(&mut part.relocations)) {
-            let of = self.out.section(from.out).of;
-            if self.is_replaced(of, from.file) {
-                continue;
-            }
-            let entries = self.out.section_mut(from.out).relocations_mut();
-            if entries.is_empty() {
-                *entries = list;
-            } else {
-                entries.append(&mut list);
+        if self.has_replaced {
+            for part in &mut *read {
+                let counts = |from: &From| !self.is_replaced(self.out.section(from.out).of, from.file);
+                part.attributes.retain(|(from, _)| counts(from));
+                part.relocations.retain(|(from, _)| counts(from));
             }
         }
+        let late = take(&mut self.out.sections, 0, read, names).map_err(|(from, bad)| {
+            let section = self.objects[from.file.index()].section(from.section);
+            self.malformed(from.file, section, bad)
+        })?;
+        self.take_late(late);
         Ok(())
+    }
+
+    /// Puts what came to sections of earlier files behind what these had.
+    fn take_late(&mut self, late: Late<'data>) {
+        let info = self.out.well_known.info;
+        let (of_module, others): (Vec<_>, Vec<_>) =
+            late.attributes.into_iter().partition(|(out, _)| Some(*out) == info);
+        if let Some(info) = info {
+            let first = std::mem::take(self.out.section_mut(info).records_mut());
+            let mut all =
+                Vec::with_capacity(of_module.iter().map(|(_, list)| list.len()).sum::<usize>() + first.len());
+            all.extend(of_module.into_iter().rev().flat_map(|(_, list)| list));
+            all.extend(first);
+            *self.out.section_mut(info).records_mut() = all;
+        }
+        for (out, mut list) in others {
+            let records = self.out.section_mut(out).records_mut();
+            list.append(records);
+            *records = list;
+        }
+        for (out, mut list) in late.relocations {
+            self.out.section_mut(out).relocations_mut().append(&mut list);
+        }
     }
 
     /// Whether another copy has taken the place of the function whose code, in a section of the output, a file had.
