@@ -22,6 +22,17 @@ pub struct StringTables {
     index: HashTable<Entry>,
     /// Where those strings of `.strtab` begin that are not in the index yet.
     indexed: usize,
+    /// Where those strings of both tables are that were added as a function's own and are not in the index.
+    own: Vec<[u32; 2]>,
+    /// Some other string could be one of those.
+    is_mixed: bool,
+}
+
+/// How the names of the sections begin that a function has for itself. That of the function follows.
+const OWN: [&str; 3] = [".text.", ".nv.info.", ".rela.text."];
+
+fn may_be_own(text: &[u8]) -> bool {
+    OWN.iter().any(|prefix| text.starts_with(prefix.as_bytes()))
 }
 
 /// Where a string is, 0 for a table that does not have it. Its hash is kept: an index that grows need not read the
@@ -52,6 +63,12 @@ fn is_text(bytes: &[Vec<u8>; 2], text: &[u8], hash: u32) -> impl Fn(&Entry) -> b
     }
 }
 
+/// The string at an offset.
+fn string_at(bytes: &[u8], offset: u32) -> &[u8] {
+    let text = &bytes[offset as usize..];
+    &text[..text.iter().position(|byte| *byte == 0).unwrap_or(text.len())]
+}
+
 /// Adds `text` at the end of a table; where.
 fn append(bytes: &mut Vec<u8>, text: &[u8]) -> u32 {
     let offset = bytes.len() as u32;
@@ -62,7 +79,13 @@ fn append(bytes: &mut Vec<u8>, text: &[u8]) -> u32 {
 
 impl Default for StringTables {
     fn default() -> Self {
-        Self { bytes: [vec![0], vec![0]], index: HashTable::new(), indexed: 1 }
+        Self {
+            bytes: [vec![0], vec![0]],
+            index: HashTable::new(),
+            indexed: 1,
+            own: Vec::new(),
+            is_mixed: false,
+        }
     }
 }
 
@@ -74,9 +97,10 @@ impl StringTables {
         tables
     }
 
-    /// Makes room for this many strings to be found.
-    pub fn expect(&mut self, strings: usize) {
+    /// Makes room for this many strings to be found, and those of so many functions' own.
+    pub fn expect(&mut self, strings: usize, functions: usize) {
         self.index.reserve(strings, |entry| spread(entry.hash));
+        self.own.reserve(OWN.len() * functions);
     }
 
     /// The offset of `text` in a table, which it is added to unless it is there already.
@@ -89,10 +113,37 @@ impl StringTables {
         self.settle(text, |_| true)
     }
 
+    /// The same of the name of a section that a function has for itself, if no other function has the name of this one:
+    /// it cannot be there already, and is not looked for later.
+    pub fn add_own(&mut self, text: &str) -> [u32; 2] {
+        if self.is_mixed || !may_be_own(text.as_bytes()) {
+            return self.add_to_both(text);
+        }
+        self.index_all();
+        let [sections, symbols] = &mut self.bytes;
+        let offsets = [append(sections, text.as_bytes()), append(symbols, text.as_bytes())];
+        self.indexed = symbols.len();
+        self.own.push(offsets);
+        offsets
+    }
+
+    /// Lets the strings be found that were added as functions' own.
+    fn index_own(&mut self) {
+        self.index.reserve(self.own.len(), |entry| spread(entry.hash));
+        for offsets in std::mem::take(&mut self.own) {
+            let hash = hash(string_at(&self.bytes[0], offsets[0]));
+            self.index.insert_unique(spread(hash), Entry { hash, offsets }, |entry| spread(entry.hash));
+        }
+    }
+
     fn settle(&mut self, text: &str, is_wanted: impl Fn(Table) -> bool) -> [u32; 2] {
         let text = text.as_bytes();
         if text.is_empty() {
             return [0; 2];
+        }
+        if may_be_own(text) {
+            self.is_mixed = true;
+            self.index_own();
         }
         self.index_all();
         let hash = hash(text);
@@ -119,12 +170,18 @@ impl StringTables {
         let indexed = self.index.find(spread(hash), &is_same).copied();
         let is_there = |entry: &Entry| entry.offsets[table as usize] != 0;
         let found = indexed.filter(is_there);
+        let own =
+            || self.own.iter().filter(|_| may_be_own(text.as_bytes())).map(|o| Entry { hash, offsets: *o });
+        let found = found.or_else(|| own().find(&is_same));
         found.or_else(|| self.unindexed().filter(is_there).find(is_same)).map(|e| e.offsets[table as usize])
     }
 
     /// Like [`add`](Self::add) to `.strtab` for one of many strings that differ from one another, so that it need not
     /// be looked for among those. `hash` is its [`hash()`].
     pub fn add_distinct(&mut self, text: &str, hash: u32) -> u32 {
+        if may_be_own(text.as_bytes()) {
+            return self.add(Table::Symbols, text);
+        }
         let text = text.as_bytes();
         if text.is_empty() {
             return 0;
@@ -156,8 +213,7 @@ impl StringTables {
         self.index.reserve(entries.len(), |entry| spread(entry.hash));
         for entry in entries {
             let start = entry.offsets[Table::Symbols as usize] as usize;
-            let size = bytes[start..].iter().position(|byte| *byte == 0).unwrap_or(0);
-            let is_same = is_text(&self.bytes, &bytes[start..start + size], entry.hash);
+            let is_same = is_text(&self.bytes, string_at(bytes, start as u32), entry.hash);
             match self.index.entry(spread(entry.hash), is_same, |entry| spread(entry.hash)) {
                 hash_table::Entry::Occupied(mut found) => {
                     found.get_mut().offsets[Table::Symbols as usize] = start as u32;
@@ -172,6 +228,7 @@ impl StringTables {
 
     /// Takes `text` out of a table and returns where it stood. What follows moves up.
     pub fn remove(&mut self, table: Table, text: &str) -> Option<Range<u32>> {
+        self.index_own();
         self.index_all();
         let start = self.get(table, text)?;
         let end = start + text.len() as u32 + 1;
@@ -240,6 +297,21 @@ mod tests {
         );
         assert_eq!((tables.add(Sections, "three"), tables.get(Symbols, "three")), (9, None));
         assert_eq!(tables.add_to_both("three"), [9, 9]);
+    }
+
+    #[test]
+    fn what_is_a_functions_own_is_found_by_others() {
+        let mut tables = StringTables::default();
+        assert_eq!(tables.add(Symbols, "f"), 1);
+        assert_eq!(tables.add_own(".text.f"), [1, 3]);
+        assert_eq!(tables.add_own(".nv.info.f"), [9, 11]);
+        assert_eq!((tables.get(Sections, ".nv.info.f"), tables.get(Symbols, ".text.g")), (Some(9), None));
+        assert_eq!(tables.add_to_both(".text.f"), [1, 3]);
+        assert_eq!(tables.add(Symbols, ".text.g"), 22);
+        assert_eq!(tables.add_own(".text.g"), [20, 22]);
+        assert_eq!(tables.remove(Sections, ".text.f"), Some(1..9));
+        assert_eq!(tables.get(Sections, ".text.g"), Some(12));
+        assert_eq!(tables.bytes(Sections), b"\0.nv.info.f\0.text.g\0");
     }
 
     #[test]

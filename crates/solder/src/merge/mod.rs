@@ -33,7 +33,7 @@ use crate::resolve::{Origin, Symbols, is_extern_shared};
 use crate::undefined::UNIFIED_TABLES;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
-use names::{Draft, Entering, Tables};
+use names::{Draft, Entering, In, Tables};
 use reading::{Left, Reading};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::{StringTables, Table};
@@ -294,8 +294,7 @@ impl<'a, 'data> Merger<'a, 'data> {
     fn files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
         let reading = self.reading();
         let names = std::mem::take(&mut self.out.names);
-        // Those of its code, its attributes and its relocations, for every function.
-        let names = Entering::new(Tables::new(names, 3 * self.symbols.functions.len()));
+        let names = Entering::new(Tables::new(names, self.symbols.functions.len()));
         let read = Mutex::new(Vec::new());
         parallel::beside(|beside| {
             for file in 0..self.objects.len() {
@@ -456,12 +455,20 @@ impl<'a, 'data> Merger<'a, 'data> {
     }
 
     fn create(&mut self, new: &New<'_>) -> SectionId {
-        let [name, _] = self.name_section(new.name);
+        self.create_in(In::Both, new)
+    }
+
+    fn create_in(&mut self, place: In, new: &New<'_>) -> SectionId {
+        let [name, _] = self.name(place, new.name);
         self.push_section(new, name)
     }
 
     fn create_with_symbol(&mut self, new: &New<'_>) -> SectionId {
-        let [name, symbol_name] = self.name_section(new.name);
+        self.create_with_symbol_in(In::Both, new)
+    }
+
+    fn create_with_symbol_in(&mut self, place: In, new: &New<'_>) -> SectionId {
+        let [name, symbol_name] = self.name(place, new.name);
         let section = self.push_section(new, name);
         self.section_symbol_named(section, symbol_name);
         section
@@ -514,6 +521,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             resolved: None,
             twin: None,
             shares_bytes: false,
+            is_named_alone: false,
         });
         id
     }
@@ -696,15 +704,18 @@ impl<'a, 'data> Merger<'a, 'data> {
                 &format!("it holds the function '{name}' and no code"),
             ));
         }
-        let text = self.create_with_symbol(&New {
+        let new = New {
             kind: Kind::Text,
             name: &[section.name],
             sh_type: raw::SHT_PROGBITS,
             flags: section.flags(),
             align: section.align(),
             entsize: 0,
-        });
+        };
+        let is_named_alone = self.is_named_alone(section.name, name, raw);
+        let text = self.create_with_symbol_in(In::of_own(is_named_alone), &new);
         let out = self.out.section_mut(text);
+        out.is_named_alone = is_named_alone;
         out.append(section.data, section.data.len() as u64, section.align());
         out.function = Some(symbol);
         out.registers = section.info() & 0xff00_0000;
@@ -781,14 +792,16 @@ impl<'a, 'data> Merger<'a, 'data> {
     }
 
     fn function_info(&mut self, text: SectionId, function: &str) -> SectionId {
-        let info = self.create(&New {
+        let place = In::of_own(self.out.section(text).is_named_alone);
+        let new = New {
             kind: Kind::FunctionInfo,
             name: &[".nv.info.", function],
             sh_type: raw::SHT_CUDA_INFO,
             flags: raw::SHF_INFO_LINK,
             align: 4,
             entsize: 0,
-        });
+        };
+        let info = self.create_in(place, &new);
         self.out.section_mut(info).of = Some(text);
         if self.settings.mercury() {
             self.twin(info, Kind::MercuryInfo);

@@ -3,6 +3,7 @@
 
 use super::{Merger, locked};
 use crate::ids::SectionId;
+use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::{StringTables, Table};
 use std::sync::{Mutex, PoisonError};
 
@@ -13,13 +14,20 @@ pub(super) enum In {
     Both,
     /// The same of a section that is only looked for.
     BothIfMissing,
+    /// The same of a section whose name no other can have.
+    Own,
     Sections,
     Symbols,
 }
 
 impl In {
-    const ALL: [Self; 4] = [Self::Both, Self::BothIfMissing, Self::Sections, Self::Symbols];
-    const BITS: u32 = 2;
+    const ALL: [Self; 5] = [Self::Both, Self::BothIfMissing, Self::Own, Self::Sections, Self::Symbols];
+    const BITS: u32 = 3;
+
+    /// Of a section whose name no other can have, or of any other.
+    pub fn of_own(is_own: bool) -> Self {
+        if is_own { Self::Own } else { Self::Both }
+    }
 
     /// Where in the tables a name is then; 0 where it was not to be.
     fn enter(self, names: &mut StringTables, name: &str) -> [u32; 2] {
@@ -27,6 +35,7 @@ impl In {
             Self::Sections => [names.add(Table::Sections, name), 0],
             Self::Symbols => [0, names.add(Table::Symbols, name)],
             Self::Both | Self::BothIfMissing => names.add_to_both(name),
+            Self::Own => names.add_own(name),
         }
     }
 }
@@ -126,10 +135,10 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// `count` is about how many names there will be.
-    pub fn new(mut names: StringTables, count: usize) -> Self {
-        names.expect(count);
-        let mut placed = Vec::with_capacity(2 * count);
+    /// For so many functions. Each has a few sections, of which some have names that others could have.
+    pub fn new(mut names: StringTables, functions: usize) -> Self {
+        names.expect(functions, functions);
+        let mut placed = Vec::with_capacity(6 * functions);
         placed.push([0; 2]);
         Self { names, placed, ..Self::default() }
     }
@@ -171,6 +180,14 @@ impl Merger<'_, '_> {
     /// Section names stand in both string tables; where, in `.shstrtab` and in `.strtab`.
     pub(super) fn name_section(&mut self, parts: &[&str]) -> [u32; 2] {
         self.name(In::Both, parts)
+    }
+
+    /// Whether no other section can have the name of the code of a function, nor of what belongs to it.
+    pub(super) fn is_named_alone(&self, text: &str, function: &str, raw: &Symbol) -> bool {
+        raw.bind() == raw::STB_GLOBAL
+            && !self.settings.mercury()
+            && text.strip_prefix(".text.") == Some(function)
+            && !self.symbols.local_functions.contains(function)
     }
 
     /// Where in `.strtab` a name is.

@@ -174,6 +174,8 @@ pub struct OutputSection<'data> {
     pub twin: Option<SectionId>,
     /// A twin whose bytes are those of its partner.
     pub shares_bytes: bool,
+    /// Of code: no other section can have its name, nor those of its attributes and relocations.
+    pub is_named_alone: bool,
 }
 
 impl<'data> OutputSection<'data> {

@@ -1,5 +1,6 @@
 //! Relocations: each entry read goes to the list of its output section, which comes out reversed.
 
+use super::names::In;
 use super::reading::From;
 use super::{Kind, Merger, New, Reloc, RelocTarget};
 use crate::diagnostics::Stop;
@@ -159,14 +160,16 @@ impl<'data> Merger<'_, 'data> {
         } else {
             (".rel", raw::SHT_REL, size_of::<raw::Rel>())
         };
-        let section = self.create(&New {
+        let new = New {
             kind: Kind::Relocations,
             name: &[prefix, of],
             sh_type,
             flags: raw::SHF_INFO_LINK,
             align: 8,
             entsize: entsize as u64,
-        });
+        };
+        // Without addends, the section may have been looked for already.
+        let section = self.create_in(In::of_own(rela && self.out.section(target).is_named_alone), &new);
         self.out.section_mut(section).of = Some(target);
         let out = self.out.section_mut(target);
         if rela {
