@@ -156,9 +156,16 @@ fn own_values(merged: &Merged<'_>) -> Vec<Own> {
         merged.function_of[entity.index()]
     };
     if let Some(info) = merged.well_known.info {
+        // What is said of a function stands side by side.
+        let mut last = None;
         for record in merged.info_records(info) {
             let InfoValue::Symbol(symbol, value) = record.value else { continue };
-            let Some(function) = function(symbol) else { continue };
+            let found = match last {
+                Some((known, found)) if known == symbol => found,
+                _ => function(symbol),
+            };
+            last = Some((symbol, found));
+            let Some(function) = found else { continue };
             match record.attr {
                 attr::REGCOUNT => own[function as usize].registers = value,
                 attr::FRAME_SIZE => own[function as usize].frame = value,
