@@ -5,7 +5,7 @@ use crate::callgraph::{Adjacency, CallGraph};
 use crate::ids::{EntityId, PrototypeId, Rare, SectionId};
 use crate::layout::{Numbers, Parts};
 use crate::mercury;
-use crate::merge::{Chunk, Content, Function, InfoRecord, InfoValue, Kind, Merged, OutputSection};
+use crate::merge::{Chunk, Function, InfoRecord, InfoValue, Kind, Merged, OutputSection};
 use crate::textures::{handle_type, mercury_handle_type};
 use hashbrown::HashMap;
 use solder_cubin::callgraph::MARKERS;
@@ -123,10 +123,7 @@ fn is_made(section: &OutputSection<'_>) -> bool {
 
 /// The pieces of the inputs that a section is put together from.
 pub fn chunks<'a, 'data>(merged: &'a Merged<'data>, id: SectionId) -> &'a [Chunk<'data>] {
-    match &merged.section(id).content {
-        Content::Bytes(chunks) => chunks,
-        _ => &[],
-    }
+    merged.section(id).chunks()
 }
 
 /// The size of a section that is not made.

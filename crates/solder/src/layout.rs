@@ -150,7 +150,7 @@ impl Layout<'_, '_> {
             link: link.into(),
             info: info.into(),
             align: alignment(parts, id).into(),
-            entsize: section.entsize.into(),
+            entsize: u64::from(section.entsize).into(),
         }
     }
 }
@@ -486,9 +486,9 @@ fn alignment(parts: Parts<'_, '_>, id: SectionId) -> u64 {
         }
         Kind::MercuryDebug | Kind::MercuryConstant | Kind::MercuryGlobalInit => {
             mercury::shares_bytes(parts.merged, id)
-                .map_or(section.align, |partner| parts.merged.section(partner).align)
+                .map_or(section.align(), |partner| parts.merged.section(partner).align())
         }
-        _ => section.align,
+        _ => section.align(),
     }
 }
 
@@ -525,7 +525,7 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
     match section.kind {
         Kind::Text => {
             let function = section.function.map_or(0, |f| numbers.symbol(f));
-            (SYMTAB, function | section.registers)
+            (SYMTAB, function | u32::from(section.registers) << 24)
         }
         Kind::CudaNote => (number(known.tool_note), number(known.compat)),
         Kind::Info | Kind::CallGraph | Kind::Prototype => (SYMTAB, 0),

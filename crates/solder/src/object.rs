@@ -250,6 +250,7 @@ impl<'data> Object<'data> {
     }
 
     fn check_symbols(&self) -> Result<(), Damage> {
+        let farthest = FARTHEST_ALIGNMENT.max(self.cubin.bytes.len() as u64).min(u32::MAX.into());
         for (index, symbol) in self.symbols() {
             let shndx = symbol.shndx.get();
             if shndx != raw::SHN_COMMON && usize::from(shndx) >= self.cubin.sections.len() {
@@ -269,8 +270,7 @@ impl<'data> Object<'data> {
             let states_alignment = shndx == raw::SHN_COMMON
                 || (symbol.other & raw::STO_SPACE == raw::STO_SHARED && symbol.size.get() == 0)
                 || shared.contains(&self.role(u32::from(shndx)));
-            if states_alignment && symbol.value.get() > FARTHEST_ALIGNMENT.max(self.cubin.bytes.len() as u64)
-            {
+            if states_alignment && symbol.value.get() > farthest {
                 let place = format!("symbol '{}'", self.names[index as usize]);
                 return Err(Damage::new(place, "its alignment is beyond all bounds"));
             }
@@ -286,6 +286,12 @@ impl<'data> Object<'data> {
             // of any section, and holds few that are aligned far.
             if section.align() > length {
                 return Err(Damage::new(section.name, "its alignment is larger than the file"));
+            }
+            if section.align().max(section.header.entsize.get()) > u64::from(u32::MAX) {
+                return Err(Damage::new(
+                    section.name,
+                    "its alignment or the size of its entries is beyond all bounds",
+                ));
             }
             padding += if section.data.is_empty() { 0 } else { section.align() };
             if padding > length.saturating_mul(MOST_PADDING) {

@@ -181,7 +181,8 @@ pub fn names_deleted(merged: &Merged<'_>, shared: &SharedLayout) -> bool {
         function.is_some() && !shared.places_dynamic(function)
     };
     let keeps = |s: &&OutputSection<'_>| s.kind == Kind::Debug || is_text(s);
-    merged.sections.iter().filter(keeps).filter_map(|s| s.resolved).any(names)
+    let kept = merged.resolved.iter().filter(|(of, _)| keeps(&merged.section(**of)));
+    kept.map(|(_, resolved)| *resolved).any(names)
 }
 
 /// The type that a kept relocation has in an image.
@@ -351,7 +352,7 @@ fn is_preserved(
 fn counts(merged: &Merged<'_>, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return true };
     let symbol = merged.symbol(symbol);
-    !symbol.is_function() || symbol.debug_replaced_in.is_none_or(|file| entry.file >= file)
+    !symbol.is_function() || symbol.has_debug_of(entry.file)
 }
 
 /// The function itself for one of its other names.
@@ -421,7 +422,7 @@ fn decide(
         let value = base.wrapping_add(entry.addend as u64);
         return Outcome::KeepWith(Patch::Field { r_type: entry.r_type, value, bank: 0 });
     }
-    if let Some(constant) = symbol.constant.map(|c| &merged.constants[c.index()]) {
+    if let Some(constant) = symbol.constant().map(|c| &merged.constants[c.index()]) {
         return field(constant.offset.wrapping_add(symbol.value), constant.bank);
     }
     if let Some(section) = symbol.section {

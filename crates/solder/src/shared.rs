@@ -104,7 +104,7 @@ pub fn unplaced(merged: &Merged<'_>) -> SharedLayout {
     let mut kernels = vec![None; merged.functions.len()];
     for (kernel, function) in merged.kernels() {
         let section = function.shared.map(|id| merged.section(id)).filter(|s| s.size > 0);
-        kernels[kernel as usize] = section.map(|s| KernelShared { size: s.size, align: s.align });
+        kernels[kernel as usize] = section.map(|s| KernelShared { size: s.size, align: s.align() });
     }
     SharedLayout {
         values: merged.symbols.iter().map(|s| s.value).collect(),

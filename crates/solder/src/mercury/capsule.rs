@@ -77,7 +77,7 @@ fn constant(
         let offset = textures.slot(id).map(|(offset, _)| offset.wrapping_sub(textures.base()));
         return Some((Bank::Handles, offset));
     }
-    if let Some(constant) = symbol.constant {
+    if let Some(constant) = symbol.constant() {
         let offset = merged.constants[constant.index()].offset;
         return Some((Bank::Compiler, Some(offset.wrapping_add(symbol.value))));
     }

@@ -42,7 +42,7 @@ pub fn decide(
     if let Some((offset, _)) = textures.slot(id).filter(|_| entry.r_type != reloc::GENERIC_64) {
         return resolved(offset);
     }
-    if let Some(constant) = symbol.constant.map(|c| &merged.constants[c.index()]) {
+    if let Some(constant) = symbol.constant().map(|c| &merged.constants[c.index()]) {
         return resolved(constant.offset.wrapping_add(symbol.value));
     }
     let Some(section) = symbol.section.map(|s| merged.section(s)) else {

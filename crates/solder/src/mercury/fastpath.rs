@@ -1,7 +1,7 @@
 //! What `.nv.compat` says about finalizing the code for other architectures.
 
 use super::pending::depends_on_finalizer;
-use crate::merge::{Content, Kind, Merged};
+use crate::merge::{Kind, Merged};
 use crate::notes;
 use crate::object::Object;
 
@@ -32,8 +32,8 @@ pub fn fastpath(merged: &Merged<'_>, sm: u16) -> u64 {
     }
     let differs = bits & BIT_103 != 0
         && code.any(|section| {
-            matches!(&section.content, Content::Bytes(chunks)
-                if chunks.iter().any(|chunk| chunk.data.chunks_exact(INSTRUCTION).any(differs_on_103)))
+            let mut chunks = section.chunks().iter();
+            chunks.any(|chunk| chunk.data.chunks_exact(INSTRUCTION).any(differs_on_103))
         });
     if differs { bits & !BIT_103 } else { *bits }
 }

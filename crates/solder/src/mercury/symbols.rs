@@ -30,7 +30,7 @@ fn entry(merged: &Merged<'_>, numbers: &Numbers, symbol: &OutputSymbol<'_>) -> S
         Some(twin) => numbers.section(twin),
         None => numbers.section(id),
     };
-    let differs = symbol.mercury.differs();
+    let differs = symbol.differs();
     let kind = if symbol.kind == raw::STT_OBJECT { raw::STT_CUDA_OBJECT } else { symbol.kind };
     let value =
         if symbol.name.starts_with(RESERVED_SHARED) { 0 } else { differs.value.unwrap_or(symbol.value) };

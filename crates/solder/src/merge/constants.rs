@@ -59,9 +59,9 @@ impl<'data> Merger<'_, 'data> {
         symbol.value = base.wrapping_add(raw.value.get());
         match place {
             Place::Section(id) => symbol.section = Some(id),
-            Place::Function(index) => symbol.constant = Some(ConstantId::at(index as usize)),
+            Place::Function(index) => symbol.rest_mut().constant = Some(ConstantId::at(index as usize)),
         }
-        if self.settings.shows_hidden() && symbol.constant.is_none() {
+        if self.settings.shows_hidden() && symbol.constant().is_none() {
             self.show_hidden(&mut symbol, raw, &name);
         }
         let id = self.push_symbol(symbol);
@@ -259,9 +259,9 @@ impl<'data> Merger<'_, 'data> {
             for id in sections {
                 self.distribute_twin(id, &constant, offset);
                 let section = self.out.section_mut(id);
-                section.align = section.align.max(align);
-                section.size = (offset + size).next_multiple_of(section.align);
-                if let Content::Bytes(own) = &mut section.content {
+                section.widen(align);
+                section.size = (offset + size).next_multiple_of(section.align());
+                if let Some(own) = section.chunks_mut() {
                     own.extend(chunks.iter().map(|c| Chunk { offset: offset + c.offset, data: c.data }));
                 }
             }
@@ -275,7 +275,7 @@ impl<'data> Merger<'_, 'data> {
 
     /// Constants that no kernel carries leave no trace in the values of their symbols.
     fn forget_place(&mut self, index: usize) {
-        for symbol in self.out.symbols.iter_mut().filter(|s| s.constant == Some(ConstantId::at(index))) {
+        for symbol in self.out.symbols.iter_mut().filter(|s| s.constant() == Some(ConstantId::at(index))) {
             if let Some(Origin { file, symbol: input }) = symbol.origin {
                 symbol.value = self.objects[file.index()].symbol(input).value.get();
             }

@@ -1,6 +1,6 @@
 //! Variables and the sections that hold them; debug information; kernel parameters.
 
-use super::{Function, Kind, Merger, New, OutputSymbol, Settings, SharedObject};
+use super::{Function, Kind, Merger, New, OutputSymbol, Settings, SharedObject, narrow};
 use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::mercury::{REGISTER_TABLE, is_line_table};
@@ -9,7 +9,7 @@ use crate::resolve::{Origin, is_extern_shared};
 use solder_cubin::Section;
 use solder_cubin::raw::{self, Symbol};
 use std::collections::HashSet;
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 
 /// The constants of one bank under `-kernels-used` and `-variables-used`.
 #[derive(Default)]
@@ -203,7 +203,7 @@ impl<'data> Merger<'_, 'data> {
         let gives_up = self.symbols.accepted(origin.file, origin.symbol) && self.is_weak_in_global(symbol);
         let out = self.out.symbol_mut(symbol);
         if new || gives_up || (out.section.is_none() && out.common.is_none()) {
-            out.common = NonZeroU64::new(raw.value.get().max(1));
+            out.common = NonZeroU32::new(narrow(raw.value.get().max(1)));
             self.commons.push(symbol);
             let out = self.out.symbol_mut(symbol);
             out.size = size;
@@ -385,10 +385,10 @@ impl<'data> Merger<'_, 'data> {
     /// Tentative definitions that nobody initialised go to the end of `.nv.global`, last one first.
     pub(super) fn place_common_symbols(&mut self) {
         for id in std::mem::take(&mut self.commons).into_iter().rev() {
-            let Some(align) = self.out.symbol(id).common.map(NonZeroU64::get) else { continue };
+            let Some(align) = self.out.symbol(id).common.map(NonZeroU32::get) else { continue };
             let section = self.out.well_known.global.unwrap_or_else(|| self.create_global());
             let size = self.out.symbol(id).size;
-            let place = self.out.section_mut(section).append(&[], size, align);
+            let place = self.out.section_mut(section).append(&[], size, align.into());
             let symbol = self.out.symbol_mut(id);
             symbol.section = Some(section);
             symbol.value = place.unwrap_or(0);

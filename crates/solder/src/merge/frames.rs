@@ -118,7 +118,7 @@ impl<'data> Merger<'_, 'data> {
     /// Whether a frame from this file speaks of a copy of the function that nvlink has not forgotten.
     pub(super) fn frame_counts(&self, function: SymbolId, file: FileId) -> bool {
         let symbol = self.out.symbol(function);
-        symbol.is_function() && symbol.debug_replaced_in.is_none_or(|replaced| file >= replaced)
+        symbol.is_function() && symbol.has_debug_of(file)
     }
 
     /// The other names that stand before the name of their function, and its section. nvlink takes the first name
@@ -141,7 +141,7 @@ impl<'data> Merger<'_, 'data> {
         for (alias, text) in first {
             let size = self.out.section(text).function.map_or(0, |f| self.out.symbol(f).size);
             let symbol = self.out.symbol_mut(alias);
-            symbol.mercury.differs_mut().size = Some(symbol.size);
+            symbol.rest_mut().differs.size = Some(symbol.size);
             symbol.size = size;
         }
     }

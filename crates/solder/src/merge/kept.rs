@@ -87,7 +87,7 @@ impl Merger<'_, '_> {
     pub(super) fn create_resolved(&mut self, target: SectionId, name: &str) {
         // Found by name: functions of one name have one together.
         if let Some(section) = self.resolved_by_name.get(name) {
-            self.out.section_mut(target).resolved = Some(*section);
+            self.out.resolved.insert(target, *section);
             return;
         }
         let section = self.create(&New {
@@ -99,7 +99,7 @@ impl Merger<'_, '_> {
             entsize: size_of::<raw::Rela>() as u64,
         });
         self.out.section_mut(section).of = Some(target);
-        self.out.section_mut(target).resolved = Some(section);
+        self.out.resolved.insert(target, section);
         self.resolved_by_name.insert(name.to_owned(), section);
     }
 }

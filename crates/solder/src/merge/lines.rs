@@ -123,7 +123,7 @@ impl<'data> Merger<'_, 'data> {
         };
         let described = &mut self.mercury.described;
         let places = register_places(section.data, |name| is_removed(name) || !described.insert(name));
-        let Content::Bytes(chunks) = &mut self.out.section_mut(out).content else { return };
+        let Some(chunks) = self.out.section_mut(out).chunks_mut() else { return };
         if places.is_empty() || chunks.pop().is_none() {
             return;
         }

@@ -107,14 +107,14 @@ impl<'data> Merger<'_, 'data> {
         let out = self.twin(text, Kind::Capsule);
         let data = object.section(capsule).data;
         let section = self.out.section_mut(out);
-        section.content = Content::Bytes(vec![Chunk { offset: 0, data }]);
+        section.content = Content::One(Chunk { offset: 0, data });
         section.size = data.len() as u64;
         if let Some(relocations) = section.rela {
             self.out.section_mut(relocations).relocations_mut().clear();
         }
         self.out.files[origin.file.index()].sections[capsule as usize] = Some((out, 0));
         let size = twins.symbol(origin.symbol).map(|s| s.size.get());
-        self.out.symbol_mut(symbol).mercury.differs_mut().size = size;
+        self.out.symbol_mut(symbol).rest_mut().differs.size = size;
     }
 
     /// The twin of data or debug information that went to `base` of an output section.
@@ -183,7 +183,7 @@ impl<'data> Merger<'_, 'data> {
             // As in objects, where the value of such a variable is its alignment.
             symbol.value = raw.value.get();
         }
-        symbol.mercury.differs_mut().value = (!relocatable).then_some(mercury);
+        symbol.rest_mut().differs.value = (!relocatable).then_some(mercury);
     }
 
     /// The parameters of a kernel are no part of the Mercury view: they wait for its end.
@@ -323,10 +323,10 @@ impl<'data> Merger<'_, 'data> {
         }
         let twin = self.constant_twin(section, raw::SHT_MERC_CONSTANT_OPTIMIZER);
         let out = self.out.section_mut(twin);
-        out.align = out.align.max(constant.align);
+        out.widen(constant.align);
         let size = offset + constant.twin_size;
         let is_shorter = size < std::mem::replace(&mut out.size, size);
-        if let Content::Bytes(chunks) = &mut out.content {
+        if let Some(chunks) = out.chunks_mut() {
             // In a damaged object those before may reach beyond the end: they begin where those of the other view do.
             if is_shorter {
                 chunks.retain(|chunk| chunk.offset < size);
@@ -530,7 +530,7 @@ impl<'data> Merger<'_, 'data> {
             let offset = entry.offset.get().wrapping_add(base);
             let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
             self.out.section_mut(out).relocations_mut().push(reloc);
-            if let Some(resolved) = self.out.section(partner).resolved {
+            if let Some(resolved) = self.out.resolved.get(&partner).copied() {
                 let out = self.twin(resolved, Kind::MercuryResolved);
                 self.out.section_mut(out).relocations_mut().push(reloc);
             }
@@ -575,7 +575,7 @@ impl<'data> Merger<'_, 'data> {
             let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };
             let name = self.out.names.add_again(Table::Symbols, &name);
             let symbol = self.out.symbol_mut(symbol);
-            symbol.mercury.differs_mut().name = Some(symbol.name_offset);
+            symbol.rest_mut().differs.name = Some(symbol.name_offset);
             symbol.name_offset = name;
         }
         let mut constants = std::mem::take(&mut self.mercury.kernel_constants);

@@ -197,6 +197,7 @@ pub fn merge<'data>(
             replaced_relocations: false,
             orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
+            resolved: HashMap::default(),
             names: StringTables::with_room([1, 2].map(|times| times * strings)),
             files: Vec::with_capacity(objects.len()),
             well_known: WellKnown::default(),
@@ -508,8 +509,8 @@ impl<'a, 'data> Merger<'a, 'data> {
             name,
             sh_type: new.sh_type,
             flags: new.flags,
-            align: new.align,
-            entsize: new.entsize,
+            align: narrow(new.align),
+            entsize: narrow(new.entsize),
             size: 0,
             content,
             of: None,
@@ -518,7 +519,6 @@ impl<'a, 'data> Merger<'a, 'data> {
             registers: 0,
             rel: None,
             rela: None,
-            resolved: None,
             twin: None,
             shares_bytes: false,
             is_named_alone: false,
@@ -718,7 +718,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         out.is_named_alone = is_named_alone;
         out.append(section.data, section.data.len() as u64, section.align());
         out.function = Some(symbol);
-        out.registers = section.info() & 0xff00_0000;
+        out.registers = section.info().to_be_bytes()[0];
         self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
         let out = self.out.symbol_mut(symbol);
         (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
@@ -829,9 +829,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         out.content = Content::Bytes(Vec::new());
         out.size = 0;
         out.append(section.data, section.data.len() as u64, section.align());
-        out.registers = section.info() & 0xff00_0000;
+        out.registers = section.info().to_be_bytes()[0];
         let relocations = [out.rel, out.rela];
-        let resolved = out.resolved;
+        let resolved = self.out.resolved.get(&text).copied();
         let resolved_twin = resolved.and_then(|resolved| self.out.section(resolved).twin);
         for relocations in relocations.into_iter().chain([resolved, resolved_twin]).flatten() {
             self.out.section_mut(relocations).relocations_mut().clear();
@@ -841,9 +841,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
         let out = self.out.symbol_mut(symbol);
         (out.size, out.value, out.origin) = (raw.size.get(), raw.value.get(), Some(origin));
-        out.replaced_in = Some(origin.file);
+        out.rest_mut().replaced_in = Some(origin.file);
         if relocations != [None, None] {
-            out.debug_replaced_in = Some(origin.file);
+            out.rest_mut().debug_replaced_in = Some(origin.file);
             self.out.replaced_relocations = true;
         }
         let out = self.out.symbol_mut(symbol);

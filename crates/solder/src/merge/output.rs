@@ -8,7 +8,7 @@ use crate::resolve::Origin;
 use hashbrown::HashMap;
 use solder_cubin::raw;
 use solder_cubin::strings::{StringTables, Table};
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 /// What an output section is.
@@ -139,6 +139,8 @@ impl<'data> InfoRecord<'data> {
 #[derive(Debug)]
 pub enum Content<'data> {
     Bytes(Vec<Chunk<'data>>),
+    /// The bytes of one input, as most sections have them.
+    One(Chunk<'data>),
     /// Records, last one first.
     Info(Vec<InfoRecord<'data>>),
     /// Entries in reading order, which come out reversed.
@@ -155,8 +157,8 @@ pub struct OutputSection<'data> {
     pub name: u32,
     pub sh_type: u32,
     pub flags: u64,
-    pub align: u64,
-    pub entsize: u64,
+    pub align: u32,
+    pub entsize: u32,
     pub size: u64,
     pub content: Content<'data>,
     /// The section that `sh_info` names: the text of a function, the target of relocations.
@@ -165,11 +167,10 @@ pub struct OutputSection<'data> {
     pub symbol: Option<SymbolId>,
     /// For `.text`: the function, and the high byte of its `sh_info`.
     pub function: Option<SymbolId>,
-    pub registers: u32,
+    pub registers: u8,
     /// The relocation sections for this section.
     pub rel: Option<SectionId>,
     pub rela: Option<SectionId>,
-    pub resolved: Option<SectionId>,
     /// The twin in the Mercury view; of a twin, `of` is the section it belongs to.
     pub twin: Option<SectionId>,
     /// A twin whose bytes are those of its partner.
@@ -178,31 +179,61 @@ pub struct OutputSection<'data> {
     pub is_named_alone: bool,
 }
 
+/// An alignment or the size of an entry in the room that a section has for it. Objects with larger ones are refused.
+pub fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 impl<'data> OutputSection<'data> {
+    pub fn align(&self) -> u64 {
+        self.align.into()
+    }
+
+    /// Aligns it at least so far.
+    pub fn widen(&mut self, align: u64) {
+        self.align = self.align.max(narrow(align));
+    }
+
     /// Appends an input section at the next multiple of its alignment; the place it got.
     pub fn append(&mut self, data: &'data [u8], size: u64, align: u64) -> Option<u64> {
         let align = align.max(1);
         let offset = self.size.checked_next_multiple_of(align)?;
-        self.align = self.align.max(align);
+        self.widen(align);
         self.size = offset.checked_add(size)?;
-        if let Content::Bytes(chunks) = &mut self.content
-            && !data.is_empty()
-        {
-            // Mostly the only one.
-            if chunks.is_empty() {
-                chunks.reserve_exact(1);
-            }
-            chunks.push(Chunk { offset, data });
+        let chunk = Chunk { offset, data };
+        match &mut self.content {
+            _ if data.is_empty() => {}
+            Content::Bytes(chunks) if chunks.is_empty() => self.content = Content::One(chunk),
+            Content::Bytes(chunks) => chunks.push(chunk),
+            Content::One(first) => self.content = Content::Bytes(vec![*first, chunk]),
+            _ => {}
         }
         Some(offset)
     }
 
-    /// The bytes of a section that one input alone gave.
-    pub fn first_chunk(&self) -> Option<&'data [u8]> {
+    /// The pieces of the inputs that it is put together from.
+    pub fn chunks(&self) -> &[Chunk<'data>] {
         match &self.content {
-            Content::Bytes(chunks) => chunks.first().map(|chunk| chunk.data),
+            Content::Bytes(chunks) => chunks,
+            Content::One(chunk) => std::slice::from_ref(chunk),
+            _ => &[],
+        }
+    }
+
+    /// The same, of a section of bytes.
+    pub fn chunks_mut(&mut self) -> Option<&mut Vec<Chunk<'data>>> {
+        if let Content::One(chunk) = self.content {
+            self.content = Content::Bytes(vec![chunk]);
+        }
+        match &mut self.content {
+            Content::Bytes(chunks) => Some(chunks),
             _ => None,
         }
+    }
+
+    /// The bytes of a section that one input alone gave.
+    pub fn first_chunk(&self) -> Option<&'data [u8]> {
+        self.chunks().first().map(|chunk| chunk.data)
     }
 
     pub fn records_mut(&mut self) -> &mut Vec<InfoRecord<'data>> {
@@ -238,30 +269,30 @@ pub struct OutputSymbol<'data> {
     pub entity: Option<EntityId>,
     /// Where the current definition comes from.
     pub origin: Option<Origin>,
+    /// Shared memory: laid out per kernel, never in the output.
+    pub shared: bool,
+    /// An extern shared array that a later file defined with a size, which is nowhere then.
+    pub lost: bool,
+    /// A tentative definition not yet given a place: its alignment.
+    pub common: Option<NonZeroU32>,
+    pub dropped: bool,
+    /// `st_other` in the Mercury view.
+    pub mercury_other: u8,
+    pub(super) rest: Option<Box<Rest>>,
+}
+
+/// What there is to say of few symbols.
+#[derive(Clone, Debug, Default)]
+pub struct Rest {
+    pub differs: Differences,
     /// The file whose copy replaced an earlier one: records of files before it that speak of the
     /// earlier copy no longer count.
     pub replaced_in: Option<FileId>,
     /// The same for the relocations of debug information. nvlink forgets them together with those of
     /// the code: a copy whose code had none keeps them.
     pub debug_replaced_in: Option<FileId>,
-    /// Shared memory: laid out per kernel, never in the output.
-    pub shared: bool,
-    /// An extern shared array that a later file defined with a size, which is nowhere then.
-    pub lost: bool,
-    /// A tentative definition not yet given a place: its alignment.
-    pub common: Option<NonZeroU64>,
     /// Lies in the constants of a device function.
     pub constant: Option<ConstantId>,
-    pub dropped: bool,
-    /// `st_other` in the Mercury view.
-    pub mercury_other: u8,
-    pub mercury: MercurySymbol,
-}
-
-/// A symbol in the Mercury view.
-#[derive(Clone, Debug, Default)]
-pub struct MercurySymbol {
-    differs: Option<Box<Differences>>,
 }
 
 /// What the Mercury view has different about a symbol.
@@ -273,16 +304,23 @@ pub struct Differences {
     pub value: Option<u64>,
 }
 
-impl MercurySymbol {
-    pub fn differs(&self) -> Differences {
-        self.differs.as_deref().copied().unwrap_or_default()
-    }
-    pub fn differs_mut(&mut self) -> &mut Differences {
-        self.differs.get_or_insert_default()
-    }
-}
-
 impl OutputSymbol<'_> {
+    pub fn rest(&self) -> Option<&Rest> {
+        self.rest.as_deref()
+    }
+    pub fn rest_mut(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_default()
+    }
+    pub fn differs(&self) -> Differences {
+        self.rest().map(|rest| rest.differs).unwrap_or_default()
+    }
+    pub fn constant(&self) -> Option<ConstantId> {
+        self.rest()?.constant
+    }
+    /// Whether debug information of a file speaks of the copy that counts, or of one that kept it.
+    pub fn has_debug_of(&self, file: FileId) -> bool {
+        self.rest().and_then(|rest| rest.debug_replaced_in).is_none_or(|replaced| file >= replaced)
+    }
     pub fn is_function(&self) -> bool {
         self.kind == raw::STT_FUNC
     }
@@ -395,6 +433,8 @@ pub struct Merged<'data> {
     pub orphaned_alias: bool,
     pub calls: Calls,
     pub names: StringTables,
+    /// The sections for the relocations that the link resolves, by what they are for.
+    pub resolved: HashMap<SectionId, SectionId, foldhash::fast::FixedState>,
     pub files: Vec<FileMap>,
     pub well_known: WellKnown,
     /// The sections of constants and shared memory, whose size is limited.
@@ -471,8 +511,8 @@ impl<'data> Merged<'data> {
         if let Some(removed) = self.names.remove(Table::Symbols, name) {
             for symbol in &mut self.symbols {
                 symbol.name_offset = after(symbol.name_offset, &removed);
-                if let Some(name) = symbol.mercury.differs().name {
-                    symbol.mercury.differs_mut().name = Some(after(name, &removed));
+                if let Some(name) = symbol.differs().name {
+                    symbol.rest_mut().differs.name = Some(after(name, &removed));
                 }
             }
             for offset in &mut self.prototype_names {
@@ -559,7 +599,8 @@ impl<'data> Merged<'data> {
         let symbols = &self.symbols;
         let counts = |record: &InfoRecord<'_>| match record.value {
             InfoValue::Symbol(symbol, _) if !record.code_only => {
-                symbols[symbol.index()].replaced_in.is_none_or(|file| record.file >= file)
+                let replaced_in = symbols[symbol.index()].rest().and_then(|rest| rest.replaced_in);
+                replaced_in.is_none_or(|file| record.file >= file)
             }
             _ => true,
         };
@@ -576,3 +617,6 @@ impl<'data> Merged<'data> {
         });
     }
 }
+
+/// A large link has hundreds of thousands of them.
+const _: () = assert!(size_of::<OutputSection<'_>>() == 96 && size_of::<OutputSymbol<'_>>() == 72);

@@ -1,7 +1,7 @@
 //! Constants that do not fit into their bank one input behind the other are packed: variables are placed anew, without
 //! regard to the alignment they were declared with.
 
-use super::{Chunk, Content, Kind, Merged, Merger, RelocTarget};
+use super::{Chunk, Content, Kind, Merged, Merger, RelocTarget, narrow};
 use crate::ids::{SectionId, SymbolId};
 use crate::roots;
 use hashbrown::HashSet;
@@ -52,8 +52,8 @@ impl<'data> Merger<'_, 'data> {
         moves.sort();
         for section in with_twin(&self.out, bank) {
             let section = self.out.section_mut(section);
-            (section.size, section.align) = (end, largest_align);
-            if let Content::Bytes(own) = &mut section.content {
+            (section.size, section.align) = (end, narrow(largest_align));
+            if let Some(own) = section.chunks_mut() {
                 own.clone_from(&chunks);
             }
         }
@@ -192,7 +192,8 @@ fn with_twin(merged: &Merged<'_>, id: SectionId) -> impl Iterator<Item = Section
 /// The sections of relocations of a section, in both views.
 fn relocations_of(merged: &Merged<'_>, id: SectionId) -> Vec<SectionId> {
     let section = merged.section(id);
-    let own = [section.rel, section.rela, section.resolved].into_iter().flatten();
+    let resolved = merged.resolved.get(&id).copied();
+    let own = [section.rel, section.rela, resolved].into_iter().flatten();
     let both = own.flat_map(|own| with_twin(merged, own));
     let is_list = |id: &SectionId| matches!(merged.section(*id).content, Content::Relocations(_));
     both.filter(is_list).collect()

@@ -85,7 +85,7 @@ impl<'data> Merger<'_, 'data> {
             let out = self.out.section_mut(section);
             out.size = out.size.saturating_add(object.size);
             let least = if object.dynamic { DYNAMIC_ALIGN } else { 1 };
-            out.align = out.align.max(object.align).max(least);
+            out.widen(object.align.max(least));
             let symbol = self.out.symbol_mut(object.symbol);
             // A strong copy of a weak variable leaves it its alignment.
             if symbol.section.replace(section).is_none() {
@@ -97,7 +97,7 @@ impl<'data> Merger<'_, 'data> {
         if let Some(section) = file_shared {
             self.drop_symbol_if_empty(section);
             let out = self.out.section_mut(section);
-            out.align = out.align.max(align);
+            out.widen(align);
             self.leave_room(section);
         }
         let begins = if self.settings.places_dynamic { self.common_begins() } else { Vec::new() };
@@ -131,9 +131,9 @@ impl<'data> Merger<'_, 'data> {
         if out.size == 0 && dynamic.is_none() && !everywhere {
             return;
         }
-        out.align = out.align.max(file_align);
+        out.widen(file_align);
         let Some(align) = dynamic else { return self.leave_room(section) };
-        out.align = out.align.max(align).max(DYNAMIC_ALIGN);
+        out.widen(align.max(DYNAMIC_ALIGN));
         let begin = out.size.next_multiple_of(DYNAMIC_ALIGN);
         // Without variables of its own, a kernel has no section beside a `.nv_debug.shared` of large alignment.
         if out.size > 0 || file_align <= DYNAMIC_ALIGN {
@@ -210,8 +210,8 @@ impl<'data> Merger<'_, 'data> {
     fn leave_room(&mut self, section: SectionId) {
         let out = self.out.section_mut(section);
         debug_assert!(matches!(out.kind, Kind::KernelShared | Kind::FileShared));
-        if out.size <= out.align {
-            out.size = out.size.saturating_add(out.align);
+        if out.size <= out.align() {
+            out.size = out.size.saturating_add(out.align());
         }
     }
 

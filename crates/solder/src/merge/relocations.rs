@@ -120,7 +120,7 @@ impl<'data> Merger<'_, 'data> {
             let offset = entry.offset.get().wrapping_add(base);
             let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
             self.out.section_mut(out).relocations_mut().push(reloc);
-            if let Some(resolved) = self.out.section(target).resolved {
+            if let Some(resolved) = self.out.resolved.get(&target).copied() {
                 self.out.section_mut(resolved).relocations_mut().push(reloc);
             }
         }
@@ -177,7 +177,7 @@ impl<'data> Merger<'_, 'data> {
         } else {
             out.rel = Some(section);
         }
-        if self.settings.preserves_relocs && out.resolved.is_none() {
+        if self.settings.preserves_relocs && !self.out.resolved.contains_key(&target) {
             self.create_resolved(target, of);
         }
         section
