@@ -1,6 +1,7 @@
 //! The bytes of the sections that the linker makes: attributes, call graph, prototypes, notes,
 //! relocations.
 
+use crate::ahead;
 use crate::callgraph::{Adjacency, CallGraph};
 use crate::ids::{EntityId, PrototypeId, Rare, SectionId};
 use crate::layout::{Numbers, Parts};
@@ -153,7 +154,9 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
     }
     Some(match section.kind {
         Kind::Info => {
-            let mut out = Vec::new();
+            // Mostly a symbol and a number.
+            let count = parts.resources.records(merged, id).len() + parts.resources.of_module.len();
+            let mut out = ahead::room_for(count * record_size(format::SIZED, size_of::<[u32; 2]>()));
             attributes(parts, numbers, id, &mut |format, attr, value| {
                 write_record(&mut out, format, attr, value);
             });

@@ -269,9 +269,11 @@ fn decide_all(
             // Its bytes are those of the other view.
             Outcome::Patch(_) if target.shares_bytes => continue,
             Outcome::Patch(patch) | Outcome::KeepWith(patch) => {
-                // Mostly the only one.
-                if patches.is_empty() {
-                    patches.reserve_exact(1);
+                // Mostly the only one, or else one of many.
+                match patches.len() {
+                    0 => patches.reserve_exact(1),
+                    1 if index > MANY_PATCHES => patches.reserve(index),
+                    _ => {}
                 }
                 patches.push((entry.offset, patch));
                 patch_width(patch)

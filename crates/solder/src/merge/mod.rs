@@ -310,7 +310,7 @@ impl<'a, 'data> Merger<'a, 'data> {
                 }
                 self.file(FileId::at(file))?;
                 if self.left.is_much() || file + 1 == self.objects.len() {
-                    let mut left = self.hand_over();
+                    let mut left = self.hand_over(names.old());
                     let (names, read) = (&names, &read);
                     beside.run(move || {
                         names.enter(std::mem::take(&mut left.names));

@@ -63,15 +63,17 @@ impl Draft {
         self.before + self.ends.len() as u32
     }
 
-    /// What has been written down; the next name is the first of another draft.
-    pub fn hand_over(&mut self) -> Self {
-        let next = Self {
-            number: self.number + 1,
-            before: self.before + self.ends.len() as u32,
+    /// What has been written down; the next name is the first of another draft, for which there may be an old one.
+    pub fn hand_over(&mut self, old: Option<Self>) -> Self {
+        let Self { mut text, mut ends, .. } = old.unwrap_or_else(|| Self {
             text: String::with_capacity(self.text.len()),
             ends: Vec::with_capacity(self.ends.len()),
-        };
-        std::mem::replace(self, next)
+            ..Self::default()
+        });
+        text.clear();
+        ends.clear();
+        let before = self.before + self.ends.len() as u32;
+        std::mem::replace(self, Self { text, ends, number: self.number + 1, before })
     }
 
     fn names(&self) -> impl Iterator<Item = (In, &str)> {
@@ -89,12 +91,19 @@ impl Draft {
 pub(super) struct Entering {
     /// Those that came before their turn, or while another was entered.
     waiting: Mutex<Vec<Draft>>,
+    /// Those that have been entered: their memory is at hand.
+    entered: Mutex<Vec<Draft>>,
     tables: Mutex<Tables>,
 }
 
 impl Entering {
     pub fn new(tables: Tables) -> Self {
-        Self { waiting: Mutex::default(), tables: Mutex::new(tables) }
+        Self { waiting: Mutex::default(), entered: Mutex::default(), tables: Mutex::new(tables) }
+    }
+
+    /// A draft that has been entered.
+    pub fn old(&self) -> Option<Draft> {
+        locked(&self.entered).pop()
     }
 
     /// Enters a draft, as soon as all before it have been. While another thread enters drafts, it is left to that one.
@@ -103,6 +112,7 @@ impl Entering {
         while let Ok(mut tables) = self.tables.try_lock() {
             let Some(next) = take_next(&mut locked(&self.waiting), &tables) else { return };
             tables.enter(&next);
+            locked(&self.entered).push(next);
         }
     }
 

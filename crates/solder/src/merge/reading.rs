@@ -187,7 +187,7 @@ fn take<'data>(
 
 impl<'data> Merger<'_, 'data> {
     /// What is left of the files that have been merged, for another thread to read. Their maps come back with it.
-    pub(super) fn hand_over(&mut self) -> Left<'data> {
+    pub(super) fn hand_over(&mut self, old: Option<Draft>) -> Left<'data> {
         let first = self.left.first;
         let maps = self.out.files[first..].iter_mut().map(std::mem::take).collect();
         let next = Left {
@@ -197,7 +197,7 @@ impl<'data> Merger<'_, 'data> {
             relocations: Vec::with_capacity(self.left.relocations.len()),
             ..Left::default()
         };
-        let names = self.draft.as_mut().map(Draft::hand_over).unwrap_or_default();
+        let names = self.draft.as_mut().map(|draft| draft.hand_over(old)).unwrap_or_default();
         Left { maps, names, ..std::mem::replace(&mut self.left, next) }
     }
 
