@@ -43,6 +43,27 @@ pub fn room_for<T>(count: usize) -> Vec<T> {
     room
 }
 
+/// Has the system's allocator keep what is given back to it, and take more at a time. It would give back the end of its
+/// heap, and every block that has a mapping of its own, only to ask for as much again; all processors are told of each.
+#[cfg(target_env = "gnu")]
+#[allow(unsafe_code)]
+pub fn keep_memory() {
+    const AT_A_TIME: libc::c_int = 1 << 20;
+    const LARGE: libc::c_int = 2 << 20;
+    let settings = [
+        (libc::M_TRIM_THRESHOLD, libc::c_int::MAX),
+        (libc::M_TOP_PAD, AT_A_TIME),
+        (libc::M_MMAP_THRESHOLD, LARGE),
+    ];
+    for (setting, value) in settings {
+        // SAFETY: it changes how much memory is kept, and none of it.
+        unsafe { libc::mallopt(setting, value) };
+    }
+}
+
+#[cfg(not(target_env = "gnu"))]
+pub fn keep_memory() {}
+
 /// Asks for the pages of a range. A system that does not know the request gives them one by one, when they are touched.
 #[allow(unsafe_code)]
 pub fn ask_for(pages: Range<usize>) {
