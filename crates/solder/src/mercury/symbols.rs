@@ -1,7 +1,8 @@
 //! `.nv.merc.symtab`: the symbols of the output as the Mercury view has them.
 
+use crate::ids::SymbolId;
 use crate::layout::Numbers;
-use crate::merge::{Merged, OutputSymbol};
+use crate::merge::Merged;
 use crate::shared::SharedLayout;
 use solder_cubin::raw::{self, Symbol};
 use zerocopy::IntoBytes;
@@ -14,7 +15,7 @@ pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayou
     let null = Symbol { value: merged.null_value.into(), ..Symbol::default() };
     let mut out = null.as_bytes().to_vec();
     for id in &numbers.symbol_order[..numbers.mercury_symbols as usize] {
-        let mut symbol = entry(merged, numbers, merged.symbol(*id));
+        let mut symbol = entry(merged, numbers, *id);
         if let Some(debug) = shared.debug.as_ref().filter(|_| merged.symbol(*id).shared) {
             let (section, value) = debug.place(merged, *id);
             symbol.shndx = (section.map_or(0, |s| numbers.section(s)) as u16).into();
@@ -25,7 +26,8 @@ pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayou
     out
 }
 
-fn entry(merged: &Merged<'_>, numbers: &Numbers, symbol: &OutputSymbol<'_>) -> Symbol {
+fn entry(merged: &Merged<'_>, numbers: &Numbers, id: SymbolId) -> Symbol {
+    let symbol = merged.symbol(id);
     let number = |id| match merged.section(id).twin {
         Some(twin) => numbers.section(twin),
         None => numbers.section(id),
@@ -35,7 +37,7 @@ fn entry(merged: &Merged<'_>, numbers: &Numbers, symbol: &OutputSymbol<'_>) -> S
     let value =
         if symbol.name.starts_with(RESERVED_SHARED) { 0 } else { differs.value.unwrap_or(symbol.value) };
     Symbol {
-        name: differs.name.unwrap_or(symbol.name_offset).into(),
+        name: differs.name.unwrap_or(merged.symbol_name(id)).into(),
         info: symbol.bind << 4 | kind,
         other: symbol.mercury_other,
         shndx: (symbol.section.map_or(0, number) as u16).into(),

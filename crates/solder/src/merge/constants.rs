@@ -61,10 +61,9 @@ impl<'data> Merger<'_, 'data> {
             Place::Section(id) => symbol.section = Some(id),
             Place::Function(index) => symbol.rest_mut().constant = Some(ConstantId::at(index as usize)),
         }
-        if self.settings.shows_hidden() && symbol.constant().is_none() {
-            self.show_hidden(&mut symbol, raw, &name);
-        }
-        let id = self.push_symbol(symbol);
+        let is_shown = self.settings.shows_hidden() && symbol.constant().is_none();
+        let name = if is_shown { self.show_hidden(&mut symbol, raw, &name) } else { 0 };
+        let id = self.push_named(symbol, name);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
         Ok(())
     }
@@ -294,8 +293,8 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// Sections that better copies of their functions emptied, or that lost all variables, have no name.
-    pub(super) fn forget_names_of_emptied(&mut self) {
+    /// The sections that better copies of their functions emptied, or that lost all variables.
+    pub(super) fn emptied(&self) -> Vec<SectionId> {
         let is_emptied = |id: &SectionId| {
             let section = self.out.section(*id);
             let can_be = match section.kind {
@@ -305,7 +304,11 @@ impl<'data> Merger<'_, 'data> {
             };
             can_be && section.size == 0
         };
-        let emptied: Vec<SectionId> = self.out.limited.iter().copied().filter(is_emptied).collect();
+        self.out.limited.iter().copied().filter(is_emptied).collect()
+    }
+
+    /// Such sections have no name.
+    pub(super) fn forget_names(&mut self, emptied: &[SectionId]) {
         let names: Vec<String> = emptied.iter().map(|id| self.out.section_name(*id).to_owned()).collect();
         for name in names {
             self.out.forget_name(&name);

@@ -202,8 +202,8 @@ impl<'data> Merger<'_, 'data> {
         // One that is neither initialised nor strong gives its place up.
         let gives_up = self.symbols.accepted(origin.file, origin.symbol) && self.is_weak_in_global(symbol);
         let out = self.out.symbol_mut(symbol);
-        if new || gives_up || (out.section.is_none() && out.common.is_none()) {
-            out.common = NonZeroU32::new(narrow(raw.value.get().max(1)));
+        if new || gives_up || (out.section.is_none() && out.common().is_none()) {
+            out.rest_mut().common = NonZeroU32::new(narrow(raw.value.get().max(1)));
             self.commons.push(symbol);
             let out = self.out.symbol_mut(symbol);
             out.size = size;
@@ -239,7 +239,7 @@ impl<'data> Merger<'_, 'data> {
             None => self.append_data(origin.file, &section)?,
         };
         let (symbol, _) = self.mention(origin, entity, raw);
-        let stays_common = self.out.symbol(symbol).common.is_some()
+        let stays_common = self.out.symbol(symbol).common().is_some()
             && !self.symbols.is_definition(origin.file, origin.symbol)
             && object.role(section.index) == Role::Global;
         if !accepted || stays_common {
@@ -251,7 +251,9 @@ impl<'data> Merger<'_, 'data> {
         (symbol.bind, symbol.other) = (raw.bind(), other);
         (symbol.section, symbol.origin) = (Some(out), Some(origin));
         (symbol.value, symbol.size) = (base.wrapping_add(raw.value.get()), raw.size.get());
-        symbol.common = None;
+        if symbol.common().is_some() {
+            symbol.rest_mut().common = None;
+        }
         Ok(())
     }
 
@@ -259,7 +261,8 @@ impl<'data> Merger<'_, 'data> {
     pub(super) fn name_local(&mut self, symbol: SymbolId) {
         if !self.out.symbol(symbol).among_globals {
             let name = self.out.symbol(symbol).name;
-            self.out.symbol_mut(symbol).name_offset = self.name_symbol(name);
+            let name = self.name_symbol(name);
+            self.out.set_symbol_name(symbol, name);
         }
     }
 
@@ -385,14 +388,14 @@ impl<'data> Merger<'_, 'data> {
     /// Tentative definitions that nobody initialised go to the end of `.nv.global`, last one first.
     pub(super) fn place_common_symbols(&mut self) {
         for id in std::mem::take(&mut self.commons).into_iter().rev() {
-            let Some(align) = self.out.symbol(id).common.map(NonZeroU32::get) else { continue };
+            let Some(align) = self.out.symbol(id).common().map(NonZeroU32::get) else { continue };
             let section = self.out.well_known.global.unwrap_or_else(|| self.create_global());
             let size = self.out.symbol(id).size;
             let place = self.out.section_mut(section).append(&[], size, align.into());
             let symbol = self.out.symbol_mut(id);
             symbol.section = Some(section);
             symbol.value = place.unwrap_or(0);
-            symbol.common = None;
+            symbol.rest_mut().common = None;
         }
     }
 

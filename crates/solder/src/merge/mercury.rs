@@ -169,7 +169,8 @@ impl<'data> Merger<'_, 'data> {
         }
         if !self.out.symbol(symbol).among_globals {
             let name = self.out.symbol(symbol).name;
-            self.out.symbol_mut(symbol).name_offset = self.name_symbol(name);
+            let name = self.name_symbol(name);
+            self.out.set_symbol_name(symbol, name);
         }
         let align = raw.value.get().max(1);
         let place = self.out.section_mut(out).append(&[], raw.size.get(), align).unwrap_or(0);
@@ -574,9 +575,8 @@ impl<'data> Merger<'_, 'data> {
             };
             let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };
             let name = self.out.names.add_again(Table::Symbols, &name);
-            let symbol = self.out.symbol_mut(symbol);
-            symbol.rest_mut().differs.name = Some(symbol.name_offset);
-            symbol.name_offset = name;
+            self.out.symbol_mut(symbol).rest_mut().differs.name = Some(self.out.symbol_name(symbol));
+            self.out.set_symbol_name(symbol, name);
         }
         let mut constants = std::mem::take(&mut self.mercury.kernel_constants);
         constants.sort_by_key(|(text, _)| *text);
@@ -586,7 +586,7 @@ impl<'data> Merger<'_, 'data> {
             self.section_symbol(out, "");
             let name = self.out.names.add_again(Table::Symbols, section.name);
             if let Some(symbol) = self.out.section(out).symbol {
-                self.out.symbol_mut(symbol).name_offset = name;
+                self.out.set_symbol_name(symbol, name);
             }
         }
         let (sh_type, flags, align, entsize) = properties(Kind::MercurySymbols);

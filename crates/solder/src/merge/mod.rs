@@ -30,9 +30,9 @@ use crate::notes;
 use crate::object::{Object, Role};
 use crate::parallel;
 use crate::resolve::{Origin, Symbols, is_extern_shared};
-use crate::undefined::UNIFIED_TABLES;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
+pub use names::Globals;
 use names::{Draft, Entering, In, Tables};
 use reading::{Left, Reading};
 use solder_cubin::raw::{self, Symbol};
@@ -181,6 +181,7 @@ pub fn merge<'data>(
                 count(|object| object.cubin.sections.len()) + symbols.functions.len(),
             ),
             symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
+            symbol_names: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
             functions: Vec::with_capacity(symbols.entities.len()),
             function_of: vec![None; symbols.entities.len()],
             shared: Vec::new(),
@@ -205,6 +206,7 @@ pub fn merge<'data>(
             file_shared_align: 1,
             removed: Vec::new(),
             references: Vec::new(),
+            globals_named: false,
             unplaced: Vec::new(),
             prototype_names: Vec::new(),
         },
@@ -324,7 +326,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         })?;
         names.enter(self.draft.take().unwrap_or_default());
         let tables = names.finish();
-        parallel::for_each_of(&mut self.out.symbols, |s| s.name_offset = tables.of_symbol(s.name_offset));
+        parallel::for_each_of(&mut self.out.symbol_names, |name| *name = tables.of_symbol(*name));
         let looked_for = std::mem::take(&mut self.looked_for).into_iter();
         let mut missing = tables.missing.iter().peekable();
         let was_missing = |(name, _): &(u32, SectionId)| missing.next_if_eq(&name).is_some();
@@ -418,41 +420,20 @@ impl<'a, 'data> Merger<'a, 'data> {
             });
         }
         self.hide_shared();
-        self.name_globals();
+        // What is made for Mercury, and what is taken out of the tables, comes behind the names of the globals; else these
+        // can be given beside something else.
+        let emptied = if self.settings.relocatable { Vec::new() } else { self.emptied() };
+        if !self.settings.mercury() && emptied.is_empty() {
+            return;
+        }
+        let mut globals = Globals::of(&mut self.out);
+        globals.name(&self.out, self.symbols, self.objects);
+        self.out.take_globals(globals, self.settings.relocatable);
         if self.settings.mercury() {
             self.end_mercury();
             self.forget_relocations_of_emptied();
         }
-        if self.settings.relocatable {
-            return;
-        }
-        self.forget_names_of_emptied();
-        for id in &self.out.unplaced {
-            let symbol = &mut self.out.symbols[id.index()];
-            symbol.dropped |= UNIFIED_TABLES.contains(&symbol.name);
-        }
-    }
-
-    /// Gives the global symbols their names, which differ from one another as those of entities do.
-    fn name_globals(&mut self) {
-        let names = &mut self.out.names;
-        for (index, symbol) in self.out.symbols.iter_mut().enumerate() {
-            if let (Some(_), None) = (symbol.entity, symbol.section) {
-                self.out.unplaced.push(SymbolId::at(index));
-            }
-            let is_removed = symbol.dropped && (symbol.shared || self.out.packed);
-            if !symbol.among_globals || is_removed {
-                continue;
-            }
-            // Whoever mentions it, the name is the same.
-            let first = || symbol.entity.map(|entity| self.symbols.get(entity).first);
-            symbol.name_offset = match symbol.origin.or_else(first) {
-                Some(Origin { file, symbol: index }) => {
-                    names.add_distinct(symbol.name, self.objects[file.index()].hashes[index as usize])
-                }
-                None => names.add(Table::Symbols, symbol.name),
-            };
-        }
+        self.forget_names(&emptied);
     }
 
     fn create(&mut self, new: &New<'_>) -> SectionId {
@@ -533,16 +514,19 @@ impl<'a, 'data> Merger<'a, 'data> {
     }
 
     fn section_symbol_named(&mut self, section: SectionId, name_offset: u32) {
-        let id = self.push_symbol(OutputSymbol {
-            name_offset,
-            kind: raw::STT_SECTION,
-            section: Some(section),
-            ..OutputSymbol::default()
-        });
+        let kind = raw::STT_SECTION;
+        let symbol = OutputSymbol { kind, section: Some(section), ..OutputSymbol::default() };
+        let id = self.push_named(symbol, name_offset);
         self.out.section_mut(section).symbol = Some(id);
     }
 
     fn push_symbol(&mut self, symbol: OutputSymbol<'data>) -> SymbolId {
+        self.push_named(symbol, 0)
+    }
+
+    /// A new symbol and where its name is.
+    fn push_named(&mut self, symbol: OutputSymbol<'data>, name: u32) -> SymbolId {
+        self.out.symbol_names.push(name);
         self.out.symbols.push(symbol);
         SymbolId::at(self.out.symbols.len() - 1)
     }
@@ -630,7 +614,8 @@ impl<'a, 'data> Merger<'a, 'data> {
             });
             if raw.bind() == raw::STB_LOCAL {
                 let name = self.out.symbol(symbol).name;
-                self.out.symbol_mut(symbol).name_offset = self.name_symbol(name);
+                let name = self.name_symbol(name);
+                self.out.set_symbol_name(symbol, name);
             }
         }
         if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
@@ -695,7 +680,8 @@ impl<'a, 'data> Merger<'a, 'data> {
         let section = object.section(u32::from(raw.shndx.get()));
         let name = self.out.symbol(symbol).name;
         if raw.bind() == raw::STB_WEAK && !self.out.symbol(symbol).among_globals {
-            self.out.symbol_mut(symbol).name_offset = self.name_symbol(name);
+            let name = self.name_symbol(name);
+            self.out.set_symbol_name(symbol, name);
         }
         if object.role(section.index) != Role::Text {
             return Err(self.damaged(

@@ -1,8 +1,11 @@
 //! The names that the merge gives: written down one behind the other, and entered into the string tables, where each
 //! stands once, beside the merge of later files. Until then a name is known by its number.
 
-use super::{Merger, locked};
-use crate::ids::SectionId;
+use super::{Merged, Merger, locked};
+use crate::ids::{SectionId, SymbolId};
+use crate::object::Object;
+use crate::resolve::{Origin, Symbols};
+use crate::undefined::UNIFIED_TABLES;
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::{StringTables, Table};
 use std::sync::{Mutex, PoisonError};
@@ -175,6 +178,58 @@ impl Tables {
     /// Where the symbol name of a number is.
     pub fn of_symbol(&self, number: u32) -> u32 {
         self.placed[number as usize][1]
+    }
+}
+
+/// The names of global symbols, which come behind all others.
+#[derive(Debug)]
+pub struct Globals {
+    names: StringTables,
+    /// Where in `.strtab` those of all symbols are.
+    offsets: Vec<u32>,
+    unplaced: Vec<SymbolId>,
+}
+
+impl Globals {
+    /// Takes the names that have been given.
+    pub fn of(merged: &mut Merged<'_>) -> Self {
+        let (names, offsets) = (std::mem::take(&mut merged.names), std::mem::take(&mut merged.symbol_names));
+        Self { names, offsets, unplaced: Vec::new() }
+    }
+
+    /// Gives the global symbols their names, which differ from one another as those of entities do.
+    pub fn name(&mut self, merged: &Merged<'_>, symbols: &Symbols<'_>, objects: &[Object<'_>]) {
+        for ((index, symbol), offset) in merged.symbols.iter().enumerate().zip(&mut self.offsets) {
+            if let (Some(_), None) = (symbol.entity, symbol.section) {
+                self.unplaced.push(SymbolId::at(index));
+            }
+            let is_removed = symbol.dropped && (symbol.shared || merged.packed);
+            if !symbol.among_globals || is_removed {
+                continue;
+            }
+            // Whoever mentions it, the name is the same.
+            let first = || symbol.entity.map(|entity| symbols.get(entity).first);
+            *offset = match symbol.origin.or_else(first) {
+                Some(Origin { file, symbol: index }) => {
+                    self.names.add_distinct(symbol.name, objects[file.index()].hashes[index as usize])
+                }
+                None => self.names.add(Table::Symbols, symbol.name),
+            };
+        }
+    }
+}
+
+impl Merged<'_> {
+    /// Takes all names back.
+    pub fn take_globals(&mut self, globals: Globals, relocatable: bool) {
+        if !relocatable {
+            for id in &globals.unplaced {
+                let symbol = self.symbol_mut(*id);
+                symbol.dropped |= UNIFIED_TABLES.contains(&symbol.name);
+            }
+        }
+        (self.names, self.symbol_names) = (globals.names, globals.offsets);
+        (self.unplaced, self.globals_named) = (globals.unplaced, true);
     }
 }
 

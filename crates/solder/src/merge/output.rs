@@ -255,8 +255,6 @@ impl<'data> OutputSection<'data> {
 #[derive(Clone, Debug, Default)]
 pub struct OutputSymbol<'data> {
     pub name: &'data str,
-    /// Offset of the name in `.strtab`; global names get theirs at the end.
-    pub name_offset: u32,
     pub bind: u8,
     /// Stands among the global symbols. Decided by the first definition: a weak function that a
     /// global copy replaced becomes global and stays where it was.
@@ -273,8 +271,6 @@ pub struct OutputSymbol<'data> {
     pub shared: bool,
     /// An extern shared array that a later file defined with a size, which is nowhere then.
     pub lost: bool,
-    /// A tentative definition not yet given a place: its alignment.
-    pub common: Option<NonZeroU32>,
     pub dropped: bool,
     /// `st_other` in the Mercury view.
     pub mercury_other: u8,
@@ -293,6 +289,8 @@ pub struct Rest {
     pub debug_replaced_in: Option<FileId>,
     /// Lies in the constants of a device function.
     pub constant: Option<ConstantId>,
+    /// A tentative definition not yet given a place: its alignment.
+    pub common: Option<NonZeroU32>,
 }
 
 /// What the Mercury view has different about a symbol.
@@ -316,6 +314,9 @@ impl OutputSymbol<'_> {
     }
     pub fn constant(&self) -> Option<ConstantId> {
         self.rest()?.constant
+    }
+    pub fn common(&self) -> Option<NonZeroU32> {
+        self.rest()?.common
     }
     /// Whether debug information of a file speaks of the copy that counts, or of one that kept it.
     pub fn has_debug_of(&self, file: FileId) -> bool {
@@ -404,6 +405,8 @@ pub struct FileMap {
 pub struct Merged<'data> {
     pub sections: Vec<OutputSection<'data>>,
     pub symbols: Vec<OutputSymbol<'data>>,
+    /// Offset of the name of each in `.strtab`; global names get theirs at the end.
+    pub symbol_names: Vec<u32>,
     pub functions: Vec<Function>,
     /// The function of each entity that has one.
     pub function_of: Vec<Option<u32>>,
@@ -446,6 +449,8 @@ pub struct Merged<'data> {
     pub removed: Vec<SectionId>,
     /// Textures, samplers and surfaces.
     pub references: Vec<SymbolId>,
+    /// The global symbols have their names.
+    pub globals_named: bool,
     /// The symbols that name something which is in no section.
     pub unplaced: Vec<SymbolId>,
     /// Offsets in `.strtab` of the prototypes, by `PrototypeId`.
@@ -489,6 +494,12 @@ impl<'data> Merged<'data> {
     pub fn symbol(&self, id: SymbolId) -> &OutputSymbol<'data> {
         &self.symbols[id.index()]
     }
+    pub fn symbol_name(&self, id: SymbolId) -> u32 {
+        self.symbol_names[id.index()]
+    }
+    pub fn set_symbol_name(&mut self, id: SymbolId, offset: u32) {
+        self.symbol_names[id.index()] = offset;
+    }
     pub fn symbol_mut(&mut self, id: SymbolId) -> &mut OutputSymbol<'data> {
         &mut self.symbols[id.index()]
     }
@@ -509,14 +520,13 @@ impl<'data> Merged<'data> {
     /// Takes a name out of `.strtab`.
     pub fn forget_symbol_name(&mut self, name: &str) {
         if let Some(removed) = self.names.remove(Table::Symbols, name) {
+            for offset in self.symbol_names.iter_mut().chain(&mut self.prototype_names) {
+                *offset = after(*offset, &removed);
+            }
             for symbol in &mut self.symbols {
-                symbol.name_offset = after(symbol.name_offset, &removed);
                 if let Some(name) = symbol.differs().name {
                     symbol.rest_mut().differs.name = Some(after(name, &removed));
                 }
-            }
-            for offset in &mut self.prototype_names {
-                *offset = after(*offset, &removed);
             }
         }
     }
@@ -619,4 +629,4 @@ impl<'data> Merged<'data> {
 }
 
 /// A large link has hundreds of thousands of them.
-const _: () = assert!(size_of::<OutputSection<'_>>() == 96 && size_of::<OutputSymbol<'_>>() == 72);
+const _: () = assert!(size_of::<OutputSection<'_>>() == 96 && size_of::<OutputSymbol<'_>>() == 64);

@@ -32,14 +32,13 @@ impl<'data> Merger<'_, 'data> {
         symbol.section = Some(section);
         symbol.value = base.wrapping_add(raw.value.get());
         let name = symbol.name;
-        self.show_hidden(&mut symbol, raw, name);
-        let id = self.push_symbol(symbol);
+        let name = self.show_hidden(&mut symbol, raw, name);
+        let id = self.push_named(symbol, name);
         self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
     }
 
-    /// Makes a symbol that images do not have one of the output.
-    pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol, name: &str) {
-        symbol.name_offset = self.name_symbol(name);
+    /// Makes a symbol that images do not have one of the output; where its name is.
+    pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol, name: &str) -> u32 {
         symbol.mercury_other = raw.other;
         symbol.size = raw.size.get();
         if self.settings.relocatable {
@@ -48,15 +47,16 @@ impl<'data> Merger<'_, 'data> {
             (symbol.kind, symbol.other) = (raw::STT_OBJECT, raw::STV_INTERNAL);
         }
         symbol.dropped = false;
+        self.name_symbol(name)
     }
 
     /// The symbol that stands for the size of the program's constants stays, though nothing refers to it any more.
     pub(super) fn constants_size_symbol(&mut self, origin: Origin, raw: &Symbol) {
         let mut symbol = self.hidden_symbol(origin);
         if symbol.name == CONSTANTS_SIZE {
-            self.show_hidden(&mut symbol, raw, CONSTANTS_SIZE);
+            let name = self.show_hidden(&mut symbol, raw, CONSTANTS_SIZE);
             symbol.kind = raw::STT_CUDA_OBJECT;
-            self.push_symbol(symbol);
+            self.push_named(symbol, name);
         }
     }
 
@@ -68,8 +68,8 @@ impl<'data> Merger<'_, 'data> {
         }
         for symbol in &mut self.out.symbols {
             let variable = symbol.kind == raw::STT_CUDA_OBJECT && symbol.entity.is_some();
-            let known =
-                super::UNIFIED_TABLES.contains(&symbol.name) || symbol.name.starts_with(RESERVED_SHARED);
+            let known = crate::undefined::UNIFIED_TABLES.contains(&symbol.name)
+                || symbol.name.starts_with(RESERVED_SHARED);
             if variable && symbol.section.is_none() && !known {
                 symbol.value = u64::MAX;
             }
@@ -216,17 +216,17 @@ impl<'data> Merger<'_, 'data> {
     }
 
     fn instance(&mut self, value: u64) -> SymbolId {
-        let name_offset = self.name_symbol(INSTANCE);
-        self.push_symbol(OutputSymbol {
+        let name = self.name_symbol(INSTANCE);
+        let symbol = OutputSymbol {
             name: INSTANCE,
-            name_offset,
             bind: raw::STB_WEAK,
             kind: raw::STT_CUDA_OBJECT,
             other: raw::STO_SHARED | 1,
             value,
             mercury_other: raw::STO_SHARED | 1,
             ..OutputSymbol::default()
-        })
+        };
+        self.push_named(symbol, name)
     }
 
     fn is_dynamic(&self, target: RelocTarget) -> Option<u64> {

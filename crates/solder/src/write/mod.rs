@@ -428,8 +428,7 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, first: usize, pla
         entry.copy_from_slice(null.as_bytes());
     }
     for (id, entry) in numbers.symbol_order[first.saturating_sub(1)..].iter().zip(entries) {
-        let OutputSymbol { name_offset, bind, kind, other, section, value, size, shared, .. } =
-            parts.merged.symbol(*id);
+        let OutputSymbol { bind, kind, other, section, value, size, shared, .. } = parts.merged.symbol(*id);
         let (section, value) = match &parts.shared.debug {
             Some(debug) if *shared => debug.place(merged, *id),
             _ => (*section, *value),
@@ -437,7 +436,7 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, first: usize, pla
         let shndx = section.map_or(0, |section| numbers.section(section));
         let shndx = if stands_in_symbol(shndx) { shndx as u16 } else { raw::SHN_XINDEX };
         let symbol = Symbol {
-            name: (*name_offset).into(),
+            name: merged.symbol_name(*id).into(),
             info: bind << 4 | kind,
             other: *other,
             shndx: shndx.into(),
