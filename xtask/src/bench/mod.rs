@@ -39,6 +39,8 @@ release build is made.";
 /// Runs of a program that takes longer than `LONG`.
 const FEW: usize = 3;
 const LONG: Duration = Duration::from_secs(5);
+/// The same where two sizes are run in turn.
+const LONG_IN_TURN: Duration = Duration::from_secs(1);
 /// What takes this long is run once.
 const TOO_LONG: Duration = Duration::from_secs(30);
 
@@ -137,6 +139,8 @@ pub struct Row {
     pub solder: Figures,
     /// `cat` of the inputs into a file.
     pub copy: Figures,
+    /// Of the largest size: the exponent of the growth of solder's processor time from the next smaller size.
+    pub growth: Option<f64>,
     pub differences: Vec<String>,
 }
 
@@ -167,6 +171,11 @@ impl Figures {
     pub fn processor(&self) -> f64 {
         median(&self.processor)
     }
+}
+
+/// How time grows from one size to another: 1 is linear.
+fn exponent((small, short): (usize, f64), (large, long): (usize, f64)) -> f64 {
+    (long / short).ln() / (large as f64 / small as f64).ln()
 }
 
 fn median(ascending: &[f64]) -> f64 {
@@ -240,6 +249,12 @@ impl Bench {
                 row.differences.iter().take(5).for_each(|line| println!("    {line}"));
                 rows.push(row);
             }
+            if let [.., smaller, largest] = &mut rows[..]
+                && smaller.workload.name == largest.workload.name
+                && !workload.warm_cache
+            {
+                largest.growth = Some(self.growth(smaller, largest)?);
+            }
         }
         Ok(rows)
     }
@@ -259,6 +274,7 @@ impl Bench {
             nvlink: expected.as_ref().map(|_| Figures::default()),
             solder: Figures::default(),
             copy: Figures::default(),
+            growth: None,
             differences,
         };
         let mut wanted = self.runs;
@@ -282,6 +298,22 @@ impl Bench {
             row.copy.add(copy.wall, copy.processor, copy.peak);
         }
         Ok(row)
+    }
+
+    /// The exponent of growth between two sizes, which are run in turn: minutes lie between their rows, in which the
+    /// clock of a machine changes.
+    fn growth(&self, smaller: &Row, largest: &Row) -> Result<f64> {
+        let mut measured = [(smaller.size, Figures::default()), (largest.size, Figures::default())];
+        let is_long = largest.solder.median() > LONG_IN_TURN.as_secs_f64();
+        for _ in 0..if is_long { self.runs.min(FEW) } else { self.runs } {
+            for (size, figures) in &mut measured {
+                let inputs = inputs::ensure(&self.toolkit, largest.workload, *size)?;
+                let Outcome { wall, processor, peak, .. } = self.link(&self.solder, &inputs, &[])?;
+                figures.add(wall, processor, peak);
+            }
+        }
+        let [(small, short), (large, long)] = measured.map(|(size, figures)| (size, figures.processor()));
+        Ok(exponent((small, short), (large, long)))
     }
 
     /// One run of all links of a workload.

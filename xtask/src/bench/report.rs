@@ -1,7 +1,7 @@
 //! The figures as a table for the terminal, as JSON, and as a page of the documentation.
 
 use super::workloads::WORKLOADS;
-use super::{Figures, Row};
+use super::{Figures, Row, exponent};
 use std::fmt::Write;
 use std::fs;
 
@@ -57,8 +57,8 @@ fn megabytes(kib: u64) -> String {
 fn growth(rows: &[Row], figures: impl Fn(&Row) -> Option<&Figures>) -> Option<f64> {
     let measured: Vec<_> =
         rows.iter().filter_map(|row| Some((row.size, figures(row)?.processor()))).collect();
-    let [.., (small, short), (large, long)] = measured[..] else { return None };
-    Some((long / short).ln() / (large as f64 / small as f64).ln())
+    let [.., smaller, largest] = measured[..] else { return None };
+    Some(exponent(smaller, largest))
 }
 
 /// The rows of each workload.
@@ -81,14 +81,15 @@ pub fn json(rows: &[Row]) -> String {
         .iter()
         .map(|row| {
             format!(
-                "  {{\"workload\": \"{}\", \"size\": {}, \"equal\": {}, \"goal\": {}, \"nvlink\": {}, \"solder\": {}, \"cat\": {}}}",
+                "  {{\"workload\": \"{}\", \"size\": {}, \"equal\": {}, \"goal\": {}, \"nvlink\": {}, \"solder\": {}, \"cat\": {}, \"growth\": {}}}",
                 row.workload.name,
                 row.size,
                 row.differences.is_empty(),
                 row.goal().map_or("null".into(), |goal| goal.to_string()),
                 row.nvlink.as_ref().map_or("null".into(), figures),
                 figures(&row.solder),
-                figures(&row.copy)
+                figures(&row.copy),
+                row.growth.map_or("null".into(), |growth| format!("{growth:.3}"))
             )
         })
         .collect();
@@ -123,6 +124,7 @@ fn row_from_json(line: &str) -> Option<Row> {
         nvlink: figures("nvlink"),
         solder: figures("solder")?,
         copy: figures("cat")?,
+        growth: number(line, "growth"),
         differences: if is_equal { Vec::new() } else { vec!["differs".into()] },
     })
 }
@@ -157,13 +159,15 @@ pub fn markdown(rows: &[Row]) -> String {
             equality(row)
         );
     }
-    text += "\n## Workloads and their growth\n\nExponents of processor time between the two largest sizes that were run: 1 is linear.\n\n\
+    text += "\n## Workloads and their growth\n\nExponents of processor time between the two largest sizes that were run, \
+             of solder in turn: 1 is linear.\n\n\
              | workload | what it is | size in | nvlink | solder |\n| --- | --- | --- | ---: | ---: |\n";
     for rows in by_workload(rows) {
         let workload = rows[0].workload;
-        let exponent = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.2}"));
-        let nvlink = exponent(growth(rows, |row| row.nvlink.as_ref()));
-        let solder = exponent(growth(rows, |row| Some(&row.solder)));
+        let shown = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.2}"));
+        let nvlink = shown(growth(rows, |row| row.nvlink.as_ref()));
+        let in_turn = rows.last().and_then(|row| row.growth);
+        let solder = shown(in_turn.or_else(|| growth(rows, |row| Some(&row.solder))));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {nvlink} | {solder} |",
@@ -206,6 +210,7 @@ mod tests {
             nvlink,
             solder: figures(0.5),
             copy: figures(0.25),
+            growth: Some(0.875),
             differences: Vec::new(),
         };
         let text = json(&[row(Some(figures(1.0))), row(None)]);
