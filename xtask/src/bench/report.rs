@@ -11,7 +11,7 @@ workload         size        nvlink   (spread)         solder   (spread)      ra
 /// One line of the table on the terminal.
 pub fn line(row: &Row) -> String {
     let nvlink = row.nvlink.as_ref().map_or_else(|| format!("{:>26}", "-"), times);
-    let ratio = row.ratio().map_or("-".into(), |ratio| format!("{ratio:.1}x"));
+    let ratio = row.ratio().map_or("-".into(), |ratio| format!("{}x", times_faster(ratio)));
     let goal = row.goal().map_or(String::new(), |goal| format!("{goal}x"));
     format!(
         "{:14} {:>7} {nvlink} {} {ratio:>9} {goal:>6} {:>8} {:>11} {:>11} {:>9} {:>9}   {}",
@@ -25,6 +25,11 @@ pub fn line(row: &Row) -> String {
         megabytes(row.solder.peak),
         equality(row)
     )
+}
+
+/// A goal near 1 asks for two digits.
+fn times_faster(ratio: f64) -> String {
+    if ratio < 2.0 { format!("{ratio:.2}") } else { format!("{ratio:.1}") }
 }
 
 fn equality(row: &Row) -> &'static str {
@@ -149,7 +154,7 @@ pub fn markdown(rows: &[Row]) -> String {
             row.size,
             row.nvlink.as_ref().map_or("–".into(), |figures| times(figures).trim().to_string()),
             times(&row.solder).trim(),
-            row.ratio().map_or("–".into(), |ratio| format!("{ratio:.1}×")),
+            row.ratio().map_or("–".into(), |ratio| format!("{}×", times_faster(ratio))),
             row.goal().map_or(String::new(), |goal| format!("{goal}×")),
             seconds(row.copy.median()),
             row.nvlink.as_ref().map_or("–".into(), |figures| seconds(figures.processor())),
