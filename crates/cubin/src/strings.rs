@@ -63,10 +63,9 @@ fn is_text(bytes: &[Vec<u8>; 2], text: &[u8], hash: u32) -> impl Fn(&Entry) -> b
     }
 }
 
-/// The string at an offset.
-fn string_at(bytes: &[u8], offset: u32) -> &[u8] {
-    let text = &bytes[offset as usize..];
-    &text[..text.iter().position(|byte| *byte == 0).unwrap_or(text.len())]
+/// A string of a table.
+fn text_at(bytes: &[u8], offset: u32) -> &[u8] {
+    crate::string_at(bytes, offset).map_or(&[], str::as_bytes)
 }
 
 /// Adds `text` at the end of a table; where.
@@ -113,8 +112,8 @@ impl StringTables {
         self.settle(text, |_| true)
     }
 
-    /// The same of the name of a section that a function has for itself, if no other function has the name of this one:
-    /// it cannot be there already, and is not looked for later.
+    /// The same of the name of a section that a strong function has for itself, given once: those of all others differ
+    /// from it. It is looked for only where some other string begins like it.
     pub fn add_own(&mut self, text: &str) -> [u32; 2] {
         if self.is_mixed || !may_be_own(text.as_bytes()) {
             return self.add_to_both(text);
@@ -127,11 +126,11 @@ impl StringTables {
         offsets
     }
 
-    /// Lets the strings be found that were added as functions' own.
+    /// Lets the strings be found that were added as functions' own, and makes room for those that were expected to be.
     fn index_own(&mut self) {
-        self.index.reserve(self.own.len(), |entry| spread(entry.hash));
+        self.index.reserve(self.own.capacity(), |entry| spread(entry.hash));
         for offsets in std::mem::take(&mut self.own) {
-            let hash = hash(string_at(&self.bytes[0], offsets[0]));
+            let hash = hash(text_at(&self.bytes[0], offsets[0]));
             self.index.insert_unique(spread(hash), Entry { hash, offsets }, |entry| spread(entry.hash));
         }
     }
@@ -213,7 +212,7 @@ impl StringTables {
         self.index.reserve(entries.len(), |entry| spread(entry.hash));
         for entry in entries {
             let start = entry.offsets[Table::Symbols as usize] as usize;
-            let is_same = is_text(&self.bytes, string_at(bytes, start as u32), entry.hash);
+            let is_same = is_text(&self.bytes, text_at(bytes, start as u32), entry.hash);
             match self.index.entry(spread(entry.hash), is_same, |entry| spread(entry.hash)) {
                 hash_table::Entry::Occupied(mut found) => {
                     found.get_mut().offsets[Table::Symbols as usize] = start as u32;

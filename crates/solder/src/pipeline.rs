@@ -7,7 +7,7 @@ use crate::gc;
 use crate::ids::EntityId;
 use crate::layout::{self, Layout, Parts};
 use crate::mercury;
-use crate::merge::{self, Globals};
+use crate::merge;
 use crate::mode::{Mode, Output};
 use crate::notes;
 use crate::object::Object;
@@ -123,11 +123,10 @@ pub fn link_objects<'data>(
         || merge::merge(settings, objects, &symbols, &graph, &live, variables_used, sink),
         || (own_note(options, objects, !relocatable), notes::cuda_note(objects, sm)),
     );
-    let mut merged = merged?;
+    let (mut merged, mut globals) = merged?;
     sink.phase("registers and memory");
     let silent = options.suppress_stack_size_warning || relocatable;
     let has_old_object = !relocatable && objects.iter().any(notes::is_older_than_10);
-    let mut globals = (!merged.globals_named).then(|| Globals::of(&mut merged));
     let (mut resources, graph_records) = parallel::join(
         || resources::compute(&merged, &merged.calls, silent, has_old_object, sink),
         || {

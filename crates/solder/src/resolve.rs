@@ -54,8 +54,6 @@ pub struct Symbols<'data> {
     pub entities: Vec<Entity<'data>>,
     /// Those of them that are functions, in their order.
     pub functions: Vec<EntityId>,
-    /// The names of those functions that are known in their files alone.
-    pub local_functions: HashSet<&'data str, FixedState>,
     /// Where the symbols of each file begin among those of all.
     starts: Vec<usize>,
     bound: Vec<Bound>,
@@ -178,7 +176,6 @@ impl<'a, 'data> Resolver<'a, 'data> {
         let symbols = Symbols {
             entities: Vec::new(),
             functions: Vec::new(),
-            local_functions: HashSet::default(),
             starts: Vec::with_capacity(files),
             bound: Vec::new(),
             largest: HashMap::default(),
@@ -389,9 +386,6 @@ impl<'data> Resolver<'_, 'data> {
             };
             self.symbols.entities.push(entity);
             self.symbols.functions.extend(function.then_some(id));
-            if function && local {
-                self.symbols.local_functions.insert(name);
-            }
         } else if raw.size.get() != 0 {
             self.symbols.entities[id.index()].sized.get_or_insert(origin);
         }

@@ -16,6 +16,7 @@ mod reading;
 mod relocatable;
 mod relocations;
 
+pub use names::Globals;
 pub use output::*;
 pub use packing::CONSTANT_BANK;
 pub use relocations::TELL_OF_CODE;
@@ -32,7 +33,6 @@ use crate::parallel;
 use crate::resolve::{Origin, Symbols, is_extern_shared};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
-pub use names::Globals;
 use names::{Draft, Entering, In, Tables};
 use reading::{Left, Reading};
 use solder_cubin::raw::{self, Symbol};
@@ -156,6 +156,7 @@ impl Room {
     }
 }
 
+/// Merges the inputs. The names of the globals may be left to be given, by [`Globals::name`].
 pub fn merge<'data>(
     settings: Settings<'data>,
     objects: &[Object<'data>],
@@ -164,7 +165,7 @@ pub fn merge<'data>(
     live: &Live,
     variables_used: &[Vec<u8>],
     sink: &Sink,
-) -> Result<Merged<'data>, Stop> {
+) -> Result<(Merged<'data>, Option<Globals>), Stop> {
     // More than will be needed, mostly; what is not used is never touched.
     let count = |of: fn(&Object<'_>) -> usize| objects.iter().map(of).sum();
     let strings: usize = count(|object| object.cubin.strings.size());
@@ -206,7 +207,6 @@ pub fn merge<'data>(
             file_shared_align: 1,
             removed: Vec::new(),
             references: Vec::new(),
-            globals_named: false,
             unplaced: Vec::new(),
             prototype_names: Vec::new(),
         },
@@ -236,8 +236,8 @@ pub fn merge<'data>(
     merger.draft = Some(Draft::default());
     merger.begin();
     merger.files(graph)?;
-    merger.end();
-    Ok(merger.out)
+    let globals = merger.end();
+    Ok((merger.out, globals))
 }
 
 /// The properties of a section to be created.
@@ -375,8 +375,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         self.relocations(file)
     }
 
-    /// What comes behind the last input: the sections the linker makes, the names of the globals.
-    fn end(&mut self) {
+    /// What comes behind the last input: the sections the linker makes, and the names of the globals, if these cannot be
+    /// given later.
+    fn end(&mut self) -> Option<Globals> {
         self.out.order_records(self.has_replaced);
         self.place_common_symbols();
         if !self.settings.relocatable {
@@ -423,10 +424,10 @@ impl<'a, 'data> Merger<'a, 'data> {
         // What is made for Mercury, and what is taken out of the tables, comes behind the names of the globals; else these
         // can be given beside something else.
         let emptied = if self.settings.relocatable { Vec::new() } else { self.emptied() };
-        if !self.settings.mercury() && emptied.is_empty() {
-            return;
-        }
         let mut globals = Globals::of(&mut self.out);
+        if !self.settings.mercury() && emptied.is_empty() {
+            return Some(globals);
+        }
         globals.name(&self.out, self.symbols, self.objects);
         self.out.take_globals(globals, self.settings.relocatable);
         if self.settings.mercury() {
@@ -434,6 +435,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.forget_relocations_of_emptied();
         }
         self.forget_names(&emptied);
+        None
     }
 
     fn create(&mut self, new: &New<'_>) -> SectionId {

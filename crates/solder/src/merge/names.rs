@@ -17,7 +17,7 @@ pub(super) enum In {
     Both,
     /// The same of a section that is only looked for.
     BothIfMissing,
-    /// The same of a section whose name no other can have.
+    /// The same of a section that a strong function has for itself.
     Own,
     Sections,
     Symbols,
@@ -27,7 +27,7 @@ impl In {
     const ALL: [Self; 5] = [Self::Both, Self::BothIfMissing, Self::Own, Self::Sections, Self::Symbols];
     const BITS: u32 = 3;
 
-    /// Of a section whose name no other can have, or of any other.
+    /// Of a section that a strong function has for itself, or of any other.
     pub fn of_own(is_own: bool) -> Self {
         if is_own { Self::Own } else { Self::Both }
     }
@@ -181,7 +181,7 @@ impl Tables {
     }
 }
 
-/// The names of global symbols, which come behind all others.
+/// The names of global symbols, which come behind all others; until they are given, the merge's result has no names.
 #[derive(Debug)]
 pub struct Globals {
     names: StringTables,
@@ -228,8 +228,7 @@ impl Merged<'_> {
                 symbol.dropped |= UNIFIED_TABLES.contains(&symbol.name);
             }
         }
-        (self.names, self.symbol_names) = (globals.names, globals.offsets);
-        (self.unplaced, self.globals_named) = (globals.unplaced, true);
+        (self.names, self.symbol_names, self.unplaced) = (globals.names, globals.offsets, globals.unplaced);
     }
 }
 
@@ -247,12 +246,11 @@ impl Merger<'_, '_> {
         self.name(In::Both, parts)
     }
 
-    /// Whether no other section can have the name of the code of a function, nor of what belongs to it.
+    /// Whether the sections of no other strong function can be called as those of this one.
     pub(super) fn is_named_alone(&self, text: &str, function: &str, raw: &Symbol) -> bool {
         raw.bind() == raw::STB_GLOBAL
             && !self.settings.mercury()
             && text.strip_prefix(".text.") == Some(function)
-            && !self.symbols.local_functions.contains(function)
     }
 
     /// Where in `.strtab` a name is.

@@ -175,7 +175,7 @@ pub struct OutputSection<'data> {
     pub twin: Option<SectionId>,
     /// A twin whose bytes are those of its partner.
     pub shares_bytes: bool,
-    /// Of code: no other section can have its name, nor those of its attributes and relocations.
+    /// Of code: it is that of a strong function and called after it, as are its attributes and relocations.
     pub is_named_alone: bool,
 }
 
@@ -449,8 +449,6 @@ pub struct Merged<'data> {
     pub removed: Vec<SectionId>,
     /// Textures, samplers and surfaces.
     pub references: Vec<SymbolId>,
-    /// The global symbols have their names.
-    pub globals_named: bool,
     /// The symbols that name something which is in no section.
     pub unplaced: Vec<SymbolId>,
     /// Offsets in `.strtab` of the prototypes, by `PrototypeId`.
