@@ -130,13 +130,16 @@ impl Entry {
 
 /// The form of entries that hold nothing but a number of machine instructions.
 const SHORT: u8 = 5;
+/// The form of remarks about the code, which take a bit of the bitmap and no machine instruction. CUTLASS kernels with
+/// scheduling hints begin with some (mercury/remarks).
+const REMARK: u8 = 3;
 /// Where that number begins.
 const COUNT: u32 = 7;
 
 /// Walks the entries of a capsule; its bitmap.
 ///
 /// Behind its head and a bitmap, a capsule has the instructions that are not derived, for each of which the bitmap
-/// has a zero. Their first byte tells the length: 16 bytes times the low half where the high half is 0, 4 or 2 bytes
+/// has a zero. Their first byte tells the length: 16 bytes times the low half where the high half is 0 or 3, 4 or 2 bytes
 /// for the two abridged forms. The shorter one, with a low half of 1, has no bit.
 fn entries(capsule: &[u8], mut each: impl FnMut(Entry)) -> Result<Bits<'_>, Damage> {
     let word = |at: usize| {
@@ -155,7 +158,7 @@ fn entries(capsule: &[u8], mut each: impl FnMut(Entry)) -> Result<Bits<'_>, Dama
     while at < capsule.len() {
         let (form, units) = (capsule[at] >> 4 & 7, capsule[at] & 15);
         let length = match form {
-            0 if units > 0 => 16 * usize::from(units),
+            0 | REMARK if units > 0 => 16 * usize::from(units),
             4 => 4,
             SHORT => 2,
             _ => return Err(Damage::Instruction),
@@ -247,7 +250,8 @@ pub fn make_explicit(capsule: &mut [u8], instruction: usize) -> Option<()> {
 pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
     let mut list = Vec::new();
     let bits = entries(capsule, |entry| list.push(entry))?;
-    if bits.count > machine {
+    // What is derived is derived from machine code.
+    if bits.count > machine.saturating_add(list.len()) {
         return Err(Damage::Count);
     }
     let mut entries = list.into_iter().peekable();
@@ -266,6 +270,7 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
             }
             match entry.form {
                 SHORT => (pace.count, pace.entry) = (count_of(&entry.range), Some(entry.range)),
+                REMARK => (pace.count, pace.class) = (0, Some(capsule[entry.range.start + 1])),
                 _ => pace.class = Some(capsule[entry.range.start + 1]),
             }
         }
