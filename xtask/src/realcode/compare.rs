@@ -66,7 +66,7 @@ pub enum Origin {
     NvlinkKept,
     SolderKept,
     Neither,
-    /// The object has no such code: it is of a library.
+    /// The object has other code at this place: nvlink moved it, or it is of a library.
     Unknown,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Origin {
             Self::NvlinkKept => "nvlink kept the input, solder changed it",
             Self::SolderKept => "nvlink changed the input, solder kept it",
             Self::Neither => "both changed the input",
-            Self::Unknown => "not in the input",
+            Self::Unknown => "other code in the input there",
         })
     }
 }
@@ -106,6 +106,9 @@ const FIELDS: &[(&str, u32, u32)] = &[
 ];
 
 const INSTRUCTION: usize = 16;
+
+/// Of the lower half.
+const OPCODE: u64 = 0xfff;
 
 pub fn compare(object: &[u8], nvlink: &Linked, solder: &Linked) -> Result<Comparison> {
     if !nvlink.succeeded() || !solder.succeeded() {
@@ -205,11 +208,12 @@ fn code_difference(input: Option<&[u8]>, nvlink: &[u8], solder: &[u8]) -> Option
         pairs.filter(|(_, (a, b))| a != b).map(|(index, _)| index * INSTRUCTION).collect();
     let offset = *unequal.first()?;
     let (theirs, ours) = (words(nvlink, offset)?, words(solder, offset)?);
-    let before = input.filter(|input| input.len() == nvlink.len()).and_then(|input| words(input, offset));
+    let before =
+        input.and_then(|input| words(input, offset)).filter(|before| (before[0] ^ theirs[0]) & OPCODE == 0);
     let blocks_before = nvlink[..offset].chunks(INSTRUCTION).filter_map(|chunk| words(chunk, 0));
     Some(Difference::Code(Place {
         offset,
-        opcode: (theirs[0] & 0xfff) as u16,
+        opcode: (theirs[0] & OPCODE) as u16,
         fields: fields(theirs, ours),
         in_first_block: !blocks_before.into_iter().any(ends_block),
         origin: origin(before, theirs, ours),
@@ -230,7 +234,7 @@ fn fields(a: [u64; 2], b: [u64; 2]) -> Vec<&'static str> {
         }
         high &= !mask;
     }
-    if low & 0xfff != 0 {
+    if low & OPCODE != 0 {
         found.insert(0, "opcode");
     } else if low != 0 || high != 0 {
         found.insert(0, "operands");
