@@ -4,7 +4,7 @@
 #include <cublasdx.hpp>
 using namespace cublasdx;
 template <typename G> __global__ void __launch_bounds__(G::max_threads_per_block)
-multiply(const typename G::a_value_type *a, const typename G::b_value_type *b, typename G::c_value_type *c) {
+multiply(const typename G::a_value_type *a, const typename G::b_value_type *b, typename G::c_value_type *c, typename G::c_value_type alpha, typename G::c_value_type beta) {
     extern __shared__ __align__(16) char shared[];
     auto ga = make_tensor(a, G::get_layout_gmem_a());
     auto gb = make_tensor(b, G::get_layout_gmem_b());
@@ -17,7 +17,7 @@ multiply(const typename G::a_value_type *a, const typename G::b_value_type *b, t
     copy<G, alignment_of<G>::b>(gb, sb);
     copy<G, alignment_of<G>::c>(gc, sc);
     copy_wait();
-    G().execute(typename G::c_value_type(2), sa, sb, typename G::c_value_type(1), sc);
+    G().execute(alpha, sa, sb, beta, sc);
     __syncthreads();
     copy<G, alignment_of<G>::c>(sc, gc);
 }
@@ -25,8 +25,5 @@ template <int M, int N, int K, typename P, typename C = P> using Real = decltype
     Arrangement<row_major, col_major, row_major>() + SM<1000>() + Block() + BlockDim<128>());
 template <int M, int N, int K, typename P> using Complex = decltype(Size<M, N, K>() + Precision<P>() + Type<type::complex>() + Function<function::MM>() +
     Arrangement<col_major, row_major, col_major>() + SM<1000>() + Block() + BlockDim<64>());
-template __global__ void multiply<Real<32, 32, 32, float>>(const float *, const float *, float *);
-template __global__ void multiply<Real<64, 32, 16, double>>(const double *, const double *, double *);
-template __global__ void multiply<Real<64, 64, 64, __half, float>>(const __half *, const __half *, float *);
-template __global__ void multiply<Real<17, 9, 23, float>>(const float *, const float *, float *);
-void *more[] = {(void *)multiply<Complex<16, 16, 16, float>>, (void *)multiply<Complex<24, 8, 16, double>>};
+void *use[] = {(void *)multiply<Real<32, 32, 32, float>>,         (void *)multiply<Real<64, 32, 16, double>>,  (void *)multiply<Real<64, 64, 64, __half, float>>,
+               (void *)multiply<Real<17, 9, 23, float>>,          (void *)multiply<Complex<16, 16, 16, float>>, (void *)multiply<Complex<24, 8, 16, double>>};
