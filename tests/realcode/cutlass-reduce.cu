@@ -1,5 +1,6 @@
 // about: CUTLASS: matrix times vector, stream-k, sparse, single precision by three tf32 products, complex
 // packages: cutlass
+#include <cutlass/gemm/device/gemm.h>
 #include <cutlass/gemm/device/gemm_complex.h>
 #include <cutlass/gemm/device/gemm_sparse.h>
 #include <cutlass/gemm/device/gemm_universal.h>

@@ -25,5 +25,4 @@ template <typename T, typename Out, typename Tile, typename Cluster> void use() 
 void all() {
     use<cutlass::half_t, cutlass::half_t, Shape<_128, _128, _64>, Shape<_1, _1, _1>>();
     use<cutlass::bfloat16_t, float, Shape<_256, _128, _64>, Shape<_2, _1, _1>>();
-    use<cutlass::float_e4m3_t, cutlass::half_t, Shape<_128, _256, _128>, Shape<_1, _1, _1>>();
 }
