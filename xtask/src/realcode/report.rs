@@ -106,10 +106,13 @@ pub fn summary(runs: &[Run]) -> String {
     let sections = sections.map(|(kind, count)| (kind.clone(), *count));
     table(&mut out, "sections that differ", sections);
     let messages = compared(runs).filter_map(|(_, comparison)| message(&comparison.outcome));
-    table(&mut out, "links refused, or ended otherwise", messages.map(|message| (message.to_string(), 1)));
-    let unmade = runs.iter().filter_map(|run| Some((run, run.outcome.as_ref().err()?)));
-    for (run, error) in unmade {
-        let _ = writeln!(out, "\n{} {} {} could not be made: {error}", run.program, run.arch, run.set);
+    table(&mut out, "links refused, or ended otherwise", messages.map(|message| (without_names(message), 1)));
+    let mut unmade: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (run, error) in runs.iter().filter_map(|run| Some((run, run.outcome.as_ref().err()?))) {
+        *unmade.entry((&run.program, error)).or_default() += 1;
+    }
+    for ((program, error), count) in unmade {
+        let _ = writeln!(out, "\n{count} objects of {program} could not be made: {error}");
     }
     out
 }
@@ -131,6 +134,18 @@ fn message(outcome: &Outcome) -> Option<&str> {
         Outcome::Refused(message) | Outcome::Other(message) => Some(message),
         Outcome::Exact | Outcome::Differs => None,
     }
+}
+
+/// A message with stars for functions, so that those about several count as one. Their names are mangled.
+fn without_names(message: &str) -> String {
+    let star = |word: &str| match word.find("_Z").or_else(|| word.find("__nv_")) {
+        Some(_) if word.contains(".text.") => {
+            format!("{}.text.*", word.split(".text.").next().unwrap_or_default())
+        }
+        Some(_) => "*".into(),
+        None => word.to_string(),
+    };
+    message.split(' ').map(star).collect::<Vec<_>>().join(" ")
 }
 
 /// How often each thing occurs, the most frequent first; nothing where there is none.
@@ -185,4 +200,19 @@ pub fn markdown(runs: &[Run]) -> String {
         let _ = writeln!(out, "| {} | {} | {} | {what} |", run.program, run.arch, run.set);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_without_names() {
+        let message = "file 'a.o' is damaged: .nv.capmerc.text._Z1fv: an instruction of unknown form";
+        assert_eq!(
+            without_names(message),
+            "file 'a.o' is damaged: .nv.capmerc.text.* an instruction of unknown form"
+        );
+        assert_eq!(without_names("function '_Z1fv' has"), "function * has");
+    }
 }
