@@ -7,6 +7,7 @@ pub mod conformance;
 pub mod faults;
 pub mod fuzz;
 pub mod process;
+pub mod realcode;
 pub mod suite;
 pub mod toolkit;
 pub mod torture;
@@ -25,6 +26,7 @@ commands
   conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare
   faults                  end links early, take away space, change inputs, and look at what is left
   fuzz                    feed damaged inputs to the readers and to whole links
+  realcode [FILTER…]      link programs made of library code with both linkers, compare function by function
   test                    install what is needed and run every test of the workspace
   torture                 link generated programs with both linkers and compare
 
@@ -44,6 +46,7 @@ pub fn run(args: &[String]) -> u8 {
         "measure" => bench::measure::run(rest),
         "faults" => faults::run(rest),
         "fuzz" => fuzz::run(rest),
+        "realcode" => realcode::run(rest),
         "test" => suite::run(rest),
         "torture" => torture::run(rest),
         "help" | "-h" | "--help" => {

@@ -1,0 +1,184 @@
+//! Compiles the programs and links them with both linkers. What nvcc, ptxas and nvlink make is the same every time,
+//! and is kept in the cache.
+
+use super::packages;
+use super::program::{Program, Set};
+use crate::cache::{self, Key, at};
+use crate::process::{self, Ending};
+use crate::{Result, conformance, toolkit};
+use solder_cubin::Cubin;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// The largest template programs take half a minute; what takes this long hangs.
+const LIMIT: Duration = Duration::from_mins(10);
+
+pub struct Tools {
+    toolkit: PathBuf,
+    solder: PathBuf,
+    cache: PathBuf,
+    path: OsString,
+    /// The versions of what is not in the keys otherwise.
+    fingerprint: String,
+}
+
+/// What came of one link.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Linked {
+    pub ending: Ending,
+    pub stdout: String,
+    pub stderr: String,
+    pub file: Vec<u8>,
+}
+
+impl Linked {
+    pub fn succeeded(&self) -> bool {
+        self.ending == Ending::Exit(0)
+    }
+}
+
+impl Tools {
+    pub fn new() -> Result<Self> {
+        let toolkit = toolkit::ensure()?;
+        let solder = conformance::solder()?;
+        let cache = cache::root()?.join("realcode");
+        let mut path = toolkit.join("bin").into_os_string();
+        if let Some(host) = std::env::var_os("PATH") {
+            path.push(":");
+            path.push(host);
+        }
+        let mut fingerprint = String::new();
+        for (tool, option) in [(toolkit.join("bin/nvlink"), "-V"), ("gcc".into(), "--version")] {
+            let output = process::capture(Command::new(tool).arg(option))?;
+            fingerprint += &String::from_utf8_lossy(&output.stdout);
+        }
+        Ok(Self { toolkit, solder, cache, path, fingerprint })
+    }
+
+    /// The program's PTX for an architecture and an option set.
+    pub fn ptx(&self, program: &Program, arch: &str, set: &Set) -> Result<PathBuf> {
+        let source = fs::read(&program.path).map_err(|e| at(&program.path, &e))?;
+        let mut options: Vec<String> =
+            ["-ptx", "-rdc=true", "-std=c++17", "-w"].iter().map(ToString::to_string).collect();
+        options.push(format!("-arch={}", program.virtual_arch(arch)));
+        options.extend(program.options.iter().cloned());
+        options.extend(set.nvcc.iter().map(ToString::to_string));
+        for package in &program.packages {
+            options.extend(packages::ensure(package)?);
+        }
+        let mut key = Key::new("realcode ptx 1");
+        key.text(&self.fingerprint).text(&program.name).bytes(&source).list(&options);
+        let folder = self.entry("ptx", &key, |folder| {
+            let source_name = format!("{}.cu", program.name);
+            fs::write(folder.join(&source_name), &source).map_err(|e| at(folder, &e))?;
+            options.extend([source_name, "-o".into(), "out.ptx".into()]);
+            self.execute("nvcc", &options, folder)
+        })?;
+        Ok(folder.join("out.ptx"))
+    }
+
+    /// The object that ptxas makes of it.
+    pub fn object(&self, ptx: &Path, arch: &str, set: &Set) -> Result<PathBuf> {
+        let text = fs::read(ptx).map_err(|e| at(ptx, &e))?;
+        let mut options = vec!["-c".to_string(), format!("-arch={arch}")];
+        options.extend(set.ptxas.iter().map(ToString::to_string));
+        let mut key = Key::new("realcode object 1");
+        key.text(&self.fingerprint).bytes(&text).list(&options);
+        let folder = self.entry("objects", &key, |folder| {
+            options.extend([ptx.display().to_string(), "-o".into(), "out.o".into()]);
+            self.execute("ptxas", &options, folder)
+        })?;
+        Ok(folder.join("out.o"))
+    }
+
+    /// What nvlink makes of an object.
+    pub fn nvlink(&self, object: &Path, arch: &str) -> Result<Linked> {
+        let bytes = fs::read(object).map_err(|e| at(object, &e))?;
+        let mut key = Key::new("realcode link 1");
+        key.text(&self.fingerprint).bytes(&bytes).text(arch);
+        let folder = self.entry("links", &key, |folder| {
+            let linked = self.link(&self.toolkit.join("bin/nvlink"), &bytes, arch, folder)?;
+            let _ = fs::remove_file(folder.join("program.o"));
+            let texts =
+                [("ending", linked.ending.to_string()), ("stdout", linked.stdout), ("stderr", linked.stderr)];
+            texts
+                .iter()
+                .try_for_each(|(name, text)| fs::write(folder.join(name), text))
+                .map_err(|e| at(folder, &e))
+        })?;
+        let text = |name: &str| fs::read_to_string(folder.join(name)).map_err(|e| at(&folder, &e));
+        let ending = Ending::parse(&text("ending")?).ok_or("the cache is damaged")?;
+        let file = fs::read(folder.join("out.cubin")).unwrap_or_default();
+        Ok(Linked { ending, stdout: text("stdout")?, stderr: text("stderr")?, file })
+    }
+
+    /// What solder makes of an object, in an empty folder of its own.
+    pub fn solder(&self, object: &Path, arch: &str, folder: &Path) -> Result<Linked> {
+        let bytes = fs::read(object).map_err(|e| at(object, &e))?;
+        fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
+        let folder = fs::canonicalize(folder).map_err(|e| at(folder, &e))?;
+        // Messages begin with the name of the program.
+        let program = folder.join("nvlink");
+        let _ = fs::remove_file(&program);
+        symlink(&self.solder, &program).map_err(|e| at(&program, &e))?;
+        self.link(&program, &bytes, arch, &folder)
+    }
+
+    fn link(&self, linker: &Path, object: &[u8], arch: &str, folder: &Path) -> Result<Linked> {
+        fs::write(folder.join("program.o"), object).map_err(|e| at(folder, &e))?;
+        let output = folder.join("out.cubin");
+        let _ = fs::remove_file(&output);
+        let mut command = Command::new(linker);
+        process::clean_environment(&mut command, &self.path);
+        command.current_dir(folder).arg(format!("-arch={arch}")).arg("program.o");
+        if calls_runtime(object)? {
+            command.arg(self.toolkit.join("lib/libcudadevrt.a"));
+        }
+        let (ending, stdout, stderr) = process::watch(command.args(["-o", "out.cubin"]), LIMIT)?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let file = fs::read(&output).unwrap_or_default();
+        Ok(Linked { ending, stdout: text(stdout), stderr: text(stderr), file })
+    }
+
+    fn execute(&self, tool: &str, options: &[String], folder: &Path) -> Result<()> {
+        let mut command = Command::new(self.toolkit.join("bin").join(tool));
+        process::clean_environment(&mut command, &self.path);
+        command.args(options).current_dir(folder);
+        let (ending, stdout, stderr) = process::watch(&mut command, LIMIT)?;
+        if ending == Ending::Exit(0) {
+            return Ok(());
+        }
+        let text = [stdout, stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        Err(format!("{tool}: {ending}\n{}", text.lines().take(8).collect::<Vec<_>>().join("\n")))
+    }
+
+    /// The folder of a cache entry, filled first if it is not there.
+    fn entry(&self, kind: &str, key: &Key, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+        let key = key.hex();
+        let slot = self.cache.join(kind).join(&key[..2]).join(&key);
+        if slot.is_dir() {
+            return Ok(slot);
+        }
+        let staged = cache::staging(&slot);
+        fs::create_dir_all(&staged).map_err(|e| at(&staged, &e))?;
+        let made = fill(&staged).and_then(|()| cache::publish(&staged, &slot));
+        if made.is_err() {
+            let _ = fs::remove_dir_all(&staged);
+        }
+        made.map(|()| slot)
+    }
+}
+
+/// Whether an object needs the device runtime's library.
+fn calls_runtime(object: &[u8]) -> Result<bool> {
+    let cubin = Cubin::parse(object).map_err(|e| e.to_string())?;
+    let undefined = (1..).zip(cubin.symbols.iter().skip(1)).filter(|(_, symbol)| !symbol.is_defined());
+    Ok(undefined
+        .filter_map(|(index, _)| cubin.symbol_name(index).ok())
+        .any(|name| name.starts_with("cuda") || name.starts_with("__cudaCDP")))
+}
