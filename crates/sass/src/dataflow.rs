@@ -1,0 +1,309 @@
+//! What is under way where, in both codes at once.
+//!
+//! An instruction that sets a scoreboard is a producer. Its set is under way from then on until something waits for the
+//! scoreboard. Along every path, each set is under way in both codes, or over in both, or over in one of them only. The
+//! bad case is `LATE`: over in the old code, under way in the new one. At no instruction that depends on its producer may
+//! a set be late. Paths are followed forward, block by block, until nothing changes; where paths meet, all that may be is
+//! kept. As old and new code are followed along the same path, a path that never happens can only make the checker refuse.
+
+use crate::align::{Alignment, Step};
+use crate::flow::{Flow, place, sets_meeting};
+use crate::instruction::{Instruction, SCOREBOARDS};
+use crate::operands::{Operands, is_ordering};
+use crate::{Problem, Violation};
+
+/// Under way in both codes; over in the old code only; over in the new code only.
+const BOTH: u8 = 1;
+const LATE: u8 = 2;
+const EARLY: u8 = 4;
+
+/// A bound on the work: sets that are looked at, for each step of the code.
+const WORK_PER_STEP: usize = 4096;
+
+/// `LDC R1`, which the code of a kernel begins with.
+pub fn loads_stack_pointer(instruction: Instruction) -> bool {
+    instruction.opcode() == 0xb82 && instruction.byte(2) == 1 && instruction.is_unconditional()
+}
+
+/// A place where a scoreboard is set.
+#[derive(Clone, Copy, Debug)]
+struct Set {
+    /// `None` for what a caller or a called function may have left under way.
+    step: Option<u32>,
+    /// The scoreboard in the old code and in the new one; no number if it sets none.
+    before: Option<u8>,
+    after: Option<u8>,
+    /// By the reading of operands, otherwise by the writing of results.
+    reads: bool,
+}
+
+/// The sets that may be under way, in order, and in which codes.
+type State = Vec<(u32, u8)>;
+
+/// Adds what may be under way to a state; whether that is more.
+fn merge(into: &mut State, from: &[(u32, u8)]) -> bool {
+    let mut changed = false;
+    let mut at = 0;
+    for &(set, status) in from {
+        at += into[at..].partition_point(|entry| entry.0 < set);
+        match into.get_mut(at).filter(|entry| entry.0 == set) {
+            Some(entry) => {
+                changed |= entry.1 | status != entry.1;
+                entry.1 |= status;
+            }
+            None => {
+                into.insert(at, (set, status));
+                changed = true;
+            }
+        }
+    }
+    changed
+}
+
+fn add(state: &mut State, set: u32) {
+    merge(state, &[(set, BOTH)]);
+}
+
+/// The status of a set after waits in the two codes.
+fn after_wait(status: u8, waits_before: bool, waits_after: bool) -> u8 {
+    match (waits_before, waits_after) {
+        (false, false) => status,
+        (true, true) => 0,
+        (true, false) => (status & LATE) | if status & BOTH != 0 { LATE } else { 0 },
+        (false, true) => (status & EARLY) | if status & BOTH != 0 { EARLY } else { 0 },
+    }
+}
+
+/// A run of steps that is entered at its beginning only.
+#[derive(Debug)]
+struct Block {
+    start: u32,
+    end: u32,
+    next: [Option<u32>; 2],
+    /// Control may go on where threads meet, or anywhere.
+    meets: bool,
+    anywhere: bool,
+}
+
+struct Analysis<'a> {
+    steps: &'a [Step],
+    sets: Vec<Set>,
+    /// The first set of the caller's and called functions' ones, if there are any.
+    foreign: Option<u32>,
+    blocks: Vec<Block>,
+    /// The blocks where threads meet.
+    meetings: Vec<u32>,
+    work: usize,
+}
+
+/// Checks that no set is late where something depends on its producer.
+pub fn check(alignment: &Alignment) -> Result<(), Violation> {
+    let steps = &alignment.steps;
+    let mut sets = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        let of = |scoreboard: fn(Instruction) -> Option<u8>| {
+            (step.before.and_then(scoreboard), step.after.and_then(scoreboard))
+        };
+        let kinds = [(of(Instruction::read_scoreboard), true), (of(Instruction::write_scoreboard), false)];
+        for ((before, after), reads) in kinds.into_iter().filter(|((b, a), _)| b.is_some() || a.is_some()) {
+            sets.push(Set { step: Some(index as u32), before, after, reads });
+        }
+    }
+    let calls = steps.iter().any(|step| step.either().is_call_or_return());
+    let foreign = calls.then_some(sets.len() as u32);
+    if calls {
+        let of = |number: u8| Set { step: None, before: Some(number), after: Some(number), reads: false };
+        sets.extend((0..SCOREBOARDS).map(of));
+    }
+    let (blocks, meetings) = blocks(alignment);
+    Analysis { steps, sets, foreign, blocks, meetings, work: 0 }.run()
+}
+
+impl Analysis<'_> {
+    fn run(&mut self) -> Result<(), Violation> {
+        let mut entries: Vec<State> = vec![State::new(); self.blocks.len()];
+        let mut is_waiting = vec![true; self.blocks.len()];
+        // All that may be under way at an indirect branch, and where threads meet.
+        let (mut anywhere, mut meeting) = (State::new(), State::new());
+        if let Some(first) = entries.first_mut() {
+            self.foreign(first);
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for index in 0..self.blocks.len() {
+                if !std::mem::replace(&mut is_waiting[index], false) {
+                    continue;
+                }
+                let out = self.walk(index, entries[index].clone())?;
+                let block = &self.blocks[index];
+                let mut reach = |next: usize, state: &State| {
+                    if merge(&mut entries[next], state) {
+                        is_waiting[next] = true;
+                        changed = true;
+                    }
+                };
+                for next in block.next.iter().flatten() {
+                    reach(*next as usize, &out);
+                }
+                if block.meets && merge(&mut meeting, &out) {
+                    self.meetings.iter().for_each(|next| reach(*next as usize, &meeting));
+                }
+                if block.anywhere && merge(&mut anywhere, &out) {
+                    (0..self.blocks.len()).for_each(|next| reach(next, &anywhere));
+                    self.work += self.blocks.len() * anywhere.len();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what code outside may have left under way.
+    fn foreign(&self, state: &mut State) {
+        if let Some(first) = self.foreign {
+            (first..first + u32::from(SCOREBOARDS)).for_each(|set| add(state, set));
+        }
+    }
+
+    /// What may be under way at the end of a block.
+    fn walk(&mut self, block: usize, mut state: State) -> Result<State, Violation> {
+        let range = self.blocks[block].start as usize..self.blocks[block].end as usize;
+        let mut set = self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < range.start));
+        for at in range {
+            let step = self.steps[at];
+            let mask = |instruction: Option<Instruction>| {
+                instruction.map_or(0, |i| i.wait_mask() | i.counted_wait().map_or(0, |wait| wait.ended()))
+            };
+            let (before, after) = (mask(step.before), mask(step.after));
+            self.work += 1;
+            if before | after != 0 {
+                self.work += state.len();
+                let waits = |mask: u8, number: Option<u8>| number.is_some_and(|n| mask >> n & 1 != 0);
+                state.retain_mut(|(set, status)| {
+                    let set = self.sets[*set as usize];
+                    *status = after_wait(*status, waits(before, set.before), waits(after, set.after));
+                    *status != 0
+                });
+            }
+            self.check_counted(at, &state)?;
+            self.check_late(at, &state)?;
+            while self.sets.get(set).is_some_and(|set| set.step == Some(at as u32)) {
+                add(&mut state, set as u32);
+                set += 1;
+            }
+            if step.either().is_call_or_return() {
+                self.foreign(&mut state);
+            }
+        }
+        let bound = WORK_PER_STEP.saturating_mul(self.steps.len());
+        if self.work > bound {
+            return Err(Violation { at: 0, problem: Problem::TooLarge });
+        }
+        Ok(state)
+    }
+
+    /// A wait that lets some of a scoreboard's sets be under way, of those that finish in order: what it counts must be
+    /// the same in both codes.
+    fn check_counted(&self, at: usize, state: &State) -> Result<(), Violation> {
+        let counted = |instruction: Option<Instruction>| instruction?.counted_wait()?.counted();
+        let step = self.steps[at];
+        let (before, after) = (counted(step.before), counted(step.after));
+        if before.is_none() && after.is_none() {
+            return Ok(());
+        }
+        let is_other = |(set, status): &(u32, u8)| {
+            let set = self.sets[*set as usize];
+            let counts = (before.is_some() && set.before == before, after.is_some() && set.after == after);
+            counts.0 != counts.1 || counts.0 && status & LATE != 0
+        };
+        if before.is_none() || after.is_none() || state.iter().any(is_other) {
+            return Err(Violation { at, problem: Problem::CountedWait });
+        }
+        Ok(())
+    }
+
+    fn check_late(&self, at: usize, state: &State) -> Result<(), Violation> {
+        // What was inserted depends on nothing but order; what was removed has no instruction any more.
+        let Some(instruction) = self.steps[at].after else { return Ok(()) };
+        let mut operands = None;
+        for (set, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
+            let set = self.sets[*set as usize];
+            let operands = operands.get_or_insert_with(|| Operands::of(instruction));
+            if self.depends(instruction, operands.as_ref(), set) {
+                let producer = set.step.unwrap_or_default() as usize;
+                return Err(Violation { at, problem: Problem::MissingWait { producer } });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an instruction needs the set of a producer to be over.
+    fn depends(&self, instruction: Instruction, operands: Option<&Operands>, set: Set) -> bool {
+        let Some(step) = set.step else { return true };
+        let producer = self.steps[step as usize].either();
+        if is_ordering(producer) || instruction.is_call_or_return() {
+            return true;
+        }
+        // Nothing need wait for the load of a stack pointer that is not used.
+        let is_stack_pointer = step == 0 && loads_stack_pointer(producer);
+        if is_ordering(instruction) && !is_stack_pointer {
+            return true;
+        }
+        let (Some(consumer), Some(produced)) = (operands, Operands::of(producer)) else { return true };
+        let overwrites = produced.reads.meets(&consumer.writes);
+        if set.reads {
+            return overwrites;
+        }
+        // What has been written has been read before; a producer may say so by this alone.
+        let is_alone = producer.read_scoreboard().is_none();
+        produced.writes.meets(&consumer.reads) || produced.writes.meets(&consumer.writes) || is_alone && overwrites
+    }
+}
+
+/// The blocks, and those at which threads meet.
+fn blocks(alignment: &Alignment) -> (Vec<Block>, Vec<u32>) {
+    let steps = &alignment.steps;
+    let flows: Vec<Flow> = steps
+        .iter()
+        .enumerate()
+        .map(|(at, step)| match step.before {
+            Some(instruction) => Flow::of(alignment.old_index(at), instruction),
+            None => Flow::Next,
+        })
+        .collect();
+    let mut begins = vec![flows.contains(&Flow::Anywhere); steps.len() + 1];
+    begins[0] = true;
+    let mut meetings = Vec::new();
+    for (at, flow) in flows.iter().enumerate() {
+        begins[at + 1] |= *flow != Flow::Next;
+        let target = match flow {
+            Flow::Branch(target) | Flow::Jump(target) => alignment.entry(*target),
+            _ => None,
+        };
+        let meeting = steps[at].before.filter(|instruction| sets_meeting(*instruction));
+        let meeting = meeting.and_then(|i| alignment.entry(place(alignment.old_index(at), i)?));
+        meetings.extend(meeting);
+        for begin in target.into_iter().chain(meeting) {
+            begins[begin] = true;
+        }
+    }
+    let starts: Vec<u32> = (0..steps.len() as u32).filter(|at| begins[*at as usize]).collect();
+    let block_at = |at: usize| starts.binary_search(&(at as u32)).ok().map(|block| block as u32);
+    let blocks = starts.iter().enumerate().map(|(index, &start)| {
+        let end = starts.get(index + 1).map_or(steps.len(), |end| *end as usize);
+        let next = block_at(end);
+        let to = |target: i64| alignment.entry(target).and_then(block_at);
+        let (next, is_lost) = match flows[end - 1] {
+            Flow::Next | Flow::Call | Flow::Meet => ([next, None], false),
+            Flow::Branch(target) => ([next, to(target)], to(target).is_none()),
+            Flow::Jump(target) => ([to(target), None], to(target).is_none()),
+            Flow::End => ([None, None], false),
+            Flow::Anywhere => ([next, None], true),
+        };
+        Block { start, end: end as u32, next, meets: flows[end - 1] == Flow::Meet, anywhere: is_lost }
+    });
+    let blocks = blocks.collect();
+    meetings.sort_unstable();
+    meetings.dedup();
+    (blocks, meetings.into_iter().filter_map(block_at).collect())
+}

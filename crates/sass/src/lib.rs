@@ -1,0 +1,121 @@
+//! Machine code of sm_100 and later: a checker that proves a rewrite of it safe.
+//!
+//! Instructions whose latency is not fixed set scoreboards, and others wait for them. A linker that makes the final code
+//! may number the scoreboards anew, drop waits that nothing needs and leave out precautions. [`check`] looks at code before
+//! and after such a rewrite and accepts it only if
+//!
+//! 1. the instructions are the same, but for scoreboards, wait masks and longer stalls; precautions may be missing and
+//!    barriers may come before exits ([`align`](self) lists both), and branches go to the corresponding places;
+//! 2. on every path, whatever the old code had waited for is over in the new code too before an instruction that depends
+//!    on it;
+//! 3. counted waits (`DEPBAR`) count the same producers;
+//! 4. no instruction waits for a scoreboard one cycle after it was set, if it did not before.
+//!
+//! It shares nothing with the code that rewrites. What it does not know (an operation, where an indirect branch goes) it
+//! takes to be the worst, so that it refuses rather than accepts.
+
+mod align;
+mod dataflow;
+pub mod flow;
+pub mod instruction;
+pub mod operands;
+pub mod registers;
+mod table;
+
+use align::{Step, align};
+use std::fmt;
+
+/// Why a rewrite is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The instruction, counted in the old code (in the steps of both codes where they differ in length).
+    pub at: usize,
+    pub problem: Problem,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// Something else than scoreboards and waits differs.
+    Code,
+    /// A branch does not go to the corresponding place.
+    Target,
+    /// The instruction takes fewer cycles, or lets other warps run differently.
+    Schedule,
+    /// The instruction sets a scoreboard where it set none, or sets none any more.
+    Scoreboard,
+    /// The instruction depends on this one, which the old code had waited for and the new code has not.
+    MissingWait { producer: usize },
+    /// A counted wait does not count the same producers.
+    CountedWait,
+    /// The instruction waits for a scoreboard that was set one cycle before.
+    TooSoon,
+    /// The code is too large to be followed.
+    TooLarge,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.at;
+        match self.problem {
+            Problem::Code => write!(f, "instruction {at} is another one"),
+            Problem::Target => write!(f, "instruction {at} names another place"),
+            Problem::Schedule => write!(f, "instruction {at} takes fewer cycles"),
+            Problem::Scoreboard => write!(f, "instruction {at} sets another kind of scoreboard"),
+            Problem::MissingWait { producer } => {
+                write!(f, "instruction {at} depends on instruction {producer}, which may not be done")
+            }
+            Problem::CountedWait => write!(f, "instruction {at} counts other producers"),
+            Problem::TooSoon => write!(f, "instruction {at} waits for a scoreboard set one cycle before"),
+            Problem::TooLarge => write!(f, "the code is too large to be followed"),
+        }
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Whether `after` may take the place of `before`: the code of one function, without relocations applied or with the same
+/// ones.
+pub fn check(before: &[u8], after: &[u8]) -> Result<(), Violation> {
+    if before == after {
+        return Ok(());
+    }
+    let alignment = align(before, after)?;
+    check_schedule(&alignment.steps)?;
+    dataflow::check(&alignment)
+}
+
+/// What can be seen without following paths: stalls, scoreboards set, and waits that come too soon.
+fn check_schedule(steps: &[Step]) -> Result<(), Violation> {
+    for (at, step) in steps.iter().enumerate() {
+        let violation = |problem: Problem| Err(Violation { at, problem });
+        let Some((before, after)) = step.before.zip(step.after) else { continue };
+        // Barriers before an exit give what comes before it the time that it needs, and the exit itself.
+        let next_to_barrier = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+        let mut next_to_barrier = next_to_barrier.filter_map(|at| steps.get(at));
+        let is_exit = next_to_barrier.any(|step| step.before.is_none());
+        let is_slower = after.stall() >= before.stall();
+        let is_alike = after.field(109, 1) == before.field(109, 1);
+        if !(is_exit || is_slower && is_alike) {
+            return violation(Problem::Schedule);
+        }
+        let is_stack_pointer = at == 0 && dataflow::loads_stack_pointer(before);
+        let dropped = before.write_scoreboard().is_some() && after.write_scoreboard().is_none();
+        if before.read_scoreboard().is_some() != after.read_scoreboard().is_some()
+            || before.write_scoreboard().is_none() && after.write_scoreboard().is_some()
+            || dropped && !is_stack_pointer
+        {
+            return violation(Problem::Scoreboard);
+        }
+    }
+    let too_soon = |of: fn(&Step) -> Option<instruction::Instruction>, pair: &[Step]| {
+        let Some((first, second)) = of(&pair[0]).zip(of(&pair[1])) else { return false };
+        let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
+        first.stall() == 1 && sets.fold(0, |mask, number| mask | 1u8 << number) & second.wait_mask() != 0
+    };
+    for (at, pair) in steps.windows(2).enumerate() {
+        if too_soon(|step| step.after, pair) && !too_soon(|step| step.before, pair) {
+            return Err(Violation { at: at + 1, problem: Problem::TooSoon });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! Which registers an instruction reads and writes.
+//!
+//! The places of operands are in `table`; here is how they depend on the form and the marks of an instruction.
+
+use crate::instruction::Instruction;
+use crate::registers::{File, Registers};
+use crate::table::{
+    ATOMIC, Arithmetic, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, ORDERING, Operand, PREDICATES,
+    PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES, RESULT_TYPE, SIZE, SOURCE_TYPE, TENSOR, UNIFORM, WIDE,
+    Width,
+};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Operands {
+    pub reads: Registers,
+    pub writes: Registers,
+}
+
+/// Whether everything that was over before this instruction must stay so.
+pub fn is_ordering(instruction: Instruction) -> bool {
+    ORDERING.binary_search(&instruction.operation()).is_ok()
+}
+
+impl Operands {
+    /// `None` if this is not known, so that every register may be read and written.
+    pub fn of(instruction: Instruction) -> Option<Self> {
+        let mut operands = Self::default();
+        let operation = instruction.operation();
+        if let Some(list) = fixed(instruction) {
+            operands.guard(instruction, &[File::Predicate, File::UniformPredicate]);
+            list.iter().for_each(|operand| operands.add(instruction, *operand));
+        } else if let Some(row) = find(&GENERAL, operation) {
+            operands.guard(instruction, &[File::Predicate]);
+            operands.arithmetic(instruction, File::General, row)?;
+        } else if let Some(row) = find(&UNIFORM, operation) {
+            operands.guard(instruction, &[File::Predicate, File::UniformPredicate]);
+            operands.arithmetic(instruction, File::Uniform, row)?;
+        } else if operation == PREDICATES_TO_REGISTER || operation == REGISTER_TO_PREDICATES {
+            operands.guard(instruction, &[File::Predicate]);
+            operands.all_predicates(instruction);
+        } else {
+            return None;
+        }
+        Some(operands)
+    }
+
+    fn guard(&mut self, instruction: Instruction, files: &[File]) {
+        files.iter().for_each(|file| self.reads.insert(*file, instruction.guard() & 7, 1));
+    }
+
+    fn add(&mut self, instruction: Instruction, operand: Operand) {
+        let registers = if operand.is_written { &mut self.writes } else { &mut self.reads };
+        let width = match operand.file {
+            File::General | File::Uniform => 8,
+            File::Predicate | File::UniformPredicate => 3,
+            File::Barrier => 4,
+        };
+        let first = instruction.field(operand.at.into(), width) as u8;
+        registers.insert(operand.file, first, count(instruction, operand.width));
+    }
+
+    /// Forms: with registers only (1), with an immediate as the last operand (2) or as the one before (4), with a uniform
+    /// register there (6) or as the last (7). The others have constants, which no instruction of these architectures has.
+    fn arithmetic(&mut self, instruction: Instruction, file: File, row: &Arithmetic) -> Option<()> {
+        let (_, forms, [result, first, second, third], predicates) = *row;
+        if forms >> instruction.form() & 1 == 0 {
+            return None;
+        }
+        let at = |byte: u8, width: Width| Operand { file, at: byte * 8, width, is_written: false };
+        let uniform = |width: Width| Operand { file: File::Uniform, at: 32, width, is_written: false };
+        let two = if third == 0 { second } else { third };
+        let [low, high] = match (instruction.form(), second == 0 || third == 0) {
+            (1, _) => [at(4, second), at(8, third)],
+            (2, true) => [at(4, 0), at(8, 0)],
+            (2, false) => [at(4, 0), at(8, second)],
+            (4, _) => [at(4, 0), at(8, third)],
+            (6, _) => [uniform(second), at(8, third)],
+            (7, true) => [uniform(two), at(8, 0)],
+            (7, false) => [uniform(third), at(8, second)],
+            _ => return None,
+        };
+        for operand in [Operand { is_written: true, ..at(2, result) }, at(3, first), low, high] {
+            self.add(instruction, operand);
+        }
+        let file = if file == File::General { File::Predicate } else { File::UniformPredicate };
+        for (_, at, is_written) in PREDICATES.into_iter().filter(|row| predicates & row.0 != 0) {
+            self.add(instruction, Operand { file, at, width: 1, is_written });
+        }
+        Some(())
+    }
+
+    fn all_predicates(&mut self, instruction: Instruction) {
+        let from = instruction.operation() == PREDICATES_TO_REGISTER;
+        if from {
+            self.writes.insert(File::General, instruction.byte(2), 1);
+        }
+        let predicates = if from { &mut self.reads } else { &mut self.writes };
+        predicates.insert_all(File::Predicate);
+        self.reads.insert(File::General, instruction.byte(3), 1);
+        if instruction.form() == 1 {
+            self.reads.insert(File::General, instruction.byte(4), 1);
+        }
+    }
+}
+
+fn fixed(instruction: Instruction) -> Option<&'static [Operand]> {
+    let by_opcode = FIXED.binary_search_by_key(&instruction.opcode(), |row| row.0).ok().map(|at| FIXED[at].1);
+    by_opcode.or_else(|| {
+        let forms = &FIXED_FORMS;
+        forms.binary_search_by_key(&instruction.operation(), |row| row.0).ok().map(|at| forms[at].1)
+    })
+}
+
+fn find(table: &'static [Arithmetic], operation: u16) -> Option<&'static Arithmetic> {
+    table.binary_search_by_key(&operation, |row| row.0).ok().map(|at| &table[at])
+}
+
+/// How many registers an operand takes.
+fn count(instruction: Instruction, width: Width) -> u16 {
+    let is = |at: u32, width: u32, value: u64| instruction.field(at, width) == value;
+    match width {
+        WIDE => 1 + instruction.field(80, 1) as u16,
+        RESULT_TYPE => 1 + u16::from(is(75, 2, 3)),
+        SOURCE_TYPE => 1 + u16::from(is(84, 2, 3)),
+        SIZE => match instruction.field(73, 3) {
+            0..=4 => 1,
+            5 => 2,
+            _ => 4,
+        },
+        ATOMIC => match instruction.field(73, 3) {
+            0 | 1 => 1,
+            2 => 2,
+            _ => 4,
+        },
+        TENSOR => {
+            let each = match instruction.field(80, 3) {
+                4 | 6 => 1,
+                0 => 2,
+                _ => 4,
+            };
+            each << instruction.field(83, 3)
+        }
+        IF_UNIFORM => instruction.field(91, 1) as u16,
+        count => count.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Operands;
+    use crate::instruction::Instruction;
+    use crate::registers::File::{self, General, Predicate, Uniform};
+    use crate::table::{FIXED, FIXED_FORMS, GENERAL, ORDERING, UNIFORM};
+
+    fn check(instruction: u128, reads: &[(File, &[u16])], writes: &[(File, &[u16])]) {
+        let operands = Operands::of(Instruction(instruction)).expect("a known operation");
+        for file in [General, Uniform, Predicate] {
+            let expected = |list: &[(File, &[u16])]| {
+                list.iter().find(|row| row.0 == file).map_or(Vec::new(), |row| row.1.to_vec())
+            };
+            assert_eq!(operands.reads.iter(file).collect::<Vec<_>>(), expected(reads), "{instruction:x}");
+            assert_eq!(operands.writes.iter(file).collect::<Vec<_>>(), expected(writes), "{instruction:x}");
+        }
+    }
+
+    #[test]
+    fn tables_are_sorted() {
+        assert!(GENERAL.is_sorted_by_key(|row| row.0) && UNIFORM.is_sorted_by_key(|row| row.0));
+        assert!(FIXED.is_sorted_by_key(|row| row.0) && FIXED_FORMS.is_sorted_by_key(|row| row.0));
+        assert!(ORDERING.is_sorted());
+    }
+
+    #[test]
+    fn operands_of_all_kinds() {
+        // DFMA R12, R14, UR4, R40
+        let dfma = 0x000fe200_08000028_00000004_0e0c7c2b;
+        check(dfma, &[(General, &[14, 15, 40, 41]), (Uniform, &[4, 5])], &[(General, &[12, 13])]);
+        // @P0 IADD3.X R0, PT, PT, R0, 0x3fe00000, R3, P2, P3
+        let iadd3 = 0x000fc800_017e6403_3fe00000_00000810;
+        check(iadd3, &[(General, &[0, 3]), (Predicate, &[0, 2, 3])], &[(General, &[0])]);
+        // LDG.E.64.CONSTANT R8, desc[UR4][R8.64]
+        let load = 0x000ea200_0c1e9b00_00000004_08087981;
+        check(load, &[(General, &[8, 9]), (Uniform, &[4, 5])], &[(General, &[8, 9])]);
+        // SHFL.DOWN P0, R3, R4, 0x1, 0x1f
+        check(0x000e2200_00000000_08201f00_04037f89, &[(General, &[4])], &[(General, &[3]), (Predicate, &[0])]);
+        // MOV.64 R10, 0x3ed0f5d241ad3b5a
+        check(0x001fde00_003ed0f5_d241ad3b_5a0a7402, &[], &[(General, &[10, 11])]);
+        // F2I.S64.TRUNC R20, R24
+        check(0x000ff000_0020d900_00000018_00147311, &[(General, &[24])], &[(General, &[20, 21])]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_guessed() {
+        assert_eq!(Operands::of(Instruction(0x7fff)), None);
+        // FADD with a constant: no such form.
+        assert_eq!(Operands::of(Instruction(0x7a21)), None);
+    }
+}
