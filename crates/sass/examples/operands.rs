@@ -22,7 +22,10 @@ fn main() {
     for line in stdin().lock().lines().map_while(Result::ok) {
         let Ok(bits) = u128::from_str_radix(line.trim(), 16) else { continue };
         match Operands::of(Instruction(bits)) {
-            Some(operands) => println!("{} {} {}", line.trim(), list(&operands.reads), list(&operands.writes)),
+            Some(operands) => {
+                let [guard, reads, writes] = [operands.guard, operands.reads, operands.writes].map(|r| list(&r));
+                println!("{} {guard},{reads} {writes}", line.trim());
+            },
             None => println!("{} ?", line.trim()),
         }
     }

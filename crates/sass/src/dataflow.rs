@@ -9,7 +9,8 @@
 use crate::align::{Alignment, Step};
 use crate::flow::{Flow, place, sets_meeting};
 use crate::instruction::{Instruction, SCOREBOARDS};
-use crate::operands::{Operands, is_ordering};
+use crate::operands::{Operands, is_ordering, is_ordering_producer};
+use crate::registers::Registers;
 use crate::{Problem, Violation};
 
 /// Under way in both codes; over in the old code only; over in the new code only.
@@ -33,6 +34,8 @@ struct Set {
     /// The scoreboard in the old code and in the new one; no number if it sets none.
     before: Option<u8>,
     after: Option<u8>,
+    /// In both codes: the scoreboards that end the set, a bit for each. Operands have been read where results are written.
+    ended_by: (u8, u8),
     /// By the reading of operands, otherwise by the writing of results.
     reads: bool,
 }
@@ -104,15 +107,21 @@ pub fn check(alignment: &Alignment) -> Result<(), Violation> {
         let of = |scoreboard: fn(Instruction) -> Option<u8>| {
             (step.before.and_then(scoreboard), step.after.and_then(scoreboard))
         };
-        let kinds = [(of(Instruction::read_scoreboard), true), (of(Instruction::write_scoreboard), false)];
+        let bit = |number: Option<u8>| number.map_or(0, |number| 1 << number);
+        let written = of(Instruction::write_scoreboard);
+        let kinds = [(of(Instruction::read_scoreboard), true), (written, false)];
         for ((before, after), reads) in kinds.into_iter().filter(|((b, a), _)| b.is_some() || a.is_some()) {
-            sets.push(Set { step: Some(index as u32), before, after, reads });
+            let ended_by = (bit(before) | bit(written.0), bit(after) | bit(written.1));
+            sets.push(Set { step: Some(index as u32), before, after, ended_by, reads });
         }
     }
     let calls = steps.iter().any(|step| step.either().is_call_or_return());
     let foreign = calls.then_some(sets.len() as u32);
     if calls {
-        let of = |number: u8| Set { step: None, before: Some(number), after: Some(number), reads: false };
+        let of = |number: u8| {
+            let (same, bit) = (Some(number), 1 << number);
+            Set { step: None, before: same, after: same, ended_by: (bit, bit), reads: false }
+        };
         sets.extend((0..SCOREBOARDS).map(of));
     }
     let (blocks, meetings) = blocks(alignment);
@@ -178,10 +187,9 @@ impl Analysis<'_> {
             self.work += 1;
             if before | after != 0 {
                 self.work += state.len();
-                let waits = |mask: u8, number: Option<u8>| number.is_some_and(|n| mask >> n & 1 != 0);
                 state.retain_mut(|(set, status)| {
-                    let set = self.sets[*set as usize];
-                    *status = after_wait(*status, waits(before, set.before), waits(after, set.after));
+                    let ended_by = self.sets[*set as usize].ended_by;
+                    *status = after_wait(*status, before & ended_by.0 != 0, after & ended_by.1 != 0);
                     *status != 0
                 });
             }
@@ -229,7 +237,9 @@ impl Analysis<'_> {
         for (set, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
             let set = self.sets[*set as usize];
             let operands = operands.get_or_insert_with(|| Operands::of(instruction));
-            if self.depends(instruction, operands.as_ref(), set) {
+            // What comes after an indirect branch may even be the first instruction.
+            let is_itself = at == 0 && set.step == Some(0) && loads_stack_pointer(instruction);
+            if !is_itself && self.depends(instruction, operands.as_ref(), set) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });
             }
@@ -241,7 +251,7 @@ impl Analysis<'_> {
     fn depends(&self, instruction: Instruction, operands: Option<&Operands>, set: Set) -> bool {
         let Some(step) = set.step else { return true };
         let producer = self.steps[step as usize].either();
-        if is_ordering(producer) || instruction.is_call_or_return() {
+        if is_ordering_producer(producer) || instruction.is_call_or_return() {
             return true;
         }
         // Nothing need wait for the load of a stack pointer that is not used.
@@ -250,14 +260,46 @@ impl Analysis<'_> {
             return true;
         }
         let (Some(consumer), Some(produced)) = (operands, Operands::of(producer)) else { return true };
-        let overwrites = produced.reads.meets(&consumer.writes);
         if set.reads {
-            return overwrites;
+            return produced.reads.meets(&consumer.writes);
         }
-        // What has been written has been read before; a producer may say so by this alone.
-        let is_alone = producer.read_scoreboard().is_none();
-        produced.writes.meets(&consumer.reads) || produced.writes.meets(&consumer.writes) || is_alone && overwrites
+        let needs = |registers: &Registers| produced.writes.meets(registers);
+        needs(&consumer.reads)
+            || needs(&consumer.guard)
+            || needs(&consumer.writes)
+            || self.left_to_read(step as usize, produced.reads).meets(&consumer.writes)
     }
+
+    /// Of the registers that a producer reads, those of which nothing but its result tells that they have been read. It
+    /// says so itself if it has a scoreboard for that. If not, a later instruction of the same operation that reads the
+    /// register too may: these read their operands in order.
+    fn left_to_read(&self, producer: usize, mut reads: Registers) -> Registers {
+        let first = self.steps[producer].either();
+        if first.read_scoreboard().is_some() {
+            return Registers::default();
+        }
+        for step in &self.steps[producer + 1..] {
+            let next = step.either();
+            if Flow::of(0, next) != Flow::Next {
+                break;
+            }
+            let Some(operands) = Operands::of(next) else { break };
+            let is_alike = next.operation() == first.operation() && step.before.is_some() && step.after.is_some();
+            let is_executed = next.is_unconditional() || next.guard() == first.guard();
+            if is_alike && is_executed && next.read_scoreboard().is_some() {
+                reads.remove(&operands.reads);
+            }
+            // The later one must see the same registers, and be executed by the same threads.
+            if reads.meets(&operands.writes) || operands.writes.meets(&operands_of_guard(first)) {
+                break;
+            }
+        }
+        reads
+    }
+}
+
+fn operands_of_guard(instruction: Instruction) -> Registers {
+    Operands::of(instruction).map_or_else(Registers::default, |operands| operands.guard)
 }
 
 /// The blocks, and those at which threads meet.
@@ -287,6 +329,8 @@ fn blocks(alignment: &Alignment) -> (Vec<Block>, Vec<u32>) {
             begins[begin] = true;
         }
     }
+    meetings.sort_unstable();
+    meetings.dedup();
     let starts: Vec<u32> = (0..steps.len() as u32).filter(|at| begins[*at as usize]).collect();
     let block_at = |at: usize| starts.binary_search(&(at as u32)).ok().map(|block| block as u32);
     let blocks = starts.iter().enumerate().map(|(index, &start)| {
@@ -300,10 +344,9 @@ fn blocks(alignment: &Alignment) -> (Vec<Block>, Vec<u32>) {
             Flow::End => ([None, None], false),
             Flow::Anywhere => ([next, None], true),
         };
-        Block { start, end: end as u32, next, meets: flows[end - 1] == Flow::Meet, anywhere: is_lost }
+        let meets = flows[end - 1] == Flow::Meet && meetings.binary_search(&end).is_err();
+        Block { start, end: end as u32, next, meets, anywhere: is_lost }
     });
     let blocks = blocks.collect();
-    meetings.sort_unstable();
-    meetings.dedup();
     (blocks, meetings.into_iter().filter_map(block_at).collect())
 }

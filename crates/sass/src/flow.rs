@@ -23,7 +23,7 @@ pub enum Flow {
     /// The next instruction, or this one.
     Branch(i64),
     Jump(i64),
-    /// The next instruction, or where any `BSSY` says that threads meet.
+    /// The next instruction if some `BSSY` says that threads meet there, otherwise any such place.
     Meet,
     /// The next instruction; on the way, code that is not seen here may run.
     Call,
@@ -70,13 +70,12 @@ pub fn sets_meeting(instruction: Instruction) -> bool {
     instruction.operation() == BREAK_SET
 }
 
-/// How an instruction names a place in the code: a distance in words in a field from this bit on.
+/// How an instruction names a place in the code: a distance in words from the next instruction, in a field from
+/// this bit on.
 struct Distance {
     operations: &'static [u16],
     at: u32,
     width: u32,
-    /// It counts from the next instruction, otherwise from the instruction itself.
-    is_from_next: bool,
     /// The low eight bits are in byte 2.
     is_split: bool,
 }
@@ -86,11 +85,10 @@ const DISTANCES: [Distance; 3] = [
         operations: &[BRANCH, WARP_SYNC, 0x149, 0x158],
         at: 34,
         width: 48,
-        is_from_next: true,
         is_split: true,
     },
-    Distance { operations: &[BREAK_SET], at: 34, width: 30, is_from_next: false, is_split: false },
-    Distance { operations: &[0x14e], at: 26, width: 56, is_from_next: true, is_split: false },
+    Distance { operations: &[BREAK_SET], at: 34, width: 30, is_split: false },
+    Distance { operations: &[0x14e], at: 26, width: 56, is_split: false },
 ];
 
 fn distance(instruction: Instruction) -> Option<&'static Distance> {
@@ -105,8 +103,7 @@ pub fn place(index: usize, instruction: Instruction) -> Option<i64> {
     if distance.is_split {
         words = words << 8 | i64::from(instruction.byte(2));
     }
-    let base = index as i64 + i64::from(distance.is_from_next);
-    (words % 4 == 0).then(|| base + words / 4)
+    (words % 4 == 0).then(|| index as i64 + 1 + words / 4)
 }
 
 /// The instruction without the place that it names.
@@ -136,8 +133,8 @@ mod tests {
         assert_eq!(Flow::of(100, backward), Flow::Jump(96));
         assert_eq!(Flow::of(0, Instruction(0x000ff400_0b800000_00000005_08f07547)), Flow::Branch(125));
         assert_eq!(without_place(forward).0, 0x000fec00_03800000_00000000_00008947);
-        // BSSY B0, which counts from itself
-        assert_eq!(place(3, Instruction(0x000fe200_03800200_000001a0_00007945)), Some(3 + 26));
+        // BSSY B0
+        assert_eq!(place(3, Instruction(0x000fe200_03800200_000001a0_00007945)), Some(4 + 26));
     }
 
     #[test]

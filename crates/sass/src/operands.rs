@@ -5,7 +5,7 @@
 use crate::instruction::Instruction;
 use crate::registers::{File, Registers};
 use crate::table::{
-    ATOMIC, Arithmetic, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, ORDERING, Operand, PREDICATES,
+    ATOMIC, Arithmetic, BARRIER, COORDINATES, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, MATCH, ORDERING, Operand, PREDICATES,
     PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES, RESULT_TYPE, SIZE, SOURCE_TYPE, TENSOR, UNIFORM, WIDE,
     Width,
 };
@@ -14,11 +14,18 @@ use crate::table::{
 pub struct Operands {
     pub reads: Registers,
     pub writes: Registers,
+    /// The guard, which is read when the instruction is issued, and so never too late.
+    pub guard: Registers,
 }
 
 /// Whether everything that was over before this instruction must stay so.
 pub fn is_ordering(instruction: Instruction) -> bool {
     ORDERING.binary_search(&instruction.operation()).is_ok()
+}
+
+/// Whether the scoreboards of this instruction are about more than registers.
+pub fn is_ordering_producer(instruction: Instruction) -> bool {
+    is_ordering(instruction) || instruction.operation() == BARRIER
 }
 
 impl Operands {
@@ -27,16 +34,16 @@ impl Operands {
         let mut operands = Self::default();
         let operation = instruction.operation();
         if let Some(list) = fixed(instruction) {
-            operands.guard(instruction, &[File::Predicate, File::UniformPredicate]);
+            operands.add_guard(instruction, &[File::Predicate, File::UniformPredicate]);
             list.iter().for_each(|operand| operands.add(instruction, *operand));
         } else if let Some(row) = find(&GENERAL, operation) {
-            operands.guard(instruction, &[File::Predicate]);
+            operands.add_guard(instruction, &[File::Predicate]);
             operands.arithmetic(instruction, File::General, row)?;
         } else if let Some(row) = find(&UNIFORM, operation) {
-            operands.guard(instruction, &[File::Predicate, File::UniformPredicate]);
+            operands.add_guard(instruction, &[File::Predicate, File::UniformPredicate]);
             operands.arithmetic(instruction, File::Uniform, row)?;
         } else if operation == PREDICATES_TO_REGISTER || operation == REGISTER_TO_PREDICATES {
-            operands.guard(instruction, &[File::Predicate]);
+            operands.add_guard(instruction, &[File::Predicate]);
             operands.all_predicates(instruction);
         } else {
             return None;
@@ -44,8 +51,8 @@ impl Operands {
         Some(operands)
     }
 
-    fn guard(&mut self, instruction: Instruction, files: &[File]) {
-        files.iter().for_each(|file| self.reads.insert(*file, instruction.guard() & 7, 1));
+    fn add_guard(&mut self, instruction: Instruction, files: &[File]) {
+        files.iter().for_each(|file| self.guard.insert(*file, instruction.guard() & 7, 1));
     }
 
     fn add(&mut self, instruction: Instruction, operand: Operand) {
@@ -140,6 +147,9 @@ fn count(instruction: Instruction, width: Width) -> u16 {
             };
             each << instruction.field(83, 3)
         }
+        MATCH => 1 + instruction.field(73, 1) as u16,
+        COORDINATES if is(61, 3, 0) => 1,
+        COORDINATES => 4,
         IF_UNIFORM => instruction.field(91, 1) as u16,
         count => count.into(),
     }
@@ -177,7 +187,7 @@ mod tests {
         check(dfma, &[(General, &[14, 15, 40, 41]), (Uniform, &[4, 5])], &[(General, &[12, 13])]);
         // @P0 IADD3.X R0, PT, PT, R0, 0x3fe00000, R3, P2, P3
         let iadd3 = 0x000fc800_017e6403_3fe00000_00000810;
-        check(iadd3, &[(General, &[0, 3]), (Predicate, &[0, 2, 3])], &[(General, &[0])]);
+        check(iadd3, &[(General, &[0, 3]), (Predicate, &[2, 3])], &[(General, &[0])]);
         // LDG.E.64.CONSTANT R8, desc[UR4][R8.64]
         let load = 0x000ea200_0c1e9b00_00000004_08087981;
         check(load, &[(General, &[8, 9]), (Uniform, &[4, 5])], &[(General, &[8, 9])]);

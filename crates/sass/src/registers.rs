@@ -48,6 +48,10 @@ impl Registers {
         self.insert(file, 0, file.range().1);
     }
 
+    pub fn remove(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= !other);
+    }
+
     pub fn meets(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
     }

@@ -19,6 +19,10 @@ pub const SIZE: Width = 0x83;
 pub const ATOMIC: Width = 0x84;
 /// By the shape of what is copied from or to tensor memory.
 pub const TENSOR: Width = 0x85;
+/// By the kind of a texture: one for those of one dimension.
+pub const COORDINATES: Width = 0x87;
+/// Two if values of 64 bits are matched.
+pub const MATCH: Width = 0x88;
 /// One if the address has a uniform register.
 pub const IF_UNIFORM: Width = 0x86;
 
@@ -101,12 +105,13 @@ pub const GENERAL: [Arithmetic; 62] = [
 ];
 
 /// Arithmetic whose registers and predicates are all uniform.
-pub const UNIFORM: [Arithmetic; 21] = [
+pub const UNIFORM: [Arithmetic; 22] = [
     (0x04a, 0x12, [1, 1, 1, 0], D1 | D2 | S1),                            // UVIMNMX
     (0x054, 0x04, [1, 1, 0, 1], 0),                                       // UFADD
     (0x055, 0x10, [1, 1, 1, 1], 0),                                       // UFFMA
     (0x05a, 0x02, [1, 0, 1, 0], 0),                                       // UI2F
     (0x082, 0x50, [WIDE, 0, WIDE, 0], 0),                                 // UMOV
+    (0x085, 0x12, [2, 2, 2, 0], D1 | D2 | S1 | S2),                       // UIMNMX.64
     (0x087, 0x12, [1, 1, 1, 0], S1),                                      // USEL
     (0x08c, 0x12, [0, WIDE, WIDE, 0], D1 | D2 | S1 | S3),                 // UISETP
     (0x090, 0x12, [1, 1, 1, 1], D1 | D2 | S1 | S2),                       // UIADD3
@@ -176,7 +181,7 @@ const MATRIX: &[Operand] = &[wr(2, 4), r(3, 4), r(4, 4), r(5, 1), r(8, 4)];
 /// With scale factors, the second of which is not at a byte.
 const SCALED_MATRIX: &[Operand] =
     &[wr(2, 4), r(3, 4), r(4, 4), r(5, 2), operand(File::General, 52, 2, false), r(8, 4)];
-const TEXTURE: &[Operand] = &[wr(2, 2), wr(8, 2), wp(81), r(3, 4), r(4, 4), u(5, 2)];
+const TEXTURE: &[Operand] = &[wr(2, 2), wr(8, 2), wp(81), r(3, COORDINATES), r(4, 4), u(5, 2)];
 const ATOMIC_ADDRESS: &[Operand] = &[wr(2, ATOMIC), wp(81), r(3, 2), r(4, ATOMIC), u(8, 2)];
 const REDUCTION: &[Operand] = &[r(3, 2), r(4, ATOMIC), u(8, 2)];
 const COMPARE_AND_SWAP: &[Operand] = &[wr(2, ATOMIC), wp(81), r(3, 2), r(4, ATOMIC), r(8, ATOMIC)];
@@ -189,7 +194,7 @@ const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(8, 2)];
 const TENSOR_UNIT: &[Operand] = &[u(2, 2), u(3, 2), u(4, 2), u(5, 2), u(6, 2), u(8, 2), up(87)];
 
 /// All other operations, by opcode: operands at fixed places.
-pub const FIXED: [(u16, &[Operand]); 120] = [
+pub const FIXED: [(u16, &[Operand]); 121] = [
     (0x237, MATRIX),                                             // IMMA
     (0x23a, &[wr(2, 1), r(3, 1)]),                               // MOVM
     (0x23c, MATRIX),                                             // HMMA
@@ -200,6 +205,8 @@ pub const FIXED: [(u16, &[Operand]); 120] = [
     (0x31c, &[wr(2, 1), wp(81)]),                                // B2R
     (0x31d, &[r(4, 1), r(8, 1), p(87)]),                         // BAR
     (0x348, &[r(3, 1), p(87)]),                                  // WARPSYNC
+    (0x352, &[r(4, 1)]),                                         // RPCMOV
+    (0x353, &[wr(2, 1)]),                                        // RPCMOV
     (0x355, &[wr(2, 1), b(24), wb(24)]),                         // BMOV
     (0x356, &[wb(24), r(4, 1)]),                                 // BMOV
     (0x35d, &[r(3, 1), r(4, 1), p(87)]),                         // NANOSLEEP
@@ -213,7 +220,7 @@ pub const FIXED: [(u16, &[Operand]); 120] = [
     (0x38b, COMPARE_AND_SWAP),                                   // ATOM.CAS
     (0x38c, &[wr(2, ATOMIC), r(3, 1), r(4, ATOMIC)]),            // ATOMS
     (0x38d, &[wr(2, ATOMIC), r(3, 1), r(4, ATOMIC), r(8, ATOMIC)]), // ATOMS.CAS
-    (0x3a1, &[wr(2, 1), wp(81), r(3, 2)]),                       // MATCH
+    (0x3a1, &[wr(2, 1), wp(81), r(3, MATCH)]),                       // MATCH
     (0x3a9, COMPARE_AND_SWAP),                                   // ATOMG.CAS
     (0x3aa, &[wr(2, 1), wp(81), r(3, 2)]),                       // QSPC
     (0x3b4, UNIFORM_COPY),                                       // UTMALDG
@@ -253,7 +260,6 @@ pub const FIXED: [(u16, &[Operand]); 120] = [
     (0x886, &[wu(2, 1), wup(81), p(87), up(87)]),                // VOTEU
     (0x91a, &[]),                                                // DEPBAR
     (0x91b, &[p(87)]),                                           // ENDCOLLECTIVE
-    (0x91d, &[r(8, 1), p(87)]),                                  // BAR
     (0x941, &[b(16), p(87)]),                                    // BSYNC
     (0x942, &[b(16), wb(16), p(87)]),                            // BREAK
     (0x945, &[wb(16), p(87)]),                                   // BSSY
@@ -300,7 +306,7 @@ pub const FIXED: [(u16, &[Operand]); 120] = [
     (0x9ea, TENSOR_UNIT),                                        // UTCHMMA
     (0x9ed, &[r(4, TENSOR), u(8, 1)]),                           // STTM
     (0x9ee, &[wr(2, TENSOR), u(4, 1)]),                          // LDTM
-    (0xb1d, &[r(8, 1), p(87)]),                                  // BAR
+    (0xb1d, &[p(87)]),                                           // BAR
     (0xb82, &[wr(2, SIZE), r(3, 1)]),                            // LDC
     (0xc87, &[wu(2, 2), u(3, 2), u(4, 2), up(87)]),              // USEL.64
     (0xdbd, &[r(3, 2), r(4, 4)]),                                // STAS
@@ -330,8 +336,13 @@ pub const REGISTER_TO_PREDICATES: u16 = 0x004;
 
 /// Operations that wait for others, order memory, signal other threads or engines, or leave the function. Everything
 /// that was over before them must still be. The results of those that set a scoreboard are not in registers alone.
-pub const ORDERING: [u16; 50] = [
-    0x02d, 0x02e, 0x04c, 0x11a, 0x11b, 0x11c, 0x11d, 0x143, 0x144, 0x148, 0x14a, 0x14c, 0x14d, 0x150, 0x152, 0x153, 0x15c,
-    0x15d, 0x18f, 0x192, 0x1a7, 0x1ab, 0x1af, 0x1b0, 0x1b1, 0x1b2, 0x1b4, 0x1b5, 0x1b6, 0x1b7, 0x1b8, 0x1b9, 0x1ba, 0x1bb,
-    0x1bc, 0x1bd, 0x1c6, 0x1c7, 0x1ca, 0x1e3, 0x1e6, 0x1e7, 0x1e9, 0x1ea, 0x1eb, 0x1ec, 0x1ed, 0x1ee, 0x1ef, 0x1f0,
+///
+/// Barriers of a thread block (`BAR`), of a warp (`WARPSYNC`) and exits are not among them: assemblers let loads, stores
+/// and shuffles be under way there as a matter of course, as memory is accessed in the order of the instructions.
+pub const ORDERING: [u16; 47] = [
+    0x02d, 0x02e, 0x04c, 0x11a, 0x11b, 0x11c, 0x143, 0x144, 0x14a, 0x14c, 0x150, 0x152, 0x153, 0x15c, 0x15d, 0x18f, 0x192,
+    0x1a7, 0x1ab, 0x1af, 0x1b0, 0x1b1, 0x1b2, 0x1b4, 0x1b5, 0x1b6, 0x1b7, 0x1b8, 0x1b9, 0x1ba, 0x1bb, 0x1bc, 0x1bd, 0x1c6,
+    0x1c7, 0x1ca, 0x1e3, 0x1e6, 0x1e7, 0x1e9, 0x1ea, 0x1eb, 0x1ec, 0x1ed, 0x1ee, 0x1ef, 0x1f0,
 ];
+/// `BAR`: whatever it sets is not about registers alone either.
+pub const BARRIER: u16 = 0x11d;
