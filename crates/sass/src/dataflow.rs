@@ -88,9 +88,19 @@ struct Block {
     anywhere: bool,
 }
 
+/// What a producer makes others wait for.
+#[derive(Clone, Copy, Debug)]
+struct Hazards {
+    /// Registers that may not be read or written, and those that may not be written.
+    results: Registers,
+    sources: Registers,
+}
+
 struct Analysis<'a> {
     steps: &'a [Step],
     sets: Vec<Set>,
+    /// By set, where it has been asked for. The inner one is missing if the set is in the way of everything.
+    hazards: Vec<Option<Option<Box<Hazards>>>>,
     /// The first set of the caller's and called functions' ones, if there are any.
     foreign: Option<u32>,
     blocks: Vec<Block>,
@@ -125,7 +135,8 @@ pub fn check(alignment: &Alignment) -> Result<(), Violation> {
         sets.extend((0..SCOREBOARDS).map(of));
     }
     let (blocks, meetings) = blocks(alignment);
-    Analysis { steps, sets, foreign, blocks, meetings, work: 0 }.run()
+    let hazards = vec![None; sets.len()];
+    Analysis { steps, sets, hazards, foreign, blocks, meetings, work: 0 }.run()
 }
 
 impl Analysis<'_> {
@@ -230,16 +241,21 @@ impl Analysis<'_> {
         Ok(())
     }
 
-    fn check_late(&self, at: usize, state: &State) -> Result<(), Violation> {
-        // What was inserted depends on nothing but order; what was removed has no instruction any more.
+    fn check_late(&mut self, at: usize, state: &State) -> Result<(), Violation> {
+        // What was removed is no instruction any more.
         let Some(instruction) = self.steps[at].after else { return Ok(()) };
         let mut operands = None;
-        for (set, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
-            let set = self.sets[*set as usize];
+        for (index, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
+            let set = self.sets[*index as usize];
             let operands = operands.get_or_insert_with(|| Operands::of(instruction));
-            // What comes after an indirect branch may even be the first instruction.
-            let is_itself = at == 0 && set.step == Some(0) && loads_stack_pointer(instruction);
-            if !is_itself && self.depends(instruction, operands.as_ref(), set) {
+            let is_stack_pointer = set.step == Some(0) && loads_stack_pointer(self.steps[0].either());
+            // Nothing need wait for the load of a stack pointer that is not used, not even that load: after an indirect
+            // branch may come anything.
+            let is_ordered = if is_stack_pointer { instruction.is_call_or_return() } else { is_ordering(instruction) };
+            if is_stack_pointer && at == 0 {
+                continue;
+            }
+            if is_ordered || self.depends(operands.as_ref(), *index as usize) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });
             }
@@ -247,27 +263,29 @@ impl Analysis<'_> {
         Ok(())
     }
 
-    /// Whether an instruction needs the set of a producer to be over.
-    fn depends(&self, instruction: Instruction, operands: Option<&Operands>, set: Set) -> bool {
-        let Some(step) = set.step else { return true };
-        let producer = self.steps[step as usize].either();
-        if is_ordering_producer(producer) || instruction.is_call_or_return() {
-            return true;
+    /// Whether registers of an instruction need a set to be over.
+    fn depends(&mut self, consumer: Option<&Operands>, set: usize) -> bool {
+        if self.hazards[set].is_none() {
+            self.hazards[set] = Some(self.hazards_of(self.sets[set]).map(Box::new));
         }
-        // Nothing need wait for the load of a stack pointer that is not used.
-        let is_stack_pointer = step == 0 && loads_stack_pointer(producer);
-        if is_ordering(instruction) && !is_stack_pointer {
-            return true;
-        }
-        let (Some(consumer), Some(produced)) = (operands, Operands::of(producer)) else { return true };
-        if set.reads {
-            return produced.reads.meets(&consumer.writes);
-        }
-        let needs = |registers: &Registers| produced.writes.meets(registers);
-        needs(&consumer.reads)
-            || needs(&consumer.guard)
-            || needs(&consumer.writes)
-            || self.left_to_read(step as usize, produced.reads).meets(&consumer.writes)
+        let (Some(consumer), Some(Some(hazards))) = (consumer, &self.hazards[set]) else { return true };
+        let has = |registers: &Registers| hazards.results.meets(registers);
+        has(&consumer.reads)
+            || has(&consumer.guard)
+            || has(&consumer.writes)
+            || hazards.sources.meets(&consumer.writes)
+    }
+
+    /// `None` if the set is in the way of everything.
+    fn hazards_of(&self, set: Set) -> Option<Hazards> {
+        let step = set.step? as usize;
+        let producer = self.steps[step].either();
+        let operands = Operands::of(producer).filter(|_| !is_ordering_producer(producer))?;
+        Some(if set.reads {
+            Hazards { results: Registers::default(), sources: operands.reads }
+        } else {
+            Hazards { results: operands.writes, sources: self.left_to_read(step, operands.reads) }
+        })
     }
 
     /// Of the registers that a producer reads, those of which nothing but its result tells that they have been read. It
@@ -278,28 +296,28 @@ impl Analysis<'_> {
         if first.read_scoreboard().is_some() {
             return Registers::default();
         }
+        let guard = Operands::of(first).map_or_else(Registers::default, |operands| operands.guard);
         for step in &self.steps[producer + 1..] {
             let next = step.either();
             if Flow::of(0, next) != Flow::Next {
                 break;
             }
             let Some(operands) = Operands::of(next) else { break };
+            if reads == Registers::default() {
+                break;
+            }
             let is_alike = next.operation() == first.operation() && step.before.is_some() && step.after.is_some();
             let is_executed = next.is_unconditional() || next.guard() == first.guard();
             if is_alike && is_executed && next.read_scoreboard().is_some() {
                 reads.remove(&operands.reads);
             }
             // The later one must see the same registers, and be executed by the same threads.
-            if reads.meets(&operands.writes) || operands.writes.meets(&operands_of_guard(first)) {
+            if reads.meets(&operands.writes) || operands.writes.meets(&guard) {
                 break;
             }
         }
         reads
     }
-}
-
-fn operands_of_guard(instruction: Instruction) -> Registers {
-    Operands::of(instruction).map_or_else(Registers::default, |operands| operands.guard)
 }
 
 /// The blocks, and those at which threads meet.
