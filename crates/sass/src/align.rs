@@ -77,7 +77,7 @@ fn is_same(before: Instruction, after: Instruction) -> bool {
 
 pub fn align(before: &[u8], after: &[u8]) -> Result<Alignment, Violation> {
     let count = before.len() / SIZE;
-    if before.len() % SIZE != 0 || after.len() % SIZE != 0 {
+    if !before.len().is_multiple_of(SIZE) || !after.len().is_multiple_of(SIZE) {
         return Err(Violation { at: count, problem: Problem::Code });
     }
     let pairs = || (0..count).map(|i| (Instruction::at(before, i), Instruction::at(after, i)));
@@ -115,7 +115,9 @@ impl Moved<'_> {
                 (Some(before), Some(after)) if is_same(before, after) => {
                     Step { before: Some(before), after: Some(after) }
                 }
-                (before, Some(after)) if self.is_inserted(before, j) => Step { before: None, after: Some(after) },
+                (before, Some(after)) if self.is_inserted(before, j) => {
+                    Step { before: None, after: Some(after) }
+                }
                 (None, Some(after)) if after.0 == NOP => Step { before: None, after: Some(after) },
                 (Some(before), None) if before.0 == NOP => Step { before: Some(before), after: None },
                 _ => return Err(Violation { at: i, problem: Problem::Code }),

@@ -8,7 +8,7 @@
 
 use crate::align::{Alignment, Step};
 use crate::flow::{Flow, place, sets_meeting};
-use crate::instruction::{Instruction, SCOREBOARDS};
+use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::{Operands, is_ordering, is_ordering_producer};
 use crate::registers::Registers;
 use crate::{Problem, Violation};
@@ -49,15 +49,12 @@ fn merge(into: &mut State, from: &[(u32, u8)]) -> bool {
     let mut at = 0;
     for &(set, status) in from {
         at += into[at..].partition_point(|entry| entry.0 < set);
-        match into.get_mut(at).filter(|entry| entry.0 == set) {
-            Some(entry) => {
-                changed |= entry.1 | status != entry.1;
-                entry.1 |= status;
-            }
-            None => {
-                into.insert(at, (set, status));
-                changed = true;
-            }
+        if let Some(entry) = into.get_mut(at).filter(|entry| entry.0 == set) {
+            changed |= entry.1 | status != entry.1;
+            entry.1 |= status;
+        } else {
+            into.insert(at, (set, status));
+            changed = true;
         }
     }
     changed
@@ -88,19 +85,20 @@ struct Block {
     anywhere: bool,
 }
 
-/// What a producer makes others wait for.
-#[derive(Clone, Copy, Debug)]
-struct Hazards {
+/// What a set is in the way of while it is under way.
+#[derive(Clone, Debug)]
+enum Hazards {
+    NotAskedFor,
+    Everything,
     /// Registers that may not be read or written, and those that may not be written.
-    results: Registers,
-    sources: Registers,
+    Registers(Box<[Registers; 2]>),
 }
 
 struct Analysis<'a> {
     steps: &'a [Step],
     sets: Vec<Set>,
-    /// By set, where it has been asked for. The inner one is missing if the set is in the way of everything.
-    hazards: Vec<Option<Option<Box<Hazards>>>>,
+    /// By set.
+    hazards: Vec<Hazards>,
     /// The first set of the caller's and called functions' ones, if there are any.
     foreign: Option<u32>,
     blocks: Vec<Block>,
@@ -135,7 +133,7 @@ pub fn check(alignment: &Alignment) -> Result<(), Violation> {
         sets.extend((0..SCOREBOARDS).map(of));
     }
     let (blocks, meetings) = blocks(alignment);
-    let hazards = vec![None; sets.len()];
+    let hazards = vec![Hazards::NotAskedFor; sets.len()];
     Analysis { steps, sets, hazards, foreign, blocks, meetings, work: 0 }.run()
 }
 
@@ -188,11 +186,12 @@ impl Analysis<'_> {
     /// What may be under way at the end of a block.
     fn walk(&mut self, block: usize, mut state: State) -> Result<State, Violation> {
         let range = self.blocks[block].start as usize..self.blocks[block].end as usize;
-        let mut set = self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < range.start));
+        let mut set =
+            self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < range.start));
         for at in range {
             let step = self.steps[at];
             let mask = |instruction: Option<Instruction>| {
-                instruction.map_or(0, |i| i.wait_mask() | i.counted_wait().map_or(0, |wait| wait.ended()))
+                instruction.map_or(0, |i| i.wait_mask() | i.counted_wait().map_or(0, CountedWait::ended))
             };
             let (before, after) = (mask(step.before), mask(step.after));
             self.work += 1;
@@ -251,7 +250,8 @@ impl Analysis<'_> {
             let is_stack_pointer = set.step == Some(0) && loads_stack_pointer(self.steps[0].either());
             // Nothing need wait for the load of a stack pointer that is not used, not even that load: after an indirect
             // branch may come anything.
-            let is_ordered = if is_stack_pointer { instruction.is_call_or_return() } else { is_ordering(instruction) };
+            let is_ordered =
+                if is_stack_pointer { instruction.is_call_or_return() } else { is_ordering(instruction) };
             if is_stack_pointer && at == 0 {
                 continue;
             }
@@ -265,26 +265,28 @@ impl Analysis<'_> {
 
     /// Whether registers of an instruction need a set to be over.
     fn depends(&mut self, consumer: Option<&Operands>, set: usize) -> bool {
-        if self.hazards[set].is_none() {
-            self.hazards[set] = Some(self.hazards_of(self.sets[set]).map(Box::new));
+        if matches!(self.hazards[set], Hazards::NotAskedFor) {
+            let registers = self.registers_of(self.sets[set]);
+            self.hazards[set] =
+                registers.map_or(Hazards::Everything, |both| Hazards::Registers(Box::new(both)));
         }
-        let (Some(consumer), Some(Some(hazards))) = (consumer, &self.hazards[set]) else { return true };
-        let has = |registers: &Registers| hazards.results.meets(registers);
-        has(&consumer.reads)
-            || has(&consumer.guard)
-            || has(&consumer.writes)
-            || hazards.sources.meets(&consumer.writes)
+        let (Some(consumer), Hazards::Registers(hazards)) = (consumer, &self.hazards[set]) else {
+            return true;
+        };
+        let [results, sources] = &**hazards;
+        let used = [&consumer.reads, &consumer.guard, &consumer.writes];
+        used.into_iter().any(|registers| results.meets(registers)) || sources.meets(&consumer.writes)
     }
 
-    /// `None` if the set is in the way of everything.
-    fn hazards_of(&self, set: Set) -> Option<Hazards> {
+    /// The results and the sources that a set is about; `None` if it is in the way of everything.
+    fn registers_of(&self, set: Set) -> Option<[Registers; 2]> {
         let step = set.step? as usize;
         let producer = self.steps[step].either();
         let operands = Operands::of(producer).filter(|_| !is_ordering_producer(producer))?;
         Some(if set.reads {
-            Hazards { results: Registers::default(), sources: operands.reads }
+            [Registers::default(), operands.reads]
         } else {
-            Hazards { results: operands.writes, sources: self.left_to_read(step, operands.reads) }
+            [operands.writes, self.left_to_read(step, operands.reads)]
         })
     }
 
@@ -306,7 +308,8 @@ impl Analysis<'_> {
             if reads == Registers::default() {
                 break;
             }
-            let is_alike = next.operation() == first.operation() && step.before.is_some() && step.after.is_some();
+            let is_alike =
+                next.operation() == first.operation() && step.before.is_some() && step.after.is_some();
             let is_executed = next.is_unconditional() || next.guard() == first.guard();
             if is_alike && is_executed && next.read_scoreboard().is_some() {
                 reads.remove(&operands.reads);

@@ -67,6 +67,11 @@ impl Instruction {
         self.field(STALL, 4) as u8
     }
 
+    /// Whether other warps are not to be preferred after this instruction.
+    pub fn holds(self) -> bool {
+        self.0 & YIELD_FIELD != 0
+    }
+
     /// The scoreboard that is set until the result is written.
     pub fn write_scoreboard(self) -> Option<u8> {
         Some(self.field(WRITE_SCOREBOARD, 3) as u8).filter(|number| *number < SCOREBOARDS)

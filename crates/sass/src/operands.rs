@@ -5,9 +5,9 @@
 use crate::instruction::Instruction;
 use crate::registers::{File, Registers};
 use crate::table::{
-    ATOMIC, Arithmetic, BARRIER, COORDINATES, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, MATCH, ORDERING, Operand, PREDICATES,
-    PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES, RESULT_TYPE, SIZE, SOURCE_TYPE, TENSOR, UNIFORM, WIDE,
-    Width,
+    ATOMIC, Arithmetic, BARRIER, COORDINATES, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, MATCH, MIN_MAX,
+    ORDERING, Operand, PREDICATES, PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES, RESULT_TYPE, SIZE,
+    SOURCE_TYPE, TENSOR, UNIFORM, WIDE, Width,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,9 @@ impl Operands {
         let operation = instruction.operation();
         if let Some(list) = fixed(instruction) {
             operands.add_guard(instruction, &[File::Predicate, File::UniformPredicate]);
-            list.iter().for_each(|operand| operands.add(instruction, *operand));
+            for operand in list {
+                operands.add(instruction, *operand);
+            }
         } else if let Some(row) = find(&GENERAL, operation) {
             operands.add_guard(instruction, &[File::Predicate]);
             operands.arithmetic(instruction, File::General, row)?;
@@ -52,7 +54,9 @@ impl Operands {
     }
 
     fn add_guard(&mut self, instruction: Instruction, files: &[File]) {
-        files.iter().for_each(|file| self.guard.insert(*file, instruction.guard() & 7, 1));
+        for file in files {
+            self.guard.insert(*file, instruction.guard() & 7, 1);
+        }
     }
 
     fn add(&mut self, instruction: Instruction, operand: Operand) {
@@ -68,8 +72,8 @@ impl Operands {
 
     /// Forms: with registers only (1), with an immediate as the last operand (2) or as the one before (4), with a uniform
     /// register there (6) or as the last (7). The others have constants, which no instruction of these architectures has.
-    fn arithmetic(&mut self, instruction: Instruction, file: File, row: &Arithmetic) -> Option<()> {
-        let (_, forms, [result, first, second, third], predicates) = *row;
+    fn arithmetic(&mut self, instruction: Instruction, file: File, row: Arithmetic) -> Option<()> {
+        let (_, forms, [result, first, second, third], predicates) = row;
         if forms >> instruction.form() & 1 == 0 {
             return None;
         }
@@ -118,8 +122,8 @@ fn fixed(instruction: Instruction) -> Option<&'static [Operand]> {
     })
 }
 
-fn find(table: &'static [Arithmetic], operation: u16) -> Option<&'static Arithmetic> {
-    table.binary_search_by_key(&operation, |row| row.0).ok().map(|at| &table[at])
+fn find(table: &[Arithmetic], operation: u16) -> Option<Arithmetic> {
+    table.binary_search_by_key(&operation, |row| row.0).ok().map(|at| table[at])
 }
 
 /// How many registers an operand takes.
@@ -147,6 +151,7 @@ fn count(instruction: Instruction, width: Width) -> u16 {
             };
             each << instruction.field(83, 3)
         }
+        MIN_MAX => 1 + instruction.field(74, 1) as u16,
         MATCH => 1 + instruction.field(73, 1) as u16,
         COORDINATES if is(61, 3, 0) => 1,
         COORDINATES => 4,
@@ -192,7 +197,11 @@ mod tests {
         let load = 0x000ea200_0c1e9b00_00000004_08087981;
         check(load, &[(General, &[8, 9]), (Uniform, &[4, 5])], &[(General, &[8, 9])]);
         // SHFL.DOWN P0, R3, R4, 0x1, 0x1f
-        check(0x000e2200_00000000_08201f00_04037f89, &[(General, &[4])], &[(General, &[3]), (Predicate, &[0])]);
+        check(
+            0x000e2200_00000000_08201f00_04037f89,
+            &[(General, &[4])],
+            &[(General, &[3]), (Predicate, &[0])],
+        );
         // MOV.64 R10, 0x3ed0f5d241ad3b5a
         check(0x001fde00_003ed0f5_d241ad3b_5a0a7402, &[], &[(General, &[10, 11])]);
         // F2I.S64.TRUNC R20, R24
