@@ -19,7 +19,7 @@ const LATE: u8 = 2;
 const EARLY: u8 = 4;
 
 /// A bound on the work: sets that are looked at, for each step of the code.
-const WORK_PER_STEP: usize = 4096;
+const WORK_PER_STEP: usize = 256;
 
 /// `LDC R1`, which the code of a kernel begins with.
 pub fn loads_stack_pointer(instruction: Instruction) -> bool {
@@ -213,6 +213,7 @@ impl Analysis<'_> {
                 self.foreign(&mut state);
             }
         }
+        self.work += state.len();
         let bound = WORK_PER_STEP.saturating_mul(self.steps.len());
         if self.work > bound {
             return Err(Violation { at: 0, problem: Problem::TooLarge });
