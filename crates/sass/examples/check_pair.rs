@@ -40,10 +40,9 @@ fn instruction(code: &[u8], index: usize) -> u128 {
     code[index * INSTRUCTION..].first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes))
 }
 
-/// Puts what the image has at relocated places of the object into the object's code. Where code has moved, the nth
-/// instruction of a kind is taken for the nth one of it.
+/// Puts what the image has at relocated places of the object into the object's code. Code may
+/// have moved: the nth instruction of a kind is taken for the nth one of it.
 fn take_relocated(object: &Cubin<'_>, text: u32, old: &mut [u8], new: &[u8]) {
-    let is_moved = old.len() != new.len();
     for list in object.sections.iter().filter(|s| s.name.starts_with(".rel") && s.info() == text) {
         for entry in list.relocations().into_iter().flat_map(|entries| entries.iter().collect::<Vec<_>>()) {
             let at = usize::try_from(entry.offset.get()).unwrap_or(usize::MAX) / INSTRUCTION;
@@ -51,8 +50,7 @@ fn take_relocated(object: &Cubin<'_>, text: u32, old: &mut [u8], new: &[u8]) {
             let this = kind(old, at);
             let count = (0..at).filter(|index| kind(old, *index) == this).count();
             let mut same = (0..new.len() / INSTRUCTION).filter(|index| kind(new, *index) == this);
-            let place = if is_moved { same.nth(count) } else { Some(at) };
-            let Some(place) = place else { continue };
+            let Some(place) = same.nth(count) else { continue };
             let mask = (1u128 << CONTROL) - 1;
             let mixed = instruction(old, at) & !mask | instruction(new, place) & mask;
             old[at * INSTRUCTION..][..INSTRUCTION].copy_from_slice(&mixed.to_le_bytes());

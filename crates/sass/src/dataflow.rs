@@ -18,6 +18,9 @@ const BOTH: u8 = 1;
 const LATE: u8 = 2;
 const EARLY: u8 = 4;
 
+/// The mask that waits for all scoreboards.
+const EVERYTHING: u8 = (1 << SCOREBOARDS) - 1;
+
 /// A bound on the work: sets that are looked at, for each step of the code.
 const WORK_PER_STEP: usize = 256;
 
@@ -38,6 +41,13 @@ struct Set {
     ended_by: (u8, u8),
     /// By the reading of operands, otherwise by the writing of results.
     reads: bool,
+}
+
+impl Set {
+    fn is_ended(self, mask: u8, by: u8) -> bool {
+        // Code that does not know the number of something can only wait for all of them.
+        if self.step.is_none() { mask == by } else { mask & by != 0 }
+    }
 }
 
 /// The sets that may be under way, in order, and in which codes.
@@ -99,7 +109,7 @@ struct Analysis<'a> {
     sets: Vec<Set>,
     /// By set.
     hazards: Vec<Hazards>,
-    /// The first set of the caller's and called functions' ones, if there are any.
+    /// The set for all that a caller or a called function may have left under way, if there are any.
     foreign: Option<u32>,
     blocks: Vec<Block>,
     /// The blocks where threads meet.
@@ -126,11 +136,8 @@ pub fn check(alignment: &Alignment) -> Result<(), Violation> {
     let calls = steps.iter().any(|step| step.either().is_call_or_return());
     let foreign = calls.then_some(sets.len() as u32);
     if calls {
-        let of = |number: u8| {
-            let (same, bit) = (Some(number), 1 << number);
-            Set { step: None, before: same, after: same, ended_by: (bit, bit), reads: false }
-        };
-        sets.extend((0..SCOREBOARDS).map(of));
+        let ended_by = (EVERYTHING, EVERYTHING);
+        sets.push(Set { step: None, before: None, after: None, ended_by, reads: false });
     }
     let (blocks, meetings) = blocks(alignment);
     let hazards = vec![Hazards::NotAskedFor; sets.len()];
@@ -143,7 +150,9 @@ impl Analysis<'_> {
         let mut is_waiting = vec![true; self.blocks.len()];
         // All that may be under way at an indirect branch, and where threads meet.
         let (mut anywhere, mut meeting) = (State::new(), State::new());
-        if let Some(first) = entries.first_mut() {
+        // Nothing is under way where a kernel begins. Other functions return.
+        let returns = self.steps.iter().any(|step| step.either().is_return());
+        if let Some(first) = entries.first_mut().filter(|_| returns) {
             self.foreign(first);
         }
         let mut changed = true;
@@ -179,7 +188,7 @@ impl Analysis<'_> {
     /// Adds what code outside may have left under way.
     fn foreign(&self, state: &mut State) {
         if let Some(first) = self.foreign {
-            (first..first + u32::from(SCOREBOARDS)).for_each(|set| add(state, set));
+            add(state, first);
         }
     }
 
@@ -198,8 +207,12 @@ impl Analysis<'_> {
             if before | after != 0 {
                 self.work += state.len();
                 state.retain_mut(|(set, status)| {
-                    let ended_by = self.sets[*set as usize].ended_by;
-                    *status = after_wait(*status, before & ended_by.0 != 0, after & ended_by.1 != 0);
+                    let set = self.sets[*set as usize];
+                    *status = after_wait(
+                        *status,
+                        set.is_ended(before, set.ended_by.0),
+                        set.is_ended(after, set.ended_by.1),
+                    );
                     *status != 0
                 });
             }
@@ -244,6 +257,15 @@ impl Analysis<'_> {
     fn check_late(&mut self, at: usize, state: &State) -> Result<(), Violation> {
         // What was removed is no instruction any more.
         let Some(instruction) = self.steps[at].after else { return Ok(()) };
+        // Code outside may wait for what is under way there by its number.
+        let is_renumbered = |(set, status): &&(u32, u8)| {
+            let set = self.sets[*set as usize];
+            status & BOTH != 0 && set.before != set.after
+        };
+        if let Some((set, _)) = state.iter().find(is_renumbered).filter(|_| instruction.is_call_or_return()) {
+            let producer = self.sets[*set as usize].step.unwrap_or_default() as usize;
+            return Err(Violation { at, problem: Problem::MissingWait { producer } });
+        }
         let mut operands = None;
         for (index, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
             let set = self.sets[*index as usize];

@@ -10,7 +10,7 @@ const BREAK_SET: u16 = 0x145;
 const BRANCH: u16 = 0x147;
 const WARP_SYNC: u16 = 0x148;
 const EXIT: u16 = 0x14d;
-const CALLS: [u16; 2] = [0x143, 0x144];
+const CALL_ABSOLUTE: u16 = 0x143;
 /// Operations that change the flow of control, and those among them that go on with the next instruction.
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
 const STRAIGHT: [u16; 11] = [0x142, BREAK_SET, 0x146, 0x152, 0x153, 0x155, 0x156, 0x15b, 0x15c, 0x15d, 0x14e];
@@ -44,14 +44,8 @@ impl Flow {
             EXIT if instruction.is_unconditional() && second_predicate(instruction) == TRUE => Self::End,
             EXIT => Self::Next,
             BREAK_SYNC => Self::Meet,
-            // A call within the function may come back anywhere, as its return says.
-            operation if CALLS.contains(&operation) && instruction.form() == 4 => {
-                if operation == CALLS[1] {
-                    Self::Anywhere
-                } else {
-                    Self::Call
-                }
-            }
+            CALL_ABSOLUTE => Self::Call,
+            // A relative call may be to this code, and its return to any place in it.
             _ => Self::Anywhere,
         }
     }

@@ -99,6 +99,10 @@ impl Instruction {
         matches!(self.operation(), 0x143 | 0x144 | 0x14a | 0x150)
     }
 
+    pub fn is_return(self) -> bool {
+        self.operation() == 0x150
+    }
+
     /// `DEPBAR`, the wait as an instruction of its own.
     pub fn counted_wait(self) -> Option<CountedWait> {
         (self.operation() == 0x11a).then(|| CountedWait {
