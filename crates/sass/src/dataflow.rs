@@ -9,7 +9,7 @@
 use crate::align::{Alignment, Step};
 use crate::flow::{Flow, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
-use crate::operands::{Operands, is_ordering, is_ordering_producer};
+use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
 use crate::registers::Registers;
 use crate::{Problem, Violation};
 
@@ -24,9 +24,30 @@ const EVERYTHING: u8 = (1 << SCOREBOARDS) - 1;
 /// A bound on the work: sets that are looked at, for each step of the code.
 const WORK_PER_STEP: usize = 256;
 
-/// `LDC R1`, which the code of a kernel begins with.
-pub fn loads_stack_pointer(instruction: Instruction) -> bool {
-    instruction.opcode() == 0xb82 && instruction.byte(2) == 1 && instruction.is_unconditional()
+const STACK_POINTER: u8 = 1;
+
+/// `LDC R1` of 32 bits, which the code of a kernel begins with.
+fn loads_stack_pointer(instruction: Instruction) -> bool {
+    let is_load = instruction.opcode() == 0xb82 && instruction.field(73, 3) == 4;
+    is_load && instruction.byte(2) == STACK_POINTER && instruction.is_unconditional()
+}
+
+/// Whether nothing can wait any more for the load of the stack pointer, which the code begins with.
+pub fn drops_stack_pointer(first: &Step) -> bool {
+    let Some((before, after)) = first.before.zip(first.after) else { return false };
+    loads_stack_pointer(before) && before.write_scoreboard().is_some() && after.write_scoreboard().is_none()
+}
+
+/// Nothing need wait for the load of a stack pointer that nothing uses.
+fn check_stack_pointer(steps: &[Step]) -> Result<(), Violation> {
+    for (at, step) in steps.iter().enumerate().skip(1) {
+        let Some(instruction) = step.after else { continue };
+        if instruction.is_call_or_return() || uses_general(instruction, STACK_POINTER).is_none_or(|uses| uses)
+        {
+            return Err(Violation { at, problem: Problem::MissingWait { producer: 0 } });
+        }
+    }
+    Ok(())
 }
 
 /// A place where a scoreboard is set.
@@ -128,6 +149,9 @@ pub fn check(alignment: &Alignment) -> Result<(), Violation> {
         let bit = |number: Option<u8>| number.map_or(0, |number| 1 << number);
         let written = of(Instruction::write_scoreboard);
         let kinds = [(of(Instruction::read_scoreboard), true), (written, false)];
+        if index == 0 && drops_stack_pointer(step) {
+            continue;
+        }
         for ((before, after), reads) in kinds.into_iter().filter(|((b, a), _)| b.is_some() || a.is_some()) {
             let ended_by = (bit(before) | bit(written.0), bit(after) | bit(written.1));
             sets.push(Set { step: Some(index as u32), before, after, ended_by, reads });
@@ -138,6 +162,9 @@ pub fn check(alignment: &Alignment) -> Result<(), Violation> {
     if calls {
         let ended_by = (EVERYTHING, EVERYTHING);
         sets.push(Set { step: None, before: None, after: None, ended_by, reads: false });
+    }
+    if steps.first().is_some_and(drops_stack_pointer) {
+        check_stack_pointer(steps)?;
     }
     let (blocks, meetings) = blocks(alignment);
     let hazards = vec![Hazards::NotAskedFor; sets.len()];
@@ -270,14 +297,7 @@ impl Analysis<'_> {
         for (index, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
             let set = self.sets[*index as usize];
             let operands = operands.get_or_insert_with(|| Operands::of(instruction));
-            let is_stack_pointer = set.step == Some(0) && loads_stack_pointer(self.steps[0].either());
-            // Nothing need wait for the load of a stack pointer that is not used, not even that load: after an indirect
-            // branch may come anything.
-            let is_ordered =
-                if is_stack_pointer { instruction.is_call_or_return() } else { is_ordering(instruction) };
-            if is_stack_pointer && at == 0 {
-                continue;
-            }
+            let is_ordered = is_ordering(instruction);
             if is_ordered || self.depends(operands.as_ref(), *index as usize) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });

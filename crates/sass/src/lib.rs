@@ -92,21 +92,16 @@ fn check_schedule(steps: &[Step]) -> Result<(), Violation> {
     for (at, step) in steps.iter().enumerate() {
         let violation = |problem: Problem| Err(Violation { at, problem });
         let Some((before, after)) = step.before.zip(step.after) else { continue };
-        // Barriers before an exit give what comes before it the time that it needs, and the exit itself.
-        let next_to_barrier = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
-        let mut next_to_barrier = next_to_barrier.filter_map(|at| steps.get(at));
-        let is_exit = next_to_barrier.any(|step| step.before.is_none());
         let is_slower = after.stall() >= before.stall();
         // Which warp goes on is no matter, but what long stalls mean depends on it.
         let is_alike = after.holds() == before.holds() || after.stall() < LONG_STALL;
-        if !(is_exit || is_slower && is_alike) {
+        if !(is_slower && is_alike || is_next_to_barrier(steps, at)) {
             return violation(Problem::Schedule);
         }
-        let is_stack_pointer = at == 0 && dataflow::loads_stack_pointer(before);
         let dropped = before.write_scoreboard().is_some() && after.write_scoreboard().is_none();
         if before.read_scoreboard().is_some() != after.read_scoreboard().is_some()
             || before.write_scoreboard().is_none() && after.write_scoreboard().is_some()
-            || dropped && !is_stack_pointer
+            || dropped && !(at == 0 && dataflow::drops_stack_pointer(step))
         {
             return violation(Problem::Scoreboard);
         }
@@ -122,4 +117,11 @@ fn check_schedule(steps: &[Step]) -> Result<(), Violation> {
         }
     }
     Ok(())
+}
+
+/// Whether a barrier was inserted before or after a step. Barriers before an exit give what comes before it the time that
+/// it needs, and the exit itself.
+fn is_next_to_barrier(steps: &[Step], at: usize) -> bool {
+    let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
+    neighbours.filter_map(|at| steps.get(at)).any(|step| step.before.is_none())
 }

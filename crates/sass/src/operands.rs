@@ -32,99 +32,192 @@ impl Operands {
     /// `None` if this is not known, so that every register may be read and written.
     pub fn of(instruction: Instruction) -> Option<Self> {
         let mut operands = Self::default();
-        let operation = instruction.operation();
-        if let Some(list) = fixed(instruction) {
-            operands.add_guard(instruction, &[File::Predicate, File::UniformPredicate]);
-            for operand in list {
-                operands.add(instruction, *operand);
-            }
-        } else if let Some(row) = find(&GENERAL, operation) {
-            operands.add_guard(instruction, &[File::Predicate]);
-            operands.arithmetic(instruction, File::General, row)?;
-        } else if let Some(row) = find(&UNIFORM, operation) {
-            operands.add_guard(instruction, &[File::Predicate, File::UniformPredicate]);
-            operands.arithmetic(instruction, File::Uniform, row)?;
-        } else if operation == PREDICATES_TO_REGISTER || operation == REGISTER_TO_PREDICATES {
-            operands.add_guard(instruction, &[File::Predicate]);
-            operands.all_predicates(instruction);
-        } else {
-            return None;
-        }
+        each(instruction, |use_of| {
+            let registers = match use_of.access {
+                Access::Read => &mut operands.reads,
+                Access::Write => &mut operands.writes,
+                Access::Guard => &mut operands.guard,
+            };
+            registers.insert(use_of.file, use_of.first, use_of.count);
+        })?;
         Some(operands)
     }
+}
 
-    fn add_guard(&mut self, instruction: Instruction, files: &[File]) {
-        for file in files {
-            self.guard.insert(*file, instruction.guard() & 7, 1);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+    Guard,
+}
+
+/// Registers that an instruction uses: so many from the first on.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    file: File,
+    first: u8,
+    count: u16,
+    access: Access,
+}
+
+/// Whether an instruction uses this general register. `None` if this is not known.
+pub fn uses_general(instruction: Instruction, register: u8) -> Option<bool> {
+    let mut is_used = false;
+    each(instruction, |use_of| {
+        let (first, register) = (u16::from(use_of.first), u16::from(register));
+        is_used |= use_of.file == File::General && first <= register && register < first + use_of.count;
+    })?;
+    Some(is_used)
+}
+
+/// Calls back for all that an instruction uses. `None` if this is not known.
+fn each(instruction: Instruction, mut found: impl FnMut(Use)) -> Option<()> {
+    const P: File = File::Predicate;
+    const UP: File = File::UniformPredicate;
+    let mut guard = |files: &[File]| {
+        for &file in files {
+            found(Use { file, first: instruction.guard() & 7, count: 1, access: Access::Guard });
+        }
+    };
+    match KINDS[usize::from(instruction.opcode())] {
+        Kind::Unknown => return None,
+        Kind::Fixed(row) => {
+            guard(&[P, UP]);
+            for operand in FIXED[usize::from(row)].1 {
+                found(operand_use(instruction, *operand));
+            }
+        }
+        Kind::FixedForms(row) => {
+            guard(&[P, UP]);
+            for operand in FIXED_FORMS[usize::from(row)].1 {
+                found(operand_use(instruction, *operand));
+            }
+        }
+        Kind::General(row) => {
+            guard(&[P]);
+            arithmetic(instruction, File::General, GENERAL[usize::from(row)], found)?;
+        }
+        Kind::Uniform(row) => {
+            guard(&[P, UP]);
+            arithmetic(instruction, File::Uniform, UNIFORM[usize::from(row)], found)?;
+        }
+        Kind::Predicates => {
+            guard(&[P]);
+            let is_from = instruction.operation() == PREDICATES_TO_REGISTER;
+            let access = if is_from { Access::Read } else { Access::Write };
+            found(Use { file: P, first: 0, count: 7, access });
+            let general = |byte: u32, access: Access| Use {
+                file: File::General,
+                first: instruction.byte(byte),
+                count: 1,
+                access,
+            };
+            found(general(3, Access::Read));
+            if is_from {
+                found(general(2, Access::Write));
+            }
+            if instruction.form() == 1 {
+                found(general(4, Access::Read));
+            }
         }
     }
+    Some(())
+}
 
-    fn add(&mut self, instruction: Instruction, operand: Operand) {
-        let registers = if operand.is_written { &mut self.writes } else { &mut self.reads };
-        let width = match operand.file {
-            File::General | File::Uniform => 8,
-            File::Predicate | File::UniformPredicate => 3,
-            File::Barrier => 4,
-        };
-        let first = instruction.field(operand.at.into(), width) as u8;
-        registers.insert(operand.file, first, count(instruction, operand.width));
-    }
-
-    /// Forms: with registers only (1), with an immediate as the last operand (2) or as the one before (4), with a uniform
-    /// register there (6) or as the last (7). The others have constants, which no instruction of these architectures has.
-    fn arithmetic(&mut self, instruction: Instruction, file: File, row: Arithmetic) -> Option<()> {
-        let (_, forms, [result, first, second, third], predicates) = row;
-        if forms >> instruction.form() & 1 == 0 {
-            return None;
-        }
-        let at = |byte: u8, width: Width| Operand { file, at: byte * 8, width, is_written: false };
-        let uniform = |width: Width| Operand { file: File::Uniform, at: 32, width, is_written: false };
-        let two = if third == 0 { second } else { third };
-        let [low, high] = match (instruction.form(), second == 0 || third == 0) {
-            (1, _) => [at(4, second), at(8, third)],
-            (2, true) => [at(4, 0), at(8, 0)],
-            (2, false) => [at(4, 0), at(8, second)],
-            (4, _) => [at(4, 0), at(8, third)],
-            (6, _) => [uniform(second), at(8, third)],
-            (7, true) => [uniform(two), at(8, 0)],
-            (7, false) => [uniform(third), at(8, second)],
-            _ => return None,
-        };
-        for operand in [Operand { is_written: true, ..at(2, result) }, at(3, first), low, high] {
-            self.add(instruction, operand);
-        }
-        let file = if file == File::General { File::Predicate } else { File::UniformPredicate };
-        for (_, at, is_written) in PREDICATES.into_iter().filter(|row| predicates & row.0 != 0) {
-            self.add(instruction, Operand { file, at, width: 1, is_written });
-        }
-        Some(())
-    }
-
-    fn all_predicates(&mut self, instruction: Instruction) {
-        let from = instruction.operation() == PREDICATES_TO_REGISTER;
-        if from {
-            self.writes.insert(File::General, instruction.byte(2), 1);
-        }
-        let predicates = if from { &mut self.reads } else { &mut self.writes };
-        predicates.insert_all(File::Predicate);
-        self.reads.insert(File::General, instruction.byte(3), 1);
-        if instruction.form() == 1 {
-            self.reads.insert(File::General, instruction.byte(4), 1);
-        }
+fn operand_use(instruction: Instruction, operand: Operand) -> Use {
+    let width = match operand.file {
+        File::General | File::Uniform => 8,
+        File::Predicate | File::UniformPredicate => 3,
+        File::Barrier => 4,
+    };
+    Use {
+        file: operand.file,
+        first: instruction.field(operand.at.into(), width) as u8,
+        count: count(instruction, operand.width),
+        access: if operand.is_written { Access::Write } else { Access::Read },
     }
 }
 
-fn fixed(instruction: Instruction) -> Option<&'static [Operand]> {
-    let by_opcode = FIXED.binary_search_by_key(&instruction.opcode(), |row| row.0).ok().map(|at| FIXED[at].1);
-    by_opcode.or_else(|| {
-        let forms = &FIXED_FORMS;
-        forms.binary_search_by_key(&instruction.operation(), |row| row.0).ok().map(|at| forms[at].1)
-    })
+/// Forms: with registers only (1), with an immediate as the last operand (2) or as the one before (4), with a uniform
+/// register there (6) or as the last (7). The others have constants, which no instruction of these architectures has.
+fn arithmetic(
+    instruction: Instruction,
+    file: File,
+    (_, forms, [result, first, second, third], predicates): Arithmetic,
+    mut found: impl FnMut(Use),
+) -> Option<()> {
+    if forms >> instruction.form() & 1 == 0 {
+        return None;
+    }
+    let at = |byte: u8, width: Width| Operand { file, at: byte * 8, width, is_written: false };
+    let uniform = |width: Width| Operand { file: File::Uniform, at: 32, width, is_written: false };
+    let two = if third == 0 { second } else { third };
+    let [low, high] = match (instruction.form(), second == 0 || third == 0) {
+        (1, _) => [at(4, second), at(8, third)],
+        (2, true) => [at(4, 0), at(8, 0)],
+        (2, false) => [at(4, 0), at(8, second)],
+        (4, _) => [at(4, 0), at(8, third)],
+        (6, _) => [uniform(second), at(8, third)],
+        (7, true) => [uniform(two), at(8, 0)],
+        (7, false) => [uniform(third), at(8, second)],
+        _ => return None,
+    };
+    for operand in [Operand { is_written: true, ..at(2, result) }, at(3, first), low, high] {
+        found(operand_use(instruction, operand));
+    }
+    let file = if file == File::General { File::Predicate } else { File::UniformPredicate };
+    for (_, at, is_written) in PREDICATES.into_iter().filter(|row| predicates & row.0 != 0) {
+        found(operand_use(instruction, Operand { file, at, width: 1, is_written }));
+    }
+    Some(())
 }
 
-fn find(table: &[Arithmetic], operation: u16) -> Option<Arithmetic> {
-    table.binary_search_by_key(&operation, |row| row.0).ok().map(|at| table[at])
+/// Which table an opcode is in, and where.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Unknown,
+    Fixed(u8),
+    FixedForms(u8),
+    General(u8),
+    Uniform(u8),
+    /// Moves all predicates to or from a register.
+    Predicates,
 }
+
+const OPERATIONS: usize = 0x200;
+
+/// By opcode. A row for an opcode goes before those for an operation.
+static KINDS: [Kind; 8 * OPERATIONS] = {
+    let mut kinds = [Kind::Unknown; 8 * OPERATIONS];
+    let mut form = 0;
+    while form < 8 {
+        let base = form * OPERATIONS;
+        let mut row = 0;
+        while row < GENERAL.len() {
+            kinds[base + GENERAL[row].0 as usize] = Kind::General(row as u8);
+            row += 1;
+        }
+        row = 0;
+        while row < UNIFORM.len() {
+            kinds[base + UNIFORM[row].0 as usize] = Kind::Uniform(row as u8);
+            row += 1;
+        }
+        row = 0;
+        while row < FIXED_FORMS.len() {
+            kinds[base + FIXED_FORMS[row].0 as usize] = Kind::FixedForms(row as u8);
+            row += 1;
+        }
+        kinds[base + PREDICATES_TO_REGISTER as usize] = Kind::Predicates;
+        kinds[base + REGISTER_TO_PREDICATES as usize] = Kind::Predicates;
+        form += 1;
+    }
+    let mut row = 0;
+    while row < FIXED.len() {
+        kinds[FIXED[row].0 as usize] = Kind::Fixed(row as u8);
+        row += 1;
+    }
+    kinds
+};
 
 /// How many registers an operand takes.
 fn count(instruction: Instruction, width: Width) -> u16 {

@@ -44,10 +44,6 @@ impl Registers {
         }
     }
 
-    pub fn insert_all(&mut self, file: File) {
-        self.insert(file, 0, file.range().1);
-    }
-
     pub fn remove(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= !other);
     }

@@ -83,7 +83,7 @@ pub const GENERAL: [Arithmetic; 62] = [
     (0x036, 0x52, [1, 1, 1, 0], 0),                                   // VIADD
     (0x03e, 0x02, [1, 1, 1, 1], 0),                                   // F2FP
     (0x040, 0x12, [1, 1, 1, 0], S1),                                  // HMNMX2
-    (0x045, 0x02, [1, 0, 1, 0], 0),                                   // I2FP
+    (0x045, 0x42, [1, 0, 1, 0], 0),                                   // I2FP
     (0x046, 0xd6, [1, 1, 1, 1], S1),                                  // VIADDMNMX
     (0x048, 0x52, [1, 1, 1, 0], D1 | D2 | S1),                        // VIMNMX
     (0x049, 0x02, [2, 2, 2, 2], 0),                                   // FFMA2
@@ -192,7 +192,7 @@ const GLOBAL_LOAD: &[Operand] = &[wr(2, SIZE), wp(81), r(3, 2), u(4, 2)];
 const STORE: &[Operand] = &[r(3, 2), r(4, SIZE), u(8, 2)];
 const NEAR_LOAD: &[Operand] = &[wr(2, SIZE), r(3, 1), u(4, IF_UNIFORM)];
 const NEAR_STORE: &[Operand] = &[r(3, 1), r(4, SIZE), u(8, IF_UNIFORM)];
-const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(8, 2)];
+const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(5, 2), u(8, 2)];
 const TENSOR_UNIT: &[Operand] = &[u(2, 2), u(3, 2), u(4, 2), u(5, 2), u(6, 2), u(8, 2), up(87)];
 
 /// All other operations, by opcode: operands at fixed places.
