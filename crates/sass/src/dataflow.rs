@@ -39,8 +39,8 @@ pub fn drops_stack_pointer(first: &Step) -> bool {
 }
 
 /// Nothing need wait for the load of a stack pointer that nothing uses.
-fn check_stack_pointer(steps: &[Step]) -> Result<(), Violation> {
-    for (at, step) in steps.iter().enumerate().skip(1) {
+fn check_stack_pointer(alignment: &Alignment<'_>) -> Result<(), Violation> {
+    for (at, step) in alignment.steps().enumerate().skip(1) {
         let Some(instruction) = step.after else { continue };
         if instruction.is_call_or_return() || uses_general(instruction, STACK_POINTER).is_none_or(|uses| uses)
         {
@@ -126,7 +126,7 @@ enum Hazards {
 }
 
 struct Analysis<'a> {
-    steps: &'a [Step],
+    alignment: &'a Alignment<'a>,
     sets: Vec<Set>,
     /// By set.
     hazards: Vec<Hazards>,
@@ -139,17 +139,16 @@ struct Analysis<'a> {
 }
 
 /// Checks that no set is late where something depends on its producer.
-pub fn check(alignment: &Alignment) -> Result<(), Violation> {
-    let steps = &alignment.steps;
+pub fn check(alignment: &Alignment<'_>) -> Result<(), Violation> {
     let mut sets = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
+    for (index, step) in alignment.steps().enumerate() {
         let of = |scoreboard: fn(Instruction) -> Option<u8>| {
             (step.before.and_then(scoreboard), step.after.and_then(scoreboard))
         };
         let bit = |number: Option<u8>| number.map_or(0, |number| 1 << number);
         let written = of(Instruction::write_scoreboard);
         let kinds = [(of(Instruction::read_scoreboard), true), (written, false)];
-        if index == 0 && drops_stack_pointer(step) {
+        if index == 0 && drops_stack_pointer(&step) {
             continue;
         }
         for ((before, after), reads) in kinds.into_iter().filter(|((b, a), _)| b.is_some() || a.is_some()) {
@@ -157,18 +156,18 @@ pub fn check(alignment: &Alignment) -> Result<(), Violation> {
             sets.push(Set { step: Some(index as u32), before, after, ended_by, reads });
         }
     }
-    let calls = steps.iter().any(|step| step.either().is_call_or_return());
+    let calls = alignment.steps().any(|step| step.either().is_call_or_return());
     let foreign = calls.then_some(sets.len() as u32);
     if calls {
         let ended_by = (EVERYTHING, EVERYTHING);
         sets.push(Set { step: None, before: None, after: None, ended_by, reads: false });
     }
-    if steps.first().is_some_and(drops_stack_pointer) {
-        check_stack_pointer(steps)?;
+    if alignment.len() > 0 && drops_stack_pointer(&alignment.step(0)) {
+        check_stack_pointer(alignment)?;
     }
     let (blocks, meetings) = blocks(alignment);
     let hazards = vec![Hazards::NotAskedFor; sets.len()];
-    Analysis { steps, sets, hazards, foreign, blocks, meetings, work: 0 }.run()
+    Analysis { alignment, sets, hazards, foreign, blocks, meetings, work: 0 }.run()
 }
 
 impl Analysis<'_> {
@@ -178,7 +177,7 @@ impl Analysis<'_> {
         // All that may be under way at an indirect branch, and where threads meet.
         let (mut anywhere, mut meeting) = (State::new(), State::new());
         // Nothing is under way where a kernel begins. Other functions return.
-        let returns = self.steps.iter().any(|step| step.either().is_return());
+        let returns = self.alignment.steps().any(|step| step.either().is_return());
         if let Some(first) = entries.first_mut().filter(|_| returns) {
             self.foreign(first);
         }
@@ -225,7 +224,7 @@ impl Analysis<'_> {
         let mut set =
             self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < range.start));
         for at in range {
-            let step = self.steps[at];
+            let step = self.alignment.step(at);
             let mask = |instruction: Option<Instruction>| {
                 instruction.map_or(0, |i| i.wait_mask() | i.counted_wait().map_or(0, CountedWait::ended))
             };
@@ -254,7 +253,7 @@ impl Analysis<'_> {
             }
         }
         self.work += state.len();
-        let bound = WORK_PER_STEP.saturating_mul(self.steps.len());
+        let bound = WORK_PER_STEP.saturating_mul(self.alignment.len());
         if self.work > bound {
             return Err(Violation { at: 0, problem: Problem::TooLarge });
         }
@@ -265,7 +264,7 @@ impl Analysis<'_> {
     /// the same in both codes.
     fn check_counted(&self, at: usize, state: &State) -> Result<(), Violation> {
         let counted = |instruction: Option<Instruction>| instruction?.counted_wait()?.counted();
-        let step = self.steps[at];
+        let step = self.alignment.step(at);
         let (before, after) = (counted(step.before), counted(step.after));
         if before.is_none() && after.is_none() {
             return Ok(());
@@ -283,7 +282,7 @@ impl Analysis<'_> {
 
     fn check_late(&mut self, at: usize, state: &State) -> Result<(), Violation> {
         // What was removed is no instruction any more.
-        let Some(instruction) = self.steps[at].after else { return Ok(()) };
+        let Some(instruction) = self.alignment.step(at).after else { return Ok(()) };
         // Code outside may wait for what is under way there by its number.
         let is_renumbered = |(set, status): &&(u32, u8)| {
             let set = self.sets[*set as usize];
@@ -324,7 +323,7 @@ impl Analysis<'_> {
     /// The results and the sources that a set is about; `None` if it is in the way of everything.
     fn registers_of(&self, set: Set) -> Option<[Registers; 2]> {
         let step = set.step? as usize;
-        let producer = self.steps[step].either();
+        let producer = self.alignment.step(step).either();
         let operands = Operands::of(producer).filter(|_| !is_ordering_producer(producer))?;
         Some(if set.reads {
             [Registers::default(), operands.reads]
@@ -337,12 +336,12 @@ impl Analysis<'_> {
     /// says so itself if it has a scoreboard for that. If not, a later instruction of the same operation that reads the
     /// register too may: these read their operands in order.
     fn left_to_read(&self, producer: usize, mut reads: Registers) -> Registers {
-        let first = self.steps[producer].either();
+        let first = self.alignment.step(producer).either();
         if first.read_scoreboard().is_some() {
             return Registers::default();
         }
         let guard = Operands::of(first).map_or_else(Registers::default, |operands| operands.guard);
-        for step in &self.steps[producer + 1..] {
+        for step in (producer + 1..self.alignment.len()).map(|at| self.alignment.step(at)) {
             let next = step.either();
             if Flow::of(0, next) != Flow::Next {
                 break;
@@ -367,50 +366,56 @@ impl Analysis<'_> {
 }
 
 /// The blocks, and those at which threads meet.
-fn blocks(alignment: &Alignment) -> (Vec<Block>, Vec<u32>) {
-    let steps = &alignment.steps;
-    let flows: Vec<Flow> = steps
-        .iter()
-        .enumerate()
-        .map(|(at, step)| match step.before {
-            Some(instruction) => Flow::of(alignment.old_index(at), instruction),
-            None => Flow::Next,
-        })
-        .collect();
-    let mut begins = vec![flows.contains(&Flow::Anywhere); steps.len() + 1];
-    begins[0] = true;
+fn blocks(alignment: &Alignment<'_>) -> (Vec<Block>, Vec<u32>) {
+    let count = alignment.len();
+    // The steps that do not just go on with the next one.
+    let mut flows: Vec<(usize, Flow)> = Vec::new();
     let mut meetings = Vec::new();
-    for (at, flow) in flows.iter().enumerate() {
-        begins[at + 1] |= *flow != Flow::Next;
-        let target = match flow {
-            Flow::Branch(target) | Flow::Jump(target) => alignment.entry(*target),
-            _ => None,
-        };
-        let meeting = steps[at].before.filter(|instruction| sets_meeting(*instruction));
-        let meeting = meeting.and_then(|i| alignment.entry(place(alignment.old_index(at), i)?));
-        meetings.extend(meeting);
-        for begin in target.into_iter().chain(meeting) {
-            begins[begin] = true;
+    for (at, step) in alignment.steps().enumerate() {
+        let Some(instruction) = step.before else { continue };
+        if Flow::of(0, instruction) != Flow::Next {
+            flows.push((at, Flow::of(alignment.old_index(at), instruction)));
+        }
+        if sets_meeting(instruction) {
+            let meeting = place(alignment.old_index(at), instruction);
+            meetings.extend(meeting.and_then(|target| alignment.entry(target)));
         }
     }
     meetings.sort_unstable();
     meetings.dedup();
-    let starts: Vec<u32> = (0..steps.len() as u32).filter(|at| begins[*at as usize]).collect();
+    let goes_anywhere = flows.iter().any(|(_, flow)| match flow {
+        Flow::Anywhere => true,
+        Flow::Branch(target) | Flow::Jump(target) => alignment.entry(*target).is_none(),
+        _ => false,
+    });
+    let mut starts: Vec<u32> = if goes_anywhere { (0..count as u32).collect() } else { vec![0] };
+    for (at, flow) in &flows {
+        starts.push(*at as u32 + 1);
+        if let Flow::Branch(target) | Flow::Jump(target) = flow {
+            starts.extend(alignment.entry(*target).map(|target| target as u32));
+        }
+    }
+    starts.extend(meetings.iter().map(|meeting| *meeting as u32));
+    starts.sort_unstable();
+    starts.dedup();
+    starts.retain(|start| (*start as usize) < count);
     let block_at = |at: usize| starts.binary_search(&(at as u32)).ok().map(|block| block as u32);
-    let blocks = starts.iter().enumerate().map(|(index, &start)| {
-        let end = starts.get(index + 1).map_or(steps.len(), |end| *end as usize);
+    let mut flows = flows.into_iter().peekable();
+    let mut blocks = Vec::with_capacity(starts.len());
+    for (index, &start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).map_or(count, |end| *end as usize);
+        let flow = flows.next_if(|(at, _)| *at + 1 == end).map_or(Flow::Next, |(_, flow)| flow);
         let next = block_at(end);
         let to = |target: i64| alignment.entry(target).and_then(block_at);
-        let (next, is_lost) = match flows[end - 1] {
+        let (next, is_lost) = match flow {
             Flow::Next | Flow::Call | Flow::Meet => ([next, None], false),
             Flow::Branch(target) => ([next, to(target)], to(target).is_none()),
             Flow::Jump(target) => ([to(target), None], to(target).is_none()),
             Flow::End => ([None, None], false),
             Flow::Anywhere => ([next, None], true),
         };
-        let meets = flows[end - 1] == Flow::Meet && meetings.binary_search(&end).is_err();
-        Block { start, end: end as u32, next, meets, anywhere: is_lost }
-    });
-    let blocks = blocks.collect();
+        let meets = flow == Flow::Meet && meetings.binary_search(&end).is_err();
+        blocks.push(Block { start, end: end as u32, next, meets, anywhere: is_lost });
+    }
     (blocks, meetings.into_iter().filter_map(block_at).collect())
 }

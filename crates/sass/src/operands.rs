@@ -62,12 +62,29 @@ struct Use {
 
 /// Whether an instruction uses this general register. `None` if this is not known.
 pub fn uses_general(instruction: Instruction, register: u8) -> Option<bool> {
-    let mut is_used = false;
-    each(instruction, |use_of| {
-        let (first, register) = (u16::from(use_of.first), u16::from(register));
-        is_used |= use_of.file == File::General && first <= register && register < first + use_of.count;
-    })?;
-    Some(is_used)
+    // Registers are counted up from the first one.
+    let uses = |operand: &Operand| {
+        operand.file == File::General && operand.width != 0 && {
+            let first = instruction.field(operand.at.into(), 8) as u8;
+            first <= register && u16::from(register - first) < count(instruction, operand.width)
+        }
+    };
+    match KINDS[usize::from(instruction.opcode())] {
+        Kind::Unknown => None,
+        Kind::Fixed(row) => Some(FIXED[usize::from(row)].1.iter().any(uses)),
+        Kind::FixedForms(row) => Some(FIXED_FORMS[usize::from(row)].1.iter().any(uses)),
+        Kind::General(row) => {
+            Some(places(instruction, File::General, GENERAL[usize::from(row)])?.iter().any(uses))
+        }
+        Kind::Uniform(row) => {
+            Some(places(instruction, File::Uniform, UNIFORM[usize::from(row)])?.iter().any(uses))
+        }
+        Kind::Predicates => {
+            // With an immediate, the last one is that.
+            let bytes: &[u32] = if instruction.form() == 1 { &[2, 3, 4] } else { &[2, 3] };
+            Some(bytes.iter().any(|byte| instruction.byte(*byte) == register))
+        }
+    }
 }
 
 /// Calls back for all that an instruction uses. `None` if this is not known.
@@ -138,14 +155,14 @@ fn operand_use(instruction: Instruction, operand: Operand) -> Use {
     }
 }
 
-/// Forms: with registers only (1), with an immediate as the last operand (2) or as the one before (4), with a uniform
-/// register there (6) or as the last (7). The others have constants, which no instruction of these architectures has.
-fn arithmetic(
+/// The result and the operands of arithmetic by its form: with registers only (1), with an immediate as the last operand
+/// (2) or as the one before (4), with a uniform register there (6) or as the last (7). The others have constants, which no
+/// instruction of these architectures has.
+fn places(
     instruction: Instruction,
     file: File,
-    (_, forms, [result, first, second, third], predicates): Arithmetic,
-    mut found: impl FnMut(Use),
-) -> Option<()> {
+    (_, forms, [result, first, second, third], _): Arithmetic,
+) -> Option<[Operand; 4]> {
     if forms >> instruction.form() & 1 == 0 {
         return None;
     }
@@ -162,11 +179,20 @@ fn arithmetic(
         (7, false) => [uniform(third), at(8, second)],
         _ => return None,
     };
-    for operand in [Operand { is_written: true, ..at(2, result) }, at(3, first), low, high] {
+    Some([Operand { is_written: true, ..at(2, result) }, at(3, first), low, high])
+}
+
+fn arithmetic(
+    instruction: Instruction,
+    file: File,
+    row: Arithmetic,
+    mut found: impl FnMut(Use),
+) -> Option<()> {
+    for operand in places(instruction, file, row)? {
         found(operand_use(instruction, operand));
     }
     let file = if file == File::General { File::Predicate } else { File::UniformPredicate };
-    for (_, at, is_written) in PREDICATES.into_iter().filter(|row| predicates & row.0 != 0) {
+    for (_, at, is_written) in PREDICATES.into_iter().filter(|(mask, ..)| row.3 & mask != 0) {
         found(operand_use(instruction, Operand { file, at, width: 1, is_written }));
     }
     Some(())
@@ -255,7 +281,7 @@ fn count(instruction: Instruction, width: Width) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::Operands;
+    use super::{Operands, uses_general};
     use crate::instruction::Instruction;
     use crate::registers::File::{self, General, Predicate, Uniform};
     use crate::table::{FIXED, FIXED_FORMS, GENERAL, ORDERING, UNIFORM};
@@ -299,6 +325,22 @@ mod tests {
         check(0x001fde00_003ed0f5_d241ad3b_5a0a7402, &[], &[(General, &[10, 11])]);
         // F2I.S64.TRUNC R20, R24
         check(0x000ff000_0020d900_00000018_00147311, &[(General, &[24])], &[(General, &[20, 21])]);
+    }
+
+    #[test]
+    fn one_register_alone() {
+        // P2R R2, PR, RZ, 0x1: the immediate is not a register
+        let to_register = Instruction(0x000fe400_00000000_00000001_ff027803);
+        assert_eq!(
+            [1, 2, 0].map(|register| uses_general(to_register, register)),
+            [Some(false), Some(true), Some(false)]
+        );
+        // DFMA R12, R14, UR4, R40
+        let dfma = Instruction(0x000fe200_08000028_00000004_0e0c7c2b);
+        let used: Vec<u8> =
+            (0..=255).filter(|register| uses_general(dfma, *register) == Some(true)).collect();
+        assert_eq!(used, [12, 13, 14, 15, 40, 41]);
+        assert_eq!(uses_general(Instruction(0x7fff), 1), None);
     }
 
     #[test]
