@@ -69,7 +69,7 @@ pub fn uses_general(instruction: Instruction, register: u8) -> Option<bool> {
             first <= register && u16::from(register - first) < count(instruction, operand.width)
         }
     };
-    match KINDS[usize::from(instruction.opcode())] {
+    match kind(instruction) {
         Kind::Unknown => None,
         Kind::Fixed(row) => Some(FIXED[usize::from(row)].1.iter().any(uses)),
         Kind::FixedForms(row) => Some(FIXED_FORMS[usize::from(row)].1.iter().any(uses)),
@@ -96,7 +96,7 @@ fn each(instruction: Instruction, mut found: impl FnMut(Use)) -> Option<()> {
             found(Use { file, first: instruction.guard() & 7, count: 1, access: Access::Guard });
         }
     };
-    match KINDS[usize::from(instruction.opcode())] {
+    match kind(instruction) {
         Kind::Unknown => return None,
         Kind::Fixed(row) => {
             guard(&[P, UP]);
@@ -208,6 +208,14 @@ enum Kind {
     Uniform(u8),
     /// Moves all predicates to or from a register.
     Predicates,
+}
+
+/// The table that an instruction is in.
+fn kind(instruction: Instruction) -> Kind {
+    // Scale factors may be chosen by a uniform register, whose number is in two places. Nobody does.
+    let is_scaled = matches!(instruction.opcode(), 0x47a | 0x47f);
+    let has_selector = is_scaled && (instruction.field(60, 3) != 7 || instruction.field(73, 5) != 0x1f);
+    if has_selector { Kind::Unknown } else { KINDS[usize::from(instruction.opcode())] }
 }
 
 const OPERATIONS: usize = 0x200;
@@ -346,6 +354,8 @@ mod tests {
     #[test]
     fn what_is_not_known_is_not_guessed() {
         assert_eq!(Operands::of(Instruction(0x7fff)), None);
+        // QMMA.SF with UR4 as the selector
+        assert_eq!(Operands::of(Instruction(0x000fe200_00008010_40f00e0c_0810747a)), None);
         // FADD with a constant: no such form.
         assert_eq!(Operands::of(Instruction(0x7a21)), None);
     }
