@@ -182,7 +182,7 @@ const fn wb(at: u8) -> Operand {
 const MATRIX: &[Operand] = &[wr(2, 4), r(3, 4), r(4, 4), r(5, 1), r(8, 4)];
 /// With scale factors, the second of which is not at a byte; with the first one are the metadata of sparse matrices.
 const SCALED_MATRIX: &[Operand] =
-    &[wr(2, 4), r(3, 4), r(4, 4), r(5, 2), operand(File::General, 52, 1, false), r(8, 4)];
+    &[wr(2, 4), r(3, 4), r(4, 4), r(5, WIDE), operand(File::General, 52, 1, false), r(8, 4)];
 const TEXTURE: &[Operand] = &[wr(2, 2), wr(8, 2), wp(81), r(3, COORDINATES), r(4, 4), u(5, 2)];
 const ATOMIC_ADDRESS: &[Operand] = &[wr(2, ATOMIC), wp(81), r(3, 2), r(4, ATOMIC), u(8, 2)];
 const REDUCTION: &[Operand] = &[r(3, 2), r(4, ATOMIC), u(8, 2)];
