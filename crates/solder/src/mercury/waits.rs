@@ -25,14 +25,14 @@ pub fn wait_for_stack_pointer(code: &[u8], exit: usize) -> Option<Vec<u8>> {
         return None;
     }
     control.waits |= 1 << number;
-    let mut code = code.to_vec();
-    put(&mut code, exit, control);
-    let new = Pending::of(&code)?;
-    let numbers = numbers(&code, &old, &new)?;
+    let mut changed = code.to_vec();
+    put(&mut changed, exit, control);
+    let new = Pending::of(&changed)?;
+    let numbers = numbers(&changed, &old, &new)?;
     for (at, control) in controls(&old, &new, &numbers).into_iter().enumerate() {
-        put(&mut code, at, control);
+        put(&mut changed, at, control);
     }
-    Some(code)
+    solder_sass::check(code, &changed).is_ok().then_some(changed)
 }
 
 fn put(code: &mut [u8], at: usize, control: Control) {

@@ -1,0 +1,232 @@
+//! Which instruction of the new code each instruction of the old code has become.
+//!
+//! A rewrite may leave out precautions and put barriers before exits; everything else must be there, in order and the
+//! same but for its scoreboards. The two codes become one list of steps, each with an instruction of the old code, of the
+//! new one, or of both.
+
+use crate::flow::{has_other_place, place, without_place};
+use crate::instruction::{Instruction, SIZE};
+use crate::{Problem, Violation};
+
+const GUARD: u128 = 0xf000;
+/// `@!PT LDS RZ, [RZ]`, which does nothing but wait for asynchronous copies to be seen.
+const NO_LOAD: u128 = 0x000fe200_00000800_00000000_fffff984;
+/// `MEMBAR.ALL.CTA` as the assembler puts it before a wider one, whatever its guard.
+const NARROW_FENCE: u128 = 0x000fc000_00008000_00000000_00000992;
+/// What code for a debugger has before an exit: `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR`, whatever their guard.
+const EXIT_FENCE: u128 = 0x000fc000_00005000_00000000_00000992;
+const ERROR_BARRIER: u128 = 0x000fc000_00000000_00000000_000009ab;
+const CLUSTER_ERROR_BARRIER: u128 = 0x000fec00_00000000_00000000_000005ab;
+const NOP: u128 = 0x000fc000_00000000_00000000_00007918;
+
+const FENCE: u16 = 0x192;
+const ERRORS: u16 = 0x1ab;
+const EXIT: u16 = 0x14d;
+const ASYNCHRONOUS_COPY: u16 = 0x1ae;
+const MEMORY_BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
+
+/// An instruction of the old code, of the new code, or both. At least one is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub before: Option<Instruction>,
+    pub after: Option<Instruction>,
+}
+
+impl Step {
+    /// The instruction, for what is the same in both.
+    pub fn either(&self) -> Instruction {
+        self.before.or(self.after).unwrap_or(Instruction(0))
+    }
+
+    fn both(&self) -> Option<(Instruction, Instruction)> {
+        self.before.zip(self.after)
+    }
+}
+
+/// The steps, and where in them a path goes on that comes to an instruction of the old code.
+#[derive(Debug)]
+pub struct Alignment<'a> {
+    before: &'a [u8],
+    after: &'a [u8],
+    /// Where instructions have moved.
+    moved: Option<Moves>,
+}
+
+#[derive(Debug)]
+struct Moves {
+    steps: Vec<Step>,
+    /// By instruction of the old code: the step where it is entered.
+    entries: Vec<u32>,
+}
+
+impl Alignment<'_> {
+    pub fn len(&self) -> usize {
+        self.moved.as_ref().map_or(self.before.len() / SIZE, |moved| moved.steps.len())
+    }
+
+    pub fn step(&self, at: usize) -> Step {
+        match &self.moved {
+            Some(moved) => moved.steps[at],
+            None => Step {
+                before: Some(Instruction::at(self.before, at)),
+                after: Some(Instruction::at(self.after, at)),
+            },
+        }
+    }
+
+    pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        (0..self.len()).map(|at| self.step(at))
+    }
+
+    /// The step at which code that is entered at this instruction of the old code begins: what was inserted before it
+    /// comes first.
+    pub fn entry(&self, instruction: i64) -> Option<usize> {
+        let index = usize::try_from(instruction).ok()?;
+        match &self.moved {
+            None => (index < self.len()).then_some(index),
+            Some(moved) => moved.entries.get(index).map(|step| *step as usize),
+        }
+    }
+
+    /// The instruction of the old code that a branch in a step goes to. Branches are never inserted.
+    pub fn old_index(&self, step: usize) -> usize {
+        match &self.moved {
+            None => step,
+            Some(moved) => moved.entries.partition_point(|entry| *entry as usize <= step).saturating_sub(1),
+        }
+    }
+}
+
+fn is_same(before: Instruction, after: Instruction) -> bool {
+    without_place(before).without_schedule() == without_place(after).without_schedule()
+}
+
+pub fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<Alignment<'a>, Violation> {
+    let count = before.len() / SIZE;
+    if !before.len().is_multiple_of(SIZE) || !after.len().is_multiple_of(SIZE) {
+        return Err(Violation { at: count, problem: Problem::Code });
+    }
+    let pairs = || (0..count).map(|i| (Instruction::at(before, i), Instruction::at(after, i)));
+    let same_places = before.len() == after.len()
+        && pairs().all(|(before, after)| before.without_schedule() == after.without_schedule());
+    let moved = if same_places { None } else { Some(Moved { before, after }.align()?) };
+    Ok(Alignment { before, after, moved })
+}
+
+/// Code of which instructions have moved.
+struct Moved<'a> {
+    before: &'a [u8],
+    after: &'a [u8],
+}
+
+impl Moved<'_> {
+    fn align(&self) -> Result<Moves, Violation> {
+        let (old, new) = (self.before.len() / SIZE, self.after.len() / SIZE);
+        let removable = Removable::of(self.before);
+        let mut steps = Vec::with_capacity(old.max(new));
+        let mut entries = Vec::with_capacity(old);
+        // By instruction of the old code: the instruction of the new code that a branch to it goes to.
+        let mut places = Vec::with_capacity(old + 1);
+        let (mut i, mut j, mut inserted) = (0, 0, 0);
+        while i < old || j < new {
+            let before = (i < old).then(|| Instruction::at(self.before, i));
+            let after = (j < new).then(|| Instruction::at(self.after, j));
+            let next = (i + 1 < old).then(|| Instruction::at(self.before, i + 1));
+            let is_moved = |before: Instruction| removable.holds(before, next) && Some(before) != after;
+            let step = match (before, after) {
+                (Some(before), _) if is_moved(before) => Step { before: Some(before), after: None },
+                (Some(before), Some(after)) if is_same(before, after) => {
+                    Step { before: Some(before), after: Some(after) }
+                }
+                (before, Some(after)) if self.is_inserted(before, j) => {
+                    Step { before: None, after: Some(after) }
+                }
+                (None, Some(after)) if after.0 == NOP => Step { before: None, after: Some(after) },
+                (Some(before), None) if before.0 == NOP => Step { before: Some(before), after: None },
+                _ => return Err(Violation { at: i, problem: Problem::Code }),
+            };
+            if step.before.is_some() {
+                entries.push((steps.len() - inserted) as u32);
+                places.push(j - inserted);
+                i += 1;
+                inserted = 0;
+            } else {
+                inserted += 1;
+            }
+            j += usize::from(step.after.is_some());
+            steps.push(step);
+        }
+        places.push(j - inserted);
+        check_places(&steps, &places)?;
+        Ok(Moves { steps, entries })
+    }
+
+    /// Whether the new code has a barrier here that belongs to the exit that comes next in the old code.
+    fn is_inserted(&self, exit: Option<Instruction>, at: usize) -> bool {
+        let Some(exit) = exit.filter(|exit| exit.operation() == EXIT) else { return false };
+        let barrier = |of: u128| {
+            let barrier = Instruction(of | u128::from(exit.guard()) << 12);
+            move |is: Instruction| is_same(barrier, is)
+        };
+        let order = [barrier(EXIT_FENCE), barrier(ERROR_BARRIER), barrier(CLUSTER_ERROR_BARRIER)];
+        let is = |at: usize| order.iter().position(|barrier| barrier(Instruction::at(self.after, at)));
+        // The rest of the barriers and the exit come next.
+        is(at).is_some_and(|first| {
+            (first..order.len()).all(|kind| is(at + kind - first) == Some(kind))
+                && is_same(exit, Instruction::at(self.after, at + order.len() - first))
+        })
+    }
+}
+
+/// Which precautions the old code can do without: those for other functions if it calls none, those for asynchronous
+/// copies if it makes none, those for barriers in memory if it has none.
+struct Removable {
+    loads: bool,
+    narrow_fences: bool,
+    exit_fences: bool,
+}
+
+impl Removable {
+    fn of(code: &[u8]) -> Self {
+        let instructions = (0..code.len() / SIZE).map(|index| Instruction::at(code, index));
+        let mut removable = Self { loads: true, narrow_fences: true, exit_fences: true };
+        for instruction in instructions {
+            let operation = instruction.operation();
+            let calls = instruction.is_call_or_return();
+            removable.loads &= !calls && operation != ASYNCHRONOUS_COPY;
+            removable.narrow_fences &= !calls && !MEMORY_BARRIERS.contains(&operation);
+            removable.exit_fences &= !calls;
+        }
+        removable
+    }
+
+    fn holds(&self, instruction: Instruction, next: Option<Instruction>) -> bool {
+        let is_before = |operation: u16| next.is_some_and(|next| next.operation() == operation);
+        match instruction.0 {
+            NO_LOAD => self.loads,
+            code if code & !GUARD == NARROW_FENCE => self.narrow_fences && is_before(FENCE),
+            code if code & !GUARD == EXIT_FENCE => self.exit_fences && is_before(ERRORS),
+            _ => false,
+        }
+    }
+}
+
+/// Every place that an instruction names must be the corresponding one.
+fn check_places(steps: &[Step], places: &[usize]) -> Result<(), Violation> {
+    let (mut old, mut new) = (0, 0);
+    for step in steps {
+        if let Some((before, after)) = step.both() {
+            let expected = match place(old, before) {
+                Some(target) => usize::try_from(target).ok().and_then(|target| places.get(target)).copied(),
+                None => None,
+            };
+            let is = place(new, after).and_then(|target| usize::try_from(target).ok());
+            if has_other_place(before) || expected != is {
+                return Err(Violation { at: old, problem: Problem::Target });
+            }
+        }
+        old += usize::from(step.before.is_some());
+        new += usize::from(step.after.is_some());
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! One machine instruction and its control word.
+//!
+//! An instruction has 128 bits. The low 12 bits are the opcode: nine for the operation and three for the form, which
+//! says what kinds of operands follow. Bits 12 to 15 are the guard predicate. Bits 105 to 125 are for the scheduler.
+
+/// The size of an instruction in bytes.
+pub const SIZE: usize = 16;
+/// The number of scoreboards.
+pub const SCOREBOARDS: u8 = 6;
+
+const OPCODE: u128 = 0xfff;
+const OPERATION: u16 = 0x1ff;
+const GUARD: u32 = 12;
+/// The guard that always holds, and the bit that negates a guard.
+pub const TRUE: u8 = 7;
+
+const STALL: u32 = 105;
+const WRITE_SCOREBOARD: u32 = 110;
+const READ_SCOREBOARD: u32 = 113;
+const WAIT_MASK: u32 = 116;
+/// What a rewrite may change anywhere: both scoreboards and the wait mask.
+const SCOREBOARD_FIELDS: u128 = 0xfff << WRITE_SCOREBOARD;
+const STALL_FIELD: u128 = 0xf << STALL;
+const YIELD_FIELD: u128 = 1 << 109;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction(pub u128);
+
+impl Instruction {
+    pub fn at(code: &[u8], index: usize) -> Self {
+        let bytes = code.get(index * SIZE..).and_then(|rest| rest.first_chunk::<SIZE>());
+        Self(bytes.map_or(0, |bytes| u128::from_le_bytes(*bytes)))
+    }
+
+    /// Bits of the instruction as a number.
+    pub fn field(self, at: u32, width: u32) -> u64 {
+        (self.0 >> at) as u64 & ((1 << width) - 1)
+    }
+
+    pub fn byte(self, index: u32) -> u8 {
+        (self.0 >> (index * 8)) as u8
+    }
+
+    /// Operation and form.
+    pub fn opcode(self) -> u16 {
+        (self.0 & OPCODE) as u16
+    }
+
+    pub fn operation(self) -> u16 {
+        self.opcode() & OPERATION
+    }
+
+    pub fn form(self) -> u16 {
+        self.opcode() >> 9
+    }
+
+    /// The guard predicate; 8 is set where it is negated.
+    pub fn guard(self) -> u8 {
+        self.field(GUARD, 4) as u8
+    }
+
+    pub fn is_unconditional(self) -> bool {
+        self.guard() == TRUE
+    }
+
+    pub fn stall(self) -> u8 {
+        self.field(STALL, 4) as u8
+    }
+
+    /// Whether other warps are not to be preferred after this instruction.
+    pub fn holds(self) -> bool {
+        self.0 & YIELD_FIELD != 0
+    }
+
+    /// The scoreboard that is set until the result is written.
+    pub fn write_scoreboard(self) -> Option<u8> {
+        Some(self.field(WRITE_SCOREBOARD, 3) as u8).filter(|number| *number < SCOREBOARDS)
+    }
+
+    /// The scoreboard that is set until the operands have been read.
+    pub fn read_scoreboard(self) -> Option<u8> {
+        Some(self.field(READ_SCOREBOARD, 3) as u8).filter(|number| *number < SCOREBOARDS)
+    }
+
+    /// A bit for each scoreboard that the instruction waits for.
+    pub fn wait_mask(self) -> u8 {
+        self.field(WAIT_MASK, SCOREBOARDS.into()) as u8
+    }
+
+    pub fn without_scoreboards(self) -> u128 {
+        self.0 & !SCOREBOARD_FIELDS
+    }
+
+    pub fn without_schedule(self) -> u128 {
+        self.0 & !(SCOREBOARD_FIELDS | STALL_FIELD | YIELD_FIELD)
+    }
+
+    pub fn is_call_or_return(self) -> bool {
+        matches!(self.operation(), 0x143 | 0x144 | 0x14a | 0x150)
+    }
+
+    pub fn is_return(self) -> bool {
+        self.operation() == 0x150
+    }
+
+    /// `DEPBAR`, the wait as an instruction of its own.
+    pub fn counted_wait(self) -> Option<CountedWait> {
+        (self.operation() == 0x11a).then(|| CountedWait {
+            mask: self.field(32, SCOREBOARDS.into()) as u8,
+            counter: (self.field(47, 1) != 0).then(|| (self.field(44, 3) as u8, self.field(38, 6) as u8)),
+        })
+    }
+}
+
+/// The operands of `DEPBAR`: scoreboards to wait for, and one of which so many may still be under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedWait {
+    pub mask: u8,
+    pub counter: Option<(u8, u8)>,
+}
+
+impl CountedWait {
+    /// The scoreboards none of which is under way afterwards.
+    pub fn ended(self) -> u8 {
+        let counter = self.counter.filter(|(_, count)| *count == 0);
+        self.mask | counter.map_or(0, |(number, _)| 1 << number)
+    }
+
+    /// The scoreboard some of which may be under way afterwards.
+    pub fn counted(self) -> Option<u8> {
+        self.counter.filter(|(_, count)| *count > 0).map(|(number, _)| number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CountedWait, Instruction};
+
+    #[test]
+    fn fields_of_a_load() {
+        // @!P2 LDG.E R0, desc[UR6][R2.64+0x4] with waits for 1, sets 4
+        let load = Instruction(0x002f_2800_0c1e_1900_0000_0406_0200_a981);
+        assert_eq!((load.opcode(), load.operation(), load.form()), (0x981, 0x181, 4));
+        assert_eq!((load.guard(), load.is_unconditional()), (0xa, false));
+        assert_eq!((load.write_scoreboard(), load.read_scoreboard()), (Some(4), None));
+        assert_eq!((load.wait_mask(), load.stall()), (0b10, 4));
+    }
+
+    #[test]
+    fn counted_waits() {
+        // DEPBAR.LE SB5, 0x2
+        let wait = Instruction(0x000f_c800_0000_0000_0000_d080_0000_791a).counted_wait();
+        assert_eq!(wait, Some(CountedWait { mask: 0, counter: Some((5, 2)) }));
+        assert_eq!(wait.map(|wait| (wait.ended(), wait.counted())), Some((0, Some(5))));
+        let all = CountedWait { mask: 0b1000, counter: Some((0, 0)) };
+        assert_eq!((all.ended(), all.counted()), (0b1001, None));
+    }
+}
