@@ -130,8 +130,8 @@ impl Entry {
 
 /// The form of entries that hold nothing but a number of machine instructions.
 const SHORT: u8 = 5;
-/// The form of remarks about the code, which take a bit of the bitmap and no machine instruction. CUTLASS kernels with
-/// scheduling hints begin with some (mercury/remarks).
+/// The form of remarks about the code, which take a bit of the bitmap and no machine instruction. The assembler writes
+/// them for functions whose name has `cutlass` in it (mercury/remarks).
 const REMARK: u8 = 3;
 /// Where that number begins.
 const COUNT: u32 = 7;

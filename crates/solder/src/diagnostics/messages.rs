@@ -234,7 +234,7 @@ messages! {
         "Input file '{file}' is damaged: {place}: {reason}";
     /// Machine code that nvlink makes anew for the target.
     CodeOfOther { file: Text, compiled_for: u64, function: Text, target: u64 } = "code-of-other-architecture", Fatal,
-        "Input file '{file}' was compiled for sm_{compiled_for}: function '{function}' has double precision or integer \
+        "Input file '{file}' was compiled for sm_{compiled_for}: function '{function}' has double precision, 64-bit conversion or integer \
         matrix instructions, which need other code. Compile it for sm_{target}";
     /// Machine code that nvlink may finalize otherwise than the assembler of its time did.
     CodeOfOtherToolkit { file: Text, toolkit: Text, function: Text, own: Text } = "code-of-other-toolkit", Fatal,

@@ -17,6 +17,10 @@ const NOT_FOR_103: &[u16] = &[0x028, 0x029, 0x02a, 0x02b, 0x037, 0x03f];
 const OPERATION: u16 = 0x1ff;
 const INSTRUCTION: usize = 16;
 
+/// Conversions from or to 64 bits, which the same slow unit of sm_103 does: nvlink puts delays before some of them, by a
+/// rule that is not known (mercury/conversions-of-other-member).
+const CONVERSIONS_64: std::ops::RangeInclusive<u16> = 0x110..=0x113;
+
 /// Comparisons with a number in single and in double precision. Where no other predicate comes in, nvlink takes the
 /// one for the other.
 const COMPARE_SINGLE: u16 = 0x80b;
@@ -55,9 +59,12 @@ pub fn wrong_code<'a>(
         let symbol = merged.symbol(section.function?);
         let object = &objects[symbol.origin?.file.index()];
         let compiled_for = object.cubin.sm();
-        let operation = |i: &[u8]| u16::from_le_bytes([i[0], i[1]]) & OPERATION;
-        let differs =
-            |code: &[u8]| code.chunks_exact(INSTRUCTION).any(|i| NOT_FOR_103.contains(&operation(i)));
+        let differs = |code: &[u8]| {
+            code.chunks_exact(INSTRUCTION).any(|i| {
+                let operation = u16::from_le_bytes([i[0], i[1]]) & OPERATION;
+                NOT_FOR_103.contains(&operation) || CONVERSIONS_64.contains(&operation)
+            })
+        };
         let code = section.first_chunk()?;
         (compiled_for != sm && differs(code)).then_some((symbol.name, object, compiled_for))
     })
