@@ -20,6 +20,7 @@ pub mod flow;
 pub mod instruction;
 pub mod operands;
 pub mod registers;
+pub mod schedule;
 mod table;
 
 use align::{Step, align};

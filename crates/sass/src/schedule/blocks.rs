@@ -1,0 +1,108 @@
+//! The blocks of a function and where control goes from each.
+//!
+//! A block is left only after its last instruction and entered only at its first. Blocks are numbered in the order of
+//! the code. `BSYNC` and `WARPSYNC.COLLECTIVE` are blocks of their own, and the `NOP`s at the end are in no block.
+
+use super::instructions::{Line, operation};
+use crate::flow::Flow;
+use std::ops::Range;
+
+/// Where each indirect branch may go: its index and those of its targets, in instructions.
+pub type Jumps = [(usize, Vec<usize>)];
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Its instructions.
+    pub range: Range<usize>,
+    pub successors: Vec<usize>,
+    pub predecessors: Vec<usize>,
+}
+
+impl Block {
+    pub fn last(&self) -> usize {
+        self.range.end - 1
+    }
+}
+
+/// How control leaves an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Exit {
+    Next,
+    /// The next instruction, in a block of its own.
+    Split,
+    Branch(usize),
+    Jump(usize),
+    Targets(Vec<usize>),
+    End,
+}
+
+impl Exit {
+    /// `None` if it is not known where control goes.
+    fn of(at: usize, line: &Line, count: usize, jumps: &Jumps) -> Option<Self> {
+        let inside = |place: i64| usize::try_from(place).ok().filter(|place| *place < count);
+        Some(match (line.operation(), Flow::of(at, line.bits)) {
+            (operation::WARPSYNC, _) if line.begins_collective() => Self::Split,
+            (operation::ENDCOLLECTIVE | operation::BSYNC, _) => Self::Split,
+            (operation::WARPSYNC, _) => Self::Next,
+            (operation::BRX | operation::BRXU, _) => {
+                let (_, targets) = jumps.iter().find(|(from, _)| *from == at)?;
+                if !line.bits.is_unconditional() || targets.iter().any(|target| *target >= count) {
+                    return None;
+                }
+                Self::Targets(targets.clone())
+            }
+            (_, Flow::Branch(place)) => Self::Branch(inside(place)?),
+            (_, Flow::Jump(place)) => Self::Jump(inside(place)?),
+            (_, Flow::End) => Self::End,
+            (operation::EXIT, Flow::Next) => Self::Split,
+            (_, Flow::Next) => Self::Next,
+            (_, Flow::Call | Flow::Meet | Flow::Anywhere) => return None,
+        })
+    }
+
+    fn targets(&self) -> &[usize] {
+        match self {
+            Self::Branch(target) | Self::Jump(target) => std::slice::from_ref(target),
+            Self::Targets(targets) => targets,
+            Self::Next | Self::Split | Self::End => &[],
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        matches!(self, Self::Next | Self::Split | Self::Branch(_))
+    }
+}
+
+/// The blocks of the code, or `None` if it is not known where control goes.
+pub fn blocks(lines: &[Line], jumps: &Jumps) -> Option<Vec<Block>> {
+    let end = lines.iter().rposition(|line| line.operation() != operation::NOP)? + 1;
+    let mut exits = Vec::with_capacity(end);
+    for (at, line) in lines[..end].iter().enumerate() {
+        exits.push(Exit::of(at, line, lines.len(), jumps)?);
+    }
+    let mut is_start = vec![false; lines.len() + 1];
+    is_start[0] = true;
+    for (at, exit) in exits.iter().enumerate() {
+        is_start[at] |= lines[at].operation() == operation::BSYNC || lines[at].begins_collective();
+        is_start[at + 1] |= *exit != Exit::Next;
+        exit.targets().iter().for_each(|target| is_start[*target] = true);
+    }
+    let starts: Vec<usize> = (0..end).filter(|at| is_start[*at]).collect();
+    let ends = starts[1..].iter().copied().chain([end]);
+    let block = |(start, end): (&usize, usize)| Block { range: *start..end, ..Block::default() };
+    let mut blocks: Vec<Block> = starts.iter().zip(ends).map(block).collect();
+    for index in 0..blocks.len() {
+        let exit = &exits[blocks[index].last()];
+        let next = (exit.goes_on() && index + 1 < blocks.len()).then_some(index + 1);
+        let targets = exit.targets().iter().filter_map(|target| starts.binary_search(target).ok());
+        let mut successors = Vec::new();
+        for successor in next.into_iter().chain(targets) {
+            if !successors.contains(&successor) {
+                successors.push(successor);
+                blocks[successor].predecessors.push(index);
+            }
+        }
+        blocks[index].successors = successors;
+    }
+    Some(blocks)
+}
