@@ -4,7 +4,7 @@
 
 use solder_cubin::{Cubin, info};
 use solder_sass::instruction::{Instruction, SIZE};
-use solder_sass::schedule::{Control, controls, loads_unused_stack_pointer};
+use solder_sass::schedule::{Control, controls, has_unused_stack_pointer};
 use std::time::{Duration, Instant};
 
 const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
@@ -42,7 +42,7 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
             Some(image) => image.section(text.name).map_or(&[][..], |section| section.data),
             None => code,
         };
-        if !loads_unused_stack_pointer(code) || expected.len() != code.len() {
+        if !has_unused_stack_pointer(code) || expected.len() != code.len() {
             continue;
         }
         let expected: Vec<Control> =

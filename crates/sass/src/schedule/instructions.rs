@@ -1,8 +1,6 @@
 //! What the schedule depends on in each instruction: operation, registers, guard.
-//!
-//! The operands are those that the checker knows, except that it may take an instruction to use more than it does,
-//! and the schedule must not.
 
+use super::operands::operands;
 use crate::instruction::{Instruction, TRUE};
 use crate::operands::Operands;
 use crate::registers::{File, Registers};
@@ -13,6 +11,7 @@ pub mod operation {
     pub const STSM: u16 = 0x044;
     pub const FLO: u16 = 0x100;
     pub const BREV: u16 = 0x101;
+    pub const FCHK: u16 = 0x102;
     pub const F2I: u16 = 0x105;
     pub const POPC: u16 = 0x109;
     pub const NOP: u16 = 0x118;
@@ -40,7 +39,6 @@ pub mod operation {
     pub const ATOMS_CAS: u16 = 0x18d;
     pub const REDG: u16 = 0x18e;
     pub const CCTL: u16 = 0x18f;
-    pub const CCTLL: u16 = 0x190;
     pub const MEMBAR: u16 = 0x192;
     pub const ATOM_FLOAT: u16 = 0x1a2;
     pub const ATOMG_FLOAT: u16 = 0x1a3;
@@ -58,12 +56,7 @@ pub mod operation {
     pub const STTM: u16 = 0x1ed;
     pub const LDTM: u16 = 0x1ee;
 }
-use operation::{BAR, CCTL, LD, LDG, LDL, WARPSYNC};
-
-const VIMNMX3: u16 = 0x00f;
-const PLOP3: u16 = 0x01c;
-const R2UR: u16 = 0x0ca;
-const NANOSLEEP: u16 = 0x15d;
+use operation::{CCTL, LD, LDG, LDL, WARPSYNC};
 
 /// Operations whose guard is a uniform predicate, in ranges.
 const UNIFORM_GUARD: [(u16, u16); 13] = [
@@ -118,8 +111,7 @@ impl Guard {
 impl Line {
     /// `None` if it is not known what the instruction does.
     fn of(bits: Instruction) -> Option<Self> {
-        let Operands { mut reads, mut writes, .. } = Operands::of(bits)?;
-        correct(bits, &mut reads, &mut writes);
+        let Operands { mut reads, writes, .. } = operands(bits)?;
         let operation = bits.operation();
         let is_uniform = UNIFORM_GUARD.iter().any(|(first, last)| (*first..=*last).contains(&operation));
         let guard = Guard { predicate: bits.guard(), is_uniform, version: 0 };
@@ -152,45 +144,6 @@ impl Line {
     /// `CCTL.IVALL`: forgets what is in the cache.
     pub fn invalidates_all(&self) -> bool {
         self.operation() == CCTL && self.bits.field(87, 4) == 4
-    }
-}
-
-/// Takes away what the checker takes the instruction to use and what it does not.
-fn correct(bits: Instruction, reads: &mut Registers, writes: &mut Registers) {
-    let predicate = bits.field(87, 3) as u8;
-    match bits.operation() {
-        VIMNMX3 => {
-            reads.remove_all(File::Predicate);
-            reads.insert(File::Predicate, predicate, 1);
-        }
-        PLOP3 => {
-            // The third source is uniform, or not.
-            let third = bits.field(68, 3) as u8;
-            let is_uniform = bits.field(67, 1) != 0;
-            reads.remove_all(File::Predicate);
-            reads.remove_all(File::UniformPredicate);
-            reads.insert(File::Predicate, predicate, 1);
-            reads.insert(File::Predicate, bits.field(77, 3) as u8, 1);
-            reads.insert(if is_uniform { File::UniformPredicate } else { File::Predicate }, third, 1);
-        }
-        R2UR => writes.remove_all(File::UniformPredicate),
-        BAR => {
-            reads.remove_all(File::General);
-            if bits.form() == 1 {
-                reads.insert(File::General, bits.byte(4), 1);
-            }
-            // Only a barrier that reduces (.RED) has a predicate.
-            if bits.field(78, 1) == 0 {
-                reads.remove_all(File::Predicate);
-            }
-        }
-        NANOSLEEP if bits.form() == 1 => {
-            reads.remove_all(File::General);
-            reads.insert(File::General, bits.byte(4), 1);
-        }
-        // What is about the whole cache has no address.
-        CCTL if matches!(bits.field(87, 4), 4 | 6..=8) => *reads = Registers::default(),
-        _ => {}
     }
 }
 

@@ -10,7 +10,7 @@ use operation::{
 };
 
 /// Operations whose results take so long that one scoreboard is kept for those that nothing in the block waits for.
-const SLOW: [u16; 8] = [LD, LDG, LDL, ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
+const SLOW: [u16; 9] = [LD, LDG, LDL, ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
 const SLOW_RESULT: i64 = 230;
 
 /// The size of what is loaded or stored.
@@ -59,10 +59,12 @@ const OTHER_STORES: [u16; 3] = [STSM, STAS, STTM];
 const STORE_OPERANDS: i64 = 13;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 10;
-const ATOMICS: [u16; 6] = [ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
-const ATOMIC_OPERANDS: i64 = 1000;
-const READS: [(u16, &[Size], i64); 5] = [
+const READS: [(u16, &[Size], i64); 9] = [
     (LDG, &[Double], 10),
+    (LDS, &[Quad], 12),
+    (LDSM, &[], 200),
+    (LDGSTS, &[Small, Word, Double], 13),
+    (LDGSTS, &[Quad], 200),
     (STS, &[Word], 10),
     (ST, &[Quad], 17),
     (STS, &[Quad], 17),
@@ -97,7 +99,6 @@ pub fn of_operands(line: &Line) -> i64 {
         MEMBAR => FENCE_OPERANDS,
         operation if LOADS.contains(&operation) => LOAD_OPERANDS,
         operation if STORES.contains(&operation) || OTHER_STORES.contains(&operation) => STORE_OPERANDS,
-        operation if ATOMICS.contains(&operation) => ATOMIC_OPERANDS,
         _ => OPERANDS,
     }
 }

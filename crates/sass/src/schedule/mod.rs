@@ -3,15 +3,16 @@ mod blocks;
 mod instructions;
 mod latency;
 mod numbers;
+mod operands;
 mod order;
 mod producers;
 mod waits;
 
 use crate::instruction::{Instruction, SIZE};
-use crate::operands::Operands;
 use crate::registers::File;
 pub use blocks::Jumps;
 use instructions::{Line, number_guards};
+use numbers::COUNTED;
 use waits::Schedule;
 
 /// No scoreboard.
@@ -59,7 +60,8 @@ pub fn controls(code: &[u8], jumps: &Jumps, is_first_dropped: bool) -> Option<Ve
 }
 
 fn control(schedule: &Schedule<'_>, at: usize) -> Control {
-    let mut control = Control { written: NONE, read: NONE, waits: schedule.waits[at] };
+    let written = if schedule.is_counted(at) { COUNTED } else { NONE };
+    let mut control = Control { written, read: NONE, waits: schedule.waits[at] };
     for producer in schedule.producers.of(at) {
         let producer = &schedule.producers.all[producer];
         let place = if producer.is_about_operands() { &mut control.read } else { &mut control.written };
@@ -71,19 +73,18 @@ fn control(schedule: &Schedule<'_>, at: usize) -> Control {
 const STACK_POINTER: u16 = 1;
 const LDC: u16 = instructions::operation::LDC;
 
-/// Whether the first instruction loads the stack pointer, as a producer, and nothing else in the function uses it: no
-/// instruction names it, and there are no calls and no returns.
-pub fn loads_unused_stack_pointer(code: &[u8]) -> bool {
+/// Whether the first instruction loads the stack pointer and nothing else in the function uses it: no instruction names it,
+/// and there are no calls and no returns.
+pub fn has_unused_stack_pointer(code: &[u8]) -> bool {
     let first = Instruction::at(code, 0);
-    let loads = first.operation() == LDC && first.byte(2) == STACK_POINTER as u8 && first.is_unconditional();
-    let is_producer = first.write_scoreboard().is_some() && first.read_scoreboard().is_none() && first.wait_mask() == 0;
-    loads && is_producer && (1..code.len() / SIZE).all(|at| !mentions_stack_pointer(Instruction::at(code, at)))
+    let is_load = first.operation() == LDC && first.byte(2) == STACK_POINTER as u8 && first.is_unconditional();
+    is_load && (1..code.len() / SIZE).all(|at| !mentions_stack_pointer(Instruction::at(code, at)))
 }
 
 fn mentions_stack_pointer(instruction: Instruction) -> bool {
     if instruction.is_call_or_return() {
         return true;
     }
-    let Some(operands) = Operands::of(instruction) else { return true };
+    let Some(operands) = operands::operands(instruction) else { return true };
     [operands.reads, operands.writes].iter().any(|set| set.contains(File::General, STACK_POINTER))
 }

@@ -6,14 +6,14 @@
 
 use super::instructions::{Line, operation};
 use super::latency;
-use super::producers::Producer;
+use super::producers::{Producer, is_texture};
 use crate::instruction::SCOREBOARDS;
 
 const COUNT: usize = SCOREBOARDS as usize;
 /// The scoreboard of slow results that nothing in the block waits for.
 pub const RESERVED: u8 = 5;
 /// The scoreboard of copies to shared memory, where waits count.
-const COUNTED: u8 = 0;
+pub const COUNTED: u8 = 0;
 /// How much later than the end of the block what comes after it is taken to be.
 const AFTER: i64 = 100_000;
 
@@ -26,8 +26,7 @@ fn preferred(producer: &Producer, operation: u16) -> &'static [u8] {
         &ASCENDING
     } else if latency::is_slow(operation) {
         &ASCENDING[2..]
-    } else if matches!(operation, 0x160..=0x16f | 0x199 | 0x19a) {
-        // Textures and surfaces.
+    } else if is_texture(operation) {
         &DESCENDING
     } else {
         &ASCENDING
@@ -115,9 +114,6 @@ pub struct Choice<'a> {
 
 impl Choice<'_> {
     pub fn number(&self, producer: &Producer, operation: u16) -> u8 {
-        if operation == operation::LDGDEPBAR {
-            return COUNTED;
-        }
         if producer.is_slow && producer.consumer.is_none() {
             return RESERVED;
         }
@@ -172,7 +168,7 @@ impl Choice<'_> {
         let group = &self.groups[usize::from(number)];
         let position = |consumer: Option<usize>| consumer.unwrap_or(usize::MAX);
         if position(group.consumer) > position(producer.consumer) {
-            return group.ready - self.time(producer.consumer);
+            return group.ready.max(0) - self.time(producer.consumer);
         }
         let cost = producer.ready - self.time(group.consumer);
         if producer.consumer.is_none() { cost.max(0) } else { cost }

@@ -8,8 +8,8 @@ use super::instructions::{Line, operation};
 use super::latency;
 use crate::registers::{File, Registers};
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, BSYNC, CCTL, CCTLL, ERRBAR, F2I,
-    FENCE, FLO, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, POPC, REDG, REDG_FLOAT, SHFL, ST, STG, STL, STS, SYNCS,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, BSYNC, ERRBAR, F2I,
+    FCHK, FENCE, FLO, LD, LDG, LDL, LDS, LDGDEPBAR, LDSM, MEMBAR, NOP, POPC, REDG, REDG_FLOAT, SHFL, ST, STG, STL, STS, SYNCS,
 };
 
 /// What is over when the scoreboard is.
@@ -38,13 +38,22 @@ pub struct Producer {
     is_fence: bool,
     /// Whether it is seen by other threads, so that it must be over before some operations that have no registers.
     is_strong: bool,
+    /// Predicates that are written by the time the operands have been read.
+    predicates: Registers,
+    /// Whether the producer before this one is about the operands of the same instruction.
+    has_mate: bool,
+    /// Whether something has waited for the results of the same instruction.
+    pub is_over: bool,
 }
+
+/// Operations whose predicate is written early.
+const EARLY_PREDICATE: [u16; 6] = [ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
 
 /// Operations that access memory in an order that fences care about.
 const MEMORY: [u16; 18] = [
     LD, LDG, LDL, LDS, ST, STG, STL, STS, ATOM, ATOM_CAS, ATOMS, REDG, MEMBAR, 0x198, ATOMG_FLOAT, SYNCS, ATOMG, ATOMG_CAS,
 ];
-const FENCES: [u16; 5] = [CCTL, CCTLL, MEMBAR, ERRBAR, FENCE];
+const FENCES: [u16; 3] = [MEMBAR, ERRBAR, FENCE];
 /// `CGAERRBAR`, which shares its operation with `ERRBAR` and is none.
 const CLUSTER_ERROR_BARRIER: u16 = 0x5ab;
 
@@ -65,7 +74,7 @@ const IN_ORDER: [(u16, &[u16]); 9] = [
 /// Operations that finish in order, as one unit does them: each is named by the first of its group.
 const UNITS: [&[u16]; 7] = [
     &[LDS, LDSM, SHFL],
-    &[F2I, 0x104, 0x106, 0x107, 0x108, 0x110, 0x111, 0x112, 0x113, POPC, FLO, BREV],
+    &[F2I, FCHK, 0x104, 0x106, 0x107, 0x108, 0x110, 0x111, 0x112, 0x113, POPC, FLO, BREV],
     &[ATOM, ATOM_CAS, ATOM_FLOAT],
     &[ATOMG, ATOMG_CAS, ATOMG_FLOAT],
     &[ATOMS, ATOMS_CAS],
@@ -103,33 +112,47 @@ impl Producers {
 
     /// Adds those of the next block. `skipped` is an instruction whose results nothing waits for.
     pub fn add(&mut self, lines: &[Line], first: usize, skipped: Option<usize>) {
-        // Results that are written without a scoreboard: they are over when a later one of the same unit is.
-        let mut held: Vec<(u16, Registers)> = Vec::new();
-        let files = [File::General, File::Uniform, File::Predicate, File::UniformPredicate];
+        let mut held = Held::default();
         for (at, line) in (first..).zip(lines) {
             self.starts.push(self.all.len());
-            let results = line.writes.within(&files);
-            let unit = unit(line.operation());
-            let is_written = line.bits.write_scoreboard().is_some() && skipped != Some(at);
-            if line.bits.read_scoreboard().is_some() {
-                let mut operands = line.reads.within(&[File::General]);
-                if is_written {
-                    operands.remove(&results);
-                }
-                self.all.push(Producer::new(at, line, Until::OperandsAreRead, operands));
+            // What counted waits are about has a scoreboard of its own.
+            if line.operation() != LDGDEPBAR {
+                self.add_line(at, line, skipped == Some(at), &mut held);
             }
-            let earlier = held.iter().position(|(of, _)| *of == unit);
+        }
+    }
+
+    fn add_line(&mut self, at: usize, line: &Line, is_skipped: bool, held: &mut Held) {
+        let files = [File::General, File::Uniform, File::Predicate, File::UniformPredicate];
+        let mut results = line.writes.within(&files);
+        let is_read = line.bits.read_scoreboard().is_some();
+        let is_written = line.bits.write_scoreboard().is_some() && !is_skipped;
+        if is_read {
+            let files = [File::General, File::Uniform];
+            let operands = line.reads.within(if is_texture(line.operation()) { &files } else { &files[..1] });
+            let mut producer = Producer::new(at, line, Until::OperandsAreRead, operands);
+            if EARLY_PREDICATE.contains(&line.operation()) {
+                producer.predicates = results.within(&[File::Predicate]);
+                results.remove(&producer.predicates);
+            }
             if is_written {
-                let mut registers = results;
-                if let Some(earlier) = earlier {
-                    registers.insert_from(&held.swap_remove(earlier).1);
-                }
-                self.all.push(Producer::new(at, line, Until::ResultsAreWritten, registers));
-            } else if let Some(earlier) = earlier {
-                held[earlier].1.insert_from(&results);
-            } else if !results.is_empty() {
-                held.push((unit, results));
+                producer.registers.remove(&results);
             }
+            self.all.push(producer);
+        }
+        if is_written {
+            results.insert_from(&held.take(unit(line.operation())));
+            let producer = Producer::new(at, line, Until::ResultsAreWritten, results);
+            self.all.push(Producer { has_mate: is_read, ..producer });
+        } else if !results.is_empty() {
+            held.add(unit(line.operation()), &results);
+        }
+    }
+
+    /// Notes that something has waited for this producer in its own block.
+    pub fn end(&mut self, producer: usize) {
+        if self.all[producer].has_mate {
+            self.all[producer - 1].is_over = true;
         }
     }
 
@@ -139,11 +162,35 @@ impl Producers {
     }
 }
 
+/// Results that are written without a scoreboard: they are over when a later one of the same unit is.
+#[derive(Default)]
+struct Held(Vec<(u16, Registers)>);
+
+impl Held {
+    fn add(&mut self, unit: u16, results: &Registers) {
+        match self.0.iter_mut().find(|(of, _)| *of == unit) {
+            Some((_, registers)) => registers.insert_from(results),
+            None => self.0.push((unit, *results)),
+        }
+    }
+
+    fn take(&mut self, unit: u16) -> Registers {
+        let at = self.0.iter().position(|(of, _)| *of == unit);
+        at.map_or(Registers::default(), |at| self.0.swap_remove(at).1)
+    }
+}
+
+/// Whether this is an operation on textures or surfaces.
+pub fn is_texture(operation: u16) -> bool {
+    matches!(operation, 0x160..=0x16f | 0x199 | 0x19a)
+}
+
 impl Producer {
     fn new(at: usize, line: &Line, until: Until, registers: Registers) -> Self {
         let operation = line.operation();
         let is_slow = latency::is_slow(operation);
-        let is_atomic = matches!(operation, ATOM | ATOM_CAS | ATOMG | ATOMG_CAS | ATOMG_FLOAT);
+        let is_atomic = EARLY_PREDICATE.contains(&operation);
+        let is_fence = FENCES.contains(&operation) && line.bits.opcode() != CLUSTER_ERROR_BARRIER;
         let is_result = until == Until::ResultsAreWritten;
         Self {
             at,
@@ -154,8 +201,11 @@ impl Producer {
             ready: 0,
             number: 0,
             is_slow: is_slow && is_result,
-            is_fence: FENCES.contains(&operation) && line.bits.opcode() != CLUSTER_ERROR_BARRIER,
+            is_fence: is_fence || line.invalidates_all(),
             is_strong: is_slow && (line.is_strong_load() || is_atomic),
+            predicates: Registers::default(),
+            has_mate: false,
+            is_over: false,
         }
     }
 
@@ -166,6 +216,9 @@ impl Producer {
     /// Whether a later instruction in the same block that uses its registers need not wait for it all the same.
     fn spares(&self, own: &Line, later: &Line) -> bool {
         if self.is_about_operands() {
+            if self.predicates.meets(&later.reads) || self.predicates.meets(&later.writes) {
+                return false;
+            }
             let in_order = IN_ORDER.iter().find(|(first, _)| *first == own.operation());
             if in_order.is_some_and(|(_, others)| others.contains(&later.operation())) {
                 return true;
@@ -251,6 +304,9 @@ impl Consumers {
         for place in producer.registers.places() {
             lists[place].push(index);
         }
+        for place in producer.predicates.places() {
+            self.until_used[place].push(index);
+        }
     }
 
     /// Forgets these producers.
@@ -258,7 +314,7 @@ impl Consumers {
         self.fences.clear();
         self.strong.clear();
         for producer in &all[producers] {
-            for place in producer.registers.places() {
+            for place in producer.registers.places().chain(producer.predicates.places()) {
                 self.until_written[place].clear();
                 self.until_used[place].clear();
             }
@@ -277,7 +333,6 @@ pub struct FirstUses {
     writes: Vec<Option<usize>>,
     uses: Vec<Option<usize>>,
     memory: Option<usize>,
-    end_of_strong: Option<usize>,
     meeting: Option<usize>,
 }
 
@@ -287,7 +342,6 @@ impl FirstUses {
             writes: vec![None; Registers::PLACES],
             uses: vec![None; Registers::PLACES],
             memory: None,
-            end_of_strong: None,
             meeting: None,
         };
         for at in range {
@@ -302,9 +356,6 @@ impl FirstUses {
             if MEMORY.contains(&line.operation()) {
                 first.memory.get_or_insert(at);
             }
-            if ends_strong(line) {
-                first.end_of_strong.get_or_insert(at);
-            }
             if line.operation() == BSYNC {
                 first.meeting.get_or_insert(at);
             }
@@ -317,13 +368,15 @@ impl FirstUses {
         if producer.is_fence {
             return self.memory;
         }
-        let first = |of: &[Option<usize>]| producer.registers.places().filter_map(|place| of[place]).min();
+        let first = |registers: &Registers, of: &[Option<usize>]| {
+            registers.places().filter_map(|place| of[place]).min()
+        };
         if producer.is_about_operands() {
-            return first(&self.writes);
+            let uses = [first(&producer.registers, &self.writes), first(&producer.predicates, &self.uses)];
+            return uses.into_iter().flatten().min();
         }
         let is_uniform = producer.registers.iter(File::Uniform).next().is_some();
         let meeting = self.meeting.filter(|_| is_uniform);
-        let strong = self.end_of_strong.filter(|_| producer.is_strong);
-        [first(&self.uses), meeting, strong].into_iter().flatten().min()
+        [first(&producer.registers, &self.uses), meeting].into_iter().flatten().min()
     }
 }

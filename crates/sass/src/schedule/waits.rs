@@ -1,7 +1,7 @@
 //! Walks through the blocks, gives scoreboards to producers and waits to what depends on them.
 
 use super::blocks::Block;
-use super::instructions::Line;
+use super::instructions::{Line, operation};
 use super::numbers::{Choice, Group, Kinds, Pending, RESERVED};
 use super::order::order;
 use super::producers::{Consumers, FirstUses, Producer, Producers};
@@ -149,7 +149,8 @@ impl<'a> Schedule<'a> {
             if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;
                 if !line.begins_collective() {
-                    *group = Group::default();
+                    let members = std::mem::take(group).members;
+                    members.iter().for_each(|pending| self.producers.end(pending.producer));
                 }
             }
         }
@@ -159,7 +160,12 @@ impl<'a> Schedule<'a> {
     fn end(&mut self, index: usize, mut groups: [Group; COUNT]) {
         let last = self.blocks[index].last();
         for (number, group) in groups.iter_mut().enumerate() {
-            if group.has_own && !group.has_slow && group.ready <= self.times[last] {
+            let is_own = |pending: &Pending| {
+                let producer = &self.producers.all[pending.producer];
+                self.blocks[index].range.contains(&producer.at) && !producer.is_over
+            };
+            let is_over = !group.has_slow && group.ready <= self.times[last];
+            if is_over && group.members.iter().any(is_own) {
                 self.waits[last] |= 1 << number;
                 if !self.lines[last].begins_collective() {
                     *group = Group::default();
@@ -232,6 +238,11 @@ impl<'a> Schedule<'a> {
         let slow = before.iter().map(|producer| &self.producers.all[*producer]).filter(|producer| producer.is_slow);
         let slow = slow.fold(0, |mask, producer| mask | 1 << producer.number);
         self.waits[block.last()] |= active & !slow;
+    }
+
+    /// Whether the instruction is what counted waits are about.
+    pub fn is_counted(&self, at: usize) -> bool {
+        self.lines[at].operation() == operation::LDGDEPBAR
     }
 
     /// Waits for everything are kept where they were: they have other reasons.
