@@ -39,7 +39,7 @@ impl Size {
 const RESULT: i64 = 23;
 const RESULTS: [(u16, &[Size], i64); 10] = [
     (S2R, &[], 31),
-    (LDC, &[Small, Word], 48),
+    (LDC, &[Small, Word], 47),
     (LDC, &[Double], 50),
     (LDS, &[Small, Word, Quad], 42),
     (LDS, &[Double], 44),
@@ -52,19 +52,16 @@ const RESULTS: [(u16, &[Size], i64); 10] = [
 
 /// Until the operands have been read.
 const OPERANDS: i64 = 10;
-const LOADS: [u16; 7] = [LD, LDG, LDL, LDS, LDSM, LDGSTS, LDTM];
+const LOADS: [u16; 6] = [LD, LDG, LDL, LDS, LDSM, LDTM];
 const LOAD_OPERANDS: i64 = 8;
 const STORES: [u16; 4] = [ST, STG, STL, STS];
 const OTHER_STORES: [u16; 3] = [STSM, STAS, STTM];
 const STORE_OPERANDS: i64 = 13;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 10;
-const READS: [(u16, &[Size], i64); 9] = [
+const READS: [(u16, &[Size], i64); 6] = [
     (LDG, &[Double], 10),
-    (LDS, &[Quad], 12),
-    (LDSM, &[], 200),
-    (LDGSTS, &[Small, Word, Double], 13),
-    (LDGSTS, &[Quad], 200),
+    (LDGSTS, &[], 13),
     (STS, &[Word], 10),
     (ST, &[Quad], 17),
     (STS, &[Quad], 17),

@@ -39,26 +39,42 @@ pub struct Pending {
     pub producer: usize,
     /// When it is over, in cycles from the start of the block.
     pub ready: i64,
+    /// Its consumer in the block.
+    pub consumer: Option<usize>,
 }
 
 /// The producers under way on one scoreboard.
 #[derive(Debug)]
 pub struct Group {
     pub members: Vec<Pending>,
-    /// The first of the consumers in this block.
-    pub consumer: Option<usize>,
+    /// The first and the last of the consumers in the block.
+    consumer: Option<usize>,
+    pub last_consumer: Option<usize>,
+    /// The first consumer that has to wait.
+    pub waiting: Option<usize>,
     /// When the last of them is over.
     pub ready: i64,
     pub has_slow: bool,
+    has_texture: bool,
     /// Whether some are of this block.
-    pub has_own: bool,
+    has_own: bool,
     /// Whether all are about operands and have no consumer in this block.
     is_idle: bool,
 }
 
 impl Default for Group {
     fn default() -> Self {
-        Self { members: Vec::new(), consumer: None, ready: i64::MIN, has_slow: false, has_own: false, is_idle: true }
+        Self {
+            members: Vec::new(),
+            consumer: None,
+            last_consumer: None,
+            waiting: None,
+            ready: i64::MIN,
+            has_slow: false,
+            has_texture: false,
+            has_own: false,
+            is_idle: true,
+        }
     }
 }
 
@@ -67,14 +83,23 @@ impl Group {
         self.members.is_empty()
     }
 
-    /// Adds a producer whose consumer in this block is given.
-    pub fn add(&mut self, pending: Pending, producer: &Producer, consumer: Option<usize>, is_own: bool) {
+    pub fn add(&mut self, pending: Pending, producer: &Producer, is_own: bool) {
+        let consumer = pending.consumer;
         self.members.push(pending);
         self.consumer = self.consumer.into_iter().chain(consumer).min();
+        self.last_consumer = self.last_consumer.max(consumer);
+        self.waiting = self.waiting.into_iter().chain(consumer).min();
         self.ready = self.ready.max(pending.ready);
         self.has_slow |= producer.is_slow;
+        self.has_texture |= producer.is_texture;
         self.has_own |= is_own;
         self.is_idle &= producer.is_about_operands() && consumer.is_none();
+    }
+
+    /// To be called when some of its producers have turned out to be over.
+    pub fn update(&mut self, producers: &[Producer]) {
+        let waiting = self.members.iter().filter(|pending| !producers[pending.producer].is_over);
+        self.waiting = waiting.filter_map(|pending| pending.consumer).min();
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Producer {
     is_fence: bool,
     /// Whether it is seen by other threads, so that it must be over before some operations that have no registers.
     is_strong: bool,
+    /// Whether it is the result of an operation on textures or surfaces.
+    pub is_texture: bool,
     /// Predicates that are written by the time the operands have been read.
     predicates: Registers,
     /// Whether the producer before this one is about the operands of the same instruction.
@@ -149,11 +151,12 @@ impl Producers {
         }
     }
 
-    /// Notes that something has waited for this producer in its own block.
-    pub fn end(&mut self, producer: usize) {
-        if self.all[producer].has_mate {
-            self.all[producer - 1].is_over = true;
-        }
+    /// Notes that something has waited for this producer in its own block: then the operands of the same instruction have
+    /// been read too. Returns the scoreboard that they were on.
+    pub fn end(&mut self, producer: usize) -> Option<u8> {
+        let mate = producer.checked_sub(1).filter(|_| self.all[producer].has_mate)?;
+        self.all[mate].is_over = true;
+        Some(self.all[mate].number)
     }
 
     /// To be called after the last block.
@@ -203,6 +206,7 @@ impl Producer {
             is_slow: is_slow && is_result,
             is_fence: is_fence || line.invalidates_all(),
             is_strong: is_slow && (line.is_strong_load() || is_atomic),
+            is_texture: is_result && is_texture(operation),
             predicates: Registers::default(),
             has_mate: false,
             is_over: false,
@@ -365,6 +369,9 @@ impl FirstUses {
 
     /// The consumer in this block of a producer of another one.
     pub fn consumer(&self, producer: &Producer) -> Option<usize> {
+        if producer.is_over {
+            return None;
+        }
         if producer.is_fence {
             return self.memory;
         }

@@ -100,15 +100,21 @@ impl<'a> Schedule<'a> {
         let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
         let mut groups = self.groups(block, &entry);
         for at in block.range.clone() {
-            self.wait(at, &mut groups);
+            self.wait(at, block, &mut groups)?;
             for producer in self.producers.of(at) {
                 let times = &self.times;
                 let last = block.last();
                 let choice = Choice { kinds, groups: &groups, times, last, avoided, is_reserved };
                 let chosen = &mut self.producers.all[producer];
                 chosen.number = choice.number(chosen, self.lines[at].operation());
-                let pending = Pending { producer, ready: chosen.ready };
-                groups[usize::from(chosen.number)].add(pending, chosen, chosen.consumer, true);
+                let reserved = &mut groups[usize::from(RESERVED)];
+                // Slow results that outlive the block do not join what something in the block has yet to wait for.
+                if outlives(chosen) && reserved.last_consumer > Some(at) {
+                    self.waits[at] |= 1 << RESERVED;
+                    *reserved = Group::default();
+                }
+                let pending = Pending { producer, ready: chosen.ready, consumer: chosen.consumer };
+                groups[usize::from(chosen.number)].add(pending, chosen, true);
             }
         }
         self.end(index, groups);
@@ -135,25 +141,37 @@ impl<'a> Schedule<'a> {
         let uses = FirstUses::of(self.lines, block.range.clone());
         for pending in entry {
             let producer = &self.producers.all[pending.producer];
-            groups[usize::from(producer.number)].add(*pending, producer, uses.consumer(producer), false);
+            let pending = Pending { consumer: uses.consumer(producer), ..*pending };
+            groups[usize::from(producer.number)].add(pending, producer, false);
         }
         groups
     }
 
     /// An instruction waits for the scoreboards of which it is a consumer. Where threads begin or end to go on as one, it
     /// waits for all.
-    fn wait(&mut self, at: usize, groups: &mut [Group; COUNT]) {
+    fn wait(&mut self, at: usize, block: &Block, groups: &mut [Group; COUNT]) -> Option<()> {
         let line = &self.lines[at];
         let is_collective = line.begins_collective() || line.ends_collective();
+        let mut ended = Vec::new();
         for (number, group) in groups.iter_mut().enumerate() {
-            if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
+            if !group.is_empty() && (is_collective || group.waiting == Some(at)) {
                 self.waits[at] |= 1 << number;
                 if !line.begins_collective() {
-                    let members = std::mem::take(group).members;
-                    members.iter().for_each(|pending| self.producers.end(pending.producer));
+                    ended.append(&mut std::mem::take(group).members);
                 }
             }
         }
+        let mut changed = 0;
+        for pending in ended {
+            if block.range.contains(&self.producers.all[pending.producer].at) {
+                changed |= self.producers.end(pending.producer).map_or(0, |number| 1 << number);
+            }
+        }
+        for group in (0..COUNT).filter(|number| changed >> number & 1 != 0) {
+            self.budget = self.budget.checked_sub(groups[group].members.len())?;
+            groups[group].update(&self.producers.all);
+        }
+        Some(())
     }
 
     /// The last instruction of a block waits for what is over anyway, if some of it is of this block.
@@ -176,7 +194,7 @@ impl<'a> Schedule<'a> {
         let mut used = 0;
         for (number, group) in groups.into_iter().enumerate() {
             used |= u8::from(!group.is_empty()) << number;
-            let later = |pending: Pending| Pending { ready: pending.ready - length, ..pending };
+            let later = |pending: Pending| Pending { ready: pending.ready - length, consumer: None, ..pending };
             self.exits[index].extend(group.members.into_iter().map(later));
         }
         for successor in &self.blocks[index].successors {
