@@ -40,6 +40,7 @@ pub mod operation {
     pub const REDG: u16 = 0x18e;
     pub const CCTL: u16 = 0x18f;
     pub const MEMBAR: u16 = 0x192;
+    pub const SUST: u16 = 0x19d;
     pub const ATOM_FLOAT: u16 = 0x1a2;
     pub const ATOMG_FLOAT: u16 = 0x1a3;
     pub const REDG_FLOAT: u16 = 0x1a6;

@@ -48,10 +48,8 @@ pub struct Pending {
 pub struct Group {
     pub members: Vec<Pending>,
     /// The first and the last of the consumers in the block.
-    consumer: Option<usize>,
+    pub consumer: Option<usize>,
     pub last_consumer: Option<usize>,
-    /// The first consumer that has to wait.
-    pub waiting: Option<usize>,
     /// When the last of them is over.
     pub ready: i64,
     pub has_slow: bool,
@@ -68,7 +66,6 @@ impl Default for Group {
             members: Vec::new(),
             consumer: None,
             last_consumer: None,
-            waiting: None,
             ready: i64::MIN,
             has_slow: false,
             has_texture: false,
@@ -88,18 +85,11 @@ impl Group {
         self.members.push(pending);
         self.consumer = self.consumer.into_iter().chain(consumer).min();
         self.last_consumer = self.last_consumer.max(consumer);
-        self.waiting = self.waiting.into_iter().chain(consumer).min();
         self.ready = self.ready.max(pending.ready);
         self.has_slow |= producer.is_slow;
         self.has_texture |= producer.is_texture;
         self.has_own |= is_own;
         self.is_idle &= producer.is_about_operands() && consumer.is_none();
-    }
-
-    /// To be called when some of its producers have turned out to be over.
-    pub fn update(&mut self, producers: &[Producer]) {
-        let waiting = self.members.iter().filter(|pending| !producers[pending.producer].is_over);
-        self.waiting = waiting.filter_map(|pending| pending.consumer).min();
     }
 }
 
@@ -139,7 +129,7 @@ pub struct Choice<'a> {
 
 impl Choice<'_> {
     pub fn number(&self, producer: &Producer, operation: u16) -> u8 {
-        if producer.is_slow && producer.consumer.is_none() {
+        if producer.is_texture || producer.is_slow && producer.consumer.is_none() {
             return RESERVED;
         }
         if let Some(number) = ASCENDING.into_iter().find(|number| self.may_join(producer, *number)) {
@@ -156,6 +146,10 @@ impl Choice<'_> {
     fn may_join(&self, producer: &Producer, number: u8) -> bool {
         let group = &self.groups[usize::from(number)];
         if group.is_empty() || self.kinds.has_counted && number == COUNTED {
+            return false;
+        }
+        // Results of textures and surfaces are apart.
+        if group.has_texture && !producer.is_texture {
             return false;
         }
         if producer.consumer.is_some() {

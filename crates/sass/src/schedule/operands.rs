@@ -4,7 +4,7 @@
 //! a wait too many. So this is what the checker knows, without what the instruction has no use for.
 
 use super::instructions::operation::{
-    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG, STSM,
+    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG, STSM, SUST,
 };
 use crate::instruction::Instruction;
 use crate::operands::Operands;
@@ -22,7 +22,6 @@ const TLD4: u16 = 0x163;
 const TLD: u16 = 0x166;
 const TXD: u16 = 0x16c;
 const SULD: u16 = 0x199;
-const SUST: u16 = 0x19d;
 
 /// `None` if it is not known what the instruction does. The guard is not among them.
 pub fn operands(bits: Instruction) -> Option<Operands> {
@@ -146,7 +145,7 @@ fn texture(bits: Instruction, operands: &mut Operands) {
         _ => 4,
     };
     set(reads, bits.byte(3), dimensions);
-    add(reads, bits.byte(4), if bits.operation() == TXD { 4 } else { dimensions });
+    add(reads, bits.byte(4), if bits.operation() == TXD { 4 } else { 1 });
 }
 
 fn surface(bits: Instruction, operands: &mut Operands) {

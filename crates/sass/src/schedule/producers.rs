@@ -152,11 +152,11 @@ impl Producers {
     }
 
     /// Notes that something has waited for this producer in its own block: then the operands of the same instruction have
-    /// been read too. Returns the scoreboard that they were on.
-    pub fn end(&mut self, producer: usize) -> Option<u8> {
-        let mate = producer.checked_sub(1).filter(|_| self.all[producer].has_mate)?;
-        self.all[mate].is_over = true;
-        Some(self.all[mate].number)
+    /// been read too.
+    pub fn end(&mut self, producer: usize) {
+        if self.all[producer].has_mate {
+            self.all[producer - 1].is_over = true;
+        }
     }
 
     /// To be called after the last block.
@@ -369,9 +369,6 @@ impl FirstUses {
 
     /// The consumer in this block of a producer of another one.
     pub fn consumer(&self, producer: &Producer) -> Option<usize> {
-        if producer.is_over {
-            return None;
-        }
         if producer.is_fence {
             return self.memory;
         }

@@ -100,7 +100,7 @@ impl<'a> Schedule<'a> {
         let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
         let mut groups = self.groups(block, &entry);
         for at in block.range.clone() {
-            self.wait(at, block, &mut groups)?;
+            self.wait(at, &mut groups);
             for producer in self.producers.of(at) {
                 let times = &self.times;
                 let last = block.last();
@@ -149,29 +149,18 @@ impl<'a> Schedule<'a> {
 
     /// An instruction waits for the scoreboards of which it is a consumer. Where threads begin or end to go on as one, it
     /// waits for all.
-    fn wait(&mut self, at: usize, block: &Block, groups: &mut [Group; COUNT]) -> Option<()> {
+    fn wait(&mut self, at: usize, groups: &mut [Group; COUNT]) {
         let line = &self.lines[at];
         let is_collective = line.begins_collective() || line.ends_collective();
-        let mut ended = Vec::new();
         for (number, group) in groups.iter_mut().enumerate() {
-            if !group.is_empty() && (is_collective || group.waiting == Some(at)) {
+            if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;
                 if !line.begins_collective() {
-                    ended.append(&mut std::mem::take(group).members);
+                    let members = std::mem::take(group).members;
+                    members.iter().for_each(|pending| self.producers.end(pending.producer));
                 }
             }
         }
-        let mut changed = 0;
-        for pending in ended {
-            if block.range.contains(&self.producers.all[pending.producer].at) {
-                changed |= self.producers.end(pending.producer).map_or(0, |number| 1 << number);
-            }
-        }
-        for group in (0..COUNT).filter(|number| changed >> number & 1 != 0) {
-            self.budget = self.budget.checked_sub(groups[group].members.len())?;
-            groups[group].update(&self.producers.all);
-        }
-        Some(())
     }
 
     /// The last instruction of a block waits for what is over anyway, if some of it is of this block.
