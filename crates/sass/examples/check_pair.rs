@@ -19,9 +19,7 @@ fn main() {
         for text in before.sections.iter().filter(|s| s.name.starts_with(".text.")) {
             let Some(new) = after.sections.iter().find(|s| s.name == text.name) else { continue };
             let mut old = text.data.to_vec();
-            if old.len() == new.data.len() {
-                take_relocated(&before, text.index, &mut old, new.data);
-            }
+            take_relocated(&before, text.index, &mut old, new.data);
             let start = Instant::now();
             let result = check(&old, new.data);
             time += start.elapsed();
@@ -38,16 +36,24 @@ fn main() {
     println!("{same} the same, {accepted} accepted, {refused} refused, {time:?}");
 }
 
-/// Puts what the image has at relocated places of the object into the object's code.
+fn instruction(code: &[u8], index: usize) -> u128 {
+    code[index * INSTRUCTION..].first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes))
+}
+
+/// Puts what the image has at relocated places of the object into the object's code. Code may
+/// have moved: the nth instruction of a kind is taken for the nth one of it.
 fn take_relocated(object: &Cubin<'_>, text: u32, old: &mut [u8], new: &[u8]) {
     for list in object.sections.iter().filter(|s| s.name.starts_with(".rel") && s.info() == text) {
         for entry in list.relocations().into_iter().flat_map(|entries| entries.iter().collect::<Vec<_>>()) {
-            let at = usize::try_from(entry.offset.get()).unwrap_or(usize::MAX) / INSTRUCTION * INSTRUCTION;
-            let Some(place) = old.get_mut(at..at + INSTRUCTION) else { continue };
-            let bits = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().unwrap_or_default());
+            let at = usize::try_from(entry.offset.get()).unwrap_or(usize::MAX) / INSTRUCTION;
+            let kind = |code: &[u8], index: usize| instruction(code, index) & 0xfff;
+            let this = kind(old, at);
+            let count = (0..at).filter(|index| kind(old, *index) == this).count();
+            let mut same = (0..new.len() / INSTRUCTION).filter(|index| kind(new, *index) == this);
+            let Some(place) = same.nth(count) else { continue };
             let mask = (1u128 << CONTROL) - 1;
-            let mixed = bits(place) & !mask | bits(&new[at..at + INSTRUCTION]) & mask;
-            place.copy_from_slice(&mixed.to_le_bytes());
+            let mixed = instruction(old, at) & !mask | instruction(new, place) & mask;
+            old[at * INSTRUCTION..][..INSTRUCTION].copy_from_slice(&mixed.to_le_bytes());
         }
     }
 }

@@ -23,9 +23,10 @@ fn main() {
         let Ok(bits) = u128::from_str_radix(line.trim(), 16) else { continue };
         match Operands::of(Instruction(bits)) {
             Some(operands) => {
-                let [guard, reads, writes] = [operands.guard, operands.reads, operands.writes].map(|r| list(&r));
+                let [guard, reads, writes] =
+                    [operands.guard, operands.reads, operands.writes].map(|r| list(&r));
                 println!("{} {guard},{reads} {writes}", line.trim());
-            },
+            }
             None => println!("{} ?", line.trim()),
         }
     }

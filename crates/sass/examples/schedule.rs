@@ -73,8 +73,9 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
 
 fn show(control: Control) -> String {
     let number = |number: u8| if number < 6 { char::from(b'0' + number) } else { '-' };
-    let waits: String =
-        (0..6).map(|number| if control.waits >> number & 1 != 0 { char::from(b'0' + number) } else { '-' }).collect();
+    let waits: String = (0..6)
+        .map(|number| if control.waits >> number & 1 != 0 { char::from(b'0' + number) } else { '-' })
+        .collect();
     format!("W{} R{} [{waits}]", number(control.written), number(control.read))
 }
 
@@ -82,7 +83,9 @@ fn show(control: Control) -> String {
 fn jumps(object: &Cubin<'_>, name: &str) -> Vec<(usize, Vec<usize>)> {
     let Some(section) = object.section(&format!(".nv.info.{name}")) else { return Vec::new() };
     let mut jumps = Vec::new();
-    for record in info::records(section.data).flatten().filter(|record| record.attr == INDIRECT_BRANCH_TARGETS) {
+    for record in
+        info::records(section.data).flatten().filter(|record| record.attr == INDIRECT_BRANCH_TARGETS)
+    {
         let word = |index: usize| record.word(index * 4).map(|word| word as usize);
         let mut at = 0;
         while let Some((branch, count)) = word(at).zip(word(at + 2)) {

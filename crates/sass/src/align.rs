@@ -45,28 +45,54 @@ impl Step {
 
 /// The steps, and where in them a path goes on that comes to an instruction of the old code.
 #[derive(Debug)]
-pub struct Alignment {
-    pub steps: Vec<Step>,
-    /// By instruction of the old code, where it is not the step of the same number.
-    entries: Option<Vec<u32>>,
+pub struct Alignment<'a> {
+    before: &'a [u8],
+    after: &'a [u8],
+    /// Where instructions have moved.
+    moved: Option<Moves>,
 }
 
-impl Alignment {
+#[derive(Debug)]
+struct Moves {
+    steps: Vec<Step>,
+    /// By instruction of the old code: the step where it is entered.
+    entries: Vec<u32>,
+}
+
+impl Alignment<'_> {
+    pub fn len(&self) -> usize {
+        self.moved.as_ref().map_or(self.before.len() / SIZE, |moved| moved.steps.len())
+    }
+
+    pub fn step(&self, at: usize) -> Step {
+        match &self.moved {
+            Some(moved) => moved.steps[at],
+            None => Step {
+                before: Some(Instruction::at(self.before, at)),
+                after: Some(Instruction::at(self.after, at)),
+            },
+        }
+    }
+
+    pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        (0..self.len()).map(|at| self.step(at))
+    }
+
     /// The step at which code that is entered at this instruction of the old code begins: what was inserted before it
     /// comes first.
     pub fn entry(&self, instruction: i64) -> Option<usize> {
         let index = usize::try_from(instruction).ok()?;
-        match &self.entries {
-            None => (index < self.steps.len()).then_some(index),
-            Some(entries) => entries.get(index).map(|step| *step as usize),
+        match &self.moved {
+            None => (index < self.len()).then_some(index),
+            Some(moved) => moved.entries.get(index).map(|step| *step as usize),
         }
     }
 
     /// The instruction of the old code that a branch in a step goes to. Branches are never inserted.
     pub fn old_index(&self, step: usize) -> usize {
-        match &self.entries {
+        match &self.moved {
             None => step,
-            Some(entries) => entries.partition_point(|entry| *entry as usize <= step).saturating_sub(1),
+            Some(moved) => moved.entries.partition_point(|entry| *entry as usize <= step).saturating_sub(1),
         }
     }
 }
@@ -75,19 +101,16 @@ fn is_same(before: Instruction, after: Instruction) -> bool {
     without_place(before).without_schedule() == without_place(after).without_schedule()
 }
 
-pub fn align(before: &[u8], after: &[u8]) -> Result<Alignment, Violation> {
+pub fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<Alignment<'a>, Violation> {
     let count = before.len() / SIZE;
-    if before.len() % SIZE != 0 || after.len() % SIZE != 0 {
+    if !before.len().is_multiple_of(SIZE) || !after.len().is_multiple_of(SIZE) {
         return Err(Violation { at: count, problem: Problem::Code });
     }
     let pairs = || (0..count).map(|i| (Instruction::at(before, i), Instruction::at(after, i)));
     let same_places = before.len() == after.len()
         && pairs().all(|(before, after)| before.without_schedule() == after.without_schedule());
-    if same_places {
-        let steps = pairs().map(|(before, after)| Step { before: Some(before), after: Some(after) });
-        return Ok(Alignment { steps: steps.collect(), entries: None });
-    }
-    Moved { before, after }.align()
+    let moved = if same_places { None } else { Some(Moved { before, after }.align()?) };
+    Ok(Alignment { before, after, moved })
 }
 
 /// Code of which instructions have moved.
@@ -97,7 +120,7 @@ struct Moved<'a> {
 }
 
 impl Moved<'_> {
-    fn align(&self) -> Result<Alignment, Violation> {
+    fn align(&self) -> Result<Moves, Violation> {
         let (old, new) = (self.before.len() / SIZE, self.after.len() / SIZE);
         let removable = Removable::of(self.before);
         let mut steps = Vec::with_capacity(old.max(new));
@@ -115,7 +138,9 @@ impl Moved<'_> {
                 (Some(before), Some(after)) if is_same(before, after) => {
                     Step { before: Some(before), after: Some(after) }
                 }
-                (before, Some(after)) if self.is_inserted(before, j) => Step { before: None, after: Some(after) },
+                (before, Some(after)) if self.is_inserted(before, j) => {
+                    Step { before: None, after: Some(after) }
+                }
                 (None, Some(after)) if after.0 == NOP => Step { before: None, after: Some(after) },
                 (Some(before), None) if before.0 == NOP => Step { before: Some(before), after: None },
                 _ => return Err(Violation { at: i, problem: Problem::Code }),
@@ -133,7 +158,7 @@ impl Moved<'_> {
         }
         places.push(j - inserted);
         check_places(&steps, &places)?;
-        Ok(Alignment { steps, entries: Some(entries) })
+        Ok(Moves { steps, entries })
     }
 
     /// Whether the new code has a barrier here that belongs to the exit that comes next in the old code.

@@ -8,8 +8,8 @@
 
 use crate::align::{Alignment, Step};
 use crate::flow::{Flow, place, sets_meeting};
-use crate::instruction::{Instruction, SCOREBOARDS};
-use crate::operands::{Operands, is_ordering, is_ordering_producer};
+use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
+use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
 use crate::registers::Registers;
 use crate::{Problem, Violation};
 
@@ -18,12 +18,36 @@ const BOTH: u8 = 1;
 const LATE: u8 = 2;
 const EARLY: u8 = 4;
 
-/// A bound on the work: sets that are looked at, for each step of the code.
-const WORK_PER_STEP: usize = 4096;
+/// The mask that waits for all scoreboards.
+const EVERYTHING: u8 = (1 << SCOREBOARDS) - 1;
 
-/// `LDC R1`, which the code of a kernel begins with.
-pub fn loads_stack_pointer(instruction: Instruction) -> bool {
-    instruction.opcode() == 0xb82 && instruction.byte(2) == 1 && instruction.is_unconditional()
+/// A bound on the work: sets that are looked at, for each step of the code.
+const WORK_PER_STEP: usize = 256;
+
+const STACK_POINTER: u8 = 1;
+
+/// `LDC R1` of 32 bits, which the code of a kernel begins with.
+fn loads_stack_pointer(instruction: Instruction) -> bool {
+    let is_load = instruction.opcode() == 0xb82 && instruction.field(73, 3) == 4;
+    is_load && instruction.byte(2) == STACK_POINTER && instruction.is_unconditional()
+}
+
+/// Whether nothing can wait any more for the load of the stack pointer, which the code begins with.
+pub fn drops_stack_pointer(first: &Step) -> bool {
+    let Some((before, after)) = first.before.zip(first.after) else { return false };
+    loads_stack_pointer(before) && before.write_scoreboard().is_some() && after.write_scoreboard().is_none()
+}
+
+/// Nothing need wait for the load of a stack pointer that nothing uses.
+fn check_stack_pointer(alignment: &Alignment<'_>) -> Result<(), Violation> {
+    for (at, step) in alignment.steps().enumerate().skip(1) {
+        let Some(instruction) = step.after else { continue };
+        if instruction.is_call_or_return() || uses_general(instruction, STACK_POINTER).is_none_or(|uses| uses)
+        {
+            return Err(Violation { at, problem: Problem::MissingWait { producer: 0 } });
+        }
+    }
+    Ok(())
 }
 
 /// A place where a scoreboard is set.
@@ -40,6 +64,13 @@ struct Set {
     reads: bool,
 }
 
+impl Set {
+    fn is_ended(self, mask: u8, by: u8) -> bool {
+        // Code that does not know the number of something can only wait for all of them.
+        if self.step.is_none() { mask == by } else { mask & by != 0 }
+    }
+}
+
 /// The sets that may be under way, in order, and in which codes.
 type State = Vec<(u32, u8)>;
 
@@ -49,15 +80,12 @@ fn merge(into: &mut State, from: &[(u32, u8)]) -> bool {
     let mut at = 0;
     for &(set, status) in from {
         at += into[at..].partition_point(|entry| entry.0 < set);
-        match into.get_mut(at).filter(|entry| entry.0 == set) {
-            Some(entry) => {
-                changed |= entry.1 | status != entry.1;
-                entry.1 |= status;
-            }
-            None => {
-                into.insert(at, (set, status));
-                changed = true;
-            }
+        if let Some(entry) = into.get_mut(at).filter(|entry| entry.0 == set) {
+            changed |= entry.1 | status != entry.1;
+            entry.1 |= status;
+        } else {
+            into.insert(at, (set, status));
+            changed = true;
         }
     }
     changed
@@ -88,20 +116,21 @@ struct Block {
     anywhere: bool,
 }
 
-/// What a producer makes others wait for.
-#[derive(Clone, Copy, Debug)]
-struct Hazards {
+/// What a set is in the way of while it is under way.
+#[derive(Clone, Debug)]
+enum Hazards {
+    NotAskedFor,
+    Everything,
     /// Registers that may not be read or written, and those that may not be written.
-    results: Registers,
-    sources: Registers,
+    Registers(Box<[Registers; 2]>),
 }
 
 struct Analysis<'a> {
-    steps: &'a [Step],
+    alignment: &'a Alignment<'a>,
     sets: Vec<Set>,
-    /// By set, where it has been asked for. The inner one is missing if the set is in the way of everything.
-    hazards: Vec<Option<Option<Box<Hazards>>>>,
-    /// The first set of the caller's and called functions' ones, if there are any.
+    /// By set.
+    hazards: Vec<Hazards>,
+    /// The set for all that a caller or a called function may have left under way, if there are any.
     foreign: Option<u32>,
     blocks: Vec<Block>,
     /// The blocks where threads meet.
@@ -110,33 +139,35 @@ struct Analysis<'a> {
 }
 
 /// Checks that no set is late where something depends on its producer.
-pub fn check(alignment: &Alignment) -> Result<(), Violation> {
-    let steps = &alignment.steps;
+pub fn check(alignment: &Alignment<'_>) -> Result<(), Violation> {
     let mut sets = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
+    for (index, step) in alignment.steps().enumerate() {
         let of = |scoreboard: fn(Instruction) -> Option<u8>| {
             (step.before.and_then(scoreboard), step.after.and_then(scoreboard))
         };
         let bit = |number: Option<u8>| number.map_or(0, |number| 1 << number);
         let written = of(Instruction::write_scoreboard);
         let kinds = [(of(Instruction::read_scoreboard), true), (written, false)];
+        if index == 0 && drops_stack_pointer(&step) {
+            continue;
+        }
         for ((before, after), reads) in kinds.into_iter().filter(|((b, a), _)| b.is_some() || a.is_some()) {
             let ended_by = (bit(before) | bit(written.0), bit(after) | bit(written.1));
             sets.push(Set { step: Some(index as u32), before, after, ended_by, reads });
         }
     }
-    let calls = steps.iter().any(|step| step.either().is_call_or_return());
+    let calls = alignment.steps().any(|step| step.either().is_call_or_return());
     let foreign = calls.then_some(sets.len() as u32);
     if calls {
-        let of = |number: u8| {
-            let (same, bit) = (Some(number), 1 << number);
-            Set { step: None, before: same, after: same, ended_by: (bit, bit), reads: false }
-        };
-        sets.extend((0..SCOREBOARDS).map(of));
+        let ended_by = (EVERYTHING, EVERYTHING);
+        sets.push(Set { step: None, before: None, after: None, ended_by, reads: false });
+    }
+    if alignment.len() > 0 && drops_stack_pointer(&alignment.step(0)) {
+        check_stack_pointer(alignment)?;
     }
     let (blocks, meetings) = blocks(alignment);
-    let hazards = vec![None; sets.len()];
-    Analysis { steps, sets, hazards, foreign, blocks, meetings, work: 0 }.run()
+    let hazards = vec![Hazards::NotAskedFor; sets.len()];
+    Analysis { alignment, sets, hazards, foreign, blocks, meetings, work: 0 }.run()
 }
 
 impl Analysis<'_> {
@@ -145,7 +176,9 @@ impl Analysis<'_> {
         let mut is_waiting = vec![true; self.blocks.len()];
         // All that may be under way at an indirect branch, and where threads meet.
         let (mut anywhere, mut meeting) = (State::new(), State::new());
-        if let Some(first) = entries.first_mut() {
+        // Nothing is under way where a kernel begins. Other functions return.
+        let returns = self.alignment.steps().any(|step| step.either().is_return());
+        if let Some(first) = entries.first_mut().filter(|_| returns) {
             self.foreign(first);
         }
         let mut changed = true;
@@ -181,26 +214,31 @@ impl Analysis<'_> {
     /// Adds what code outside may have left under way.
     fn foreign(&self, state: &mut State) {
         if let Some(first) = self.foreign {
-            (first..first + u32::from(SCOREBOARDS)).for_each(|set| add(state, set));
+            add(state, first);
         }
     }
 
     /// What may be under way at the end of a block.
     fn walk(&mut self, block: usize, mut state: State) -> Result<State, Violation> {
         let range = self.blocks[block].start as usize..self.blocks[block].end as usize;
-        let mut set = self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < range.start));
+        let mut set =
+            self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < range.start));
         for at in range {
-            let step = self.steps[at];
+            let step = self.alignment.step(at);
             let mask = |instruction: Option<Instruction>| {
-                instruction.map_or(0, |i| i.wait_mask() | i.counted_wait().map_or(0, |wait| wait.ended()))
+                instruction.map_or(0, |i| i.wait_mask() | i.counted_wait().map_or(0, CountedWait::ended))
             };
             let (before, after) = (mask(step.before), mask(step.after));
             self.work += 1;
             if before | after != 0 {
                 self.work += state.len();
                 state.retain_mut(|(set, status)| {
-                    let ended_by = self.sets[*set as usize].ended_by;
-                    *status = after_wait(*status, before & ended_by.0 != 0, after & ended_by.1 != 0);
+                    let set = self.sets[*set as usize];
+                    *status = after_wait(
+                        *status,
+                        set.is_ended(before, set.ended_by.0),
+                        set.is_ended(after, set.ended_by.1),
+                    );
                     *status != 0
                 });
             }
@@ -214,7 +252,8 @@ impl Analysis<'_> {
                 self.foreign(&mut state);
             }
         }
-        let bound = WORK_PER_STEP.saturating_mul(self.steps.len());
+        self.work += state.len();
+        let bound = WORK_PER_STEP.saturating_mul(self.alignment.len());
         if self.work > bound {
             return Err(Violation { at: 0, problem: Problem::TooLarge });
         }
@@ -225,7 +264,7 @@ impl Analysis<'_> {
     /// the same in both codes.
     fn check_counted(&self, at: usize, state: &State) -> Result<(), Violation> {
         let counted = |instruction: Option<Instruction>| instruction?.counted_wait()?.counted();
-        let step = self.steps[at];
+        let step = self.alignment.step(at);
         let (before, after) = (counted(step.before), counted(step.after));
         if before.is_none() && after.is_none() {
             return Ok(());
@@ -243,18 +282,21 @@ impl Analysis<'_> {
 
     fn check_late(&mut self, at: usize, state: &State) -> Result<(), Violation> {
         // What was removed is no instruction any more.
-        let Some(instruction) = self.steps[at].after else { return Ok(()) };
+        let Some(instruction) = self.alignment.step(at).after else { return Ok(()) };
+        // Code outside may wait for what is under way there by its number.
+        let is_renumbered = |(set, status): &&(u32, u8)| {
+            let set = self.sets[*set as usize];
+            status & BOTH != 0 && set.before != set.after
+        };
+        if let Some((set, _)) = state.iter().find(is_renumbered).filter(|_| instruction.is_call_or_return()) {
+            let producer = self.sets[*set as usize].step.unwrap_or_default() as usize;
+            return Err(Violation { at, problem: Problem::MissingWait { producer } });
+        }
         let mut operands = None;
         for (index, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
             let set = self.sets[*index as usize];
             let operands = operands.get_or_insert_with(|| Operands::of(instruction));
-            let is_stack_pointer = set.step == Some(0) && loads_stack_pointer(self.steps[0].either());
-            // Nothing need wait for the load of a stack pointer that is not used, not even that load: after an indirect
-            // branch may come anything.
-            let is_ordered = if is_stack_pointer { instruction.is_call_or_return() } else { is_ordering(instruction) };
-            if is_stack_pointer && at == 0 {
-                continue;
-            }
+            let is_ordered = is_ordering(instruction);
             if is_ordered || self.depends(operands.as_ref(), *index as usize) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });
@@ -265,26 +307,28 @@ impl Analysis<'_> {
 
     /// Whether registers of an instruction need a set to be over.
     fn depends(&mut self, consumer: Option<&Operands>, set: usize) -> bool {
-        if self.hazards[set].is_none() {
-            self.hazards[set] = Some(self.hazards_of(self.sets[set]).map(Box::new));
+        if matches!(self.hazards[set], Hazards::NotAskedFor) {
+            let registers = self.registers_of(self.sets[set]);
+            self.hazards[set] =
+                registers.map_or(Hazards::Everything, |both| Hazards::Registers(Box::new(both)));
         }
-        let (Some(consumer), Some(Some(hazards))) = (consumer, &self.hazards[set]) else { return true };
-        let has = |registers: &Registers| hazards.results.meets(registers);
-        has(&consumer.reads)
-            || has(&consumer.guard)
-            || has(&consumer.writes)
-            || hazards.sources.meets(&consumer.writes)
+        let (Some(consumer), Hazards::Registers(hazards)) = (consumer, &self.hazards[set]) else {
+            return true;
+        };
+        let [results, sources] = &**hazards;
+        let used = [&consumer.reads, &consumer.guard, &consumer.writes];
+        used.into_iter().any(|registers| results.meets(registers)) || sources.meets(&consumer.writes)
     }
 
-    /// `None` if the set is in the way of everything.
-    fn hazards_of(&self, set: Set) -> Option<Hazards> {
+    /// The results and the sources that a set is about; `None` if it is in the way of everything.
+    fn registers_of(&self, set: Set) -> Option<[Registers; 2]> {
         let step = set.step? as usize;
-        let producer = self.steps[step].either();
+        let producer = self.alignment.step(step).either();
         let operands = Operands::of(producer).filter(|_| !is_ordering_producer(producer))?;
         Some(if set.reads {
-            Hazards { results: Registers::default(), sources: operands.reads }
+            [Registers::default(), operands.reads]
         } else {
-            Hazards { results: operands.writes, sources: self.left_to_read(step, operands.reads) }
+            [operands.writes, self.left_to_read(step, operands.reads)]
         })
     }
 
@@ -292,12 +336,12 @@ impl Analysis<'_> {
     /// says so itself if it has a scoreboard for that. If not, a later instruction of the same operation that reads the
     /// register too may: these read their operands in order.
     fn left_to_read(&self, producer: usize, mut reads: Registers) -> Registers {
-        let first = self.steps[producer].either();
+        let first = self.alignment.step(producer).either();
         if first.read_scoreboard().is_some() {
             return Registers::default();
         }
         let guard = Operands::of(first).map_or_else(Registers::default, |operands| operands.guard);
-        for step in &self.steps[producer + 1..] {
+        for step in (producer + 1..self.alignment.len()).map(|at| self.alignment.step(at)) {
             let next = step.either();
             if Flow::of(0, next) != Flow::Next {
                 break;
@@ -306,7 +350,8 @@ impl Analysis<'_> {
             if reads == Registers::default() {
                 break;
             }
-            let is_alike = next.operation() == first.operation() && step.before.is_some() && step.after.is_some();
+            let is_alike =
+                next.operation() == first.operation() && step.before.is_some() && step.after.is_some();
             let is_executed = next.is_unconditional() || next.guard() == first.guard();
             if is_alike && is_executed && next.read_scoreboard().is_some() {
                 reads.remove(&operands.reads);
@@ -321,50 +366,56 @@ impl Analysis<'_> {
 }
 
 /// The blocks, and those at which threads meet.
-fn blocks(alignment: &Alignment) -> (Vec<Block>, Vec<u32>) {
-    let steps = &alignment.steps;
-    let flows: Vec<Flow> = steps
-        .iter()
-        .enumerate()
-        .map(|(at, step)| match step.before {
-            Some(instruction) => Flow::of(alignment.old_index(at), instruction),
-            None => Flow::Next,
-        })
-        .collect();
-    let mut begins = vec![flows.contains(&Flow::Anywhere); steps.len() + 1];
-    begins[0] = true;
+fn blocks(alignment: &Alignment<'_>) -> (Vec<Block>, Vec<u32>) {
+    let count = alignment.len();
+    // The steps that do not just go on with the next one.
+    let mut flows: Vec<(usize, Flow)> = Vec::new();
     let mut meetings = Vec::new();
-    for (at, flow) in flows.iter().enumerate() {
-        begins[at + 1] |= *flow != Flow::Next;
-        let target = match flow {
-            Flow::Branch(target) | Flow::Jump(target) => alignment.entry(*target),
-            _ => None,
-        };
-        let meeting = steps[at].before.filter(|instruction| sets_meeting(*instruction));
-        let meeting = meeting.and_then(|i| alignment.entry(place(alignment.old_index(at), i)?));
-        meetings.extend(meeting);
-        for begin in target.into_iter().chain(meeting) {
-            begins[begin] = true;
+    for (at, step) in alignment.steps().enumerate() {
+        let Some(instruction) = step.before else { continue };
+        if Flow::of(0, instruction) != Flow::Next {
+            flows.push((at, Flow::of(alignment.old_index(at), instruction)));
+        }
+        if sets_meeting(instruction) {
+            let meeting = place(alignment.old_index(at), instruction);
+            meetings.extend(meeting.and_then(|target| alignment.entry(target)));
         }
     }
     meetings.sort_unstable();
     meetings.dedup();
-    let starts: Vec<u32> = (0..steps.len() as u32).filter(|at| begins[*at as usize]).collect();
+    let goes_anywhere = flows.iter().any(|(_, flow)| match flow {
+        Flow::Anywhere => true,
+        Flow::Branch(target) | Flow::Jump(target) => alignment.entry(*target).is_none(),
+        _ => false,
+    });
+    let mut starts: Vec<u32> = if goes_anywhere { (0..count as u32).collect() } else { vec![0] };
+    for (at, flow) in &flows {
+        starts.push(*at as u32 + 1);
+        if let Flow::Branch(target) | Flow::Jump(target) = flow {
+            starts.extend(alignment.entry(*target).map(|target| target as u32));
+        }
+    }
+    starts.extend(meetings.iter().map(|meeting| *meeting as u32));
+    starts.sort_unstable();
+    starts.dedup();
+    starts.retain(|start| (*start as usize) < count);
     let block_at = |at: usize| starts.binary_search(&(at as u32)).ok().map(|block| block as u32);
-    let blocks = starts.iter().enumerate().map(|(index, &start)| {
-        let end = starts.get(index + 1).map_or(steps.len(), |end| *end as usize);
+    let mut flows = flows.into_iter().peekable();
+    let mut blocks = Vec::with_capacity(starts.len());
+    for (index, &start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).map_or(count, |end| *end as usize);
+        let flow = flows.next_if(|(at, _)| *at + 1 == end).map_or(Flow::Next, |(_, flow)| flow);
         let next = block_at(end);
         let to = |target: i64| alignment.entry(target).and_then(block_at);
-        let (next, is_lost) = match flows[end - 1] {
+        let (next, is_lost) = match flow {
             Flow::Next | Flow::Call | Flow::Meet => ([next, None], false),
             Flow::Branch(target) => ([next, to(target)], to(target).is_none()),
             Flow::Jump(target) => ([to(target), None], to(target).is_none()),
             Flow::End => ([None, None], false),
             Flow::Anywhere => ([next, None], true),
         };
-        let meets = flows[end - 1] == Flow::Meet && meetings.binary_search(&end).is_err();
-        Block { start, end: end as u32, next, meets, anywhere: is_lost }
-    });
-    let blocks = blocks.collect();
+        let meets = flow == Flow::Meet && meetings.binary_search(&end).is_err();
+        blocks.push(Block { start, end: end as u32, next, meets, anywhere: is_lost });
+    }
     (blocks, meetings.into_iter().filter_map(block_at).collect())
 }

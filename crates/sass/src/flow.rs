@@ -10,11 +10,10 @@ const BREAK_SET: u16 = 0x145;
 const BRANCH: u16 = 0x147;
 const WARP_SYNC: u16 = 0x148;
 const EXIT: u16 = 0x14d;
-const CALLS: [u16; 2] = [0x143, 0x144];
+const CALL_ABSOLUTE: u16 = 0x143;
 /// Operations that change the flow of control, and those among them that go on with the next instruction.
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
-const STRAIGHT: [u16; 11] =
-    [0x142, BREAK_SET, 0x146, 0x152, 0x153, 0x155, 0x156, 0x15b, 0x15c, 0x15d, 0x14e];
+const STRAIGHT: [u16; 11] = [0x142, BREAK_SET, 0x146, 0x152, 0x153, 0x155, 0x156, 0x15b, 0x15c, 0x15d, 0x14e];
 
 /// What follows an instruction. A number is an index of an instruction, counted from the start of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,15 +40,12 @@ impl Flow {
         let target = || place(index, instruction);
         match operation {
             BRANCH if is_plain(instruction) => target().map_or(Self::Anywhere, Self::Jump),
-            BRANCH => target().map_or(Self::Anywhere, Self::Branch),
-            WARP_SYNC => target().map_or(Self::Anywhere, Self::Branch),
+            BRANCH | WARP_SYNC => target().map_or(Self::Anywhere, Self::Branch),
             EXIT if instruction.is_unconditional() && second_predicate(instruction) == TRUE => Self::End,
             EXIT => Self::Next,
             BREAK_SYNC => Self::Meet,
-            // A call within the function may come back anywhere, as its return says.
-            operation if CALLS.contains(&operation) && instruction.form() == 4 => {
-                if operation == CALLS[1] { Self::Anywhere } else { Self::Call }
-            }
+            CALL_ABSOLUTE => Self::Call,
+            // A relative call may be to this code, and its return to any place in it.
             _ => Self::Anywhere,
         }
     }
@@ -81,12 +77,7 @@ struct Distance {
 }
 
 const DISTANCES: [Distance; 3] = [
-    Distance {
-        operations: &[BRANCH, WARP_SYNC, 0x149, 0x158],
-        at: 34,
-        width: 48,
-        is_split: true,
-    },
+    Distance { operations: &[BRANCH, WARP_SYNC, 0x149, 0x158], at: 34, width: 48, is_split: true },
     Distance { operations: &[BREAK_SET], at: 34, width: 30, is_split: false },
     Distance { operations: &[0x14e], at: 26, width: 56, is_split: false },
 ];

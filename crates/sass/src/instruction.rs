@@ -67,6 +67,11 @@ impl Instruction {
         self.field(STALL, 4) as u8
     }
 
+    /// Whether other warps are not to be preferred after this instruction.
+    pub fn holds(self) -> bool {
+        self.0 & YIELD_FIELD != 0
+    }
+
     /// The scoreboard that is set until the result is written.
     pub fn write_scoreboard(self) -> Option<u8> {
         Some(self.field(WRITE_SCOREBOARD, 3) as u8).filter(|number| *number < SCOREBOARDS)
@@ -92,6 +97,10 @@ impl Instruction {
 
     pub fn is_call_or_return(self) -> bool {
         matches!(self.operation(), 0x143 | 0x144 | 0x14a | 0x150)
+    }
+
+    pub fn is_return(self) -> bool {
+        self.operation() == 0x150
     }
 
     /// `DEPBAR`, the wait as an instruction of its own.

@@ -23,7 +23,8 @@ pub mod registers;
 pub mod schedule;
 mod table;
 
-use align::{Step, align};
+use align::{Alignment, Step, align};
+use instruction::Instruction;
 use std::fmt;
 
 /// Why a rewrite is not accepted.
@@ -74,6 +75,9 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
+/// Stalls of so many cycles may mean something else with the yield flag.
+const LONG_STALL: u8 = 12;
+
 /// Whether `after` may take the place of `before`: the code of one function, without relocations applied or with the same
 /// ones.
 pub fn check(before: &[u8], after: &[u8]) -> Result<(), Violation> {
@@ -81,42 +85,55 @@ pub fn check(before: &[u8], after: &[u8]) -> Result<(), Violation> {
         return Ok(());
     }
     let alignment = align(before, after)?;
-    check_schedule(&alignment.steps)?;
+    check_schedule(&alignment)?;
     dataflow::check(&alignment)
 }
 
 /// What can be seen without following paths: stalls, scoreboards set, and waits that come too soon.
-fn check_schedule(steps: &[Step]) -> Result<(), Violation> {
-    for (at, step) in steps.iter().enumerate() {
+fn check_schedule(alignment: &Alignment<'_>) -> Result<(), Violation> {
+    for (at, step) in alignment.steps().enumerate() {
         let violation = |problem: Problem| Err(Violation { at, problem });
-        let Some((before, after)) = step.before.zip(step.after) else { continue };
-        // Barriers before an exit give what comes before it the time that it needs, and the exit itself.
-        let next_to_barrier = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
-        let mut next_to_barrier = next_to_barrier.filter_map(|at| steps.get(at));
-        let is_exit = next_to_barrier.any(|step| step.before.is_none());
+        let Some((before, after)) = step.before.zip(step.after).filter(|(before, after)| before != after)
+        else {
+            continue;
+        };
         let is_slower = after.stall() >= before.stall();
-        let is_alike = after.field(109, 1) == before.field(109, 1);
-        if !(is_exit || is_slower && is_alike) {
+        // Which warp goes on is no matter, but what long stalls mean depends on it.
+        let is_alike = after.holds() == before.holds() || after.stall() < LONG_STALL;
+        if !(is_slower && is_alike || is_next_to_barrier(alignment, at)) {
             return violation(Problem::Schedule);
         }
-        let is_stack_pointer = at == 0 && dataflow::loads_stack_pointer(before);
         let dropped = before.write_scoreboard().is_some() && after.write_scoreboard().is_none();
         if before.read_scoreboard().is_some() != after.read_scoreboard().is_some()
             || before.write_scoreboard().is_none() && after.write_scoreboard().is_some()
-            || dropped && !is_stack_pointer
+            || dropped && !(at == 0 && dataflow::drops_stack_pointer(&step))
         {
             return violation(Problem::Scoreboard);
         }
     }
-    let too_soon = |of: fn(&Step) -> Option<instruction::Instruction>, pair: &[Step]| {
-        let Some((first, second)) = of(&pair[0]).zip(of(&pair[1])) else { return false };
+    let too_soon = |first: Option<Instruction>, second: Option<Instruction>| {
+        let Some((first, second)) = first.zip(second).filter(|(first, _)| first.stall() == 1) else {
+            return false;
+        };
         let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
-        first.stall() == 1 && sets.fold(0, |mask, number| mask | 1u8 << number) & second.wait_mask() != 0
+        sets.fold(0, |mask, number| mask | 1u8 << number) & second.wait_mask() != 0
     };
-    for (at, pair) in steps.windows(2).enumerate() {
-        if too_soon(|step| step.after, pair) && !too_soon(|step| step.before, pair) {
-            return Err(Violation { at: at + 1, problem: Problem::TooSoon });
+    let mut last: Option<Step> = None;
+    for (at, step) in alignment.steps().enumerate() {
+        if let Some(last) = last
+            && too_soon(last.after, step.after)
+            && !too_soon(last.before, step.before)
+        {
+            return Err(Violation { at, problem: Problem::TooSoon });
         }
+        last = Some(step);
     }
     Ok(())
+}
+
+/// Whether a barrier was inserted before or after a step. Barriers before an exit give what comes before it the time that
+/// it needs, and the exit itself.
+fn is_next_to_barrier(alignment: &Alignment<'_>, at: usize) -> bool {
+    let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
+    neighbours.filter(|at| *at < alignment.len()).any(|at| alignment.step(at).before.is_none())
 }

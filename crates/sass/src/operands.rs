@@ -5,9 +5,9 @@
 use crate::instruction::Instruction;
 use crate::registers::{File, Registers};
 use crate::table::{
-    ATOMIC, Arithmetic, BARRIER, COORDINATES, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, MATCH, ORDERING, Operand, PREDICATES,
-    PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES, RESULT_TYPE, SIZE, SOURCE_TYPE, TENSOR, UNIFORM, WIDE,
-    Width,
+    ATOMIC, Arithmetic, BARRIER, COORDINATES, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, MATCH, MIN_MAX,
+    ORDERING, Operand, PREDICATES, PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES, RESULT_TYPE, SIZE,
+    SOURCE_TYPE, TENSOR, UNIFORM, WIDE, Width,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,95 +32,226 @@ impl Operands {
     /// `None` if this is not known, so that every register may be read and written.
     pub fn of(instruction: Instruction) -> Option<Self> {
         let mut operands = Self::default();
-        let operation = instruction.operation();
-        if let Some(list) = fixed(instruction) {
-            operands.add_guard(instruction, &[File::Predicate, File::UniformPredicate]);
-            list.iter().for_each(|operand| operands.add(instruction, *operand));
-        } else if let Some(row) = find(&GENERAL, operation) {
-            operands.add_guard(instruction, &[File::Predicate]);
-            operands.arithmetic(instruction, File::General, row)?;
-        } else if let Some(row) = find(&UNIFORM, operation) {
-            operands.add_guard(instruction, &[File::Predicate, File::UniformPredicate]);
-            operands.arithmetic(instruction, File::Uniform, row)?;
-        } else if operation == PREDICATES_TO_REGISTER || operation == REGISTER_TO_PREDICATES {
-            operands.add_guard(instruction, &[File::Predicate]);
-            operands.all_predicates(instruction);
-        } else {
-            return None;
-        }
+        each(instruction, |use_of| {
+            let registers = match use_of.access {
+                Access::Read => &mut operands.reads,
+                Access::Write => &mut operands.writes,
+                Access::Guard => &mut operands.guard,
+            };
+            registers.insert(use_of.file, use_of.first, use_of.count);
+        })?;
         Some(operands)
     }
+}
 
-    fn add_guard(&mut self, instruction: Instruction, files: &[File]) {
-        files.iter().for_each(|file| self.guard.insert(*file, instruction.guard() & 7, 1));
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+    Guard,
+}
 
-    fn add(&mut self, instruction: Instruction, operand: Operand) {
-        let registers = if operand.is_written { &mut self.writes } else { &mut self.reads };
-        let width = match operand.file {
-            File::General | File::Uniform => 8,
-            File::Predicate | File::UniformPredicate => 3,
-            File::Barrier => 4,
-        };
-        let first = instruction.field(operand.at.into(), width) as u8;
-        registers.insert(operand.file, first, count(instruction, operand.width));
-    }
+/// Registers that an instruction uses: so many from the first on.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    file: File,
+    first: u8,
+    count: u16,
+    access: Access,
+}
 
-    /// Forms: with registers only (1), with an immediate as the last operand (2) or as the one before (4), with a uniform
-    /// register there (6) or as the last (7). The others have constants, which no instruction of these architectures has.
-    fn arithmetic(&mut self, instruction: Instruction, file: File, row: &Arithmetic) -> Option<()> {
-        let (_, forms, [result, first, second, third], predicates) = *row;
-        if forms >> instruction.form() & 1 == 0 {
-            return None;
+/// Whether an instruction uses this general register. `None` if this is not known.
+pub fn uses_general(instruction: Instruction, register: u8) -> Option<bool> {
+    // Registers are counted up from the first one.
+    let uses = |operand: &Operand| {
+        operand.file == File::General && operand.width != 0 && {
+            let first = instruction.field(operand.at.into(), 8) as u8;
+            first <= register && u16::from(register - first) < count(instruction, operand.width)
         }
-        let at = |byte: u8, width: Width| Operand { file, at: byte * 8, width, is_written: false };
-        let uniform = |width: Width| Operand { file: File::Uniform, at: 32, width, is_written: false };
-        let two = if third == 0 { second } else { third };
-        let [low, high] = match (instruction.form(), second == 0 || third == 0) {
-            (1, _) => [at(4, second), at(8, third)],
-            (2, true) => [at(4, 0), at(8, 0)],
-            (2, false) => [at(4, 0), at(8, second)],
-            (4, _) => [at(4, 0), at(8, third)],
-            (6, _) => [uniform(second), at(8, third)],
-            (7, true) => [uniform(two), at(8, 0)],
-            (7, false) => [uniform(third), at(8, second)],
-            _ => return None,
-        };
-        for operand in [Operand { is_written: true, ..at(2, result) }, at(3, first), low, high] {
-            self.add(instruction, operand);
+    };
+    match kind(instruction) {
+        Kind::Unknown => None,
+        Kind::Fixed(row) => Some(FIXED[usize::from(row)].1.iter().any(uses)),
+        Kind::FixedForms(row) => Some(FIXED_FORMS[usize::from(row)].1.iter().any(uses)),
+        Kind::General(row) => {
+            Some(places(instruction, File::General, GENERAL[usize::from(row)])?.iter().any(uses))
         }
-        let file = if file == File::General { File::Predicate } else { File::UniformPredicate };
-        for (_, at, is_written) in PREDICATES.into_iter().filter(|row| predicates & row.0 != 0) {
-            self.add(instruction, Operand { file, at, width: 1, is_written });
+        Kind::Uniform(row) => {
+            Some(places(instruction, File::Uniform, UNIFORM[usize::from(row)])?.iter().any(uses))
         }
-        Some(())
-    }
-
-    fn all_predicates(&mut self, instruction: Instruction) {
-        let from = instruction.operation() == PREDICATES_TO_REGISTER;
-        if from {
-            self.writes.insert(File::General, instruction.byte(2), 1);
-        }
-        let predicates = if from { &mut self.reads } else { &mut self.writes };
-        predicates.insert_all(File::Predicate);
-        self.reads.insert(File::General, instruction.byte(3), 1);
-        if instruction.form() == 1 {
-            self.reads.insert(File::General, instruction.byte(4), 1);
+        Kind::Predicates => {
+            // With an immediate, the last one is that.
+            let bytes: &[u32] = if instruction.form() == 1 { &[2, 3, 4] } else { &[2, 3] };
+            Some(bytes.iter().any(|byte| instruction.byte(*byte) == register))
         }
     }
 }
 
-fn fixed(instruction: Instruction) -> Option<&'static [Operand]> {
-    let by_opcode = FIXED.binary_search_by_key(&instruction.opcode(), |row| row.0).ok().map(|at| FIXED[at].1);
-    by_opcode.or_else(|| {
-        let forms = &FIXED_FORMS;
-        forms.binary_search_by_key(&instruction.operation(), |row| row.0).ok().map(|at| forms[at].1)
-    })
+/// Calls back for all that an instruction uses. `None` if this is not known.
+fn each(instruction: Instruction, mut found: impl FnMut(Use)) -> Option<()> {
+    const P: File = File::Predicate;
+    const UP: File = File::UniformPredicate;
+    let mut guard = |files: &[File]| {
+        for &file in files {
+            found(Use { file, first: instruction.guard() & 7, count: 1, access: Access::Guard });
+        }
+    };
+    match kind(instruction) {
+        Kind::Unknown => return None,
+        Kind::Fixed(row) => {
+            guard(&[P, UP]);
+            for operand in FIXED[usize::from(row)].1 {
+                found(operand_use(instruction, *operand));
+            }
+        }
+        Kind::FixedForms(row) => {
+            guard(&[P, UP]);
+            for operand in FIXED_FORMS[usize::from(row)].1 {
+                found(operand_use(instruction, *operand));
+            }
+        }
+        Kind::General(row) => {
+            guard(&[P]);
+            arithmetic(instruction, File::General, GENERAL[usize::from(row)], found)?;
+        }
+        Kind::Uniform(row) => {
+            guard(&[P, UP]);
+            arithmetic(instruction, File::Uniform, UNIFORM[usize::from(row)], found)?;
+        }
+        Kind::Predicates => {
+            guard(&[P]);
+            let is_from = instruction.operation() == PREDICATES_TO_REGISTER;
+            let access = if is_from { Access::Read } else { Access::Write };
+            found(Use { file: P, first: 0, count: 7, access });
+            let general = |byte: u32, access: Access| Use {
+                file: File::General,
+                first: instruction.byte(byte),
+                count: 1,
+                access,
+            };
+            found(general(3, Access::Read));
+            if is_from {
+                found(general(2, Access::Write));
+            }
+            if instruction.form() == 1 {
+                found(general(4, Access::Read));
+            }
+        }
+    }
+    Some(())
 }
 
-fn find(table: &'static [Arithmetic], operation: u16) -> Option<&'static Arithmetic> {
-    table.binary_search_by_key(&operation, |row| row.0).ok().map(|at| &table[at])
+fn operand_use(instruction: Instruction, operand: Operand) -> Use {
+    let width = match operand.file {
+        File::General | File::Uniform => 8,
+        File::Predicate | File::UniformPredicate => 3,
+        File::Barrier => 4,
+    };
+    Use {
+        file: operand.file,
+        first: instruction.field(operand.at.into(), width) as u8,
+        count: count(instruction, operand.width),
+        access: if operand.is_written { Access::Write } else { Access::Read },
+    }
 }
+
+/// The result and the operands of arithmetic by its form: with registers only (1), with an immediate as the last operand
+/// (2) or as the one before (4), with a uniform register there (6) or as the last (7). The others have constants, which no
+/// instruction of these architectures has.
+fn places(
+    instruction: Instruction,
+    file: File,
+    (_, forms, [result, first, second, third], _): Arithmetic,
+) -> Option<[Operand; 4]> {
+    if forms >> instruction.form() & 1 == 0 {
+        return None;
+    }
+    let at = |byte: u8, width: Width| Operand { file, at: byte * 8, width, is_written: false };
+    let uniform = |width: Width| Operand { file: File::Uniform, at: 32, width, is_written: false };
+    let two = if third == 0 { second } else { third };
+    let [low, high] = match (instruction.form(), second == 0 || third == 0) {
+        (1, _) => [at(4, second), at(8, third)],
+        (2, true) => [at(4, 0), at(8, 0)],
+        (2, false) => [at(4, 0), at(8, second)],
+        (4, _) => [at(4, 0), at(8, third)],
+        (6, _) => [uniform(second), at(8, third)],
+        (7, true) => [uniform(two), at(8, 0)],
+        (7, false) => [uniform(third), at(8, second)],
+        _ => return None,
+    };
+    Some([Operand { is_written: true, ..at(2, result) }, at(3, first), low, high])
+}
+
+fn arithmetic(
+    instruction: Instruction,
+    file: File,
+    row: Arithmetic,
+    mut found: impl FnMut(Use),
+) -> Option<()> {
+    for operand in places(instruction, file, row)? {
+        found(operand_use(instruction, operand));
+    }
+    let file = if file == File::General { File::Predicate } else { File::UniformPredicate };
+    for (_, at, is_written) in PREDICATES.into_iter().filter(|(mask, ..)| row.3 & mask != 0) {
+        found(operand_use(instruction, Operand { file, at, width: 1, is_written }));
+    }
+    Some(())
+}
+
+/// Which table an opcode is in, and where.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Unknown,
+    Fixed(u8),
+    FixedForms(u8),
+    General(u8),
+    Uniform(u8),
+    /// Moves all predicates to or from a register.
+    Predicates,
+}
+
+/// The table that an instruction is in.
+fn kind(instruction: Instruction) -> Kind {
+    // Scale factors may be chosen by a uniform register, whose number is in two places. Nobody does.
+    let is_scaled = matches!(instruction.opcode(), 0x47a | 0x47f);
+    let has_selector = is_scaled && (instruction.field(60, 3) != 7 || instruction.field(73, 5) != 0x1f);
+    if has_selector { Kind::Unknown } else { KINDS[usize::from(instruction.opcode())] }
+}
+
+const OPERATIONS: usize = 0x200;
+
+/// By opcode. A row for an opcode goes before those for an operation.
+static KINDS: [Kind; 8 * OPERATIONS] = {
+    let mut kinds = [Kind::Unknown; 8 * OPERATIONS];
+    let mut form = 0;
+    while form < 8 {
+        let base = form * OPERATIONS;
+        let mut row = 0;
+        while row < GENERAL.len() {
+            kinds[base + GENERAL[row].0 as usize] = Kind::General(row as u8);
+            row += 1;
+        }
+        row = 0;
+        while row < UNIFORM.len() {
+            kinds[base + UNIFORM[row].0 as usize] = Kind::Uniform(row as u8);
+            row += 1;
+        }
+        row = 0;
+        while row < FIXED_FORMS.len() {
+            kinds[base + FIXED_FORMS[row].0 as usize] = Kind::FixedForms(row as u8);
+            row += 1;
+        }
+        kinds[base + PREDICATES_TO_REGISTER as usize] = Kind::Predicates;
+        kinds[base + REGISTER_TO_PREDICATES as usize] = Kind::Predicates;
+        form += 1;
+    }
+    let mut row = 0;
+    while row < FIXED.len() {
+        kinds[FIXED[row].0 as usize] = Kind::Fixed(row as u8);
+        row += 1;
+    }
+    kinds
+};
 
 /// How many registers an operand takes.
 fn count(instruction: Instruction, width: Width) -> u16 {
@@ -147,6 +278,7 @@ fn count(instruction: Instruction, width: Width) -> u16 {
             };
             each << instruction.field(83, 3)
         }
+        MIN_MAX => 1 + instruction.field(74, 1) as u16,
         MATCH => 1 + instruction.field(73, 1) as u16,
         COORDINATES if is(61, 3, 0) => 1,
         COORDINATES => 4,
@@ -157,7 +289,7 @@ fn count(instruction: Instruction, width: Width) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::Operands;
+    use super::{Operands, uses_general};
     use crate::instruction::Instruction;
     use crate::registers::File::{self, General, Predicate, Uniform};
     use crate::table::{FIXED, FIXED_FORMS, GENERAL, ORDERING, UNIFORM};
@@ -192,7 +324,11 @@ mod tests {
         let load = 0x000ea200_0c1e9b00_00000004_08087981;
         check(load, &[(General, &[8, 9]), (Uniform, &[4, 5])], &[(General, &[8, 9])]);
         // SHFL.DOWN P0, R3, R4, 0x1, 0x1f
-        check(0x000e2200_00000000_08201f00_04037f89, &[(General, &[4])], &[(General, &[3]), (Predicate, &[0])]);
+        check(
+            0x000e2200_00000000_08201f00_04037f89,
+            &[(General, &[4])],
+            &[(General, &[3]), (Predicate, &[0])],
+        );
         // MOV.64 R10, 0x3ed0f5d241ad3b5a
         check(0x001fde00_003ed0f5_d241ad3b_5a0a7402, &[], &[(General, &[10, 11])]);
         // F2I.S64.TRUNC R20, R24
@@ -200,8 +336,26 @@ mod tests {
     }
 
     #[test]
+    fn one_register_alone() {
+        // P2R R2, PR, RZ, 0x1: the immediate is not a register
+        let to_register = Instruction(0x000fe400_00000000_00000001_ff027803);
+        assert_eq!(
+            [1, 2, 0].map(|register| uses_general(to_register, register)),
+            [Some(false), Some(true), Some(false)]
+        );
+        // DFMA R12, R14, UR4, R40
+        let dfma = Instruction(0x000fe200_08000028_00000004_0e0c7c2b);
+        let used: Vec<u8> =
+            (0..=255).filter(|register| uses_general(dfma, *register) == Some(true)).collect();
+        assert_eq!(used, [12, 13, 14, 15, 40, 41]);
+        assert_eq!(uses_general(Instruction(0x7fff), 1), None);
+    }
+
+    #[test]
     fn what_is_not_known_is_not_guessed() {
         assert_eq!(Operands::of(Instruction(0x7fff)), None);
+        // QMMA.SF with UR4 as the selector
+        assert_eq!(Operands::of(Instruction(0x000fe200_00008010_40f00e0c_0810747a)), None);
         // FADD with a constant: no such form.
         assert_eq!(Operands::of(Instruction(0x7a21)), None);
     }

@@ -73,7 +73,9 @@ impl Registers {
     #[must_use]
     pub fn within(&self, files: &[File]) -> Self {
         let mut all = Self::default();
-        files.iter().for_each(|file| all.insert_all(*file));
+        for file in files {
+            all.insert_all(*file);
+        }
         all.0.iter_mut().zip(&self.0).for_each(|(word, own)| *word &= own);
         all
     }

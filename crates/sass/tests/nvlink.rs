@@ -73,7 +73,9 @@ fn other_code_is_not_accepted() {
 fn moved_code_has_its_branches_checked() {
     let (before, after) = pair("fences");
     assert_ne!(before.len(), after.len());
-    let is_branch = |index: &usize| u16::from_le_bytes([after[index * INSTRUCTION], after[index * INSTRUCTION + 1]]) & 0x1ff == 0x147;
+    let is_branch = |index: &usize| {
+        u16::from_le_bytes([after[index * INSTRUCTION], after[index * INSTRUCTION + 1]]) & 0x1ff == 0x147
+    };
     let branch = (0..after.len() / INSTRUCTION).find(is_branch).expect("a loop");
     let wrong = with(&after, branch, |bits| bits + (4 << 16));
     assert_eq!(check(&before, &wrong).map_err(|violation| violation.problem), Err(Problem::Target));

@@ -41,9 +41,9 @@ impl Exit {
     fn of(at: usize, line: &Line, count: usize, jumps: &Jumps) -> Option<Self> {
         let inside = |place: i64| usize::try_from(place).ok().filter(|place| *place < count);
         Some(match (line.operation(), Flow::of(at, line.bits)) {
-            (operation::WARPSYNC, _) if line.begins_collective() => Self::Split,
-            (operation::ENDCOLLECTIVE | operation::BSYNC, _) => Self::Split,
-            (operation::WARPSYNC, _) => Self::Next,
+            (operation::WARPSYNC, _) if !line.begins_collective() => Self::Next,
+            (operation::WARPSYNC | operation::ENDCOLLECTIVE | operation::BSYNC, _)
+            | (operation::EXIT, Flow::Next) => Self::Split,
             (operation::BRX | operation::BRXU, _) => {
                 let (_, targets) = jumps.iter().find(|(from, _)| *from == at)?;
                 if !line.bits.is_unconditional() || targets.iter().any(|target| *target >= count) {
@@ -54,7 +54,6 @@ impl Exit {
             (_, Flow::Branch(place)) => Self::Branch(inside(place)?),
             (_, Flow::Jump(place)) => Self::Jump(inside(place)?),
             (_, Flow::End) => Self::End,
-            (operation::EXIT, Flow::Next) => Self::Split,
             (_, Flow::Next) => Self::Next,
             (_, Flow::Call | Flow::Meet | Flow::Anywhere) => return None,
         })

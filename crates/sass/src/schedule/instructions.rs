@@ -152,7 +152,8 @@ impl Line {
 pub fn number_guards(lines: &mut [Line]) {
     let mut written = [[0; 8]; 2];
     for line in lines {
-        line.guard.version = written[usize::from(line.guard.is_uniform)][usize::from(line.guard.predicate & 7)];
+        line.guard.version =
+            written[usize::from(line.guard.is_uniform)][usize::from(line.guard.predicate & 7)];
         for (counts, file) in written.iter_mut().zip([File::Predicate, File::UniformPredicate]) {
             for predicate in line.writes.iter(file) {
                 counts[usize::from(predicate)] += 1;

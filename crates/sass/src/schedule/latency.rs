@@ -5,8 +5,8 @@
 
 use super::instructions::{Line, operation};
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, F2I, FLO, LD, LDC, LDCU, LDG, LDGSTS, LDL,
-    LDS, LDSM, LDTM, MEMBAR, POPC, S2R, ST, STAS, STG, STL, STS, STSM, STTM, SUST,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, F2I, FLO, LD, LDC, LDCU, LDG, LDGSTS,
+    LDL, LDS, LDSM, LDTM, MEMBAR, POPC, S2R, ST, STAS, STG, STL, STS, STSM, STTM, SUST,
 };
 
 /// Operations whose results take so long that one scoreboard is kept for those that nothing in the block waits for.

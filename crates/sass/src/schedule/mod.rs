@@ -69,7 +69,9 @@ impl Control {
 
     /// Makes these the scoreboards and waits of an instruction.
     pub fn put(self, place: &mut [u8; SIZE]) {
-        let fields = u128::from(self.written) << WRITTEN | u128::from(self.read) << READ | u128::from(self.waits) << WAITS;
+        let fields = u128::from(self.written) << WRITTEN
+            | u128::from(self.read) << READ
+            | u128::from(self.waits) << WAITS;
         let instruction = Instruction(u128::from_le_bytes(*place)).without_scoreboards() | fields;
         *place = instruction.to_le_bytes();
     }
@@ -84,7 +86,9 @@ pub fn controls(code: &[u8], jumps: &Jumps, is_first_dropped: bool) -> Option<Ve
     }
     let mut lines = Line::all(code)?;
     let blocks = blocks::blocks(&lines, jumps)?;
-    blocks.iter().for_each(|block| number_guards(&mut lines[block.range.clone()]));
+    for block in &blocks {
+        number_guards(&mut lines[block.range.clone()]);
+    }
     let budget = count.saturating_mul(BUDGET.0).max(BUDGET.1);
     let mut schedule = Schedule::new(&lines, &blocks, is_first_dropped.then_some(0), budget)?;
     schedule.run()?;
@@ -139,7 +143,8 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps) -> Outcome {
 /// and there are no calls and no returns.
 pub fn has_unused_stack_pointer(code: &[u8]) -> bool {
     let first = Instruction::at(code, 0);
-    let is_load = first.operation() == instructions::operation::LDC && u16::from(first.byte(2)) == STACK_POINTER;
+    let is_load =
+        first.operation() == instructions::operation::LDC && u16::from(first.byte(2)) == STACK_POINTER;
     is_load
         && first.is_unconditional()
         && (1..code.len() / SIZE).all(|at| !mentions_stack_pointer(Instruction::at(code, at)))

@@ -4,7 +4,8 @@
 //! a wait too many. So this is what the checker knows, without what the instruction has no use for.
 
 use super::instructions::operation::{
-    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG, STSM, SUST,
+    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG, STSM,
+    SUST,
 };
 use crate::instruction::Instruction;
 use crate::operands::Operands;

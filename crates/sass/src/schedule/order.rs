@@ -9,9 +9,10 @@ const BUCKETS: u32 = 8;
 
 /// FNV-1a of the four bytes of a number.
 fn hash(number: u32) -> u32 {
-    number.to_le_bytes().iter().fold(0x811c_9dc5, |hash: u32, byte| {
-        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
-    })
+    number
+        .to_le_bytes()
+        .iter()
+        .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 /// The numbers of all blocks. Those that are not reached from the first one come last.
@@ -38,15 +39,12 @@ fn postorder(blocks: &[Block], root: usize, is_seen: &mut [bool]) -> Vec<usize> 
     let mut path = vec![(root, sorted(root))];
     is_seen[root] = true;
     while let Some((block, successors)) = path.last_mut() {
-        match successors.find(|successor| !is_seen[*successor]) {
-            Some(next) => {
-                is_seen[next] = true;
-                path.push((next, sorted(next)));
-            }
-            None => {
-                finished.push(*block);
-                path.pop();
-            }
+        if let Some(next) = successors.find(|successor| !is_seen[*successor]) {
+            is_seen[next] = true;
+            path.push((next, sorted(next)));
+        } else {
+            finished.push(*block);
+            path.pop();
         }
     }
     finished

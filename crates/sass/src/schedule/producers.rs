@@ -9,7 +9,8 @@ use super::latency;
 use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, BSYNC, ERRBAR, F2I,
-    FCHK, FENCE, FLO, LD, LDG, LDL, LDS, LDGDEPBAR, LDSM, MEMBAR, NOP, POPC, REDG, REDG_FLOAT, SHFL, ST, STG, STL, STS, SYNCS,
+    FCHK, FENCE, FLO, LD, LDG, LDGDEPBAR, LDL, LDS, LDSM, MEMBAR, NOP, POPC, REDG, REDG_FLOAT, SHFL, ST, STG,
+    STL, STS, SYNCS,
 };
 
 /// What is over when the scoreboard is.
@@ -53,7 +54,24 @@ const EARLY_PREDICATE: [u16; 6] = [ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS,
 
 /// Operations that access memory in an order that fences care about.
 const MEMORY: [u16; 18] = [
-    LD, LDG, LDL, LDS, ST, STG, STL, STS, ATOM, ATOM_CAS, ATOMS, REDG, MEMBAR, 0x198, ATOMG_FLOAT, SYNCS, ATOMG, ATOMG_CAS,
+    LD,
+    LDG,
+    LDL,
+    LDS,
+    ST,
+    STG,
+    STL,
+    STS,
+    ATOM,
+    ATOM_CAS,
+    ATOMS,
+    REDG,
+    MEMBAR,
+    0x198,
+    ATOMG_FLOAT,
+    SYNCS,
+    ATOMG,
+    ATOMG_CAS,
 ];
 const FENCES: [u16; 3] = [MEMBAR, ERRBAR, FENCE];
 /// `CGAERRBAR`, which shares its operation with `ERRBAR` and is none.
@@ -247,17 +265,16 @@ pub struct Consumers {
 impl Consumers {
     pub fn new(budget: usize) -> Self {
         let empty = || vec![Vec::new(); Registers::PLACES];
-        Self {
-            until_written: empty(),
-            until_used: empty(),
-            fences: Vec::new(),
-            strong: Vec::new(),
-            budget,
-        }
+        Self { until_written: empty(), until_used: empty(), fences: Vec::new(), strong: Vec::new(), budget }
     }
 
     /// Sets the consumers of the producers of a block. `None` if that takes too long.
-    pub fn find(&mut self, lines: &[Line], range: std::ops::Range<usize>, producers: &mut Producers) -> Option<()> {
+    pub fn find(
+        &mut self,
+        lines: &[Line],
+        range: std::ops::Range<usize>,
+        producers: &mut Producers,
+    ) -> Option<()> {
         for at in range.clone() {
             let line = &lines[at];
             let all = &mut producers.all;

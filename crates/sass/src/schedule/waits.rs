@@ -31,7 +31,12 @@ pub struct Schedule<'a> {
 
 impl<'a> Schedule<'a> {
     /// Finds producers, consumers and times. `None` if that takes too long.
-    pub fn new(lines: &'a [Line], blocks: &'a [Block], skipped: Option<usize>, budget: usize) -> Option<Self> {
+    pub fn new(
+        lines: &'a [Line],
+        blocks: &'a [Block],
+        skipped: Option<usize>,
+        budget: usize,
+    ) -> Option<Self> {
         let mut producers = Producers::default();
         for block in blocks {
             producers.add(&lines[block.range.clone()], block.range.start, skipped);
@@ -156,8 +161,9 @@ impl<'a> Schedule<'a> {
             if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;
                 if !line.begins_collective() {
-                    let members = std::mem::take(group).members;
-                    members.iter().for_each(|pending| self.producers.end(pending.producer));
+                    for pending in std::mem::take(group).members {
+                        self.producers.end(pending.producer);
+                    }
                 }
             }
         }
@@ -183,7 +189,8 @@ impl<'a> Schedule<'a> {
         let mut used = 0;
         for (number, group) in groups.into_iter().enumerate() {
             used |= u8::from(!group.is_empty()) << number;
-            let later = |pending: Pending| Pending { ready: pending.ready - length, consumer: None, ..pending };
+            let later =
+                |pending: Pending| Pending { ready: pending.ready - length, consumer: None, ..pending };
             self.exits[index].extend(group.members.into_iter().map(later));
         }
         for successor in &self.blocks[index].successors {
@@ -199,7 +206,8 @@ impl<'a> Schedule<'a> {
         for head in order {
             let block = &self.blocks[*head];
             let is_back = |block: &usize| position[*block] >= position[*head];
-            let (back, forward): (Vec<usize>, Vec<usize>) = block.predecessors.iter().partition(|b| is_back(b));
+            let (back, forward): (Vec<usize>, Vec<usize>) =
+                block.predecessors.iter().partition(|b| is_back(b));
             if back.is_empty() {
                 continue;
             }
@@ -242,7 +250,8 @@ impl<'a> Schedule<'a> {
             self.waits[at] |= needed;
             active &= !needed;
         }
-        let slow = before.iter().map(|producer| &self.producers.all[*producer]).filter(|producer| producer.is_slow);
+        let slow =
+            before.iter().map(|producer| &self.producers.all[*producer]).filter(|producer| producer.is_slow);
         let slow = slow.fold(0, |mask, producer| mask | 1 << producer.number);
         self.waits[block.last()] |= active & !slow;
     }
