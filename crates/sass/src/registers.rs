@@ -30,6 +30,26 @@ impl File {
 
 const WORDS: usize = 9;
 
+/// All registers of each file, in the order of [`File`].
+const FILES: [Registers; 5] = [
+    all(File::General),
+    all(File::Uniform),
+    all(File::Predicate),
+    all(File::UniformPredicate),
+    all(File::Barrier),
+];
+
+const fn all(file: File) -> Registers {
+    let mut words = [0; WORDS];
+    let (base, size) = file.range();
+    let mut bit = base as usize;
+    while bit < (base + size) as usize {
+        words[bit / 64] |= 1 << (bit % 64);
+        bit += 1;
+    }
+    Registers(words)
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers([u64; WORDS]);
 
@@ -47,14 +67,8 @@ impl Registers {
         }
     }
 
-    pub fn insert_all(&mut self, file: File) {
-        self.insert(file, 0, file.range().1);
-    }
-
     pub fn remove_all(&mut self, file: File) {
-        let mut all = Self::default();
-        all.insert_all(file);
-        self.remove(&all);
+        self.remove(&FILES[file as usize]);
     }
 
     pub fn remove(&mut self, other: &Self) {
@@ -72,12 +86,12 @@ impl Registers {
     /// Only those of these files.
     #[must_use]
     pub fn within(&self, files: &[File]) -> Self {
-        let mut all = Self::default();
+        let mut within = Self::default();
         for file in files {
-            all.insert_all(*file);
+            let words = within.0.iter_mut().zip(&self.0).zip(&FILES[*file as usize].0);
+            words.for_each(|((word, own), all)| *word |= own & all);
         }
-        all.0.iter_mut().zip(&self.0).for_each(|(word, own)| *word &= own);
-        all
+        within
     }
 
     /// The places in the set of all that it holds, below [`Self::PLACES`].

@@ -49,7 +49,6 @@ pub mod operation {
     pub const ATOMG_CAS: u16 = 0x1a9;
     pub const ERRBAR: u16 = 0x1ab;
     pub const LDGDEPBAR: u16 = 0x1af;
-    pub const DEPBAR: u16 = 0x11a;
     pub const LDCU: u16 = 0x1ac;
     pub const LDGSTS: u16 = 0x1ae;
     pub const STAS: u16 = 0x1bd;

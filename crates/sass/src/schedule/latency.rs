@@ -6,7 +6,7 @@
 use super::instructions::{Line, operation};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, F2I, FLO, LD, LDC, LDCU, LDG, LDGSTS,
-    LDL, LDS, LDSM, LDTM, MEMBAR, POPC, S2R, ST, STAS, STG, STL, STS, STSM, STTM, SUST,
+    LDL, LDS, LDSM, LDTM, MEMBAR, POPC, S2R, ST, STAS, STG, STL, STS, STSM, STTM,
 };
 
 /// Operations whose results take so long that one scoreboard is kept for those that nothing in the block waits for.
@@ -59,8 +59,7 @@ const OTHER_STORES: [u16; 3] = [STSM, STAS, STTM];
 const STORE_OPERANDS: i64 = 13;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 10;
-const READS: [(u16, &[Size], i64); 7] = [
-    (SUST, &[], 2),
+const READS: [(u16, &[Size], i64); 6] = [
     (LDG, &[Double], 10),
     (LDGSTS, &[], 13),
     (STS, &[Word], 10),

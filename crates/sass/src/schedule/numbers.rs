@@ -6,19 +6,20 @@
 
 use super::instructions::{Line, operation};
 use super::latency;
-use super::producers::{Producer, is_texture};
+use super::producers::Producer;
 use crate::instruction::SCOREBOARDS;
 
 const COUNT: usize = SCOREBOARDS as usize;
-/// The scoreboard of slow results that nothing in the block waits for.
-pub const RESERVED: u8 = 5;
+/// The scoreboard of slow results that nothing in the block waits for; if there are textures, it is the one before.
+const RESERVED: u8 = 5;
+/// The scoreboard of textures and surfaces, if there are any.
+const TEXTURES: u8 = 5;
 /// The scoreboard of copies to shared memory, where waits count.
 pub const COUNTED: u8 = 0;
 /// How much later than the end of the block what comes after it is taken to be.
 const AFTER: i64 = 100_000;
 
 const ASCENDING: [u8; COUNT] = [0, 1, 2, 3, 4, 5];
-const DESCENDING: [u8; COUNT] = [5, 4, 3, 2, 1, 0];
 
 /// The scoreboards that a producer may get, in the order in which they are tried.
 fn preferred(producer: &Producer, operation: u16) -> &'static [u8] {
@@ -26,8 +27,6 @@ fn preferred(producer: &Producer, operation: u16) -> &'static [u8] {
         &ASCENDING
     } else if latency::is_slow(operation) {
         &ASCENDING[2..]
-    } else if is_texture(operation) {
-        &DESCENDING
     } else {
         &ASCENDING
     }
@@ -53,7 +52,7 @@ pub struct Group {
     /// When the last of them is over.
     pub ready: i64,
     pub has_slow: bool,
-    has_texture: bool,
+    pub has_texture: bool,
     /// Whether some are of this block.
     has_own: bool,
     /// Whether all are about operands and have no consumer in this block.
@@ -98,17 +97,24 @@ impl Group {
 pub struct Kinds {
     /// Whether there are slow results.
     has_slow: bool,
+    /// Whether there are results of textures or surfaces.
+    has_texture: bool,
     /// Whether there are counted waits.
     has_counted: bool,
 }
 
 impl Kinds {
     pub fn of(lines: &[Line], producers: &[Producer]) -> Self {
-        let counted = [operation::LDGDEPBAR, operation::DEPBAR];
         Self {
             has_slow: producers.iter().any(|producer| producer.is_slow),
-            has_counted: lines.iter().any(|line| counted.contains(&line.operation())),
+            has_texture: producers.iter().any(|producer| producer.is_texture),
+            has_counted: lines.iter().any(|line| line.operation() == operation::LDGDEPBAR),
         }
+    }
+
+    /// The scoreboard of slow results that nothing in the block waits for.
+    pub fn reserved(self) -> u8 {
+        if self.has_texture { RESERVED - 1 } else { RESERVED }
     }
 }
 
@@ -129,17 +135,25 @@ pub struct Choice<'a> {
 
 impl Choice<'_> {
     pub fn number(&self, producer: &Producer, operation: u16) -> u8 {
-        if producer.is_texture || producer.is_slow && producer.consumer.is_none() {
-            return RESERVED;
+        if producer.is_texture {
+            return TEXTURES;
+        }
+        if producer.is_slow && producer.consumer.is_none() {
+            return self.kinds.reserved();
         }
         if let Some(number) = ASCENDING.into_iter().find(|number| self.may_join(producer, *number)) {
             return number;
         }
-        let usable = |number: &u8| {
-            !(self.kinds.has_counted && *number == COUNTED || self.is_reserved && *number == RESERVED)
-        };
-        let order: Vec<u8> = preferred(producer, operation).iter().copied().filter(usable).collect();
+        let is_usable = |number: &u8| !self.is_kept(*number);
+        let order: Vec<u8> = preferred(producer, operation).iter().copied().filter(is_usable).collect();
         self.free(producer, &order).unwrap_or_else(|| self.shared(producer, &order))
+    }
+
+    /// Whether a scoreboard is kept for others.
+    fn is_kept(&self, number: u8) -> bool {
+        self.kinds.has_counted && number == COUNTED
+            || self.kinds.has_texture && number == TEXTURES
+            || self.is_reserved && number == self.kinds.reserved()
     }
 
     /// Whether the producer has the same consumer as those of a scoreboard.
@@ -148,12 +162,8 @@ impl Choice<'_> {
         if group.is_empty() || self.kinds.has_counted && number == COUNTED {
             return false;
         }
-        // Results of textures and surfaces are apart.
-        if group.has_texture && !producer.is_texture {
-            return false;
-        }
         if producer.consumer.is_some() {
-            return group.consumer == producer.consumer && !(self.is_reserved && number == RESERVED);
+            return group.consumer == producer.consumer && !self.is_kept(number);
         }
         producer.is_about_operands() && group.is_idle && group.has_own
     }
@@ -163,7 +173,7 @@ impl Choice<'_> {
         let has_consumer = producer.consumer.is_some();
         let is_free = |number: &u8| {
             self.groups[usize::from(*number)].is_empty()
-                && (has_consumer || *number != RESERVED || !self.kinds.has_slow)
+                && (has_consumer || *number != self.kinds.reserved() || !self.kinds.has_slow)
         };
         let mut free = order.iter().copied().filter(is_free);
         let outlives = producer.is_about_operands() || producer.ready > self.times[self.last];
@@ -178,7 +188,9 @@ impl Choice<'_> {
     fn shared(&self, producer: &Producer, order: &[u8]) -> u8 {
         let is_used = |number: &u8| !self.groups[usize::from(*number)].is_empty();
         let used = order.iter().copied().filter(is_used);
-        used.min_by_key(|number| self.cost(producer, *number)).or(order.first().copied()).unwrap_or(RESERVED)
+        used.min_by_key(|number| self.cost(producer, *number))
+            .or(order.first().copied())
+            .unwrap_or(self.kinds.reserved())
     }
 
     /// How long something waits in vain if the producer shares this scoreboard: the first consumer of the group for the

@@ -8,9 +8,9 @@ use super::instructions::{Line, operation};
 use super::latency;
 use crate::registers::{File, Registers};
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, BSYNC, ERRBAR, F2I,
-    FCHK, FENCE, FLO, LD, LDG, LDGDEPBAR, LDL, LDS, LDSM, MEMBAR, NOP, POPC, REDG, REDG_FLOAT, SHFL, ST, STG,
-    STL, STS, SYNCS,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, BSYNC, ERRBAR, EXIT,
+    F2I, FCHK, FENCE, FLO, LD, LDG, LDGDEPBAR, LDL, LDS, LDSM, MEMBAR, NOP, POPC, REDG, REDG_FLOAT, SHFL, ST,
+    STG, STL, STS, SUST, SYNCS,
 };
 
 /// What is over when the scoreboard is.
@@ -41,6 +41,8 @@ pub struct Producer {
     is_strong: bool,
     /// Whether it is the result of an operation on textures or surfaces.
     pub is_texture: bool,
+    /// Whether it stores to a surface, and must be over when the thread exits.
+    is_surface: bool,
     /// Predicates that are written by the time the operands have been read.
     predicates: Registers,
     /// Whether the producer before this one is about the operands of the same instruction.
@@ -225,6 +227,7 @@ impl Producer {
             is_fence: is_fence || line.invalidates_all(),
             is_strong: is_slow && (line.is_strong_load() || is_atomic),
             is_texture: is_result && is_texture(operation),
+            is_surface: operation == SUST && !is_result,
             predicates: Registers::default(),
             has_mate: false,
             is_over: false,
@@ -258,6 +261,7 @@ pub struct Consumers {
     until_used: Vec<Vec<usize>>,
     fences: Vec<usize>,
     strong: Vec<usize>,
+    surfaces: Vec<usize>,
     /// How many more times a producer may be looked at.
     budget: usize,
 }
@@ -265,7 +269,14 @@ pub struct Consumers {
 impl Consumers {
     pub fn new(budget: usize) -> Self {
         let empty = || vec![Vec::new(); Registers::PLACES];
-        Self { until_written: empty(), until_used: empty(), fences: Vec::new(), strong: Vec::new(), budget }
+        Self {
+            until_written: empty(),
+            until_used: empty(),
+            fences: Vec::new(),
+            strong: Vec::new(),
+            surfaces: Vec::new(),
+            budget,
+        }
     }
 
     /// Sets the consumers of the producers of a block. `None` if that takes too long.
@@ -298,6 +309,7 @@ impl Consumers {
             for (list, is_end) in [
                 (&mut self.fences, MEMORY.contains(&line.operation())),
                 (&mut self.strong, ends_strong(line)),
+                (&mut self.surfaces, line.operation() == EXIT),
             ] {
                 if is_end {
                     for index in list.drain(..) {
@@ -321,6 +333,9 @@ impl Consumers {
         if producer.is_strong && !producer.is_about_operands() {
             self.strong.push(index);
         }
+        if producer.is_surface {
+            self.surfaces.push(index);
+        }
         let lists = if producer.is_about_operands() { &mut self.until_written } else { &mut self.until_used };
         for place in producer.registers.places() {
             lists[place].push(index);
@@ -334,6 +349,7 @@ impl Consumers {
     fn close(&mut self, all: &[Producer], producers: std::ops::Range<usize>) {
         self.fences.clear();
         self.strong.clear();
+        self.surfaces.clear();
         for producer in &all[producers] {
             for place in producer.registers.places().chain(producer.predicates.places()) {
                 self.until_written[place].clear();
@@ -355,6 +371,7 @@ pub struct FirstUses {
     uses: Vec<Option<usize>>,
     memory: Option<usize>,
     meeting: Option<usize>,
+    exit: Option<usize>,
 }
 
 impl FirstUses {
@@ -364,6 +381,7 @@ impl FirstUses {
             uses: vec![None; Registers::PLACES],
             memory: None,
             meeting: None,
+            exit: None,
         };
         for at in range {
             let line = &lines[at];
@@ -380,6 +398,9 @@ impl FirstUses {
             if line.operation() == BSYNC {
                 first.meeting.get_or_insert(at);
             }
+            if line.operation() == EXIT {
+                first.exit.get_or_insert(at);
+            }
         }
         first
     }
@@ -393,7 +414,9 @@ impl FirstUses {
             registers.places().filter_map(|place| of[place]).min()
         };
         if producer.is_about_operands() {
-            let uses = [first(&producer.registers, &self.writes), first(&producer.predicates, &self.uses)];
+            let exit = self.exit.filter(|_| producer.is_surface);
+            let uses =
+                [first(&producer.registers, &self.writes), first(&producer.predicates, &self.uses), exit];
             return uses.into_iter().flatten().min();
         }
         let is_uniform = producer.registers.iter(File::Uniform).next().is_some();

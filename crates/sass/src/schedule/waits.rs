@@ -2,7 +2,7 @@
 
 use super::blocks::Block;
 use super::instructions::{Line, operation};
-use super::numbers::{Choice, Group, Kinds, Pending, RESERVED};
+use super::numbers::{Choice, Group, Kinds, Pending};
 use super::order::order;
 use super::producers::{Consumers, FirstUses, Producer, Producers};
 use crate::instruction::SCOREBOARDS;
@@ -99,7 +99,7 @@ impl<'a> Schedule<'a> {
         let outlives = |producer: &Producer| producer.is_slow && producer.consumer.is_none();
         let has_reserved = entry.iter().any(|pending| {
             let producer = &self.producers.all[pending.producer];
-            producer.is_slow && producer.number == RESERVED
+            producer.is_slow && producer.number == kinds.reserved()
         });
         let is_reserved = has_reserved || own.iter().any(outlives);
         let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
@@ -112,10 +112,10 @@ impl<'a> Schedule<'a> {
                 let choice = Choice { kinds, groups: &groups, times, last, avoided, is_reserved };
                 let chosen = &mut self.producers.all[producer];
                 chosen.number = choice.number(chosen, self.lines[at].operation());
-                let reserved = &mut groups[usize::from(RESERVED)];
+                let reserved = &mut groups[usize::from(kinds.reserved())];
                 // Slow results that outlive the block do not join what something in the block has yet to wait for.
                 if outlives(chosen) && reserved.last_consumer > Some(at) {
-                    self.waits[at] |= 1 << RESERVED;
+                    self.waits[at] |= 1 << kinds.reserved();
                     *reserved = Group::default();
                 }
                 let pending = Pending { producer, ready: chosen.ready, consumer: chosen.consumer };
@@ -177,7 +177,7 @@ impl<'a> Schedule<'a> {
                 let producer = &self.producers.all[pending.producer];
                 self.blocks[index].range.contains(&producer.at) && !producer.is_over
             };
-            let is_over = !group.has_slow && group.ready <= self.times[last];
+            let is_over = !group.has_slow && !group.has_texture && group.ready <= self.times[last];
             if is_over && group.members.iter().any(is_own) {
                 self.waits[last] |= 1 << number;
                 if !self.lines[last].begins_collective() {
