@@ -105,3 +105,31 @@ pub fn blocks(lines: &[Line], jumps: &Jumps) -> Option<Vec<Block>> {
     }
     Some(blocks)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::blocks;
+    use crate::instruction::SIZE;
+    use crate::schedule::instructions::Line;
+
+    const COPY: u128 = 0x0f00_0000_0008_0004_7202;
+    const BRANCH_OVER_ONE: u128 = 0x0380_0000_0000_0000_0004_0947;
+    const BRANCH_TO_ITSELF: u128 = 0x0383_ffff_ffff_fffc_00fc_7947;
+    const MEET: u128 = 0x0380_0200_0000_0000_0000_7941;
+    const EXIT: u128 = 0x0380_0000_0000_0000_0000_794d;
+    const NOP: u128 = 0x7918;
+
+    #[test]
+    fn edges() {
+        let code = [COPY, BRANCH_OVER_ONE, COPY, COPY, MEET, EXIT, BRANCH_TO_ITSELF, NOP, NOP];
+        let bytes: Vec<u8> = code.iter().flat_map(|bits| bits.to_le_bytes()).collect();
+        assert_eq!(bytes.len(), code.len() * SIZE);
+        let lines = Line::all(&bytes).expect("known operations");
+        let blocks = blocks(&lines, &[]).expect("known branches");
+        let ranges: Vec<_> = blocks.iter().map(|block| block.range.clone()).collect();
+        assert_eq!(ranges, [0..2, 2..3, 3..4, 4..5, 5..6, 6..7]);
+        let successors: Vec<_> = blocks.iter().map(|block| block.successors.clone()).collect();
+        assert_eq!(successors, [vec![1, 2], vec![2], vec![3], vec![4], vec![], vec![5]]);
+        assert_eq!(blocks[2].predecessors, [0, 1]);
+    }
+}

@@ -106,3 +106,28 @@ fn find(table: &[(u16, &[Size], i64)], line: &Line) -> Option<i64> {
     };
     table.iter().find(is).map(|row| row.2)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{of_operands, of_result};
+    use crate::instruction::{Instruction, SIZE};
+    use crate::schedule::instructions::Line;
+
+    fn line(bits: u128) -> Line {
+        let lines = Line::all(&Instruction(bits).0.to_le_bytes()).expect("a known operation");
+        assert_eq!((lines.len(), SIZE), (1, 16));
+        lines[0]
+    }
+
+    #[test]
+    fn by_operation_and_size() {
+        let load = |size: u128| line(0x0000_0000_0000_0000_0000_0000_0204_7984 | size << 73);
+        assert_eq!([4, 5, 6].map(|size| of_result(&load(size))), [42, 44, 42]);
+        assert_eq!(of_operands(&load(4)), 8);
+        // LDG
+        assert_eq!(of_result(&line(0x0c1e_1900_0000_0004_040a_7981)), 230);
+        // STG of a register, and of none
+        assert_eq!(of_operands(&line(0x0c10_1908_0000_0007_0200_7986)), 13);
+        assert_eq!(of_operands(&line(0x0c10_1908_0000_00ff_0200_7986)), 10);
+    }
+}

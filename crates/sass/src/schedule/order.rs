@@ -49,3 +49,30 @@ fn postorder(blocks: &[Block], root: usize, is_seen: &mut [bool]) -> Vec<usize> 
     }
     finished
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Block, hash, order};
+
+    fn graph(successors: &[&[usize]]) -> Vec<Block> {
+        successors.iter().map(|list| Block { successors: list.to_vec(), ..Block::default() }).collect()
+    }
+
+    #[test]
+    fn buckets() {
+        let buckets: Vec<u32> = (0..8).map(|number| hash(number) % 8).collect();
+        assert_eq!(buckets, [5, 4, 7, 6, 1, 0, 3, 2]);
+    }
+
+    #[test]
+    fn the_branch_in_the_lower_bucket_comes_last() {
+        assert_eq!(order(&graph(&[&[1, 2], &[3], &[3], &[]])), [0, 2, 1, 3]);
+        assert_eq!(order(&graph(&[&[1, 3], &[2], &[], &[2]])), [0, 3, 1, 2]);
+        assert_eq!(order(&graph(&[&[1, 4], &[2], &[], &[2], &[2]])), [0, 1, 4, 2, 3]);
+    }
+
+    #[test]
+    fn loops_and_what_is_not_reached() {
+        assert_eq!(order(&graph(&[&[1], &[2, 1], &[], &[4], &[3]])), [0, 1, 2, 3, 4]);
+    }
+}
