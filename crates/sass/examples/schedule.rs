@@ -1,10 +1,11 @@
 //! Schedules the functions of objects anew and compares with what they have: takes cubins, prints the functions and where
 //! the first difference is. With `--linked` each cubin is followed by the image that was linked from it, which is compared
-//! with the schedule without the load of the stack pointer.
+//! with the schedule without the load of the stack pointer; code that can be rewritten so is, and checked.
 
 use solder_cubin::{Cubin, info};
+use solder_sass::check;
 use solder_sass::instruction::{Instruction, SIZE};
-use solder_sass::schedule::{Control, controls, has_unused_stack_pointer};
+use solder_sass::schedule::{Control, Outcome, controls, has_unused_stack_pointer, without_stack_pointer};
 use std::time::{Duration, Instant};
 
 const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
@@ -16,6 +17,8 @@ struct Totals {
     unknown: usize,
     instructions: usize,
     time: Duration,
+    rewritten: usize,
+    refused: usize,
 }
 
 fn main() {
@@ -30,8 +33,11 @@ fn main() {
         let cubins: Vec<Cubin<'_>> = files.iter().map(|file| Cubin::parse(file).expect("a cubin")).collect();
         compare(&paths[0], &cubins[0], cubins.get(1), &mut totals);
     }
-    let Totals { same, different, unknown, instructions, time } = totals;
+    let Totals { same, different, unknown, instructions, time, rewritten, refused } = totals;
     println!("{same} ok, {different} different, {unknown} unknown; {instructions} instructions in {time:?}");
+    if is_linked {
+        println!("{rewritten} rewritten, {refused} of them refused by the checker");
+    }
 }
 
 fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &mut Totals) {
@@ -49,6 +55,9 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
             (0..code.len() / SIZE).map(|at| Control::of(Instruction::at(expected, at))).collect();
         let is_dropped = image.is_some() && expected[0].written == 7;
         let jumps = jumps(object, name);
+        if image.is_some() {
+            rewrite(code, &jumps, totals);
+        }
         let start = Instant::now();
         let found = controls(code, &jumps, is_dropped);
         totals.time += start.elapsed();
@@ -71,6 +80,14 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
     }
 }
 
+fn rewrite(code: &[u8], jumps: &[(usize, Vec<usize>)], totals: &mut Totals) {
+    let mut after = code.to_vec();
+    if without_stack_pointer(&mut after, jumps) == Outcome::Done {
+        totals.rewritten += 1;
+        totals.refused += usize::from(check(code, &after).is_err());
+    }
+}
+
 fn show(control: Control) -> String {
     let number = |number: u8| if number < 6 { char::from(b'0' + number) } else { '-' };
     let waits: String = (0..6)
@@ -89,7 +106,7 @@ fn jumps(object: &Cubin<'_>, name: &str) -> Vec<(usize, Vec<usize>)> {
         let word = |index: usize| record.word(index * 4).map(|word| word as usize);
         let mut at = 0;
         while let Some((branch, count)) = word(at).zip(word(at + 2)) {
-            let targets = (at + 3..at + 3 + count).filter_map(word).map(|target| target / SIZE).collect();
+            let targets = (at + 3..at + 3 + count).map_while(word).map(|target| target / SIZE).collect();
             jumps.push((branch / SIZE, targets));
             at += 3 + count;
         }

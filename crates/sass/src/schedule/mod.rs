@@ -30,6 +30,7 @@ mod waits;
 use crate::instruction::{Instruction, SIZE};
 use crate::registers::File;
 pub use blocks::Jumps;
+use blocks::{Block, blocks};
 use instructions::{Line, number_guards};
 use numbers::COUNTED;
 use waits::Schedule;
@@ -80,20 +81,40 @@ impl Control {
 /// The schedule of the code of one function. `jumps` says where indirect branches go. With `is_first_dropped`, the first
 /// instruction is no producer any more.
 pub fn controls(code: &[u8], jumps: &Jumps, is_first_dropped: bool) -> Option<Vec<Control>> {
-    let count = code.len() / SIZE;
-    if !code.len().is_multiple_of(SIZE) || count > MAX_INSTRUCTIONS {
-        return None;
+    Code::new(code, jumps)?.controls(is_first_dropped)
+}
+
+/// Code that is understood.
+struct Code {
+    lines: Vec<Line>,
+    blocks: Vec<Block>,
+}
+
+impl Code {
+    fn new(code: &[u8], jumps: &Jumps) -> Option<Self> {
+        if !code.len().is_multiple_of(SIZE) || code.len() / SIZE > MAX_INSTRUCTIONS {
+            return None;
+        }
+        let mut lines = Line::all(code)?;
+        let blocks = blocks(&lines, jumps)?;
+        for block in &blocks {
+            number_guards(&mut lines[block.range.clone()]);
+        }
+        Some(Self { lines, blocks })
     }
-    let mut lines = Line::all(code)?;
-    let blocks = blocks::blocks(&lines, jumps)?;
-    for block in &blocks {
-        number_guards(&mut lines[block.range.clone()]);
+
+    fn controls(&self, is_first_dropped: bool) -> Option<Vec<Control>> {
+        let budget = self.lines.len().saturating_mul(BUDGET.0).max(BUDGET.1);
+        let mut schedule = Schedule::new(&self.lines, &self.blocks, is_first_dropped.then_some(0), budget)?;
+        schedule.run()?;
+        schedule.keep_full_waits();
+        Some((0..self.lines.len()).map(|at| control(&schedule, at)).collect())
     }
-    let budget = count.saturating_mul(BUDGET.0).max(BUDGET.1);
-    let mut schedule = Schedule::new(&lines, &blocks, is_first_dropped.then_some(0), budget)?;
-    schedule.run()?;
-    schedule.keep_full_waits();
-    Some((0..count).map(|at| control(&schedule, at)).collect())
+
+    /// Whether the code has this schedule.
+    fn has(&self, controls: &[Control]) -> bool {
+        self.lines.iter().zip(controls).all(|(line, control)| Control::of(line.bits) == *control)
+    }
 }
 
 fn control(schedule: &Schedule<'_>, at: usize) -> Control {
@@ -125,13 +146,11 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps) -> Outcome {
     if written >= NONE || read != NONE || waits != 0 || !has_unused_stack_pointer(code) {
         return Outcome::NotApplicable;
     }
-    let is_as_before = |found: Vec<Control>| {
-        found.iter().enumerate().all(|(at, control)| *control == Control::of(Instruction::at(code, at)))
-    };
-    if !controls(code, jumps, false).is_some_and(is_as_before) {
+    let Some(understood) = Code::new(code, jumps) else { return Outcome::Unknown };
+    if !understood.controls(false).is_some_and(|found| understood.has(&found)) {
         return Outcome::Unknown;
     }
-    let Some(found) = controls(code, jumps, true) else { return Outcome::Unknown };
+    let Some(found) = understood.controls(true) else { return Outcome::Unknown };
     let (instructions, _) = code.as_chunks_mut::<SIZE>();
     for (place, control) in instructions.iter_mut().zip(found) {
         control.put(place);
