@@ -18,6 +18,7 @@ struct Totals {
     instructions: usize,
     time: Duration,
     rewritten: usize,
+    as_linked: usize,
     refused: usize,
 }
 
@@ -33,10 +34,10 @@ fn main() {
         let cubins: Vec<Cubin<'_>> = files.iter().map(|file| Cubin::parse(file).expect("a cubin")).collect();
         compare(&paths[0], &cubins[0], cubins.get(1), &mut totals);
     }
-    let Totals { same, different, unknown, instructions, time, rewritten, refused } = totals;
+    let Totals { same, different, unknown, instructions, time, rewritten, as_linked, refused } = totals;
     println!("{same} ok, {different} different, {unknown} unknown; {instructions} instructions in {time:?}");
     if is_linked {
-        println!("{rewritten} rewritten, {refused} of them refused by the checker");
+        println!("{rewritten} rewritten: {as_linked} as in the image, {refused} refused by the checker");
     }
 }
 
@@ -56,7 +57,7 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
         let is_dropped = image.is_some() && expected[0].written == 7;
         let jumps = jumps(object, name);
         if image.is_some() {
-            rewrite(code, &jumps, totals);
+            rewrite(code, &jumps, &expected, totals);
         }
         let start = Instant::now();
         let found = controls(code, &jumps, is_dropped);
@@ -80,11 +81,16 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
     }
 }
 
-fn rewrite(code: &[u8], jumps: &[(usize, Vec<usize>)], totals: &mut Totals) {
+fn rewrite(code: &[u8], jumps: &[(usize, Vec<usize>)], expected: &[Control], totals: &mut Totals) {
     let mut after = code.to_vec();
     if without_stack_pointer(&mut after, jumps) == Outcome::Done {
+        let is_same = |at: usize| Control::of(Instruction::at(&after, at)) == expected[at];
         totals.rewritten += 1;
-        totals.refused += usize::from(check(code, &after).is_err());
+        totals.as_linked += usize::from((0..expected.len()).all(is_same));
+        if let Err(violation) = check(code, &after) {
+            totals.refused += 1;
+            println!("refused: {violation}");
+        }
     }
 }
 

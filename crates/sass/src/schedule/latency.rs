@@ -59,6 +59,7 @@ const OTHER_STORES: [u16; 3] = [STSM, STAS, STTM];
 const STORE_OPERANDS: i64 = 13;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 10;
+const GENERIC_STORE_OF_ZERO: i64 = 6;
 const READS: [(u16, &[Size], i64); 6] = [
     (LDG, &[Double], 10),
     (LDGSTS, &[], 13),
@@ -87,7 +88,8 @@ pub fn of_result(line: &Line) -> i64 {
 pub fn of_operands(line: &Line) -> i64 {
     let operation = line.operation();
     if STORES.contains(&operation) && line.bits.byte(4) == NO_REGISTER {
-        return STORE_OF_ZERO;
+        let is_generic = operation == ST && Size::of(line) == Word;
+        return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
     }
     if let Some(latency) = find(&READS, line) {
         return latency;

@@ -47,7 +47,7 @@ pub struct Producer {
     predicates: Registers,
     /// Whether the producer before this one is about the operands of the same instruction.
     has_mate: bool,
-    /// Whether something has waited for the results of the same instruction.
+    /// Whether the last instruction of the block waits for the results of the same instruction.
     pub is_over: bool,
 }
 
@@ -171,8 +171,8 @@ impl Producers {
         }
     }
 
-    /// Notes that something has waited for this producer in its own block: then the operands of the same instruction have
-    /// been read too.
+    /// Notes that the last instruction of a block waits for this producer: then the operands of the same instruction have
+    /// been read too, and it need not wait for that.
     pub fn end(&mut self, producer: usize) {
         if self.all[producer].has_mate {
             self.all[producer - 1].is_over = true;

@@ -105,7 +105,7 @@ impl<'a> Schedule<'a> {
         let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
         let mut groups = self.groups(block, &entry);
         for at in block.range.clone() {
-            self.wait(at, &mut groups);
+            self.wait(at, at == block.last(), &mut groups);
             for producer in self.producers.of(at) {
                 let times = &self.times;
                 let last = block.last();
@@ -154,14 +154,15 @@ impl<'a> Schedule<'a> {
 
     /// An instruction waits for the scoreboards of which it is a consumer. Where threads begin or end to go on as one, it
     /// waits for all.
-    fn wait(&mut self, at: usize, groups: &mut [Group; COUNT]) {
+    fn wait(&mut self, at: usize, is_last: bool, groups: &mut [Group; COUNT]) {
         let line = &self.lines[at];
         let is_collective = line.begins_collective() || line.ends_collective();
         for (number, group) in groups.iter_mut().enumerate() {
             if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;
                 if !line.begins_collective() {
-                    for pending in std::mem::take(group).members {
+                    let members = std::mem::take(group).members;
+                    for pending in members.iter().filter(|_| is_last) {
                         self.producers.end(pending.producer);
                     }
                 }
