@@ -5,6 +5,7 @@
 
 use super::instructions::{Line, operation};
 use crate::flow::Flow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Where each indirect branch may go: its index and those of its targets, in instructions.
@@ -38,14 +39,14 @@ enum Exit {
 
 impl Exit {
     /// `None` if it is not known where control goes.
-    fn of(at: usize, line: &Line, count: usize, jumps: &Jumps) -> Option<Self> {
+    fn of(at: usize, line: &Line, count: usize, jumps: &HashMap<usize, &Vec<usize>>) -> Option<Self> {
         let inside = |place: i64| usize::try_from(place).ok().filter(|place| *place < count);
         Some(match (line.operation(), Flow::of(at, line.bits)) {
             (operation::WARPSYNC, _) if !line.begins_collective() => Self::Next,
             (operation::WARPSYNC | operation::ENDCOLLECTIVE | operation::BSYNC, _)
             | (operation::EXIT, Flow::Next) => Self::Split,
             (operation::BRX | operation::BRXU, _) => {
-                let (_, targets) = jumps.iter().find(|(from, _)| *from == at)?;
+                let targets = *jumps.get(&at)?;
                 if !line.bits.is_unconditional() || targets.iter().any(|target| *target >= count) {
                     return None;
                 }
@@ -75,10 +76,9 @@ impl Exit {
 /// The blocks of the code, or `None` if it is not known where control goes.
 pub fn blocks(lines: &[Line], jumps: &Jumps) -> Option<Vec<Block>> {
     let end = lines.iter().rposition(|line| line.operation() != operation::NOP)? + 1;
-    let mut exits = Vec::with_capacity(end);
-    for (at, line) in lines[..end].iter().enumerate() {
-        exits.push(Exit::of(at, line, lines.len(), jumps)?);
-    }
+    let jumps = jumps.iter().map(|(at, targets)| (*at, targets)).collect();
+    let exits = lines[..end].iter().enumerate().map(|(at, line)| Exit::of(at, line, lines.len(), &jumps));
+    let exits: Vec<Exit> = exits.collect::<Option<_>>()?;
     let mut is_start = vec![false; lines.len() + 1];
     is_start[0] = true;
     for (at, exit) in exits.iter().enumerate() {
@@ -94,14 +94,13 @@ pub fn blocks(lines: &[Line], jumps: &Jumps) -> Option<Vec<Block>> {
         let exit = &exits[blocks[index].last()];
         let next = (exit.goes_on() && index + 1 < blocks.len()).then_some(index + 1);
         let targets = exit.targets().iter().filter_map(|target| starts.binary_search(target).ok());
-        let mut successors = Vec::new();
         for successor in next.into_iter().chain(targets) {
-            if !successors.contains(&successor) {
-                successors.push(successor);
+            // Predecessors come in order, so that this one would be the last.
+            if blocks[successor].predecessors.last() != Some(&index) {
                 blocks[successor].predecessors.push(index);
+                blocks[index].successors.push(successor);
             }
         }
-        blocks[index].successors = successors;
     }
     Some(blocks)
 }

@@ -191,3 +191,51 @@ fn float_atomic(bits: Instruction, operands: &mut Operands) {
     }
     address(bits, operands);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::operands;
+    use crate::instruction::Instruction;
+    use crate::registers::File::{General, Predicate, Uniform, UniformPredicate};
+
+    /// The general registers that an instruction reads, and those that it writes.
+    fn general(bits: u128) -> [Vec<u16>; 2] {
+        let operands = operands(Instruction(bits)).expect("a known operation");
+        [operands.reads, operands.writes].map(|set| set.iter(General).collect())
+    }
+
+    #[test]
+    fn matrices_by_their_shape() {
+        // HMMA.16816.F32 R16, R4, R2, R16
+        let [reads, writes] = general(0x0000_1810_0000_0002_0410_723c);
+        assert_eq!((reads, writes), (vec![2, 3, 4, 5, 6, 7, 16, 17, 18, 19], vec![16, 17, 18, 19]));
+        // HMMA.1684.F32.TF32 R8, R14, R18, R8
+        let [reads, _] = general(0x0008_5008_0000_0012_0e08_723c);
+        assert_eq!(reads, [8, 9, 10, 11, 14, 15, 18]);
+        // IMMA.16816.U8.U8 R8, R14.ROW, R18.COL, R8
+        let [reads, _] = general(0x0040_0408_0000_0012_0e08_7237);
+        assert_eq!(reads, [8, 9, 10, 11, 14, 15, 18]);
+        // LDSM.16.M88.2 R2, [R0+UR23+0x12000]
+        assert_eq!(general(0x0800_0100_0120_0017_0002_783b), [vec![0], vec![2, 3]]);
+    }
+
+    #[test]
+    fn textures_by_their_components() {
+        // TEX.LL RZ, R7, R4, R7, UR4, 2D, 0x1
+        assert_eq!(general(0x089e_01ff_28ff_0407_0407_7f60), [vec![4, 5, 7], vec![7]]);
+        // SULD.D.BA.2D.U8.STRONG.SM R0, [R4], UR4
+        assert_eq!(general(0x081e_a100_68ff_0400_0400_7f99), [vec![4, 5], vec![0]]);
+    }
+
+    #[test]
+    fn what_is_not_there() {
+        // LD.E R20, [R12] and CCTL.IVALL have no descriptor; PLOP3 has one kind of third source.
+        let reads = |bits: u128| operands(Instruction(bits)).expect("a known operation").reads;
+        let load = reads(0x0010_0900_0000_0000_0c14_7980);
+        assert_eq!((load.iter(General).count(), load.iter(Uniform).count()), (2, 0));
+        assert!(reads(0x0200_0000_0000_0000_ff00_798f).is_empty());
+        // PLOP3.LUT P0, PT, PT, PT, UP0, 0x80, 0x8
+        let logic = reads(0x03f0_f008_0000_0000_0008_781c);
+        assert_eq!((logic.iter(Predicate).count(), logic.iter(UniformPredicate).count()), (0, 1));
+    }
+}

@@ -278,3 +278,21 @@ fn damaged_code_is_no_danger() {
         let _ = controls(&code, &[(5, vec![0, 6])], random & 1 << 40 != 0);
     }
 }
+
+/// Large functions are scheduled or refused, and soon.
+#[test]
+fn large_functions() {
+    let count = 20_000;
+    let straight = (0..count).map(|at| load_shared(at as u8, 3).read());
+    let lines: Vec<Line> = straight.chain([exit()]).collect();
+    assert!(controls(&code(&lines), &[], false).is_some());
+    // Blocks that all go to the same place, with something under way.
+    let branches = (0..count / 2)
+        .flat_map(|at| [store_global(4, 6).read(), branch(i64::from(count - 2 * at - 1)).guard(0)]);
+    let lines: Vec<Line> = branches.chain([exit()]).collect();
+    let _ = controls(&code(&lines), &[], false);
+    // An indirect branch to every instruction.
+    let all: Vec<usize> = (0..count as usize).collect();
+    let lines: Vec<Line> = (1..count).map(|_| load_global(6, 8)).chain([jump(4)]).collect();
+    let _ = controls(&code(&lines), &[(count as usize - 1, all)], false);
+}
