@@ -7,7 +7,7 @@
 //! have been observed, from nothing but the instructions, their stalls, and which of the two scoreboards each sets:
 //!
 //! 1. [`blocks`]: the code falls into blocks, which are scheduled one after the other in an order of their own ([`order`]).
-//! 2. [`producers`]: each producer is about some registers, and has at most one consumer in its own block.
+//! 2. [`producers`]: each producer is about some registers, and has at most one consumer in each block ([`consumers`]).
 //! 3. [`latency`]: each producer takes a number of cycles. With the stalls, this says when instructions are issued and when
 //!    producers are over, in cycles from the start of the block.
 //! 4. [`numbers`]: producers under way on the same scoreboard are a group. A new producer joins a group with the same
@@ -19,6 +19,7 @@
 //! which [`check`](crate::check) can do.
 
 mod blocks;
+mod consumers;
 mod instructions;
 mod latency;
 mod numbers;

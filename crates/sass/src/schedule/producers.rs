@@ -1,16 +1,15 @@
-//! Producers: instructions that set a scoreboard, what each is about, and what depends on it.
+//! Producers: instructions that set a scoreboard, and what each is about.
 //!
 //! An instruction may be two producers. One is over when its operands have been read: whatever overwrites them depends
 //! on it. The other is over when its results are written: whatever uses or overwrites them depends on it. The first such
-//! instruction is the consumer.
+//! instruction is the consumer, which `consumers` finds.
 
 use super::instructions::{Line, operation};
 use super::latency;
 use crate::registers::{File, Registers};
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, BSYNC, ERRBAR, EXIT,
-    F2I, FCHK, FENCE, FLO, LD, LDG, LDGDEPBAR, LDL, LDS, LDSM, MEMBAR, NOP, POPC, REDG, REDG_FLOAT, SHFL, ST,
-    STG, STL, STS, SUST, SYNCS,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, ERRBAR, F2I, FCHK,
+    FENCE, FLO, LDGDEPBAR, LDS, LDSM, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST, SYNCS,
 };
 
 /// What is over when the scoreboard is.
@@ -36,15 +35,15 @@ pub struct Producer {
     /// Whether it is the result of an operation that takes very long.
     pub is_slow: bool,
     /// Whether it orders memory: then consumers are what accesses memory, whatever the registers.
-    is_fence: bool,
+    pub is_fence: bool,
     /// Whether it is seen by other threads, so that it must be over before some operations that have no registers.
-    is_strong: bool,
+    pub is_strong: bool,
     /// Whether it is the result of an operation on textures or surfaces.
     pub is_texture: bool,
     /// Whether it stores to a surface, and must be over when the thread exits.
-    is_surface: bool,
+    pub is_surface: bool,
     /// Predicates that are written by the time the operands have been read.
-    predicates: Registers,
+    pub predicates: Registers,
     /// Whether the producer before this one is about the operands of the same instruction.
     has_mate: bool,
     /// Whether the last instruction of the block waits for the results of the same instruction.
@@ -54,44 +53,9 @@ pub struct Producer {
 /// Operations whose predicate is written early.
 const EARLY_PREDICATE: [u16; 6] = [ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
 
-/// Operations that access memory in an order that fences care about.
-const MEMORY: [u16; 18] = [
-    LD,
-    LDG,
-    LDL,
-    LDS,
-    ST,
-    STG,
-    STL,
-    STS,
-    ATOM,
-    ATOM_CAS,
-    ATOMS,
-    REDG,
-    MEMBAR,
-    0x198,
-    ATOMG_FLOAT,
-    SYNCS,
-    ATOMG,
-    ATOMG_CAS,
-];
 const FENCES: [u16; 3] = [MEMBAR, ERRBAR, FENCE];
 /// `CGAERRBAR`, which shares its operation with `ERRBAR` and is none.
 const CLUSTER_ERROR_BARRIER: u16 = 0x5ab;
-
-/// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
-/// reads without waiting.
-const IN_ORDER: [(u16, &[u16]); 9] = [
-    (LD, &[LD]),
-    (LDG, &[LDG]),
-    (LDL, &[LDL]),
-    (LDS, &[LDS, SHFL, LDSM]),
-    (LDSM, &[LDS]),
-    (ST, &[LDS, SHFL, LDSM]),
-    (STG, &[LDS, SHFL, LDSM]),
-    (STL, &[LDS, SHFL, LDSM]),
-    (STS, &[LDS, SHFL, LDSM]),
-];
 
 /// Operations that finish in order, as one unit does them: each is named by the first of its group.
 const UNITS: [&[u16]; 7] = [
@@ -236,191 +200,5 @@ impl Producer {
 
     pub fn is_about_operands(&self) -> bool {
         self.until == Until::OperandsAreRead
-    }
-
-    /// Whether a later instruction in the same block that uses its registers need not wait for it all the same.
-    fn spares(&self, own: &Line, later: &Line) -> bool {
-        if self.is_about_operands() {
-            if self.predicates.meets(&later.reads) || self.predicates.meets(&later.writes) {
-                return false;
-            }
-            let in_order = IN_ORDER.iter().find(|(first, _)| *first == own.operation());
-            if in_order.is_some_and(|(_, others)| others.contains(&later.operation())) {
-                return true;
-            }
-        }
-        let is_read = !self.is_about_operands() && self.registers.meets(&later.reads);
-        !is_read && own.guard.excludes(later.guard)
-    }
-}
-
-/// Finds the consumer of each producer within its own block, in one pass over the block.
-pub struct Consumers {
-    /// Producers by register: those that a write ends, and those that any use ends.
-    until_written: Vec<Vec<usize>>,
-    until_used: Vec<Vec<usize>>,
-    fences: Vec<usize>,
-    strong: Vec<usize>,
-    surfaces: Vec<usize>,
-    /// How many more times a producer may be looked at.
-    budget: usize,
-}
-
-impl Consumers {
-    pub fn new(budget: usize) -> Self {
-        let empty = || vec![Vec::new(); Registers::PLACES];
-        Self {
-            until_written: empty(),
-            until_used: empty(),
-            fences: Vec::new(),
-            strong: Vec::new(),
-            surfaces: Vec::new(),
-            budget,
-        }
-    }
-
-    /// Sets the consumers of the producers of a block. `None` if that takes too long.
-    pub fn find(
-        &mut self,
-        lines: &[Line],
-        range: std::ops::Range<usize>,
-        producers: &mut Producers,
-    ) -> Option<()> {
-        for at in range.clone() {
-            let line = &lines[at];
-            let all = &mut producers.all;
-            let ends = |all: &mut Vec<Producer>, index: usize| {
-                let producer = &all[index];
-                if producer.consumer.is_none() && !producer.spares(&lines[producer.at], line) {
-                    all[index].consumer = Some(at);
-                }
-                all[index].consumer.is_none()
-            };
-            for place in line.writes.places() {
-                self.budget = self.budget.checked_sub(self.until_written[place].len())?;
-                self.until_written[place].retain(|index| ends(all, *index));
-                self.budget = self.budget.checked_sub(self.until_used[place].len())?;
-                self.until_used[place].retain(|index| ends(all, *index));
-            }
-            for place in line.reads.places() {
-                self.budget = self.budget.checked_sub(self.until_used[place].len())?;
-                self.until_used[place].retain(|index| ends(all, *index));
-            }
-            for (list, is_end) in [
-                (&mut self.fences, MEMORY.contains(&line.operation())),
-                (&mut self.strong, ends_strong(line)),
-                (&mut self.surfaces, line.operation() == EXIT),
-            ] {
-                if is_end {
-                    for index in list.drain(..) {
-                        all[index].consumer.get_or_insert(at);
-                    }
-                }
-            }
-            for index in producers.of(at) {
-                self.open(index, &producers.all[index]);
-            }
-        }
-        self.close(&producers.all, producers.of(range.start).start..producers.of(range.end - 1).end);
-        Some(())
-    }
-
-    fn open(&mut self, index: usize, producer: &Producer) {
-        if producer.is_fence {
-            self.fences.push(index);
-            return;
-        }
-        if producer.is_strong && !producer.is_about_operands() {
-            self.strong.push(index);
-        }
-        if producer.is_surface {
-            self.surfaces.push(index);
-        }
-        let lists = if producer.is_about_operands() { &mut self.until_written } else { &mut self.until_used };
-        for place in producer.registers.places() {
-            lists[place].push(index);
-        }
-        for place in producer.predicates.places() {
-            self.until_used[place].push(index);
-        }
-    }
-
-    /// Forgets these producers.
-    fn close(&mut self, all: &[Producer], producers: std::ops::Range<usize>) {
-        self.fences.clear();
-        self.strong.clear();
-        self.surfaces.clear();
-        for producer in &all[producers] {
-            for place in producer.registers.places().chain(producer.predicates.places()) {
-                self.until_written[place].clear();
-                self.until_used[place].clear();
-            }
-        }
-    }
-}
-
-/// What comes after the loads and atomics that other threads see.
-fn ends_strong(line: &Line) -> bool {
-    line.operation() == NOP || line.invalidates_all()
-}
-
-/// Where a block first uses each register: what it needs to know about producers of other blocks.
-#[derive(Debug)]
-pub struct FirstUses {
-    writes: Vec<Option<usize>>,
-    uses: Vec<Option<usize>>,
-    memory: Option<usize>,
-    meeting: Option<usize>,
-    exit: Option<usize>,
-}
-
-impl FirstUses {
-    pub fn of(lines: &[Line], range: std::ops::Range<usize>) -> Self {
-        let mut first = Self {
-            writes: vec![None; Registers::PLACES],
-            uses: vec![None; Registers::PLACES],
-            memory: None,
-            meeting: None,
-            exit: None,
-        };
-        for at in range {
-            let line = &lines[at];
-            for place in line.writes.places() {
-                first.writes[place].get_or_insert(at);
-                first.uses[place].get_or_insert(at);
-            }
-            for place in line.reads.places() {
-                first.uses[place].get_or_insert(at);
-            }
-            if MEMORY.contains(&line.operation()) {
-                first.memory.get_or_insert(at);
-            }
-            if line.operation() == BSYNC {
-                first.meeting.get_or_insert(at);
-            }
-            if line.operation() == EXIT {
-                first.exit.get_or_insert(at);
-            }
-        }
-        first
-    }
-
-    /// The consumer in this block of a producer of another one.
-    pub fn consumer(&self, producer: &Producer) -> Option<usize> {
-        if producer.is_fence {
-            return self.memory;
-        }
-        let first = |registers: &Registers, of: &[Option<usize>]| {
-            registers.places().filter_map(|place| of[place]).min()
-        };
-        if producer.is_about_operands() {
-            let exit = self.exit.filter(|_| producer.is_surface);
-            let uses =
-                [first(&producer.registers, &self.writes), first(&producer.predicates, &self.uses), exit];
-            return uses.into_iter().flatten().min();
-        }
-        let is_uniform = producer.registers.iter(File::Uniform).next().is_some();
-        let meeting = self.meeting.filter(|_| is_uniform);
-        [first(&producer.registers, &self.uses), meeting].into_iter().flatten().min()
     }
 }

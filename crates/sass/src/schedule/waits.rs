@@ -1,10 +1,11 @@
 //! Walks through the blocks, gives scoreboards to producers and waits to what depends on them.
 
 use super::blocks::Block;
+use super::consumers::{Consumers, FirstUses};
 use super::instructions::{Line, operation};
 use super::numbers::{Choice, Group, Kinds, Pending};
 use super::order::order;
-use super::producers::{Consumers, FirstUses, Producer, Producers};
+use super::producers::{Producer, Producers};
 use crate::instruction::SCOREBOARDS;
 
 const COUNT: usize = SCOREBOARDS as usize;
