@@ -60,10 +60,11 @@ const STORE_OPERANDS: i64 = 13;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 10;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
-const READS: [(u16, &[Size], i64); 7] = [
+const READS: [(u16, &[Size], i64); 8] = [
     (LDG, &[Double], 10),
-    (LDS, &[Quad], 14),
+    (LDS, &[Quad], 12),
     (LDGSTS, &[], 13),
+    (STS, &[Small], 12),
     (STS, &[Word], 10),
     (ST, &[Quad], 17),
     (STS, &[Quad], 17),
