@@ -1,4 +1,4 @@
-//! Machine code of sm_100 and later: a checker that proves a rewrite of it safe.
+//! Machine code of sm_100 and later: how it is scheduled, and a checker that proves a rewrite of it safe.
 //!
 //! Instructions whose latency is not fixed set scoreboards, and others wait for them. A linker that makes the final code
 //! may number the scoreboards anew, drop waits that nothing needs and leave out precautions. [`check`] looks at code before
@@ -11,7 +11,8 @@
 //! 3. counted waits (`DEPBAR`) count the same producers;
 //! 4. no instruction waits for a scoreboard one cycle after it was set, if it did not before.
 //!
-//! It shares nothing with the code that rewrites. What it does not know (an operation, where an indirect branch goes) it
+//! It shares nothing with the code that rewrites but for what instructions are: [`schedule`], which chooses scoreboards and
+//! waits as the linker does, has no part in what is accepted. What it does not know (an operation, where an indirect branch goes) it
 //! takes to be the worst, so that it refuses rather than accepts.
 
 mod align;
@@ -20,6 +21,7 @@ pub mod flow;
 pub mod instruction;
 pub mod operands;
 pub mod registers;
+pub mod schedule;
 mod table;
 
 use align::{Alignment, Step, align};

@@ -41,14 +41,14 @@ pub const PREDICATES: [(u8, u8, bool); 5] =
 /// operands, predicates. Where the operands are depends on the form.
 pub type Arithmetic = (u16, u8, [Width; 4], u8);
 
-pub const GENERAL: [Arithmetic; 62] = [
+pub const GENERAL: [Arithmetic; 63] = [
     (0x002, 0x52, [WIDE, 0, WIDE, 0], 0),                             // MOV
     (0x005, 0x10, [WIDE, 0, 0, 0], 0),                                // CS2R
     (0x006, 0x10, [1, 0, 0, 0], D1 | S1),                             // VOTE
     (0x007, 0x52, [1, 1, 1, 0], S1),                                  // SEL
     (0x008, 0x52, [1, 1, 1, 0], S1),                                  // FSEL
     (0x009, 0x02, [1, 1, 1, 0], S1),                                  // FMNMX
-    (0x00a, 0x02, [1, 1, 1, 0], S1),                                  // FSET
+    (0x00a, 0x12, [1, 1, 1, 0], S1),                                  // FSET
     (0x00b, 0x52, [0, 1, 1, 0], D1 | D2 | S1),                        // FSETP
     (0x00c, 0x52, [0, WIDE, WIDE, 0], D1 | D2 | S1 | S3),             // ISETP
     (0x00f, 0x12, [1, 1, 1, 1], S1 | S2),                             // VIMNMX3
@@ -65,26 +65,27 @@ pub const GENERAL: [Arithmetic; 62] = [
     (0x01b, 0x52, [1, 1, 1, 0], 0),                                   // BMSK
     (0x020, 0x52, [1, 1, 1, 0], 0),                                   // FMUL
     (0x021, 0x86, [1, 1, 1, 0], 0),                                   // FADD
-    (0x023, 0x16, [1, 1, 1, 1], 0),                                   // FFMA
+    (0x023, 0x56, [1, 1, 1, 1], 0),                                   // FFMA
     (0x024, 0xd6, [1, 1, 1, 1], D1 | S1),                             // IMAD
-    (0x025, 0x52, [2, 1, 1, 2], D1 | S1),                             // IMAD.WIDE
+    (0x025, 0xd2, [2, 1, 1, 2], D1 | S1),                             // IMAD.WIDE
     (0x026, 0x42, [1, 1, 1, 1], 0),                                   // IDP
-    (0x027, 0x12, [1, 1, 1, 2], D1 | S1),                             // IMAD.HI
+    (0x027, 0x52, [1, 1, 1, 2], D1 | S1),                             // IMAD.HI
     (0x028, 0x52, [2, 2, 2, 0], 0),                                   // DMUL
     (0x029, 0x86, [2, 2, 0, 2], 0),                                   // DADD
     (0x02a, 0x86, [0, 2, 2, 0], D1 | D2 | S1),                        // DSETP
     (0x02b, 0xd6, [2, 2, 2, 2], 0),                                   // DFMA
-    (0x030, 0x02, [1, 1, 1, 0], 0),                                   // HADD2
+    (0x030, 0x82, [1, 1, 1, 0], 0),                                   // HADD2
     (0x031, 0x56, [1, 1, 1, 1], 0),                                   // HFMA2
     (0x032, 0x12, [1, 1, 1, 0], 0),                                   // HMUL2
     (0x033, 0x06, [1, 1, 1, 0], S1),                                  // HSET2
-    (0x034, 0x06, [0, 1, 1, 0], D1 | D2 | S1),                        // HSETP2
+    (0x034, 0x86, [0, 1, 1, 0], D1 | D2 | S1),                        // HSETP2
     (0x035, 0x52, [2, 2, 2, 0], D1 | S1),                             // IADD.64
     (0x036, 0x52, [1, 1, 1, 0], 0),                                   // VIADD
     (0x03e, 0x02, [1, 1, 1, 1], 0),                                   // F2FP
     (0x040, 0x12, [1, 1, 1, 0], S1),                                  // HMNMX2
     (0x045, 0x42, [1, 0, 1, 0], 0),                                   // I2FP
     (0x046, 0xd6, [1, 1, 1, 1], S1),                                  // VIADDMNMX
+    (0x047, 0x02, [1, 1, 1, 1], S1),                                  // VHMNMX
     (0x048, 0x52, [1, 1, 1, 0], D1 | D2 | S1),                        // VIMNMX
     (0x049, 0x02, [2, 2, 2, 2], 0),                                   // FFMA2
     (0x04b, 0x02, [2, 2, 2, 0], 0),                                   // FADD2
@@ -108,7 +109,7 @@ pub const GENERAL: [Arithmetic; 62] = [
 
 /// Arithmetic whose registers and predicates are all uniform.
 pub const UNIFORM: [Arithmetic; 22] = [
-    (0x04a, 0x12, [1, 1, 1, 0], D1 | D2 | S1), // UVIMNMX
+    (0x04a, 0x10, [1, 1, 1, 0], D1 | D2 | S1), // UVIMNMX
     (0x054, 0x04, [1, 1, 0, 1], 0),            // UFADD
     (0x055, 0x10, [1, 1, 1, 1], 0),            // UFFMA
     (0x05a, 0x02, [1, 0, 1, 0], 0),            // UI2F
@@ -196,11 +197,12 @@ const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(5, 2), u(8, 2)];
 const TENSOR_UNIT: &[Operand] = &[u(2, 2), u(3, 2), u(4, 2), u(5, 2), u(6, 2), u(8, 2), up(87)];
 
 /// All other operations, by opcode: operands at fixed places.
-pub const FIXED: [(u16, &[Operand]); 121] = [
+pub const FIXED: [(u16, &[Operand]); 123] = [
     (0x237, MATRIX),                                                // IMMA
     (0x23a, &[wr(2, 1), r(3, 1)]),                                  // MOVM
     (0x23c, MATRIX),                                                // HMMA
     (0x23f, &[wr(2, 4), r(3, 2), r(4, 2), r(8, 4)]),                // DMMA
+    (0x24a, &[wr(2, 2), r(3, 2), r(4, 2)]),                         // FMUL2
     (0x27a, MATRIX),                                                // QMMA
     (0x2ca, &[wu(2, 1), r(3, 1), wp(81), wup(81)]),                 // R2UR
     (0x2cc, &[wu(2, 1), r(3, 1)]),                                  // CREDUX
@@ -214,7 +216,7 @@ pub const FIXED: [(u16, &[Operand]); 121] = [
     (0x35d, &[r(3, 1), r(4, 1), p(87)]),                            // NANOSLEEP
     (0x380, &[wr(2, SIZE), wp(81), r(3, 2)]),                       // LD
     (0x381, &[wr(2, SIZE), wp(81), r(3, 2)]),                       // LDG
-    (0x385, &[r(3, 2), r(4, SIZE)]),                                // ST
+    (0x385, &[r(3, 2), r(8, SIZE)]),                                // ST
     (0x386, &[r(3, 2), r(4, SIZE)]),                                // STG
     (0x387, &[r(3, 1), r(4, SIZE)]),                                // STL
     (0x388, &[r(3, 1), r(4, SIZE)]),                                // STS
@@ -240,6 +242,7 @@ pub const FIXED: [(u16, &[Operand]); 121] = [
     (0x47a, SCALED_MATRIX),                                         // QMMA.SF
     (0x47f, SCALED_MATRIX),                                         // OMMA.SF
     (0x482, &[wu(2, 2)]),                                           // UMOV.64
+    (0x51d, &[r(4, 1), p(87)]),                                     // BAR
     (0x547, &[p(87), up(24), up(87)]),                              // BRA.U
     (0x589, &[wr(2, 1), wp(81), r(3, 1), r(4, 1)]),                 // SHFL
     (0x58d, &[wp(81), r(3, 1), r(4, ATOMIC), r(8, ATOMIC)]),        // ATOMS.CAST

@@ -4,6 +4,7 @@
 //! scoreboard has another number, between a producer and a consumer in straight-line code. They were found by following the
 //! code from each producer to the first instruction that a disassembler says uses its registers.
 
+use solder_sass::schedule::{Outcome, without_stack_pointer};
 use solder_sass::{Problem, Violation, check};
 use std::path::Path;
 
@@ -79,4 +80,19 @@ fn moved_code_has_its_branches_checked() {
     let branch = (0..after.len() / INSTRUCTION).find(is_branch).expect("a loop");
     let wrong = with(&after, branch, |bits| bits + (4 << 16));
     assert_eq!(check(&before, &wrong).map_err(|violation| violation.problem), Err(Problem::Target));
+}
+
+/// Without the load of the stack pointer, the code is scheduled as nvlink does it.
+#[test]
+fn schedules_are_those_of_nvlink() {
+    for (kernel, expected) in [
+        ("conditions", Outcome::Done),
+        ("sum", Outcome::Done),
+        ("votes", Outcome::NotApplicable),
+        ("widths", Outcome::NotApplicable),
+    ] {
+        let (mut code, after) = pair(kernel);
+        assert_eq!(without_stack_pointer(&mut code, &[]), expected, "{kernel}");
+        assert!(code == after, "{kernel}");
+    }
 }

@@ -1,0 +1,121 @@
+//! Schedules the functions of objects anew and compares with what they have: takes cubins, prints the functions and where
+//! the first difference is. With `--linked` each cubin is followed by the image that was linked from it, which is compared
+//! with the schedule without the load of the stack pointer; code that can be rewritten so is, and checked.
+
+use solder_cubin::{Cubin, info};
+use solder_sass::check;
+use solder_sass::instruction::{Instruction, SIZE};
+use solder_sass::schedule::{Control, Outcome, controls, has_unused_stack_pointer, without_stack_pointer};
+use std::time::{Duration, Instant};
+
+const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
+
+#[derive(Default)]
+struct Totals {
+    same: usize,
+    different: usize,
+    unknown: usize,
+    instructions: usize,
+    time: Duration,
+    rewritten: usize,
+    as_linked: usize,
+    refused: usize,
+}
+
+fn main() {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_linked = arguments.first().is_some_and(|argument| argument == "--linked");
+    if is_linked {
+        arguments.remove(0);
+    }
+    let mut totals = Totals::default();
+    for paths in arguments.chunks(if is_linked { 2 } else { 1 }) {
+        let files: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).expect("a file")).collect();
+        let cubins: Vec<Cubin<'_>> = files.iter().map(|file| Cubin::parse(file).expect("a cubin")).collect();
+        compare(&paths[0], &cubins[0], cubins.get(1), &mut totals);
+    }
+    let Totals { same, different, unknown, instructions, time, rewritten, as_linked, refused } = totals;
+    println!("{same} ok, {different} different, {unknown} unknown; {instructions} instructions in {time:?}");
+    if is_linked {
+        println!("{rewritten} rewritten: {as_linked} as in the image, {refused} refused by the checker");
+    }
+}
+
+fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &mut Totals) {
+    for text in object.sections.iter().filter(|section| section.name.starts_with(".text.")) {
+        let name = &text.name[".text.".len()..];
+        let code = text.data;
+        let expected = match image {
+            Some(image) => image.section(text.name).map_or(&[][..], |section| section.data),
+            None => code,
+        };
+        if !has_unused_stack_pointer(code) || expected.len() != code.len() {
+            continue;
+        }
+        let expected: Vec<Control> =
+            (0..code.len() / SIZE).map(|at| Control::of(Instruction::at(expected, at))).collect();
+        let is_dropped = image.is_some() && expected[0].written == 7;
+        let jumps = jumps(object, name);
+        if image.is_some() {
+            rewrite(code, &jumps, &expected, totals);
+        }
+        let start = Instant::now();
+        let found = controls(code, &jumps, is_dropped);
+        totals.time += start.elapsed();
+        totals.instructions += expected.len();
+        let Some(found) = found else {
+            totals.unknown += 1;
+            println!("{path} {name}: unknown");
+            continue;
+        };
+        match (0..found.len()).find(|at| found[*at] != expected[*at]) {
+            None => {
+                totals.same += 1;
+                println!("{path} {name}: ok");
+            }
+            Some(at) => {
+                totals.different += 1;
+                println!("{path} {name}: {at} model {} actual {}", show(found[at]), show(expected[at]));
+            }
+        }
+    }
+}
+
+fn rewrite(code: &[u8], jumps: &[(usize, Vec<usize>)], expected: &[Control], totals: &mut Totals) {
+    let mut after = code.to_vec();
+    if without_stack_pointer(&mut after, jumps) == Outcome::Done {
+        let is_same = |at: usize| Control::of(Instruction::at(&after, at)) == expected[at];
+        totals.rewritten += 1;
+        totals.as_linked += usize::from((0..expected.len()).all(is_same));
+        if let Err(violation) = check(code, &after) {
+            totals.refused += 1;
+            println!("refused: {violation}");
+        }
+    }
+}
+
+fn show(control: Control) -> String {
+    let number = |number: u8| if number < 6 { char::from(b'0' + number) } else { '-' };
+    let waits: String = (0..6)
+        .map(|number| if control.waits >> number & 1 != 0 { char::from(b'0' + number) } else { '-' })
+        .collect();
+    format!("W{} R{} [{waits}]", number(control.written), number(control.read))
+}
+
+/// Where the indirect branches of a function go.
+fn jumps(object: &Cubin<'_>, name: &str) -> Vec<(usize, Vec<usize>)> {
+    let Some(section) = object.section(&format!(".nv.info.{name}")) else { return Vec::new() };
+    let mut jumps = Vec::new();
+    for record in
+        info::records(section.data).flatten().filter(|record| record.attr == INDIRECT_BRANCH_TARGETS)
+    {
+        let word = |index: usize| record.word(index * 4).map(|word| word as usize);
+        let mut at = 0;
+        while let Some((branch, count)) = word(at).zip(word(at + 2)) {
+            let targets = (at + 3..at + 3 + count).map_while(word).map(|target| target / SIZE).collect();
+            jumps.push((branch / SIZE, targets));
+            at += 3 + count;
+        }
+    }
+    jumps
+}

@@ -1,0 +1,231 @@
+//! Consumers: the first instruction that depends on a producer, in its own block or in a later one.
+
+use super::instructions::{Line, operation};
+use super::producers::{Producer, Producers};
+use crate::registers::{File, Registers};
+use operation::{
+    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, EXIT, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP,
+    REDG, SHFL, ST, STG, STL, STS, SYNCS,
+};
+
+/// Operations that access memory in an order that fences care about.
+const MEMORY: [u16; 18] = [
+    LD,
+    LDG,
+    LDL,
+    LDS,
+    ST,
+    STG,
+    STL,
+    STS,
+    ATOM,
+    ATOM_CAS,
+    ATOMS,
+    REDG,
+    MEMBAR,
+    0x198,
+    ATOMG_FLOAT,
+    SYNCS,
+    ATOMG,
+    ATOMG_CAS,
+];
+
+/// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
+/// reads without waiting.
+const IN_ORDER: [(u16, &[u16]); 9] = [
+    (LD, &[LD]),
+    (LDG, &[LDG]),
+    (LDL, &[LDL]),
+    (LDS, &[LDS, SHFL, LDSM]),
+    (LDSM, &[LDS]),
+    (ST, &[LDS, SHFL, LDSM]),
+    (STG, &[LDS, SHFL, LDSM]),
+    (STL, &[LDS, SHFL, LDSM]),
+    (STS, &[LDS, SHFL, LDSM]),
+];
+
+/// Whether a later instruction in the same block that uses the registers of a producer need not wait for it all the same.
+fn is_spared(producer: &Producer, own: &Line, later: &Line) -> bool {
+    if producer.is_about_operands() {
+        if producer.predicates.meets(&later.reads) || producer.predicates.meets(&later.writes) {
+            return false;
+        }
+        let in_order = IN_ORDER.iter().find(|(first, _)| *first == own.operation());
+        if in_order.is_some_and(|(_, others)| others.contains(&later.operation())) {
+            return true;
+        }
+    }
+    let is_read = !producer.is_about_operands() && producer.registers.meets(&later.reads);
+    !is_read && own.guard.excludes(later.guard)
+}
+
+/// Finds the consumer of each producer within its own block, in one pass over the block.
+pub struct Consumers {
+    /// Producers by register: those that a write ends, and those that any use ends.
+    until_written: Vec<Vec<usize>>,
+    until_used: Vec<Vec<usize>>,
+    fences: Vec<usize>,
+    strong: Vec<usize>,
+    surfaces: Vec<usize>,
+    /// How many more times a producer may be looked at.
+    budget: usize,
+}
+
+impl Consumers {
+    pub fn new(budget: usize) -> Self {
+        let empty = || vec![Vec::new(); Registers::PLACES];
+        Self {
+            until_written: empty(),
+            until_used: empty(),
+            fences: Vec::new(),
+            strong: Vec::new(),
+            surfaces: Vec::new(),
+            budget,
+        }
+    }
+
+    /// Sets the consumers of the producers of a block. `None` if that takes too long.
+    pub fn find(
+        &mut self,
+        lines: &[Line],
+        range: std::ops::Range<usize>,
+        producers: &mut Producers,
+    ) -> Option<()> {
+        for at in range.clone() {
+            let line = &lines[at];
+            let all = &mut producers.all;
+            let ends = |all: &mut Vec<Producer>, index: usize| {
+                let producer = &all[index];
+                if producer.consumer.is_none() && !is_spared(producer, &lines[producer.at], line) {
+                    all[index].consumer = Some(at);
+                }
+                all[index].consumer.is_none()
+            };
+            for place in line.writes.places() {
+                self.budget = self.budget.checked_sub(self.until_written[place].len())?;
+                self.until_written[place].retain(|index| ends(all, *index));
+                self.budget = self.budget.checked_sub(self.until_used[place].len())?;
+                self.until_used[place].retain(|index| ends(all, *index));
+            }
+            for place in line.reads.places() {
+                self.budget = self.budget.checked_sub(self.until_used[place].len())?;
+                self.until_used[place].retain(|index| ends(all, *index));
+            }
+            for (list, is_end) in [
+                (&mut self.fences, MEMORY.contains(&line.operation())),
+                (&mut self.strong, ends_strong(line)),
+                (&mut self.surfaces, line.operation() == EXIT),
+            ] {
+                if is_end {
+                    for index in list.drain(..) {
+                        all[index].consumer.get_or_insert(at);
+                    }
+                }
+            }
+            for index in producers.of(at) {
+                self.open(index, &producers.all[index]);
+            }
+        }
+        self.close(&producers.all, producers.of(range.start).start..producers.of(range.end - 1).end);
+        Some(())
+    }
+
+    fn open(&mut self, index: usize, producer: &Producer) {
+        if producer.is_fence {
+            self.fences.push(index);
+            return;
+        }
+        if producer.is_strong && !producer.is_about_operands() {
+            self.strong.push(index);
+        }
+        if producer.is_surface {
+            self.surfaces.push(index);
+        }
+        let lists = if producer.is_about_operands() { &mut self.until_written } else { &mut self.until_used };
+        for place in producer.registers.places() {
+            lists[place].push(index);
+        }
+        for place in producer.predicates.places() {
+            self.until_used[place].push(index);
+        }
+    }
+
+    /// Forgets these producers.
+    fn close(&mut self, all: &[Producer], producers: std::ops::Range<usize>) {
+        self.fences.clear();
+        self.strong.clear();
+        self.surfaces.clear();
+        for producer in &all[producers] {
+            for place in producer.registers.places().chain(producer.predicates.places()) {
+                self.until_written[place].clear();
+                self.until_used[place].clear();
+            }
+        }
+    }
+}
+
+/// What comes after the loads and atomics that other threads see.
+fn ends_strong(line: &Line) -> bool {
+    line.operation() == NOP || line.invalidates_all()
+}
+
+/// Where a block first uses each register: what it needs to know about producers of other blocks.
+#[derive(Debug)]
+pub struct FirstUses {
+    writes: Vec<Option<usize>>,
+    uses: Vec<Option<usize>>,
+    memory: Option<usize>,
+    meeting: Option<usize>,
+    exit: Option<usize>,
+}
+
+impl FirstUses {
+    pub fn of(lines: &[Line], range: std::ops::Range<usize>) -> Self {
+        let mut first = Self {
+            writes: vec![None; Registers::PLACES],
+            uses: vec![None; Registers::PLACES],
+            memory: None,
+            meeting: None,
+            exit: None,
+        };
+        for at in range {
+            let line = &lines[at];
+            for place in line.writes.places() {
+                first.writes[place].get_or_insert(at);
+                first.uses[place].get_or_insert(at);
+            }
+            for place in line.reads.places() {
+                first.uses[place].get_or_insert(at);
+            }
+            if MEMORY.contains(&line.operation()) {
+                first.memory.get_or_insert(at);
+            }
+            if line.operation() == BSYNC {
+                first.meeting.get_or_insert(at);
+            }
+            if line.operation() == EXIT {
+                first.exit.get_or_insert(at);
+            }
+        }
+        first
+    }
+
+    /// The consumer in this block of a producer of another one.
+    pub fn consumer(&self, producer: &Producer) -> Option<usize> {
+        if producer.is_fence {
+            return self.memory;
+        }
+        let first = |registers: &Registers, of: &[Option<usize>]| {
+            registers.places().filter_map(|place| of[place]).min()
+        };
+        if producer.is_about_operands() {
+            let exit = self.exit.filter(|_| producer.is_surface);
+            let uses =
+                [first(&producer.registers, &self.writes), first(&producer.predicates, &self.uses), exit];
+            return uses.into_iter().flatten().min();
+        }
+        let is_uniform = producer.registers.iter(File::Uniform).next().is_some();
+        let meeting = self.meeting.filter(|_| is_uniform);
+        [first(&producer.registers, &self.uses), meeting].into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,162 @@
+//! What the schedule depends on in each instruction: operation, registers, guard.
+
+use super::operands::operands;
+use crate::instruction::{Instruction, TRUE};
+use crate::operands::Operands;
+use crate::registers::{File, Registers};
+
+/// Operations, by the low nine bits of the opcode.
+pub mod operation {
+    pub const LDSM: u16 = 0x03b;
+    pub const STSM: u16 = 0x044;
+    pub const FLO: u16 = 0x100;
+    pub const BREV: u16 = 0x101;
+    pub const FCHK: u16 = 0x102;
+    pub const F2I: u16 = 0x105;
+    pub const POPC: u16 = 0x109;
+    pub const NOP: u16 = 0x118;
+    pub const S2R: u16 = 0x119;
+    pub const ENDCOLLECTIVE: u16 = 0x11b;
+    pub const BAR: u16 = 0x11d;
+    pub const BSYNC: u16 = 0x141;
+    pub const WARPSYNC: u16 = 0x148;
+    pub const BRX: u16 = 0x149;
+    pub const BRXU: u16 = 0x158;
+    pub const EXIT: u16 = 0x14d;
+    pub const LD: u16 = 0x180;
+    pub const LDG: u16 = 0x181;
+    pub const LDC: u16 = 0x182;
+    pub const LDL: u16 = 0x183;
+    pub const LDS: u16 = 0x184;
+    pub const ST: u16 = 0x185;
+    pub const STG: u16 = 0x186;
+    pub const STL: u16 = 0x187;
+    pub const STS: u16 = 0x188;
+    pub const SHFL: u16 = 0x189;
+    pub const ATOM: u16 = 0x18a;
+    pub const ATOM_CAS: u16 = 0x18b;
+    pub const ATOMS: u16 = 0x18c;
+    pub const ATOMS_CAS: u16 = 0x18d;
+    pub const REDG: u16 = 0x18e;
+    pub const CCTL: u16 = 0x18f;
+    pub const MEMBAR: u16 = 0x192;
+    pub const SUST: u16 = 0x19d;
+    pub const ATOM_FLOAT: u16 = 0x1a2;
+    pub const ATOMG_FLOAT: u16 = 0x1a3;
+    pub const REDG_FLOAT: u16 = 0x1a6;
+    pub const SYNCS: u16 = 0x1a7;
+    pub const ATOMG: u16 = 0x1a8;
+    pub const ATOMG_CAS: u16 = 0x1a9;
+    pub const ERRBAR: u16 = 0x1ab;
+    pub const LDGDEPBAR: u16 = 0x1af;
+    pub const LDCU: u16 = 0x1ac;
+    pub const LDGSTS: u16 = 0x1ae;
+    pub const STAS: u16 = 0x1bd;
+    pub const FENCE: u16 = 0x1c6;
+    pub const STTM: u16 = 0x1ed;
+    pub const LDTM: u16 = 0x1ee;
+}
+use operation::{CCTL, LD, LDG, LDL, WARPSYNC};
+
+/// Operations whose guard is a uniform predicate, in ranges.
+const UNIFORM_GUARD: [(u16, u16); 13] = [
+    (0x04a, 0x04a),
+    (0x04c, 0x04c),
+    (0x054, 0x05a),
+    (0x080, 0x085),
+    (0x087, 0x0c9),
+    (0x0cb, 0x0cb),
+    (0x1ac, 0x1ac),
+    (0x1b2, 0x1bc),
+    (0x1c3, 0x1c3),
+    (0x1c7, 0x1c7),
+    (0x1ca, 0x1ca),
+    (0x1e3, 0x1ea),
+    (0x1eb, 0x1ec),
+];
+
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    pub bits: Instruction,
+    pub reads: Registers,
+    pub writes: Registers,
+    pub guard: Guard,
+}
+
+/// The predicate that an instruction depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// As in the instruction: 8 is set where it is negated.
+    predicate: u8,
+    is_uniform: bool,
+    /// How often the predicate has been written in the block before.
+    version: u32,
+}
+
+impl Guard {
+    fn exists(self) -> bool {
+        self.predicate != TRUE
+    }
+
+    fn file(self) -> File {
+        if self.is_uniform { File::UniformPredicate } else { File::Predicate }
+    }
+
+    /// Whether one of the two instructions is not executed if the other is.
+    pub fn excludes(self, other: Self) -> bool {
+        self.exists() && other.exists() && Self { predicate: self.predicate ^ 8, ..self } == other
+    }
+}
+
+impl Line {
+    /// `None` if it is not known what the instruction does.
+    fn of(bits: Instruction) -> Option<Self> {
+        let Operands { mut reads, writes, .. } = operands(bits)?;
+        let operation = bits.operation();
+        let is_uniform = UNIFORM_GUARD.iter().any(|(first, last)| (*first..=*last).contains(&operation));
+        let guard = Guard { predicate: bits.guard(), is_uniform, version: 0 };
+        reads.insert(guard.file(), guard.predicate & 7, 1);
+        Some(Self { bits, reads, writes, guard })
+    }
+
+    pub fn all(code: &[u8]) -> Option<Vec<Self>> {
+        (0..code.len() / crate::instruction::SIZE).map(|at| Self::of(Instruction::at(code, at))).collect()
+    }
+
+    pub fn operation(&self) -> u16 {
+        self.bits.operation()
+    }
+
+    /// `WARPSYNC.COLLECTIVE`: the threads go on as one from here to `ENDCOLLECTIVE`.
+    pub fn begins_collective(&self) -> bool {
+        self.operation() == WARPSYNC && self.bits.field(84, 3) == 4
+    }
+
+    pub fn ends_collective(&self) -> bool {
+        self.operation() == operation::ENDCOLLECTIVE
+    }
+
+    /// Whether it is a load that is ordered with those of other threads (`.STRONG`).
+    pub fn is_strong_load(&self) -> bool {
+        matches!(self.operation(), LD | LDG | LDL) && matches!(self.bits.field(77, 4), 5..=7 | 10)
+    }
+
+    /// `CCTL.IVALL`: forgets what is in the cache.
+    pub fn invalidates_all(&self) -> bool {
+        self.operation() == CCTL && self.bits.field(87, 4) == 4
+    }
+}
+
+/// Counts the writes of guard predicates within each block.
+pub fn number_guards(lines: &mut [Line]) {
+    let mut written = [[0; 8]; 2];
+    for line in lines {
+        line.guard.version =
+            written[usize::from(line.guard.is_uniform)][usize::from(line.guard.predicate & 7)];
+        for (counts, file) in written.iter_mut().zip([File::Predicate, File::UniformPredicate]) {
+            for predicate in line.writes.iter(file) {
+                counts[usize::from(predicate)] += 1;
+            }
+        }
+    }
+}

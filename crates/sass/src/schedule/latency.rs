@@ -1,0 +1,137 @@
+//! How long producers take, in cycles, as far as the choice of scoreboards is concerned.
+//!
+//! These are the assembler's estimates, not measurements: they say which scoreboard is shared when there are too few,
+//! and which waits cost nothing at the end of a block.
+
+use super::instructions::{Line, operation};
+use operation::{
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, F2I, FLO, LD, LDC, LDCU, LDG, LDGSTS,
+    LDL, LDS, LDSM, LDTM, MEMBAR, POPC, S2R, ST, STAS, STG, STL, STS, STSM, STTM,
+};
+
+/// Operations whose results take so long that one scoreboard is kept for those that nothing in the block waits for.
+const SLOW: [u16; 9] = [LD, LDG, LDL, ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
+const SLOW_RESULT: i64 = 230;
+
+/// The size of what is loaded or stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    /// 8 or 16 bits.
+    Small,
+    Word,
+    Double,
+    Quad,
+}
+use Size::{Double, Quad, Small, Word};
+
+impl Size {
+    fn of(line: &Line) -> Self {
+        match line.bits.field(73, 3) {
+            0..=3 => Small,
+            5 => Double,
+            6 => Quad,
+            _ => Word,
+        }
+    }
+}
+
+/// Until the result is written. Sizes matter for those operations alone that have some.
+const RESULT: i64 = 23;
+const RESULTS: [(u16, &[Size], i64); 10] = [
+    (S2R, &[], 31),
+    (LDC, &[Small, Word], 47),
+    (LDC, &[Double], 50),
+    (LDS, &[Small, Word, Quad], 42),
+    (LDS, &[Double], 44),
+    (LDCU, &[], 17),
+    (POPC, &[], 14),
+    (FLO, &[], 14),
+    (BREV, &[], 14),
+    (F2I, &[], 16),
+];
+
+/// Until the operands have been read.
+const OPERANDS: i64 = 10;
+const LOADS: [u16; 6] = [LD, LDG, LDL, LDS, LDSM, LDTM];
+const LOAD_OPERANDS: i64 = 8;
+const STORES: [u16; 4] = [ST, STG, STL, STS];
+const OTHER_STORES: [u16; 3] = [STSM, STAS, STTM];
+const STORE_OPERANDS: i64 = 13;
+/// A store of zero, whose value is in no register.
+const STORE_OF_ZERO: i64 = 10;
+const GENERIC_STORE_OF_ZERO: i64 = 6;
+const READS: [(u16, &[Size], i64); 8] = [
+    (LDG, &[Double], 10),
+    (LDS, &[Quad], 12),
+    (LDGSTS, &[], 13),
+    (STS, &[Small], 12),
+    (STS, &[Word], 10),
+    (ST, &[Quad], 17),
+    (STS, &[Quad], 17),
+    (STG, &[Quad], 17),
+];
+const FENCE_OPERANDS: i64 = 6;
+const NO_REGISTER: u8 = 255;
+
+/// Whether the result of this operation takes very long.
+pub fn is_slow(operation: u16) -> bool {
+    SLOW.contains(&operation)
+}
+
+/// Until the result of this instruction is written.
+pub fn of_result(line: &Line) -> i64 {
+    if is_slow(line.operation()) {
+        return SLOW_RESULT;
+    }
+    find(&RESULTS, line).unwrap_or(RESULT)
+}
+
+/// Until this instruction has read its operands.
+pub fn of_operands(line: &Line) -> i64 {
+    let operation = line.operation();
+    if STORES.contains(&operation) && line.bits.byte(4) == NO_REGISTER {
+        let is_generic = operation == ST && Size::of(line) == Word;
+        return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
+    }
+    if let Some(latency) = find(&READS, line) {
+        return latency;
+    }
+    match operation {
+        MEMBAR => FENCE_OPERANDS,
+        operation if LOADS.contains(&operation) => LOAD_OPERANDS,
+        operation if STORES.contains(&operation) || OTHER_STORES.contains(&operation) => STORE_OPERANDS,
+        _ => OPERANDS,
+    }
+}
+
+fn find(table: &[(u16, &[Size], i64)], line: &Line) -> Option<i64> {
+    let is = |row: &&(u16, &[Size], i64)| {
+        row.0 == line.operation() && (row.1.is_empty() || row.1.contains(&Size::of(line)))
+    };
+    table.iter().find(is).map(|row| row.2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{of_operands, of_result};
+    use crate::instruction::{Instruction, SIZE};
+    use crate::schedule::instructions::Line;
+
+    fn line(bits: u128) -> Line {
+        let lines = Line::all(&Instruction(bits).0.to_le_bytes()).expect("a known operation");
+        assert_eq!((lines.len(), SIZE), (1, 16));
+        lines[0]
+    }
+
+    #[test]
+    fn by_operation_and_size() {
+        let load = |size: u128| line(0x0000_0000_0000_0000_0000_0000_0204_7984 | size << 73);
+        assert_eq!([4, 5, 6].map(|size| of_result(&load(size))), [42, 44, 42]);
+        assert_eq!(of_operands(&load(4)), 8);
+        // LDG
+        assert_eq!(of_result(&line(0x0c1e_1900_0000_0004_040a_7981)), 230);
+        // STG of a register, and of none
+        assert_eq!(of_operands(&line(0x0c10_1908_0000_0007_0200_7986)), 13);
+        assert_eq!(of_operands(&line(0x0c10_1908_0000_00ff_0200_7986)), 10);
+    }
+}

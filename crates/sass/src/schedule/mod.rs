@@ -1,0 +1,182 @@
+//! The schedule of machine code of sm_100 and later: which scoreboard each instruction sets, and what each waits for.
+//!
+//! Instructions whose latency is not fixed are **producers**: they set one of six scoreboards until their operands have
+//! been read, or another one until their results are written, or both. An instruction that overwrites the operands, or uses
+//! the results, is a **consumer** and waits for the scoreboard first. Assemblers choose the numbers and the waits; so does
+//! the linker, when it makes the final code and some producer no longer counts. This module makes the same choices, as they
+//! have been observed, from nothing but the instructions, their stalls, and which of the two scoreboards each sets:
+//!
+//! 1. [`blocks`]: the code falls into blocks, which are scheduled one after the other in an order of their own ([`order`]).
+//! 2. [`producers`]: each producer is about some registers, and has at most one consumer in each block ([`consumers`]).
+//! 3. [`latency`]: each producer takes a number of cycles. With the stalls, this says when instructions are issued and when
+//!    producers are over, in cycles from the start of the block.
+//! 4. [`numbers`]: producers under way on the same scoreboard are a group. A new producer joins a group with the same
+//!    consumer, or takes a free scoreboard, or shares the one where that costs the least time.
+//! 5. [`waits`]: a consumer waits for the whole group. The end of a block waits for what is over by then; what is not goes on
+//!    into the blocks that follow. At the start of a loop there are waits for what the end of the loop leaves under way.
+//!
+//! What is not known (an operation, where a branch goes) makes all of it `None`; what is returned has not been proven safe,
+//! which [`check`](crate::check) can do.
+
+mod blocks;
+mod consumers;
+mod instructions;
+mod latency;
+mod numbers;
+mod operands;
+mod order;
+mod producers;
+mod waits;
+
+use crate::instruction::{Instruction, SIZE};
+use crate::registers::File;
+pub use blocks::Jumps;
+use blocks::{Block, blocks};
+use instructions::{Line, number_guards};
+use numbers::COUNTED;
+use waits::Schedule;
+
+/// No scoreboard.
+pub const NONE: u8 = 7;
+/// Functions with more instructions are not looked at.
+const MAX_INSTRUCTIONS: usize = 1 << 18;
+/// How many times producers may be looked at: for each instruction, and in any case.
+const BUDGET: (usize, usize) = (1 << 8, 1 << 20);
+
+const STACK_POINTER: u16 = 1;
+
+/// The scoreboards and waits of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// The scoreboard until the results are written, or [`NONE`].
+    pub written: u8,
+    /// The scoreboard until the operands are read, or [`NONE`].
+    pub read: u8,
+    /// A bit for each scoreboard to wait for.
+    pub waits: u8,
+}
+
+const WRITTEN: u32 = 110;
+const READ: u32 = 113;
+const WAITS: u32 = 116;
+
+impl Control {
+    pub fn of(instruction: Instruction) -> Self {
+        Self {
+            written: instruction.field(WRITTEN, 3) as u8,
+            read: instruction.field(READ, 3) as u8,
+            waits: instruction.wait_mask(),
+        }
+    }
+
+    /// Makes these the scoreboards and waits of an instruction.
+    pub fn put(self, place: &mut [u8; SIZE]) {
+        let fields = u128::from(self.written) << WRITTEN
+            | u128::from(self.read) << READ
+            | u128::from(self.waits) << WAITS;
+        let instruction = Instruction(u128::from_le_bytes(*place)).without_scoreboards() | fields;
+        *place = instruction.to_le_bytes();
+    }
+}
+
+/// The schedule of the code of one function. `jumps` says where indirect branches go. With `is_first_dropped`, the first
+/// instruction is no producer any more.
+pub fn controls(code: &[u8], jumps: &Jumps, is_first_dropped: bool) -> Option<Vec<Control>> {
+    Code::new(code, jumps)?.controls(is_first_dropped)
+}
+
+/// Code that is understood.
+struct Code {
+    lines: Vec<Line>,
+    blocks: Vec<Block>,
+}
+
+impl Code {
+    fn new(code: &[u8], jumps: &Jumps) -> Option<Self> {
+        if !code.len().is_multiple_of(SIZE) || code.len() / SIZE > MAX_INSTRUCTIONS {
+            return None;
+        }
+        let mut lines = Line::all(code)?;
+        let blocks = blocks(&lines, jumps)?;
+        for block in &blocks {
+            number_guards(&mut lines[block.range.clone()]);
+        }
+        Some(Self { lines, blocks })
+    }
+
+    fn controls(&self, is_first_dropped: bool) -> Option<Vec<Control>> {
+        let budget = self.lines.len().saturating_mul(BUDGET.0).max(BUDGET.1);
+        let mut schedule = Schedule::new(&self.lines, &self.blocks, is_first_dropped.then_some(0), budget)?;
+        schedule.run()?;
+        schedule.keep_full_waits();
+        Some((0..self.lines.len()).map(|at| control(&schedule, at)).collect())
+    }
+
+    /// Whether the code has this schedule.
+    fn has(&self, controls: &[Control]) -> bool {
+        self.lines.iter().zip(controls).all(|(line, control)| Control::of(line.bits) == *control)
+    }
+}
+
+fn control(schedule: &Schedule<'_>, at: usize) -> Control {
+    let written = if schedule.is_counted(at) { COUNTED } else { NONE };
+    let mut control = Control { written, read: NONE, waits: schedule.waits[at] };
+    for producer in schedule.producers.of(at) {
+        let producer = &schedule.producers.all[producer];
+        let place = if producer.is_about_operands() { &mut control.read } else { &mut control.written };
+        *place = producer.number;
+    }
+    control
+}
+
+/// What has become of code whose load of the stack pointer is to be no producer any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The code has been scheduled anew.
+    Done,
+    /// The function needs its stack pointer, or its load is no plain producer: the code is as it was.
+    NotApplicable,
+    /// The code has not been scheduled as it would be here, so that nothing can be said: the code is as it was.
+    Unknown,
+}
+
+/// Schedules code anew without the scoreboard of its first instruction, if that loads the stack pointer and nothing uses
+/// it.
+pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps) -> Outcome {
+    let Control { written, read, waits } = Control::of(Instruction::at(code, 0));
+    if written >= NONE || read != NONE || waits != 0 || !has_unused_stack_pointer(code) {
+        return Outcome::NotApplicable;
+    }
+    let Some(understood) = Code::new(code, jumps) else { return Outcome::Unknown };
+    if !understood.controls(false).is_some_and(|found| understood.has(&found)) {
+        return Outcome::Unknown;
+    }
+    let Some(found) = understood.controls(true) else { return Outcome::Unknown };
+    let (instructions, _) = code.as_chunks_mut::<SIZE>();
+    for (place, control) in instructions.iter_mut().zip(found) {
+        control.put(place);
+    }
+    Outcome::Done
+}
+
+/// Whether the first instruction loads the stack pointer and nothing else in the function uses it: no instruction names it,
+/// and there are no calls and no returns.
+pub fn has_unused_stack_pointer(code: &[u8]) -> bool {
+    let first = Instruction::at(code, 0);
+    let is_load =
+        first.operation() == instructions::operation::LDC && u16::from(first.byte(2)) == STACK_POINTER;
+    is_load
+        && first.is_unconditional()
+        && (1..code.len() / SIZE).all(|at| !mentions_stack_pointer(Instruction::at(code, at)))
+}
+
+fn mentions_stack_pointer(instruction: Instruction) -> bool {
+    if instruction.is_call_or_return() {
+        return true;
+    }
+    let Some(operands) = operands::operands(instruction) else { return true };
+    [operands.reads, operands.writes].iter().any(|set| set.contains(File::General, STACK_POINTER))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Which scoreboard a producer gets.
+//!
+//! A scoreboard has a group of producers that are under way. A producer joins a group that has the same consumer; it
+//! takes a scoreboard that is free otherwise, in an order that depends on the operation; and if there is none, it shares
+//! the one where that costs the least time.
+
+use super::instructions::{Line, operation};
+use super::latency;
+use super::producers::Producer;
+use crate::instruction::SCOREBOARDS;
+
+const COUNT: usize = SCOREBOARDS as usize;
+/// The scoreboard of slow results that nothing in the block waits for; if there are textures, it is the one before.
+const RESERVED: u8 = 5;
+/// The scoreboard of textures and surfaces, if there are any.
+const TEXTURES: u8 = 5;
+/// The scoreboard of copies to shared memory, where waits count.
+pub const COUNTED: u8 = 0;
+/// How much later than the end of the block what comes after it is taken to be.
+const AFTER: i64 = 100_000;
+
+const ASCENDING: [u8; COUNT] = [0, 1, 2, 3, 4, 5];
+
+/// The scoreboards that a producer may get, in the order in which they are tried.
+fn preferred(producer: &Producer, operation: u16) -> &'static [u8] {
+    if producer.is_about_operands() {
+        &ASCENDING
+    } else if latency::is_slow(operation) {
+        &ASCENDING[2..]
+    } else {
+        &ASCENDING
+    }
+}
+
+/// A producer that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    pub producer: usize,
+    /// When it is over, in cycles from the start of the block.
+    pub ready: i64,
+    /// Its consumer in the block.
+    pub consumer: Option<usize>,
+}
+
+/// The producers under way on one scoreboard.
+#[derive(Debug)]
+pub struct Group {
+    pub members: Vec<Pending>,
+    /// The first and the last of the consumers in the block.
+    pub consumer: Option<usize>,
+    pub last_consumer: Option<usize>,
+    /// When the last of them is over.
+    pub ready: i64,
+    pub has_slow: bool,
+    pub has_texture: bool,
+    /// Whether some are of this block.
+    has_own: bool,
+    /// Whether all are about operands and have no consumer in this block.
+    is_idle: bool,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self {
+            members: Vec::new(),
+            consumer: None,
+            last_consumer: None,
+            ready: i64::MIN,
+            has_slow: false,
+            has_texture: false,
+            has_own: false,
+            is_idle: true,
+        }
+    }
+}
+
+impl Group {
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    pub fn add(&mut self, pending: Pending, producer: &Producer, is_own: bool) {
+        let consumer = pending.consumer;
+        self.members.push(pending);
+        self.consumer = self.consumer.into_iter().chain(consumer).min();
+        self.last_consumer = self.last_consumer.max(consumer);
+        self.ready = self.ready.max(pending.ready);
+        self.has_slow |= producer.is_slow;
+        self.has_texture |= producer.is_texture;
+        self.has_own |= is_own;
+        self.is_idle &= producer.is_about_operands() && consumer.is_none();
+    }
+}
+
+/// What the choice depends on in the whole function.
+#[derive(Clone, Copy, Debug)]
+pub struct Kinds {
+    /// Whether there are slow results.
+    has_slow: bool,
+    /// Whether there are results of textures or surfaces.
+    has_texture: bool,
+    /// Whether there are counted waits.
+    has_counted: bool,
+}
+
+impl Kinds {
+    pub fn of(lines: &[Line], producers: &[Producer]) -> Self {
+        Self {
+            has_slow: producers.iter().any(|producer| producer.is_slow),
+            has_texture: producers.iter().any(|producer| producer.is_texture),
+            has_counted: lines.iter().any(|line| line.operation() == operation::LDGDEPBAR),
+        }
+    }
+
+    /// The scoreboard of slow results that nothing in the block waits for.
+    pub fn reserved(self) -> u8 {
+        if self.has_texture { RESERVED - 1 } else { RESERVED }
+    }
+}
+
+/// What the choice depends on besides the producer.
+#[derive(Debug)]
+pub struct Choice<'a> {
+    pub kinds: Kinds,
+    pub groups: &'a [Group; COUNT],
+    /// When each instruction of the function is issued, in cycles from the start of its block.
+    pub times: &'a [i64],
+    /// The last instruction of the block.
+    pub last: usize,
+    /// Scoreboards that are in use where control goes from here: a bit for each.
+    pub avoided: u8,
+    /// Whether the reserved scoreboard may not be used for anything else.
+    pub is_reserved: bool,
+}
+
+impl Choice<'_> {
+    pub fn number(&self, producer: &Producer, operation: u16) -> u8 {
+        if producer.is_texture {
+            return TEXTURES;
+        }
+        if producer.is_slow && producer.consumer.is_none() {
+            return self.kinds.reserved();
+        }
+        if let Some(number) = ASCENDING.into_iter().find(|number| self.may_join(producer, *number)) {
+            return number;
+        }
+        let is_usable = |number: &u8| !self.is_kept(*number);
+        let order: Vec<u8> = preferred(producer, operation).iter().copied().filter(is_usable).collect();
+        self.free(producer, &order).unwrap_or_else(|| self.shared(producer, &order))
+    }
+
+    /// Whether a scoreboard is kept for others.
+    fn is_kept(&self, number: u8) -> bool {
+        self.kinds.has_counted && number == COUNTED
+            || self.kinds.has_texture && number == TEXTURES
+            || self.is_reserved && number == self.kinds.reserved()
+    }
+
+    /// Whether the producer has the same consumer as those of a scoreboard.
+    fn may_join(&self, producer: &Producer, number: u8) -> bool {
+        let group = &self.groups[usize::from(number)];
+        if group.is_empty() || self.kinds.has_counted && number == COUNTED {
+            return false;
+        }
+        if producer.consumer.is_some() {
+            return group.consumer == producer.consumer && !self.is_kept(number);
+        }
+        producer.is_about_operands() && group.is_idle && group.has_own
+    }
+
+    /// The first free scoreboard. What outlives the block avoids those in use on other ways to where control goes.
+    fn free(&self, producer: &Producer, order: &[u8]) -> Option<u8> {
+        let has_consumer = producer.consumer.is_some();
+        let is_free = |number: &u8| {
+            self.groups[usize::from(*number)].is_empty()
+                && (has_consumer || *number != self.kinds.reserved() || !self.kinds.has_slow)
+        };
+        let mut free = order.iter().copied().filter(is_free);
+        let outlives = producer.is_about_operands() || producer.ready > self.times[self.last];
+        if !has_consumer && outlives {
+            let good = free.clone().find(|number| self.avoided >> number & 1 == 0);
+            return good.or_else(|| free.next());
+        }
+        free.next()
+    }
+
+    /// The scoreboard where sharing costs least.
+    fn shared(&self, producer: &Producer, order: &[u8]) -> u8 {
+        let is_used = |number: &u8| !self.groups[usize::from(*number)].is_empty();
+        let used = order.iter().copied().filter(is_used);
+        used.min_by_key(|number| self.cost(producer, *number))
+            .or(order.first().copied())
+            .unwrap_or(self.kinds.reserved())
+    }
+
+    /// How long something waits in vain if the producer shares this scoreboard: the first consumer of the group for the
+    /// producer, or the consumer of the producer for the group.
+    fn cost(&self, producer: &Producer, number: u8) -> i64 {
+        let group = &self.groups[usize::from(number)];
+        let position = |consumer: Option<usize>| consumer.unwrap_or(usize::MAX);
+        if position(group.consumer) > position(producer.consumer) {
+            return group.ready.max(0) - self.time(producer.consumer);
+        }
+        let cost = producer.ready - self.time(group.consumer);
+        if producer.consumer.is_none() { cost.max(0) } else { cost }
+    }
+
+    fn time(&self, consumer: Option<usize>) -> i64 {
+        consumer.map_or(self.times[self.last] + AFTER, |at| self.times[at])
+    }
+}

@@ -1,0 +1,241 @@
+//! Which registers an instruction uses, exactly.
+//!
+//! The checker may take an instruction to use more registers than it does. The schedule must not: a register too many is
+//! a wait too many. So this is what the checker knows, without what the instruction has no use for.
+
+use super::instructions::operation::{
+    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG, STSM,
+    SUST,
+};
+use crate::instruction::Instruction;
+use crate::operands::Operands;
+use crate::registers::{File, Registers};
+
+const VIMNMX3: u16 = 0x00f;
+const PLOP3: u16 = 0x01c;
+const IMMA: u16 = 0x037;
+const HMMA: u16 = 0x03c;
+const VOTEU: u16 = 0x086;
+const R2UR: u16 = 0x0ca;
+const NANOSLEEP: u16 = 0x15d;
+const TEX: u16 = 0x160;
+const TLD4: u16 = 0x163;
+const TLD: u16 = 0x166;
+const TXD: u16 = 0x16c;
+const SULD: u16 = 0x199;
+
+/// `None` if it is not known what the instruction does. The guard is not among them.
+pub fn operands(bits: Instruction) -> Option<Operands> {
+    let mut operands = Operands::of(bits)?;
+    match bits.operation() {
+        VIMNMX3 | PLOP3 | R2UR | VOTEU | LDGSTS => predicates(bits, &mut operands),
+        BAR | NANOSLEEP => barrier(bits, &mut operands),
+        HMMA => float_matrix(bits, &mut operands),
+        IMMA => integer_matrix(bits, &mut operands),
+        LDSM => set(&mut operands.writes, bits.byte(2), matrices(bits)),
+        STSM => {
+            set(&mut operands.reads, bits.byte(3), 1);
+            add(&mut operands.reads, bits.byte(4), matrices(bits));
+        }
+        TEX | TLD4 | TLD | TXD => texture(bits, &mut operands),
+        SULD | SUST => surface(bits, &mut operands),
+        LD | LDG | ST | STG | ATOM | ATOMG | REDG | CCTL => address(bits, &mut operands),
+        ATOM_FLOAT | ATOMG_FLOAT | REDG_FLOAT => float_atomic(bits, &mut operands),
+        _ => {}
+    }
+    Some(operands)
+}
+
+/// Adds general registers.
+fn add(registers: &mut Registers, first: u8, count: u16) {
+    registers.insert(File::General, first, count);
+}
+
+/// Makes these the only general registers.
+fn set(registers: &mut Registers, first: u8, count: u16) {
+    registers.remove_all(File::General);
+    add(registers, first, count);
+}
+
+fn predicates(bits: Instruction, operands: &mut Operands) {
+    let Operands { reads, writes, .. } = operands;
+    let predicate = |at: u32| bits.field(at, 3) as u8;
+    match bits.operation() {
+        VIMNMX3 => {
+            reads.remove_all(File::Predicate);
+            reads.insert(File::Predicate, predicate(87), 1);
+        }
+        PLOP3 => {
+            reads.remove_all(File::Predicate);
+            reads.remove_all(File::UniformPredicate);
+            reads.insert(File::Predicate, predicate(87), 1);
+            reads.insert(File::Predicate, predicate(77), 1);
+            let is_uniform = bits.field(67, 1) != 0;
+            let file = if is_uniform { File::UniformPredicate } else { File::Predicate };
+            reads.insert(file, predicate(68), 1);
+        }
+        R2UR => writes.remove_all(File::UniformPredicate),
+        VOTEU => reads.remove_all(File::UniformPredicate),
+        LDGSTS => writes.remove_all(File::Predicate),
+        _ => {}
+    }
+}
+
+/// What has one register at most, where there may be others in other forms.
+fn barrier(bits: Instruction, operands: &mut Operands) {
+    let has_register = bits.form() == 1 || bits.form() == 2;
+    set(&mut operands.reads, bits.byte(4), u16::from(has_register));
+    // Only a barrier that reduces (.RED) has a predicate.
+    if bits.operation() == BAR && bits.field(78, 1) == 0 {
+        operands.reads.remove_all(File::Predicate);
+    }
+}
+
+/// Operands by the shape, which is one of 16 x 8 results; the operands' depth is given by two bits, and whether one of
+/// them is sparse by another.
+fn float_matrix(bits: Instruction, operands: &mut Operands) {
+    let is_set = |at: u32| bits.field(at, 1) != 0;
+    let (is_sparse, is_single, is_tf32) = (is_set(73), is_set(76), is_set(83));
+    let depth: u16 = match (is_set(75), is_set(78)) {
+        (false, false) => 8,
+        (true, false) => 16,
+        (false, true) => 4,
+        (true, true) => 32,
+    };
+    let full = if is_tf32 { 8 } else { 16 } * if is_sparse { 2 } else { 1 };
+    let first = (4 * depth / full).max(1);
+    let second = if is_sparse { first } else { (2 * depth / full).max(1) };
+    matrix(bits, operands, [first, second], if is_single { 4 } else { 2 }, is_sparse);
+}
+
+fn integer_matrix(bits: Instruction, operands: &mut Operands) {
+    let is_deep = bits.field(75, 1) != 0;
+    let is_sparse = bits.field(73, 1) != 0;
+    if !is_sparse {
+        matrix(bits, operands, if is_deep { [4, 2] } else { [2, 1] }, 4, false);
+    }
+}
+
+fn matrix(bits: Instruction, operands: &mut Operands, factors: [u16; 2], result: u16, is_sparse: bool) {
+    let Operands { reads, writes, .. } = operands;
+    set(writes, bits.byte(2), result);
+    set(reads, bits.byte(3), factors[0]);
+    add(reads, bits.byte(4), factors[1]);
+    add(reads, bits.byte(5), u16::from(is_sparse));
+    add(reads, bits.byte(8), result);
+}
+
+/// How many matrices are loaded from or stored to shared memory, a register each.
+fn matrices(bits: Instruction) -> u16 {
+    1 << bits.field(72, 2)
+}
+
+/// A mask says which components of the result there are: two in the first registers, the others in the second.
+fn texture(bits: Instruction, operands: &mut Operands) {
+    let Operands { reads, writes, .. } = operands;
+    let count = match bits.operation() {
+        TLD4 => 4,
+        _ => bits.field(72, 4).count_ones() as u16,
+    };
+    set(writes, bits.byte(2), count.min(2));
+    add(writes, bits.byte(8), count.saturating_sub(2));
+    let dimensions = match bits.field(61, 3) {
+        0 => 1,
+        1 | 4 => 2,
+        2 | 3 | 5 => 3,
+        _ => 4,
+    };
+    set(reads, bits.byte(3), dimensions);
+    add(reads, bits.byte(4), if bits.operation() == TXD { 4 } else { 1 });
+}
+
+fn surface(bits: Instruction, operands: &mut Operands) {
+    let dimensions = match bits.field(61, 3) {
+        0 | 1 => 1,
+        2 | 3 => 2,
+        _ => 3,
+    };
+    let size = match bits.field(73, 3) {
+        0..=4 => 1,
+        5 => 2,
+        _ => 4,
+    };
+    set(&mut operands.reads, bits.byte(3), dimensions);
+    if bits.operation() == SULD {
+        set(&mut operands.writes, bits.byte(2), size);
+    } else {
+        add(&mut operands.reads, bits.byte(4), size);
+    }
+}
+
+/// Only some addresses have a descriptor, and what is about the whole cache has no address.
+fn address(bits: Instruction, operands: &mut Operands) {
+    if bits.form() == 4 && bits.field(91, 1) == 0 {
+        operands.reads.remove_all(File::Uniform);
+    }
+    if bits.operation() == CCTL && matches!(bits.field(87, 4), 4 | 6..=8) {
+        operands.reads = Registers::default();
+    }
+}
+
+fn float_atomic(bits: Instruction, operands: &mut Operands) {
+    let count = match bits.field(73, 3) {
+        0 | 1 | 4 => 1,
+        3 | 6 => 4,
+        _ => 2,
+    };
+    set(&mut operands.reads, bits.byte(3), 2);
+    add(&mut operands.reads, bits.byte(4), count);
+    if bits.operation() != REDG_FLOAT {
+        set(&mut operands.writes, bits.byte(2), count);
+    }
+    address(bits, operands);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::operands;
+    use crate::instruction::Instruction;
+    use crate::registers::File::{General, Predicate, Uniform, UniformPredicate};
+
+    /// The general registers that an instruction reads, and those that it writes.
+    fn general(bits: u128) -> [Vec<u16>; 2] {
+        let operands = operands(Instruction(bits)).expect("a known operation");
+        [operands.reads, operands.writes].map(|set| set.iter(General).collect())
+    }
+
+    #[test]
+    fn matrices_by_their_shape() {
+        // HMMA.16816.F32 R16, R4, R2, R16
+        let [reads, writes] = general(0x0000_1810_0000_0002_0410_723c);
+        assert_eq!((reads, writes), (vec![2, 3, 4, 5, 6, 7, 16, 17, 18, 19], vec![16, 17, 18, 19]));
+        // HMMA.1684.F32.TF32 R8, R14, R18, R8
+        let [reads, _] = general(0x0008_5008_0000_0012_0e08_723c);
+        assert_eq!(reads, [8, 9, 10, 11, 14, 15, 18]);
+        // IMMA.16816.U8.U8 R8, R14.ROW, R18.COL, R8
+        let [reads, _] = general(0x0040_0408_0000_0012_0e08_7237);
+        assert_eq!(reads, [8, 9, 10, 11, 14, 15, 18]);
+        // LDSM.16.M88.2 R2, [R0+UR23+0x12000]
+        assert_eq!(general(0x0800_0100_0120_0017_0002_783b), [vec![0], vec![2, 3]]);
+    }
+
+    #[test]
+    fn textures_by_their_components() {
+        // TEX.LL RZ, R7, R4, R7, UR4, 2D, 0x1
+        assert_eq!(general(0x089e_01ff_28ff_0407_0407_7f60), [vec![4, 5, 7], vec![7]]);
+        // SULD.D.BA.2D.U8.STRONG.SM R0, [R4], UR4
+        assert_eq!(general(0x081e_a100_68ff_0400_0400_7f99), [vec![4, 5], vec![0]]);
+    }
+
+    #[test]
+    fn what_is_not_there() {
+        // LD.E R20, [R12] and CCTL.IVALL have no descriptor; PLOP3 has one kind of third source.
+        let reads = |bits: u128| operands(Instruction(bits)).expect("a known operation").reads;
+        let load = reads(0x0010_0900_0000_0000_0c14_7980);
+        assert_eq!((load.iter(General).count(), load.iter(Uniform).count()), (2, 0));
+        assert!(reads(0x0200_0000_0000_0000_ff00_798f).is_empty());
+        // PLOP3.LUT P0, PT, PT, PT, UP0, 0x80, 0x8
+        let logic = reads(0x03f0_f008_0000_0000_0008_781c);
+        assert_eq!((logic.iter(Predicate).count(), logic.iter(UniformPredicate).count()), (0, 1));
+    }
+}

@@ -1,0 +1,204 @@
+//! Producers: instructions that set a scoreboard, and what each is about.
+//!
+//! An instruction may be two producers. One is over when its operands have been read: whatever overwrites them depends
+//! on it. The other is over when its results are written: whatever uses or overwrites them depends on it. The first such
+//! instruction is the consumer, which `consumers` finds.
+
+use super::instructions::{Line, operation};
+use super::latency;
+use crate::registers::{File, Registers};
+use operation::{
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, ERRBAR, F2I, FCHK,
+    FENCE, FLO, LDGDEPBAR, LDS, LDSM, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST, SYNCS,
+};
+
+/// What is over when the scoreboard is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    OperandsAreRead,
+    ResultsAreWritten,
+}
+
+#[derive(Clone, Debug)]
+pub struct Producer {
+    pub at: usize,
+    pub until: Until,
+    /// The operands, or the results.
+    pub registers: Registers,
+    /// The consumer in its own block.
+    pub consumer: Option<usize>,
+    pub latency: i64,
+    /// When it is over, in cycles from the start of its block.
+    pub ready: i64,
+    /// The scoreboard.
+    pub number: u8,
+    /// Whether it is the result of an operation that takes very long.
+    pub is_slow: bool,
+    /// Whether it orders memory: then consumers are what accesses memory, whatever the registers.
+    pub is_fence: bool,
+    /// Whether it is seen by other threads, so that it must be over before some operations that have no registers.
+    pub is_strong: bool,
+    /// Whether it is the result of an operation on textures or surfaces.
+    pub is_texture: bool,
+    /// Whether it stores to a surface, and must be over when the thread exits.
+    pub is_surface: bool,
+    /// Predicates that are written by the time the operands have been read.
+    pub predicates: Registers,
+    /// Whether the producer before this one is about the operands of the same instruction.
+    has_mate: bool,
+    /// Whether the last instruction of the block waits for the results of the same instruction.
+    pub is_over: bool,
+}
+
+/// Operations whose predicate is written early.
+const EARLY_PREDICATE: [u16; 6] = [ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
+
+const FENCES: [u16; 3] = [MEMBAR, ERRBAR, FENCE];
+/// `CGAERRBAR`, which shares its operation with `ERRBAR` and is none.
+const CLUSTER_ERROR_BARRIER: u16 = 0x5ab;
+
+/// Operations that finish in order, as one unit does them: each is named by the first of its group.
+const UNITS: [&[u16]; 7] = [
+    &[LDS, LDSM, SHFL],
+    &[F2I, FCHK, 0x104, 0x106, 0x107, 0x108, 0x110, 0x111, 0x112, 0x113, POPC, FLO, BREV],
+    &[ATOM, ATOM_CAS, ATOM_FLOAT],
+    &[ATOMG, ATOMG_CAS, ATOMG_FLOAT],
+    &[ATOMS, ATOMS_CAS],
+    &[REDG, REDG_FLOAT],
+    &[SYNCS, 0x1b2],
+];
+
+/// The operation that stands for the unit.
+fn unit(operation: u16) -> u16 {
+    UNITS.iter().find(|unit| unit.contains(&operation)).map_or(operation, |unit| unit[0])
+}
+
+/// The producers of a function, in the order of the code.
+#[derive(Debug, Default)]
+pub struct Producers {
+    pub all: Vec<Producer>,
+    /// The first producer of each instruction, and one more for the end.
+    starts: Vec<usize>,
+}
+
+impl Producers {
+    /// The indices of the producers that an instruction is.
+    pub fn of(&self, at: usize) -> std::ops::Range<usize> {
+        match self.starts.get(at..at + 2) {
+            Some([start, end]) => *start..*end,
+            _ => 0..0,
+        }
+    }
+
+    /// Those of a range of instructions.
+    pub fn within(&self, range: std::ops::Range<usize>) -> &[Producer] {
+        let end = self.starts.get(range.end).copied().unwrap_or(self.all.len());
+        self.starts.get(range.start).and_then(|start| self.all.get(*start..end)).unwrap_or_default()
+    }
+
+    /// Adds those of the next block. `skipped` is an instruction whose results nothing waits for.
+    pub fn add(&mut self, lines: &[Line], first: usize, skipped: Option<usize>) {
+        let mut held = Held::default();
+        for (at, line) in (first..).zip(lines) {
+            self.starts.push(self.all.len());
+            // What counted waits are about has a scoreboard of its own.
+            if line.operation() != LDGDEPBAR {
+                self.add_line(at, line, skipped == Some(at), &mut held);
+            }
+        }
+    }
+
+    fn add_line(&mut self, at: usize, line: &Line, is_skipped: bool, held: &mut Held) {
+        let files = [File::General, File::Uniform, File::Predicate, File::UniformPredicate];
+        let mut results = line.writes.within(&files);
+        let is_read = line.bits.read_scoreboard().is_some();
+        let is_written = line.bits.write_scoreboard().is_some() && !is_skipped;
+        if is_read {
+            let files = [File::General, File::Uniform];
+            let operands = line.reads.within(if is_texture(line.operation()) { &files } else { &files[..1] });
+            let mut producer = Producer::new(at, line, Until::OperandsAreRead, operands);
+            if EARLY_PREDICATE.contains(&line.operation()) {
+                producer.predicates = results.within(&[File::Predicate]);
+                results.remove(&producer.predicates);
+            }
+            if is_written {
+                producer.registers.remove(&results);
+            }
+            self.all.push(producer);
+        }
+        if is_written {
+            results.insert_from(&held.take(unit(line.operation())));
+            let producer = Producer::new(at, line, Until::ResultsAreWritten, results);
+            self.all.push(Producer { has_mate: is_read, ..producer });
+        } else if !results.is_empty() {
+            held.add(unit(line.operation()), &results);
+        }
+    }
+
+    /// Notes that the last instruction of a block waits for this producer: then the operands of the same instruction have
+    /// been read too, and it need not wait for that.
+    pub fn end(&mut self, producer: usize) {
+        if self.all[producer].has_mate {
+            self.all[producer - 1].is_over = true;
+        }
+    }
+
+    /// To be called after the last block.
+    pub fn finish(&mut self) {
+        self.starts.push(self.all.len());
+    }
+}
+
+/// Results that are written without a scoreboard: they are over when a later one of the same unit is.
+#[derive(Default)]
+struct Held(Vec<(u16, Registers)>);
+
+impl Held {
+    fn add(&mut self, unit: u16, results: &Registers) {
+        match self.0.iter_mut().find(|(of, _)| *of == unit) {
+            Some((_, registers)) => registers.insert_from(results),
+            None => self.0.push((unit, *results)),
+        }
+    }
+
+    fn take(&mut self, unit: u16) -> Registers {
+        let at = self.0.iter().position(|(of, _)| *of == unit);
+        at.map_or(Registers::default(), |at| self.0.swap_remove(at).1)
+    }
+}
+
+/// Whether this is an operation on textures or surfaces.
+pub fn is_texture(operation: u16) -> bool {
+    matches!(operation, 0x160..=0x16f | 0x199 | 0x19a)
+}
+
+impl Producer {
+    fn new(at: usize, line: &Line, until: Until, registers: Registers) -> Self {
+        let operation = line.operation();
+        let is_slow = latency::is_slow(operation);
+        let is_atomic = EARLY_PREDICATE.contains(&operation);
+        let is_fence = FENCES.contains(&operation) && line.bits.opcode() != CLUSTER_ERROR_BARRIER;
+        let is_result = until == Until::ResultsAreWritten;
+        Self {
+            at,
+            until,
+            registers,
+            consumer: None,
+            latency: if is_result { latency::of_result(line) } else { latency::of_operands(line) },
+            ready: 0,
+            number: 0,
+            is_slow: is_slow && is_result,
+            is_fence: is_fence || line.invalidates_all(),
+            is_strong: is_slow && (line.is_strong_load() || is_atomic),
+            is_texture: is_result && is_texture(operation),
+            is_surface: operation == SUST && !is_result,
+            predicates: Registers::default(),
+            has_mate: false,
+            is_over: false,
+        }
+    }
+
+    pub fn is_about_operands(&self) -> bool {
+        self.until == Until::OperandsAreRead
+    }
+}

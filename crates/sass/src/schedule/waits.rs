@@ -1,0 +1,274 @@
+//! Walks through the blocks, gives scoreboards to producers and waits to what depends on them.
+
+use super::blocks::Block;
+use super::consumers::{Consumers, FirstUses};
+use super::instructions::{Line, operation};
+use super::numbers::{Choice, Group, Kinds, Pending};
+use super::order::order;
+use super::producers::{Producer, Producers};
+use crate::instruction::SCOREBOARDS;
+
+const COUNT: usize = SCOREBOARDS as usize;
+/// A wait for every scoreboard.
+const ALL: u8 = 0x3f;
+
+/// A function on its way to be scheduled.
+pub struct Schedule<'a> {
+    lines: &'a [Line],
+    blocks: &'a [Block],
+    pub producers: Producers,
+    /// When each instruction is issued, in cycles from the start of its block.
+    times: Vec<i64>,
+    /// How many cycles each block takes.
+    lengths: Vec<i64>,
+    /// What is under way at the end of each block that has been scheduled.
+    exits: Vec<Vec<Pending>>,
+    /// The scoreboards in use where each block begins: a bit for each.
+    entered: Vec<u8>,
+    pub waits: Vec<u8>,
+    /// How many more producers may be looked at.
+    budget: usize,
+}
+
+impl<'a> Schedule<'a> {
+    /// Finds producers, consumers and times. `None` if that takes too long.
+    pub fn new(
+        lines: &'a [Line],
+        blocks: &'a [Block],
+        skipped: Option<usize>,
+        budget: usize,
+    ) -> Option<Self> {
+        let mut producers = Producers::default();
+        for block in blocks {
+            producers.add(&lines[block.range.clone()], block.range.start, skipped);
+        }
+        producers.finish();
+        let mut consumers = Consumers::new(budget);
+        for block in blocks {
+            consumers.find(lines, block.range.clone(), &mut producers)?;
+        }
+        let mut schedule = Self {
+            lines,
+            blocks,
+            producers,
+            times: vec![0; lines.len()],
+            lengths: vec![0; blocks.len()],
+            exits: vec![Vec::new(); blocks.len()],
+            entered: vec![0; blocks.len()],
+            waits: vec![0; lines.len()],
+            budget,
+        };
+        (0..blocks.len()).for_each(|block| schedule.set_times(block));
+        Some(schedule)
+    }
+
+    /// An instruction is issued after the stall of the one before, and when what it waits for is over.
+    fn set_times(&mut self, block: usize) {
+        let range = self.blocks[block].range.clone();
+        let mut earliest = vec![0; range.len()];
+        let mut now = 0;
+        for at in range.clone() {
+            now = earliest[at - range.start].max(now);
+            self.times[at] = now;
+            for producer in self.producers.of(at) {
+                let producer = &mut self.producers.all[producer];
+                producer.ready = now + producer.latency;
+                if let Some(consumer) = producer.consumer {
+                    let time = &mut earliest[consumer - range.start];
+                    *time = producer.ready.max(*time);
+                }
+            }
+            now += i64::from(self.lines[at].bits.stall()).max(1);
+        }
+        self.lengths[block] = now;
+    }
+
+    /// Chooses scoreboards and waits. `None` if that takes too long.
+    pub fn run(&mut self) -> Option<()> {
+        let order = order(self.blocks);
+        let kinds = Kinds::of(self.lines, &self.producers.all);
+        for block in &order {
+            self.block(*block, kinds)?;
+        }
+        self.loops(&order)
+    }
+
+    fn block(&mut self, index: usize, kinds: Kinds) -> Option<()> {
+        let block = &self.blocks[index];
+        let entry = self.entry(block)?;
+        let own = self.producers.within(block.range.clone());
+        let outlives = |producer: &Producer| producer.is_slow && producer.consumer.is_none();
+        let has_reserved = entry.iter().any(|pending| {
+            let producer = &self.producers.all[pending.producer];
+            producer.is_slow && producer.number == kinds.reserved()
+        });
+        let is_reserved = has_reserved || own.iter().any(outlives);
+        let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
+        let mut groups = self.groups(block, &entry);
+        for at in block.range.clone() {
+            self.wait(at, at == block.last(), &mut groups);
+            for producer in self.producers.of(at) {
+                let times = &self.times;
+                let last = block.last();
+                let choice = Choice { kinds, groups: &groups, times, last, avoided, is_reserved };
+                let chosen = &mut self.producers.all[producer];
+                chosen.number = choice.number(chosen, self.lines[at].operation());
+                let reserved = &mut groups[usize::from(kinds.reserved())];
+                // Slow results that outlive the block do not join what something in the block has yet to wait for.
+                if outlives(chosen) && reserved.last_consumer > Some(at) {
+                    self.waits[at] |= 1 << kinds.reserved();
+                    *reserved = Group::default();
+                }
+                let pending = Pending { producer, ready: chosen.ready, consumer: chosen.consumer };
+                groups[usize::from(chosen.number)].add(pending, chosen, true);
+            }
+        }
+        self.end(index, groups);
+        Some(())
+    }
+
+    /// What is under way where a block begins, as far as the blocks before it have been scheduled.
+    fn entry(&mut self, block: &Block) -> Option<Vec<Pending>> {
+        let mut entry: Vec<Pending> = Vec::new();
+        for predecessor in &block.predecessors {
+            entry.extend(&self.exits[*predecessor]);
+            self.budget = self.budget.checked_sub(self.exits[*predecessor].len())?;
+        }
+        entry.sort_unstable_by_key(|pending| (pending.producer, -pending.ready));
+        entry.dedup_by_key(|pending| pending.producer);
+        Some(entry)
+    }
+
+    fn groups(&self, block: &Block, entry: &[Pending]) -> [Group; COUNT] {
+        let mut groups: [Group; COUNT] = Default::default();
+        if entry.is_empty() {
+            return groups;
+        }
+        let uses = FirstUses::of(self.lines, block.range.clone());
+        for pending in entry {
+            let producer = &self.producers.all[pending.producer];
+            let pending = Pending { consumer: uses.consumer(producer), ..*pending };
+            groups[usize::from(producer.number)].add(pending, producer, false);
+        }
+        groups
+    }
+
+    /// An instruction waits for the scoreboards of which it is a consumer. Where threads begin or end to go on as one, it
+    /// waits for all.
+    fn wait(&mut self, at: usize, is_last: bool, groups: &mut [Group; COUNT]) {
+        let line = &self.lines[at];
+        let is_collective = line.begins_collective() || line.ends_collective();
+        for (number, group) in groups.iter_mut().enumerate() {
+            if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
+                self.waits[at] |= 1 << number;
+                if !line.begins_collective() {
+                    let members = std::mem::take(group).members;
+                    for pending in members.iter().filter(|_| is_last) {
+                        self.producers.end(pending.producer);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The last instruction of a block waits for what is over anyway, if some of it is of this block.
+    fn end(&mut self, index: usize, mut groups: [Group; COUNT]) {
+        let last = self.blocks[index].last();
+        for (number, group) in groups.iter_mut().enumerate() {
+            let is_own = |pending: &Pending| {
+                let producer = &self.producers.all[pending.producer];
+                self.blocks[index].range.contains(&producer.at) && !producer.is_over
+            };
+            let is_over = !group.has_slow && !group.has_texture && group.ready <= self.times[last];
+            if is_over && group.members.iter().any(is_own) {
+                self.waits[last] |= 1 << number;
+                if !self.lines[last].begins_collective() {
+                    *group = Group::default();
+                }
+            }
+        }
+        let length = self.lengths[index];
+        let mut used = 0;
+        for (number, group) in groups.into_iter().enumerate() {
+            used |= u8::from(!group.is_empty()) << number;
+            let later =
+                |pending: Pending| Pending { ready: pending.ready - length, consumer: None, ..pending };
+            self.exits[index].extend(group.members.into_iter().map(later));
+        }
+        for successor in &self.blocks[index].successors {
+            self.entered[*successor] |= used;
+        }
+    }
+
+    /// What is under way at the end of a loop has not been seen where the loop begins: adds waits there for what is not
+    /// under way on the way into the loop as well.
+    fn loops(&mut self, order: &[usize]) -> Option<()> {
+        let mut position = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, block)| position[*block] = at);
+        for head in order {
+            let block = &self.blocks[*head];
+            let is_back = |block: &usize| position[*block] >= position[*head];
+            let (back, forward): (Vec<usize>, Vec<usize>) =
+                block.predecessors.iter().partition(|b| is_back(b));
+            if back.is_empty() {
+                continue;
+            }
+            let mut pending = |blocks: &[usize]| {
+                let count = blocks.iter().map(|block| self.exits[*block].len()).sum();
+                self.budget = self.budget.checked_sub(count)?;
+                let members = blocks.iter().flat_map(|block| &self.exits[*block]);
+                let mut list: Vec<usize> = members.map(|pending| pending.producer).collect();
+                list.sort_unstable();
+                list.dedup();
+                Some(list)
+            };
+            let (mut again, before) = (pending(&back)?, pending(&forward)?);
+            again.retain(|producer| before.binary_search(producer).is_err());
+            if !again.is_empty() {
+                self.head(block, &again, &before);
+            }
+        }
+        Some(())
+    }
+
+    /// Adds waits for `again` to the first block of a loop.
+    fn head(&mut self, block: &Block, again: &[usize], before: &[usize]) {
+        let uses = FirstUses::of(self.lines, block.range.clone());
+        let mut active = 0;
+        let mut consumers = [None; COUNT];
+        for producer in again.iter().map(|producer| &self.producers.all[*producer]) {
+            let consumer = &mut consumers[usize::from(producer.number)];
+            *consumer = [*consumer, uses.consumer(producer)].into_iter().flatten().min();
+            active |= 1 << producer.number;
+        }
+        for at in block.range.clone() {
+            if active == 0 {
+                return;
+            }
+            let sets = &self.producers.all[self.producers.of(at)];
+            let mut needed = sets.iter().fold(self.waits[at], |mask, producer| mask | 1 << producer.number);
+            let consumed = (0..COUNT).filter(|number| consumers[*number] == Some(at));
+            needed = consumed.fold(needed, |mask, number| mask | 1 << number) & active;
+            self.waits[at] |= needed;
+            active &= !needed;
+        }
+        let slow =
+            before.iter().map(|producer| &self.producers.all[*producer]).filter(|producer| producer.is_slow);
+        let slow = slow.fold(0, |mask, producer| mask | 1 << producer.number);
+        self.waits[block.last()] |= active & !slow;
+    }
+
+    /// Whether the instruction is what counted waits are about.
+    pub fn is_counted(&self, at: usize) -> bool {
+        self.lines[at].operation() == operation::LDGDEPBAR
+    }
+
+    /// Waits for everything are kept where they were: they have other reasons.
+    pub fn keep_full_waits(&mut self) {
+        for (wait, line) in self.waits.iter_mut().zip(self.lines) {
+            if line.bits.wait_mask() == ALL {
+                *wait = ALL;
+            }
+        }
+    }
+}
