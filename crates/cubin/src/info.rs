@@ -26,6 +26,7 @@ pub mod attr {
     pub const LOAD_CACHE_REQUEST: u8 = 0x26;
     pub const HAS_PRE_V10_OBJECT: u8 = 0x2c;
     pub const REGCOUNT: u8 = 0x2f;
+    pub const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
     pub const CUDA_API_VERSION: u8 = 0x37;
     pub const NUM_MBARRIERS: u8 = 0x38;
     pub const SAM_REGION_STACK_SIZE: u8 = 0x3b;

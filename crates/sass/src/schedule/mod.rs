@@ -152,11 +152,30 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps) -> Outcome {
         return Outcome::Unknown;
     }
     let Some(found) = understood.controls(true) else { return Outcome::Unknown };
+    put_all(code, &found);
+    Outcome::Done
+}
+
+/// The same for code some of whose instructions are gone: it is scheduled anew if the whole code, of which it was made, has
+/// the schedule it would have here.
+pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8]) -> Outcome {
+    let Control { written, read, waits } = Control::of(Instruction::at(code, 0));
+    if written >= NONE || read != NONE || waits != 0 || !has_unused_stack_pointer(code) {
+        return Outcome::NotApplicable;
+    }
+    let is_known = Code::new(whole, &[])
+        .is_some_and(|whole| whole.controls(false).is_some_and(|found| whole.has(&found)));
+    let found = Code::new(code, &[]).filter(|_| is_known).and_then(|code| code.controls(true));
+    let Some(found) = found else { return Outcome::Unknown };
+    put_all(code, &found);
+    Outcome::Done
+}
+
+fn put_all(code: &mut [u8], controls: &[Control]) {
     let (instructions, _) = code.as_chunks_mut::<SIZE>();
-    for (place, control) in instructions.iter_mut().zip(found) {
+    for (place, control) in instructions.iter_mut().zip(controls) {
         control.put(place);
     }
-    Outcome::Done
 }
 
 /// Whether the first instruction loads the stack pointer and nothing else in the function uses it: no instruction names it,

@@ -35,12 +35,17 @@ pub fn is_for_debugger(object: &Object<'_>) -> bool {
 
 /// The input with barriers before its exits; `None` if it has them all.
 pub fn with_barriers(object: &Object<'_>) -> Option<Vec<u8>> {
-    rewritten(object, |text, capsule| {
-        let exits = exits(text.data, capsule.data).filter(|exits| !exits.is_empty())?;
-        let code = wait_for_stack_pointer(text.data, exits[0]).map_or(Cow::Borrowed(text.data), Cow::Owned);
-        let changes = exits.into_iter().flat_map(|at| Exit { code: &code, at }.with_barriers()).collect();
-        Some((code, changes))
-    })
+    rewritten(
+        object,
+        |text, capsule| {
+            let exits = exits(text.data, capsule.data).filter(|exits| !exits.is_empty())?;
+            let code =
+                wait_for_stack_pointer(text.data, exits[0]).map_or(Cow::Borrowed(text.data), Cow::Owned);
+            let changes = exits.into_iter().flat_map(|at| Exit { code: &code, at }.with_barriers()).collect();
+            Some((code, changes))
+        },
+        |_, _| (),
+    )
 }
 
 /// The exits that are nothing but exits in Mercury's view too.

@@ -12,7 +12,8 @@ use super::moves::{Change, INSTRUCTION, operation};
 use super::rewrite::rewritten;
 use crate::object::Object;
 use solder_cubin::mercury::{Pace, paces};
-use solder_cubin::raw;
+use solder_cubin::{Section, raw};
+use solder_sass::schedule::{Outcome, shortened_without_stack_pointer};
 
 /// The load without effect.
 const LOAD: [u8; INSTRUCTION] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0x00, 0x08, 0, 0, 0, 0xe2, 0x0f, 0x00];
@@ -33,12 +34,22 @@ const BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 
 /// The input without what its kernels have for fear of others; `None` if they have none of it.
 pub fn without_precautions(object: &Object<'_>) -> Option<Vec<u8>> {
-    rewritten(object, |text, capsule| {
+    let removed = |text: &Section<'_>, capsule: &Section<'_>| {
         let is_kernel = |owner: u32| object.symbol(owner).other & raw::STO_ENTRY != 0;
         let is_kernel = object.text_owner(text.index).is_some_and(is_kernel);
-        let removed = is_kernel.then(|| needless(text.data, capsule.data)).flatten()?;
-        Some((text.data.into(), removed))
-    })
+        is_kernel.then(|| needless(text.data, capsule.data)).flatten()
+    };
+    rewritten(object, |text, capsule| Some((text.data.into(), removed(text, capsule)?)), schedule_anew)
+}
+
+/// Schedules a kernel without its precautions and, if that is not used, without the load of its stack pointer. What is not
+/// scheduled here is still to be renumbered.
+fn schedule_anew(whole: &[u8], code: &mut [u8]) {
+    let mut scheduled = code.to_vec();
+    let outcome = shortened_without_stack_pointer(whole, &mut scheduled);
+    if outcome == Outcome::Done && solder_sass::check(whole, &scheduled).is_ok() {
+        code.copy_from_slice(&scheduled);
+    }
 }
 
 /// The instructions of a kernel that it can do without.

@@ -33,7 +33,7 @@ pub use layout::{
     HOLE_BEHIND_NAMES, SectionNames, hole_behind_symbol_names, section_names, segments, shares_bytes,
 };
 pub use lines::{REGISTER_TABLE, is_line_table, places_of as register_places, units as line_units};
-pub use scoreboards::release_stack_pointer;
+pub use scoreboards::{branch_targets, has_indirect_branches, release_stack_pointer};
 pub use symbols::{RESERVED_SHARED, symbol_table};
 pub use twins::Twins;
 

@@ -159,6 +159,11 @@ impl<'a, 'data> Moves<'a, 'data> {
         Some(moves)
     }
 
+    /// The new code.
+    pub fn code_mut(&mut self) -> &mut [u8] {
+        &mut self.code
+    }
+
     /// The number of instructions there were, and are.
     pub fn old_length(&self) -> usize {
         self.text.data.len() / INSTRUCTION

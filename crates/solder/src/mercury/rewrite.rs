@@ -11,10 +11,12 @@ use std::borrow::Cow;
 const COUNT_OF_NEXT: u8 = 0x51;
 
 /// The input with those changes that `changes` wants in a function, which it gets with its capsule, and the code they
-/// are to be made in. A function that cannot be changed stays; `None` if they all do.
+/// are to be made in; `finish` gets the old and the new code. A function that cannot be changed stays; `None` if they all
+/// do.
 pub fn rewritten<'data>(
     object: &Object<'data>,
     changes: impl Fn(&Section<'data>, &Section<'data>) -> Option<(Cow<'data, [u8]>, Vec<Change>)>,
+    finish: impl Fn(&[u8], &mut [u8]),
 ) -> Option<Vec<u8>> {
     let twins = object.mercury.as_ref()?;
     let (mut functions, mut capsules) = (Vec::new(), Vec::new());
@@ -24,7 +26,8 @@ pub fn rewritten<'data>(
         };
         let changes = changes(text, capsule).filter(|(_, changes)| !changes.is_empty());
         let Some((code, changes)) = changes else { continue };
-        let Some(moves) = Moves::new(text, &code, changes) else { continue };
+        let Some(mut moves) = Moves::new(text, &code, changes) else { continue };
+        finish(text.data, moves.code_mut());
         let Some(contents) = paced(capsule.data, &moves) else { continue };
         capsules.push((capsule, contents));
         functions.push(moves);

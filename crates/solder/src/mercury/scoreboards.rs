@@ -14,6 +14,7 @@
 
 use super::first_block::{FirstBlock, first_block, is_slow};
 use super::pending::{Pending, and, bits};
+use solder_sass::schedule::{self, Outcome};
 
 pub const INSTRUCTION: usize = 16;
 const STACK_POINTER: u8 = 1;
@@ -187,9 +188,32 @@ impl Flow {
     }
 }
 
-/// Renumbers the scoreboards of a kernel whose stack pointer is not used.
-pub fn release_stack_pointer(code: &mut [u8]) {
+/// Whether code has branches by a table.
+pub fn has_indirect_branches(code: &[u8]) -> bool {
+    code.chunks_exact(INSTRUCTION).any(|i| INDIRECT.contains(&(operation(i) & OPERATION)))
+}
+
+/// The branches of an attribute with their targets, in instructions: a place, a word, the number of targets, targets.
+pub fn branch_targets(attribute: &[u8]) -> Vec<(usize, Vec<usize>)> {
+    let (words, _) = attribute.as_chunks::<4>();
+    let mut words = words.iter().map(|word| u32::from_le_bytes(*word) as usize);
+    let mut branches = Vec::new();
+    while let (Some(place), Some(_), Some(count)) = (words.next(), words.next(), words.next()) {
+        branches.push((place / INSTRUCTION, words.by_ref().take(count).map(|at| at / INSTRUCTION).collect()));
+    }
+    branches
+}
+
+/// Schedules a kernel anew whose stack pointer is not used. Where it has not been scheduled by the known rules, its
+/// scoreboards are renumbered as far as their order is known.
+pub fn release_stack_pointer(code: &mut [u8], jumps: impl FnOnce(&[u8]) -> Vec<(usize, Vec<usize>)>) {
     if !has_useless_stack_pointer(code) {
+        return;
+    }
+    let mut scheduled = code.to_vec();
+    let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps(code));
+    if outcome == Outcome::Done && solder_sass::check(code, &scheduled).is_ok() {
+        code.copy_from_slice(&scheduled);
         return;
     }
     let Some(pending) = Pending::of(code) else { return };
@@ -345,11 +369,11 @@ mod tests {
             code.chunks_exact(INSTRUCTION).map(of).map(|c| (c.written, c.read, c.waits)).collect()
         };
         let mut branch = code(0x947);
-        release_stack_pointer(&mut branch);
+        release_stack_pointer(&mut branch, |_| Vec::new());
         let expected = [(7, 7, 0), (0, 7, 0), (0, 7, 0), (2, 7, 1), (7, 0, 4), (7, 7, 1)];
         assert_eq!(controls(&branch), expected);
         let mut call = code(0x944);
-        release_stack_pointer(&mut call);
+        release_stack_pointer(&mut call, |_| Vec::new());
         assert_eq!(call, code(0x944));
     }
 
@@ -376,7 +400,7 @@ mod tests {
         .concat();
         assert_eq!(Flow::of(5, &code[80..]), Flow::Branch(7));
         let mut renumbered = code.clone();
-        release_stack_pointer(&mut renumbered);
+        release_stack_pointer(&mut renumbered, |_| Vec::new());
         let controls: Vec<Control> =
             renumbered.chunks_exact(INSTRUCTION).map(|i| Control::of(upper(i))).collect();
         assert_eq!(controls[7].waits, 0b1110);

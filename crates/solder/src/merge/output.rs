@@ -106,6 +106,14 @@ pub enum InfoValue<'data> {
 }
 
 impl InfoValue<'_> {
+    /// The bytes in the machine code's view, unless the value is made of symbols.
+    pub fn code_bytes(&self) -> &[u8] {
+        match self {
+            Self::Views(views) => views[1],
+            _ => self.bytes(),
+        }
+    }
+
     /// The bytes in the view that leads, unless the value is made of symbols.
     pub fn bytes(&self) -> &[u8] {
         match self {

@@ -11,6 +11,7 @@ use crate::mercury;
 use crate::merge::{Chunk, Kind, Merged, OutputSymbol};
 use crate::parallel;
 use crate::relocate::{Patch, Relocated};
+use solder_cubin::info::attr;
 use solder_cubin::raw::{self, SectionHeader, Symbol};
 use solder_cubin::strings::Table;
 use std::cell::Cell;
@@ -388,13 +389,24 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, id: SectionId, pl
     let kernel = |f: SymbolId| parts.merged.symbol(f).other & raw::STO_ENTRY != 0;
     let finalized = parts.is_mercury() && !parts.relocatable && !parts.debug;
     if finalized && section.function.is_some_and(kernel) {
-        mercury::release_stack_pointer(place);
+        mercury::release_stack_pointer(place, |code| jumps(parts.merged, id, code));
     }
     for relocations in [section.rel, section.rela].into_iter().flatten() {
         for (offset, patch) in parts.relocated.patches(relocations) {
             patch.apply(&mut place[*offset as usize..]);
         }
     }
+}
+
+/// Where the indirect branches of code go, in instructions.
+fn jumps(merged: &Merged<'_>, text: SectionId, code: &[u8]) -> Vec<(usize, Vec<usize>)> {
+    if !mercury::has_indirect_branches(code) {
+        return Vec::new();
+    }
+    let info = merged.functions.iter().find(|f| f.text == Some(text)).and_then(|f| f.info);
+    let records = info.into_iter().flat_map(|info| [merged.info_records(info), merged.code_records(info)]);
+    let targets = records.flatten().filter(|record| record.attr == attr::INDIRECT_BRANCH_TARGETS);
+    targets.flat_map(|record| mercury::branch_targets(record.value.code_bytes())).collect()
 }
 
 /// Whether chunks lie side by side and fill a section of this size.
