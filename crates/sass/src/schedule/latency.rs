@@ -37,12 +37,14 @@ impl Size {
 
 /// Until the result is written. Sizes matter for those operations alone that have some.
 const RESULT: i64 = 23;
-const RESULTS: [(u16, &[Size], i64); 10] = [
+const RESULTS: [(u16, &[Size], i64); 12] = [
     (S2R, &[], 31),
     (LDC, &[Small, Word], 47),
-    (LDC, &[Double], 50),
-    (LDS, &[Small, Word, Quad], 42),
+    (LDC, &[Double], 49),
+    (LDS, &[Small, Word], 40),
+    (LDS, &[Quad], 42),
     (LDS, &[Double], 44),
+    (LDCU, &[Double], 18),
     (LDCU, &[], 17),
     (POPC, &[], 14),
     (FLO, &[], 14),
@@ -60,11 +62,13 @@ const STORE_OPERANDS: i64 = 13;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 10;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
-const READS: [(u16, &[Size], i64); 8] = [
+const READS: [(u16, &[Size], i64); 10] = [
+    (LD, &[Small, Word], 9),
+    (LDG, &[Small, Word], 9),
     (LDG, &[Double], 10),
-    (LDS, &[Quad], 12),
+    (LDS, &[Quad], 10),
     (LDGSTS, &[], 13),
-    (STS, &[Small], 12),
+    (STS, &[Small], 11),
     (STS, &[Word], 10),
     (ST, &[Quad], 17),
     (STS, &[Quad], 17),
@@ -126,7 +130,7 @@ mod tests {
     #[test]
     fn by_operation_and_size() {
         let load = |size: u128| line(0x0000_0000_0000_0000_0000_0000_0204_7984 | size << 73);
-        assert_eq!([4, 5, 6].map(|size| of_result(&load(size))), [42, 44, 42]);
+        assert_eq!([4, 5, 6].map(|size| of_result(&load(size))), [40, 44, 42]);
         assert_eq!(of_operands(&load(4)), 8);
         // LDG
         assert_eq!(of_result(&line(0x0c1e_1900_0000_0004_040a_7981)), 230);
