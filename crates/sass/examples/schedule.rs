@@ -5,7 +5,9 @@
 use solder_cubin::{Cubin, info};
 use solder_sass::check;
 use solder_sass::instruction::{Instruction, SIZE};
-use solder_sass::schedule::{Control, Outcome, controls, has_unused_stack_pointer, without_stack_pointer};
+use solder_sass::schedule::{
+    Control, Family, Outcome, controls, has_unused_stack_pointer, without_stack_pointer,
+};
 use std::time::{Duration, Instant};
 
 const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
@@ -57,10 +59,10 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
         let is_dropped = image.is_some() && expected[0].written == 7;
         let jumps = jumps(object, name);
         if image.is_some() {
-            rewrite(code, &jumps, &expected, totals);
+            rewrite(code, &jumps, Family::of(object.sm()), &expected, totals);
         }
         let start = Instant::now();
-        let found = controls(code, &jumps, is_dropped);
+        let found = controls(code, &jumps, Family::of(object.sm()), is_dropped);
         totals.time += start.elapsed();
         totals.instructions += expected.len();
         let Some(found) = found else {
@@ -81,9 +83,15 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
     }
 }
 
-fn rewrite(code: &[u8], jumps: &[(usize, Vec<usize>)], expected: &[Control], totals: &mut Totals) {
+fn rewrite(
+    code: &[u8],
+    jumps: &[(usize, Vec<usize>)],
+    family: Family,
+    expected: &[Control],
+    totals: &mut Totals,
+) {
     let mut after = code.to_vec();
-    if without_stack_pointer(&mut after, jumps) == Outcome::Done {
+    if without_stack_pointer(&mut after, jumps, family) == Outcome::Done {
         let is_same = |at: usize| Control::of(Instruction::at(&after, at)) == expected[at];
         totals.rewritten += 1;
         totals.as_linked += usize::from((0..expected.len()).all(is_same));

@@ -47,7 +47,7 @@ pub const GENERAL: [Arithmetic; 63] = [
     (0x006, 0x10, [1, 0, 0, 0], D1 | S1),                             // VOTE
     (0x007, 0x52, [1, 1, 1, 0], S1),                                  // SEL
     (0x008, 0x52, [1, 1, 1, 0], S1),                                  // FSEL
-    (0x009, 0x02, [1, 1, 1, 0], S1),                                  // FMNMX
+    (0x009, 0x52, [1, 1, 1, 0], S1),                                  // FMNMX
     (0x00a, 0x12, [1, 1, 1, 0], S1),                                  // FSET
     (0x00b, 0x52, [0, 1, 1, 0], D1 | D2 | S1),                        // FSETP
     (0x00c, 0x52, [0, WIDE, WIDE, 0], D1 | D2 | S1 | S3),             // ISETP
@@ -65,7 +65,7 @@ pub const GENERAL: [Arithmetic; 63] = [
     (0x01b, 0x52, [1, 1, 1, 0], 0),                                   // BMSK
     (0x020, 0x52, [1, 1, 1, 0], 0),                                   // FMUL
     (0x021, 0x86, [1, 1, 1, 0], 0),                                   // FADD
-    (0x023, 0x56, [1, 1, 1, 1], 0),                                   // FFMA
+    (0x023, 0xd6, [1, 1, 1, 1], 0),                                   // FFMA
     (0x024, 0xd6, [1, 1, 1, 1], D1 | S1),                             // IMAD
     (0x025, 0xd2, [2, 1, 1, 2], D1 | S1),                             // IMAD.WIDE
     (0x026, 0x42, [1, 1, 1, 1], 0),                                   // IDP
@@ -75,7 +75,7 @@ pub const GENERAL: [Arithmetic; 63] = [
     (0x02a, 0x86, [0, 2, 2, 0], D1 | D2 | S1),                        // DSETP
     (0x02b, 0xd6, [2, 2, 2, 2], 0),                                   // DFMA
     (0x030, 0x82, [1, 1, 1, 0], 0),                                   // HADD2
-    (0x031, 0x56, [1, 1, 1, 1], 0),                                   // HFMA2
+    (0x031, 0xd6, [1, 1, 1, 1], 0),                                   // HFMA2
     (0x032, 0x12, [1, 1, 1, 0], 0),                                   // HMUL2
     (0x033, 0x06, [1, 1, 1, 0], S1),                                  // HSET2
     (0x034, 0x86, [0, 1, 1, 0], D1 | D2 | S1),                        // HSETP2
@@ -89,10 +89,10 @@ pub const GENERAL: [Arithmetic; 63] = [
     (0x048, 0x52, [1, 1, 1, 0], D1 | D2 | S1),                        // VIMNMX
     (0x049, 0x02, [2, 2, 2, 2], 0),                                   // FFMA2
     (0x04b, 0x02, [2, 2, 2, 0], 0),                                   // FADD2
-    (0x076, 0x02, [1, 1, 1, 1], S1),                                  // FMNMX3
+    (0x076, 0x12, [1, 1, 1, 1], S1),                                  // FMNMX3
     (0x100, 0x42, [1, 0, 1, 0], D1),                                  // FLO
     (0x101, 0x02, [1, 0, 1, 0], 0),                                   // BREV
-    (0x102, 0x02, [0, 1, 1, 0], D1),                                  // FCHK
+    (0x102, 0x12, [0, 1, 1, 0], D1),                                  // FCHK
     (0x104, 0x02, [1, 0, 1, 0], 0),                                   // F2F
     (0x105, 0x02, [1, 0, 1, 0], 0),                                   // F2I
     (0x106, 0x52, [1, 0, 1, 0], 0),                                   // I2F
@@ -108,11 +108,17 @@ pub const GENERAL: [Arithmetic; 63] = [
 ];
 
 /// Arithmetic whose registers and predicates are all uniform.
-pub const UNIFORM: [Arithmetic; 22] = [
+pub const UNIFORM: [Arithmetic; 29] = [
     (0x04a, 0x10, [1, 1, 1, 0], D1 | D2 | S1), // UVIMNMX
-    (0x054, 0x04, [1, 1, 0, 1], 0),            // UFADD
-    (0x055, 0x10, [1, 1, 1, 1], 0),            // UFFMA
-    (0x05a, 0x02, [1, 0, 1, 0], 0),            // UI2F
+    (0x051, 0x12, [1, 1, 1, 0], S1),           // UFSEL
+    (0x053, 0x12, [0, 1, 1, 0], D1 | D2 | S1), // UFSETP
+    (0x054, 0x06, [1, 1, 0, 1], 0),            // UFADD
+    (0x055, 0x16, [1, 1, 1, 1], 0),            // UFFMA
+    (0x056, 0x12, [1, 1, 1, 0], 0),            // UFMUL
+    (0x05a, 0x12, [1, 0, 1, 0], 0),            // UI2F
+    (0x05c, 0x02, [1, 0, 1, 0], 0),            // UF2I
+    (0x05d, 0x02, [1, 0, 1, 0], 0),            // UFRND
+    (0x05e, 0x02, [1, 0, 1, 0], 0),            // UI2FP
     (0x082, 0x50, [WIDE, 0, WIDE, 0], 0),      // UMOV
     (0x085, 0x12, [MIN_MAX, MIN_MAX, MIN_MAX, 0], D1 | D2 | S1 | S2), // UIMNMX
     (0x087, 0x12, [1, 1, 1, 0], S1),           // USEL
@@ -127,6 +133,7 @@ pub const UNIFORM: [Arithmetic; 22] = [
     (0x09c, 0x10, [0, 0, 0, 0], D1 | D2 | S1 | S2 | S3), // UPLOP3
     (0x0a4, 0x16, [1, 1, 1, 1], D1 | S1),      // UIMAD
     (0x0a5, 0x12, [2, 1, 1, 2], D1 | S1),      // UIMAD.WIDE
+    (0x0a6, 0x02, [1, 1, 1, 2], D1 | S1),      // UIMAD.HI
     (0x0bd, 0x02, [1, 0, 1, 0], D1),           // UFLO
     (0x0bf, 0x02, [1, 0, 1, 0], 0),            // UPOPC
     (0x0cb, 0x10, [WIDE, 0, 0, 0], 0),         // CS2UR
@@ -197,130 +204,133 @@ const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(5, 2), u(8, 2)];
 const TENSOR_UNIT: &[Operand] = &[u(2, 2), u(3, 2), u(4, 2), u(5, 2), u(6, 2), u(8, 2), up(87)];
 
 /// All other operations, by opcode: operands at fixed places.
-pub const FIXED: [(u16, &[Operand]); 123] = [
-    (0x237, MATRIX),                                                // IMMA
-    (0x23a, &[wr(2, 1), r(3, 1)]),                                  // MOVM
-    (0x23c, MATRIX),                                                // HMMA
-    (0x23f, &[wr(2, 4), r(3, 2), r(4, 2), r(8, 4)]),                // DMMA
-    (0x24a, &[wr(2, 2), r(3, 2), r(4, 2)]),                         // FMUL2
-    (0x27a, MATRIX),                                                // QMMA
-    (0x2ca, &[wu(2, 1), r(3, 1), wp(81), wup(81)]),                 // R2UR
-    (0x2cc, &[wu(2, 1), r(3, 1)]),                                  // CREDUX
-    (0x31c, &[wr(2, 1), wp(81)]),                                   // B2R
-    (0x31d, &[r(4, 1), r(8, 1), p(87)]),                            // BAR
-    (0x348, &[r(3, 1), p(87)]),                                     // WARPSYNC
-    (0x352, &[r(4, 1)]),                                            // RPCMOV
-    (0x353, &[wr(2, 1)]),                                           // RPCMOV
-    (0x355, &[wr(2, 1), b(24), wb(24)]),                            // BMOV
-    (0x356, &[wb(24), r(4, 1)]),                                    // BMOV
-    (0x35d, &[r(3, 1), r(4, 1), p(87)]),                            // NANOSLEEP
-    (0x380, &[wr(2, SIZE), wp(81), r(3, 2)]),                       // LD
-    (0x381, &[wr(2, SIZE), wp(81), r(3, 2)]),                       // LDG
-    (0x385, &[r(3, 2), r(8, SIZE)]),                                // ST
-    (0x386, &[r(3, 2), r(4, SIZE)]),                                // STG
-    (0x387, &[r(3, 1), r(4, SIZE)]),                                // STL
-    (0x388, &[r(3, 1), r(4, SIZE)]),                                // STS
-    (0x389, &[wr(2, 1), wp(81), r(3, 1), r(4, 1), r(8, 1)]),        // SHFL
-    (0x38b, COMPARE_AND_SWAP),                                      // ATOM.CAS
-    (0x38c, &[wr(2, ATOMIC), r(3, 1), r(4, ATOMIC)]),               // ATOMS
+pub const FIXED: [(u16, &[Operand]); 126] = [
+    (0x21f, &[wp(81), wp(84), r(3, 1), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
+    (0x237, MATRIX),                                              // IMMA
+    (0x23a, &[wr(2, 1), r(3, 1)]),                                // MOVM
+    (0x23c, MATRIX),                                              // HMMA
+    (0x23f, &[wr(2, 4), r(3, 2), r(4, 2), r(8, 4)]),              // DMMA
+    (0x24a, &[wr(2, 2), r(3, 2), r(4, 2)]),                       // FMUL2
+    (0x27a, MATRIX),                                              // QMMA
+    (0x2ca, &[wu(2, 1), r(3, 1), wp(81), wup(81)]),               // R2UR
+    (0x2cc, &[wu(2, 1), r(3, 1)]),                                // CREDUX
+    (0x31c, &[wr(2, 1), wp(81)]),                                 // B2R
+    (0x31d, &[r(4, 1), r(8, 1), p(87)]),                          // BAR
+    (0x348, &[r(3, 1), p(87)]),                                   // WARPSYNC
+    (0x352, &[r(4, 1)]),                                          // RPCMOV
+    (0x353, &[wr(2, 1)]),                                         // RPCMOV
+    (0x355, &[wr(2, 1), b(24), wb(24)]),                          // BMOV
+    (0x356, &[wb(24), r(4, 1)]),                                  // BMOV
+    (0x35d, &[r(3, 1), r(4, 1), p(87)]),                          // NANOSLEEP
+    (0x380, &[wr(2, SIZE), wp(81), r(3, 2)]),                     // LD
+    (0x381, &[wr(2, SIZE), wp(81), r(3, 2)]),                     // LDG
+    (0x385, &[r(3, 2), r(8, SIZE)]),                              // ST
+    (0x386, &[r(3, 2), r(4, SIZE)]),                              // STG
+    (0x387, &[r(3, 1), r(4, SIZE)]),                              // STL
+    (0x388, &[r(3, 1), r(4, SIZE)]),                              // STS
+    (0x389, &[wr(2, 1), wp(81), r(3, 1), r(4, 1), r(8, 1)]),      // SHFL
+    (0x38b, COMPARE_AND_SWAP),                                    // ATOM.CAS
+    (0x38c, &[wr(2, ATOMIC), r(3, 1), r(4, ATOMIC)]),             // ATOMS
     (0x38d, &[wr(2, ATOMIC), r(3, 1), r(4, ATOMIC), r(8, ATOMIC)]), // ATOMS.CAS
-    (0x3a1, &[wr(2, 1), wp(81), r(3, MATCH)]),                      // MATCH
-    (0x3a9, COMPARE_AND_SWAP),                                      // ATOMG.CAS
-    (0x3aa, &[wr(2, 1), wp(81), r(3, 2)]),                          // QSPC
-    (0x3b4, UNIFORM_COPY),                                          // UTMALDG
-    (0x3b5, UNIFORM_COPY),                                          // UTMASTG
-    (0x3b6, UNIFORM_COPY),                                          // UTMAREDG
-    (0x3ba, UNIFORM_COPY),                                          // UBLKCP
-    (0x3bb, UNIFORM_COPY),                                          // UBLKRED
-    (0x3bc, UNIFORM_COPY),                                          // UBLKPF
-    (0x3c4, &[wu(2, 1), r(3, 1)]),                                  // REDUX
-    (0x3c6, &[]),                                                   // FENCE
-    (0x3ca, UNIFORM_COPY),                                          // UGETNEXTWORKID
-    (0x3e9, TENSOR_UNIT),                                           // UTCBAR
-    (0x402, &[wr(2, 2)]),                                           // MOV.64
-    (0x407, &[wr(2, 2), r(3, 2), p(87)]),                           // SEL.64
-    (0x47a, SCALED_MATRIX),                                         // QMMA.SF
-    (0x47f, SCALED_MATRIX),                                         // OMMA.SF
-    (0x482, &[wu(2, 2)]),                                           // UMOV.64
-    (0x51d, &[r(4, 1), p(87)]),                                     // BAR
-    (0x547, &[p(87), up(24), up(87)]),                              // BRA.U
-    (0x589, &[wr(2, 1), wp(81), r(3, 1), r(4, 1)]),                 // SHFL
-    (0x58d, &[wp(81), r(3, 1), r(4, ATOMIC), r(8, ATOMIC)]),        // ATOMS.CAST
-    (0x5a7, &[wp(81), r(3, 1), r(4, 1), u(8, 1)]),                  // SYNCS
-    (0x5ab, &[]),                                                   // CGAERRBAR
-    (0x5b2, &[wu(2, 2), u(3, 1), u(4, 2)]),                         // SYNCS
-    (0x5b4, UNIFORM_COPY),                                          // UTMALDG
-    (0x5b8, UNIFORM_COPY),                                          // UTMAPF
-    (0x5e3, &[wu(2, 2), wup(81), u(4, 2)]),                         // UTCATOMSWS
-    (0x5ea, TENSOR_UNIT),                                           // UTCHMMA
-    (0x607, &[wr(2, 2), r(3, 2), r(4, 2), p(87)]),                  // SEL.64
-    (0x7ac, &[wu(2, SIZE), u(3, 1)]),                               // LDCU
-    (0x81c, &[wp(81), wp(84), p(87), p(77), p(68), up(68)]),        // PLOP3
-    (0x82d, &[]),                                                   // PREEXIT
-    (0x82e, &[]),                                                   // ACQBULK
-    (0x82f, &[wu(2, 1), wp(81), p(87)]),                            // ELECT
-    (0x83b, &[wr(2, 4), r(3, 1), u(4, IF_UNIFORM)]),                // LDSM
-    (0x844, &[r(3, 1), r(4, 4), u(8, IF_UNIFORM)]),                 // STSM
-    (0x84c, &[]),                                                   // UVIRTCOUNT
-    (0x886, &[wu(2, 1), wup(81), p(87), up(87)]),                   // VOTEU
-    (0x91a, &[]),                                                   // DEPBAR
-    (0x91b, &[p(87)]),                                              // ENDCOLLECTIVE
-    (0x941, &[b(16), p(87)]),                                       // BSYNC
-    (0x942, &[b(16), wb(16), p(87)]),                               // BREAK
-    (0x945, &[wb(16), p(87)]),                                      // BSSY
-    (0x946, &[p(87)]),                                              // YIELD
-    (0x947, &[p(87), u(3, IF_UNIFORM)]),                            // BRA
-    (0x948, &[p(87)]),                                              // WARPSYNC
-    (0x949, &[r(3, 2), p(87)]),                                     // BRX
-    (0x94d, &[p(87)]),                                              // EXIT
-    (0x958, &[u(3, 2), p(87), up(87)]),                             // BRXU
-    (0x95c, &[]),                                                   // BPT
-    (0x95d, &[p(87)]),                                              // NANOSLEEP
-    (0x97e, &[wr(2, 4), wr(8, 4), r(3, 2), u(4, 2)]),               // LDG.256
-    (0x97f, &[r(2, 4), r(3, 2), r(4, 4), u(8, 2)]),                 // STG.256
-    (0x980, LOAD),                                                  // LD
-    (0x981, GLOBAL_LOAD),                                           // LDG
-    (0x983, NEAR_LOAD),                                             // LDL
-    (0x984, NEAR_LOAD),                                             // LDS
-    (0x985, STORE),                                                 // ST
-    (0x986, STORE),                                                 // STG
-    (0x987, NEAR_STORE),                                            // STL
-    (0x988, NEAR_STORE),                                            // STS
-    (0x989, &[wr(2, 1), wp(81), r(3, 1), r(8, 1)]),                 // SHFL
-    (0x98a, ATOMIC_ADDRESS),                                        // ATOM
-    (0x98c, &[wr(2, ATOMIC), r(3, 1), r(4, ATOMIC), u(8, 1)]),      // ATOMS
-    (0x98e, REDUCTION),                                             // REDG
-    (0x98f, &[r(3, 2), u(4, 2)]),                                   // CCTL
-    (0x992, &[]),                                                   // MEMBAR
-    (0x9a2, ATOMIC_ADDRESS),                                        // ATOM of floating point
-    (0x9a3, ATOMIC_ADDRESS),                                        // ATOMG of floating point
-    (0x9a5, &[wr(2, 4), r(3, 2), u(8, 2)]),                         // LDGMC
-    (0x9a6, REDUCTION),                                             // REDG of floating point
-    (0x9a7, &[wr(2, 2), r(3, 1), r(4, 1), u(8, 1)]),                // SYNCS
-    (0x9a8, ATOMIC_ADDRESS),                                        // ATOMG
-    (0x9ab, &[]),                                                   // ERRBAR
-    (0x9af, &[]),                                                   // LDGDEPBAR
-    (0x9b0, &[r(3, 1), u(8, 1)]),                                   // ARRIVES
-    (0x9b1, &[r(3, 1), u(8, 1)]),                                   // SYNCS.CCTL
-    (0x9b7, &[]),                                                   // UTMACMDFLUSH
-    (0x9b9, UNIFORM_COPY),                                          // UTMACCTL
-    (0x9c7, &[]),                                                   // UCGABAR_ARV
-    (0x9e3, &[wu(2, 2), u(4, 2)]),                                  // UTCATOMSWS
-    (0x9e6, TENSOR_UNIT),                                           // UTCSHIFT
-    (0x9e7, TENSOR_UNIT),                                           // UTCCP
-    (0x9ea, TENSOR_UNIT),                                           // UTCHMMA
-    (0x9ed, &[r(4, TENSOR), u(8, 1)]),                              // STTM
-    (0x9ee, &[wr(2, TENSOR), u(4, 1)]),                             // LDTM
-    (0xb1d, &[p(87)]),                                              // BAR
-    (0xb82, &[wr(2, SIZE), r(3, 1)]),                               // LDC
-    (0xc87, &[wu(2, 2), u(3, 2), u(4, 2), up(87)]),                 // USEL.64
-    (0xdbd, &[r(3, 2), r(4, 4)]),                                   // STAS
-    (0xdc7, &[]),                                                   // UCGABAR_WAIT
-    (0xdea, TENSOR_UNIT),                                           // UTCQMMA
-    (0xe07, &[wr(2, 2), r(3, 2), u(4, 2), p(87)]),                  // SEL.64
-    (0xf89, &[wr(2, 1), wp(81), r(3, 1)]),                          // SHFL
-    (0xf8c, &[wr(2, ATOMIC), r(3, 1), u(8, 1)]),                    // ATOMS.POPC.INC
-    (0xfae, &[r(2, 1), r(3, 2), u(8, 2), p(87), wp(87)]),           // LDGSTS
+    (0x3a1, &[wr(2, 1), wp(81), r(3, MATCH)]),                    // MATCH
+    (0x3a9, COMPARE_AND_SWAP),                                    // ATOMG.CAS
+    (0x3aa, &[wr(2, 1), wp(81), r(3, 2)]),                        // QSPC
+    (0x3b4, UNIFORM_COPY),                                        // UTMALDG
+    (0x3b5, UNIFORM_COPY),                                        // UTMASTG
+    (0x3b6, UNIFORM_COPY),                                        // UTMAREDG
+    (0x3ba, UNIFORM_COPY),                                        // UBLKCP
+    (0x3bb, UNIFORM_COPY),                                        // UBLKRED
+    (0x3bc, UNIFORM_COPY),                                        // UBLKPF
+    (0x3c2, &[wu(2, 1), r(3, 1), wp(81), wup(81)]),               // R2UR
+    (0x3c4, &[wu(2, 1), r(3, 1)]),                                // REDUX
+    (0x3c6, &[]),                                                 // FENCE
+    (0x3ca, UNIFORM_COPY),                                        // UGETNEXTWORKID
+    (0x3e9, TENSOR_UNIT),                                         // UTCBAR
+    (0x402, &[wr(2, 2)]),                                         // MOV.64
+    (0x407, &[wr(2, 2), r(3, 2), p(87)]),                         // SEL.64
+    (0x47a, SCALED_MATRIX),                                       // QMMA.SF
+    (0x47f, SCALED_MATRIX),                                       // OMMA.SF
+    (0x482, &[wu(2, 2)]),                                         // UMOV.64
+    (0x487, &[wu(2, 2), u(3, 2), up(87)]),                        // USEL.64
+    (0x51d, &[r(4, 1), p(87)]),                                   // BAR
+    (0x547, &[p(87), up(24), up(87)]),                            // BRA.U
+    (0x589, &[wr(2, 1), wp(81), r(3, 1), r(4, 1)]),               // SHFL
+    (0x58d, &[wp(81), r(3, 1), r(4, ATOMIC), r(8, ATOMIC)]),      // ATOMS.CAST
+    (0x5a7, &[wp(81), r(3, 1), r(4, 1), u(8, 1)]),                // SYNCS
+    (0x5ab, &[]),                                                 // CGAERRBAR
+    (0x5b2, &[wu(2, 2), u(3, 1), u(4, 2)]),                       // SYNCS
+    (0x5b4, UNIFORM_COPY),                                        // UTMALDG
+    (0x5b8, UNIFORM_COPY),                                        // UTMAPF
+    (0x5e3, &[wu(2, 2), wup(81), u(4, 2)]),                       // UTCATOMSWS
+    (0x5ea, TENSOR_UNIT),                                         // UTCHMMA
+    (0x607, &[wr(2, 2), r(3, 2), r(4, 2), p(87)]),                // SEL.64
+    (0x7ac, &[wu(2, SIZE), u(3, 1)]),                             // LDCU
+    (0x81c, &[wp(81), wp(84), p(87), p(77), p(68), up(68)]),      // PLOP3
+    (0x82d, &[]),                                                 // PREEXIT
+    (0x82e, &[]),                                                 // ACQBULK
+    (0x82f, &[wu(2, 1), wp(81), p(87)]),                          // ELECT
+    (0x83b, &[wr(2, 4), r(3, 1), u(4, IF_UNIFORM)]),              // LDSM
+    (0x844, &[r(3, 1), r(4, 4), u(8, IF_UNIFORM)]),               // STSM
+    (0x84c, &[]),                                                 // UVIRTCOUNT
+    (0x886, &[wu(2, 1), wup(81), p(87), up(87)]),                 // VOTEU
+    (0x91a, &[]),                                                 // DEPBAR
+    (0x91b, &[p(87)]),                                            // ENDCOLLECTIVE
+    (0x941, &[b(16), p(87)]),                                     // BSYNC
+    (0x942, &[b(16), wb(16), p(87)]),                             // BREAK
+    (0x945, &[wb(16), p(87)]),                                    // BSSY
+    (0x946, &[p(87)]),                                            // YIELD
+    (0x947, &[p(87), u(3, IF_UNIFORM)]),                          // BRA
+    (0x948, &[p(87)]),                                            // WARPSYNC
+    (0x949, &[r(3, 2), p(87)]),                                   // BRX
+    (0x94d, &[p(87)]),                                            // EXIT
+    (0x958, &[u(3, 2), p(87), up(87)]),                           // BRXU
+    (0x95c, &[]),                                                 // BPT
+    (0x95d, &[p(87)]),                                            // NANOSLEEP
+    (0x97e, &[wr(2, 4), wr(8, 4), r(3, 2), u(4, 2)]),             // LDG.256
+    (0x97f, &[r(2, 4), r(3, 2), r(4, 4), u(8, 2)]),               // STG.256
+    (0x980, LOAD),                                                // LD
+    (0x981, GLOBAL_LOAD),                                         // LDG
+    (0x983, NEAR_LOAD),                                           // LDL
+    (0x984, NEAR_LOAD),                                           // LDS
+    (0x985, STORE),                                               // ST
+    (0x986, STORE),                                               // STG
+    (0x987, NEAR_STORE),                                          // STL
+    (0x988, NEAR_STORE),                                          // STS
+    (0x989, &[wr(2, 1), wp(81), r(3, 1), r(8, 1)]),               // SHFL
+    (0x98a, ATOMIC_ADDRESS),                                      // ATOM
+    (0x98c, &[wr(2, ATOMIC), r(3, 1), r(4, ATOMIC), u(8, 1)]),    // ATOMS
+    (0x98e, REDUCTION),                                           // REDG
+    (0x98f, &[r(3, 2), u(4, 2)]),                                 // CCTL
+    (0x992, &[]),                                                 // MEMBAR
+    (0x9a2, ATOMIC_ADDRESS),                                      // ATOM of floating point
+    (0x9a3, ATOMIC_ADDRESS),                                      // ATOMG of floating point
+    (0x9a5, &[wr(2, 4), r(3, 2), u(8, 2)]),                       // LDGMC
+    (0x9a6, REDUCTION),                                           // REDG of floating point
+    (0x9a7, &[wr(2, 2), r(3, 1), r(4, 1), u(8, 1)]),              // SYNCS
+    (0x9a8, ATOMIC_ADDRESS),                                      // ATOMG
+    (0x9ab, &[]),                                                 // ERRBAR
+    (0x9af, &[]),                                                 // LDGDEPBAR
+    (0x9b0, &[r(3, 1), u(8, 1)]),                                 // ARRIVES
+    (0x9b1, &[r(3, 1), u(8, 1)]),                                 // SYNCS.CCTL
+    (0x9b7, &[]),                                                 // UTMACMDFLUSH
+    (0x9b9, UNIFORM_COPY),                                        // UTMACCTL
+    (0x9c7, &[]),                                                 // UCGABAR_ARV
+    (0x9e3, &[wu(2, 2), u(4, 2)]),                                // UTCATOMSWS
+    (0x9e6, TENSOR_UNIT),                                         // UTCSHIFT
+    (0x9e7, TENSOR_UNIT),                                         // UTCCP
+    (0x9ea, TENSOR_UNIT),                                         // UTCHMMA
+    (0x9ed, &[r(4, TENSOR), u(8, 1)]),                            // STTM
+    (0x9ee, &[wr(2, TENSOR), u(4, 1)]),                           // LDTM
+    (0xb1d, &[p(87)]),                                            // BAR
+    (0xb82, &[wr(2, SIZE), r(3, 1)]),                             // LDC
+    (0xc87, &[wu(2, 2), u(3, 2), u(4, 2), up(87)]),               // USEL.64
+    (0xdbd, &[r(3, 2), r(4, 4)]),                                 // STAS
+    (0xdc7, &[]),                                                 // UCGABAR_WAIT
+    (0xdea, TENSOR_UNIT),                                         // UTCQMMA
+    (0xe07, &[wr(2, 2), r(3, 2), u(4, 2), p(87)]),                // SEL.64
+    (0xf89, &[wr(2, 1), wp(81), r(3, 1)]),                        // SHFL
+    (0xf8c, &[wr(2, ATOMIC), r(3, 1), u(8, 1)]),                  // ATOMS.POPC.INC
+    (0xfae, &[r(2, 1), r(3, 2), u(8, 2), p(87), wp(87)]),         // LDGSTS
 ];
 
 /// The same by operation, whatever the form.

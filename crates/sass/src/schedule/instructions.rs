@@ -7,6 +7,10 @@ use crate::registers::{File, Registers};
 
 /// Operations, by the low nine bits of the opcode.
 pub mod operation {
+    pub const DMUL: u16 = 0x028;
+    pub const DADD: u16 = 0x029;
+    pub const DSETP: u16 = 0x02a;
+    pub const DFMA: u16 = 0x02b;
     pub const LDSM: u16 = 0x03b;
     pub const STSM: u16 = 0x044;
     pub const FLO: u16 = 0x100;

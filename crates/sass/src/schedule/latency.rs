@@ -5,9 +5,25 @@
 
 use super::instructions::{Line, operation};
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, F2I, FLO, LD, LDC, LDCU, LDG, LDGSTS,
-    LDL, LDS, LDSM, LDTM, MEMBAR, POPC, S2R, ST, STAS, STG, STL, STS, STSM, STTM,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, DADD, DFMA, DMUL, DSETP, F2I, FLO, LD,
+    LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM,
+    STTM,
 };
+
+/// Machines with the same estimates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// sm_100, sm_103, sm_110.
+    Of100,
+    /// sm_120, sm_121. These do double precision arithmetic at a rate of their own.
+    Of120,
+}
+
+impl Family {
+    pub fn of(sm: u16) -> Self {
+        if sm < 120 { Self::Of100 } else { Self::Of120 }
+    }
+}
 
 /// Operations whose results take so long that one scoreboard is kept for those that nothing in the block waits for.
 const SLOW: [u16; 9] = [LD, LDG, LDL, ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
@@ -37,7 +53,15 @@ impl Size {
 
 /// Until the result is written. Sizes matter for those operations alone that have some.
 const RESULT: i64 = 23;
-const RESULTS: [(u16, &[Size], i64); 12] = [
+type Table = [(u16, &'static [Size], i64)];
+/// Of one family, where that differs from the table of all.
+const RESULTS_OF_120: &Table = &[(LDC, &[Small, Word], 48)];
+const RESULTS: &Table = &[
+    // Double precision, where it is not of fixed latency: over at the end of a block in any case.
+    (DMUL, &[], 0),
+    (DADD, &[], 0),
+    (DSETP, &[], 0),
+    (DFMA, &[], 0),
     (S2R, &[], 31),
     (LDC, &[Small, Word], 47),
     (LDC, &[Double], 49),
@@ -62,7 +86,12 @@ const STORE_OPERANDS: i64 = 13;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 10;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
-const READS: [(u16, &[Size], i64); 10] = [
+const READS_OF_100: &Table = &[(SHFL, &[], 7)];
+const READS: &Table = &[
+    (DMUL, &[], 0),
+    (DADD, &[], 0),
+    (DSETP, &[], 0),
+    (DFMA, &[], 0),
     (LD, &[Small, Word], 9),
     (LDG, &[Small, Word], 9),
     (LDG, &[Double], 10),
@@ -83,21 +112,23 @@ pub fn is_slow(operation: u16) -> bool {
 }
 
 /// Until the result of this instruction is written.
-pub fn of_result(line: &Line) -> i64 {
+pub fn of_result(line: &Line, family: Family) -> i64 {
     if is_slow(line.operation()) {
         return SLOW_RESULT;
     }
-    find(&RESULTS, line).unwrap_or(RESULT)
+    let own = if family == Family::Of120 { RESULTS_OF_120 } else { &[] };
+    find(own, line).or_else(|| find(RESULTS, line)).unwrap_or(RESULT)
 }
 
 /// Until this instruction has read its operands.
-pub fn of_operands(line: &Line) -> i64 {
+pub fn of_operands(line: &Line, family: Family) -> i64 {
     let operation = line.operation();
     if STORES.contains(&operation) && line.bits.byte(4) == NO_REGISTER {
         let is_generic = operation == ST && Size::of(line) == Word;
         return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
     }
-    if let Some(latency) = find(&READS, line) {
+    let own = if family == Family::Of100 { READS_OF_100 } else { &[] };
+    if let Some(latency) = find(own, line).or_else(|| find(READS, line)) {
         return latency;
     }
     match operation {
@@ -108,7 +139,7 @@ pub fn of_operands(line: &Line) -> i64 {
     }
 }
 
-fn find(table: &[(u16, &[Size], i64)], line: &Line) -> Option<i64> {
+fn find(table: &Table, line: &Line) -> Option<i64> {
     let is = |row: &&(u16, &[Size], i64)| {
         row.0 == line.operation() && (row.1.is_empty() || row.1.contains(&Size::of(line)))
     };
@@ -117,6 +148,7 @@ fn find(table: &[(u16, &[Size], i64)], line: &Line) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use super::Family::{Of100, Of120};
     use super::{of_operands, of_result};
     use crate::instruction::{Instruction, SIZE};
     use crate::schedule::instructions::Line;
@@ -130,12 +162,12 @@ mod tests {
     #[test]
     fn by_operation_and_size() {
         let load = |size: u128| line(0x0000_0000_0000_0000_0000_0000_0204_7984 | size << 73);
-        assert_eq!([4, 5, 6].map(|size| of_result(&load(size))), [40, 44, 42]);
-        assert_eq!(of_operands(&load(4)), 8);
+        assert_eq!([4, 5, 6].map(|size| of_result(&load(size), Of100)), [40, 44, 42]);
+        assert_eq!(of_operands(&load(4), Of120), 8);
         // LDG
-        assert_eq!(of_result(&line(0x0c1e_1900_0000_0004_040a_7981)), 230);
+        assert_eq!(of_result(&line(0x0c1e_1900_0000_0004_040a_7981), Of100), 230);
         // STG of a register, and of none
-        assert_eq!(of_operands(&line(0x0c10_1908_0000_0007_0200_7986)), 13);
-        assert_eq!(of_operands(&line(0x0c10_1908_0000_00ff_0200_7986)), 10);
+        assert_eq!(of_operands(&line(0x0c10_1908_0000_0007_0200_7986), Of100), 13);
+        assert_eq!(of_operands(&line(0x0c10_1908_0000_00ff_0200_7986), Of100), 10);
     }
 }

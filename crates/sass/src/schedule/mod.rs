@@ -33,6 +33,7 @@ use crate::registers::File;
 pub use blocks::Jumps;
 use blocks::{Block, blocks};
 use instructions::{Line, number_guards};
+pub use latency::Family;
 use numbers::COUNTED;
 use waits::Schedule;
 
@@ -81,18 +82,19 @@ impl Control {
 
 /// The schedule of the code of one function. `jumps` says where indirect branches go. With `is_first_dropped`, the first
 /// instruction is no producer any more.
-pub fn controls(code: &[u8], jumps: &Jumps, is_first_dropped: bool) -> Option<Vec<Control>> {
-    Code::new(code, jumps)?.controls(is_first_dropped)
+pub fn controls(code: &[u8], jumps: &Jumps, family: Family, is_first_dropped: bool) -> Option<Vec<Control>> {
+    Code::new(code, jumps, family)?.controls(is_first_dropped)
 }
 
 /// Code that is understood.
 struct Code {
+    family: Family,
     lines: Vec<Line>,
     blocks: Vec<Block>,
 }
 
 impl Code {
-    fn new(code: &[u8], jumps: &Jumps) -> Option<Self> {
+    fn new(code: &[u8], jumps: &Jumps, family: Family) -> Option<Self> {
         if !code.len().is_multiple_of(SIZE) || code.len() / SIZE > MAX_INSTRUCTIONS {
             return None;
         }
@@ -101,12 +103,13 @@ impl Code {
         for block in &blocks {
             number_guards(&mut lines[block.range.clone()]);
         }
-        Some(Self { lines, blocks })
+        Some(Self { family, lines, blocks })
     }
 
     fn controls(&self, is_first_dropped: bool) -> Option<Vec<Control>> {
         let budget = self.lines.len().saturating_mul(BUDGET.0).max(BUDGET.1);
-        let mut schedule = Schedule::new(&self.lines, &self.blocks, is_first_dropped.then_some(0), budget)?;
+        let mut schedule =
+            Schedule::new(&self.lines, &self.blocks, self.family, is_first_dropped.then_some(0), budget)?;
         schedule.run()?;
         schedule.keep_full_waits();
         Some((0..self.lines.len()).map(|at| control(&schedule, at)).collect())
@@ -142,12 +145,12 @@ pub enum Outcome {
 
 /// Schedules code anew without the scoreboard of its first instruction, if that loads the stack pointer and nothing uses
 /// it.
-pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps) -> Outcome {
+pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family) -> Outcome {
     let Control { written, read, waits } = Control::of(Instruction::at(code, 0));
     if written >= NONE || read != NONE || waits != 0 || !has_unused_stack_pointer(code) {
         return Outcome::NotApplicable;
     }
-    let Some(understood) = Code::new(code, jumps) else { return Outcome::Unknown };
+    let Some(understood) = Code::new(code, jumps, family) else { return Outcome::Unknown };
     if !understood.controls(false).is_some_and(|found| understood.has(&found)) {
         return Outcome::Unknown;
     }
@@ -158,14 +161,14 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps) -> Outcome {
 
 /// The same for code some of whose instructions are gone: it is scheduled anew if the whole code, of which it was made, has
 /// the schedule it would have here.
-pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8]) -> Outcome {
+pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Family) -> Outcome {
     let Control { written, read, waits } = Control::of(Instruction::at(code, 0));
     if written >= NONE || read != NONE || waits != 0 || !has_unused_stack_pointer(code) {
         return Outcome::NotApplicable;
     }
-    let is_known = Code::new(whole, &[])
+    let is_known = Code::new(whole, &[], family)
         .is_some_and(|whole| whole.controls(false).is_some_and(|found| whole.has(&found)));
-    let found = Code::new(code, &[]).filter(|_| is_known).and_then(|code| code.controls(true));
+    let found = Code::new(code, &[], family).filter(|_| is_known).and_then(|code| code.controls(true));
     let Some(found) = found else { return Outcome::Unknown };
     put_all(code, &found);
     Outcome::Done

@@ -6,6 +6,7 @@
 
 use super::instructions::{Line, operation};
 use super::latency;
+use super::latency::Family;
 use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, ERRBAR, F2I, FCHK,
@@ -97,18 +98,18 @@ impl Producers {
     }
 
     /// Adds those of the next block. `skipped` is an instruction whose results nothing waits for.
-    pub fn add(&mut self, lines: &[Line], first: usize, skipped: Option<usize>) {
+    pub fn add(&mut self, lines: &[Line], first: usize, skipped: Option<usize>, family: Family) {
         let mut held = Held::default();
         for (at, line) in (first..).zip(lines) {
             self.starts.push(self.all.len());
             // What counted waits are about has a scoreboard of its own.
             if line.operation() != LDGDEPBAR {
-                self.add_line(at, line, skipped == Some(at), &mut held);
+                self.add_line(at, line, skipped == Some(at), &mut held, family);
             }
         }
     }
 
-    fn add_line(&mut self, at: usize, line: &Line, is_skipped: bool, held: &mut Held) {
+    fn add_line(&mut self, at: usize, line: &Line, is_skipped: bool, held: &mut Held, family: Family) {
         let files = [File::General, File::Uniform, File::Predicate, File::UniformPredicate];
         let mut results = line.writes.within(&files);
         let is_read = line.bits.read_scoreboard().is_some();
@@ -116,7 +117,7 @@ impl Producers {
         if is_read {
             let files = [File::General, File::Uniform];
             let operands = line.reads.within(if is_texture(line.operation()) { &files } else { &files[..1] });
-            let mut producer = Producer::new(at, line, Until::OperandsAreRead, operands);
+            let mut producer = Producer::new(at, line, Until::OperandsAreRead, operands, family);
             if EARLY_PREDICATE.contains(&line.operation()) {
                 producer.predicates = results.within(&[File::Predicate]);
                 results.remove(&producer.predicates);
@@ -128,7 +129,7 @@ impl Producers {
         }
         if is_written {
             results.insert_from(&held.take(unit(line.operation())));
-            let producer = Producer::new(at, line, Until::ResultsAreWritten, results);
+            let producer = Producer::new(at, line, Until::ResultsAreWritten, results, family);
             self.all.push(Producer { has_mate: is_read, ..producer });
         } else if !results.is_empty() {
             held.add(unit(line.operation()), &results);
@@ -173,7 +174,7 @@ pub fn is_texture(operation: u16) -> bool {
 }
 
 impl Producer {
-    fn new(at: usize, line: &Line, until: Until, registers: Registers) -> Self {
+    fn new(at: usize, line: &Line, until: Until, registers: Registers, family: Family) -> Self {
         let operation = line.operation();
         let is_slow = latency::is_slow(operation);
         let is_atomic = EARLY_PREDICATE.contains(&operation);
@@ -184,7 +185,11 @@ impl Producer {
             until,
             registers,
             consumer: None,
-            latency: if is_result { latency::of_result(line) } else { latency::of_operands(line) },
+            latency: if is_result {
+                latency::of_result(line, family)
+            } else {
+                latency::of_operands(line, family)
+            },
             ready: 0,
             number: 0,
             is_slow: is_slow && is_result,

@@ -3,6 +3,7 @@
 use super::blocks::Block;
 use super::consumers::{Consumers, FirstUses};
 use super::instructions::{Line, operation};
+use super::latency::Family;
 use super::numbers::{Choice, Group, Kinds, Pending};
 use super::order::order;
 use super::producers::{Producer, Producers};
@@ -35,12 +36,13 @@ impl<'a> Schedule<'a> {
     pub fn new(
         lines: &'a [Line],
         blocks: &'a [Block],
+        family: Family,
         skipped: Option<usize>,
         budget: usize,
     ) -> Option<Self> {
         let mut producers = Producers::default();
         for block in blocks {
-            producers.add(&lines[block.range.clone()], block.range.start, skipped);
+            producers.add(&lines[block.range.clone()], block.range.start, skipped, family);
         }
         producers.finish();
         let mut consumers = Consumers::new(budget);

@@ -13,7 +13,7 @@ use super::rewrite::rewritten;
 use crate::object::Object;
 use solder_cubin::mercury::{Pace, paces};
 use solder_cubin::{Section, raw};
-use solder_sass::schedule::{Outcome, shortened_without_stack_pointer};
+use solder_sass::schedule::{Family, Outcome, shortened_without_stack_pointer};
 
 /// The load without effect.
 const LOAD: [u8; INSTRUCTION] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0x00, 0x08, 0, 0, 0, 0xe2, 0x0f, 0x00];
@@ -39,14 +39,20 @@ pub fn without_precautions(object: &Object<'_>) -> Option<Vec<u8>> {
         let is_kernel = object.text_owner(text.index).is_some_and(is_kernel);
         is_kernel.then(|| needless(text.data, capsule.data)).flatten()
     };
-    rewritten(object, |text, capsule| Some((text.data.into(), removed(text, capsule)?)), schedule_anew)
+    rewritten(
+        object,
+        |text, capsule| Some((text.data.into(), removed(text, capsule)?)),
+        |whole, code| {
+            schedule_anew(whole, code, Family::of(object.cubin.sm()));
+        },
+    )
 }
 
 /// Schedules a kernel without its precautions and, if that is not used, without the load of its stack pointer. What is not
 /// scheduled here is still to be renumbered.
-fn schedule_anew(whole: &[u8], code: &mut [u8]) {
+fn schedule_anew(whole: &[u8], code: &mut [u8], family: Family) {
     let mut scheduled = code.to_vec();
-    let outcome = shortened_without_stack_pointer(whole, &mut scheduled);
+    let outcome = shortened_without_stack_pointer(whole, &mut scheduled, family);
     if outcome == Outcome::Done && solder_sass::check(whole, &scheduled).is_ok() {
         code.copy_from_slice(&scheduled);
     }

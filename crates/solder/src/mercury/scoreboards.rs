@@ -14,7 +14,7 @@
 
 use super::first_block::{FirstBlock, first_block, is_slow};
 use super::pending::{Pending, and, bits};
-use solder_sass::schedule::{self, Outcome};
+use solder_sass::schedule::{self, Family, Outcome};
 
 pub const INSTRUCTION: usize = 16;
 const STACK_POINTER: u8 = 1;
@@ -206,12 +206,16 @@ pub fn branch_targets(attribute: &[u8]) -> Vec<(usize, Vec<usize>)> {
 
 /// Schedules a kernel anew whose stack pointer is not used. Where it has not been scheduled by the known rules, its
 /// scoreboards are renumbered as far as their order is known.
-pub fn release_stack_pointer(code: &mut [u8], jumps: impl FnOnce(&[u8]) -> Vec<(usize, Vec<usize>)>) {
+pub fn release_stack_pointer(
+    code: &mut [u8],
+    sm: u16,
+    jumps: impl FnOnce(&[u8]) -> Vec<(usize, Vec<usize>)>,
+) {
     if !has_useless_stack_pointer(code) {
         return;
     }
     let mut scheduled = code.to_vec();
-    let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps(code));
+    let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps(code), Family::of(sm));
     if outcome == Outcome::Done && solder_sass::check(code, &scheduled).is_ok() {
         code.copy_from_slice(&scheduled);
         return;
@@ -340,6 +344,7 @@ fn renumbered(pending: &Pending, new: &[u8], first: Option<&FirstBlock>) -> Vec<
 
 #[cfg(test)]
 mod tests {
+    use super::super::FROM;
     use super::{ALWAYS, Control, Flow, INSTRUCTION, release_stack_pointer, upper};
 
     fn instruction(operation: u16, register: u8, written: u8, read: u8, waits: u8) -> [u8; INSTRUCTION] {
@@ -369,11 +374,11 @@ mod tests {
             code.chunks_exact(INSTRUCTION).map(of).map(|c| (c.written, c.read, c.waits)).collect()
         };
         let mut branch = code(0x947);
-        release_stack_pointer(&mut branch, |_| Vec::new());
+        release_stack_pointer(&mut branch, FROM, |_| Vec::new());
         let expected = [(7, 7, 0), (0, 7, 0), (0, 7, 0), (2, 7, 1), (7, 0, 4), (7, 7, 1)];
         assert_eq!(controls(&branch), expected);
         let mut call = code(0x944);
-        release_stack_pointer(&mut call, |_| Vec::new());
+        release_stack_pointer(&mut call, FROM, |_| Vec::new());
         assert_eq!(call, code(0x944));
     }
 
@@ -400,7 +405,7 @@ mod tests {
         .concat();
         assert_eq!(Flow::of(5, &code[80..]), Flow::Branch(7));
         let mut renumbered = code.clone();
-        release_stack_pointer(&mut renumbered, |_| Vec::new());
+        release_stack_pointer(&mut renumbered, FROM, |_| Vec::new());
         let controls: Vec<Control> =
             renumbered.chunks_exact(INSTRUCTION).map(|i| Control::of(upper(i))).collect();
         assert_eq!(controls[7].waits, 0b1110);

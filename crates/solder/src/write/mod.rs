@@ -389,7 +389,7 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, id: SectionId, pl
     let kernel = |f: SymbolId| parts.merged.symbol(f).other & raw::STO_ENTRY != 0;
     let finalized = parts.is_mercury() && !parts.relocatable && !parts.debug;
     if finalized && section.function.is_some_and(kernel) {
-        mercury::release_stack_pointer(place, |code| jumps(parts.merged, id, code));
+        mercury::release_stack_pointer(place, parts.sm, |code| jumps(parts.merged, id, code));
     }
     for relocations in [section.rel, section.rela].into_iter().flatten() {
         for (offset, patch) in parts.relocated.patches(relocations) {
