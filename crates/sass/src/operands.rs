@@ -6,8 +6,9 @@ use crate::instruction::Instruction;
 use crate::registers::{File, Registers};
 use crate::table::{
     ATOMIC, Arithmetic, BARRIER, COORDINATES, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, MATCH, MIN_MAX,
-    ORDERING, Operand, PREDICATES, PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES, RESULT_TYPE, SIZE,
-    SOURCE_TYPE, TENSOR, UNIFORM, WIDE, Width,
+    ORDERING, Operand, PREDICATES, PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES,
+    REGISTER_TO_UNIFORM_PREDICATES, RESULT_TYPE, SIZE, SOURCE_TYPE, TENSOR, UNIFORM,
+    UNIFORM_PREDICATES_TO_REGISTER, WIDE, Width,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,6 +85,7 @@ pub fn uses_general(instruction: Instruction, register: u8) -> Option<bool> {
             let bytes: &[u32] = if instruction.form() == 1 { &[2, 3, 4] } else { &[2, 3] };
             Some(bytes.iter().any(|byte| instruction.byte(*byte) == register))
         }
+        Kind::UniformPredicates => Some(false),
     }
 }
 
@@ -135,6 +137,22 @@ fn each(instruction: Instruction, mut found: impl FnMut(Use)) -> Option<()> {
             }
             if instruction.form() == 1 {
                 found(general(4, Access::Read));
+            }
+        }
+        Kind::UniformPredicates => {
+            guard(&[P, UP]);
+            let is_from = instruction.operation() == UNIFORM_PREDICATES_TO_REGISTER;
+            let access = if is_from { Access::Read } else { Access::Write };
+            found(Use { file: UP, first: 0, count: 7, access });
+            let uniform = |byte: u32, access: Access| Use {
+                file: File::Uniform,
+                first: instruction.byte(byte),
+                count: 1,
+                access,
+            };
+            found(uniform(3, Access::Read));
+            if is_from {
+                found(uniform(2, Access::Write));
             }
         }
     }
@@ -208,6 +226,7 @@ enum Kind {
     Uniform(u8),
     /// Moves all predicates to or from a register.
     Predicates,
+    UniformPredicates,
 }
 
 /// The table that an instruction is in.
@@ -245,6 +264,9 @@ static KINDS: [Kind; 8 * OPERATIONS] = {
         kinds[base + REGISTER_TO_PREDICATES as usize] = Kind::Predicates;
         form += 1;
     }
+    // With a number as the mask: no other form has been seen.
+    kinds[4 * OPERATIONS + UNIFORM_PREDICATES_TO_REGISTER as usize] = Kind::UniformPredicates;
+    kinds[4 * OPERATIONS + REGISTER_TO_UNIFORM_PREDICATES as usize] = Kind::UniformPredicates;
     let mut row = 0;
     while row < FIXED.len() {
         kinds[FIXED[row].0 as usize] = Kind::Fixed(row as u8);

@@ -346,6 +346,8 @@ pub const FIXED_FORMS: [(u16, &[Operand]); 8] = [
 ];
 
 /// Operations that move all predicates to or from a register.
+pub const UNIFORM_PREDICATES_TO_REGISTER: u16 = 0x083;
+pub const REGISTER_TO_UNIFORM_PREDICATES: u16 = 0x084;
 pub const PREDICATES_TO_REGISTER: u16 = 0x003;
 pub const REGISTER_TO_PREDICATES: u16 = 0x004;
 

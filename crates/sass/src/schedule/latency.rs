@@ -55,7 +55,7 @@ impl Size {
 const RESULT: i64 = 23;
 type Table = [(u16, &'static [Size], i64)];
 /// Of one family, where that differs from the table of all.
-const RESULTS_OF_120: &Table = &[(LDC, &[Small, Word], 48)];
+const RESULTS_OF_120: &Table = &[(LDC, &[], 48)];
 const RESULTS: &Table = &[
     // Double precision, where it is not of fixed latency: over at the end of a block in any case.
     (DMUL, &[], 0),
