@@ -84,7 +84,7 @@ const STORES: [u16; 4] = [ST, STG, STL, STS];
 const OTHER_STORES: [u16; 3] = [STSM, STAS, STTM];
 const STORE_OPERANDS: i64 = 13;
 /// A store of zero, whose value is in no register.
-const STORE_OF_ZERO: i64 = 10;
+const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
 const READS_OF_100: &Table = &[(SHFL, &[], 7)];
 const READS: &Table = &[
@@ -92,6 +92,7 @@ const READS: &Table = &[
     (DADD, &[], 0),
     (DSETP, &[], 0),
     (DFMA, &[], 0),
+    (POPC, &[], 9),
     (LD, &[Small, Word], 9),
     (LDG, &[Small, Word], 9),
     (LDG, &[Double], 10),
@@ -168,6 +169,6 @@ mod tests {
         assert_eq!(of_result(&line(0x0c1e_1900_0000_0004_040a_7981), Of100), 230);
         // STG of a register, and of none
         assert_eq!(of_operands(&line(0x0c10_1908_0000_0007_0200_7986), Of100), 13);
-        assert_eq!(of_operands(&line(0x0c10_1908_0000_00ff_0200_7986), Of100), 10);
+        assert_eq!(of_operands(&line(0x0c10_1908_0000_00ff_0200_7986), Of100), 8);
     }
 }
