@@ -250,8 +250,8 @@ pub fn make_explicit(capsule: &mut [u8], instruction: usize) -> Option<()> {
 pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
     let mut list = Vec::new();
     let bits = entries(capsule, |entry| list.push(entry))?;
-    // What is derived is derived from machine code.
-    if bits.count > machine.saturating_add(list.len()) {
+    let remarks = list.iter().filter(|entry| entry.form == REMARK).count();
+    if bits.count > machine.saturating_add(remarks) {
         return Err(Damage::Count);
     }
     let mut entries = list.into_iter().peekable();
