@@ -1,5 +1,5 @@
 //! Checks what a linker made of the machine code of objects: takes pairs of an object and the image that was linked from
-//! it, and compares the functions that both have. Relocated places count as what the image has.
+//! it, and compares the functions that both have. Relocated places are taken from the image.
 
 use solder_cubin::Cubin;
 use solder_sass::check;

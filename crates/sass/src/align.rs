@@ -113,7 +113,7 @@ pub fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<Alignment<'a>, Vio
     Ok(Alignment { before, after, moved })
 }
 
-/// Code of which instructions have moved.
+/// Code whose instructions have moved.
 struct Moved<'a> {
     before: &'a [u8],
     after: &'a [u8],

@@ -159,7 +159,7 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family) -> 
     Outcome::Done
 }
 
-/// The same for code some of whose instructions are gone: it is scheduled anew if the whole code, of which it was made, has
+/// The same for code some of whose instructions are gone: it is scheduled anew if the whole code, before they were removed, has
 /// the schedule it would have here.
 pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Family) -> Outcome {
     let Control { written, read, waits } = Control::of(Instruction::at(code, 0));

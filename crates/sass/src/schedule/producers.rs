@@ -69,7 +69,7 @@ const UNITS: [&[u16]; 7] = [
     &[SYNCS, 0x1b2],
 ];
 
-/// The operation that stands for the unit.
+/// The operation that names the unit.
 fn unit(operation: u16) -> u16 {
     UNITS.iter().find(|unit| unit.contains(&operation)).map_or(operation, |unit| unit[0])
 }

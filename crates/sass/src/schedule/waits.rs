@@ -155,7 +155,7 @@ impl<'a> Schedule<'a> {
         groups
     }
 
-    /// An instruction waits for the scoreboards of which it is a consumer. Where threads begin or end to go on as one, it
+    /// An instruction waits for the scoreboards whose consumer it is. Where threads begin or end to go on as one, it
     /// waits for all.
     fn wait(&mut self, at: usize, is_last: bool, groups: &mut [Group; COUNT]) {
         let line = &self.lines[at];
