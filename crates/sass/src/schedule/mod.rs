@@ -146,8 +146,7 @@ pub enum Outcome {
 /// Schedules code anew without the scoreboard of its first instruction, if that loads the stack pointer and nothing uses
 /// it.
 pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family) -> Outcome {
-    let Control { written, read, waits } = Control::of(Instruction::at(code, 0));
-    if written >= NONE || read != NONE || waits != 0 || !has_unused_stack_pointer(code) {
+    if !is_applicable(code) {
         return Outcome::NotApplicable;
     }
     let Some(understood) = Code::new(code, jumps, family) else { return Outcome::Unknown };
@@ -162,8 +161,7 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family) -> 
 /// The same for code some of whose instructions are gone: it is scheduled anew if the whole code, before they were removed, has
 /// the schedule it would have here.
 pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Family) -> Outcome {
-    let Control { written, read, waits } = Control::of(Instruction::at(code, 0));
-    if written >= NONE || read != NONE || waits != 0 || !has_unused_stack_pointer(code) {
+    if !is_applicable(code) {
         return Outcome::NotApplicable;
     }
     let is_known = Code::new(whole, &[], family)
@@ -172,6 +170,12 @@ pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Fa
     let Some(found) = found else { return Outcome::Unknown };
     put_all(code, &found);
     Outcome::Done
+}
+
+/// Whether the load of an unused stack pointer is a plain producer.
+fn is_applicable(code: &[u8]) -> bool {
+    let Control { written, read, waits } = Control::of(Instruction::at(code, 0));
+    written < NONE && read == NONE && waits == 0 && has_unused_stack_pointer(code)
 }
 
 fn put_all(code: &mut [u8], controls: &[Control]) {
