@@ -1,12 +1,13 @@
 //! Schedules the functions of objects anew and compares with what they have: takes cubins, prints the functions and where
 //! the first difference is. With `--linked` each cubin is followed by the image that was linked from it, which is compared
-//! with the schedule without the load of the stack pointer; code that can be rewritten so is, and checked.
+//! with the schedule without the load of the stack pointer; code that can be rewritten so is, and checked. `--steps NAME`
+//! also shows how the functions come about whose names contain NAME.
 
 use solder_cubin::{Cubin, info};
 use solder_sass::check;
 use solder_sass::instruction::{Instruction, SIZE};
 use solder_sass::schedule::{
-    Control, Family, Outcome, controls, has_unused_stack_pointer, without_stack_pointer,
+    Control, Family, Outcome, controls, has_unused_stack_pointer, steps, without_stack_pointer,
 };
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,8 @@ const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
 
 #[derive(Default)]
 struct Totals {
+    /// Functions whose names contain this are shown instruction by instruction.
+    shown: Option<String>,
     same: usize,
     different: usize,
     unknown: usize,
@@ -31,12 +34,15 @@ fn main() {
         arguments.remove(0);
     }
     let mut totals = Totals::default();
+    if arguments.first().is_some_and(|argument| argument == "--steps") {
+        totals.shown = arguments.drain(..2).nth(1);
+    }
     for paths in arguments.chunks(if is_linked { 2 } else { 1 }) {
         let files: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).expect("a file")).collect();
         let cubins: Vec<Cubin<'_>> = files.iter().map(|file| Cubin::parse(file).expect("a cubin")).collect();
         compare(&paths[0], &cubins[0], cubins.get(1), &mut totals);
     }
-    let Totals { same, different, unknown, instructions, time, rewritten, as_linked, refused } = totals;
+    let Totals { shown: _, same, different, unknown, instructions, time, rewritten, as_linked, refused } = totals;
     println!("{same} ok, {different} different, {unknown} unknown; {instructions} instructions in {time:?}");
     if is_linked {
         println!("{rewritten} rewritten: {as_linked} as in the image, {refused} refused by the checker");
@@ -60,6 +66,10 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
         let jumps = jumps(object, name);
         if image.is_some() {
             rewrite(code, &jumps, Family::of(object.sm()), &expected, totals);
+        }
+        if totals.shown.as_ref().is_some_and(|shown| name.contains(shown)) {
+            println!("{path} {name}");
+            show_steps(code, &jumps, Family::of(object.sm()), is_dropped, &expected);
         }
         let start = Instant::now();
         let found = controls(code, &jumps, Family::of(object.sm()), is_dropped);
@@ -99,6 +109,32 @@ fn rewrite(
             totals.refused += 1;
             println!("refused: {violation}");
         }
+    }
+}
+
+/// One line for each instruction: block, time, the schedule found and the expected one, and for each scoreboard that is set
+/// when it is over and the instruction that waits.
+fn show_steps(
+    code: &[u8],
+    jumps: &[(usize, Vec<usize>)],
+    family: Family,
+    is_dropped: bool,
+    expected: &[Control],
+) {
+    for (at, step) in steps(code, jumps, family, is_dropped).into_iter().flatten().enumerate() {
+        let mark = if step.control == expected[at] { ' ' } else { '*' };
+        let (found, expected) = (show(step.control), show(expected[at]));
+        let sets: Vec<String> = step
+            .producers
+            .iter()
+            .map(|(ready, consumer)| format!("{ready}:{}", consumer.map_or("-".into(), |at| at.to_string())))
+            .collect();
+        println!(
+            "{at:5} b{:<5} {:5} {found} | {expected} {mark} {}",
+            step.block,
+            step.time,
+            sets.join(" ")
+        );
     }
 }
 

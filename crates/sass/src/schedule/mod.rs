@@ -86,6 +86,36 @@ pub fn controls(code: &[u8], jumps: &Jumps, family: Family, is_first_dropped: bo
     Code::new(code, jumps, family)?.controls(is_first_dropped)
 }
 
+/// What led to the schedule of one instruction, for those who look for a difference.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The first instruction of its block.
+    pub block: usize,
+    /// When it is issued, in cycles from the start of its block.
+    pub time: i64,
+    pub control: Control,
+    /// For each scoreboard it sets: when it is over, and its consumer in the block.
+    pub producers: Vec<(i64, Option<usize>)>,
+}
+
+/// The schedule as [`controls`] makes it, with its reasons.
+pub fn steps(code: &[u8], jumps: &Jumps, family: Family, is_first_dropped: bool) -> Option<Vec<Step>> {
+    let code = Code::new(code, jumps, family)?;
+    let schedule = code.schedule(is_first_dropped)?;
+    let step = |block: &Block, at: usize| Step {
+        block: block.range.start,
+        time: schedule.time(at),
+        control: control(&schedule, at),
+        producers: schedule.producers.all[schedule.producers.of(at)]
+            .iter()
+            .map(|producer| (producer.ready, producer.consumer))
+            .collect(),
+    };
+    let mut blocks: Vec<&Block> = code.blocks.iter().collect();
+    blocks.sort_unstable_by_key(|block| block.range.start);
+    Some(blocks.iter().flat_map(|block| block.range.clone().map(|at| step(block, at))).collect())
+}
+
 /// Code that is understood.
 struct Code {
     family: Family,
@@ -106,12 +136,17 @@ impl Code {
         Some(Self { family, lines, blocks })
     }
 
-    fn controls(&self, is_first_dropped: bool) -> Option<Vec<Control>> {
+    fn schedule(&self, is_first_dropped: bool) -> Option<Schedule<'_>> {
         let budget = self.lines.len().saturating_mul(BUDGET.0).max(BUDGET.1);
         let mut schedule =
             Schedule::new(&self.lines, &self.blocks, self.family, is_first_dropped.then_some(0), budget)?;
         schedule.run()?;
         schedule.keep_full_waits();
+        Some(schedule)
+    }
+
+    fn controls(&self, is_first_dropped: bool) -> Option<Vec<Control>> {
+        let schedule = self.schedule(is_first_dropped)?;
         Some((0..self.lines.len()).map(|at| control(&schedule, at)).collect())
     }
 

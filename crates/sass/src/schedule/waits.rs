@@ -260,6 +260,11 @@ impl<'a> Schedule<'a> {
         self.waits[block.last()] |= active & !slow;
     }
 
+    /// When an instruction is issued, in cycles from the start of its block.
+    pub fn time(&self, at: usize) -> i64 {
+        self.times[at]
+    }
+
     /// Whether the instruction is what counted waits are about.
     pub fn is_counted(&self, at: usize) -> bool {
         self.lines[at].operation() == operation::LDGDEPBAR
