@@ -42,7 +42,8 @@ fn main() {
         let cubins: Vec<Cubin<'_>> = files.iter().map(|file| Cubin::parse(file).expect("a cubin")).collect();
         compare(&paths[0], &cubins[0], cubins.get(1), &mut totals);
     }
-    let Totals { shown: _, same, different, unknown, instructions, time, rewritten, as_linked, refused } = totals;
+    let Totals { shown: _, same, different, unknown, instructions, time, rewritten, as_linked, refused } =
+        totals;
     println!("{same} ok, {different} different, {unknown} unknown; {instructions} instructions in {time:?}");
     if is_linked {
         println!("{rewritten} rewritten: {as_linked} as in the image, {refused} refused by the checker");
@@ -129,12 +130,7 @@ fn show_steps(
             .iter()
             .map(|(ready, consumer)| format!("{ready}:{}", consumer.map_or("-".into(), |at| at.to_string())))
             .collect();
-        println!(
-            "{at:5} b{:<5} {:5} {found} | {expected} {mark} {}",
-            step.block,
-            step.time,
-            sets.join(" ")
-        );
+        println!("{at:5} b{:<5} {:5} {found} | {expected} {mark} {}", step.block, step.time, sets.join(" "));
     }
 }
 

@@ -234,8 +234,16 @@ fn kind(instruction: Instruction) -> Kind {
     // Scale factors may be chosen by a uniform register, whose number is in two places. Nobody does.
     let is_scaled = matches!(instruction.opcode(), 0x47a | 0x47f);
     let has_selector = is_scaled && (instruction.field(60, 3) != 7 || instruction.field(73, 5) != 0x1f);
+    // FMUL2 of two registers and UVIMNMX of two uniform ones share an opcode.
+    if instruction.opcode() == FMUL2 && instruction.field(91, 1) != 0 {
+        return KINDS[usize::from(UVIMNMX)];
+    }
     if has_selector { Kind::Unknown } else { KINDS[usize::from(instruction.opcode())] }
 }
+
+const FMUL2: u16 = 0x24a;
+/// With a constant; the other form has the same registers at the same places.
+const UVIMNMX: u16 = 0x84a;
 
 const OPERATIONS: usize = 0x200;
 
@@ -353,6 +361,10 @@ mod tests {
         );
         // MOV.64 R10, 0x3ed0f5d241ad3b5a
         check(0x001fde00_003ed0f5_d241ad3b_5a0a7402, &[], &[(General, &[10, 11])]);
+        // UVIMNMX.U32 UR7, UR7, UR9, UPT and FMUL2 R4, R4, R18 have the same opcode.
+        check(0x000fc600_0bfe0000_00000009_0707724a, &[(Uniform, &[7, 9])], &[(Uniform, &[7])]);
+        let product = 0x000fd000_00000000_00000012_0404724a;
+        check(product, &[(General, &[4, 5, 18, 19])], &[(General, &[4, 5])]);
         // F2I.S64.TRUNC R20, R24
         check(0x000ff000_0020d900_00000018_00147311, &[(General, &[24])], &[(General, &[20, 21])]);
     }

@@ -109,7 +109,7 @@ pub const GENERAL: [Arithmetic; 63] = [
 
 /// Arithmetic whose registers and predicates are all uniform.
 pub const UNIFORM: [Arithmetic; 29] = [
-    (0x04a, 0x10, [1, 1, 1, 0], D1 | D2 | S1), // UVIMNMX
+    (0x04a, 0x12, [1, 1, 1, 0], D1 | D2 | S1), // UVIMNMX
     (0x051, 0x12, [1, 1, 1, 0], S1),           // UFSEL
     (0x053, 0x12, [0, 1, 1, 0], D1 | D2 | S1), // UFSETP
     (0x054, 0x06, [1, 1, 0, 1], 0),            // UFADD

@@ -113,7 +113,7 @@ impl Consumers {
             }
             for (list, is_end) in [
                 (&mut self.fences, MEMORY.contains(&line.operation())),
-                (&mut self.strong, ends_strong(line)),
+                (&mut self.strong, ends_strong(line) && !(at > range.start && is_filler(lines, at))),
                 (&mut self.surfaces, line.operation() == EXIT),
             ] {
                 if is_end {
@@ -163,6 +163,13 @@ impl Consumers {
         }
     }
 }
+
+/// Whether an instruction makes the stall of the one before longer, which is the longest there is.
+fn is_filler(lines: &[Line], at: usize) -> bool {
+    lines[at].operation() == NOP && lines[at - 1].bits.stall() == LONGEST_STALL
+}
+
+const LONGEST_STALL: u8 = 15;
 
 /// What comes after the loads and atomics that other threads see.
 fn ends_strong(line: &Line) -> bool {

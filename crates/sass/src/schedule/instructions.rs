@@ -23,6 +23,7 @@ pub mod operation {
     pub const ENDCOLLECTIVE: u16 = 0x11b;
     pub const BAR: u16 = 0x11d;
     pub const BSYNC: u16 = 0x141;
+    pub const BRA: u16 = 0x147;
     pub const WARPSYNC: u16 = 0x148;
     pub const BRX: u16 = 0x149;
     pub const BRXU: u16 = 0x158;
@@ -60,7 +61,7 @@ pub mod operation {
     pub const STTM: u16 = 0x1ed;
     pub const LDTM: u16 = 0x1ee;
 }
-use operation::{CCTL, LD, LDG, LDL, WARPSYNC};
+use operation::{BRA, BRX, BRXU, CCTL, EXIT, LD, LDG, LDL, WARPSYNC};
 
 /// Operations whose guard is a uniform predicate, in ranges.
 const UNIFORM_GUARD: [(u16, u16); 13] = [
@@ -78,6 +79,17 @@ const UNIFORM_GUARD: [(u16, u16); 13] = [
     (0x1e3, 0x1ea),
     (0x1eb, 0x1ec),
 ];
+
+/// `FMUL2`, which shares its operation with `UVIMNMX`.
+fn is_vector(bits: Instruction) -> bool {
+    bits.opcode() == 0x24a && bits.field(91, 1) == 0
+}
+
+/// Whether the instruction is one of the uniform unit.
+fn is_uniform(bits: Instruction) -> bool {
+    let operation = bits.operation();
+    UNIFORM_GUARD.iter().any(|(first, last)| (*first..=*last).contains(&operation)) && !is_vector(bits)
+}
 
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
@@ -116,9 +128,7 @@ impl Line {
     /// `None` if it is not known what the instruction does.
     fn of(bits: Instruction) -> Option<Self> {
         let Operands { mut reads, writes, .. } = operands(bits)?;
-        let operation = bits.operation();
-        let is_uniform = UNIFORM_GUARD.iter().any(|(first, last)| (*first..=*last).contains(&operation));
-        let guard = Guard { predicate: bits.guard(), is_uniform, version: 0 };
+        let guard = Guard { predicate: bits.guard(), is_uniform: is_uniform(bits), version: 0 };
         reads.insert(guard.file(), guard.predicate & 7, 1);
         Some(Self { bits, reads, writes, guard })
     }
@@ -129,6 +139,22 @@ impl Line {
 
     pub fn operation(&self) -> u16 {
         self.bits.operation()
+    }
+
+    pub fn is_uniform(&self) -> bool {
+        self.guard.is_uniform
+    }
+
+    /// Whether the predicate at this place is the guard.
+    pub fn is_guard(&self, place: usize) -> bool {
+        let mut guard = Registers::default();
+        guard.insert(self.guard.file(), self.guard.predicate & 7, 1);
+        guard.places().eq([place])
+    }
+
+    /// Whether control may go elsewhere.
+    pub fn is_branch(&self) -> bool {
+        matches!(self.operation(), BRA | EXIT | BRX | BRXU)
     }
 
     /// `WARPSYNC.COLLECTIVE`: the threads go on as one from here to `ENDCOLLECTIVE`.

@@ -4,6 +4,7 @@
 //! and which waits cost nothing at the end of a block.
 
 use super::instructions::{Line, operation};
+use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, DADD, DFMA, DMUL, DSETP, F2I, FLO, LD,
     LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM,
@@ -55,20 +56,16 @@ impl Size {
 const RESULT: i64 = 23;
 type Table = [(u16, &'static [Size], i64)];
 /// Of one family, where that differs from the table of all.
-const RESULTS_OF_120: &Table = &[(LDC, &[], 48)];
+const RESULTS_OF_120: &Table = &[(LDC, &[], 48), (LDCU, &[Double], 18)];
 const RESULTS: &Table = &[
-    // Double precision, where it is not of fixed latency: over at the end of a block in any case.
-    (DMUL, &[], 0),
-    (DADD, &[], 0),
-    (DSETP, &[], 0),
-    (DFMA, &[], 0),
+    // Double precision, where it is not of fixed latency: nearly always over at the end of a block.
+    (DMUL, &[], 2),
+    (DADD, &[], 2),
+    (DSETP, &[], 2),
+    (DFMA, &[], 2),
     (S2R, &[], 31),
-    (LDC, &[Small, Word], 47),
-    (LDC, &[Double], 49),
-    (LDS, &[Small, Word], 40),
-    (LDS, &[Quad], 42),
-    (LDS, &[Double], 44),
-    (LDCU, &[Double], 18),
+    (LDC, &[], 47),
+    (LDS, &[], 40),
     (LDCU, &[], 17),
     (POPC, &[], 14),
     (FLO, &[], 14),
@@ -88,24 +85,28 @@ const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
 const READS_OF_100: &Table = &[(SHFL, &[], 7)];
 const READS: &Table = &[
-    (DMUL, &[], 0),
-    (DADD, &[], 0),
-    (DSETP, &[], 0),
-    (DFMA, &[], 0),
+    (DMUL, &[], 2),
+    (DADD, &[], 2),
+    (DSETP, &[], 2),
+    (DFMA, &[], 2),
     (POPC, &[], 9),
     (LD, &[Small, Word], 9),
     (LDG, &[Small, Word], 9),
     (LDG, &[Double], 10),
     (LDS, &[Quad], 10),
     (LDGSTS, &[], 13),
-    (STS, &[Small], 11),
-    (STS, &[Word], 10),
+    (STS, &[Small, Word], 10),
     (ST, &[Quad], 17),
     (STS, &[Quad], 17),
     (STG, &[Quad], 17),
 ];
 const FENCE_OPERANDS: i64 = 6;
 const NO_REGISTER: u8 = 255;
+
+/// Double precision, where it is not of fixed latency.
+pub fn is_double(operation: u16) -> bool {
+    matches!(operation, DMUL | DADD | DSETP | DFMA)
+}
 
 /// Whether the result of this operation takes very long.
 pub fn is_slow(operation: u16) -> bool {
@@ -147,6 +148,28 @@ fn find(table: &Table, line: &Line) -> Option<i64> {
     table.iter().find(is).map(|row| row.2)
 }
 
+/// How long after an instruction another one can use its result, where that latency is fixed. `place` is the register's.
+pub fn of_operand(writer: &Line, reader: &Line, file: File, place: usize) -> i64 {
+    let is_double = is_double(writer.operation());
+    match file {
+        File::General if is_double => 10,
+        File::General if self::is_double(reader.operation()) => 6,
+        File::General => 5,
+        File::Predicate if reader.is_branch() || reader.is_guard(place) => 13 + i64::from(is_double),
+        File::Predicate => 5 + i64::from(is_double),
+        File::Uniform if reader.is_uniform() => 4,
+        File::Uniform if MEMORY.contains(&reader.operation()) => 9,
+        File::Uniform => 6,
+        File::UniformPredicate if reader.is_branch() => 9,
+        File::UniformPredicate if reader.is_guard(place) => 11,
+        File::UniformPredicate => 4,
+        File::Barrier => 0,
+    }
+}
+
+/// The operations of the units for memory.
+const MEMORY: std::ops::RangeInclusive<u16> = 0x180..=0x1ff;
+
 #[cfg(test)]
 mod tests {
     use super::Family::{Of100, Of120};
@@ -163,7 +186,7 @@ mod tests {
     #[test]
     fn by_operation_and_size() {
         let load = |size: u128| line(0x0000_0000_0000_0000_0000_0000_0204_7984 | size << 73);
-        assert_eq!([4, 5, 6].map(|size| of_result(&load(size), Of100)), [40, 44, 42]);
+        assert_eq!([4, 5, 6].map(|size| of_result(&load(size), Of100)), [40; 3]);
         assert_eq!(of_operands(&load(4), Of120), 8);
         // LDG
         assert_eq!(of_result(&line(0x0c1e_1900_0000_0004_040a_7981), Of100), 230);

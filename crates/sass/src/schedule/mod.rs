@@ -8,8 +8,8 @@
 //!
 //! 1. [`blocks`]: the code falls into blocks, which are scheduled one after the other in an order of their own ([`order`]).
 //! 2. [`producers`]: each producer is about some registers, and has at most one consumer in each block ([`consumers`]).
-//! 3. [`latency`]: each producer takes a number of cycles. With the stalls, this says when instructions are issued and when
-//!    producers are over, in cycles from the start of the block.
+//! 3. [`latency`]: each producer takes a number of cycles. With the stalls, this says when instructions are issued ([`times`])
+//!    and when producers are over, in cycles from the start of the block.
 //! 4. [`numbers`]: producers under way on the same scoreboard are a group. A new producer joins a group with the same
 //!    consumer, or takes a free scoreboard, or shares the one where that costs the least time.
 //! 5. [`waits`]: a consumer waits for the whole group. The end of a block waits for what is over by then; what is not goes on
@@ -26,6 +26,7 @@ mod numbers;
 mod operands;
 mod order;
 mod producers;
+mod times;
 mod waits;
 
 use crate::instruction::{Instruction, SIZE};

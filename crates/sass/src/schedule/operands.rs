@@ -161,6 +161,9 @@ fn surface(bits: Instruction, operands: &mut Operands) {
         _ => 4,
     };
     set(&mut operands.reads, bits.byte(3), dimensions);
+    // The handle is one register here.
+    operands.reads.remove_all(File::Uniform);
+    operands.reads.insert(File::Uniform, bits.byte(5), 1);
     if bits.operation() == SULD {
         set(&mut operands.writes, bits.byte(2), size);
     } else {

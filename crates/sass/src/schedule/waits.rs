@@ -7,7 +7,8 @@ use super::latency::Family;
 use super::numbers::{Choice, Group, Kinds, Pending};
 use super::order::order;
 use super::producers::{Producer, Producers};
-use crate::instruction::SCOREBOARDS;
+use super::times::Times;
+use crate::instruction::{CountedWait, SCOREBOARDS};
 
 const COUNT: usize = SCOREBOARDS as usize;
 /// A wait for every scoreboard.
@@ -60,29 +61,11 @@ impl<'a> Schedule<'a> {
             waits: vec![0; lines.len()],
             budget,
         };
-        (0..blocks.len()).for_each(|block| schedule.set_times(block));
-        Some(schedule)
-    }
-
-    /// An instruction is issued after the stall of the one before, and when what it waits for is over.
-    fn set_times(&mut self, block: usize) {
-        let range = self.blocks[block].range.clone();
-        let mut earliest = vec![0; range.len()];
-        let mut now = 0;
-        for at in range.clone() {
-            now = earliest[at - range.start].max(now);
-            self.times[at] = now;
-            for producer in self.producers.of(at) {
-                let producer = &mut self.producers.all[producer];
-                producer.ready = now + producer.latency;
-                if let Some(consumer) = producer.consumer {
-                    let time = &mut earliest[consumer - range.start];
-                    *time = producer.ready.max(*time);
-                }
-            }
-            now += i64::from(self.lines[at].bits.stall()).max(1);
+        let mut times = Times::new(lines);
+        for (block, length) in blocks.iter().zip(&mut schedule.lengths) {
+            *length = times.set(block.range.clone(), &mut schedule.producers, &mut schedule.times);
         }
-        self.lengths[block] = now;
+        Some(schedule)
     }
 
     /// Chooses scoreboards and waits. `None` if that takes too long.
@@ -109,6 +92,9 @@ impl<'a> Schedule<'a> {
         let mut groups = self.groups(block, &entry);
         for at in block.range.clone() {
             self.wait(at, at == block.last(), &mut groups);
+            if let Some(wait) = self.lines[at].bits.counted_wait() {
+                self.count(wait, block, kinds, &mut groups);
+            }
             for producer in self.producers.of(at) {
                 let times = &self.times;
                 let last = block.last();
@@ -170,6 +156,19 @@ impl<'a> Schedule<'a> {
                     }
                 }
             }
+        }
+    }
+
+    /// After a counted wait, only so many of the group are under way: the last ones.
+    fn count(&self, wait: CountedWait, block: &Block, kinds: Kinds, groups: &mut [Group; COUNT]) {
+        let Some((number, count)) = wait.counter.filter(|(number, _)| !kinds.is_counted(*number)) else {
+            return;
+        };
+        let Some(group) = groups.get_mut(usize::from(number)) else { return };
+        let members = std::mem::take(group).members;
+        for pending in &members[members.len().saturating_sub(count.into())..] {
+            let producer = &self.producers.all[pending.producer];
+            group.add(*pending, producer, block.range.contains(&producer.at));
         }
     }
 

@@ -1,0 +1,98 @@
+//! When instructions are issued, as the choice of scoreboards takes it.
+//!
+//! The stalls of the code are long enough for operands of fixed latency, if nothing waits for a scoreboard. Where something
+//! does, instructions after it are late anyway, and part of the stalls is no longer needed: so a stall counts in full only
+//! if no operand explains it. What an operand needs is counted from when it was really issued.
+
+use super::instructions::{Line, operation};
+use super::latency;
+use super::producers::Producers;
+use crate::registers::{File, Registers};
+use std::ops::Range;
+
+/// Barriers are given a longer stall than the one that counts here.
+const BARRIER_STALL: (i64, i64) = (6, 2);
+
+/// Who wrote a register last.
+#[derive(Clone, Copy)]
+struct Writer {
+    at: usize,
+    /// When it was issued, by the stalls alone and with all waits.
+    stalled: i64,
+    issued: i64,
+}
+
+/// Finds the times of instructions, block by block.
+pub struct Times<'a> {
+    lines: &'a [Line],
+    writers: Vec<Option<Writer>>,
+    written: Vec<usize>,
+}
+
+impl<'a> Times<'a> {
+    pub fn new(lines: &'a [Line]) -> Self {
+        Self { lines, writers: vec![None; Registers::PLACES], written: Vec::new() }
+    }
+
+    /// Sets the times of a block, in cycles from its start, and when its producers are over. Returns how many cycles the
+    /// block takes.
+    pub fn set(&mut self, range: Range<usize>, producers: &mut Producers, times: &mut [i64]) -> i64 {
+        let mut earliest = vec![0; range.len()];
+        let (mut stalled, mut issued, mut stall) = (0, 0, 0);
+        for at in range.clone() {
+            let (bound, is_explained) = self.operands(at, stalled);
+            let least = if is_explained && at > range.start { self.least(at - 1).min(stall) } else { stall };
+            issued = (issued + least).max(bound).max(earliest[at - range.start]);
+            times[at] = issued;
+            for producer in producers.of(at) {
+                let producer = &mut producers.all[producer];
+                producer.ready = issued + producer.latency;
+                if let Some(consumer) = producer.consumer {
+                    let time = &mut earliest[consumer - range.start];
+                    *time = producer.ready.max(*time);
+                }
+            }
+            self.write(Writer { at, stalled, issued });
+            stall = i64::from(self.lines[at].bits.stall()).max(1);
+            stalled += stall;
+            if self.lines[at].operation() == operation::BAR && stall == BARRIER_STALL.0 {
+                stall = BARRIER_STALL.1;
+            }
+        }
+        for place in self.written.drain(..) {
+            self.writers[place] = None;
+        }
+        issued + stall
+    }
+
+    /// When the operands of an instruction are ready, and whether one of them explains the stall before it.
+    fn operands(&self, at: usize, stalled: i64) -> (i64, bool) {
+        let line = &self.lines[at];
+        let (mut bound, mut is_explained) = (0, false);
+        let files = [File::General, File::Uniform, File::Predicate, File::UniformPredicate];
+        for file in files {
+            for place in line.reads.within(&[file]).places() {
+                let Some(writer) = self.writers[place] else { continue };
+                let latency = latency::of_operand(&self.lines[writer.at], line, file, place);
+                let distance = stalled - writer.stalled;
+                is_explained |= distance <= latency;
+                bound = bound.max(writer.issued + latency.min(distance));
+            }
+        }
+        (bound, is_explained)
+    }
+
+    /// How long an instruction takes at least.
+    fn least(&self, at: usize) -> i64 {
+        if latency::is_double(self.lines[at].operation()) { 2 } else { 1 }
+    }
+
+    fn write(&mut self, writer: Writer) {
+        let line = &self.lines[writer.at];
+        let is_fixed = line.bits.write_scoreboard().is_none();
+        for place in line.writes.places() {
+            self.written.push(place);
+            self.writers[place] = is_fixed.then_some(writer);
+        }
+    }
+}
