@@ -2,7 +2,7 @@
 
 use super::instructions::{Line, operation};
 use super::producers::{Producer, Producers};
-use crate::registers::{File, Registers};
+use crate::registers::Registers;
 use operation::{
     ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, EXIT, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP,
     REDG, SHFL, ST, STG, STL, STS, SYNCS,
@@ -231,8 +231,7 @@ impl FirstUses {
                 [first(&producer.registers, &self.writes), first(&producer.predicates, &self.uses), exit];
             return uses.into_iter().flatten().min();
         }
-        let is_uniform = producer.registers.iter(File::Uniform).next().is_some();
-        let meeting = self.meeting.filter(|_| is_uniform);
+        let meeting = self.meeting.filter(|_| producer.is_uniform());
         [first(&producer.registers, &self.uses), meeting].into_iter().flatten().min()
     }
 }

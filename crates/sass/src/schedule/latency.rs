@@ -56,7 +56,7 @@ impl Size {
 const RESULT: i64 = 23;
 type Table = [(u16, &'static [Size], i64)];
 /// Of one family, where that differs from the table of all.
-const RESULTS_OF_120: &Table = &[(LDC, &[], 48), (LDCU, &[Double], 18)];
+const RESULTS_OF_120: &Table = &[(LDC, &[], 48), (LDCU, &[Small, Double], 18)];
 const RESULTS: &Table = &[
     // Double precision, where it is not of fixed latency: nearly always over at the end of a block.
     (DMUL, &[], 2),
@@ -66,6 +66,7 @@ const RESULTS: &Table = &[
     (S2R, &[], 31),
     (LDC, &[], 47),
     (LDS, &[], 40),
+    (LDSM, &[], 40),
     (LDCU, &[], 17),
     (POPC, &[], 14),
     (FLO, &[], 14),
@@ -87,7 +88,6 @@ const READS_OF_100: &Table = &[(SHFL, &[], 7)];
 const READS: &Table = &[
     (DMUL, &[], 2),
     (DADD, &[], 2),
-    (DSETP, &[], 2),
     (DFMA, &[], 2),
     (POPC, &[], 9),
     (LD, &[Small, Word], 9),

@@ -15,6 +15,7 @@ const VIMNMX3: u16 = 0x00f;
 const PLOP3: u16 = 0x01c;
 const IMMA: u16 = 0x037;
 const HMMA: u16 = 0x03c;
+const QMMA: u16 = 0x07a;
 const VOTEU: u16 = 0x086;
 const R2UR: u16 = 0x0ca;
 const NANOSLEEP: u16 = 0x15d;
@@ -30,6 +31,7 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
     match bits.operation() {
         VIMNMX3 | PLOP3 | R2UR | VOTEU | LDGSTS => predicates(bits, &mut operands),
         BAR | NANOSLEEP => barrier(bits, &mut operands),
+        QMMA if bits.form() == 1 => byte_matrix(bits, &mut operands),
         HMMA => float_matrix(bits, &mut operands),
         IMMA => integer_matrix(bits, &mut operands),
         LDSM => set(&mut operands.writes, bits.byte(2), matrices(bits)),
@@ -106,6 +108,14 @@ fn float_matrix(bits: Instruction, operands: &mut Operands) {
     let first = (4 * depth / full).max(1);
     let second = if is_sparse { first } else { (2 * depth / full).max(1) };
     matrix(bits, operands, [first, second], if is_single { 4 } else { 2 }, is_sparse);
+}
+
+/// 16 x 8 results of 32 bytes each.
+fn byte_matrix(bits: Instruction, operands: &mut Operands) {
+    let is_sparse = bits.field(73, 1) != 0;
+    if !is_sparse {
+        matrix(bits, operands, [4, 2], 4, false);
+    }
 }
 
 fn integer_matrix(bits: Instruction, operands: &mut Operands) {

@@ -205,6 +205,11 @@ impl Producer {
         }
     }
 
+    /// Whether the result is in uniform registers.
+    pub fn is_uniform(&self) -> bool {
+        !self.is_about_operands() && self.registers.iter(File::Uniform).next().is_some()
+    }
+
     pub fn is_about_operands(&self) -> bool {
         self.until == Until::OperandsAreRead
     }

@@ -152,7 +152,10 @@ impl<'a> Schedule<'a> {
                 if !line.begins_collective() {
                     let members = std::mem::take(group).members;
                     for pending in members.iter().filter(|_| is_last) {
-                        self.producers.end(pending.producer);
+                        let own = &self.lines[self.producers.all[pending.producer].at];
+                        if !own.guard.excludes(line.guard) {
+                            self.producers.end(pending.producer);
+                        }
                     }
                 }
             }
@@ -181,7 +184,9 @@ impl<'a> Schedule<'a> {
                 self.blocks[index].range.contains(&producer.at) && !producer.is_over
             };
             let is_over = !group.has_slow && !group.has_texture && group.ready <= self.times[last];
-            if is_over && group.members.iter().any(is_own) {
+            let is_uniform = |pending: &Pending| self.producers.all[pending.producer].is_uniform();
+            let ends = self.lines[last].operation() == operation::EXIT && group.members.iter().any(is_uniform);
+            if is_over && group.members.iter().any(is_own) || ends {
                 self.waits[last] |= 1 << number;
                 if !self.lines[last].begins_collective() {
                     *group = Group::default();
