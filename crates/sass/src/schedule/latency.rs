@@ -85,6 +85,8 @@ const STORE_OPERANDS: i64 = 13;
 const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
 const READS_OF_100: &Table = &[(SHFL, &[], 7)];
+/// The form of `SHFL` with a constant distance, and the mask in a register.
+const MASK_IN_REGISTER: u16 = 4;
 const READS: &Table = &[
     (DMUL, &[], 2),
     (DADD, &[], 2),
@@ -129,7 +131,8 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
         let is_generic = operation == ST && Size::of(line) == Word;
         return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
     }
-    let own = if family == Family::Of100 { READS_OF_100 } else { &[] };
+    let has_mask = operation == SHFL && line.bits.form() == MASK_IN_REGISTER;
+    let own = if family == Family::Of100 && !has_mask { READS_OF_100 } else { &[] };
     if let Some(latency) = find(own, line).or_else(|| find(READS, line)) {
         return latency;
     }

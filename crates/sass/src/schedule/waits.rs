@@ -185,7 +185,8 @@ impl<'a> Schedule<'a> {
             };
             let is_over = !group.has_slow && !group.has_texture && group.ready <= self.times[last];
             let is_uniform = |pending: &Pending| self.producers.all[pending.producer].is_uniform();
-            let ends = self.lines[last].operation() == operation::EXIT && group.members.iter().any(is_uniform);
+            let ends =
+                self.lines[last].operation() == operation::EXIT && group.members.iter().any(is_uniform);
             if is_over && group.members.iter().any(is_own) || ends {
                 self.waits[last] |= 1 << number;
                 if !self.lines[last].begins_collective() {
