@@ -151,7 +151,7 @@ impl Choice<'_> {
         }
         let is_usable = |number: &u8| !self.is_kept(*number);
         let order: Vec<u8> = preferred(producer, operation).iter().copied().filter(is_usable).collect();
-        self.free(producer, &order, operation).unwrap_or_else(|| self.shared(producer, &order))
+        self.free(producer, &order).unwrap_or_else(|| self.shared(producer, &order))
     }
 
     /// Whether a scoreboard is kept for others.
@@ -174,17 +174,14 @@ impl Choice<'_> {
     }
 
     /// The first free scoreboard. What outlives the block avoids those in use on other ways to where control goes.
-    fn free(&self, producer: &Producer, order: &[u8], operation: u16) -> Option<u8> {
+    fn free(&self, producer: &Producer, order: &[u8]) -> Option<u8> {
         let has_consumer = producer.consumer.is_some();
         let is_free = |number: &u8| {
             self.groups[usize::from(*number)].is_empty()
                 && (has_consumer || *number != self.kinds.reserved() || !self.kinds.has_slow)
         };
         let mut free = order.iter().copied().filter(is_free);
-        let outlives = producer.is_about_operands()
-            || producer.ready > self.times[self.last]
-            || latency::is_double(operation);
-        if !has_consumer && outlives {
+        if !has_consumer {
             let good = free.clone().find(|number| self.avoided >> number & 1 == 0);
             return good.or_else(|| free.next());
         }
