@@ -18,6 +18,10 @@ pub mod operation {
     pub const FCHK: u16 = 0x102;
     pub const F2I: u16 = 0x105;
     pub const POPC: u16 = 0x109;
+    pub const F2F_DOUBLE: u16 = 0x110;
+    pub const F2I_DOUBLE: u16 = 0x111;
+    pub const I2F_DOUBLE: u16 = 0x112;
+    pub const FRND_DOUBLE: u16 = 0x113;
     pub const NOP: u16 = 0x118;
     pub const S2R: u16 = 0x119;
     pub const ENDCOLLECTIVE: u16 = 0x11b;

@@ -6,9 +6,9 @@
 use super::instructions::{Line, operation};
 use crate::registers::File;
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, DADD, DFMA, DMUL, DSETP, F2I, FLO, LD,
-    LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM,
-    STTM,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, DADD, DFMA, DMUL, DSETP, F2F_DOUBLE,
+    F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR,
+    POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
 };
 
 /// Machines with the same estimates.
@@ -56,7 +56,14 @@ impl Size {
 const RESULT: i64 = 23;
 type Table = [(u16, &'static [Size], i64)];
 /// Of one family, where that differs from the table of all.
-const RESULTS_OF_120: &Table = &[(LDC, &[], 48), (LDCU, &[Small, Double], 18)];
+const RESULTS_OF_120: &Table = &[
+    (LDC, &[], 48),
+    (LDCU, &[Small, Double], 18),
+    (F2F_DOUBLE, &[], 2),
+    (F2I_DOUBLE, &[], 2),
+    (I2F_DOUBLE, &[], 2),
+    (FRND_DOUBLE, &[], 2),
+];
 const RESULTS: &Table = &[
     // Double precision, where it is not of fixed latency: nearly always over at the end of a block.
     (DMUL, &[], 2),
@@ -80,11 +87,18 @@ const LOADS: [u16; 6] = [LD, LDG, LDL, LDS, LDSM, LDTM];
 const LOAD_OPERANDS: i64 = 8;
 const STORES: [u16; 4] = [ST, STG, STL, STS];
 const OTHER_STORES: [u16; 3] = [STSM, STAS, STTM];
-const STORE_OPERANDS: i64 = 13;
+const STORE_OPERANDS: i64 = 12;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
 const READS_OF_100: &Table = &[(SHFL, &[], 7)];
+const READS_OF_120: &Table = &[
+    (SHFL, &[], 8),
+    (F2F_DOUBLE, &[], 2),
+    (F2I_DOUBLE, &[], 2),
+    (I2F_DOUBLE, &[], 2),
+    (FRND_DOUBLE, &[], 2),
+];
 /// The form of `SHFL` with a constant distance, and the mask in a register.
 const MASK_IN_REGISTER: u16 = 4;
 const READS: &Table = &[
@@ -132,7 +146,11 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
         return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
     }
     let has_mask = operation == SHFL && line.bits.form() == MASK_IN_REGISTER;
-    let own = if family == Family::Of100 && !has_mask { READS_OF_100 } else { &[] };
+    let own = match family {
+        Family::Of100 if has_mask => &[],
+        Family::Of100 => READS_OF_100,
+        Family::Of120 => READS_OF_120,
+    };
     if let Some(latency) = find(own, line).or_else(|| find(READS, line)) {
         return latency;
     }
