@@ -10,8 +10,8 @@ use super::latency::Family;
 use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
-    DSETP, ERRBAR, F2I, FCHK, FENCE, FLO, LDGDEPBAR, LDS, LDSM, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST,
-    SYNCS,
+    DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDGDEPBAR, LDS,
+    LDSM, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST, SYNCS,
 };
 
 /// What is over when the scoreboard is.
@@ -63,7 +63,21 @@ const CLUSTER_ERROR_BARRIER: u16 = 0x5ab;
 const UNITS: [&[u16]; 8] = [
     &[DFMA, DMUL, DADD, DSETP],
     &[LDS, LDSM, SHFL],
-    &[F2I, FCHK, 0x104, 0x106, 0x107, 0x108, 0x110, 0x111, 0x112, 0x113, POPC, FLO, BREV],
+    &[
+        F2I,
+        FCHK,
+        0x104,
+        0x106,
+        0x107,
+        0x108,
+        F2F_DOUBLE,
+        F2I_DOUBLE,
+        I2F_DOUBLE,
+        FRND_DOUBLE,
+        POPC,
+        FLO,
+        BREV,
+    ],
     &[ATOM, ATOM_CAS, ATOM_FLOAT],
     &[ATOMG, ATOMG_CAS, ATOMG_FLOAT],
     &[ATOMS, ATOMS_CAS],
@@ -71,8 +85,14 @@ const UNITS: [&[u16]; 8] = [
     &[SYNCS, 0x1b2],
 ];
 
+/// Conversions from and to 64 bits. Some machines leave them to the unit for double precision.
+const LONG_CONVERSIONS: [u16; 4] = [F2F_DOUBLE, F2I_DOUBLE, I2F_DOUBLE, FRND_DOUBLE];
+
 /// The operation that names the unit.
-fn unit(operation: u16) -> u16 {
+fn unit(operation: u16, family: Family) -> u16 {
+    if family == Family::Of120 && LONG_CONVERSIONS.contains(&operation) {
+        return DFMA;
+    }
     UNITS.iter().find(|unit| unit.contains(&operation)).map_or(operation, |unit| unit[0])
 }
 
@@ -130,11 +150,11 @@ impl Producers {
             self.all.push(producer);
         }
         if is_written {
-            results.insert_from(&held.take(unit(line.operation())));
+            results.insert_from(&held.take(unit(line.operation(), family)));
             let producer = Producer::new(at, line, Until::ResultsAreWritten, results, family);
             self.all.push(Producer { has_mate: is_read, ..producer });
         } else if !results.is_empty() {
-            held.add(unit(line.operation()), &results);
+            held.add(unit(line.operation(), family), &results);
         }
     }
 
