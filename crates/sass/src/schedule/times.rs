@@ -2,7 +2,8 @@
 //!
 //! The stalls of the code are long enough for operands of fixed latency, if nothing waits for a scoreboard. Where something
 //! does, instructions after it are late anyway, and part of the stalls is no longer needed: so a stall counts in full only
-//! if no operand explains it. What an operand needs is counted from when it was really issued.
+//! if no operand explains it. What an operand needs is counted from when it was really issued. Nothing is issued before the
+//! stalls alone would have it.
 
 use super::instructions::{Line, operation};
 use super::latency;
@@ -42,7 +43,7 @@ impl<'a> Times<'a> {
         for at in range.clone() {
             let (bound, is_explained) = self.operands(at, stalled);
             let least = if is_explained && at > range.start { self.least(at - 1).min(stall) } else { stall };
-            issued = (issued + least).max(bound).max(earliest[at - range.start]);
+            issued = (issued + least).max(stalled).max(bound).max(earliest[at - range.start]);
             times[at] = issued;
             for producer in producers.of(at) {
                 let producer = &mut producers.all[producer];
