@@ -4,7 +4,7 @@ use super::instructions::{Line, operation};
 use super::producers::{Producer, Producers};
 use crate::registers::{File, Registers};
 use operation::{
-    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, EXIT, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP,
+    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, DADD, DFMA, DMUL, DSETP, EXIT, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP,
     REDG, SHFL, ST, STG, STL, STS, SYNCS,
 };
 
@@ -32,7 +32,14 @@ const MEMORY: [u16; 18] = [
 
 /// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
 /// reads without waiting.
-const IN_ORDER: [(u16, &[u16]); 9] = [
+/// Double precision.
+const DOUBLE: &[u16] = &[DMUL, DADD, DSETP, DFMA];
+
+const IN_ORDER: [(u16, &[u16]); 13] = [
+    (DMUL, DOUBLE),
+    (DADD, DOUBLE),
+    (DSETP, DOUBLE),
+    (DFMA, DOUBLE),
     (LD, &[LD]),
     (LDG, &[LDG]),
     (LDL, &[LDL]),

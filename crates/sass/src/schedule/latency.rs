@@ -13,15 +13,21 @@ use operation::{
 /// Machines with the same estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// sm_100, sm_103, sm_110.
+    /// sm_100, sm_110.
     Of100,
+    /// sm_103, which does double precision and conversions of 64 bits slowly.
+    Of103,
     /// sm_120, sm_121. These do double precision arithmetic at a rate of their own.
     Of120,
 }
 
 impl Family {
     pub fn of(sm: u16) -> Self {
-        if sm < 120 { Self::Of100 } else { Self::Of120 }
+        match sm {
+            103 => Self::Of103,
+            _ if sm < 120 => Self::Of100,
+            _ => Self::Of120,
+        }
     }
 }
 
@@ -55,6 +61,7 @@ impl Size {
 const RESULT: i64 = 23;
 type Table = [(u16, &'static [Size], i64)];
 /// Of one family, where that differs from the table of all.
+const RESULTS_OF_103: &Table = &[(0x110, &[], 0), (0x111, &[], 0), (0x112, &[], 0), (0x113, &[], 0)];
 const RESULTS_OF_120: &Table = &[(LDC, &[], 48)];
 const RESULTS: &Table = &[
     // Double precision, where it is not of fixed latency: over at the end of a block in any case.
@@ -117,7 +124,11 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
     if is_slow(line.operation()) {
         return SLOW_RESULT;
     }
-    let own = if family == Family::Of120 { RESULTS_OF_120 } else { &[] };
+    let own = match family {
+        Family::Of100 => &[],
+        Family::Of103 => RESULTS_OF_103,
+        Family::Of120 => RESULTS_OF_120,
+    };
     find(own, line).or_else(|| find(RESULTS, line)).unwrap_or(RESULT)
 }
 
@@ -128,7 +139,7 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
         let is_generic = operation == ST && Size::of(line) == Word;
         return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
     }
-    let own = if family == Family::Of100 { READS_OF_100 } else { &[] };
+    let own = if family == Family::Of120 { &[] } else { READS_OF_100 };
     if let Some(latency) = find(own, line).or_else(|| find(READS, line)) {
         return latency;
     }

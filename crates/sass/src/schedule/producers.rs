@@ -9,7 +9,7 @@ use super::latency;
 use super::latency::Family;
 use crate::registers::{File, Registers};
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, ERRBAR, F2I, FCHK,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL, DSETP, ERRBAR, F2I, FCHK,
     FENCE, FLO, LDGDEPBAR, LDS, LDSM, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST, SYNCS,
 };
 
@@ -59,7 +59,8 @@ const FENCES: [u16; 3] = [MEMBAR, ERRBAR, FENCE];
 const CLUSTER_ERROR_BARRIER: u16 = 0x5ab;
 
 /// Operations that finish in order, as one unit does them: each is named by the first of its group.
-const UNITS: [&[u16]; 7] = [
+const UNITS: [&[u16]; 8] = [
+    &[DMUL, DADD, DSETP, DFMA],
     &[LDS, LDSM, SHFL],
     &[F2I, FCHK, 0x104, 0x106, 0x107, 0x108, 0x110, 0x111, 0x112, 0x113, POPC, FLO, BREV],
     &[ATOM, ATOM_CAS, ATOM_FLOAT],

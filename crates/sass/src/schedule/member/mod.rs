@@ -1,0 +1,142 @@
+//! Code of sm_100 for sm_103.
+//!
+//! sm_103 has the instructions of sm_100, but does double precision and conversions of 64 bits slowly: one such instruction in
+//! 64 cycles, and not in a fixed time; and exponentials twice as fast. When nvlink links code of sm_100 for it, the order of
+//! instructions stays, and stalls, scoreboards and waits are chosen anew for such blocks of code. Stalls that do not
+//! fit into an instruction become `NOP`s behind it.
+//!
+//! 1. [`doubles`]: instructions of double precision set scoreboards.
+//! 2. [`stalls`]: how many cycles each instruction takes.
+//! 3. [`marks`]: flags that depend on them.
+//!
+//! The scoreboards get their numbers when the code is in its new place ([`number`]).
+
+mod doubles;
+mod latency;
+mod marks;
+mod pipes;
+mod stalls;
+
+use super::blocks::{Jumps, blocks};
+use super::instructions::{Line, number_guards};
+use super::{Code, Control, Family, MAX_INSTRUCTIONS, NONE, put_all};
+use crate::instruction::{Instruction, SIZE};
+use doubles::{Consumer, doubles};
+use stalls::Stalls;
+
+/// The longest stall of an instruction.
+const LONGEST: i64 = 15;
+const STALL_AT: u32 = 105;
+const HOLD: u128 = 1 << 109;
+/// `NOP`, which sets nothing and waits for nothing.
+const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
+/// How often instructions may be looked at.
+const BUDGET: usize = 1 << 24;
+
+/// An instruction that gives way to others: itself, changed, and delays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delayed {
+    pub at: usize,
+    pub by: Vec<[u8; SIZE]>,
+}
+
+/// Whether code of sm_100 has instructions that sm_103 does slowly.
+pub fn has_slow_code(code: &[u8]) -> bool {
+    instructions(code).any(|bits| pipes::is_double(bits) || pipes::is_conversion(bits) || pipes::is_unknown(bits))
+}
+
+/// Whether it has instructions of double precision, which need scoreboards on sm_103.
+fn has_doubles(code: &[u8]) -> bool {
+    instructions(code).any(pipes::is_double)
+}
+
+fn instructions(code: &[u8]) -> impl Iterator<Item = Instruction> + '_ {
+    (0..code.len() / SIZE).map(|at| Instruction::at(code, at))
+}
+
+/// What changes in the code of a function of sm_100. The scoreboards of double precision have no numbers yet. `None` if
+/// nothing changes, or if the code is not understood.
+pub fn delayed(code: &[u8], jumps: &Jumps) -> Option<Vec<Delayed>> {
+    if !instructions(code).any(pipes::differs) || instructions(code).any(pipes::is_unknown) {
+        return None;
+    }
+    if !code.len().is_multiple_of(SIZE) || code.len() / SIZE > MAX_INSTRUCTIONS {
+        return None;
+    }
+    let mut lines = Line::all(code)?;
+    let blocks = blocks(&lines, jumps)?;
+    for block in &blocks {
+        number_guards(&mut lines[block.range.clone()]);
+    }
+    let mut budget = BUDGET;
+    let mut changed = Vec::new();
+    for block in blocks.iter().filter(|block| {
+        lines[block.range.clone()].iter().any(|line| pipes::differs(line.bits))
+    }) {
+        let range = block.range.clone();
+        let doubles = doubles(&lines, range.clone(), &mut budget)?;
+        let stalls = Stalls::new(&lines, range.clone(), &doubles).on_103();
+        let mut new: Vec<Instruction> = range
+            .clone()
+            .map(|at| {
+                let next = lines.get(at + 1).filter(|_| at + 1 < range.end);
+                marks::without_kept(&lines[at], next, stalls[at - range.start])
+            })
+            .collect();
+        for double in &doubles {
+            let number = |consumer: Consumer| if consumer == Consumer::Nothing { NONE } else { 0 };
+            let control = Control {
+                written: number(double.results),
+                read: number(double.operands),
+                ..Control::of(lines[double.at].bits)
+            };
+            let place = &mut new[double.at - range.start];
+            let mut bytes = place.0.to_le_bytes();
+            control.put(&mut bytes);
+            *place = Instruction(u128::from_le_bytes(bytes));
+        }
+        let holds = marks::holds(&lines, range.clone(), &new, &stalls);
+        for at in range.clone() {
+            let index = at - range.start;
+            // What takes no cycles is no matter of the scheduler.
+            let is_scheduled = lines[at].bits.stall() != 0;
+            let by = with_delays(new[index], if is_scheduled { stalls[index] } else { 0 }, holds[index]);
+            if by.len() > 1 || by[0] != lines[at].bits.0.to_le_bytes() {
+                changed.push(Delayed { at, by });
+            }
+        }
+    }
+    Some(changed)
+}
+
+/// An instruction that takes so many cycles, and the delays that it needs for that.
+fn with_delays(bits: Instruction, mut stall: i64, holds: bool) -> Vec<[u8; SIZE]> {
+    let mut by = Vec::new();
+    let mut next = bits.0 & !HOLD | if holds { HOLD } else { 0 };
+    loop {
+        let cycles = stall.min(LONGEST);
+        let bits = next & !(15 << STALL_AT) | (cycles as u128) << STALL_AT;
+        by.push(bits.to_le_bytes());
+        stall -= cycles;
+        next = NOP;
+        if stall <= 0 {
+            return by;
+        }
+    }
+}
+
+/// Gives numbers to the scoreboards of code for sm_103 that was made from code of sm_100. Whether that could be done:
+/// the old code must have the schedule that it would have here.
+pub fn number(old: &[u8], code: &mut [u8], jumps: &Jumps) -> bool {
+    let is_known = Code::new(old, jumps, Family::Of100)
+        .is_some_and(|old| old.controls(false).is_some_and(|found| old.has(&found)));
+    if !is_known {
+        // Without double precision there are the same scoreboards as before, and they may stay as they are.
+        return !has_doubles(old);
+    }
+    let Some(found) = Code::new(code, jumps, Family::Of103).and_then(|code| code.controls(false)) else {
+        return false;
+    };
+    put_all(code, &found);
+    true
+}
