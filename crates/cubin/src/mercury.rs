@@ -245,6 +245,55 @@ pub fn make_explicit(capsule: &mut [u8], instruction: usize) -> Option<()> {
     Some(())
 }
 
+/// A capsule for code that has delays behind some of its instructions: how many behind which, counted in machine
+/// instructions, of which there were `machine` and are `length`. Each delay is a Mercury instruction of its own. `None` if
+/// one would be within what is one of Mercury.
+pub fn with_delays(
+    capsule: &[u8],
+    machine: usize,
+    delays: &[(usize, usize)],
+    length: usize,
+) -> Option<Vec<u8>> {
+    /// The first byte of a delay's entry.
+    const DELAY: u8 = 0x50;
+    let steps = paces(capsule, machine).ok()?;
+    let derived: Vec<bool> = entries(capsule, |_| ()).ok()?.iter().collect();
+    let mut delays = delays.iter().peekable();
+    let (mut bits, mut body) = (Vec::new(), Vec::new());
+    let (mut end, mut added) = (0, 0);
+    for (index, step) in steps.iter().enumerate() {
+        let next = steps.get(index + 1).map_or(capsule.len(), |next| next.at);
+        bits.push(derived[index]);
+        if index + 1 == steps.len() {
+            let entry = step.entry.clone()?;
+            body.extend(&capsule[step.at..entry.start]);
+            body.extend(Pace::entry(capsule[entry.start], length.checked_sub(end + added)?)?);
+            body.extend(&capsule[entry.end..]);
+            break;
+        }
+        body.extend(&capsule[step.at..next]);
+        end += step.count;
+        while let Some((at, count)) = delays.next_if(|(at, _)| *at < end) {
+            (at + 1 == end).then_some(())?;
+            added += count;
+            bits.extend(std::iter::repeat_n(false, *count));
+            for _ in 0..*count {
+                body.extend(Pace::entry(DELAY, 1)?);
+            }
+        }
+    }
+    delays.next().is_none().then_some(())?;
+    let mut out = capsule.get(..HEAD - 4)?.to_vec();
+    out.extend(u32::try_from(bits.len()).ok()?.to_le_bytes());
+    let mut bitmap = vec![0; bits.len().div_ceil(32) * 4];
+    for (bit, _) in bits.iter().enumerate().filter(|(_, derived)| **derived) {
+        bitmap[bit / 8] |= 1 << (bit % 8);
+    }
+    out.extend(bitmap);
+    out.extend(body);
+    Some(out)
+}
+
 /// The Mercury instructions in the order of the code, which has this many of the machine. The last one stands for
 /// what is behind the code.
 pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {

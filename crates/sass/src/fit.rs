@@ -17,6 +17,8 @@ const CONVERSIONS: std::ops::RangeInclusive<u16> = 0x110..=0x113;
 /// Products of matrices, of which nothing is known here.
 const MATRICES: [u16; 2] = [0x037, 0x03f];
 const INTERVAL: u32 = 64;
+/// `ENDCOLLECTIVE`, `BSYNC`, `WARPSYNC`, `EXIT`.
+const BOUNDARIES: [u16; 4] = [0x11b, 0x141, 0x148, 0x14d];
 /// A bound on the work: what is looked at for each instruction.
 const WORK: usize = 1 << 10;
 
@@ -74,7 +76,8 @@ fn merge(into: &mut State, from: &State) -> bool {
 
 struct Code {
     instructions: Vec<Instruction>,
-    operands: Vec<Operands>,
+    /// `None` where it is not known which registers an instruction uses: it may be all of them.
+    operands: Vec<Option<Operands>>,
     /// Where blocks begin.
     starts: Vec<usize>,
     meetings: Vec<usize>,
@@ -91,13 +94,12 @@ pub fn is_fit_for_103(code: &[u8]) -> bool {
     if !code.len().is_multiple_of(SIZE) || instructions.iter().any(is_unknown) {
         return false;
     }
-    let operands: Option<Vec<Operands>> = instructions.iter().map(|i| Operands::of(*i)).collect();
-    operands.is_some_and(|operands| Code::new(instructions, operands).is_some_and(|code| code.is_fit()))
+    Code::new(instructions).is_some_and(|code| code.is_fit())
 }
 
 impl Code {
     /// `None` if a branch leads out of the code.
-    fn new(instructions: Vec<Instruction>, operands: Vec<Operands>) -> Option<Self> {
+    fn new(instructions: Vec<Instruction>) -> Option<Self> {
         let mut starts = vec![0];
         let mut meetings = Vec::new();
         let inside = |target: i64| usize::try_from(target).ok().filter(|at| *at < instructions.len());
@@ -117,6 +119,7 @@ impl Code {
         starts.sort_unstable();
         starts.dedup();
         starts.retain(|at| *at < instructions.len());
+        let operands = instructions.iter().map(|i| Operands::of(*i)).collect();
         Some(Self { instructions, operands, starts, meetings })
     }
 
@@ -157,6 +160,7 @@ impl Code {
             Flow::Branch(target) => next.into_iter().chain(to(target)).collect(),
             Flow::Jump(target) => to(target).into_iter().collect(),
             Flow::End => Vec::new(),
+            Flow::Meet if self.meetings.contains(&(last + 1)) => next.into_iter().collect(),
             Flow::Meet => next.into_iter().chain(self.meetings.iter().filter_map(|at| self.block(*at))).collect(),
             Flow::Anywhere => (0..self.starts.len()).collect(),
         }
@@ -174,6 +178,10 @@ impl Code {
             }
             since = if is_slow { 0 } else { since };
             since = since.saturating_add(u32::from(instruction.stall().max(1)));
+            // What begins or ends a block takes care of nothing beyond.
+            if BOUNDARIES.contains(&instruction.operation()) {
+                since = INTERVAL;
+            }
             let waits = instruction.wait_mask() | instruction.counted_wait().map_or(0, |wait| wait.ended());
             let is_waited = |number: Option<u8>| number.is_some_and(|number| waits >> number & 1 != 0);
             state.retain_mut(|pending| {
@@ -188,7 +196,8 @@ impl Code {
             }
             for pending in state.iter_mut() {
                 let guard = u16::from(self.instructions[pending.at].guard() & 7);
-                pending.has_guard &= !self.operands[at].writes.contains(File::Predicate, guard);
+                let writes = self.operands[at].as_ref().map(|operands| &operands.writes);
+                pending.has_guard &= writes.is_some_and(|writes| !writes.contains(File::Predicate, guard));
             }
             if is_double(instruction) {
                 self.begin(at, state);
@@ -199,7 +208,7 @@ impl Code {
 
     /// Whether an instruction must not be executed while another one is under way.
     fn depends(&self, at: usize, pending: &Pending) -> bool {
-        let (own, other) = (&self.operands[at], &self.operands[pending.at]);
+        let (Some(own), Some(other)) = (&self.operands[at], &self.operands[pending.at]) else { return true };
         let guards = (self.instructions[at].guard(), self.instructions[pending.at].guard());
         let is_other_way = pending.has_guard && guards.0 & 7 != 7 && guards.0 == guards.1 ^ 8;
         let mut sources = other.reads.within(&[File::General]);

@@ -30,11 +30,11 @@ const MEMORY: [u16; 18] = [
     ATOMG_CAS,
 ];
 
-/// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
-/// reads without waiting.
 /// Double precision.
 const DOUBLE: &[u16] = &[DMUL, DADD, DSETP, DFMA];
 
+/// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
+/// reads without waiting.
 const IN_ORDER: [(u16, &[u16]); 13] = [
     (DMUL, DOUBLE),
     (DADD, DOUBLE),

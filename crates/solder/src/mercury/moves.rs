@@ -150,7 +150,10 @@ impl<'a, 'data> Moves<'a, 'data> {
             let change = moves.changes.get(next).filter(|change| change.at == index);
             next += usize::from(change.is_some());
             let by = match change {
-                Some(change) => change.by.concat(),
+                Some(change) => {
+                    let by: Option<Vec<_>> = change.by.iter().map(|i| moves.instruction(index, i)).collect();
+                    by?.concat()
+                }
                 None => moves.instruction(index, instruction)?.to_vec(),
             };
             put(&mut moves.code, at, &by)?;
@@ -183,6 +186,11 @@ impl<'a, 'data> Moves<'a, 'data> {
     pub fn mercury(&self, at: usize) -> Option<[u8; INSTRUCTION]> {
         let change = self.changes.binary_search_by_key(&at, |change| change.at).ok()?;
         self.changes[change].mercury
+    }
+
+    /// How many instructions there are more in the place of each that changes.
+    pub fn added(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.changes.iter().filter_map(|change| Some((change.at, change.by.len().checked_sub(1)?)))
     }
 
     /// How many instructions are in the place of a range of them.
