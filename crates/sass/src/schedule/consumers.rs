@@ -133,6 +133,13 @@ impl Consumers {
                 self.open(index, &producers.all[index]);
             }
         }
+        // A return waits for everything.
+        if lines[range.end - 1].bits.is_return() {
+            let own = producers.of(range.start).start..producers.of(range.end - 1).end;
+            for producer in &mut producers.all[own] {
+                producer.consumer.get_or_insert(range.end - 1);
+            }
+        }
         self.close(&producers.all, producers.of(range.start).start..producers.of(range.end - 1).end);
         Some(())
     }

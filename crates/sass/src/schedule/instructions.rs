@@ -17,6 +17,7 @@ pub mod operation {
     pub const BREV: u16 = 0x101;
     pub const FCHK: u16 = 0x102;
     pub const F2I: u16 = 0x105;
+    pub const MUFU: u16 = 0x108;
     pub const POPC: u16 = 0x109;
     pub const NOP: u16 = 0x118;
     pub const S2R: u16 = 0x119;
@@ -24,6 +25,7 @@ pub mod operation {
     pub const BAR: u16 = 0x11d;
     pub const BSYNC: u16 = 0x141;
     pub const WARPSYNC: u16 = 0x148;
+    pub const BMOV: u16 = 0x155;
     pub const BRX: u16 = 0x149;
     pub const BRXU: u16 = 0x158;
     pub const EXIT: u16 = 0x14d;
@@ -115,7 +117,8 @@ impl Guard {
 impl Line {
     /// `None` if it is not known what the instruction does.
     fn of(bits: Instruction) -> Option<Self> {
-        let Operands { mut reads, writes, .. } = operands(bits)?;
+        let Operands { mut reads, writes, .. } =
+            if bits.is_call_or_return() { call(bits) } else { operands(bits)? };
         let operation = bits.operation();
         let is_uniform = UNIFORM_GUARD.iter().any(|(first, last)| (*first..=*last).contains(&operation));
         let guard = Guard { predicate: bits.guard(), is_uniform, version: 0 };
@@ -149,6 +152,15 @@ impl Line {
     pub fn invalidates_all(&self) -> bool {
         self.operation() == CCTL && self.bits.field(87, 4) == 4
     }
+}
+
+/// Calls and returns: what is at the other end is waited for in any case. A return has its address in two registers.
+fn call(bits: Instruction) -> Operands {
+    let mut operands = Operands::default();
+    if bits.is_return() {
+        operands.reads.insert(File::General, bits.byte(3), 2);
+    }
+    operands
 }
 
 /// Counts the writes of guard predicates within each block.

@@ -5,7 +5,7 @@
 
 use super::instructions::{Line, operation};
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, DADD, DFMA, DMUL, DSETP, F2I, FLO, LD,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BMOV, BREV, DADD, DFMA, DMUL, DSETP, F2I, FLO, LD, MUFU,
     LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM,
     STTM,
 };
@@ -69,6 +69,8 @@ const RESULTS: &Table = &[
     (DADD, &[], 0),
     (DSETP, &[], 0),
     (DFMA, &[], 0),
+    (BMOV, &[], 18),
+    (MUFU, &[], 17),
     (S2R, &[], 31),
     (LDC, &[Small, Word], 47),
     (LDC, &[Double], 49),
