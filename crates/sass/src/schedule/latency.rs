@@ -61,14 +61,14 @@ impl Size {
 const RESULT: i64 = 23;
 type Table = [(u16, &'static [Size], i64)];
 /// Of one family, where that differs from the table of all.
-const RESULTS_OF_103: &Table = &[(0x110, &[], 0), (0x111, &[], 0), (0x112, &[], 0), (0x113, &[], 0)];
+const RESULTS_OF_103: &Table = &[(0x110, &[], 1), (0x111, &[], 1), (0x112, &[], 1), (0x113, &[], 1)];
 const RESULTS_OF_120: &Table = &[(LDC, &[], 48)];
 const RESULTS: &Table = &[
     // Double precision, where it is not of fixed latency: over at the end of a block in any case.
-    (DMUL, &[], 0),
-    (DADD, &[], 0),
-    (DSETP, &[], 0),
-    (DFMA, &[], 0),
+    (DMUL, &[], 1),
+    (DADD, &[], 1),
+    (DSETP, &[], 1),
+    (DFMA, &[], 1),
     (BMOV, &[], 18),
     (MUFU, &[], 17),
     (S2R, &[], 31),
@@ -97,10 +97,10 @@ const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
 const READS_OF_100: &Table = &[(SHFL, &[], 7)];
 const READS: &Table = &[
-    (DMUL, &[], 0),
-    (DADD, &[], 0),
-    (DSETP, &[], 0),
-    (DFMA, &[], 0),
+    (DMUL, &[], 1),
+    (DADD, &[], 1),
+    (DSETP, &[], 1),
+    (DFMA, &[], 1),
     (POPC, &[], 9),
     (LD, &[Small, Word], 9),
     (LDG, &[Small, Word], 9),

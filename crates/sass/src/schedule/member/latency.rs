@@ -16,23 +16,27 @@ pub enum Use {
 
 /// From an instruction that writes a register of this file to one that uses it.
 pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
-    use Pipe::{Double, Logic, Memory, Multiply, Special, Uniform};
+    use Pipe::{Count, Double, Logic, Memory, Multiply, Special, Uniform};
     let (from, to) = (producer.pipe, consumer.pipe);
     match file {
         File::General => match (from, to) {
-            (Double, Double) => 8,
-            (Double, Memory) => 7,
+            (Double, Double) if !consumer.is_conversion => 8,
+            (Double, Memory) if how != Use::Written => 7,
             (Double, _) => 10,
-            (Logic, Logic) if how == Use::Written => 2,
+            // The later result comes later.
+            (Logic | Multiply, Logic | Multiply) if how == Use::Written => 1,
+            (Logic | Multiply, _) if how == Use::Written && consumer.is_variable() => 6,
             (Logic, Logic) => 4,
             (Multiply, Multiply) if producer.is_half == consumer.is_half => 4,
             (Logic | Multiply, Logic | Multiply | Memory) => 5,
-            (Logic | Multiply, Double | Special) => 6,
+            (Logic | Multiply, Special | Count) => 4,
+            (Logic | Multiply, Double) if consumer.is_conversion => 4,
+            (Logic | Multiply, Double) => 6,
             _ => UNKNOWN,
         },
         File::Predicate => match (from, to) {
-            (Double, _) if how == Use::Guard => 14,
-            (Logic, _) if how == Use::Guard => 13,
+            (Double, _) if how == Use::Guard || consumer.is_vote => 14,
+            (Logic, _) if how == Use::Guard || consumer.is_vote => 13,
             (Logic, Logic) => 4,
             (Logic, Multiply) => 5,
             (Double, Logic) => 6,
@@ -43,7 +47,12 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
             Logic | Multiply | Double | Uniform => 2,
             _ => UNKNOWN,
         },
+        File::Uniform if producer.is_uniform_vote => match to {
+            Logic | Multiply | Special | Count => 2,
+            _ => UNKNOWN,
+        },
         File::Uniform => match (from, to) {
+            (Logic, _) => 13,
             (Uniform, Uniform) => 4,
             (Uniform, Logic | Multiply) => 6,
             (Uniform, Memory) => 9,

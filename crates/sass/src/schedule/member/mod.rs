@@ -138,5 +138,20 @@ pub fn number(old: &[u8], code: &mut [u8], jumps: &Jumps) -> bool {
         return false;
     };
     put_all(code, &found);
+    delay_waits(code);
     true
+}
+
+/// Nothing waits for a scoreboard one cycle after it was set.
+fn delay_waits(code: &mut [u8]) {
+    let (instructions, _) = code.as_chunks_mut::<SIZE>();
+    for at in 1..instructions.len() {
+        let [first, second] = [at - 1, at].map(|at| Instruction(u128::from_le_bytes(instructions[at])));
+        let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
+        let mask = sets.fold(0, |mask, number| mask | 1u8 << number);
+        if first.stall() == 1 && mask & second.wait_mask() != 0 {
+            let bits = first.0 & !(15 << STALL_AT) | 2 << STALL_AT;
+            instructions[at - 1] = bits.to_le_bytes();
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Which unit does an operation, and how soon that takes the next one.
 
 use crate::instruction::Instruction;
-use crate::schedule::instructions::operation::{DADD, DFMA, DMUL, DSETP};
+use crate::schedule::instructions::operation::{DADD, DFMA, DMUL, DSETP, MUFU, NOP, POPC};
 
 /// Units that matter here. Instructions of others are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum Pipe {
     Uniform,
     /// Constants and barriers.
     Constant,
+    /// `POPC`, which sm_103 has a unit for.
+    Count,
     None,
 }
 
@@ -47,10 +49,11 @@ const MEMORY: [u16; 26] = [
 const SPECIAL: [u16; 9] = [0x100, 0x101, 0x102, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109];
 const UNIFORM: [u16; 10] = [0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x099, 0x0a4, 0x0a5, 0x0a7];
 const UNIFORM_MOVE: u16 = 0x082;
+const VOTE: u16 = 0x006;
+const UNIFORM_VOTE: u16 = 0x086;
 const CONSTANT: [u16; 3] = [0x182, 0x1c3, 0x11d];
 
-/// `MUFU`, where it has the function, and the exponential, for which sm_103 has twice the units.
-const FUNCTION: u16 = 0x108;
+/// Where `MUFU` has its function, and the exponential, for which sm_103 has twice the units.
 const FUNCTION_AT: u32 = 74;
 const EXPONENTIAL: u64 = 2;
 
@@ -69,10 +72,17 @@ pub struct Kind {
     pub interval: i64,
     pub is_half: bool,
     pub is_uniform_move: bool,
+    pub is_conversion: bool,
+    /// `VOTE`, which reads its predicate as a guard.
+    pub is_vote: bool,
+    /// `VOTEU`
+    pub is_uniform_vote: bool,
+    /// A delay that was there before.
+    pub is_delay: bool,
 }
 
 fn is_exponential(bits: Instruction) -> bool {
-    bits.operation() == FUNCTION && bits.field(FUNCTION_AT, 4) == EXPONENTIAL
+    bits.operation() == MUFU && bits.field(FUNCTION_AT, 4) == EXPONENTIAL
 }
 
 pub fn is_double(bits: Instruction) -> bool {
@@ -89,7 +99,7 @@ pub fn is_unknown(bits: Instruction) -> bool {
 
 /// Whether sm_103 takes another time for it than sm_100.
 pub fn differs(bits: Instruction) -> bool {
-    is_double(bits) || is_conversion(bits) || is_exponential(bits)
+    is_double(bits) || is_conversion(bits) || is_exponential(bits) || bits.operation() == POPC
 }
 
 impl Kind {
@@ -100,6 +110,7 @@ impl Kind {
             _ if is_double(bits) => (Pipe::Double, if is_103 { 64 } else { 2 }),
             _ if is_conversion(bits) && is_103 => (Pipe::Double, 64),
             _ if is_exponential(bits) && is_103 => (Pipe::Special, 4),
+            POPC if is_103 => (Pipe::Count, 1),
             _ if is_conversion(bits) || SPECIAL.contains(&operation) => (Pipe::Special, 8),
             _ if LOGIC.contains(&operation) => (Pipe::Logic, 2),
             _ if SINGLE.contains(&operation) => (Pipe::Multiply, 1),
@@ -115,6 +126,10 @@ impl Kind {
             interval,
             is_half: HALF.contains(&operation),
             is_uniform_move: operation == UNIFORM_MOVE,
+            is_conversion: is_conversion(bits),
+            is_vote: operation == VOTE,
+            is_uniform_vote: operation == UNIFORM_VOTE,
+            is_delay: operation == NOP,
         }
     }
 
@@ -122,5 +137,12 @@ impl Kind {
     pub fn is_fixed(self) -> bool {
         matches!(self.pipe, Pipe::Logic | Pipe::Multiply | Pipe::Uniform | Pipe::Double)
             || self.is_uniform_move
+            || self.is_delay
+    }
+
+    /// Whether its results come when they come.
+    pub fn is_variable(self) -> bool {
+        matches!(self.pipe, Pipe::Memory | Pipe::Special | Pipe::Constant | Pipe::Count)
+            || self.is_conversion
     }
 }

@@ -21,6 +21,9 @@ const CONTROLS: [u16; 11] =
 const MEETING: u16 = 0x145;
 const BRANCH: u16 = 0x147;
 const MEETING_TO_BRANCH: i64 = 4;
+/// From `BAR` to what is no plain arithmetic.
+const BARRIER: u16 = 0x11d;
+const AFTER_BARRIER: i64 = 6;
 
 pub struct Stalls<'a> {
     pub lines: &'a [Line],
@@ -37,6 +40,27 @@ struct Times {
     writers: Vec<Option<usize>>,
     units: Vec<(Pipe, usize)>,
     meeting: Option<usize>,
+}
+
+/// When an instruction, or the end of the block, can come.
+struct Earliest<'a> {
+    stalls: &'a Stalls<'a>,
+    state: &'a Times,
+    at: usize,
+    time: i64,
+}
+
+impl Earliest<'_> {
+    fn not_before(&mut self, producer: usize, cycles: i64) {
+        let time = self.state.times[producer - self.stalls.range.start] + cycles;
+        self.time = self.time.max(time);
+    }
+
+    /// The same, but no longer than on sm_100.
+    fn after(&mut self, producer: usize, cycles: i64) {
+        let (start, before) = (self.stalls.range.start, &self.stalls.before);
+        self.not_before(producer, cycles.min(before[self.at - start] - before[producer - start]));
+    }
 }
 
 impl<'a> Stalls<'a> {
@@ -88,69 +112,93 @@ impl<'a> Stalls<'a> {
 
     /// When the instruction can be issued, or the end of the block come.
     fn next(&self, at: usize, member: Member, state: &Times) -> i64 {
-        let start = self.range.start;
         let last = at - 1;
-        let own = &self.lines[last];
-        let mut next = state.times[last - start] + 1;
-        let mut after = |producer: usize, latency: i64| {
-            let given = self.before[at - start] - self.before[producer - start];
-            next = next.max(state.times[producer - start] + latency.min(given));
-        };
-        if CONTROLS.contains(&own.operation()) {
-            after(last, CONTROL);
+        let mut next = Earliest { stalls: self, state, at, time: state.times[last - self.range.start] + 1 };
+        if CONTROLS.contains(&self.lines[last].operation()) {
+            next.after(last, CONTROL);
         }
-        let is_fixed = |producer: usize| {
-            let bits = self.lines[producer].bits;
-            let kind = Kind::of(bits, member);
-            let is_scoreboard = bits.write_scoreboard().is_some();
-            let is_variable = matches!(kind.pipe, Pipe::Memory | Pipe::Special | Pipe::Constant);
-            !is_scoreboard && !is_variable && (member == Member::Sm100 || !is_double(bits))
-        };
-        let kind = |at: usize| Kind::of(self.lines[at].bits, member);
         if at == self.range.end {
-            for (place, producer) in state.writers.iter().enumerate() {
-                if let Some(producer) = producer.filter(|producer| is_fixed(*producer)) {
-                    after(producer, until_end(kind(producer), file(place)));
-                }
-            }
-            let sets = self.is_double_producer(last, member) || member == Member::Sm103 && is_conversion(own.bits);
-            return if sets { next.max(state.times[last - start] + SCOREBOARD) } else { next };
+            self.end(member, &mut next);
+        } else {
+            self.registers(member, &mut next);
+            self.units(member, &mut next);
         }
-        let line = &self.lines[at];
-        let guard = line.bits.guard() & 7;
+        next.time
+    }
+
+    fn kind(&self, at: usize, member: Member) -> Kind {
+        Kind::of(self.lines[at].bits, member)
+    }
+
+    /// The last instruction to write a register, if the result is there after a fixed time.
+    fn writer(&self, place: usize, member: Member, state: &Times) -> Option<usize> {
+        state.writers[place].filter(|producer| {
+            let bits = self.lines[*producer].bits;
+            let is_scoreboard = bits.write_scoreboard().is_some();
+            let is_fixed = member == Member::Sm100 || !is_double(bits);
+            !is_scoreboard && !self.kind(*producer, member).is_variable() && is_fixed
+        })
+    }
+
+    /// At the end of the block all results are there, whatever comes then.
+    fn end(&self, member: Member, next: &mut Earliest<'_>) {
+        for place in 0..Registers::PLACES {
+            if let Some(producer) = self.writer(place, member, next.state) {
+                next.after(producer, until_end(self.kind(producer, member), file(place)));
+            }
+        }
+        let last = self.range.end - 1;
+        let is_conversion = member == Member::Sm103 && is_conversion(self.lines[last].bits);
+        if is_conversion || self.is_double_producer(last, member) {
+            next.not_before(last, SCOREBOARD);
+        }
+    }
+
+    /// What the instruction uses is there.
+    fn registers(&self, member: Member, next: &mut Earliest<'_>) {
+        let line = &self.lines[next.at];
+        let guard = GUARDS + usize::from(line.bits.guard() & 7);
         for (registers, is_write) in [(&line.reads, false), (&line.writes, true)] {
             for place in registers.places() {
-                let Some(producer) = state.writers[place].filter(|producer| is_fixed(*producer)) else {
-                    continue;
+                let Some(producer) = self.writer(place, member, next.state) else { continue };
+                let how = match is_write {
+                    true => Use::Written,
+                    false if place == guard => Use::Guard,
+                    false => Use::Read,
                 };
-                let is_guard = file(place) == File::Predicate && place == GUARDS + usize::from(guard);
-                let how = match (is_write, is_guard) {
-                    (true, _) => Use::Written,
-                    (false, true) => Use::Guard,
-                    (false, false) => Use::Read,
-                };
-                after(producer, until_used(kind(producer), kind(at), file(place), how));
+                let kinds = (self.kind(producer, member), self.kind(next.at, member));
+                next.after(producer, until_used(kinds.0, kinds.1, file(place), how));
             }
         }
-        if line.operation() == BRANCH
-            && let Some(meeting) = state.meeting
-        {
-            after(meeting, MEETING_TO_BRANCH);
+    }
+
+    /// The unit that does it is free, and what it waits for can be waited for.
+    fn units(&self, member: Member, next: &mut Earliest<'_>) {
+        let (at, last) = (next.at, next.at - 1);
+        let (line, own) = (&self.lines[at], &self.lines[last]);
+        let kind = self.kind(at, member);
+        if let Some(meeting) = next.state.meeting.filter(|_| line.operation() == BRANCH) {
+            next.after(meeting, MEETING_TO_BRANCH);
         }
-        let pipe = kind(at).pipe;
-        if let Some((_, producer)) = state.units.iter().find(|(of, _)| *of == pipe && pipe != Pipe::None) {
-            let interval = kind(*producer).interval;
-            let is_other = member == Member::Sm103 && pipe == Pipe::Double;
-            if is_other {
-                next = next.max(state.times[*producer - start] + interval);
+        if own.operation() == BARRIER && !matches!(kind.pipe, Pipe::Logic | Pipe::Multiply) {
+            next.after(last, AFTER_BARRIER);
+        }
+        let unit = next.state.units.iter().find(|(of, _)| *of == kind.pipe && kind.pipe != Pipe::None);
+        if let Some((_, producer)) = unit {
+            let interval = self.kind(*producer, member).interval;
+            if member == Member::Sm103 && kind.pipe == Pipe::Double {
+                next.not_before(*producer, interval);
             } else {
-                after(*producer, interval);
+                next.after(*producer, interval);
             }
+        }
+        // What comes when it comes does not overwrite what has just been read.
+        if kind.is_variable() && own.reads.meets(&line.writes) {
+            next.after(last, SCOREBOARD);
         }
         if self.waits_for(at, last, member) {
-            next = next.max(state.times[last - start] + SCOREBOARD);
+            next.not_before(last, SCOREBOARD);
         }
-        next
     }
 
     fn double(&self, at: usize) -> Option<&Double> {
