@@ -7,7 +7,6 @@ use super::moves::{Change, Moves};
 use super::rewrite::rewritten_with;
 use crate::object::Object;
 use solder_cubin::mercury::with_delays;
-use solder_sass::is_fit_for_103;
 use solder_sass::schedule::member::{Delayed, delayed, number};
 
 /// The architecture whose code can be made into code for the target, and the target.
@@ -30,7 +29,7 @@ pub fn for_other_member(object: &Object<'_>) -> Option<Vec<u8>> {
             let changes = delayed(text.data, &[])?.into_iter().map(change).collect();
             Some((text.data.into(), changes))
         },
-        |old, new| (number(old, new, &[]) && is_fit_for_103(new)).then_some(()),
+        |old, new| number(old, new, &[]).then_some(()),
         capsule,
     )
 }

@@ -75,6 +75,7 @@ pub fn until_end(producer: Kind, file: File) -> i64 {
         (File::Predicate, _) => 13,
         (File::Uniform, _) if producer.is_uniform_move => 5,
         (File::Uniform, Pipe::Uniform) => 12,
+        (File::Uniform, _) if producer.is_uniform_vote => 12,
         (File::Barrier, _) => 0,
         _ => UNKNOWN,
     }

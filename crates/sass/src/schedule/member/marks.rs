@@ -20,10 +20,24 @@ fn kept(bits: Instruction) -> u64 {
     bits.field(KEPT_AT, 4)
 }
 
-/// An instruction whose operands are kept for no one if the next instruction comes much later, or is of no fixed latency.
-pub fn without_kept(line: &Line, next: Option<&Line>, stall: i64) -> Instruction {
-    let is_lost = stall >= LONG || is_double(line.bits) || next.is_none_or(|next| is_double(next.bits));
-    if is_lost { Instruction(line.bits.0 & !KEPT) } else { line.bits }
+/// Where the operands stand that can be kept.
+const SLOTS: [u32; 3] = [3, 4, 8];
+/// How far what they are kept for may be.
+const REACH: usize = 8;
+
+/// An instruction of a block without what it keeps for no one: for what comes much later, or is of no fixed latency.
+pub fn without_kept(lines: &[Line], at: usize, end: usize, stalls: &[i64]) -> Instruction {
+    let bits = lines[at].bits;
+    let mut kept = kept(bits);
+    for (slot, byte) in SLOTS.into_iter().enumerate() {
+        let is_user = |later: &usize| lines[*later].bits.byte(byte) == bits.byte(byte);
+        let user = (at + 1..end.min(at + REACH)).find(is_user);
+        let is_late = stalls.iter().take(user.map_or(1, |user| user - at)).any(|stall| *stall >= LONG);
+        if is_double(bits) || is_late || user.is_some_and(|user| is_double(lines[user].bits)) {
+            kept &= !(1 << slot);
+        }
+    }
+    Instruction(bits.0 & !KEPT | u128::from(kept) << KEPT_AT)
 }
 
 /// Whether each instruction of a block lets no other warp go on.

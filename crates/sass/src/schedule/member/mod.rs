@@ -18,9 +18,11 @@ mod pipes;
 mod stalls;
 
 use super::blocks::{Jumps, blocks};
+use super::instructions::operation::NOP as NOP_OPERATION;
 use super::instructions::{Line, number_guards};
 use super::{Code, Control, Family, MAX_INSTRUCTIONS, NONE, put_all};
 use crate::instruction::{Instruction, SIZE};
+use crate::is_fit_for_103;
 use doubles::{Consumer, doubles};
 use stalls::Stalls;
 
@@ -78,10 +80,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps) -> Option<Vec<Delayed>> {
         let stalls = Stalls::new(&lines, range.clone(), &doubles).on_103();
         let mut new: Vec<Instruction> = range
             .clone()
-            .map(|at| {
-                let next = lines.get(at + 1).filter(|_| at + 1 < range.end);
-                marks::without_kept(&lines[at], next, stalls[at - range.start])
-            })
+            .map(|at| marks::without_kept(&lines, at, range.end, &stalls[at - range.start..]))
             .collect();
         for double in &doubles {
             let number = |consumer: Consumer| if consumer == Consumer::Nothing { NONE } else { 0 };
@@ -125,21 +124,55 @@ fn with_delays(bits: Instruction, mut stall: i64, holds: bool) -> Vec<[u8; SIZE]
     }
 }
 
-/// Gives numbers to the scoreboards of code for sm_103 that was made from code of sm_100. Whether that could be done:
-/// the old code must have the schedule that it would have here.
+/// Gives numbers to the scoreboards of code for sm_103 that was made from code of sm_100. Whether that could be done so that
+/// nothing comes too early: everything waits for what it waited for, and for double precision.
 pub fn number(old: &[u8], code: &mut [u8], jumps: &Jumps) -> bool {
     let is_known = Code::new(old, jumps, Family::Of100)
         .is_some_and(|old| old.controls(false).is_some_and(|found| old.has(&found)));
-    if !is_known {
-        // Without double precision there are the same scoreboards as before, and they may stay as they are.
-        return !has_doubles(old);
+    // Without double precision there are the same scoreboards as before, and they may stay as they are.
+    if is_known || has_doubles(old) {
+        let found = Code::new(code, jumps, Family::Of103).and_then(|code| code.controls(false));
+        let Some(found) = found else { return false };
+        put_all(code, &found);
+        delay_waits(code);
     }
-    let Some(found) = Code::new(code, jumps, Family::Of103).and_then(|code| code.controls(false)) else {
-        return false;
-    };
-    put_all(code, &found);
-    delay_waits(code);
-    true
+    is_fit_for_103(code) && keeps_waits(old, code)
+}
+
+/// Whether the new code waits for all that the old code waits for, as the checker has it: the new scoreboards and waits, but for
+/// those of double precision, would do in the old code.
+fn keeps_waits(old: &[u8], code: &[u8]) -> bool {
+    let mut restored = old.to_vec();
+    let (places, _) = restored.as_chunks_mut::<SIZE>();
+    let end = places.iter().rposition(|bits| Instruction(u128::from_le_bytes(*bits)).operation() != NOP_OPERATION);
+    let mut at = 0;
+    for index in 0..end.map_or(0, |end| end + 1) {
+        let before = Instruction::at(old, index);
+        let after = Instruction::at(code, at);
+        if before.operation() != after.operation() {
+            return false;
+        }
+        let none_if = |is_none: bool, number: u8| if is_none { NONE } else { number };
+        let control = Control::of(after);
+        let control = Control {
+            written: none_if(before.write_scoreboard().is_none(), control.written),
+            read: none_if(before.read_scoreboard().is_none(), control.read),
+            waits: control.waits,
+        };
+        control.put(&mut places[index]);
+        if before.stall() == 1 && after.stall() > 1 {
+            let bits = u128::from_le_bytes(places[index]) & !(15 << STALL_AT) | 2 << STALL_AT;
+            places[index] = bits.to_le_bytes();
+        }
+        at += 1;
+        // Delays that are new.
+        let is_delay = |at: usize| Instruction::at(code, at).operation() == NOP_OPERATION;
+        let is_delayed = Instruction::at(old, index + 1).operation() == NOP_OPERATION;
+        while index < end.unwrap_or(0) && !is_delayed && is_delay(at) {
+            at += 1;
+        }
+    }
+    crate::check(old, &restored).is_ok()
 }
 
 /// Nothing waits for a scoreboard one cycle after it was set.

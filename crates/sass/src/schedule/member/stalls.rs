@@ -7,6 +7,7 @@
 use super::doubles::{Consumer, Double};
 use super::latency::{Use, until_end, until_used};
 use super::pipes::{Kind, Member, Pipe, is_conversion, is_double};
+use crate::flow::Flow;
 use crate::registers::{File, Registers};
 use crate::schedule::instructions::Line;
 use std::ops::Range;
@@ -142,12 +143,15 @@ impl<'a> Stalls<'a> {
 
     /// At the end of the block all results are there, whatever comes then.
     fn end(&self, member: Member, next: &mut Earliest<'_>) {
+        let last = self.range.end - 1;
+        if Flow::of(last, self.lines[last].bits) == Flow::End {
+            return;
+        }
         for place in 0..Registers::PLACES {
             if let Some(producer) = self.writer(place, member, next.state) {
                 next.after(producer, until_end(self.kind(producer, member), file(place)));
             }
         }
-        let last = self.range.end - 1;
         let is_conversion = member == Member::Sm103 && is_conversion(self.lines[last].bits);
         if is_conversion || self.is_double_producer(last, member) {
             next.not_before(last, SCOREBOARD);
