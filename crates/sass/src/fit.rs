@@ -85,8 +85,7 @@ struct Code {
 
 /// Whether nothing in the code is too slow or too early on sm_103.
 pub fn is_fit_for_103(code: &[u8]) -> bool {
-    let instructions: Vec<Instruction> =
-        (0..code.len() / SIZE).map(|at| Instruction::at(code, at)).collect();
+    let instructions: Vec<Instruction> = (0..code.len() / SIZE).map(|at| Instruction::at(code, at)).collect();
     if !instructions.iter().any(|i| is_slow_on_103(*i)) {
         return true;
     }
@@ -161,7 +160,9 @@ impl Code {
             Flow::Jump(target) => to(target).into_iter().collect(),
             Flow::End => Vec::new(),
             Flow::Meet if self.meetings.contains(&(last + 1)) => next.into_iter().collect(),
-            Flow::Meet => next.into_iter().chain(self.meetings.iter().filter_map(|at| self.block(*at))).collect(),
+            Flow::Meet => {
+                next.into_iter().chain(self.meetings.iter().filter_map(|at| self.block(*at))).collect()
+            }
             Flow::Anywhere => (0..self.starts.len()).collect(),
         }
     }

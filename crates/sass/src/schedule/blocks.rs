@@ -85,8 +85,7 @@ pub fn blocks(lines: &[Line], jumps: &Jumps) -> Option<Vec<Block>> {
     is_start[0] = true;
     for (at, exit) in exits.iter().enumerate() {
         let is_call = Flow::of(at, lines[at].bits) == Flow::Call;
-        is_start[at] |=
-            lines[at].operation() == operation::BSYNC || lines[at].begins_collective() || is_call;
+        is_start[at] |= lines[at].operation() == operation::BSYNC || lines[at].begins_collective() || is_call;
         is_start[at + 1] |= *exit != Exit::Next;
         exit.targets().iter().for_each(|target| is_start[*target] = true);
     }

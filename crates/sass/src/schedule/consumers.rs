@@ -4,8 +4,8 @@ use super::instructions::{Line, operation};
 use super::producers::{Producer, Producers};
 use crate::registers::{File, Registers};
 use operation::{
-    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, DADD, DFMA, DMUL, DSETP, EXIT, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP,
-    REDG, SHFL, ST, STG, STL, STS, SYNCS,
+    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, DADD, DFMA, DMUL, DSETP, EXIT, LD, LDG, LDL,
+    LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS,
 };
 
 /// Operations that access memory in an order that fences care about.

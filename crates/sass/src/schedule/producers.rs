@@ -9,8 +9,9 @@ use super::latency;
 use super::latency::Family;
 use crate::registers::{File, Registers};
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL, DSETP, ERRBAR, F2I, FCHK,
-    FENCE, FLO, LDGDEPBAR, LDS, LDSM, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST, SYNCS,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
+    DSETP, ERRBAR, F2I, FCHK, FENCE, FLO, LDGDEPBAR, LDS, LDSM, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST,
+    SYNCS,
 };
 
 /// What is over when the scoreboard is.

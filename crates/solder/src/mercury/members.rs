@@ -21,11 +21,7 @@ pub fn for_other_member(object: &Object<'_>) -> Option<Vec<u8>> {
     rewritten_with(
         object,
         |text, _| {
-            let change = |delayed: Delayed| Change {
-                at: delayed.at,
-                by: delayed.by,
-                mercury: None,
-            };
+            let change = |delayed: Delayed| Change { at: delayed.at, by: delayed.by, mercury: None };
             let changes = delayed(text.data, &[])?.into_iter().map(change).collect();
             Some((text.data.into(), changes))
         },

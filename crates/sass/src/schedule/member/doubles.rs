@@ -42,11 +42,16 @@ pub struct Double {
 pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Option<Vec<Double>> {
     let all: Vec<usize> = range.clone().filter(|at| is_double(lines[*at].bits)).collect();
     let mut users = Vec::with_capacity(all.len());
+    // A return waits for everything.
+    let returns = range.end.checked_sub(1).filter(|last| lines[*last].bits.is_return());
     for at in &all {
-        users.push(first(lines, *at, range.end, budget, |own, line| {
-            own.writes.meets(&line.reads)
-                || own.writes.meets(&line.writes) && !own.guard.excludes(line.guard)
-        })?);
+        let user = first(lines, *at, range.end, budget, |own, line| {
+            own.writes.meets(&line.reads) || own.writes.meets(&line.writes) && !own.guard.excludes(line.guard)
+        })?;
+        users.push(match (user, returns) {
+            (Consumer::Later, Some(last)) => Consumer::At(last),
+            (user, _) => user,
+        });
     }
     let mut doubles = Vec::with_capacity(all.len());
     for (index, at) in all.iter().enumerate() {

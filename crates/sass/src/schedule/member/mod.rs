@@ -44,7 +44,8 @@ pub struct Delayed {
 
 /// Whether code of sm_100 has instructions that sm_103 does slowly.
 pub fn has_slow_code(code: &[u8]) -> bool {
-    instructions(code).any(|bits| pipes::is_double(bits) || pipes::is_conversion(bits) || pipes::is_unknown(bits))
+    instructions(code)
+        .any(|bits| pipes::is_double(bits) || pipes::is_conversion(bits) || pipes::is_unknown(bits))
 }
 
 /// Whether it has instructions of double precision, which need scoreboards on sm_103.
@@ -72,9 +73,9 @@ pub fn delayed(code: &[u8], jumps: &Jumps) -> Option<Vec<Delayed>> {
     }
     let mut budget = BUDGET;
     let mut changed = Vec::new();
-    for block in blocks.iter().filter(|block| {
-        lines[block.range.clone()].iter().any(|line| pipes::differs(line.bits))
-    }) {
+    for block in
+        blocks.iter().filter(|block| lines[block.range.clone()].iter().any(|line| pipes::differs(line.bits)))
+    {
         let range = block.range.clone();
         let doubles = doubles(&lines, range.clone(), &mut budget)?;
         let stalls = Stalls::new(&lines, range.clone(), &doubles).on_103();
@@ -144,7 +145,8 @@ pub fn number(old: &[u8], code: &mut [u8], jumps: &Jumps) -> bool {
 fn keeps_waits(old: &[u8], code: &[u8]) -> bool {
     let mut restored = old.to_vec();
     let (places, _) = restored.as_chunks_mut::<SIZE>();
-    let end = places.iter().rposition(|bits| Instruction(u128::from_le_bytes(*bits)).operation() != NOP_OPERATION);
+    let end =
+        places.iter().rposition(|bits| Instruction(u128::from_le_bytes(*bits)).operation() != NOP_OPERATION);
     let mut at = 0;
     for index in 0..end.map_or(0, |end| end + 1) {
         let before = Instruction::at(old, index);

@@ -142,7 +142,6 @@ impl Kind {
 
     /// Whether its results come when they come.
     pub fn is_variable(self) -> bool {
-        matches!(self.pipe, Pipe::Memory | Pipe::Special | Pipe::Constant | Pipe::Count)
-            || self.is_conversion
+        matches!(self.pipe, Pipe::Memory | Pipe::Special | Pipe::Constant | Pipe::Count) || self.is_conversion
     }
 }

@@ -16,8 +16,7 @@ use std::ops::Range;
 const SCOREBOARD: i64 = 2;
 /// What control flow takes: `BSYNC` to `BRX`, exits, returns, branches by a register.
 const CONTROL: i64 = 5;
-const CONTROLS: [u16; 11] =
-    [0x141, 0x142, 0x143, 0x144, 0x146, 0x147, 0x148, 0x149, 0x14d, 0x150, 0x158];
+const CONTROLS: [u16; 11] = [0x141, 0x142, 0x143, 0x144, 0x146, 0x147, 0x148, 0x149, 0x14d, 0x150, 0x158];
 /// From `BSSY` to a branch.
 const MEETING: u16 = 0x145;
 const BRANCH: u16 = 0x147;
@@ -223,7 +222,8 @@ impl<'a> Stalls<'a> {
             return true;
         }
         let is_last = at + 1 == self.range.end;
-        let waits = |consumer: Consumer| consumer == Consumer::At(at) || consumer == Consumer::Later && is_last;
+        let waits =
+            |consumer: Consumer| consumer == Consumer::At(at) || consumer == Consumer::Later && is_last;
         let double = self.double(last).filter(|_| member == Member::Sm103);
         // The end of a block waits for the unit, if nothing in the block does.
         let is_left = member == Member::Sm103 && is_conversion(bits) && is_last;
