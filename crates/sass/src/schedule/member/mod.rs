@@ -24,6 +24,7 @@ use super::{Code, Control, Family, MAX_INSTRUCTIONS, NONE, put_all};
 use crate::instruction::{Instruction, SIZE};
 use crate::is_fit_for_103;
 use doubles::{Consumer, doubles};
+use marks::Marks;
 use stalls::Stalls;
 
 /// The longest stall of an instruction.
@@ -79,10 +80,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps) -> Option<Vec<Delayed>> {
         let range = block.range.clone();
         let doubles = doubles(&lines, range.clone(), &mut budget)?;
         let stalls = Stalls::new(&lines, range.clone(), &doubles).on_103();
-        let mut new: Vec<Instruction> = range
-            .clone()
-            .map(|at| marks::without_kept(&lines, at, range.end, &stalls[at - range.start..]))
-            .collect();
+        let mut new: Vec<Instruction> = lines[range.clone()].iter().map(|line| line.bits).collect();
         for double in &doubles {
             let number = |consumer: Consumer| if consumer == Consumer::Nothing { NONE } else { 0 };
             let control = Control {
@@ -95,12 +93,13 @@ pub fn delayed(code: &[u8], jumps: &Jumps) -> Option<Vec<Delayed>> {
             control.put(&mut bytes);
             *place = Instruction(u128::from_le_bytes(bytes));
         }
-        let holds = marks::holds(&lines, range.clone(), &new, &stalls);
+        let marked = Marks { lines: &lines, range: range.clone(), new: &new, stalls: &stalls }.put();
         for at in range.clone() {
             let index = at - range.start;
             // What takes no cycles is no matter of the scheduler.
             let is_scheduled = lines[at].bits.stall() != 0;
-            let by = with_delays(new[index], if is_scheduled { stalls[index] } else { 0 }, holds[index]);
+            let (bits, holds) = marked[index];
+            let by = with_delays(bits, if is_scheduled { stalls[index] } else { 0 }, holds);
             if by.len() > 1 || by[0] != lines[at].bits.0.to_le_bytes() {
                 changed.push(Delayed { at, by });
             }

@@ -151,7 +151,14 @@ impl<'a> Stalls<'a> {
                 next.after(producer, until_end(self.kind(producer, member), file(place)));
             }
         }
-        let is_conversion = member == Member::Sm103 && is_conversion(self.lines[last].bits);
+        let bits = self.lines[last].bits;
+        if bits.write_scoreboard().is_some() || bits.read_scoreboard().is_some() {
+            next.after(last, SCOREBOARD);
+        }
+        if bits.operation() == BARRIER {
+            next.after(last, AFTER_BARRIER);
+        }
+        let is_conversion = member == Member::Sm103 && is_conversion(bits);
         if is_conversion || self.is_double_producer(last, member) {
             next.not_before(last, SCOREBOARD);
         }
