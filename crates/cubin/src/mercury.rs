@@ -330,7 +330,7 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bank, Damage, Load, Pace, code_name, loads, paces};
+    use super::{Bank, Damage, Load, Pace, code_name, loads, paces, with_delays};
 
     #[test]
     fn places_of_loads() {
@@ -370,6 +370,22 @@ mod tests {
         assert_eq!(paces(&bytes, 3), Err(Damage::Count));
         assert_eq!((Pace::entry(0xd1, 4), Pace::entry(0x50, 11)), (Some([0x51, 2]), Some([0xd0, 5])));
         assert_eq!(Pace::entry(0x50, 512), None);
+    }
+
+    #[test]
+    fn delays_are_instructions() {
+        // Two derived instructions, one with a count, and what is behind the code.
+        let mut bytes = vec![7, 0, 0, 0, 1, 0, 0, 0xc0, 4, 0, 0, 0, 0b0011, 0, 0, 0];
+        bytes.extend([0xd1, 0]);
+        bytes.extend([1, 0x49, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend([0x50, 6]);
+        let longer = with_delays(&bytes, 15, &[(0, 2)], 17).expect("a capsule");
+        assert_eq!(longer[8..16], [6, 0, 0, 0, 0b1001, 0, 0, 0]);
+        assert_eq!(longer[16..20], [0xd0, 0, 0xd0, 0]);
+        assert_eq!(longer[20..], bytes[16..]);
+        assert_eq!(with_delays(&bytes, 15, &[], 15).as_deref(), Some(&bytes[..]));
+        // Behind the code there is nothing to delay.
+        assert_eq!(with_delays(&bytes, 15, &[(9, 1)], 16), None);
     }
 
     #[test]

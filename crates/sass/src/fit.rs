@@ -6,7 +6,7 @@
 //! that chooses stalls and scoreboards.
 
 use crate::flow::{Flow, place, sets_meeting};
-use crate::instruction::{Instruction, SIZE};
+use crate::instruction::{CountedWait, Instruction, SIZE};
 use crate::operands::Operands;
 use crate::registers::{File, Registers};
 
@@ -183,7 +183,7 @@ impl Code {
             if BOUNDARIES.contains(&instruction.operation()) {
                 since = INTERVAL;
             }
-            let waits = instruction.wait_mask() | instruction.counted_wait().map_or(0, |wait| wait.ended());
+            let waits = instruction.wait_mask() | instruction.counted_wait().map_or(0, CountedWait::ended);
             let is_waited = |number: Option<u8>| number.is_some_and(|number| waits >> number & 1 != 0);
             state.retain_mut(|pending| {
                 pending.is_read |= is_waited(pending.read);
@@ -230,5 +230,53 @@ impl Code {
             pending.written = pending.written.or(written);
             pending.read = pending.read.or(read);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_fit_for_103;
+
+    /// Stall, scoreboards until results are written and operands are read, waits.
+    fn with(bits: u128, stall: u128, written: u128, read: u128, waits: u128) -> u128 {
+        bits | stall << 105 | 1 << 109 | written << 110 | read << 113 | waits << 116
+    }
+
+    fn code(instructions: &[u128]) -> Vec<u8> {
+        instructions.iter().flat_map(|bits| bits.to_le_bytes()).collect()
+    }
+
+    /// `DADD R8, R4, R8`, `DADD R4, R8, R8`, `MOV R4, R5`, `NOP`, `EXIT`
+    const FIRST: u128 = 0x0800_0000_0008_0408_7229;
+    const SECOND: u128 = 0x0800_0000_0008_0804_7229;
+    const COPY: u128 = 0x0f00_0000_0005_0004_7202;
+    const NOP: u128 = 0x7918;
+    const EXIT: u128 = 0x0380_0000_0000_0000_0000_794d;
+
+    #[test]
+    fn results_are_waited_for() {
+        let delay = with(NOP, 15, 7, 7, 0);
+        let delays = [with(FIRST, 4, 0, 7, 0), delay, delay, delay, delay];
+        let fit =
+            |last: u128| is_fit_for_103(&code(&[&delays[..], &[last, with(EXIT, 5, 7, 7, 0)]].concat()));
+        assert!(fit(with(SECOND, 2, 0, 7, 1)));
+        assert!(!fit(with(SECOND, 2, 0, 7, 0)));
+        assert!(!fit(with(SECOND, 2, 0, 7, 2)));
+    }
+
+    #[test]
+    fn the_unit_is_slow() {
+        let exit = with(EXIT, 5, 7, 7, 0);
+        assert!(!is_fit_for_103(&code(&[with(FIRST, 15, 0, 7, 0), with(SECOND, 2, 0, 7, 1), exit])));
+    }
+
+    #[test]
+    fn operands_are_not_overwritten() {
+        let exit = with(EXIT, 5, 7, 7, 0);
+        let fit = |read: u128, waits: u128| {
+            is_fit_for_103(&code(&[with(FIRST, 2, 0, read, 0), with(COPY, 2, 7, 7, waits), exit]))
+        };
+        assert!(fit(7, 1) && fit(1, 2));
+        assert!(!fit(7, 0) && !fit(1, 0));
     }
 }

@@ -44,7 +44,8 @@ impl Exit {
         Some(match (line.operation(), Flow::of(at, line.bits)) {
             (operation::WARPSYNC, _) if !line.begins_collective() => Self::Next,
             (operation::WARPSYNC | operation::ENDCOLLECTIVE | operation::BSYNC, _)
-            | (operation::EXIT, Flow::Next) => Self::Split,
+            | (operation::EXIT, Flow::Next)
+            | (_, Flow::Call) => Self::Split,
             (operation::BRX | operation::BRXU, _) => {
                 let targets = *jumps.get(&at)?;
                 if !line.bits.is_unconditional() || targets.iter().any(|target| *target >= count) {
@@ -52,7 +53,6 @@ impl Exit {
                 }
                 Self::Targets(targets.clone())
             }
-            (_, Flow::Call) => Self::Split,
             (_, Flow::Anywhere) if line.bits.is_return() && line.bits.is_unconditional() => Self::End,
             (_, Flow::Branch(place)) => Self::Branch(inside(place)?),
             (_, Flow::Jump(place)) => Self::Jump(inside(place)?),

@@ -26,10 +26,9 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
             // The later result comes later.
             (Logic | Multiply, Logic | Multiply) if how == Use::Written => 1,
             (Logic | Multiply, _) if how == Use::Written && consumer.is_variable() => 6,
-            (Logic, Logic) => 4,
+            (Logic, Logic) | (Logic | Multiply, Special | Count) => 4,
             (Multiply, Multiply) if producer.is_half == consumer.is_half => 4,
             (Logic | Multiply, Logic | Multiply | Memory) => 5,
-            (Logic | Multiply, Special | Count) => 4,
             (Logic | Multiply, Double) if consumer.is_conversion => 4,
             (Logic | Multiply, Double) => 6,
             _ => UNKNOWN,

@@ -147,7 +147,8 @@ fn keeps_waits(old: &[u8], code: &[u8]) -> bool {
     let end =
         places.iter().rposition(|bits| Instruction(u128::from_le_bytes(*bits)).operation() != NOP_OPERATION);
     let mut at = 0;
-    for index in 0..end.map_or(0, |end| end + 1) {
+    let Some(end) = end else { return false };
+    for (index, place) in places.iter_mut().enumerate().take(end + 1) {
         let before = Instruction::at(old, index);
         let after = Instruction::at(code, at);
         if before.operation() != after.operation() {
@@ -160,16 +161,16 @@ fn keeps_waits(old: &[u8], code: &[u8]) -> bool {
             read: none_if(before.read_scoreboard().is_none(), control.read),
             waits: control.waits,
         };
-        control.put(&mut places[index]);
+        control.put(place);
         if before.stall() == 1 && after.stall() > 1 {
-            let bits = u128::from_le_bytes(places[index]) & !(15 << STALL_AT) | 2 << STALL_AT;
-            places[index] = bits.to_le_bytes();
+            let bits = u128::from_le_bytes(*place) & !(15 << STALL_AT) | 2 << STALL_AT;
+            *place = bits.to_le_bytes();
         }
         at += 1;
         // Delays that are new.
         let is_delay = |at: usize| Instruction::at(code, at).operation() == NOP_OPERATION;
         let is_delayed = Instruction::at(old, index + 1).operation() == NOP_OPERATION;
-        while index < end.unwrap_or(0) && !is_delayed && is_delay(at) {
+        while index < end && !is_delayed && is_delay(at) {
             at += 1;
         }
     }
@@ -187,5 +188,48 @@ fn delay_waits(code: &mut [u8]) {
             let bits = first.0 & !(15 << STALL_AT) | 2 << STALL_AT;
             instructions[at - 1] = bits.to_le_bytes();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{delayed, number};
+    use crate::instruction::{Instruction, SIZE};
+    use crate::is_fit_for_103;
+
+    fn with(bits: u128, stall: u128) -> u128 {
+        bits | stall << 105 | 0x3f << 110
+    }
+
+    /// `DADD R8, R4, R8`, `DADD R4, R8, R8`, `EXIT` as sm_100 has them, and what comes behind.
+    fn code() -> Vec<u8> {
+        let first = with(0x0800_0000_0008_0408_7229, 8);
+        let second = with(0x0800_0000_0008_0804_7229, 11);
+        let exit = with(0x0380_0000_0000_0000_0000_794d, 5) | 1 << 109;
+        [first, second, exit].iter().flat_map(|bits| bits.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn double_precision_is_delayed_and_waited_for() {
+        let old = code();
+        let changes = delayed(&old, &[]).expect("known code");
+        let lengths: Vec<_> = changes.iter().map(|change| (change.at, change.by.len())).collect();
+        assert_eq!(lengths, [(0, 5), (1, 1)]);
+        let stalls = changes[0].by.iter().map(|bits| Instruction(u128::from_le_bytes(*bits)).stall());
+        assert_eq!(stalls.collect::<Vec<_>>(), [15, 15, 15, 15, 4]);
+        let by = changes.iter().flat_map(|change| change.by.concat());
+        let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
+        assert!(!is_fit_for_103(&new));
+        assert!(number(&old, &mut new, &[]) && is_fit_for_103(&new));
+        assert_eq!(Instruction::at(&new, 5).wait_mask(), 1);
+    }
+
+    #[test]
+    fn other_code_stays() {
+        assert_eq!(delayed(&code()[2 * SIZE..], &[]), None);
+        // IMMA
+        let mut matrices = code();
+        matrices[0] = 0x37;
+        assert_eq!(delayed(&matrices, &[]), None);
     }
 }

@@ -34,7 +34,7 @@ pub struct Stalls<'a> {
 }
 
 /// Where instructions are issued, as far as this is known.
-struct Times {
+struct Progress {
     times: Vec<i64>,
     /// The last instruction to write each register, and the last one on each unit.
     writers: Vec<Option<usize>>,
@@ -45,7 +45,7 @@ struct Times {
 /// When an instruction, or the end of the block, can come.
 struct Earliest<'a> {
     stalls: &'a Stalls<'a>,
-    state: &'a Times,
+    state: &'a Progress,
     at: usize,
     time: i64,
 }
@@ -84,7 +84,7 @@ impl<'a> Stalls<'a> {
     /// The cycles that are needed from each instruction to the next one. Without `least`, each is told with the others as
     /// they are in the code.
     fn distances(&self, member: Member, least: Option<&[i64]>) -> Vec<i64> {
-        let mut state = Times {
+        let mut state = Progress {
             times: vec![0],
             writers: vec![None; Registers::PLACES],
             units: Vec::new(),
@@ -111,7 +111,7 @@ impl<'a> Stalls<'a> {
     }
 
     /// When the instruction can be issued, or the end of the block come.
-    fn next(&self, at: usize, member: Member, state: &Times) -> i64 {
+    fn next(&self, at: usize, member: Member, state: &Progress) -> i64 {
         let last = at - 1;
         let mut next = Earliest { stalls: self, state, at, time: state.times[last - self.range.start] + 1 };
         if CONTROLS.contains(&self.lines[last].operation()) {
@@ -131,7 +131,7 @@ impl<'a> Stalls<'a> {
     }
 
     /// The last instruction to write a register, if the result is there after a fixed time.
-    fn writer(&self, place: usize, member: Member, state: &Times) -> Option<usize> {
+    fn writer(&self, place: usize, member: Member, state: &Progress) -> Option<usize> {
         state.writers[place].filter(|producer| {
             let bits = self.lines[*producer].bits;
             let is_scoreboard = bits.write_scoreboard().is_some();
