@@ -53,7 +53,7 @@ const EXITS: u8 = 0x1c;
 /// is used.
 const WITH_PLACES: [(u8, usize); 2] = [(0x39, 4), (0x44, 2)];
 /// Indirect branches: place, a word, the number of targets, targets.
-const BRANCH_TARGETS: u8 = 0x34;
+pub const BRANCH_TARGETS: u8 = 0x34;
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))

@@ -126,8 +126,8 @@ fn with_delays(bits: Instruction, mut stall: i64, holds: bool) -> Vec<[u8; SIZE]
 
 /// Gives numbers to the scoreboards of code for sm_103 that was made from code of sm_100. Whether that could be done so that
 /// nothing comes too early: everything waits for what it waited for, and for double precision.
-pub fn number(old: &[u8], code: &mut [u8], jumps: &Jumps) -> bool {
-    let is_known = Code::new(old, jumps, Family::Of100)
+pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> bool {
+    let is_known = Code::new(old, old_jumps, Family::Of100)
         .is_some_and(|old| old.controls(false).is_some_and(|found| old.has(&found)));
     // Without double precision there are the same scoreboards as before, and they may stay as they are.
     if is_known || has_doubles(old) {
@@ -220,7 +220,7 @@ mod tests {
         let by = changes.iter().flat_map(|change| change.by.concat());
         let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
         assert!(!is_fit_for_103(&new));
-        assert!(number(&old, &mut new, &[]) && is_fit_for_103(&new));
+        assert!(number(&old, &[], &mut new, &[]) && is_fit_for_103(&new));
         assert_eq!(Instruction::at(&new, 5).wait_mask(), 1);
     }
 
