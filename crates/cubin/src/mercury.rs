@@ -245,6 +245,55 @@ pub fn make_explicit(capsule: &mut [u8], instruction: usize) -> Option<()> {
     Some(())
 }
 
+/// A capsule for code that has delays behind some of its instructions: how many behind which, counted in machine
+/// instructions, of which there were `machine` and are `length`. Each delay is a Mercury instruction of its own. `None` if
+/// one would be within what is one of Mercury.
+pub fn with_delays(
+    capsule: &[u8],
+    machine: usize,
+    delays: &[(usize, usize)],
+    length: usize,
+) -> Option<Vec<u8>> {
+    /// The first byte of a delay's entry.
+    const DELAY: u8 = 0x50;
+    let steps = paces(capsule, machine).ok()?;
+    let derived: Vec<bool> = entries(capsule, |_| ()).ok()?.iter().collect();
+    let mut delays = delays.iter().peekable();
+    let (mut bits, mut body) = (Vec::new(), Vec::new());
+    let (mut end, mut added) = (0, 0);
+    for (index, step) in steps.iter().enumerate() {
+        let next = steps.get(index + 1).map_or(capsule.len(), |next| next.at);
+        bits.push(derived[index]);
+        if index + 1 == steps.len() {
+            let entry = step.entry.clone()?;
+            body.extend(&capsule[step.at..entry.start]);
+            body.extend(Pace::entry(capsule[entry.start], length.checked_sub(end + added)?)?);
+            body.extend(&capsule[entry.end..]);
+            break;
+        }
+        body.extend(&capsule[step.at..next]);
+        end += step.count;
+        while let Some((at, count)) = delays.next_if(|(at, _)| *at < end) {
+            (at + 1 == end).then_some(())?;
+            added += count;
+            bits.extend(std::iter::repeat_n(false, *count));
+            for _ in 0..*count {
+                body.extend(Pace::entry(DELAY, 1)?);
+            }
+        }
+    }
+    delays.next().is_none().then_some(())?;
+    let mut out = capsule.get(..HEAD - 4)?.to_vec();
+    out.extend(u32::try_from(bits.len()).ok()?.to_le_bytes());
+    let mut bitmap = vec![0; bits.len().div_ceil(32) * 4];
+    for (bit, _) in bits.iter().enumerate().filter(|(_, derived)| **derived) {
+        bitmap[bit / 8] |= 1 << (bit % 8);
+    }
+    out.extend(bitmap);
+    out.extend(body);
+    Some(out)
+}
+
 /// The Mercury instructions in the order of the code, which has this many of the machine. The last one stands for
 /// what is behind the code.
 pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
@@ -281,7 +330,7 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bank, Damage, Load, Pace, code_name, loads, paces};
+    use super::{Bank, Damage, Load, Pace, code_name, loads, paces, with_delays};
 
     #[test]
     fn places_of_loads() {
@@ -321,6 +370,22 @@ mod tests {
         assert_eq!(paces(&bytes, 3), Err(Damage::Count));
         assert_eq!((Pace::entry(0xd1, 4), Pace::entry(0x50, 11)), (Some([0x51, 2]), Some([0xd0, 5])));
         assert_eq!(Pace::entry(0x50, 512), None);
+    }
+
+    #[test]
+    fn delays_are_instructions() {
+        // Two derived instructions, one with a count, and what is behind the code.
+        let mut bytes = vec![7, 0, 0, 0, 1, 0, 0, 0xc0, 4, 0, 0, 0, 0b0011, 0, 0, 0];
+        bytes.extend([0xd1, 0]);
+        bytes.extend([1, 0x49, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend([0x50, 6]);
+        let longer = with_delays(&bytes, 15, &[(0, 2)], 17).expect("a capsule");
+        assert_eq!(longer[8..16], [6, 0, 0, 0, 0b1001, 0, 0, 0]);
+        assert_eq!(longer[16..20], [0xd0, 0, 0xd0, 0]);
+        assert_eq!(longer[20..], bytes[16..]);
+        assert_eq!(with_delays(&bytes, 15, &[], 15).as_deref(), Some(&bytes[..]));
+        // Behind the code there is nothing to delay.
+        assert_eq!(with_delays(&bytes, 15, &[(9, 1)], 16), None);
     }
 
     #[test]

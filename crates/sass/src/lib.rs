@@ -17,6 +17,7 @@
 
 mod align;
 mod dataflow;
+mod fit;
 pub mod flow;
 pub mod instruction;
 pub mod operands;
@@ -25,6 +26,7 @@ pub mod schedule;
 mod table;
 
 use align::{Alignment, Step, align};
+pub use fit::is_fit_for_103;
 use instruction::Instruction;
 use std::fmt;
 

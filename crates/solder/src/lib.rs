@@ -111,6 +111,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         kept?;
     }
     keep::linked(options, &objects, sink)?;
+    if options.link_target().arch.number == mercury::OTHER_MEMBER {
+        finalize(&mut objects, mercury::for_other_member, is_large, &arena, sink)?;
+    }
     let for_debugger = options.debug && !options.suppress_debug_info;
     if for_debugger || objects.iter().any(mercury::is_for_debugger) {
         finalize(&mut objects, mercury::with_barriers, is_large, &arena, sink)?;

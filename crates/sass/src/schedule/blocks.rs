@@ -1,7 +1,7 @@
 //! The blocks of a function and where control goes from each.
 //!
 //! A block is left only after its last instruction and entered only at its first. Blocks are numbered in the order of
-//! the code. `BSYNC` and `WARPSYNC.COLLECTIVE` are blocks of their own, and the `NOP`s at the end are in no block.
+//! the code. Calls, `BSYNC` and `WARPSYNC.COLLECTIVE` are blocks of their own, and the `NOP`s at the end are in no block.
 
 use super::instructions::{Line, operation};
 use crate::flow::Flow;
@@ -44,7 +44,8 @@ impl Exit {
         Some(match (line.operation(), Flow::of(at, line.bits)) {
             (operation::WARPSYNC, _) if !line.begins_collective() => Self::Next,
             (operation::WARPSYNC | operation::ENDCOLLECTIVE | operation::BSYNC, _)
-            | (operation::EXIT, Flow::Next) => Self::Split,
+            | (operation::EXIT, Flow::Next)
+            | (_, Flow::Call) => Self::Split,
             (operation::BRX | operation::BRXU, _) => {
                 let targets = *jumps.get(&at)?;
                 if !line.bits.is_unconditional() || targets.iter().any(|target| *target >= count) {
@@ -52,11 +53,12 @@ impl Exit {
                 }
                 Self::Targets(targets.clone())
             }
+            (_, Flow::Anywhere) if line.bits.is_return() && line.bits.is_unconditional() => Self::End,
             (_, Flow::Branch(place)) => Self::Branch(inside(place)?),
             (_, Flow::Jump(place)) => Self::Jump(inside(place)?),
             (_, Flow::End) => Self::End,
             (_, Flow::Next) => Self::Next,
-            (_, Flow::Call | Flow::Meet | Flow::Anywhere) => return None,
+            (_, Flow::Meet | Flow::Anywhere) => return None,
         })
     }
 
@@ -82,7 +84,8 @@ pub fn blocks(lines: &[Line], jumps: &Jumps) -> Option<Vec<Block>> {
     let mut is_start = vec![false; lines.len() + 1];
     is_start[0] = true;
     for (at, exit) in exits.iter().enumerate() {
-        is_start[at] |= lines[at].operation() == operation::BSYNC || lines[at].begins_collective();
+        let is_call = Flow::of(at, lines[at].bits) == Flow::Call;
+        is_start[at] |= lines[at].operation() == operation::BSYNC || lines[at].begins_collective() || is_call;
         is_start[at + 1] |= *exit != Exit::Next;
         exit.targets().iter().for_each(|target| is_start[*target] = true);
     }

@@ -30,16 +30,16 @@ const MEMORY: [u16; 18] = [
     ATOMG_CAS,
 ];
 
-/// Double precision, where it is not of fixed latency.
-const DOUBLE: [u16; 4] = [DADD, DFMA, DMUL, DSETP];
+/// Double precision.
+const DOUBLE: &[u16] = &[DMUL, DADD, DSETP, DFMA];
 
 /// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
 /// reads without waiting.
 const IN_ORDER: [(u16, &[u16]); 13] = [
-    (DADD, &DOUBLE),
-    (DFMA, &DOUBLE),
-    (DMUL, &DOUBLE),
-    (DSETP, &DOUBLE),
+    (DMUL, DOUBLE),
+    (DADD, DOUBLE),
+    (DSETP, DOUBLE),
+    (DFMA, DOUBLE),
     (LD, &[LD]),
     (LDG, &[LDG]),
     (LDL, &[LDL]),
@@ -131,6 +131,13 @@ impl Consumers {
             }
             for index in producers.of(at) {
                 self.open(index, &producers.all[index]);
+            }
+        }
+        // A return waits for everything.
+        if lines[range.end - 1].bits.is_return() {
+            let own = producers.of(range.start).start..producers.of(range.end - 1).end;
+            for producer in &mut producers.all[own] {
+                producer.consumer.get_or_insert(range.end - 1);
             }
         }
         self.close(&producers.all, producers.of(range.start).start..producers.of(range.end - 1).end);

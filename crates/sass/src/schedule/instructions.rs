@@ -17,6 +17,7 @@ pub mod operation {
     pub const BREV: u16 = 0x101;
     pub const FCHK: u16 = 0x102;
     pub const F2I: u16 = 0x105;
+    pub const MUFU: u16 = 0x108;
     pub const POPC: u16 = 0x109;
     pub const F2F_DOUBLE: u16 = 0x110;
     pub const F2I_DOUBLE: u16 = 0x111;
@@ -29,6 +30,7 @@ pub mod operation {
     pub const BSYNC: u16 = 0x141;
     pub const BRA: u16 = 0x147;
     pub const WARPSYNC: u16 = 0x148;
+    pub const BMOV: u16 = 0x155;
     pub const BRX: u16 = 0x149;
     pub const BRXU: u16 = 0x158;
     pub const EXIT: u16 = 0x14d;
@@ -131,7 +133,8 @@ impl Guard {
 impl Line {
     /// `None` if it is not known what the instruction does.
     fn of(bits: Instruction) -> Option<Self> {
-        let Operands { mut reads, writes, .. } = operands(bits)?;
+        let Operands { mut reads, writes, .. } =
+            if bits.is_call_or_return() { call(bits) } else { operands(bits)? };
         let guard = Guard { predicate: bits.guard(), is_uniform: is_uniform(bits), version: 0 };
         reads.insert(guard.file(), guard.predicate & 7, 1);
         Some(Self { bits, reads, writes, guard })
@@ -179,6 +182,15 @@ impl Line {
     pub fn invalidates_all(&self) -> bool {
         self.operation() == CCTL && self.bits.field(87, 4) == 4
     }
+}
+
+/// Calls and returns: what is at the other end is waited for in any case. A return has its address in two registers.
+fn call(bits: Instruction) -> Operands {
+    let mut operands = Operands::default();
+    if bits.is_return() {
+        operands.reads.insert(File::General, bits.byte(3), 2);
+    }
+    operands
 }
 
 /// Counts the writes of guard predicates within each block.

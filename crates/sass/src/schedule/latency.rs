@@ -6,23 +6,29 @@
 use super::instructions::{Line, operation};
 use crate::registers::File;
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BREV, DADD, DFMA, DMUL, DSETP, F2F_DOUBLE,
-    F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR,
-    POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BMOV, BREV, DADD, DFMA, DMUL, DSETP,
+    F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM,
+    LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
 };
 
 /// Machines with the same estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// sm_100, sm_103, sm_110.
+    /// sm_100, sm_110.
     Of100,
+    /// sm_103, which does double precision and conversions of 64 bits slowly.
+    Of103,
     /// sm_120, sm_121. These do double precision arithmetic at a rate of their own.
     Of120,
 }
 
 impl Family {
     pub fn of(sm: u16) -> Self {
-        if sm < 120 { Self::Of100 } else { Self::Of120 }
+        match sm {
+            103 => Self::Of103,
+            _ if sm < 120 => Self::Of100,
+            _ => Self::Of120,
+        }
     }
 }
 
@@ -56,6 +62,8 @@ impl Size {
 const RESULT: i64 = 23;
 type Table = [(u16, &'static [Size], i64)];
 /// Of one family, where that differs from the table of all.
+const RESULTS_OF_103: &Table =
+    &[(F2F_DOUBLE, &[], 1), (F2I_DOUBLE, &[], 1), (I2F_DOUBLE, &[], 1), (FRND_DOUBLE, &[], 1)];
 const RESULTS_OF_120: &Table = &[
     (LDC, &[], 48),
     (LDCU, &[Small, Double], 18),
@@ -70,6 +78,8 @@ const RESULTS: &Table = &[
     (DADD, &[], 2),
     (DSETP, &[], 2),
     (DFMA, &[], 2),
+    (BMOV, &[], 18),
+    (MUFU, &[], 17),
     (S2R, &[], 31),
     (LDC, &[], 47),
     (LDS, &[], 40),
@@ -134,7 +144,11 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
     if is_slow(line.operation()) {
         return SLOW_RESULT;
     }
-    let own = if family == Family::Of120 { RESULTS_OF_120 } else { &[] };
+    let own = match family {
+        Family::Of100 => &[],
+        Family::Of103 => RESULTS_OF_103,
+        Family::Of120 => RESULTS_OF_120,
+    };
     find(own, line).or_else(|| find(RESULTS, line)).unwrap_or(RESULT)
 }
 
@@ -147,8 +161,8 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
     }
     let has_mask = operation == SHFL && line.bits.form() == MASK_IN_REGISTER;
     let own = match family {
-        Family::Of100 if has_mask => &[],
-        Family::Of100 => READS_OF_100,
+        Family::Of100 | Family::Of103 if has_mask => &[],
+        Family::Of100 | Family::Of103 => READS_OF_100,
         Family::Of120 => READS_OF_120,
     };
     if let Some(latency) = find(own, line).or_else(|| find(READS, line)) {
@@ -212,7 +226,7 @@ mod tests {
         // LDG
         assert_eq!(of_result(&line(0x0c1e_1900_0000_0004_040a_7981), Of100), 230);
         // STG of a register, and of none
-        assert_eq!(of_operands(&line(0x0c10_1908_0000_0007_0200_7986), Of100), 13);
+        assert_eq!(of_operands(&line(0x0c10_1908_0000_0007_0200_7986), Of100), 12);
         assert_eq!(of_operands(&line(0x0c10_1908_0000_00ff_0200_7986), Of100), 8);
     }
 }

@@ -22,6 +22,7 @@ mod blocks;
 mod consumers;
 mod instructions;
 mod latency;
+pub mod member;
 mod numbers;
 mod operands;
 mod order;

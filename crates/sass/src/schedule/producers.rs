@@ -90,7 +90,7 @@ const LONG_CONVERSIONS: [u16; 4] = [F2F_DOUBLE, F2I_DOUBLE, I2F_DOUBLE, FRND_DOU
 
 /// The operation that names the unit.
 fn unit(operation: u16, family: Family) -> u16 {
-    if family == Family::Of120 && LONG_CONVERSIONS.contains(&operation) {
+    if family != Family::Of100 && LONG_CONVERSIONS.contains(&operation) {
         return DFMA;
     }
     UNITS.iter().find(|unit| unit.contains(&operation)).map_or(operation, |unit| unit[0])

@@ -145,7 +145,8 @@ impl<'a> Schedule<'a> {
     /// waits for all.
     fn wait(&mut self, at: usize, is_last: bool, groups: &mut [Group; COUNT]) {
         let line = &self.lines[at];
-        let is_collective = line.begins_collective() || line.ends_collective();
+        let is_call = line.bits.is_call_or_return();
+        let is_collective = line.begins_collective() || line.ends_collective() || is_call;
         for (number, group) in groups.iter_mut().enumerate() {
             if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;

@@ -4,6 +4,7 @@ use super::pending::depends_on_finalizer;
 use crate::merge::{Kind, Merged};
 use crate::notes;
 use crate::object::Object;
+use solder_sass::is_fit_for_103;
 
 /// The bits of the architectures for which the code of a target can be finalized easily.
 const BITS: &[(u16, u64)] = &[(100, 0x09), (120, 0x50)];
@@ -16,10 +17,6 @@ const BIT_103: u64 = 0x08;
 const NOT_FOR_103: &[u16] = &[0x028, 0x029, 0x02a, 0x02b, 0x037, 0x03f];
 const OPERATION: u16 = 0x1ff;
 const INSTRUCTION: usize = 16;
-
-/// Conversions from or to 64 bits, which the same slow unit of sm_103 does: nvlink puts delays before some of them, by a
-/// rule that is not known (mercury/conversions-of-other-member).
-const CONVERSIONS_64: std::ops::RangeInclusive<u16> = 0x110..=0x113;
 
 /// Comparisons with a number in single and in double precision. Where no other predicate comes in, nvlink takes the
 /// one for the other.
@@ -46,7 +43,7 @@ pub fn fastpath(merged: &Merged<'_>, sm: u16) -> u64 {
 const DIFFERENT: u16 = 103;
 
 /// A function whose code, compiled for another architecture, would be wrong on the target: it, its file and that
-/// architecture. nvlink makes such code anew.
+/// architecture. nvlink makes such code anew, and so does solder (`members`) what it understands.
 pub fn wrong_code<'a>(
     merged: &'a Merged<'_>,
     objects: &'a [Object<'_>],
@@ -59,14 +56,8 @@ pub fn wrong_code<'a>(
         let symbol = merged.symbol(section.function?);
         let object = &objects[symbol.origin?.file.index()];
         let compiled_for = object.cubin.sm();
-        let differs = |code: &[u8]| {
-            code.chunks_exact(INSTRUCTION).any(|i| {
-                let operation = u16::from_le_bytes([i[0], i[1]]) & OPERATION;
-                NOT_FOR_103.contains(&operation) || CONVERSIONS_64.contains(&operation)
-            })
-        };
         let code = section.first_chunk()?;
-        (compiled_for != sm && differs(code)).then_some((symbol.name, object, compiled_for))
+        (compiled_for != sm && !is_fit_for_103(code)).then_some((symbol.name, object, compiled_for))
     })
 }
 

@@ -14,6 +14,7 @@ mod first_block;
 mod frames;
 mod layout;
 mod lines;
+mod members;
 mod moves;
 mod operands;
 mod pending;
@@ -33,6 +34,7 @@ pub use layout::{
     HOLE_BEHIND_NAMES, SectionNames, hole_behind_symbol_names, section_names, segments, shares_bytes,
 };
 pub use lines::{REGISTER_TABLE, is_line_table, places_of as register_places, units as line_units};
+pub use members::{TO as OTHER_MEMBER, for_other_member};
 pub use scoreboards::{branch_targets, has_indirect_branches, release_stack_pointer};
 pub use symbols::{RESERVED_SHARED, symbol_table};
 pub use twins::Twins;

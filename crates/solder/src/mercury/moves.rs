@@ -53,7 +53,7 @@ const EXITS: u8 = 0x1c;
 /// is used.
 const WITH_PLACES: [(u8, usize); 2] = [(0x39, 4), (0x44, 2)];
 /// Indirect branches: place, a word, the number of targets, targets.
-const BRANCH_TARGETS: u8 = 0x34;
+pub const BRANCH_TARGETS: u8 = 0x34;
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
@@ -150,7 +150,10 @@ impl<'a, 'data> Moves<'a, 'data> {
             let change = moves.changes.get(next).filter(|change| change.at == index);
             next += usize::from(change.is_some());
             let by = match change {
-                Some(change) => change.by.concat(),
+                Some(change) => {
+                    let by: Option<Vec<_>> = change.by.iter().map(|i| moves.instruction(index, i)).collect();
+                    by?.concat()
+                }
                 None => moves.instruction(index, instruction)?.to_vec(),
             };
             put(&mut moves.code, at, &by)?;
@@ -183,6 +186,11 @@ impl<'a, 'data> Moves<'a, 'data> {
     pub fn mercury(&self, at: usize) -> Option<[u8; INSTRUCTION]> {
         let change = self.changes.binary_search_by_key(&at, |change| change.at).ok()?;
         self.changes[change].mercury
+    }
+
+    /// How many instructions there are more in the place of each that changes.
+    pub fn added(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.changes.iter().filter_map(|change| Some((change.at, change.by.len().checked_sub(1)?)))
     }
 
     /// How many instructions are in the place of a range of them.

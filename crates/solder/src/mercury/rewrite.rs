@@ -18,6 +18,20 @@ pub fn rewritten<'data>(
     changes: impl Fn(&Section<'data>, &Section<'data>) -> Option<(Cow<'data, [u8]>, Vec<Change>)>,
     finish: impl Fn(&[u8], &mut [u8]),
 ) -> Option<Vec<u8>> {
+    let finish = |old: &Section<'data>, new: &mut [u8]| {
+        finish(old.data, new);
+        Some(())
+    };
+    rewritten_with(object, changes, finish, paced)
+}
+
+/// The same, where `finish` may find that a function has to stay as it is, and `capsule` makes the capsule from the old one.
+pub fn rewritten_with<'data>(
+    object: &Object<'data>,
+    changes: impl Fn(&Section<'data>, &Section<'data>) -> Option<(Cow<'data, [u8]>, Vec<Change>)>,
+    finish: impl Fn(&Section<'data>, &mut [u8]) -> Option<()>,
+    new_capsule: impl Fn(&[u8], &Moves<'_, '_>) -> Option<Vec<u8>>,
+) -> Option<Vec<u8>> {
     let twins = object.mercury.as_ref()?;
     let (mut functions, mut capsules) = (Vec::new(), Vec::new());
     for text in object.sections_with(Role::Text) {
@@ -27,8 +41,8 @@ pub fn rewritten<'data>(
         let changes = changes(text, capsule).filter(|(_, changes)| !changes.is_empty());
         let Some((code, changes)) = changes else { continue };
         let Some(mut moves) = Moves::new(text, &code, changes) else { continue };
-        finish(text.data, moves.code_mut());
-        let Some(contents) = paced(capsule.data, &moves) else { continue };
+        let finished = finish(text, moves.code_mut());
+        let Some(contents) = finished.and_then(|()| new_capsule(capsule.data, &moves)) else { continue };
         capsules.push((capsule, contents));
         functions.push(moves);
     }

@@ -1,0 +1,282 @@
+//! Whether code is fit for sm_103, which does double precision slowly and in no fixed time.
+//!
+//! On every path, an instruction that depends on one of double precision must wait for it: for its results, or, if it overwrites
+//! its operands, until these have been read. The unit works in order, so that a later instruction's scoreboard tells of
+//! earlier ones too. And within straight code the unit gets one instruction in 64 cycles. This shares nothing with the code
+//! that chooses stalls and scoreboards.
+
+use crate::flow::{Flow, place, sets_meeting};
+use crate::instruction::{CountedWait, Instruction, SIZE};
+use crate::operands::Operands;
+use crate::registers::{File, Registers};
+
+/// `DMUL`, `DADD`, `DSETP`, `DFMA`.
+const DOUBLE: std::ops::RangeInclusive<u16> = 0x028..=0x02b;
+/// Conversions of 64 bits, which the same unit does, and which set scoreboards on all machines.
+const CONVERSIONS: std::ops::RangeInclusive<u16> = 0x110..=0x113;
+/// Products of matrices, of which nothing is known here.
+const MATRICES: [u16; 2] = [0x037, 0x03f];
+const INTERVAL: u32 = 64;
+/// `ENDCOLLECTIVE`, `BSYNC`, `WARPSYNC`, `EXIT`.
+const BOUNDARIES: [u16; 4] = [0x11b, 0x141, 0x148, 0x14d];
+/// A bound on the work: what is looked at for each instruction.
+const WORK: usize = 1 << 10;
+
+fn is_double(instruction: Instruction) -> bool {
+    DOUBLE.contains(&instruction.operation())
+}
+
+/// Whether sm_103 needs other code for some instruction.
+pub fn is_slow_on_103(instruction: Instruction) -> bool {
+    is_double(instruction)
+        || CONVERSIONS.contains(&instruction.operation())
+        || MATRICES.contains(&instruction.operation())
+}
+
+/// An instruction of double precision that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pending {
+    at: usize,
+    /// The scoreboards that tell of its results and its operands, if they are known on all ways.
+    written: Option<u8>,
+    read: Option<u8>,
+    /// Whether its operands have been read, and whether its guard still has the value that it had.
+    is_read: bool,
+    has_guard: bool,
+}
+
+/// In the order of the code.
+type State = Vec<Pending>;
+
+/// Adds what is under way on another way; whether that is more.
+fn merge(into: &mut State, from: &State) -> bool {
+    let mut changed = false;
+    for pending in from {
+        match into.binary_search_by_key(&pending.at, |own| own.at) {
+            Err(place) => {
+                into.insert(place, *pending);
+                changed = true;
+            }
+            Ok(place) => {
+                let own = into[place];
+                let same = |a: Option<u8>, b: Option<u8>| a.filter(|_| a == b);
+                into[place] = Pending {
+                    written: same(own.written, pending.written),
+                    read: same(own.read, pending.read),
+                    is_read: own.is_read && pending.is_read,
+                    has_guard: own.has_guard && pending.has_guard,
+                    ..own
+                };
+                changed |= into[place] != own;
+            }
+        }
+    }
+    changed
+}
+
+struct Code {
+    instructions: Vec<Instruction>,
+    /// `None` where it is not known which registers an instruction uses: it may be all of them.
+    operands: Vec<Option<Operands>>,
+    /// Where blocks begin.
+    starts: Vec<usize>,
+    meetings: Vec<usize>,
+}
+
+/// Whether nothing in the code is too slow or too early on sm_103.
+pub fn is_fit_for_103(code: &[u8]) -> bool {
+    let instructions: Vec<Instruction> = (0..code.len() / SIZE).map(|at| Instruction::at(code, at)).collect();
+    if !instructions.iter().any(|i| is_slow_on_103(*i)) {
+        return true;
+    }
+    let is_unknown = |i: &Instruction| MATRICES.contains(&i.operation());
+    if !code.len().is_multiple_of(SIZE) || instructions.iter().any(is_unknown) {
+        return false;
+    }
+    Code::new(instructions).is_some_and(|code| code.is_fit())
+}
+
+impl Code {
+    /// `None` if a branch leads out of the code.
+    fn new(instructions: Vec<Instruction>) -> Option<Self> {
+        let mut starts = vec![0];
+        let mut meetings = Vec::new();
+        let inside = |target: i64| usize::try_from(target).ok().filter(|at| *at < instructions.len());
+        for (at, instruction) in instructions.iter().enumerate() {
+            let flow = Flow::of(at, *instruction);
+            if flow != Flow::Next {
+                starts.push(at + 1);
+            }
+            if let Flow::Branch(target) | Flow::Jump(target) = flow {
+                starts.push(inside(target)?);
+            }
+            if sets_meeting(*instruction) {
+                meetings.push(inside(place(at, *instruction)?)?);
+            }
+        }
+        starts.extend(&meetings);
+        starts.sort_unstable();
+        starts.dedup();
+        starts.retain(|at| *at < instructions.len());
+        let operands = instructions.iter().map(|i| Operands::of(*i)).collect();
+        Some(Self { instructions, operands, starts, meetings })
+    }
+
+    fn block(&self, start: usize) -> Option<usize> {
+        self.starts.binary_search(&start).ok()
+    }
+
+    fn is_fit(&self) -> bool {
+        let mut entries: Vec<Option<State>> = vec![None; self.starts.len()];
+        entries[0] = Some(State::new());
+        let mut work = self.instructions.len().saturating_mul(WORK);
+        let mut waiting = vec![0];
+        while let Some(block) = waiting.pop() {
+            let Some(mut state) = entries[block].clone() else { continue };
+            let end = self.starts.get(block + 1).copied().unwrap_or(self.instructions.len());
+            let Some(()) = self.walk(self.starts[block]..end, &mut state, &mut work) else { return false };
+            for next in self.successors(end - 1) {
+                let is_more = match &mut entries[next] {
+                    Some(entry) => merge(entry, &state),
+                    entry => {
+                        *entry = Some(state.clone());
+                        true
+                    }
+                };
+                if is_more && !waiting.contains(&next) {
+                    waiting.push(next);
+                }
+            }
+        }
+        true
+    }
+
+    fn successors(&self, last: usize) -> Vec<usize> {
+        let to = |target: i64| usize::try_from(target).ok().and_then(|target| self.block(target));
+        let next = self.block(last + 1);
+        match Flow::of(last, self.instructions[last]) {
+            Flow::Next | Flow::Call => next.into_iter().collect(),
+            Flow::Branch(target) => next.into_iter().chain(to(target)).collect(),
+            Flow::Jump(target) => to(target).into_iter().collect(),
+            Flow::End => Vec::new(),
+            Flow::Meet if self.meetings.contains(&(last + 1)) => next.into_iter().collect(),
+            Flow::Meet => {
+                next.into_iter().chain(self.meetings.iter().filter_map(|at| self.block(*at))).collect()
+            }
+            Flow::Anywhere => (0..self.starts.len()).collect(),
+        }
+    }
+
+    /// Follows a block. `None` if something in it comes too early.
+    fn walk(&self, range: std::ops::Range<usize>, state: &mut State, work: &mut usize) -> Option<()> {
+        let mut since = INTERVAL;
+        for at in range {
+            *work = work.checked_sub(1 + state.len())?;
+            let instruction = self.instructions[at];
+            let is_slow = is_slow_on_103(instruction);
+            if is_slow && since < INTERVAL {
+                return None;
+            }
+            since = if is_slow { 0 } else { since };
+            since = since.saturating_add(u32::from(instruction.stall().max(1)));
+            // What begins or ends a block takes care of nothing beyond.
+            if BOUNDARIES.contains(&instruction.operation()) {
+                since = INTERVAL;
+            }
+            let waits = instruction.wait_mask() | instruction.counted_wait().map_or(0, CountedWait::ended);
+            let is_waited = |number: Option<u8>| number.is_some_and(|number| waits >> number & 1 != 0);
+            state.retain_mut(|pending| {
+                pending.is_read |= is_waited(pending.read);
+                !is_waited(pending.written)
+            });
+            if state.iter().any(|pending| self.depends(at, pending)) {
+                return None;
+            }
+            if instruction.is_call_or_return() && !state.is_empty() {
+                return None;
+            }
+            for pending in state.iter_mut() {
+                let guard = u16::from(self.instructions[pending.at].guard() & 7);
+                let writes = self.operands[at].as_ref().map(|operands| &operands.writes);
+                pending.has_guard &= writes.is_some_and(|writes| !writes.contains(File::Predicate, guard));
+            }
+            if is_double(instruction) {
+                self.begin(at, state);
+            }
+        }
+        Some(())
+    }
+
+    /// Whether an instruction must not be executed while another one is under way.
+    fn depends(&self, at: usize, pending: &Pending) -> bool {
+        let (Some(own), Some(other)) = (&self.operands[at], &self.operands[pending.at]) else { return true };
+        let guards = (self.instructions[at].guard(), self.instructions[pending.at].guard());
+        let is_other_way = pending.has_guard && guards.0 & 7 != 7 && guards.0 == guards.1 ^ 8;
+        let mut sources = other.reads.within(&[File::General]);
+        sources.remove(&other.writes);
+        let overwrites = own.writes.meets(&other.writes)
+            || !pending.is_read && !is_double(self.instructions[at]) && own.writes.meets(&sources);
+        [&own.reads, &own.guard].into_iter().any(|used: &Registers| used.meets(&other.writes))
+            || overwrites && !is_other_way
+    }
+
+    fn begin(&self, at: usize, state: &mut State) {
+        let instruction = self.instructions[at];
+        let (written, read) = (instruction.write_scoreboard(), instruction.read_scoreboard());
+        state.retain(|pending| pending.at != at);
+        let place = state.partition_point(|pending| pending.at < at);
+        state.insert(place, Pending { at, written: None, read: None, is_read: false, has_guard: true });
+        for pending in state {
+            pending.written = pending.written.or(written);
+            pending.read = pending.read.or(read);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_fit_for_103;
+
+    /// Stall, scoreboards until results are written and operands are read, waits.
+    fn with(bits: u128, stall: u128, written: u128, read: u128, waits: u128) -> u128 {
+        bits | stall << 105 | 1 << 109 | written << 110 | read << 113 | waits << 116
+    }
+
+    fn code(instructions: &[u128]) -> Vec<u8> {
+        instructions.iter().flat_map(|bits| bits.to_le_bytes()).collect()
+    }
+
+    /// `DADD R8, R4, R8`, `DADD R4, R8, R8`, `MOV R4, R5`, `NOP`, `EXIT`
+    const FIRST: u128 = 0x0800_0000_0008_0408_7229;
+    const SECOND: u128 = 0x0800_0000_0008_0804_7229;
+    const COPY: u128 = 0x0f00_0000_0005_0004_7202;
+    const NOP: u128 = 0x7918;
+    const EXIT: u128 = 0x0380_0000_0000_0000_0000_794d;
+
+    #[test]
+    fn results_are_waited_for() {
+        let delay = with(NOP, 15, 7, 7, 0);
+        let delays = [with(FIRST, 4, 0, 7, 0), delay, delay, delay, delay];
+        let fit =
+            |last: u128| is_fit_for_103(&code(&[&delays[..], &[last, with(EXIT, 5, 7, 7, 0)]].concat()));
+        assert!(fit(with(SECOND, 2, 0, 7, 1)));
+        assert!(!fit(with(SECOND, 2, 0, 7, 0)));
+        assert!(!fit(with(SECOND, 2, 0, 7, 2)));
+    }
+
+    #[test]
+    fn the_unit_is_slow() {
+        let exit = with(EXIT, 5, 7, 7, 0);
+        assert!(!is_fit_for_103(&code(&[with(FIRST, 15, 0, 7, 0), with(SECOND, 2, 0, 7, 1), exit])));
+    }
+
+    #[test]
+    fn operands_are_not_overwritten() {
+        let exit = with(EXIT, 5, 7, 7, 0);
+        let fit = |read: u128, waits: u128| {
+            is_fit_for_103(&code(&[with(FIRST, 2, 0, read, 0), with(COPY, 2, 7, 7, waits), exit]))
+        };
+        assert!(fit(7, 1) && fit(1, 2));
+        assert!(!fit(7, 0) && !fit(1, 0));
+    }
+}

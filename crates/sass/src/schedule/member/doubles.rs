@@ -1,0 +1,122 @@
+//! Double precision on sm_103: which instructions set scoreboards.
+//!
+//! sm_100 does double precision arithmetic in a fixed time, sm_103 does not. So each such instruction is a producer there,
+//! unless another one says the same: the unit finishes in the order of the instructions, and reads its operands in order.
+
+use super::pipes::is_double;
+use crate::registers::{File, Registers};
+use crate::schedule::instructions::Line;
+use std::ops::Range;
+
+/// What waits for an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consumer {
+    /// Nothing needs to.
+    Nothing,
+    /// This instruction of the block.
+    At(usize),
+    /// Nothing in the block, so that its end does, or something later.
+    Later,
+}
+
+impl Consumer {
+    /// An order in time. What nothing waits for comes last.
+    fn place(self) -> usize {
+        match self {
+            Self::At(at) => at,
+            Self::Later | Self::Nothing => usize::MAX,
+        }
+    }
+}
+
+/// An instruction of double precision.
+#[derive(Clone, Copy, Debug)]
+pub struct Double {
+    pub at: usize,
+    /// What waits until its results are written, if it sets a scoreboard for that; and until its operands have been read.
+    pub results: Consumer,
+    pub operands: Consumer,
+}
+
+/// The instructions of double precision in a block. `None` if that takes too long.
+pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Option<Vec<Double>> {
+    let all: Vec<usize> = range.clone().filter(|at| is_double(lines[*at].bits)).collect();
+    let mut users = Vec::with_capacity(all.len());
+    // A return waits for everything.
+    let returns = range.end.checked_sub(1).filter(|last| lines[*last].bits.is_return());
+    for at in &all {
+        let user = first(lines, *at, range.end, budget, |own, line| {
+            own.writes.meets(&line.reads) || own.writes.meets(&line.writes) && !own.guard.excludes(line.guard)
+        })?;
+        users.push(match (user, returns) {
+            (Consumer::Later, Some(last)) => Consumer::At(last),
+            (user, _) => user,
+        });
+    }
+    let mut doubles = Vec::with_capacity(all.len());
+    for (index, at) in all.iter().enumerate() {
+        let user = users[index];
+        // Others whose end tells of this one too.
+        let mut known = usize::MAX;
+        for (other, place) in all[index + 1..].iter().zip(&users[index + 1..]) {
+            *budget = budget.checked_sub(1)?;
+            if *other >= user.place() {
+                break;
+            }
+            if let Consumer::At(place) = *place
+                && place <= user.place()
+            {
+                known = known.min(place);
+            }
+        }
+        let results = if known == usize::MAX { user } else { Consumer::Nothing };
+        let until = known.min(user.place());
+        let operands = operands(lines, *at, range.end.min(until), budget)?;
+        let operands = match operands {
+            Consumer::Later if until != usize::MAX => Consumer::Nothing,
+            operands => operands,
+        };
+        doubles.push(Double { at: *at, results, operands });
+    }
+    for index in 0..doubles.len() {
+        let Consumer::At(place) = doubles[index].operands else { continue };
+        let later = doubles[index + 1..].iter().take_while(|other| other.at < place);
+        let mut is_known = false;
+        for other in later {
+            *budget = budget.checked_sub(1)?;
+            is_known |= matches!(other.operands, Consumer::At(other) if other <= place);
+        }
+        if is_known {
+            doubles[index].operands = Consumer::Nothing;
+        }
+    }
+    Some(doubles)
+}
+
+/// What overwrites the operands of an instruction first.
+fn operands(lines: &[Line], at: usize, end: usize, budget: &mut usize) -> Option<Consumer> {
+    let mut registers: Registers = lines[at].reads.within(&[File::General]);
+    registers.remove(&lines[at].writes);
+    if registers.is_empty() {
+        return Some(Consumer::Nothing);
+    }
+    first(lines, at, end, budget, |own, line| {
+        !is_double(line.bits) && registers.meets(&line.writes) && !own.guard.excludes(line.guard)
+    })
+}
+
+fn first(
+    lines: &[Line],
+    at: usize,
+    end: usize,
+    budget: &mut usize,
+    is_it: impl Fn(&Line, &Line) -> bool,
+) -> Option<Consumer> {
+    for later in at + 1..end {
+        *budget = budget.checked_sub(1)?;
+        if is_it(&lines[at], &lines[later]) {
+            return Some(Consumer::At(later));
+        }
+    }
+    Some(Consumer::Later)
+}

@@ -1,0 +1,153 @@
+//! After which instructions other warps may go on, and which operands are kept for the next ones.
+//!
+//! Others go on where an instruction stalls for a while. An operand is kept if the next instruction with an operand in the
+//! same place has the same register there, and nobody else goes on in between. Both are told for sm_100 too: where the
+//! code has it otherwise, there are reasons that are not known here, and it stays so.
+
+use super::pipes::{Kind, Member, Pipe};
+use crate::instruction::Instruction;
+use crate::registers::File;
+use crate::schedule::instructions::Line;
+use std::ops::Range;
+
+/// Stalls of so many cycles have others go on in any case, and those of so many after instructions of fixed latency.
+const LONG: i64 = 12;
+const SHORT: i64 = 3;
+/// Where nothing has gone on for so many cycles, two are enough.
+const PATIENCE: i64 = 10;
+const TWO: i64 = 2;
+
+const KEPT_AT: u32 = 122;
+const KEPT: u128 = 0xf << KEPT_AT;
+const SLOTS: u32 = 3;
+const NO_REGISTER: u8 = 255;
+/// How far what operands are kept for may be.
+const REACH: usize = 64;
+/// Operations whose second operand is in the third place: `FADD`, `DADD`, `DSETP`.
+const SECOND_IN_THIRD: [u16; 3] = [0x021, 0x029, 0x02a];
+
+/// A block before and after.
+pub struct Marks<'a> {
+    pub lines: &'a [Line],
+    pub range: Range<usize>,
+    /// The instructions with their new scoreboards, and their new stalls.
+    pub new: &'a [Instruction],
+    pub stalls: &'a [i64],
+}
+
+impl Marks<'_> {
+    /// The instructions with their marks.
+    pub fn put(&self) -> Vec<(Instruction, bool)> {
+        let holds = self.holds();
+        let kept = self.range.clone().map(|at| self.kept(at, &holds));
+        let with =
+            |(bits, kept): (&Instruction, u64)| Instruction(bits.0 & !KEPT | u128::from(kept) << KEPT_AT);
+        let new: Vec<Instruction> = self.new.iter().zip(kept).map(with).collect();
+        new.into_iter().zip(holds).collect()
+    }
+
+    /// Whether each instruction lets no other warp go on.
+    fn holds(&self) -> Vec<bool> {
+        let (mut old_since, mut since) = (0, 0);
+        let mut holds = Vec::with_capacity(self.range.len());
+        for (index, line) in self.lines[self.range.clone()].iter().enumerate() {
+            let (old_stall, stall) = (i64::from(line.bits.stall()), self.stalls[index]);
+            let expected = hold(line.bits, Member::Sm100, old_stall, old_since);
+            let is_known = expected == line.bits.holds() || stall >= LONG;
+            let new = hold(self.new[index], Member::Sm103, stall, since);
+            let hold = if is_known { new } else { line.bits.holds() };
+            old_since = if line.bits.holds() { old_since + old_stall } else { 0 };
+            since = if hold { since + stall } else { 0 };
+            holds.push(hold);
+        }
+        holds
+    }
+
+    /// The operands that an instruction keeps, a bit for each.
+    fn kept(&self, at: usize, holds: &[bool]) -> u64 {
+        let old = self.lines[at].bits.field(KEPT_AT, 4);
+        let start = self.range.start;
+        (0..SLOTS).fold(0, |kept, slot| {
+            let was = old >> slot & 1 != 0;
+            let expected = self.keeps(at, slot, Member::Sm100, |at| self.lines[at].bits.holds());
+            let new = self.keeps(at, slot, Member::Sm103, |at| holds[at - start]);
+            // Some operands are kept for an instruction behind others.
+            let may_be = was && is_arithmetic(self.lines[at].bits, Member::Sm103) && holds[at - start];
+            let keeps = if expected == was { new } else { may_be && self.reaches(at, slot, holds) };
+            kept | u64::from(keeps) << slot
+        })
+    }
+
+    /// Whether nobody else goes on before the next instruction with the same register in the same place.
+    fn reaches(&self, at: usize, slot: u32, holds: &[bool]) -> bool {
+        let register = operand(&self.lines[at], slot);
+        let mut later = at + 1..self.range.end.min(at + REACH);
+        let user = later.find(|later| operand(&self.lines[*later], slot) == register);
+        user.is_none_or(|user| {
+            is_arithmetic(self.lines[user].bits, Member::Sm103)
+                && holds[at - self.range.start..user - self.range.start].iter().all(|holds| *holds)
+        })
+    }
+
+    fn keeps(&self, at: usize, slot: u32, member: Member, holds: impl Fn(usize) -> bool) -> bool {
+        let line = &self.lines[at];
+        let Some(register) = operand(line, slot).filter(|_| is_arithmetic(line.bits, member)) else {
+            return false;
+        };
+        let is_written = |line: &Line| line.writes.contains(File::General, register.into());
+        if is_written(line) || !holds(at) {
+            return false;
+        }
+        for later in at + 1..self.range.end.min(at + REACH) {
+            let line = &self.lines[later];
+            if let Some(other) = operand(line, slot).filter(|_| is_arithmetic(line.bits, member)) {
+                return other == register;
+            }
+            if is_written(line) || !holds(later) {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+/// The register that an instruction has in one of the places from which operands can be kept.
+fn operand(line: &Line, slot: u32) -> Option<u8> {
+    /// Where the last source of other forms stands, which is the second one of these.
+    const SECOND_LAST: [u16; 3] = [2, 3, 7];
+    let bits = line.bits;
+    let is_second_last = SECOND_LAST.contains(&bits.form());
+    let is_third = SECOND_IN_THIRD.contains(&bits.operation());
+    let byte = match slot {
+        0 => 3,
+        1 if is_second_last => 8,
+        1 if bits.form() == 1 && !is_third => 4,
+        2 if bits.form() == 1 && is_third => 4,
+        2 if !is_second_last => 8,
+        _ => return None,
+    };
+    let register = bits.byte(byte);
+    (register != NO_REGISTER && line.reads.contains(File::General, register.into())).then_some(register)
+}
+
+/// Whether operands of an instruction can be kept, or taken from what is kept.
+fn is_arithmetic(bits: Instruction, member: Member) -> bool {
+    match Kind::of(bits, member).pipe {
+        Pipe::Logic | Pipe::Multiply => true,
+        Pipe::Double => member == Member::Sm100,
+        _ => false,
+    }
+}
+
+fn hold(bits: Instruction, member: Member, stall: i64, since: i64) -> bool {
+    let sets = bits.write_scoreboard().is_some() || bits.read_scoreboard().is_some();
+    let kind = Kind::of(bits, member);
+    let is_fixed = kind.is_fixed() && !(member == Member::Sm103 && kind.pipe == Pipe::Double);
+    if stall >= LONG {
+        return false;
+    }
+    if sets || !is_fixed {
+        return true;
+    }
+    stall < SHORT && !(stall == TWO && since >= PATIENCE)
+}

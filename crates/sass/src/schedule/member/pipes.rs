@@ -1,0 +1,147 @@
+//! Which unit does an operation, and how soon that takes the next one.
+
+use crate::instruction::Instruction;
+use crate::schedule::instructions::operation::{DADD, DFMA, DMUL, DSETP, MUFU, NOP, POPC};
+
+/// Units that matter here. Instructions of others are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pipe {
+    /// Integers, comparisons, selection.
+    Logic,
+    /// Single precision and products of integers.
+    Multiply,
+    /// Memory and what crosses lanes.
+    Memory,
+    /// Functions and conversions.
+    Special,
+    /// Double precision.
+    Double,
+    Uniform,
+    /// Constants and barriers.
+    Constant,
+    /// `POPC`, which sm_103 has a unit for.
+    Count,
+    None,
+}
+
+/// Double precision arithmetic.
+pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
+/// Conversions from or to 64 bits.
+const CONVERSIONS_64: std::ops::RangeInclusive<u16> = 0x110..=0x113;
+/// Products of matrices of integers and of double precision: how sm_103 does them is not known.
+const MATRICES: [u16; 2] = [0x037, 0x03f];
+
+const LOGIC: [u16; 35] = [
+    0x002, 0x003, 0x004, 0x005, 0x006, 0x007, 0x008, 0x009, 0x00a, 0x00b, 0x00c, 0x00f, 0x010, 0x011, 0x012,
+    0x013, 0x014, 0x016, 0x019, 0x01a, 0x01b, 0x01c, 0x01f, 0x033, 0x034, 0x03e, 0x040, 0x045, 0x046, 0x048,
+    0x076, 0x0ca, 0x015, 0x00d, 0x00e,
+];
+/// Additions and products of single precision, one in each cycle.
+const SINGLE: [u16; 3] = [0x020, 0x021, 0x023];
+/// The others of that unit: those of half precision have another latency, those with long results take longer.
+const HALF: [u16; 3] = [0x030, 0x031, 0x032];
+const WIDE: [u16; 2] = [0x025, 0x027];
+const PRODUCTS: [u16; 6] = [0x024, 0x026, 0x036, 0x049, 0x04a, 0x04b];
+const MEMORY: [u16; 26] = [
+    0x180, 0x181, 0x183, 0x184, 0x185, 0x186, 0x187, 0x188, 0x189, 0x18a, 0x18b, 0x18c, 0x18d, 0x18e, 0x1a2,
+    0x1a3, 0x1a6, 0x1a8, 0x1a9, 0x1ae, 0x1af, 0x03a, 0x03b, 0x044, 0x1a5, 0x1bd,
+];
+const SPECIAL: [u16; 9] = [0x100, 0x101, 0x102, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109];
+const UNIFORM: [u16; 10] = [0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x099, 0x0a4, 0x0a5, 0x0a7];
+const UNIFORM_MOVE: u16 = 0x082;
+const VOTE: u16 = 0x006;
+const UNIFORM_VOTE: u16 = 0x086;
+const CONSTANT: [u16; 3] = [0x182, 0x1c3, 0x11d];
+
+/// Where `MUFU` has its function, and the exponential, for which sm_103 has twice the units.
+const FUNCTION_AT: u32 = 74;
+const EXPONENTIAL: u64 = 2;
+
+/// The machine whose code it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Member {
+    Sm100,
+    Sm103,
+}
+
+/// An operation as far as delays depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    pub pipe: Pipe,
+    /// Cycles until the unit takes the next operation.
+    pub interval: i64,
+    pub is_half: bool,
+    pub is_uniform_move: bool,
+    pub is_conversion: bool,
+    /// `VOTE`, which reads its predicate as a guard.
+    pub is_vote: bool,
+    /// `VOTEU`
+    pub is_uniform_vote: bool,
+    /// A delay that was there before.
+    pub is_delay: bool,
+}
+
+fn is_exponential(bits: Instruction) -> bool {
+    bits.operation() == MUFU && bits.field(FUNCTION_AT, 4) == EXPONENTIAL
+}
+
+pub fn is_double(bits: Instruction) -> bool {
+    DOUBLE.contains(&bits.operation())
+}
+
+pub fn is_conversion(bits: Instruction) -> bool {
+    CONVERSIONS_64.contains(&bits.operation())
+}
+
+pub fn is_unknown(bits: Instruction) -> bool {
+    MATRICES.contains(&bits.operation())
+}
+
+/// Whether sm_103 takes another time for it than sm_100.
+pub fn differs(bits: Instruction) -> bool {
+    is_double(bits) || is_conversion(bits) || is_exponential(bits) || bits.operation() == POPC
+}
+
+impl Kind {
+    pub fn of(bits: Instruction, member: Member) -> Self {
+        let operation = bits.operation();
+        let is_103 = member == Member::Sm103;
+        let (pipe, interval) = match operation {
+            _ if is_double(bits) => (Pipe::Double, if is_103 { 64 } else { 2 }),
+            _ if is_conversion(bits) && is_103 => (Pipe::Double, 64),
+            _ if is_exponential(bits) && is_103 => (Pipe::Special, 4),
+            POPC if is_103 => (Pipe::Count, 1),
+            _ if is_conversion(bits) || SPECIAL.contains(&operation) => (Pipe::Special, 8),
+            _ if LOGIC.contains(&operation) => (Pipe::Logic, 2),
+            _ if SINGLE.contains(&operation) => (Pipe::Multiply, 1),
+            _ if WIDE.contains(&operation) => (Pipe::Multiply, 4),
+            _ if HALF.contains(&operation) || PRODUCTS.contains(&operation) => (Pipe::Multiply, 2),
+            _ if MEMORY.contains(&operation) => (Pipe::Memory, 4),
+            _ if UNIFORM.contains(&operation) => (Pipe::Uniform, 2),
+            _ if CONSTANT.contains(&operation) => (Pipe::Constant, 8),
+            _ => (Pipe::None, 0),
+        };
+        Self {
+            pipe,
+            interval,
+            is_half: HALF.contains(&operation),
+            is_uniform_move: operation == UNIFORM_MOVE,
+            is_conversion: is_conversion(bits),
+            is_vote: operation == VOTE,
+            is_uniform_vote: operation == UNIFORM_VOTE,
+            is_delay: operation == NOP,
+        }
+    }
+
+    /// Whether results are there after a fixed time.
+    pub fn is_fixed(self) -> bool {
+        matches!(self.pipe, Pipe::Logic | Pipe::Multiply | Pipe::Uniform | Pipe::Double)
+            || self.is_uniform_move
+            || self.is_delay
+    }
+
+    /// Whether its results come when they come.
+    pub fn is_variable(self) -> bool {
+        matches!(self.pipe, Pipe::Memory | Pipe::Special | Pipe::Constant | Pipe::Count) || self.is_conversion
+    }
+}

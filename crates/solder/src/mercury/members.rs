@@ -1,0 +1,74 @@
+//! Code of sm_100 in links for sm_103.
+//!
+//! The rules are in `solder_sass::schedule::member`. Here is what moves with the code: delays are instructions, of Mercury
+//! too. What is not understood stays as it is, and `wrong_code` finds it.
+
+use super::moves::{BRANCH_TARGETS, Change, INSTRUCTION, Moves};
+use super::rewrite::rewritten_with;
+use crate::object::{Object, Role};
+use solder_cubin::mercury::with_delays;
+use solder_cubin::{Section, info};
+use solder_sass::schedule::member::{Delayed, delayed, number};
+
+/// The architecture whose code can be made into code for the target, and the target.
+const FROM: u16 = 100;
+pub const TO: u16 = 103;
+
+/// The input with code for sm_103, as far as it needs other code there; `None` if it does not.
+pub fn for_other_member(object: &Object<'_>) -> Option<Vec<u8>> {
+    if object.cubin.sm() != FROM {
+        return None;
+    }
+    rewritten_with(
+        object,
+        |text, _| {
+            let change = |delayed: Delayed| Change { at: delayed.at, by: delayed.by, mercury: None };
+            let changes = delayed(text.data, &jumps(object, text))?.into_iter().map(change).collect();
+            Some((text.data.into(), changes))
+        },
+        |text, new| {
+            let old = jumps(object, text);
+            let moved = moved(&old, &delayed(text.data, &old)?);
+            number(text.data, &old, new, &moved).then_some(())
+        },
+        capsule,
+    )
+}
+
+/// Where the indirect branches of a function go: each one and its targets, in instructions.
+fn jumps(object: &Object<'_>, text: &Section<'_>) -> Vec<(usize, Vec<usize>)> {
+    let mut jumps = Vec::new();
+    let lists = object.sections_with(Role::FunctionInfo).filter(|s| s.info() == text.index);
+    for record in lists.flat_map(|list| info::records(list.data).map_while(Result::ok)) {
+        let word = |index: usize| record.word(index * 4).map(|word| word as usize);
+        let mut at = 0;
+        while let Some((branch, count)) = word(at).zip(word(at + 2)).filter(|_| record.attr == BRANCH_TARGETS)
+        {
+            let targets = at + 3..(at + 3).saturating_add(count);
+            at = targets.end;
+            jumps.push((branch / INSTRUCTION, targets.map_while(word).map(|at| at / INSTRUCTION).collect()));
+        }
+    }
+    jumps
+}
+
+/// The same in code with delays.
+fn moved(jumps: &[(usize, Vec<usize>)], delays: &[Delayed]) -> Vec<(usize, Vec<usize>)> {
+    let ends: Vec<(usize, usize)> = delays
+        .iter()
+        .scan(0, |added, delayed| {
+            *added += delayed.by.len() - 1;
+            Some((delayed.at, *added))
+        })
+        .collect();
+    let place = |at: usize| {
+        let before = ends.partition_point(|(delayed, _)| *delayed < at);
+        at + before.checked_sub(1).map_or(0, |last| ends[last].1)
+    };
+    jumps.iter().map(|(at, targets)| (place(*at), targets.iter().map(|at| place(*at)).collect())).collect()
+}
+
+fn capsule(old: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
+    let delays: Vec<(usize, usize)> = moves.added().filter(|(_, count)| *count > 0).collect();
+    with_delays(old, moves.old_length(), &delays, moves.length())
+}
