@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::program::Program;
 use super::render::{self, Arch};
+use crate::assembler::Release;
 use crate::cache::at;
 use crate::process::{self, Ending};
 use crate::{Result, conformance, toolkit};
@@ -32,6 +33,13 @@ pub struct Bench {
     form: Form,
     /// Options for every link, beside the program's own.
     options: Vec<String>,
+    assemblers: Vec<Assembler>,
+}
+
+struct Assembler {
+    program: PathBuf,
+    /// None for the toolkit's own.
+    release: Option<&'static Release>,
 }
 
 /// Who says whether a link is right.
@@ -66,12 +74,26 @@ struct Outcome {
 }
 
 impl Bench {
-    pub fn new(form: Form, options: Vec<String>, judge: Judge) -> Result<Self> {
+    pub fn new(
+        form: Form,
+        options: Vec<String>,
+        releases: &[Option<&'static Release>],
+        judge: Judge,
+    ) -> Result<Self> {
         let solder = match judge {
             Judge::Solder => conformance::solder()?,
             Judge::Nobody | Judge::Command(_) => PathBuf::new(),
         };
-        Ok(Bench { toolkit: toolkit::ensure()?, solder, judge, form, options })
+        let toolkit = toolkit::ensure()?;
+        let mut assemblers = Vec::new();
+        for &release in if releases.is_empty() { &[None] } else { releases } {
+            let program = match release {
+                Some(release) => release.ensure()?,
+                None => toolkit.join("bin/ptxas"),
+            };
+            assemblers.push(Assembler { program, release });
+        }
+        Ok(Bench { toolkit, solder, judge, form, options, assemblers })
     }
 
     /// Runs one program in `folder`, which afterwards holds every file of the two links.
@@ -162,8 +184,16 @@ impl Bench {
         let source = format!("m{index}.ptx");
         let object = format!("m{index}.cubin");
         let path = folder.join(&source);
-        fs::write(&path, render::module(program, index, arch)).map_err(|e| at(&path, &e))?;
-        let mut ptxas = Command::new(self.toolkit.join("bin/ptxas"));
+        let assembler = match self.assembler(program, index, arch) {
+            Some(assembler) => assembler,
+            None => return Ok(Err("no assembler of the list knows the architecture".into())),
+        };
+        let mut text = render::module(program, index, arch);
+        if let Some(release) = assembler.release {
+            text = release.lower(&text);
+        }
+        fs::write(&path, text).map_err(|e| at(&path, &e))?;
+        let mut ptxas = Command::new(&assembler.program);
         ptxas.current_dir(folder).args(["-c", "-arch", arch.name, &source, "-o", &object]);
         if program.modules[index].line_info {
             ptxas.arg("-lineinfo");
@@ -174,6 +204,15 @@ impl Bench {
         }
         let text = String::from_utf8_lossy(&stderr);
         Ok(Err(format!("{ending}: {}", text.lines().next().unwrap_or("no message"))))
+    }
+}
+
+impl Bench {
+    /// The module's choice among the assemblers that know the architecture.
+    fn assembler(&self, program: &Program, index: usize, arch: Arch) -> Option<&Assembler> {
+        let known = |assembler: &&Assembler| assembler.release.is_none_or(|release| release.knows(arch.name));
+        let assemblers: Vec<_> = self.assemblers.iter().filter(known).collect();
+        assemblers.get(program.modules[index].assembler % assemblers.len().max(1)).copied()
     }
 }
 
