@@ -28,20 +28,15 @@ pub fn cuda_note(objects: &[Object<'_>], target: u16) -> Vec<u8> {
     CudaInfo { version: 2, virtual_sm, toolkit: TOOLKIT }.section()
 }
 
-/// The header of current toolkits. That of older ones has its flags in other places and none for the note.
-fn has_current_header(object: &Object<'_>) -> bool {
-    object.cubin.header.ident[7] == raw::OSABI_CUDA
-}
-
 /// What an object says about its origin, in the note that the header's flags point to.
 fn cuda_info(object: &Object<'_>) -> Option<CudaInfo> {
     let index = object.cubin.header.flags.get() >> 24;
     let note = object.cubin.section_at(index).filter(|s| s.sh_type() == raw::SHT_NOTE)?;
-    if has_current_header(object) { CudaInfo::parse(note.data) } else { None }
+    if object.cubin.header.is_current() { CudaInfo::parse(note.data) } else { None }
 }
 
 fn virtual_sm(object: &Object<'_>) -> u16 {
-    if !has_current_header(object) {
+    if !object.cubin.header.is_current() {
         return (object.cubin.header.flags.get() >> 16 & 0xff) as u16;
     }
     cuda_info(object).map_or(0, |info| info.virtual_sm)
@@ -59,6 +54,9 @@ pub fn other_toolkit(object: &Object<'_>) -> Option<String> {
 
 /// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
 pub fn is_older_than_10(object: &Object<'_>) -> bool {
+    if let Some(toolkit) = object.cubin.header.older_toolkit() {
+        return toolkit < 100;
+    }
     object.mercury.is_none() && cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
 }
 
@@ -78,19 +76,19 @@ pub const OLDEST_MERCURY: [u8; 2] = [0, 1];
 /// The first architecture whose code has compatibility records.
 pub const COMPAT_FROM: u16 = 90;
 
-/// The compatibility records of the first input, each merged with those of the others. A link of nothing says only
-/// whether the target is an `a` architecture.
+/// The compatibility records of the first input, each merged with those of the others. Where no
+/// input has any (objects of toolkits before 13.0) it says only whether the target is an `a` architecture.
 pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
     let accelerated = target.suffix == Suffix::A;
     let mut out = Vec::new();
-    if objects.is_empty() {
+    let mut sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
+    if sections.is_empty() {
         write_record(&mut out, format::BYTE, compat_attr::ACCELERATOR_TARGET, &[u8::from(accelerated), 0]);
         if target.number >= mercury::FROM {
             write_record(&mut out, format::SIZED, compat_attr::FASTPATH_FINALIZE, &fastpath.to_le_bytes());
         }
         return out;
     }
-    let mut sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
     // Objects of one compilation say the same, and to hear it once is enough for all that follows.
     sections.dedup_by_key(|section| section.data);
     let Some(first) = sections.first() else { return out };

@@ -9,6 +9,8 @@ use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Function, InfoRecord, InfoValue, Merged};
 use crate::parallel;
 use crate::resources::{Own, Records};
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
 
@@ -153,6 +155,39 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
 /// Whether a record of a function tells on the kernels that reach it.
 pub fn tells_on_kernels(record: &InfoRecord<'_>) -> bool {
     rule_of(record.attr).is_some_and(|rule| rule != Rule::Externs)
+}
+
+/// Toolkits before 13.0 name the barriers of a function in the header of its code. In the end they become an attribute,
+/// and a kernel has as many as any function that it reaches. The code whose header need not name them any more; that of a
+/// kernel that has the attribute for other reasons goes on to do so.
+pub fn list_barriers(
+    calls: &Calls,
+    own: &[Own],
+    records: &mut Records<'_, '_>,
+) -> HashSet<SectionId, FixedState> {
+    let mut moved = HashSet::default();
+    let named = |node: usize| own.get(node).map_or(0, |own| own.barriers);
+    if (0..own.len()).all(|node| named(node) == 0) {
+        return moved;
+    }
+    let reached = calls.fold(named, |all, more| *all = (*all).max(*more));
+    let merged = records.merged;
+    for (index, function) in merged.functions.iter().enumerate() {
+        let count = if function.entry { reached[index] } else { named(index) };
+        let Some(info) = function.info.filter(|_| count > 0) else { continue };
+        let listed = records.of(info).iter().position(|record| record.attr == attr::NUM_BARRIERS);
+        match listed.map(|at| (at, number(records.of(info)[at].value.bytes()))) {
+            Some((at, listed)) if function.entry && listed < count.into() => {
+                records.of_mut(info)[at].value = InfoValue::Owned([count, 0].into());
+            }
+            Some(_) => {}
+            None => {
+                records.of_mut(info).push(new_record(format::BYTE, attr::NUM_BARRIERS, &[count, 0]));
+                moved.extend(function.text);
+            }
+        }
+    }
+    moved
 }
 
 /// As soon as one function says how it uses sparse matrix instructions, every function does. An alias

@@ -268,10 +268,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         let note =
             |kind, name, flags| New { kind, name, sh_type: raw::SHT_NOTE, flags, align: 4, entsize: 0 };
         let tool = self.create_with_symbol(&note(Kind::ToolNote, &[".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
-        let has_compat = match self.objects.first() {
-            Some(first) => first.first(Role::Compat).is_some(),
-            None => self.settings.sm >= notes::COMPAT_FROM,
-        };
+        let first_has_compat =
+            || self.objects.first().is_some_and(|first| first.first(Role::Compat).is_some());
+        let has_compat = self.settings.sm >= notes::COMPAT_FROM || first_has_compat();
         let link = if has_compat { raw::SHF_INFO_LINK } else { 0 };
         let cuda =
             self.create_with_symbol(&note(Kind::CudaNote, &[".note.nv.cuinfo"], raw::SHF_NOTE_CUINFO | link));
@@ -696,7 +695,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             kind: Kind::Text,
             name: &[section.name],
             sh_type: raw::SHT_PROGBITS,
-            flags: section.flags(),
+            flags: 0,
             align: section.align(),
             entsize: 0,
         };
@@ -706,7 +705,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         out.is_named_alone = is_named_alone;
         out.append(section.data, section.data.len() as u64, section.align());
         out.function = Some(symbol);
-        out.registers = section.info().to_be_bytes()[0];
+        out.take_code_header(section);
         self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
         let out = self.out.symbol_mut(symbol);
         (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
@@ -817,7 +816,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         out.content = Content::Bytes(Vec::new());
         out.size = 0;
         out.append(section.data, section.data.len() as u64, section.align());
-        out.registers = section.info().to_be_bytes()[0];
+        out.take_code_header(section);
         let relocations = [out.rel, out.rela];
         let resolved = self.out.resolved.get(&text).copied();
         let resolved_twin = resolved.and_then(|resolved| self.out.section(resolved).twin);
