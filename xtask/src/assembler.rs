@@ -64,7 +64,8 @@ impl Release {
         }
     }
 
-    /// Lowers the version that PTX asks for to one that this release reads.
+    /// Lowers the version that PTX asks for to one that this release reads, and what it cannot read to what came
+    /// before it.
     pub fn lower(&self, ptx: &str) -> String {
         let lower = |line: &str| {
             let version = line.trim().strip_prefix(".version").and_then(|rest| rest.trim().split_once('.'));
@@ -74,7 +75,8 @@ impl Release {
                 _ => line.to_string(),
             }
         };
-        ptx.split_inclusive('\n').map(lower).collect()
+        let lowered: String = ptx.split_inclusive('\n').map(lower).collect();
+        if self.ptx < (8, 5) { lowered.replace("mma.sp::ordered_metadata.", "mma.sp.") } else { lowered }
     }
 
     fn root(&self) -> Result<PathBuf> {

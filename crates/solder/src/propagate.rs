@@ -95,8 +95,9 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
     let kernels: Vec<_> = merged.roots().filter_map(|(i, f)| Some((i, f.info?))).collect();
     let kernel_list: Vec<u32> = kernels.iter().map(|(kernel, _)| *kernel).collect();
     let reached = if single { Vec::new() } else { calls.reached(&sources, &kernel_list) };
-    // The only kernel keeps its own mask unless functions were removed.
-    let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().any(|f| f.alias);
+    // The only kernel keeps its own mask unless functions were removed or had none.
+    let had_none = |(function, own): (&Function, &Own)| function.alias || own.sparse_mask.is_none();
+    let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().zip(own).any(had_none);
     let mask = sparse_masks(calls, &masks, single);
     let update = |position: usize| {
         let (kernel, info) = kernels[position];

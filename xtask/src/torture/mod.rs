@@ -100,6 +100,15 @@ pub fn run(args: &[String]) -> Result<u8> {
         println!("{USAGE}");
         return Ok(0);
     };
+    let knows = |arch: &Arch| {
+        let known =
+            |release: &Option<&'static Release>| release.is_none_or(|release| release.knows(arch.name));
+        settings.assemblers.is_empty() || settings.assemblers.iter().any(known)
+    };
+    settings.archs = settings.archs.iter().copied().filter(knows).collect();
+    if settings.archs.is_empty() {
+        return Err("torture: the assemblers know none of the architectures".into());
+    }
     let judge = std::mem::replace(&mut settings.judge, Judge::Nobody);
     let bench = Bench::new(settings.form, settings.options.clone(), &settings.assemblers, judge)?;
     match settings.reduce {
