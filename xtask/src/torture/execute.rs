@@ -34,6 +34,8 @@ pub struct Bench {
     /// Options for every link, beside the program's own.
     options: Vec<String>,
     assemblers: Vec<Assembler>,
+    /// Options for the assemblers.
+    pub assemble: Vec<String>,
 }
 
 struct Assembler {
@@ -93,7 +95,7 @@ impl Bench {
             };
             assemblers.push(Assembler { program, release });
         }
-        Ok(Bench { toolkit, solder, judge, form, options, assemblers })
+        Ok(Bench { toolkit, solder, judge, form, options, assemblers, assemble: Vec::new() })
     }
 
     /// Runs one program in `folder`, which afterwards holds every file of the two links.
@@ -195,6 +197,7 @@ impl Bench {
         fs::write(&path, text).map_err(|e| at(&path, &e))?;
         let mut ptxas = Command::new(&assembler.program);
         ptxas.current_dir(folder).args(["-c", "-arch", arch.name, &source, "-o", &object]);
+        ptxas.args(&self.assemble);
         if program.modules[index].line_info {
             ptxas.arg("-lineinfo");
         }

@@ -35,6 +35,7 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --option TEXT   give every link this option too
   --ptxas LIST    assemblers of these releases: 12.4 and so on, 13.0 for the toolkit's own, mixed for all. Of
                   several that know the architecture each module takes another
+  --assemble TEXT give every assembler this option too, such as --position-independent-code=true
   --feature LIST  ask for these constructs in every program
   --keep DIR      leave every program's files in DIR/SEED-ARCH
   --oracle-only   do not run solder: checks the generator
@@ -87,6 +88,8 @@ struct Settings {
     options: Vec<String>,
     /// None for the toolkit's own assembler.
     assemblers: Vec<Option<&'static Release>>,
+    /// Options for the assemblers.
+    assemble: Vec<String>,
     wanted: Vec<String>,
     keep: Option<PathBuf>,
     judge: Judge,
@@ -110,7 +113,8 @@ pub fn run(args: &[String]) -> Result<u8> {
         return Err("torture: the assemblers know none of the architectures".into());
     }
     let judge = std::mem::replace(&mut settings.judge, Judge::Nobody);
-    let bench = Bench::new(settings.form, settings.options.clone(), &settings.assemblers, judge)?;
+    let mut bench = Bench::new(settings.form, settings.options.clone(), &settings.assemblers, judge)?;
+    bench.assemble.clone_from(&settings.assemble);
     match settings.reduce {
         Some(seed) => reduce_seed(&bench, &settings, seed),
         None => run_seeds(&bench, &settings),
@@ -126,6 +130,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         form: Form::Executable,
         options: Vec::new(),
         assemblers: Vec::new(),
+        assemble: Vec::new(),
         wanted: Vec::new(),
         keep: None,
         judge: Judge::Solder,
@@ -154,6 +159,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             "--form" => settings.form = form(&value()?)?,
             "--option" => settings.options.push(value()?),
             "--ptxas" => settings.assemblers.extend(assemblers(&value()?)?),
+            "--assemble" => settings.assemble.push(value()?),
             "--feature" => settings.wanted.extend(constructs(&value()?)?),
             "--keep" => settings.keep = Some(PathBuf::from(value()?)),
             "--oracle-only" => settings.judge = Judge::Nobody,

@@ -39,8 +39,31 @@ impl<'data> Merger<'_, 'data> {
                 Ok(())
             }
             Role::FunctionConstant => self.function_constant(origin, raw, &section),
+            Role::Constant => self.table_symbol(origin, raw, &section),
             _ => Ok(()),
         }
+    }
+
+    /// A static entry of the table of addresses that position-independent code has.
+    fn table_symbol(
+        &mut self,
+        origin: Origin,
+        raw: &'data Symbol,
+        section: &Section<'data>,
+    ) -> Result<(), Stop> {
+        let merged = self.out.files[origin.file.index()].sections[section.index as usize];
+        let (out, base) = match merged {
+            Some(place) => place,
+            None => self.append_data(origin.file, section)?,
+        };
+        let mut symbol = self.hidden_symbol(origin);
+        (symbol.section, symbol.value) = (Some(out), base.wrapping_add(raw.value.get()));
+        let is_shown = self.settings.shows_hidden();
+        let name = symbol.name;
+        let name = if is_shown { self.show_hidden(&mut symbol, raw, name) } else { 0 };
+        let id = self.push_named(symbol, name);
+        self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
+        Ok(())
     }
 
     fn function_constant(

@@ -245,7 +245,9 @@ impl<'data> Merger<'_, 'data> {
         if !accepted || stays_common {
             return Ok(());
         }
-        self.name_local(symbol);
+        if !self.out.symbol(symbol).dropped {
+            self.name_local(symbol);
+        }
         let other = self.other(raw);
         let symbol = self.out.symbol_mut(symbol);
         (symbol.bind, symbol.other) = (raw.bind(), other);
@@ -267,7 +269,11 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Appends a whole data section of an input to the output section of the same name.
-    fn append_data(&mut self, file: FileId, section: &Section<'data>) -> Result<(SectionId, u64), Stop> {
+    pub(super) fn append_data(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+    ) -> Result<(SectionId, u64), Stop> {
         let out = match self.by_name.get(section.name) {
             Some(&out) => out,
             None => self.create_shared_by_name(file, section),

@@ -553,6 +553,8 @@ impl<'a, 'data> Merger<'a, 'data> {
         // Undefined variables keep the value that the compiler gave them.
         let object = matches!(kind, raw::STT_OBJECT | raw::STT_CUDA_OBJECT);
         let value = if object && !raw.is_defined() { raw.value.get() } else { 0 };
+        // Position-independent code has tables of addresses, whose variables an image does not name.
+        let hidden = object && raw.visibility() == raw::STV_INTERNAL && !self.settings.shows_hidden();
         let id = self.push_symbol(OutputSymbol {
             name,
             bind,
@@ -563,6 +565,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             size: raw.size.get(),
             entity: Some(entity),
             mercury_other: raw.other,
+            dropped: hidden,
             ..OutputSymbol::default()
         });
         self.symbol_of[entity.index()] = Some(id);
