@@ -19,6 +19,9 @@ pub(super) struct MergedConstants<'data> {
     seen: HashSet<(u64, &'data [u8]), foldhash::fast::FixedState>,
 }
 
+/// Constants of the program are merged, tables of addresses (bank 4) are not.
+const USER_CONSTANTS: u32 = raw::SHT_CUDA_CONSTANT + 3;
+
 /// Whether nvlink looks for constants of this size and alignment among those it has.
 fn merges(size: u64, align: u64) -> bool {
     match size {
@@ -288,7 +291,8 @@ impl<'data> Merger<'_, 'data> {
             self.append_twin(file, section, out, 0);
             return Ok(self.out.files[file.index()].sections[section.index as usize].unwrap_or((out, 0)));
         }
-        let constants = self.objects[file.index()].role(section.index) == Role::Constant;
+        let constants = self.objects[file.index()].role(section.index) == Role::Constant
+            && section.sh_type() == USER_CONSTANTS;
         let place = if constants && self.settings.merges_constants {
             self.append_merging(section, out)
         } else {
