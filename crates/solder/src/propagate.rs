@@ -171,15 +171,20 @@ pub fn list_barriers(
     if (0..own.len()).all(|node| named(node) == 0) {
         return moved;
     }
-    let reached = calls.fold(named, |all, more| *all = (*all).max(*more));
     let merged = records.merged;
+    let of_functions = |node: usize| match merged.functions.get(node) {
+        Some(function) if !function.entry => named(node),
+        _ => 0,
+    };
+    let reached = calls.fold(of_functions, |all, more| *all = (*all).max(*more));
     for (index, function) in merged.functions.iter().enumerate() {
-        let count = if function.entry { reached[index] } else { named(index) };
+        let of_callees = if function.entry { reached[index] } else { 0 };
+        let count = named(index).max(of_callees);
         let Some(info) = function.info.filter(|_| count > 0) else { continue };
         let listed = records.of(info).iter().position(|record| record.attr == attr::NUM_BARRIERS);
         match listed.map(|at| (at, number(records.of(info)[at].value.bytes()))) {
-            Some((at, listed)) if function.entry && listed < count.into() => {
-                records.of_mut(info)[at].value = InfoValue::Owned([count, 0].into());
+            Some((at, listed)) if listed < of_callees.into() => {
+                records.of_mut(info)[at].value = InfoValue::Owned([of_callees, 0].into());
             }
             Some(_) => {}
             None => {
@@ -209,9 +214,7 @@ fn complete_sparse_masks(own: &[Own], records: &mut Records<'_, '_>) -> Vec<u16>
         } else {
             own.sparse_mask.is_none().then_some(index)
         };
-        // An alias in front of its function may have given it one.
-        let has_none = |of: &u32| function.alias || masks[*of as usize] == 0;
-        let Some(of) = lacking.filter(has_none) else { continue };
+        let Some(of) = lacking else { continue };
         if let Some(info) = merged.functions[of as usize].info {
             let record = new_record(format::HALF, attr::SPARSE_MMA_MASK, &NO_SPARSE_MMA);
             records.of_mut(info).push(record);
