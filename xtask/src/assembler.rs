@@ -21,19 +21,22 @@ pub struct Release {
     /// The lowest number of an architecture for which it makes no code. Variants such as sm_100f are not all
     /// known to each release that knows sm_100.
     below: u32,
+    /// Installed when a case asks for it. The rest take part in the cases once `cargo xtask toolkit` has installed them: rules
+    /// differ between few of the releases, and every one is a download.
+    usual: bool,
 }
 
 pub const RELEASES: &[Release] = &[
-    Release { name: "11.8", pip: "nvidia-cuda-nvcc-cu11==11.8.89", ptx: (7, 8), below: 100 },
-    Release { name: "12.0", pip: "nvidia-cuda-nvcc-cu12==12.0.140", ptx: (8, 0), below: 100 },
-    Release { name: "12.1", pip: "nvidia-cuda-nvcc-cu12==12.1.105", ptx: (8, 1), below: 100 },
-    Release { name: "12.2", pip: "nvidia-cuda-nvcc-cu12==12.2.140", ptx: (8, 2), below: 100 },
-    Release { name: "12.3", pip: "nvidia-cuda-nvcc-cu12==12.3.107", ptx: (8, 3), below: 100 },
-    Release { name: "12.4", pip: "nvidia-cuda-nvcc-cu12==12.4.131", ptx: (8, 4), below: 100 },
-    Release { name: "12.5", pip: "nvidia-cuda-nvcc-cu12==12.5.82", ptx: (8, 5), below: 100 },
-    Release { name: "12.6", pip: "nvidia-cuda-nvcc-cu12==12.6.85", ptx: (8, 5), below: 100 },
-    Release { name: "12.8", pip: "nvidia-cuda-nvcc-cu12==12.8.93", ptx: (8, 7), below: 130 },
-    Release { name: "12.9", pip: "nvidia-cuda-nvcc-cu12==12.9.86", ptx: (8, 8), below: 130 },
+    Release { name: "11.8", pip: "nvidia-cuda-nvcc-cu11==11.8.89", ptx: (7, 8), below: 100, usual: true },
+    Release { name: "12.0", pip: "nvidia-cuda-nvcc-cu12==12.0.140", ptx: (8, 0), below: 100, usual: true },
+    Release { name: "12.1", pip: "nvidia-cuda-nvcc-cu12==12.1.105", ptx: (8, 1), below: 100, usual: false },
+    Release { name: "12.2", pip: "nvidia-cuda-nvcc-cu12==12.2.140", ptx: (8, 2), below: 100, usual: false },
+    Release { name: "12.3", pip: "nvidia-cuda-nvcc-cu12==12.3.107", ptx: (8, 3), below: 100, usual: false },
+    Release { name: "12.4", pip: "nvidia-cuda-nvcc-cu12==12.4.131", ptx: (8, 4), below: 100, usual: true },
+    Release { name: "12.5", pip: "nvidia-cuda-nvcc-cu12==12.5.82", ptx: (8, 5), below: 100, usual: false },
+    Release { name: "12.6", pip: "nvidia-cuda-nvcc-cu12==12.6.85", ptx: (8, 5), below: 100, usual: true },
+    Release { name: "12.8", pip: "nvidia-cuda-nvcc-cu12==12.8.93", ptx: (8, 7), below: 130, usual: false },
+    Release { name: "12.9", pip: "nvidia-cuda-nvcc-cu12==12.9.86", ptx: (8, 8), below: 130, usual: true },
 ];
 
 impl Release {
@@ -141,7 +144,14 @@ pub struct Assemblers(Mutex<BTreeMap<&'static str, Result<PathBuf>>>);
 impl Assemblers {
     pub fn get(&self, release: &'static Release) -> Result<PathBuf> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(release.name).or_insert_with(|| release.ensure()).clone()
+        let get = || match release.installed() {
+            None if !release.usual => {
+                let name = release.name;
+                Err(format!("ptxas {name} is not installed; 'cargo xtask toolkit {name}' does it"))
+            }
+            _ => release.ensure(),
+        };
+        known.entry(release.name).or_insert_with(get).clone()
     }
 
     /// Why one of these could not be installed, if one was asked for and could not.

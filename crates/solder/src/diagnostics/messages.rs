@@ -147,7 +147,7 @@ messages! {
         "Output is limited to run on SM Arch '{arch}' only due to limitations in input file {file}";
     IsaClassMissing { arch: u32, file: Text } = "isa-class-missing", Warning,
         "Output is limited to run on SM Arch '{arch}' only, due to missing attribute 'ISA_CLASS' in input file '{file}'";
-    NewerThanToolkit { file: Text, version: u32, toolkit: u32 } = "newer-than-toolkit", Fatal,
+    NewerThanToolkit { file: Text, version: i32, toolkit: u32 } = "newer-than-toolkit", Fatal,
         "Input file '{file}' newer than toolkit ({version} vs {toolkit})";
     MustBeRecompiled { file: Text, toolkit: Text } = "must-be-recompiled", Fatal,
         "Input file '{file}' must be recompiled with toolkit >= Cuda {toolkit}";

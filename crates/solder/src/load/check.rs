@@ -107,6 +107,8 @@ pub(super) fn is_of_this_toolkit(bytes: &[u8]) -> bool {
 fn check_toolkit(header: &Header<'_>, name: &Text) -> Result<(), Message> {
     let toolkit = header.toolkit();
     if let Some(version) = toolkit.filter(|toolkit| *toolkit > TOOLKIT) {
+        // The number is compared without a sign and printed with one.
+        let version = version.cast_signed();
         return Err(Message::NewerThanToolkit { file: name.clone(), version, toolkit: TOOLKIT });
     }
     let has_old_note = header.cuda_info().is_some_and(|note| note.version < OLDEST_NOTE);
