@@ -145,6 +145,8 @@ messages! {
     FinalizerError { file: Text } = "finalizer-error", Fatal, "Internal FNLZR error '{file}'";
     OutputLimited { arch: u32, file: Text } = "output-limited", Warning,
         "Output is limited to run on SM Arch '{arch}' only due to limitations in input file {file}";
+    HostInfoIgnored = "host-info-ignored", Info,
+        "ignore -use-host-info because -kernels-used or -variables-used is specified";
     IsaClassMissing { arch: u32, file: Text } = "isa-class-missing", Warning,
         "Output is limited to run on SM Arch '{arch}' only, due to missing attribute 'ISA_CLASS' in input file '{file}'";
     NewerThanToolkit { file: Text, version: i32, toolkit: u32 } = "newer-than-toolkit", Fatal,
