@@ -234,10 +234,6 @@ pub fn link_objects<'data>(
     if sink.errors() > 0 {
         return Ok(Linked { written: None, call_graph });
     }
-    // Together with merged constants, that is more than nvlink can do.
-    if sm >= mercury::FROM && settings.merges_constants && merged.replaced_relocations {
-        return Err(sink.fatal(Message::UnexpectedReloc));
-    }
     sink.phase("relocating");
     if let Some((function, object, compiled_for)) = mercury::wrong_code(&merged, objects, sm) {
         return Err(sink.fatal(Message::CodeOfOther {

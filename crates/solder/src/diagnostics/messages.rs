@@ -179,7 +179,6 @@ messages! {
         "Function '{symbol}' not declared __global__ in all source files";
     NoCallGraphNode = "no-callgraph-node", Fatal, "Internal error: no callgraph node";
     DeletedSymbol = "deleted-symbol", Fatal, "Internal error: reference to deleted symbol";
-    UnexpectedReloc = "unexpected-reloc", Fatal, "Internal error: unexpected reloc";
     RelocationPastEnd = "relocation-past-end", Fatal, "Internal error: relocation is past end of offset";
     DeletedSection = "deleted-section", Fatal, "Internal error: reference to deleted section";
     ApiVersion { file: Text, version: u32, allowed: u32 } = "api-version", Error,

@@ -196,7 +196,6 @@ pub fn merge<'data>(
             deleted_alias: false,
             deleted_alias_of_static: false,
             keeps_replaced_frames: settings.force_rela && settings.sm < 90,
-            replaced_relocations: false,
             orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
             resolved: HashMap::default(),
@@ -664,11 +663,8 @@ impl<'a, 'data> Merger<'a, 'data> {
                 self.out.deleted_alias = true;
             }
         }
-        if self.dead_with_relocations.contains(&entity) {
-            self.out.replaced_relocations = true;
-        } else if raw.bind() == raw::STB_WEAK
-            && object.sections_with(Role::Relocations).any(|s| s.info() == text)
-        {
+        let is_weak = raw.bind() == raw::STB_WEAK;
+        if is_weak && object.sections_with(Role::Relocations).any(|s| s.info() == text) {
             self.dead_with_relocations.insert(entity);
         }
     }
@@ -834,7 +830,6 @@ impl<'a, 'data> Merger<'a, 'data> {
         out.rest_mut().replaced_in = Some(origin.file);
         if relocations != [None, None] {
             out.rest_mut().debug_replaced_in = Some(origin.file);
-            self.out.replaced_relocations = true;
         }
         let out = self.out.symbol_mut(symbol);
         if raw.bind() == raw::STB_GLOBAL {

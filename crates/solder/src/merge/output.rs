@@ -444,8 +444,6 @@ pub struct Merged<'data> {
     pub deleted_alias_of_static: bool,
     /// The relocations of replaced functions in `.debug_frame` stay, although they have addends.
     pub keeps_replaced_frames: bool,
-    /// A weak function whose code has relocations was replaced by another copy.
-    pub replaced_relocations: bool,
     /// A function was removed while an alias of it stays.
     pub orphaned_alias: bool,
     pub calls: Calls,
