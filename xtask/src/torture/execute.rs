@@ -193,9 +193,8 @@ impl Bench {
         let source = format!("m{index}.ptx");
         let object = format!("m{index}.cubin");
         let path = folder.join(&source);
-        let assembler = match self.assembler(program, index, arch) {
-            Some(assembler) => assembler,
-            None => return Ok(Err("no assembler of the list knows the architecture".into())),
+        let Some(assembler) = self.assembler(program, index, arch) else {
+            return Ok(Err("no assembler of the list knows the architecture".into()));
         };
         let mut text = render::module(program, index, arch);
         if let Some(release) = assembler.release {

@@ -104,9 +104,9 @@ pub fn run(args: &[String]) -> Result<u8> {
         return Ok(0);
     };
     let knows = |arch: &Arch| {
-        let known =
-            |release: &Option<&'static Release>| release.is_none_or(|release| release.knows(arch.name));
-        settings.assemblers.is_empty() || settings.assemblers.iter().any(known)
+        let mut assemblers = settings.assemblers.iter();
+        let known = |release: &'static Release| release.knows(arch.name);
+        settings.assemblers.is_empty() || assemblers.any(|release| release.is_none_or(known))
     };
     settings.archs = settings.archs.iter().copied().filter(knows).collect();
     if settings.archs.is_empty() {

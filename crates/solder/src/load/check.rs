@@ -112,10 +112,10 @@ fn check_capsules(header: &Header<'_>, name: &Text) -> Result<(), Message> {
         return Ok(());
     }
     let mut capsules = header.sections.iter().filter(|s| s.sh_type.get() == raw::SHT_CUDA_CAPSULE);
-    match capsules.any(|section| header.data(section).is_some_and(is_older_capsule)) {
-        true => Err(Message::CapsulesOfOlderToolkit { file: name.clone() }),
-        false => Ok(()),
+    if capsules.any(|section| header.data(section).is_some_and(is_older_capsule)) {
+        return Err(Message::CapsulesOfOlderToolkit { file: name.clone() });
     }
+    Ok(())
 }
 
 fn check_toolkit(header: &Header<'_>, name: &Text) -> Result<(), Message> {
