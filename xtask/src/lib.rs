@@ -1,5 +1,6 @@
 //! Developer commands of the solder workspace; `cargo xtask help` lists them.
 
+pub mod assembler;
 pub mod bench;
 pub mod builds;
 pub mod cache;
@@ -20,7 +21,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
 commands
-  toolkit                 install the pinned CUDA toolkit, print its root
+  toolkit [RELEASE…]      install the pinned CUDA toolkit, or assemblers of older ones, print where
   bench                   time both linkers on generated workloads
   builds [NAME…]          build programs with nvcc, make and CMake through the shadow toolkit and compare
   conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare

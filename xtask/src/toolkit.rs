@@ -3,6 +3,7 @@
 //! NVIDIA publishes the pieces as Python wheels. They unpack to one tree that lacks a few links; with
 //! those it is a toolkit like an installed one.
 
+use crate::assembler::{RELEASES, Release};
 use crate::cache::{self, at};
 use crate::{Result, process};
 use std::fs;
@@ -24,16 +25,31 @@ const PACKAGES: &[&str] = &[
 ];
 
 const USAGE: &str = "\
-usage: cargo xtask toolkit
+usage: cargo xtask toolkit [RELEASE…]
 
 Installs the pinned CUDA toolkit into the user's cache folder unless it is there already, and prints
-its root. SOLDER_TOOLKIT names another root to use instead.";
+its root. SOLDER_TOOLKIT names another root to use instead.
+
+With releases (11.8, 12.0 … 12.9, or older for all of them) it installs their assemblers instead, for the
+tests with objects of older toolkits, and prints where they are.";
 
 pub fn run(args: &[String]) -> Result<u8> {
-    match args.first().map(String::as_str) {
-        None => println!("{}", ensure()?.display()),
-        Some("-h" | "--help") => println!("{USAGE}"),
-        Some(other) => return Err(format!("toolkit: unexpected argument '{other}'\n\n{USAGE}")),
+    if args.is_empty() {
+        println!("{}", ensure()?.display());
+    }
+    for arg in args {
+        match arg.as_str() {
+            "-h" | "--help" => println!("{USAGE}"),
+            "older" => {
+                for release in RELEASES {
+                    println!("{}", release.ensure()?.display());
+                }
+            }
+            name => {
+                let release = Release::find(name).map_err(|e| format!("toolkit: {e}\n\n{USAGE}"))?;
+                println!("{}", release.ensure()?.display());
+            }
+        }
     }
     Ok(0)
 }

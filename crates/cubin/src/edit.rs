@@ -69,8 +69,18 @@ pub fn with_section(file: &[u8], index: usize, contents: &[u8]) -> Option<Vec<u8
         section.offset.set(to);
     }
     sections[index].size.set(contents.len() as u64);
+    // What is within a segment may lie closer together, or farther apart, than it did.
+    let moved_end = |end: u64| {
+        let last = pieces.iter().filter(|piece| piece.size > 0 && piece.from < end).max_by_key(|p| p.from)?;
+        last.to.checked_add(end - last.from)
+    };
     for segment in segments.iter_mut().filter(|segment| segment.filesz.get() > 0) {
-        segment.offset.set(moved(segment.offset.get())?);
+        let (from, size) = (segment.offset.get(), segment.filesz.get());
+        let to = moved(from)?;
+        let new_size = moved_end(from.checked_add(size)?)?.checked_sub(to)?;
+        segment.offset.set(to);
+        segment.filesz.set(new_size);
+        segment.memsz.set(segment.memsz.get().checked_sub(size)?.checked_add(new_size)?);
     }
     let [.., section_table, segment_table] = &pieces[..] else { return None };
     header.shoff.set(section_table.to);
@@ -118,6 +128,7 @@ mod tests {
         let mut segment = ProgramHeader::default();
         segment.offset.set(data_at);
         segment.filesz.set(8);
+        segment.memsz.set(8);
         let mut header = FileHeader::default();
         header.shoff.set(data_at + 8);
         header.shnum.set(3);

@@ -113,6 +113,16 @@ impl std::fmt::Display for Damage {
 }
 
 const FORMAT: u32 = 0xc000_0001;
+/// The head that 12.8 writes has the number of instructions in the word of the format. Which instructions of such a capsule
+/// are derived is not known: nvlink stores more of them in the one that it makes of it.
+const OLDER_FORMAT: u32 = 0x4000_0000;
+const FORMAT_BITS: u32 = 0xc000_0000;
+
+/// Whether a capsule has the format of 12.8.
+pub fn is_older_capsule(capsule: &[u8]) -> bool {
+    let format = capsule.get(4..8).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+    format.is_some_and(|format| format & FORMAT_BITS == OLDER_FORMAT)
+}
 
 /// An entry of a capsule: where it lies, the high and the low half of its first byte.
 struct Entry {

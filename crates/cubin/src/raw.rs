@@ -32,6 +32,24 @@ elf_struct!(
         shstrndx: U16,
     }
 );
+impl FileHeader {
+    /// The header of 13.0 and later. That of older toolkits has its flags in other places, and their number in place of
+    /// the version of ELF.
+    pub fn is_current(&self) -> bool {
+        self.ident[7] == OSABI_CUDA
+    }
+
+    /// The toolkit in the header of an older one, as in 124 for CUDA 12.4.
+    pub fn older_toolkit(&self) -> Option<u32> {
+        (!self.is_current()).then(|| self.version.get())
+    }
+}
+
+/// How many barriers the flags of a section of code name.
+pub fn barriers(flags: u64) -> u8 {
+    ((flags & SHF_BARRIERS) >> SHF_BARRIERS.trailing_zeros()) as u8
+}
+
 elf_struct!(
     /// A section header.
     SectionHeader {
@@ -215,6 +233,8 @@ pub const SHT_CUDA_HOST: u32 = 0x7000_0087;
 
 /// Marks the sections of the Mercury view.
 pub const SHF_MERCURY: u64 = 0x1000_0000;
+/// Code: how many barriers it uses, in objects of toolkits before 13.0; newer ones say it in an attribute.
+pub const SHF_BARRIERS: u64 = 0x07f0_0000;
 /// What the two notes carry.
 pub const SHF_NOTE_TKINFO: u64 = 0x0200_0000;
 pub const SHF_NOTE_CUINFO: u64 = 0x0100_0000;

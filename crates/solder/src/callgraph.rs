@@ -76,7 +76,8 @@ impl<'data> Reader<'data> {
         for pair in object.prototypes {
             let prototype = intern(graph, pair.b.get());
             let Some(function) = symbols.entity(file, pair.a.get()) else { continue };
-            graph.prototype_of.get_mut(function).get_or_insert(prototype);
+            // Of several, which may differ in what they say about the calling convention, the last one.
+            *graph.prototype_of.get_mut(function) = Some(prototype);
         }
     }
 

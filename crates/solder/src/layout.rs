@@ -143,7 +143,7 @@ impl Layout<'_, '_> {
         SectionHeader {
             name: self.names.of_twins.get(&id).copied().unwrap_or(section.name).into(),
             sh_type: section.sh_type.into(),
-            flags: section.flags.into(),
+            flags: flags(parts, id).into(),
             addr: 0.into(),
             offset: offset.into(),
             size: size.into(),
@@ -153,6 +153,11 @@ impl Layout<'_, '_> {
             entsize: u64::from(section.entsize).into(),
         }
     }
+}
+
+fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
+    let flags = parts.merged.section(id).flags;
+    if parts.resources.listed_barriers.contains(&id) { flags & !raw::SHF_BARRIERS } else { flags }
 }
 
 /// One more than the last class.

@@ -102,14 +102,12 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     if is_large {
         ahead::keep_memory();
     }
-    let (mut objects, names) = parse(&inputs, is_large, options.keep_system_libraries, sink)?;
-    if !options.keep_system_libraries {
-        let kept = inputs.leave_out_runtime(&mut objects, sink);
-        if let (Err(_), Some(explain)) = (kept, Explain::new(options, &inputs)) {
-            explain.stopped(&objects, sink);
-        }
-        kept?;
+    let (mut objects, names) = parse(&inputs, is_large, sink)?;
+    let kept = inputs.leave_out_runtime(&mut objects, options.keep_system_libraries, sink);
+    if let (Err(_), Some(explain)) = (kept, Explain::new(options, &inputs)) {
+        explain.stopped(&objects, sink);
     }
+    kept?;
     keep::linked(options, &objects, sink)?;
     if options.link_target().arch.number == mercury::OTHER_MEMBER {
         finalize(&mut objects, mercury::for_other_member, is_large, &arena, sink)?;
@@ -180,7 +178,6 @@ fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> R
 fn parse<'data>(
     inputs: &Inputs<'data>,
     is_large: bool,
-    keeps_runtime: bool,
     sink: &Sink,
 ) -> Result<(Vec<Object<'data>>, Resolver<'data, 'data>), Stop> {
     let parse = |input: &DeviceObject<'data>| {
@@ -205,7 +202,7 @@ fn parse<'data>(
             // Others are at work on it when there is no next one.
             while place.get().is_none() && parse_next() {}
             match place.get_or_init(|| parse(input)) {
-                Ok(object) if is_lasting(object) && (keeps_runtime || !input.is_runtime) => {
+                Ok(object) if is_lasting(object) && !input.is_runtime => {
                     names.bind_early(object);
                 }
                 _ => break,

@@ -3,7 +3,8 @@
 use crate::mercury;
 use crate::object::{Object, Role};
 use solder_arch::{Arch, Suffix};
-use solder_cubin::info::{format, records, write_record};
+use solder_cubin::Section;
+use solder_cubin::info::{Record, format, records, write_record};
 use solder_cubin::note::{self, CudaInfo, ToolInfo};
 use solder_cubin::raw;
 
@@ -28,20 +29,15 @@ pub fn cuda_note(objects: &[Object<'_>], target: u16) -> Vec<u8> {
     CudaInfo { version: 2, virtual_sm, toolkit: TOOLKIT }.section()
 }
 
-/// The header of current toolkits. That of older ones has its flags in other places and none for the note.
-fn has_current_header(object: &Object<'_>) -> bool {
-    object.cubin.header.ident[7] == raw::OSABI_CUDA
-}
-
 /// What an object says about its origin, in the note that the header's flags point to.
 fn cuda_info(object: &Object<'_>) -> Option<CudaInfo> {
     let index = object.cubin.header.flags.get() >> 24;
     let note = object.cubin.section_at(index).filter(|s| s.sh_type() == raw::SHT_NOTE)?;
-    if has_current_header(object) { CudaInfo::parse(note.data) } else { None }
+    if object.cubin.header.is_current() { CudaInfo::parse(note.data) } else { None }
 }
 
 fn virtual_sm(object: &Object<'_>) -> u16 {
-    if !has_current_header(object) {
+    if !object.cubin.header.is_current() {
         return (object.cubin.header.flags.get() >> 16 & 0xff) as u16;
     }
     cuda_info(object).map_or(0, |info| info.virtual_sm)
@@ -59,6 +55,9 @@ pub fn other_toolkit(object: &Object<'_>) -> Option<String> {
 
 /// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
 pub fn is_older_than_10(object: &Object<'_>) -> bool {
+    if let Some(toolkit) = object.cubin.header.older_toolkit() {
+        return toolkit < 100;
+    }
     object.mercury.is_none() && cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
 }
 
@@ -78,71 +77,122 @@ pub const OLDEST_MERCURY: [u8; 2] = [0, 1];
 /// The first architecture whose code has compatibility records.
 pub const COMPAT_FROM: u16 = 90;
 
-/// The compatibility records of the first input, each merged with those of the others. A link of nothing says only
-/// whether the target is an `a` architecture.
+/// Values of two of them with which code is for one architecture only.
+const OWN_ARCHITECTURE: u8 = 4;
+const OWN_TCGEN05: u8 = 2;
+
+/// The records that every input must have, in the order in which nvlink looks for them, and what it assumes for one
+/// that is missing.
+const DEFAULTS: [(u8, u8, [u8; 2]); 5] = [
+    (format::BYTE, compat_attr::ISA_CLASS, [0, 0]),
+    (format::BYTE, compat_attr::INST_TENSORMAP_V1, [3, 0]),
+    (format::BYTE, compat_attr::INST_TCGEN05_MMA, [0, 0]),
+    (format::BYTE, compat_attr::OPPORTUNISTIC_FINALIZATION, [1, 0]),
+    (format::HALF, compat_attr::MERCURY_ISA_VERSION, OLDEST_MERCURY),
+];
+
+/// The compatibility records of all inputs that have any, each merged with the values of the others. Objects of
+/// toolkits before 13.0 have none for sm_90.
 pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
-    let accelerated = target.suffix == Suffix::A;
-    let mut out = Vec::new();
-    if objects.is_empty() {
-        write_record(&mut out, format::BYTE, compat_attr::ACCELERATOR_TARGET, &[u8::from(accelerated), 0]);
-        if target.number >= mercury::FROM {
-            write_record(&mut out, format::SIZED, compat_attr::FASTPATH_FINALIZE, &fastpath.to_le_bytes());
-        }
-        return out;
-    }
     let mut sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
     // Objects of one compilation say the same, and to hear it once is enough for all that follows.
     sections.dedup_by_key(|section| section.data);
-    let Some(first) = sections.first() else { return out };
-    // Objects of 12.9 lack the newer records. They get the one for `a` architectures at the beginning and the others
-    // at the end.
-    let has = |attr| records(first.data).flatten().any(|r| r.attr == attr);
-    let adds = |attr| target.number >= mercury::FROM && !has(attr);
-    if adds(compat_attr::ACCELERATOR_TARGET) {
-        write_record(&mut out, format::BYTE, compat_attr::ACCELERATOR_TARGET, &[u8::from(accelerated), 0]);
-    }
-    for record in records(first.data).flatten() {
-        let values = || {
-            let of = |data| records(data).flatten().find(|r| r.attr == record.attr);
-            sections.iter().filter_map(move |s| of(s.data)).map(|r| r.payload)
-        };
-        let byte = |at: usize| values().filter_map(move |p| p.get(at).copied());
-        let own = record.payload.first().copied().unwrap_or(0);
-        let max = |at: usize| byte(at).max().unwrap_or(0);
-        let merged = match record.attr {
-            compat_attr::ACCELERATOR_TARGET => [u8::from(accelerated), 0],
-            compat_attr::ISA_CLASS => [max(0), 0],
-            compat_attr::INST_TCGEN05_MMA => [merge_tcgen05(&byte(0), own), 0],
-            compat_attr::MERCURY_ISA_VERSION => [max(0), max(1)],
-            compat_attr::INST_TENSORMAP_V1 => [byte(0).fold(0, |a, b| a | b), 0],
-            compat_attr::OPPORTUNISTIC_FINALIZATION => [if byte(0).all(|b| b == own) { own } else { 1 }, 0],
-            compat_attr::FASTPATH_FINALIZE if target.number < mercury::FROM => continue,
-            compat_attr::FASTPATH_FINALIZE => {
-                write_record(&mut out, record.format, record.attr, &fastpath.to_le_bytes());
+    let accelerated = u8::from(target.suffix == Suffix::A);
+    let mut merged = vec![CompatValue {
+        format: format::BYTE,
+        attr: compat_attr::ACCELERATOR_TARGET,
+        value: [accelerated, 0],
+    }];
+    for section in sections {
+        // What is not known is not taken over.
+        for Record { format, attr, payload } in records(section.data).flatten() {
+            let [low, high] = first_two(payload);
+            match merged.iter_mut().find(|known| known.attr == attr) {
+                Some(known) => known.merge([low, high]),
+                None if DEFAULTS.iter().any(|(_, known, _)| *known == attr) => {
+                    merged.push(CompatValue { format, attr, value: [low, high] });
+                }
+                None => {}
+            }
+        }
+        for (format, attr, value) in DEFAULTS {
+            if records(section.data).flatten().any(|record| record.attr == attr) {
                 continue;
             }
-            _ => {
-                record.write(&mut out);
-                continue;
+            match merged.iter_mut().find(|known| known.attr == attr) {
+                Some(known) => known.merge(value),
+                None => merged.push(CompatValue { format, attr, value }),
             }
-        };
-        write_record(&mut out, record.format, record.attr, &merged);
+        }
     }
-    if adds(compat_attr::MERCURY_ISA_VERSION) {
-        write_record(&mut out, format::HALF, compat_attr::MERCURY_ISA_VERSION, &OLDEST_MERCURY);
+    let mut out = Vec::new();
+    for record in &merged {
+        write_record(&mut out, record.format, record.attr, &record.value);
     }
-    if adds(compat_attr::FASTPATH_FINALIZE) {
-        write_record(&mut out, format::SIZED, compat_attr::FASTPATH_FINALIZE, &fastpath.to_le_bytes());
+    if target.number >= mercury::FROM {
+        let stays = merged.iter().any(CompatValue::keeps_to_its_number);
+        let bits = if stays { fastpath & !mercury::BIT_103 } else { fastpath };
+        write_record(&mut out, format::SIZED, compat_attr::FASTPATH_FINALIZE, &bits.to_le_bytes());
     }
     out
 }
 
-/// Two fields of two bits: 0 if any input has 0 there, else the largest; the rest from the first.
-fn merge_tcgen05(values: &(impl Iterator<Item = u8> + Clone), first: u8) -> u8 {
-    let field = |shift: u32| {
-        let values = values.clone().map(move |v| v >> shift & 3);
-        let largest = values.clone().max().unwrap_or(0);
-        if values.clone().any(|v| v == 0) { 0 } else { largest << shift }
+fn first_two(payload: &[u8]) -> [u8; 2] {
+    match payload {
+        [low, high, ..] => [*low, *high],
+        _ => [0, 0],
+    }
+}
+
+/// A record of the output on its way.
+struct CompatValue {
+    format: u8,
+    attr: u8,
+    value: [u8; 2],
+}
+
+impl CompatValue {
+    /// Takes the value of one more input into account.
+    fn merge(&mut self, other: [u8; 2]) {
+        let own = self.value;
+        let largest = |at: usize| own[at].max(other[at]);
+        let merged = match self.attr {
+            // 0 stands for code that runs on one architecture only.
+            compat_attr::ISA_CLASS if own[0] == 0 || other[0] == 0 => [0, 0],
+            compat_attr::ISA_CLASS => [largest(0), 0],
+            compat_attr::INST_TCGEN05_MMA => [merge_tcgen05(own[0], other[0]), 0],
+            compat_attr::MERCURY_ISA_VERSION => [largest(0), largest(1)],
+            compat_attr::INST_TENSORMAP_V1 => [own[0] | other[0], 0],
+            compat_attr::OPPORTUNISTIC_FINALIZATION if own[0] != other[0] => [1, 0],
+            _ => return,
+        };
+        self.value = merged;
+    }
+
+    /// Whether it says that the code is for its own architecture and not for later ones of the family.
+    fn keeps_to_its_number(&self) -> bool {
+        let value = self.value[0];
+        match self.attr {
+            compat_attr::ISA_CLASS => value == OWN_ARCHITECTURE,
+            compat_attr::INST_TCGEN05_MMA => value & 3 == OWN_TCGEN05 || value >> 2 & 3 == OWN_TCGEN05,
+            _ => false,
+        }
+    }
+}
+
+/// The attribute that nvlink misses in an object that has other records.
+pub fn lacks_isa_class(object: &Object<'_>) -> bool {
+    let lacks = |section: &Section<'_>| {
+        !records(section.data).flatten().any(|record| record.attr == compat_attr::ISA_CLASS)
     };
-    first & 0xf0 | field(0) | field(2)
+    object.first(Role::Compat).is_some_and(lacks)
+}
+
+/// Two fields of two bits: 0 if either has 0 there, else the larger; the rest from the first.
+fn merge_tcgen05(a: u8, b: u8) -> u8 {
+    let field = |shift: u32| {
+        let (a, b) = (a >> shift & 3, b >> shift & 3);
+        if a == 0 || b == 0 { 0 } else { a.max(b) << shift }
+    };
+    a & 0xf0 | field(0) | field(2)
 }

@@ -70,10 +70,12 @@ fn role_of(section: &Section<'_>) -> Role {
         raw::SHT_NOTE if name == ".note.nv.tkinfo" => Role::ToolNote,
         raw::SHT_NOTE if name == ".note.nv.cuinfo" => Role::CudaNote,
         raw::SHT_CUDA_CONSTANT..=raw::SHT_CUDA_CONSTANT_LAST => {
-            match (section.flags() & raw::SHF_INFO_LINK, section.sh_type() - raw::SHT_CUDA_CONSTANT) {
-                (0, _) => Role::Constant,
-                (_, 0) => Role::KernelConstant,
-                _ => Role::FunctionConstant,
+            // Toolkits before 12.4 do not mark that `sh_info` is a section.
+            let is_of_function = section.flags() & raw::SHF_INFO_LINK != 0 || section.info() != 0;
+            match (is_of_function, section.sh_type() - raw::SHT_CUDA_CONSTANT) {
+                (false, _) => Role::Constant,
+                (true, 0) => Role::KernelConstant,
+                (true, _) => Role::FunctionConstant,
             }
         }
         raw::SHT_PROGBITS | raw::SHT_CUDA_UFT if section.flags() & raw::SHF_EXECINSTR != 0 => Role::Text,

@@ -234,10 +234,6 @@ pub fn link_objects<'data>(
     if sink.errors() > 0 {
         return Ok(Linked { written: None, call_graph });
     }
-    // Together with merged constants, that is more than nvlink can do.
-    if sm >= mercury::FROM && settings.merges_constants && merged.replaced_relocations {
-        return Err(sink.fatal(Message::UnexpectedReloc));
-    }
     sink.phase("relocating");
     if let Some((function, object, compiled_for)) = mercury::wrong_code(&merged, objects, sm) {
         return Err(sink.fatal(Message::CodeOfOther {
@@ -310,14 +306,28 @@ pub fn abandon<T>(is_large: bool, parts: T) {
 }
 
 /// The linker's own entry in the tool note.
+/// As long as nvlink's.
+const TOOL: &str = "solder";
+/// The lengths of nvlink's version and build in its own entry. solder's are padded to them, so that two outputs differ in
+/// nothing but these words.
+const VERSION_LENGTH: usize = 46;
+const BUILD_LENGTH: usize = 41;
+
+fn padded(text: &str, length: usize) -> String {
+    format!("{text:<length$.length$}")
+}
+
 fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec<u8> {
     let object = options.recorded_object_name();
     let command_line = options.recorded_command_line();
     let own = ToolInfo {
         object: &String::from_utf8_lossy(&object),
-        tool: "solder",
-        version: concat!("solder ", env!("CARGO_PKG_VERSION"), ", as nvlink 13.0.88"),
-        build: concat!("solder ", env!("CARGO_PKG_VERSION")),
+        tool: TOOL,
+        version: &padded(
+            concat!("solder ", env!("CARGO_PKG_VERSION"), ", as nvlink 13.0.88"),
+            VERSION_LENGTH,
+        ),
+        build: &padded(concat!("solder ", env!("CARGO_PKG_VERSION")), BUILD_LENGTH),
         command_line: &String::from_utf8_lossy(&command_line),
     };
     let note = notes::tool_note(&own, objects, with_inputs);

@@ -9,6 +9,8 @@ use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Function, InfoRecord, InfoValue, Merged};
 use crate::parallel;
 use crate::resources::{Own, Records};
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
 
@@ -93,8 +95,9 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
     let kernels: Vec<_> = merged.roots().filter_map(|(i, f)| Some((i, f.info?))).collect();
     let kernel_list: Vec<u32> = kernels.iter().map(|(kernel, _)| *kernel).collect();
     let reached = if single { Vec::new() } else { calls.reached(&sources, &kernel_list) };
-    // The only kernel keeps its own mask unless functions were removed.
-    let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().any(|f| f.alias);
+    // The only kernel keeps its own mask unless functions were removed or had none.
+    let had_none = |(function, own): (&Function, &Own)| function.alias || own.sparse_mask.is_none();
+    let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().zip(own).any(had_none);
     let mask = sparse_masks(calls, &masks, single);
     let update = |position: usize| {
         let (kernel, info) = kernels[position];
@@ -155,6 +158,44 @@ pub fn tells_on_kernels(record: &InfoRecord<'_>) -> bool {
     rule_of(record.attr).is_some_and(|rule| rule != Rule::Externs)
 }
 
+/// Toolkits before 13.0 name the barriers of a function in the header of its code. In the end they become an attribute,
+/// and a kernel has as many as any function that it reaches. The code whose header need not name them any more; that of a
+/// kernel that has the attribute for other reasons goes on to do so.
+pub fn list_barriers(
+    calls: &Calls,
+    own: &[Own],
+    records: &mut Records<'_, '_>,
+) -> HashSet<SectionId, FixedState> {
+    let mut moved = HashSet::default();
+    let named = |node: usize| own.get(node).map_or(0, |own| own.barriers);
+    if (0..own.len()).all(|node| named(node) == 0) {
+        return moved;
+    }
+    let merged = records.merged;
+    let of_functions = |node: usize| match merged.functions.get(node) {
+        Some(function) if !function.entry => named(node),
+        _ => 0,
+    };
+    let reached = calls.fold(of_functions, |all, more| *all = (*all).max(*more));
+    for (index, function) in merged.functions.iter().enumerate() {
+        let of_callees = if function.entry { reached[index] } else { 0 };
+        let count = named(index).max(of_callees);
+        let Some(info) = function.info.filter(|_| count > 0) else { continue };
+        let listed = records.of(info).iter().position(|record| record.attr == attr::NUM_BARRIERS);
+        match listed.map(|at| (at, number(records.of(info)[at].value.bytes()))) {
+            Some((at, listed)) if listed < of_callees.into() => {
+                records.of_mut(info)[at].value = InfoValue::Owned([of_callees, 0].into());
+            }
+            Some(_) => {}
+            None => {
+                records.of_mut(info).push(new_record(format::BYTE, attr::NUM_BARRIERS, &[count, 0]));
+                moved.extend(function.text);
+            }
+        }
+    }
+    moved
+}
+
 /// As soon as one function says how it uses sparse matrix instructions, every function does. An alias
 /// has no attributes of its own: the record it lacks is added to those of the function it names. What each then says.
 fn complete_sparse_masks(own: &[Own], records: &mut Records<'_, '_>) -> Vec<u16> {
@@ -173,9 +214,7 @@ fn complete_sparse_masks(own: &[Own], records: &mut Records<'_, '_>) -> Vec<u16>
         } else {
             own.sparse_mask.is_none().then_some(index)
         };
-        // An alias in front of its function may have given it one.
-        let has_none = |of: &u32| function.alias || masks[*of as usize] == 0;
-        let Some(of) = lacking.filter(has_none) else { continue };
+        let Some(of) = lacking else { continue };
         if let Some(info) = merged.functions[of as usize].info {
             let record = new_record(format::HALF, attr::SPARSE_MMA_MASK, &NO_SPARSE_MMA);
             records.of_mut(info).push(record);

@@ -263,7 +263,10 @@ fn decide_all(
             kept.push(index as u32);
         }
         let width = match outcome {
-            Outcome::Keep | Outcome::Drop => continue,
+            Outcome::Drop => continue,
+            Outcome::Keep if mercury || target.kind == Kind::Capsule => continue,
+            // The driver patches at least one byte.
+            Outcome::Keep => 1,
             Outcome::Wrong(reason) => return Err((*entry, reason)),
             Outcome::Patch(_) if target.kind == Kind::Capsule => continue,
             // Its bytes are those of the other view.

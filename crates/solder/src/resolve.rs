@@ -12,6 +12,7 @@ use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::ids::{EntityId, FileId, Rare};
 use crate::load;
 use crate::name_index::NameIndex;
+use crate::notes;
 use crate::object::{Object, Role};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -326,6 +327,11 @@ impl<'data> Resolver<'_, 'data> {
             }
         }
         self.check_parameters(file);
+        if notes::lacks_isa_class(object) {
+            // What lacks it links for its own architecture only.
+            let arch = object.cubin.header.flags.get() >> 8 & 0xff;
+            self.said.push(Message::IsaClassMissing { arch, file: object.name.as_str().into() });
+        }
         self.check_prototypes(file);
     }
 
@@ -455,7 +461,7 @@ impl<'data> Resolver<'_, 'data> {
             let Some(id) = self.symbols.entity(file, record.a.get()) else { continue };
             let prototype = object.string(record.b.get());
             let known = *self.prototypes.get_mut(id).get_or_insert(prototype);
-            if known != prototype {
+            if without_convention(known) != without_convention(prototype) {
                 let entity = &self.symbols.entities[id.index()];
                 self.said.push(Message::PrototypeMismatch {
                     symbol: entity.name.into(),
@@ -738,4 +744,10 @@ fn register_counts(object: &Object<'_>) -> Vec<(u32, u32)> {
         .collect();
     counts.sort_by_key(|(symbol, _)| *symbol);
     counts
+}
+
+/// A prototype without its calling convention, which for functions of the system is not the same in all toolkits
+/// (`#ill|12p4r20s…`).
+fn without_convention(prototype: &str) -> &str {
+    prototype.split_once('|').map_or(prototype, |(types, _)| types)
 }

@@ -7,8 +7,9 @@ use crate::ids::{SectionId, SymbolId};
 use crate::merge::{InfoRecord, InfoValue, Merged};
 use crate::parallel;
 use crate::propagate;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use solder_cubin::info::{attr, format};
+use solder_cubin::raw;
 
 /// Stack size of a kernel that reaches recursion.
 pub const UNKNOWN_STACK: u32 = 0xffff_ffff;
@@ -26,6 +27,8 @@ pub struct Resources<'data> {
     /// Stack of each kernel; 0 for other functions.
     pub stack: Vec<u32>,
     records: Changed<'data>,
+    /// The code whose barriers became an attribute; its header does not name them any more.
+    pub listed_barriers: HashSet<SectionId, foldhash::fast::FixedState>,
     /// What `.nv.info` has behind the records of the merge.
     pub of_module: Vec<InfoRecord<'data>>,
 }
@@ -48,6 +51,7 @@ impl<'data> Resources<'data> {
     /// Leaves all attributes as they were read, for a relocatable link.
     pub fn forget_records(&mut self) {
         self.records.clear();
+        self.listed_barriers.clear();
         self.of_module.clear();
     }
 }
@@ -79,6 +83,8 @@ pub struct Own {
     /// Several of them say how much stack its branches need.
     pub has_two_call_stacks: bool,
     pub max_registers: Option<u32>,
+    /// The barriers that the header of its code names.
+    pub barriers: u8,
     /// They tell on the kernels that reach the function.
     pub tells_on_kernels: bool,
     /// They list functions that were outside of the file, and
@@ -107,6 +113,7 @@ pub fn compute<'data>(
         own: Vec::new(),
         stack: vec![0; calls.functions],
         records: HashMap::default(),
+        listed_barriers: HashSet::default(),
         of_module: Vec::new(),
     };
     for (kernel, function) in merged.roots() {
@@ -122,6 +129,7 @@ pub fn compute<'data>(
         warn_of_recursion(merged, calls, &needs, sink);
     }
     propagate::propagate(calls, &own, &mut records);
+    resources.listed_barriers = propagate::list_barriers(calls, &own, &mut records);
     resources.own = own;
     resources.of_module = module_records(merged, &resources.stack, has_old_object);
     resources.records = records.changed;
@@ -180,6 +188,9 @@ fn own_values(merged: &Merged<'_>) -> Vec<Own> {
 fn own_records(merged: &Merged<'_>, function: usize) -> Own {
     let mut own = Own::default();
     let Some(info) = merged.functions[function].info else { return own };
+    if let Some(text) = merged.functions[function].text.filter(|_| !merged.functions[function].alias) {
+        own.barriers = raw::barriers(merged.section(text).flags);
+    }
     let mut call_stacks = 0;
     for record in merged.info_records(info) {
         call_stacks += u32::from(matches!(record.attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK));

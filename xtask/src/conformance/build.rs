@@ -4,6 +4,7 @@
 use super::Context;
 use super::case::{Run, file_name};
 use super::plant;
+use crate::assembler::Release;
 use crate::cache::{self, Key, at};
 use crate::{Result, process, words};
 use std::collections::HashMap;
@@ -106,14 +107,15 @@ impl Rule {
                 .any(|arg| names.iter().any(|name| arg == name || arg.starts_with(&format!("{name}="))))
         };
         let out = self.out.clone();
-        match self.tool.as_str() {
+        let tool = if Release::of_tool(&self.tool).is_some() { "ptxas" } else { &self.tool };
+        match tool {
             "ptxas" | "nvcc" | "nvlink" => {
                 let arch_options =
                     ["-arch", "--arch", "-gencode", "--generate-code", "--gpu-name", "--gpu-architecture"];
                 if let (false, Some(n)) = (given(&self.args, &arch_options), run.arch) {
                     self.args.push(format!("-arch=sm_{n}"));
                 }
-                if self.tool == "ptxas" && !given(&self.args, &["-c", "--compile-only"]) {
+                if tool == "ptxas" && !given(&self.args, &["-c", "--compile-only"]) {
                     self.args.push("-c".into());
                 }
                 if !given(&self.args, &["-o", "--output-file"]) {
@@ -185,7 +187,7 @@ impl Rule {
         let staged = cache::staging(slot);
         let work = staged.join("work");
         fs::create_dir_all(&work).map_err(|e| at(&work, &e))?;
-        let made = reads.iter().try_for_each(|input| input.place(&work)).and_then(|()| {
+        let made = reads.iter().try_for_each(|input| self.place(input, &work)).and_then(|()| {
             let out = work.join(&self.out);
             if let Some(parent) = out.parent() {
                 fs::create_dir_all(parent).map_err(|e| at(parent, &e))?;
@@ -204,6 +206,17 @@ impl Rule {
         made
     }
 
+    /// Older assemblers get PTX that asks for a version they know.
+    fn place(&self, input: &Input, work: &Path) -> Result<()> {
+        match (Release::of_tool(&self.tool), &input.content) {
+            (Some(release), Content::Text(text)) => {
+                let content = Content::Text(release.lower(text).into());
+                Input { content, ..input.clone() }.place(work)
+            }
+            _ => input.place(work),
+        }
+    }
+
     fn execute(&self, work: &Path, context: &Context) -> Result<()> {
         if self.tool == "plant" {
             return self.plant(work);
@@ -213,7 +226,10 @@ impl Rule {
             "sh" => Command::new("sh"),
             "cc" => Command::new("gcc"),
             "ar" => Command::new("ar"),
-            tool => Command::new(bin.join(tool)),
+            tool => match Release::of_tool(tool) {
+                Some(release) => Command::new(context.assemblers.get(release)?),
+                None => Command::new(bin.join(tool)),
+            },
         };
         if self.tool == "sh" {
             command.arg("-ec");

@@ -1,6 +1,7 @@
 //! Case files: `tests/cases/<category>/<name>.case`, described in docs/testing.md.
 
 use crate::Result;
+use crate::assembler::Release;
 use crate::cache::at;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 pub const CATEGORIES: &[&str] = &[
     "cli", "ghls", "compat", "errors", "core", "reloc", "gc", "debug", "mercury", "fatbin", "hostobj", "ptx",
-    "lto", "explain",
+    "lto", "explain", "older",
 ];
 
 const CORE: &[&str] = &["75", "80", "86", "87", "88", "89", "90", "90a"];
@@ -255,7 +256,8 @@ impl Case {
             variants.push(None);
         }
         let pairs = archs.iter().flat_map(|arch| variants.iter().map(move |variant| (*arch, *variant)));
-        pairs.map(|(arch, variant)| Run { case: self, arch, variant }).collect()
+        let runs = pairs.map(|(arch, variant)| Run { case: self, arch, variant });
+        runs.filter(Run::is_possible).collect()
     }
 }
 
@@ -283,6 +285,20 @@ impl Run<'_> {
             id.extend(["[", &index.to_string(), "]"]);
         }
         id
+    }
+
+    /// The older assemblers that its inputs are made with.
+    pub fn releases(&self) -> Vec<&'static Release> {
+        let rules = self.case.builds.iter().map(|rule| self.expand(rule));
+        rules
+            .filter_map(|rule| Release::of_tool(rule.split_once('=')?.1.split_whitespace().next()?))
+            .collect()
+    }
+
+    /// Older assemblers do not know every architecture; what they cannot assemble is not run.
+    fn is_possible(&self) -> bool {
+        let Some(arch) = self.arch else { return true };
+        self.releases().iter().all(|release| release.knows(arch))
     }
 
     /// Replaces `{arch}`, `{n}`, `{virt}` and `{v}`; the variant may itself use the others.

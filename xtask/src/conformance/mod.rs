@@ -11,6 +11,7 @@ mod link;
 mod plant;
 mod report;
 
+use crate::assembler::Assemblers;
 use crate::{Result, cache, process, toolkit};
 use case::{Case, Run};
 use report::{Report, Verdict};
@@ -49,6 +50,7 @@ pub struct Context {
     /// The versions of the tools that the cached results come from.
     fingerprint: String,
     in_progress: build::InProgress,
+    assemblers: Assemblers,
     fresh: bool,
     keep: bool,
     bless: bool,
@@ -174,8 +176,21 @@ impl Context {
         let cache = cache::root()?.join("conformance");
         fs::create_dir_all(&cache).map_err(|e| cache::at(&cache, &e))?;
         let in_progress = build::InProgress::default();
+        let assemblers = Assemblers::default();
         let (fresh, keep, bless) = (options.fresh, options.keep, options.bless);
-        Ok(Self { toolkit, solder, cache, scratch, path, fingerprint, in_progress, fresh, keep, bless })
+        Ok(Self {
+            toolkit,
+            solder,
+            cache,
+            scratch,
+            path,
+            fingerprint,
+            in_progress,
+            assemblers,
+            fresh,
+            keep,
+            bless,
+        })
     }
 }
 
@@ -239,7 +254,10 @@ fn judge(run: &Run<'_>, context: &Context) -> Verdict {
         Ok(differences) if differences.is_empty() && run.case.deviation.is_some() => Verdict::Deviates,
         Ok(differences) if differences.is_empty() => Verdict::Passed,
         Ok(differences) => Verdict::Failed { differences, kept },
-        Err(message) => Verdict::Failed { differences: vec![message], kept },
+        Err(message) => match context.assemblers.missing(&run.releases()) {
+            Some(reason) => Verdict::Skipped(reason),
+            None => Verdict::Failed { differences: vec![message], kept },
+        },
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Verdict {
         differences: Vec<String>,
         kept: Option<PathBuf>,
     },
+    /// An older assembler that it needs cannot be had; the reason.
+    Skipped(String),
 }
 
 #[derive(Default)]
@@ -20,6 +22,7 @@ struct Counts {
     passed: usize,
     failed: usize,
     deviating: usize,
+    skipped: usize,
 }
 
 pub struct Report {
@@ -27,6 +30,8 @@ pub struct Report {
     expected: usize,
     categories: BTreeMap<String, Counts>,
     failures: Vec<String>,
+    /// Why runs were skipped, and how many for each reason.
+    skipped: BTreeMap<String, usize>,
 }
 
 /// Without `-v`: failures told in full, and differences told of each.
@@ -35,7 +40,13 @@ const DIFFERENCES_SHOWN: usize = 5;
 
 impl Report {
     pub fn new(verbose: bool, expected: usize) -> Self {
-        Self { verbose, expected, categories: BTreeMap::new(), failures: Vec::new() }
+        Self {
+            verbose,
+            expected,
+            categories: BTreeMap::new(),
+            failures: Vec::new(),
+            skipped: BTreeMap::new(),
+        }
     }
 
     pub fn add(&mut self, run: &Run<'_>, verdict: Verdict, took: Duration) {
@@ -53,6 +64,11 @@ impl Report {
             Verdict::Failed { .. } => {
                 counts.failed += 1;
                 "FAILED"
+            }
+            Verdict::Skipped(reason) => {
+                counts.skipped += 1;
+                *self.skipped.entry(reason.clone()).or_default() += 1;
+                "skipped"
             }
         };
         if self.verbose {
@@ -93,19 +109,24 @@ impl Report {
             self.failures[FAILURES_SHOWN..].iter().for_each(|id| println!("  {id}"));
             println!();
         }
-        println!("{:<10} {:>7} {:>7} {:>10}", "category", "passed", "failed", "deviating");
+        println!("{:<10} {:>7} {:>7} {:>10} {:>8}", "category", "passed", "failed", "deviating", "skipped");
         let mut total = Counts::default();
         for category in CATEGORIES {
             let Some(counts) = self.categories.get(*category) else { continue };
-            println!("{category:<10} {:>7} {:>7} {:>10}", counts.passed, counts.failed, counts.deviating);
+            let Counts { passed, failed, deviating, skipped } = counts;
+            println!("{category:<10} {passed:>7} {failed:>7} {deviating:>10} {skipped:>8}");
             total.passed += counts.passed;
             total.failed += counts.failed;
             total.deviating += counts.deviating;
+            total.skipped += counts.skipped;
         }
         if total.deviating > 0 {
             println!("{} deviate from nvlink as they state", total.deviating);
         }
-        let lost = self.expected - (total.passed + total.failed + total.deviating);
+        for (reason, count) in &self.skipped {
+            println!("{count} SKIPPED: {reason}");
+        }
+        let lost = self.expected - (total.passed + total.failed + total.deviating + total.skipped);
         if lost > 0 {
             println!("{lost} runs did not end");
         }

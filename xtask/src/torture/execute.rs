@@ -9,12 +9,16 @@ use std::time::Duration;
 
 use super::program::Program;
 use super::render::{self, Arch};
+use crate::assembler::Release;
 use crate::cache::at;
 use crate::process::{self, Ending};
 use crate::{Result, conformance, toolkit};
 
 /// A link of such small programs takes milliseconds; what takes this long hangs.
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// What nvlink says of some programs for Blackwell with which nothing is wrong.
+const INTERNAL_ERROR: &str = "Internal error: unexpected reloc";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -32,6 +36,15 @@ pub struct Bench {
     form: Form,
     /// Options for every link, beside the program's own.
     options: Vec<String>,
+    assemblers: Vec<Assembler>,
+    /// Options for the assemblers.
+    pub assemble: Vec<String>,
+}
+
+struct Assembler {
+    program: PathBuf,
+    /// None for the toolkit's own.
+    release: Option<&'static Release>,
 }
 
 /// Who says whether a link is right.
@@ -66,12 +79,26 @@ struct Outcome {
 }
 
 impl Bench {
-    pub fn new(form: Form, options: Vec<String>, judge: Judge) -> Result<Self> {
+    pub fn new(
+        form: Form,
+        options: Vec<String>,
+        releases: &[Option<&'static Release>],
+        judge: Judge,
+    ) -> Result<Self> {
         let solder = match judge {
             Judge::Solder => conformance::solder()?,
             Judge::Nobody | Judge::Command(_) => PathBuf::new(),
         };
-        Ok(Bench { toolkit: toolkit::ensure()?, solder, judge, form, options })
+        let toolkit = toolkit::ensure()?;
+        let mut assemblers = Vec::new();
+        for &release in if releases.is_empty() { &[None] } else { releases } {
+            let program = match release {
+                Some(release) => release.ensure()?,
+                None => toolkit.join("bin/ptxas"),
+            };
+            assemblers.push(Assembler { program, release });
+        }
+        Ok(Bench { toolkit, solder, judge, form, options, assemblers, assemble: Vec::new() })
     }
 
     /// Runs one program in `folder`, which afterwards holds every file of the two links.
@@ -108,6 +135,10 @@ impl Bench {
         let expected = link(&self.toolkit.join("bin/nvlink"), &arguments, folder, "nvlink.cubin")?;
         if !matches!(expected.ending, Ending::Exit(_)) {
             return Ok(Verdict::NoOracle(expected.ending.to_string()));
+        }
+        // An internal error is not behaviour to copy; solder links such programs.
+        if String::from_utf8_lossy(&expected.stderr).contains(INTERNAL_ERROR) {
+            return Ok(Verdict::NoOracle(INTERNAL_ERROR.into()));
         }
         let linked = expected.ending == Ending::Exit(0);
         let differences = match &self.judge {
@@ -162,9 +193,17 @@ impl Bench {
         let source = format!("m{index}.ptx");
         let object = format!("m{index}.cubin");
         let path = folder.join(&source);
-        fs::write(&path, render::module(program, index, arch)).map_err(|e| at(&path, &e))?;
-        let mut ptxas = Command::new(self.toolkit.join("bin/ptxas"));
+        let Some(assembler) = self.assembler(program, index, arch) else {
+            return Ok(Err("no assembler of the list knows the architecture".into()));
+        };
+        let mut text = render::module(program, index, arch);
+        if let Some(release) = assembler.release {
+            text = release.lower(&text);
+        }
+        fs::write(&path, text).map_err(|e| at(&path, &e))?;
+        let mut ptxas = Command::new(&assembler.program);
         ptxas.current_dir(folder).args(["-c", "-arch", arch.name, &source, "-o", &object]);
+        ptxas.args(&self.assemble);
         if program.modules[index].line_info {
             ptxas.arg("-lineinfo");
         }
@@ -174,6 +213,15 @@ impl Bench {
         }
         let text = String::from_utf8_lossy(&stderr);
         Ok(Err(format!("{ending}: {}", text.lines().next().unwrap_or("no message"))))
+    }
+}
+
+impl Bench {
+    /// The module's choice among the assemblers that know the architecture.
+    fn assembler(&self, program: &Program, index: usize, arch: Arch) -> Option<&Assembler> {
+        let known = |assembler: &&Assembler| assembler.release.is_none_or(|release| release.knows(arch.name));
+        let assemblers: Vec<_> = self.assemblers.iter().filter(known).collect();
+        assemblers.get(program.modules[index].assembler % assemblers.len().max(1)).copied()
     }
 }
 

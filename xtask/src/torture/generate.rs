@@ -71,6 +71,9 @@ impl Generator {
         if self.on("error") {
             self.spoil();
         }
+        for module in &mut self.program.modules {
+            module.assembler = self.rng.below(1 << 16);
+        }
     }
 
     fn name(&mut self, stem: &str) -> String {

@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Result;
+use crate::assembler::{RELEASES, Release};
 use execute::{Bench, Form, Judge, Verdict};
 use render::Arch;
 
@@ -32,6 +33,9 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --form FORM     exec, r or r-then-link: executable (default) or relocatable links, or executable
                   links of what nvlink's relocatable links made of some of the modules
   --option TEXT   give every link this option too
+  --ptxas LIST    assemblers of these releases: 12.4 and so on, 13.0 for the toolkit's own, mixed for all. Of
+                  several that know the architecture each module takes another
+  --assemble TEXT give every assembler this option too, such as --position-independent-code=true
   --feature LIST  ask for these constructs in every program
   --keep DIR      leave every program's files in DIR/SEED-ARCH
   --oracle-only   do not run solder: checks the generator
@@ -82,6 +86,10 @@ struct Settings {
     spread: bool,
     form: Form,
     options: Vec<String>,
+    /// None for the toolkit's own assembler.
+    assemblers: Vec<Option<&'static Release>>,
+    /// Options for the assemblers.
+    assemble: Vec<String>,
     wanted: Vec<String>,
     keep: Option<PathBuf>,
     judge: Judge,
@@ -95,8 +103,18 @@ pub fn run(args: &[String]) -> Result<u8> {
         println!("{USAGE}");
         return Ok(0);
     };
+    let knows = |arch: &Arch| {
+        let mut assemblers = settings.assemblers.iter();
+        let known = |release: &'static Release| release.knows(arch.name);
+        settings.assemblers.is_empty() || assemblers.any(|release| release.is_none_or(known))
+    };
+    settings.archs = settings.archs.iter().copied().filter(knows).collect();
+    if settings.archs.is_empty() {
+        return Err("torture: the assemblers know none of the architectures".into());
+    }
     let judge = std::mem::replace(&mut settings.judge, Judge::Nobody);
-    let bench = Bench::new(settings.form, settings.options.clone(), judge)?;
+    let mut bench = Bench::new(settings.form, settings.options.clone(), &settings.assemblers, judge)?;
+    bench.assemble.clone_from(&settings.assemble);
     match settings.reduce {
         Some(seed) => reduce_seed(&bench, &settings, seed),
         None => run_seeds(&bench, &settings),
@@ -111,6 +129,8 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         spread: false,
         form: Form::Executable,
         options: Vec::new(),
+        assemblers: Vec::new(),
+        assemble: Vec::new(),
         wanted: Vec::new(),
         keep: None,
         judge: Judge::Solder,
@@ -138,6 +158,8 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             "--spread" => settings.spread = true,
             "--form" => settings.form = form(&value()?)?,
             "--option" => settings.options.push(value()?),
+            "--ptxas" => settings.assemblers.extend(assemblers(&value()?)?),
+            "--assemble" => settings.assemble.push(value()?),
             "--feature" => settings.wanted.extend(constructs(&value()?)?),
             "--keep" => settings.keep = Some(PathBuf::from(value()?)),
             "--oracle-only" => settings.judge = Judge::Nobody,
@@ -174,6 +196,22 @@ fn archs(list: &str) -> Result<Vec<Arch>> {
             known.copied().ok_or_else(|| format!("torture: '{word}' is no architecture that is known"))
         })
         .collect()
+}
+
+/// `mixed` is every release, the toolkit's own included.
+fn assemblers(list: &str) -> Result<Vec<Option<&'static Release>>> {
+    let mut found = Vec::new();
+    for word in list.split([',', ' ']).filter(|word| !word.is_empty()) {
+        match word {
+            "13.0" => found.push(None),
+            "mixed" => {
+                found.extend(RELEASES.iter().map(Some));
+                found.push(None);
+            }
+            _ => found.push(Some(Release::find(word).map_err(|e| format!("torture: {e}"))?)),
+        }
+    }
+    Ok(found)
 }
 
 fn constructs(list: &str) -> Result<Vec<String>> {

@@ -15,6 +15,8 @@ pub struct Module {
     /// Textures and samplers are separate objects (`texmode_independent`).
     pub independent_textures: bool,
     pub line_info: bool,
+    /// Which of the assemblers makes its object, where there are several.
+    pub assembler: usize,
     pub vars: Vec<Var>,
     pub images: Vec<Image>,
     pub funcs: Vec<Func>,

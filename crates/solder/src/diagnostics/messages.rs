@@ -145,7 +145,11 @@ messages! {
     FinalizerError { file: Text } = "finalizer-error", Fatal, "Internal FNLZR error '{file}'";
     OutputLimited { arch: u32, file: Text } = "output-limited", Warning,
         "Output is limited to run on SM Arch '{arch}' only due to limitations in input file {file}";
-    NewerThanToolkit { file: Text, version: u32, toolkit: u32 } = "newer-than-toolkit", Fatal,
+    HostInfoIgnored = "host-info-ignored", Info,
+        "ignore -use-host-info because -kernels-used or -variables-used is specified";
+    IsaClassMissing { arch: u32, file: Text } = "isa-class-missing", Warning,
+        "Output is limited to run on SM Arch '{arch}' only, due to missing attribute 'ISA_CLASS' in input file '{file}'";
+    NewerThanToolkit { file: Text, version: i32, toolkit: u32 } = "newer-than-toolkit", Fatal,
         "Input file '{file}' newer than toolkit ({version} vs {toolkit})";
     MustBeRecompiled { file: Text, toolkit: Text } = "must-be-recompiled", Fatal,
         "Input file '{file}' must be recompiled with toolkit >= Cuda {toolkit}";
@@ -175,7 +179,6 @@ messages! {
         "Function '{symbol}' not declared __global__ in all source files";
     NoCallGraphNode = "no-callgraph-node", Fatal, "Internal error: no callgraph node";
     DeletedSymbol = "deleted-symbol", Fatal, "Internal error: reference to deleted symbol";
-    UnexpectedReloc = "unexpected-reloc", Fatal, "Internal error: unexpected reloc";
     RelocationPastEnd = "relocation-past-end", Fatal, "Internal error: relocation is past end of offset";
     DeletedSection = "deleted-section", Fatal, "Internal error: reference to deleted section";
     ApiVersion { file: Text, version: u32, allowed: u32 } = "api-version", Error,
@@ -237,6 +240,9 @@ messages! {
         "Input file '{file}' was compiled for sm_{compiled_for}: function '{function}' has double precision, 64-bit conversion or integer \
         matrix instructions, which need other code. Compile it for sm_{target}";
     /// Machine code that nvlink may finalize otherwise than the assembler of its time did.
+    CapsulesOfOlderToolkit { file: Text } = "capsules-of-older-toolkit", Fatal,
+        "Input file '{file}' was compiled by toolkit 12.8, whose Mercury code the linker would have to finalize anew. \
+        Compile it by toolkit 13.0";
     CodeOfOtherToolkit { file: Text, toolkit: Text, function: Text, own: Text } = "code-of-other-toolkit", Fatal,
         "Input file '{file}' was compiled by toolkit {toolkit}: function '{function}' has code that the linker \
         finalizes anew. Compile it by toolkit {own}";

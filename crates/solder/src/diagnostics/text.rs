@@ -111,6 +111,12 @@ impl Field for u32 {
     }
 }
 
+impl Field for i32 {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.to_string().as_bytes());
+    }
+}
+
 impl Field for u64 {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.to_string().as_bytes());

@@ -1,6 +1,7 @@
 //! The checks a device ELF must pass to enter the link, in nvlink's order and words.
 
 use solder_arch::{CompatRecord, CubinArch, CubinMatch, Target, oldest_toolkit};
+use solder_cubin::mercury::is_older_capsule;
 use solder_cubin::note::CudaInfo;
 use solder_cubin::raw::{self, FileHeader, SectionHeader};
 use solder_fatbin::compat_record;
@@ -19,6 +20,8 @@ const OLDEST_NOTE: u16 = 2;
 const ABI_VERSION: u8 = 8;
 const OLD_ABI_VERSION: u8 = 7;
 const OLD_FLAG_64_BIT: u32 = 0x400;
+/// Code for an `a` architecture.
+const OLD_FLAG_ACCELERATED: u32 = 0x800;
 
 /// Set in the flags of Mercury code.
 const FLAG_MERCURY: u32 = 0x2;
@@ -66,6 +69,7 @@ pub(super) fn check(
         CubinMatch::Unfinalizable => return Err(Message::FinalizerError { file: name.clone() }),
     }
     check_toolkit(&header, name)?;
+    check_capsules(&header, name)?;
     Ok(Verdict::Linked)
 }
 
@@ -84,7 +88,7 @@ impl Made {
         let (number, is_mercury, record) = (header.number(), header.is_mercury(), header.compat());
         Some(Self {
             arch: CubinArch { number, is_mercury, record },
-            toolkit: header.cuda_info().map(|info| info.toolkit),
+            toolkit: header.toolkit(),
             executable: header.raw.e_type.get() == raw::ET_EXEC,
         })
     }
@@ -102,18 +106,27 @@ pub(super) fn is_of_this_toolkit(bytes: &[u8]) -> bool {
         .is_some_and(|note| note.toolkit == TOOLKIT)
 }
 
-fn check_toolkit(header: &Header<'_>, name: &Text) -> Result<(), Message> {
-    let note = header.cuda_info();
-    if let Some(note) = note
-        && note.toolkit > TOOLKIT
-    {
-        return Err(Message::NewerThanToolkit {
-            file: name.clone(),
-            version: note.toolkit,
-            toolkit: TOOLKIT,
-        });
+/// Mercury code of 12.8 is made anew by nvlink, in a way that is not known.
+fn check_capsules(header: &Header<'_>, name: &Text) -> Result<(), Message> {
+    if !header.is_mercury() {
+        return Ok(());
     }
-    let too_old = |oldest| note.is_none_or(|note| note.toolkit < oldest || note.version < OLDEST_NOTE);
+    let mut capsules = header.sections.iter().filter(|s| s.sh_type.get() == raw::SHT_CUDA_CAPSULE);
+    if capsules.any(|section| header.data(section).is_some_and(is_older_capsule)) {
+        return Err(Message::CapsulesOfOlderToolkit { file: name.clone() });
+    }
+    Ok(())
+}
+
+fn check_toolkit(header: &Header<'_>, name: &Text) -> Result<(), Message> {
+    let toolkit = header.toolkit();
+    if let Some(version) = toolkit.filter(|toolkit| *toolkit > TOOLKIT) {
+        // The number is compared without a sign and printed with one.
+        let version = version.cast_signed();
+        return Err(Message::NewerThanToolkit { file: name.clone(), version, toolkit: TOOLKIT });
+    }
+    let has_old_note = header.cuda_info().is_some_and(|note| note.version < OLDEST_NOTE);
+    let too_old = |oldest| has_old_note || toolkit.is_none_or(|toolkit| toolkit < oldest);
     match oldest_toolkit(header.number()) {
         Some(oldest) if too_old(oldest) => {
             let toolkit = format!("{}.{}", oldest / 10, oldest % 10).into();
@@ -146,7 +159,12 @@ impl<'data> Header<'data> {
     }
 
     fn is_current(&self) -> bool {
-        self.raw.ident[7] == raw::OSABI_CUDA
+        self.raw.is_current()
+    }
+
+    /// The toolkit that made it, if it says so.
+    fn toolkit(&self) -> Option<u32> {
+        self.raw.older_toolkit().or_else(|| Some(self.cuda_info()?.toolkit))
     }
 
     fn flags(&self) -> u32 {
@@ -183,6 +201,10 @@ impl<'data> Header<'data> {
     }
 
     fn compat(&self) -> Option<CompatRecord> {
+        if !self.is_current() {
+            let accelerated = u8::from(self.flags() & OLD_FLAG_ACCELERATED != 0);
+            return Some(CompatRecord { accelerated, ..CompatRecord::default() });
+        }
         let section = self.sections.iter().find(|section| section.sh_type.get() == raw::SHT_CUDA_COMPAT)?;
         Some(compat_record(self.data(section)?))
     }

@@ -13,9 +13,14 @@ use crate::object::Object;
 use crate::undefined;
 
 impl Inputs<'_> {
-    /// Takes the runtime out of the objects, and out of the list of modules, where it is not needed. `objects` are
-    /// [`Inputs::objects`], parsed.
-    pub fn leave_out_runtime(&mut self, objects: &mut Vec<Object<'_>>, sink: &Sink) -> Result<(), Stop> {
+    /// Takes the runtime out of the objects, and out of the list of modules, where it is not needed; if it is to be kept in any
+    /// case, only where its archive comes before all other code. `objects` are [`Inputs::objects`], parsed.
+    pub fn leave_out_runtime(
+        &mut self,
+        objects: &mut Vec<Object<'_>>,
+        is_kept: bool,
+        sink: &Sink,
+    ) -> Result<(), Stop> {
         if !self.objects.iter().any(|object| object.is_runtime) {
             return Ok(());
         }
@@ -23,15 +28,15 @@ impl Inputs<'_> {
         let mut kept = Vec::with_capacity(objects.len());
         let mut was_left_out = false;
         for (object, input) in objects.iter().zip(&self.objects) {
-            let keep = !input.is_runtime || names.undefined > 0;
+            // The first code of a link may be the runtime's archive.
+            let comes_first = input.origin == Origin::Archive && !self.has_code_before(input.position);
+            let keep = !input.is_runtime || names.undefined > 0 || is_kept && !comes_first;
             if keep {
                 names.add(object);
             }
             if was_left_out && !input.is_runtime {
                 return Err(sink.fatal(Message::UnexpectedAfterRuntime));
             }
-            // The first code of a link may be the runtime's archive.
-            let comes_first = input.origin == Origin::Archive && !self.has_code_before(input.position);
             was_left_out |= !keep && !comes_first;
             kept.push(keep);
         }

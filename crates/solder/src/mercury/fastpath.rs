@@ -10,7 +10,7 @@ use solder_sass::is_fit_for_103;
 const BITS: &[(u16, u64)] = &[(100, 0x09), (120, 0x50)];
 
 /// That of sm_103, which has slower units for some instructions.
-const BIT_103: u64 = 0x08;
+pub const BIT_103: u64 = 0x08;
 
 /// The instructions that sm_103 executes differently: double precision arithmetic and integer matrices.
 /// The low nine bits of an instruction say which it is, whatever its operands are.

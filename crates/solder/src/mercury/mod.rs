@@ -27,7 +27,7 @@ mod waits;
 pub use capsule::capsule_patches;
 pub use decide::{decide, jump_tables};
 pub use exits::{is_for_debugger, with_barriers};
-pub use fastpath::{fastpath, other_finalization, wrong_code};
+pub use fastpath::{BIT_103, fastpath, other_finalization, wrong_code};
 pub use fences::without_precautions;
 pub use frames::{Frame, Frames};
 pub use layout::{

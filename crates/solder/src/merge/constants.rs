@@ -39,8 +39,31 @@ impl<'data> Merger<'_, 'data> {
                 Ok(())
             }
             Role::FunctionConstant => self.function_constant(origin, raw, &section),
+            Role::Constant => self.table_symbol(origin, raw, &section),
             _ => Ok(()),
         }
+    }
+
+    /// A static entry of the table of addresses that position-independent code has.
+    fn table_symbol(
+        &mut self,
+        origin: Origin,
+        raw: &'data Symbol,
+        section: &Section<'data>,
+    ) -> Result<(), Stop> {
+        let merged = self.out.files[origin.file.index()].sections[section.index as usize];
+        let (out, base) = match merged {
+            Some(place) => place,
+            None => self.append_data(origin.file, section)?,
+        };
+        let mut symbol = self.hidden_symbol(origin);
+        (symbol.section, symbol.value) = (Some(out), base.wrapping_add(raw.value.get()));
+        let is_shown = self.settings.shows_hidden();
+        let name = symbol.name;
+        let name = if is_shown { self.show_hidden(&mut symbol, raw, name) } else { 0 };
+        let id = self.push_named(symbol, name);
+        self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
+        Ok(())
     }
 
     fn function_constant(
@@ -99,7 +122,11 @@ impl<'data> Merger<'_, 'data> {
             sections.or_else(|| self.gathered_constants.get(&(function, bank)).copied().map(Place::Function))
         };
         let place = place.unwrap_or_else(|| {
-            Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section)))
+            // Toolkits before 12.4 do not mark that `sh_info` is a section, and of constants without a symbol the
+            // flags stay.
+            let unmarked = !by_symbol && section.flags() & raw::SHF_INFO_LINK == 0;
+            let flags = if unmarked { raw::SHF_ALLOC } else { raw::SHF_ALLOC | raw::SHF_INFO_LINK };
+            Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section), flags))
         });
         match place {
             Place::Section(id) => _ = self.constants_by_name.insert(section.name, id),
@@ -188,12 +215,12 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// `.nv.constantN.F`, N > 0, in the output.
-    fn create_function_constant(&mut self, entity: EntityId, bank: u8, name: &str) -> SectionId {
+    fn create_function_constant(&mut self, entity: EntityId, bank: u8, name: &str, flags: u64) -> SectionId {
         let section = self.create_with_symbol(&New {
             kind: Kind::FunctionConstant(bank),
             name: &[name],
             sh_type: self.settings.section_type(raw::SHT_CUDA_CONSTANT + u32::from(bank), raw::SHT_PROGBITS),
-            flags: raw::SHF_ALLOC | raw::SHF_INFO_LINK,
+            flags,
             align: 4,
             entsize: 0,
         });
@@ -328,7 +355,7 @@ impl<'data> Merger<'_, 'data> {
         } else {
             format!(".nv.constant{bank}.{name}")
         };
-        self.create_function_constant(entity, bank, &name)
+        self.create_function_constant(entity, bank, &name, raw::SHF_ALLOC | raw::SHF_INFO_LINK)
     }
 
     /// `.nv.constant0.K` of a kernel that stays.

@@ -19,6 +19,9 @@ pub(super) struct MergedConstants<'data> {
     seen: HashSet<(u64, &'data [u8]), foldhash::fast::FixedState>,
 }
 
+/// Constants of the program are merged, tables of addresses (bank 4) are not.
+const USER_CONSTANTS: u32 = raw::SHT_CUDA_CONSTANT + 3;
+
 /// Whether nvlink looks for constants of this size and alignment among those it has.
 fn merges(size: u64, align: u64) -> bool {
     match size {
@@ -245,7 +248,9 @@ impl<'data> Merger<'_, 'data> {
         if !accepted || stays_common {
             return Ok(());
         }
-        self.name_local(symbol);
+        if !self.out.symbol(symbol).dropped {
+            self.name_local(symbol);
+        }
         let other = self.other(raw);
         let symbol = self.out.symbol_mut(symbol);
         (symbol.bind, symbol.other) = (raw.bind(), other);
@@ -267,7 +272,11 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Appends a whole data section of an input to the output section of the same name.
-    fn append_data(&mut self, file: FileId, section: &Section<'data>) -> Result<(SectionId, u64), Stop> {
+    pub(super) fn append_data(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+    ) -> Result<(SectionId, u64), Stop> {
         let out = match self.by_name.get(section.name) {
             Some(&out) => out,
             None => self.create_shared_by_name(file, section),
@@ -282,7 +291,8 @@ impl<'data> Merger<'_, 'data> {
             self.append_twin(file, section, out, 0);
             return Ok(self.out.files[file.index()].sections[section.index as usize].unwrap_or((out, 0)));
         }
-        let constants = self.objects[file.index()].role(section.index) == Role::Constant;
+        let constants = self.objects[file.index()].role(section.index) == Role::Constant
+            && section.sh_type() == USER_CONSTANTS;
         let place = if constants && self.settings.merges_constants {
             self.append_merging(section, out)
         } else {

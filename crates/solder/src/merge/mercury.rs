@@ -442,7 +442,7 @@ impl<'data> Merger<'_, 'data> {
         // A discarded copy's are one piece.
         let counts = self.out.files[file.index()].sections[of_section.info() as usize].is_some();
         let whole = (!counts).then(|| base..base.saturating_add(of_section.size()));
-        let tables: Vec<_> = object
+        let mut tables: Vec<_> = object
             .symbols()
             .filter(|_| counts)
             .filter(|(_, raw)| u32::from(raw.shndx.get()) == of && raw.kind() != raw::STT_SECTION)
@@ -450,6 +450,8 @@ impl<'data> Merger<'_, 'data> {
             .map(|(start, size)| start..start.saturating_add(size))
             .chain(whole)
             .collect();
+        // As they lie, whatever the order of their symbols (seen in libnvshmem_device.a).
+        tables.sort_by_key(|table| table.start);
         let mut read = Vec::new();
         for entry in entries.iter() {
             let Some(target) = self.refers_to(file, object.section(of), entry.symbol.get()) else { continue };

@@ -196,7 +196,6 @@ pub fn merge<'data>(
             deleted_alias: false,
             deleted_alias_of_static: false,
             keeps_replaced_frames: settings.force_rela && settings.sm < 90,
-            replaced_relocations: false,
             orphaned_alias: false,
             calls: Calls::new(&[], &[], &CallGraph::default()),
             resolved: HashMap::default(),
@@ -268,10 +267,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         let note =
             |kind, name, flags| New { kind, name, sh_type: raw::SHT_NOTE, flags, align: 4, entsize: 0 };
         let tool = self.create_with_symbol(&note(Kind::ToolNote, &[".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
-        let has_compat = match self.objects.first() {
-            Some(first) => first.first(Role::Compat).is_some(),
-            None => self.settings.sm >= notes::COMPAT_FROM,
-        };
+        let first_has_compat =
+            || self.objects.first().is_some_and(|first| first.first(Role::Compat).is_some());
+        let has_compat = self.settings.sm >= notes::COMPAT_FROM || first_has_compat();
         let link = if has_compat { raw::SHF_INFO_LINK } else { 0 };
         let cuda =
             self.create_with_symbol(&note(Kind::CudaNote, &[".note.nv.cuinfo"], raw::SHF_NOTE_CUINFO | link));
@@ -554,6 +552,8 @@ impl<'a, 'data> Merger<'a, 'data> {
         // Undefined variables keep the value that the compiler gave them.
         let object = matches!(kind, raw::STT_OBJECT | raw::STT_CUDA_OBJECT);
         let value = if object && !raw.is_defined() { raw.value.get() } else { 0 };
+        // Position-independent code has tables of addresses, whose variables an image does not name.
+        let hidden = object && raw.visibility() == raw::STV_INTERNAL && !self.settings.shows_hidden();
         let id = self.push_symbol(OutputSymbol {
             name,
             bind,
@@ -564,6 +564,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             size: raw.size.get(),
             entity: Some(entity),
             mercury_other: raw.other,
+            dropped: hidden,
             ..OutputSymbol::default()
         });
         self.symbol_of[entity.index()] = Some(id);
@@ -662,11 +663,8 @@ impl<'a, 'data> Merger<'a, 'data> {
                 self.out.deleted_alias = true;
             }
         }
-        if self.dead_with_relocations.contains(&entity) {
-            self.out.replaced_relocations = true;
-        } else if raw.bind() == raw::STB_WEAK
-            && object.sections_with(Role::Relocations).any(|s| s.info() == text)
-        {
+        let is_weak = raw.bind() == raw::STB_WEAK;
+        if is_weak && object.sections_with(Role::Relocations).any(|s| s.info() == text) {
             self.dead_with_relocations.insert(entity);
         }
     }
@@ -696,7 +694,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             kind: Kind::Text,
             name: &[section.name],
             sh_type: raw::SHT_PROGBITS,
-            flags: section.flags(),
+            flags: 0,
             align: section.align(),
             entsize: 0,
         };
@@ -706,7 +704,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         out.is_named_alone = is_named_alone;
         out.append(section.data, section.data.len() as u64, section.align());
         out.function = Some(symbol);
-        out.registers = section.info().to_be_bytes()[0];
+        out.take_code_header(section);
         self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
         let out = self.out.symbol_mut(symbol);
         (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
@@ -817,7 +815,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         out.content = Content::Bytes(Vec::new());
         out.size = 0;
         out.append(section.data, section.data.len() as u64, section.align());
-        out.registers = section.info().to_be_bytes()[0];
+        out.take_code_header(section);
         let relocations = [out.rel, out.rela];
         let resolved = self.out.resolved.get(&text).copied();
         let resolved_twin = resolved.and_then(|resolved| self.out.section(resolved).twin);
@@ -832,7 +830,6 @@ impl<'a, 'data> Merger<'a, 'data> {
         out.rest_mut().replaced_in = Some(origin.file);
         if relocations != [None, None] {
             out.rest_mut().debug_replaced_in = Some(origin.file);
-            self.out.replaced_relocations = true;
         }
         let out = self.out.symbol_mut(symbol);
         if raw.bind() == raw::STB_GLOBAL {

@@ -203,7 +203,8 @@ impl Globals {
             if let (Some(_), None) = (symbol.entity, symbol.section) {
                 self.unplaced.push(SymbolId::at(index));
             }
-            let is_removed = symbol.dropped && (symbol.shared || merged.packed);
+            let is_removed =
+                symbol.dropped && (symbol.shared || merged.packed || symbol.other & 3 == raw::STV_INTERNAL);
             if !symbol.among_globals || is_removed {
                 continue;
             }

@@ -6,8 +6,8 @@ use crate::ids::{ConstantId, EntityId, FileId, SectionId, SymbolId};
 use crate::parallel;
 use crate::resolve::Origin;
 use hashbrown::HashMap;
-use solder_cubin::raw;
 use solder_cubin::strings::{StringTables, Table};
+use solder_cubin::{Section, raw};
 use std::num::NonZeroU32;
 use std::ops::Range;
 
@@ -200,6 +200,12 @@ impl<'data> OutputSection<'data> {
     /// Aligns it at least so far.
     pub fn widen(&mut self, align: u64) {
         self.align = self.align.max(narrow(align));
+    }
+
+    /// Takes over what the header of a function's code says beside its place.
+    pub fn take_code_header(&mut self, section: &Section<'_>) {
+        self.registers = section.info().to_be_bytes()[0];
+        self.flags = section.flags();
     }
 
     /// Appends an input section at the next multiple of its alignment; the place it got.
@@ -438,8 +444,6 @@ pub struct Merged<'data> {
     pub deleted_alias_of_static: bool,
     /// The relocations of replaced functions in `.debug_frame` stay, although they have addends.
     pub keeps_replaced_frames: bool,
-    /// A weak function whose code has relocations was replaced by another copy.
-    pub replaced_relocations: bool,
     /// A function was removed while an alias of it stays.
     pub orphaned_alias: bool,
     pub calls: Calls,

@@ -24,6 +24,11 @@ pub fn check(options: &Options, sink: &Sink) -> Result<(), Stop> {
         return Err(sink.fatal(Message::NoInputFiles));
     }
     check_conflicts(options, sink)?;
+    if options.values().is_true(Id::UseHostInfo)
+        && (options.kernels_used.is_some() || options.variables_used.is_some())
+    {
+        sink.report(Message::HostInfoIgnored);
+    }
     if target.kind == Kind::Lto {
         return Err(sink.fatal(Message::VirtualTarget { arch: target.to_string().into() }));
     }

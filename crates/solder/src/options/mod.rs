@@ -293,7 +293,9 @@ fn os_strings(list: &[Vec<u8>]) -> Vec<OsString> {
 }
 
 fn given_list(values: &Values, id: Id) -> Option<Vec<Vec<u8>>> {
-    values.is_given(id).then(|| values.list(id).to_vec())
+    // A list of nothing is as good as none.
+    let list: Vec<_> = values.list(id).iter().filter(|value| !value.is_empty()).cloned().collect();
+    (!list.is_empty()).then_some(list)
 }
 
 fn boolean(values: &Values, id: Id) -> Option<bool> {
