@@ -11,6 +11,7 @@ use crate::flow::{Flow, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
 use crate::registers::Registers;
+use crate::schedule::mentions_stack_pointer;
 use crate::{Problem, Violation};
 
 /// Under way in both codes; over in the old code only; over in the new code only.
@@ -42,8 +43,9 @@ pub fn drops_stack_pointer(first: &Step) -> bool {
 fn check_stack_pointer(alignment: &Alignment<'_>) -> Result<(), Violation> {
     for (at, step) in alignment.steps().enumerate().skip(1) {
         let Some(instruction) = step.after else { continue };
-        if instruction.is_call_or_return() || uses_general(instruction, STACK_POINTER).is_none_or(|uses| uses)
-        {
+        // The table has textures and matrices with all the registers that they may use: R0 and three more are asked for exactly.
+        let may_use = uses_general(instruction, STACK_POINTER).is_none_or(|uses| uses);
+        if instruction.is_call_or_return() || may_use && mentions_stack_pointer(instruction) {
             return Err(Violation { at, problem: Problem::MissingWait { producer: 0 } });
         }
     }

@@ -11,7 +11,7 @@
 //! 3. counted waits (`DEPBAR`) count the same producers;
 //! 4. no instruction waits for a scoreboard one cycle after it was set, if it did not before.
 //!
-//! It shares nothing with the code that rewrites but for what instructions are: [`schedule`], which chooses scoreboards and
+//! It shares nothing with the code that rewrites but for what instructions are and which registers they use: [`schedule`], which chooses scoreboards and
 //! waits as the linker does, has no part in what is accepted. What it does not know (an operation, where an indirect branch goes) it
 //! takes to be the worst, so that it refuses rather than accepts.
 

@@ -233,7 +233,8 @@ pub fn has_unused_stack_pointer(code: &[u8]) -> bool {
         && (1..code.len() / SIZE).all(|at| !mentions_stack_pointer(Instruction::at(code, at)))
 }
 
-fn mentions_stack_pointer(instruction: Instruction) -> bool {
+/// Whether an instruction may use the stack pointer.
+pub(crate) fn mentions_stack_pointer(instruction: Instruction) -> bool {
     if instruction.is_call_or_return() {
         return true;
     }
