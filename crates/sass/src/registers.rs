@@ -16,6 +16,22 @@ pub enum File {
 }
 
 impl File {
+    /// The file that has a register at this place of the set.
+    pub fn at(place: usize) -> Self {
+        match place {
+            0..256 => Self::General,
+            256..512 => Self::Uniform,
+            512..520 => Self::Predicate,
+            520..528 => Self::UniformPredicate,
+            _ => Self::Barrier,
+        }
+    }
+
+    /// The place in the set of a register of this file.
+    pub fn place(self, register: u8) -> usize {
+        usize::from(self.range().0) + usize::from(register)
+    }
+
     /// Where in the set the registers of this file begin, and how many there are that hold something.
     const fn range(self) -> (u16, u16) {
         match self {
@@ -137,6 +153,10 @@ mod tests {
         let mut b = Registers::default();
         b.insert_from(&a);
         assert_eq!(a, b);
+        let files = [File::General, File::Uniform, File::Predicate, File::UniformPredicate, File::Barrier];
+        assert!(
+            files.iter().all(|file| [0, 6].iter().all(|register| File::at(file.place(*register)) == *file))
+        );
     }
 
     #[test]

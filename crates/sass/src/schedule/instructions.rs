@@ -154,9 +154,7 @@ impl Line {
 
     /// Whether the predicate at this place is the guard.
     pub fn is_guard(&self, place: usize) -> bool {
-        let mut guard = Registers::default();
-        guard.insert(self.guard.file(), self.guard.predicate & 7, 1);
-        guard.places().eq([place])
+        self.guard.exists() && self.guard.file().place(self.guard.predicate & 7) == place
     }
 
     /// Whether control may go elsewhere.

@@ -184,9 +184,9 @@ fn find(table: &Table, line: &Line) -> Option<i64> {
 }
 
 /// How long after an instruction another one can use its result, where that latency is fixed. `place` is the register's.
-pub fn of_operand(writer: &Line, reader: &Line, file: File, place: usize) -> i64 {
+pub fn of_operand(writer: &Line, reader: &Line, place: usize) -> i64 {
     let is_double = is_double(writer.operation());
-    match file {
+    match File::at(place) {
         File::General if is_double => 10,
         File::General if self::is_double(reader.operation()) => 6,
         File::General => 5,

@@ -8,7 +8,7 @@
 use super::instructions::{Line, operation};
 use super::latency;
 use super::producers::Producers;
-use crate::registers::{File, Registers};
+use crate::registers::Registers;
 use std::ops::Range;
 
 /// Barriers are given a longer stall than the one that counts here.
@@ -70,15 +70,12 @@ impl<'a> Times<'a> {
     fn operands(&self, at: usize, stalled: i64) -> (i64, bool) {
         let line = &self.lines[at];
         let (mut bound, mut is_explained) = (0, false);
-        let files = [File::General, File::Uniform, File::Predicate, File::UniformPredicate];
-        for file in files {
-            for place in line.reads.within(&[file]).places() {
-                let Some(writer) = self.writers[place] else { continue };
-                let latency = latency::of_operand(&self.lines[writer.at], line, file, place);
-                let distance = stalled - writer.stalled;
-                is_explained |= distance <= latency;
-                bound = bound.max(writer.issued + latency.min(distance));
-            }
+        for place in line.reads.places() {
+            let Some(writer) = self.writers[place] else { continue };
+            let latency = latency::of_operand(&self.lines[writer.at], line, place);
+            let distance = stalled - writer.stalled;
+            is_explained |= distance <= latency;
+            bound = bound.max(writer.issued + latency.min(distance));
         }
         (bound, is_explained)
     }

@@ -148,7 +148,7 @@ impl<'a> Stalls<'a> {
         }
         for place in 0..Registers::PLACES {
             if let Some(producer) = self.writer(place, member, next.state) {
-                next.after(producer, until_end(self.kind(producer, member), file(place)));
+                next.after(producer, until_end(self.kind(producer, member), File::at(place)));
             }
         }
         let bits = self.lines[last].bits;
@@ -167,7 +167,7 @@ impl<'a> Stalls<'a> {
     /// What the instruction uses is there.
     fn registers(&self, member: Member, next: &mut Earliest<'_>) {
         let line = &self.lines[next.at];
-        let guard = GUARDS + usize::from(line.bits.guard() & 7);
+        let guard = File::Predicate.place(line.bits.guard() & 7);
         for (registers, is_write) in [(&line.reads, false), (&line.writes, true)] {
             for place in registers.places() {
                 let Some(producer) = self.writer(place, member, next.state) else { continue };
@@ -177,7 +177,7 @@ impl<'a> Stalls<'a> {
                     false => Use::Read,
                 };
                 let kinds = (self.kind(producer, member), self.kind(next.at, member));
-                next.after(producer, until_used(kinds.0, kinds.1, file(place), how));
+                next.after(producer, until_used(kinds.0, kinds.1, File::at(place), how));
             }
         }
     }
@@ -235,18 +235,5 @@ impl<'a> Stalls<'a> {
         // The end of a block waits for the unit, if nothing in the block does.
         let is_left = member == Member::Sm103 && is_conversion(bits) && is_last;
         is_left || double.is_some_and(|double| waits(double.results) || waits(double.operands))
-    }
-}
-
-/// Where predicates are among all registers.
-const GUARDS: usize = 512;
-
-fn file(place: usize) -> File {
-    match place {
-        0..256 => File::General,
-        256..GUARDS => File::Uniform,
-        GUARDS..520 => File::Predicate,
-        520..528 => File::UniformPredicate,
-        _ => File::Barrier,
     }
 }
