@@ -4,8 +4,8 @@ use super::instructions::{Line, operation};
 use super::producers::{Producer, Producers};
 use crate::registers::Registers;
 use operation::{
-    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, DADD, DFMA, DMUL, DSETP, EXIT, LD, LDG, LDL,
-    LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS,
+    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, DADD, DFMA, DMUL, DOUBLE, DSETP, EXIT, LD,
+    LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS,
 };
 
 /// Operations that access memory in an order that fences care about.
@@ -30,16 +30,13 @@ const MEMORY: [u16; 18] = [
     ATOMG_CAS,
 ];
 
-/// Double precision.
-const DOUBLE: &[u16] = &[DMUL, DADD, DSETP, DFMA];
-
 /// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
 /// reads without waiting.
 const IN_ORDER: [(u16, &[u16]); 13] = [
-    (DMUL, DOUBLE),
-    (DADD, DOUBLE),
-    (DSETP, DOUBLE),
-    (DFMA, DOUBLE),
+    (DMUL, &DOUBLE),
+    (DADD, &DOUBLE),
+    (DSETP, &DOUBLE),
+    (DFMA, &DOUBLE),
     (LD, &[LD]),
     (LDG, &[LDG]),
     (LDL, &[LDL]),

@@ -11,6 +11,8 @@ pub mod operation {
     pub const DADD: u16 = 0x029;
     pub const DSETP: u16 = 0x02a;
     pub const DFMA: u16 = 0x02b;
+    /// Double precision arithmetic.
+    pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
     pub const LDSM: u16 = 0x03b;
     pub const STSM: u16 = 0x044;
     pub const FLO: u16 = 0x100;
@@ -23,6 +25,8 @@ pub mod operation {
     pub const F2I_DOUBLE: u16 = 0x111;
     pub const I2F_DOUBLE: u16 = 0x112;
     pub const FRND_DOUBLE: u16 = 0x113;
+    /// Conversions from and to 64 bits.
+    pub const LONG_CONVERSIONS: [u16; 4] = [F2F_DOUBLE, F2I_DOUBLE, I2F_DOUBLE, FRND_DOUBLE];
     pub const NOP: u16 = 0x118;
     pub const S2R: u16 = 0x119;
     pub const ENDCOLLECTIVE: u16 = 0x11b;

@@ -6,7 +6,7 @@
 use super::instructions::{Line, operation};
 use crate::registers::File;
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BMOV, BREV, DADD, DFMA, DMUL, DSETP,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BMOV, BREV, DADD, DFMA, DMUL, DOUBLE, DSETP,
     F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM,
     LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
 };
@@ -131,7 +131,7 @@ const NO_REGISTER: u8 = 255;
 
 /// Double precision, where it is not of fixed latency.
 pub fn is_double(operation: u16) -> bool {
-    matches!(operation, DMUL | DADD | DSETP | DFMA)
+    DOUBLE.contains(&operation)
 }
 
 /// Whether the result of this operation takes very long.

@@ -11,7 +11,7 @@ use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
     DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDGDEPBAR, LDS,
-    LDSM, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST, SYNCS,
+    LDSM, LONG_CONVERSIONS, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST, SYNCS,
 };
 
 /// What is over when the scoreboard is.
@@ -85,10 +85,7 @@ const UNITS: [&[u16]; 8] = [
     &[SYNCS, 0x1b2],
 ];
 
-/// Conversions from and to 64 bits. Some machines leave them to the unit for double precision.
-const LONG_CONVERSIONS: [u16; 4] = [F2F_DOUBLE, F2I_DOUBLE, I2F_DOUBLE, FRND_DOUBLE];
-
-/// The operation that names the unit.
+/// The operation that names the unit. Some machines leave conversions of 64 bits to the unit for double precision.
 fn unit(operation: u16, family: Family) -> u16 {
     if family != Family::Of100 && LONG_CONVERSIONS.contains(&operation) {
         return DFMA;

@@ -17,10 +17,9 @@ mod marks;
 mod pipes;
 mod stalls;
 
-use super::blocks::{Jumps, blocks};
+use super::blocks::Jumps;
 use super::instructions::operation::NOP as NOP_OPERATION;
-use super::instructions::{Line, number_guards};
-use super::{Code, Control, Family, MAX_INSTRUCTIONS, NONE, put_all};
+use super::{Code, Control, Family, NONE, put_all};
 use crate::instruction::{Instruction, SIZE};
 use crate::is_fit_for_103;
 use doubles::{Consumer, doubles};
@@ -64,14 +63,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps) -> Option<Vec<Delayed>> {
     if !instructions(code).any(pipes::differs) || instructions(code).any(pipes::is_unknown) {
         return None;
     }
-    if !code.len().is_multiple_of(SIZE) || code.len() / SIZE > MAX_INSTRUCTIONS {
-        return None;
-    }
-    let mut lines = Line::all(code)?;
-    let blocks = blocks(&lines, jumps)?;
-    for block in &blocks {
-        number_guards(&mut lines[block.range.clone()]);
-    }
+    let Code { lines, blocks, .. } = Code::new(code, jumps, Family::Of100)?;
     let mut budget = BUDGET;
     let mut changed = Vec::new();
     for block in

@@ -1,7 +1,7 @@
 //! Which unit does an operation, and how soon that takes the next one.
 
 use crate::instruction::Instruction;
-use crate::schedule::instructions::operation::{DADD, DFMA, DMUL, DSETP, MUFU, NOP, POPC};
+use crate::schedule::instructions::operation::{DOUBLE, LONG_CONVERSIONS, MUFU, NOP, POPC};
 
 /// Units that matter here. Instructions of others are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,6 @@ pub enum Pipe {
     None,
 }
 
-/// Double precision arithmetic.
-pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
-/// Conversions from or to 64 bits.
-const CONVERSIONS_64: std::ops::RangeInclusive<u16> = 0x110..=0x113;
 /// Products of matrices of integers and of double precision: how sm_103 does them is not known.
 const MATRICES: [u16; 2] = [0x037, 0x03f];
 
@@ -90,7 +86,7 @@ pub fn is_double(bits: Instruction) -> bool {
 }
 
 pub fn is_conversion(bits: Instruction) -> bool {
-    CONVERSIONS_64.contains(&bits.operation())
+    LONG_CONVERSIONS.contains(&bits.operation())
 }
 
 pub fn is_unknown(bits: Instruction) -> bool {
