@@ -514,7 +514,9 @@ impl<'a> Layouter<'a> {
         for (k, kernel) in self.kernels.iter().enumerate() {
             let own = if self.used[k] { self.cursor[k] } else { 0 };
             let size = own.saturating_add(reserved);
-            if !self.used[k] && (!everywhere || (size == 0 && !keeps_file_section)) {
+            // The section of a kernel that was not asked for is made only for what it uses.
+            let has_section = self.merged.functions[*kernel as usize].shared.is_some();
+            if !self.used[k] && (!everywhere || !has_section || (size == 0 && !keeps_file_section)) {
                 continue;
             }
             // Memory whose size only the launch knows goes where the section for it goes.
