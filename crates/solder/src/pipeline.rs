@@ -90,14 +90,13 @@ pub fn link_objects<'data>(
         gc::Live::everything(&symbols).with_prepared(&symbols, &kernels, is_prepared)
     } else {
         // Kernels that were not asked for stay, but what they call is not followed; debug information keeps them
-        // what they are.
+        // what they are. Those that host code does not refer to are prepared like the others.
         let all = options.debug && !options.suppress_debug_info;
         let by_host = roots.prepare_launched();
-        let is_asked_for = |kernel: EntityId| roots.contain(symbols.get(kernel).name);
         gc::Live::everything(&symbols)
             .with_roots(&symbols, &kernels, |kernel| all || is_root(kernel))
             .with_prepared(&symbols, &kernels, |kernel| {
-                all || is_asked_for(kernel) || (by_host && is_taken(kernel))
+                all || by_host || roots.contain(symbols.get(kernel).name)
             })
     };
     let live = if mode.lto { live.with_all_roots() } else { live };

@@ -718,10 +718,6 @@ impl<'a, 'data> Merger<'a, 'data> {
         if entry && (is_prepared || was_mentioned) {
             info = Some(self.function_info(text, name));
             shared = Some(self.kernel_shared(text, name));
-        } else if entry && !self.settings.relocatable && self.settings.kernels_removed_by_host {
-            // A kernel that host code does not refer to, where nothing is removed.
-            info = Some(self.function_info(text, name));
-            self.name_only(&[".nv.shared.", name]);
         }
         let launched = entry && !self.live.is_root(entity);
         let function = self.function_mut(entity);
