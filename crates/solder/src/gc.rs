@@ -9,15 +9,11 @@ use crate::callgraph::{CallGraph, Edges};
 use crate::ids::{EntityId, FileId};
 use crate::object::Object;
 use crate::resolve::Symbols;
-use foldhash::fast::FixedState;
-use hashbrown::HashSet;
 
 /// The functions that stay in the link, by entity.
 #[derive(Debug)]
 pub struct Live {
     stays: Vec<bool>,
-    /// Kernels that are no more than functions.
-    plain: HashSet<EntityId, FixedState>,
     /// The kernels whose calls are followed, if not all are.
     roots: Option<Vec<bool>>,
     /// The kernels that are asked for, if not all are.
@@ -32,19 +28,8 @@ impl Live {
     }
 
     /// Nothing is removed: relocatable and debug links.
-    pub fn everything(symbols: &Symbols<'_>, plain: impl Iterator<Item = EntityId>) -> Self {
-        Self {
-            stays: vec![true; symbols.entities.len()],
-            plain: plain.collect(),
-            roots: None,
-            prepared: None,
-            uncalled: Vec::new(),
-        }
-    }
-
-    /// Whether an entry function counts as a kernel.
-    pub fn is_kernel(&self, entity: EntityId) -> bool {
-        !self.plain.contains(&entity)
+    pub fn everything(symbols: &Symbols<'_>) -> Self {
+        Self { stays: vec![true; symbols.entities.len()], roots: None, prepared: None, uncalled: Vec::new() }
     }
 
     /// Whether the calls of a kernel are followed.
@@ -62,6 +47,19 @@ impl Live {
     #[must_use]
     pub fn with_all_roots(self) -> Self {
         Self { roots: None, ..self }
+    }
+
+    /// Tells the kernels whose calls are followed from the others.
+    #[must_use]
+    pub fn with_roots(
+        mut self,
+        symbols: &Symbols<'_>,
+        kernels: &[EntityId],
+        is_root: impl Fn(EntityId) -> bool,
+    ) -> Self {
+        let roots = kernels.iter().copied().filter(|kernel| is_root(*kernel));
+        self.roots = Some(marked(symbols.entities.len(), roots));
+        self
     }
 
     /// Tells the kernels that are asked for from the others.
@@ -117,7 +115,7 @@ pub fn collect(
         }
     }
     mark_pieces(objects, symbols, &mut live);
-    Live { stays: live, plain: HashSet::default(), roots, prepared: None, uncalled }
+    Live { stays: live, roots, prepared: None, uncalled }
 }
 
 /// Pieces of a function's code that have names of their own stay with it; no call speaks of them.

@@ -87,15 +87,17 @@ pub fn link_objects<'data>(
             is_prepared,
         )
     } else if relocatable {
-        gc::Live::everything(&symbols, std::iter::empty()).with_prepared(&symbols, &kernels, is_prepared)
+        gc::Live::everything(&symbols).with_prepared(&symbols, &kernels, is_prepared)
     } else {
-        // Kernels that were not asked for stay as plain functions; debug information keeps them what they are.
-        let plain = !options.debug || options.suppress_debug_info;
+        // Kernels that were not asked for stay, but what they call is not followed; debug information keeps them
+        // what they are. Those that host code does not refer to are prepared like the others.
+        let all = options.debug && !options.suppress_debug_info;
         let by_host = roots.prepare_launched();
-        let unused = |kernel: &EntityId| {
-            plain && !roots.contain(symbols.get(*kernel).name) && !(by_host && is_taken(*kernel))
-        };
-        gc::Live::everything(&symbols, kernels.iter().copied().filter(unused))
+        gc::Live::everything(&symbols)
+            .with_roots(&symbols, &kernels, |kernel| all || is_root(kernel))
+            .with_prepared(&symbols, &kernels, |kernel| {
+                all || by_host || roots.contain(symbols.get(kernel).name)
+            })
     };
     let live = if mode.lto { live.with_all_roots() } else { live };
     // From here on dead functions do not exist; no symbol or section is added after the merge.

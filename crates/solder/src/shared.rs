@@ -67,6 +67,12 @@ pub struct Settings {
     pub mercury: bool,
 }
 
+impl Settings {
+    /// Variables and nothing else, from 0 on.
+    const NOTHING_ELSE: Self =
+        Self { reserved: 0, shown_reserved: 0, start: 0, debug: false, shows: false, mercury: false };
+}
+
 /// Size and alignment of a kernel's shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelShared {
@@ -168,6 +174,8 @@ struct Layouter<'a> {
     /// Where the variables that several kernels have end.
     common_end: u64,
     mercury: bool,
+    /// The kernels with variables of known size, in nvlink's order; some more than once.
+    met: Vec<usize>,
 }
 
 /// The place of what has none.
@@ -191,9 +199,28 @@ pub fn layout(
 
 /// Whether variables lie in the shared memory of several kernels, or of none.
 pub fn has_common(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(SymbolId) -> bool) -> bool {
-    let settings =
-        Settings { reserved: 0, shown_reserved: 0, start: 0, debug: false, shows: false, mercury: false };
-    Layouter::new(merged, calls, settings).place_static(referenced)
+    Layouter::new(merged, calls, Settings::NOTHING_ELSE).place_static(referenced)
+}
+
+/// The kernels that have variables in their shared memory, as functions, in the order in which nvlink comes upon them:
+/// those that have one of known size alone, those that have one with others, those that have extern arrays. Some come
+/// more than once.
+pub fn kernels_met(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(SymbolId) -> bool) -> Vec<u32> {
+    let mut layouter = Layouter::new(merged, calls, Settings::NOTHING_ELSE);
+    layouter.place_static(referenced);
+    let mut users: Vec<u32> =
+        layouter.dynamic_objects().flat_map(|i| layouter.users[i].iter().copied()).collect();
+    users.sort_unstable_by_key(|user| read_at(merged, *user));
+    users.dedup();
+    let mut met = std::mem::take(&mut layouter.met);
+    met.extend(users.iter().flat_map(|user| layouter.kernels_behind(*user)));
+    met.iter().map(|k| layouter.kernels[*k]).collect()
+}
+
+/// When the relocations of a function's code were read.
+pub fn read_at(merged: &Merged<'_>, function: u32) -> Option<SectionId> {
+    let text = merged.section(merged.functions[function as usize].text?);
+    text.rel.into_iter().chain(text.rela).min()
 }
 
 fn kernels_together(merged: &Merged<'_>, kernels: &[u32]) -> Vec<usize> {
@@ -301,6 +328,7 @@ impl<'a> Layouter<'a> {
             common_end: 0,
             kernels,
             mercury,
+            met: Vec::new(),
         }
     }
 
@@ -316,6 +344,14 @@ impl<'a> Layouter<'a> {
             }
         }
         set
+    }
+
+    /// The kernels that reach a function which refers to shared memory, the last one first.
+    fn kernels_behind(&self, user: u32) -> Vec<usize> {
+        let kernels = self.reached_by[user as usize].iter().flat_map(BitSet::iter);
+        let mut kernels: Vec<usize> = kernels.collect();
+        kernels.reverse();
+        kernels
     }
 
     /// Gives every variable of known size its place. Whether some are common to several kernels.
@@ -337,12 +373,20 @@ impl<'a> Layouter<'a> {
                 continue;
             }
             if count == 1 {
-                private[kernels.iter().next().unwrap_or(0)].push(object);
+                let k = kernels.iter().next().unwrap_or(0);
+                private[k].push(object);
+                self.met.push(k);
             } else {
                 common.push((object, kernels));
             }
         }
         let any_common = !common.is_empty();
+        for (object, _) in &common {
+            let mut users = self.users[*object].clone();
+            users.sort_by_key(|user| read_at(self.merged, *user));
+            let kernels: Vec<usize> = users.iter().flat_map(|user| self.kernels_behind(*user)).collect();
+            self.met.extend(kernels);
+        }
         self.place_common(common);
         for (k, list) in private.iter().enumerate() {
             let key = |i: &usize| (std::cmp::Reverse(objects[*i].align), objects[*i].size);
@@ -364,6 +408,9 @@ impl<'a> Layouter<'a> {
         struct Slot {
             kernels: BitSet,
             members: Vec<(usize, BitSet)>,
+        }
+        if common.is_empty() {
+            return;
         }
         let objects = &self.merged.shared;
         let mut slots: Vec<Slot> = Vec::new();
@@ -467,7 +514,9 @@ impl<'a> Layouter<'a> {
         for (k, kernel) in self.kernels.iter().enumerate() {
             let own = if self.used[k] { self.cursor[k] } else { 0 };
             let size = own.saturating_add(reserved);
-            if !self.used[k] && (!everywhere || (size == 0 && !keeps_file_section)) {
+            // The section of a kernel that was not asked for is made only for what it uses.
+            let has_section = self.merged.functions[*kernel as usize].shared.is_some();
+            if !self.used[k] && (!everywhere || !has_section || (size == 0 && !keeps_file_section)) {
                 continue;
             }
             // Memory whose size only the launch knows goes where the section for it goes.

@@ -4,7 +4,7 @@
 use crate::callees::Calls;
 use crate::ids::{SectionId, SymbolId};
 use crate::mercury;
-use crate::merge::{Content, Kind, Merged, OutputSymbol, RelocTarget};
+use crate::merge::{Content, Function, Kind, Merged, OutputSymbol, RelocTarget};
 use crate::shared::merge_sort;
 use solder_cubin::mercury::reloc as mercury_reloc;
 use solder_cubin::{raw, reloc};
@@ -144,7 +144,7 @@ pub fn allocate(
         offsets[symbol.index()] = Some(base + 4 * i as u64);
     }
     let mut listed = vec![0; merged.sections.len()];
-    for (kernel, reached) in reached_kinds(merged, calls, &slots, referenced) {
+    for (kernel, reached) in reached_kinds(merged, calls, sm, &slots, referenced) {
         // A kernel that finds the table of another one of its name has none of its own.
         let constant = merged.functions[kernel].constant;
         if let Some(constant) = constant.filter(|c| merged.section(*c).kind == Kind::KernelConstant) {
@@ -155,7 +155,7 @@ pub fn allocate(
     Textures { base, slots, offsets, bank: 0, has_surfaces, unplaced: None, listed }
 }
 
-/// The kernels that have a table, as functions.
+/// The kernels that have a table in a link with Mercury, as functions.
 pub fn kernels_with_table(
     merged: &Merged<'_>,
     calls: &Calls,
@@ -165,7 +165,7 @@ pub fn kernels_with_table(
     if slots.is_empty() {
         return Vec::new();
     }
-    let kernels = reached_kinds(merged, calls, &slots, referenced);
+    let kernels = reached_kinds(merged, calls, mercury::FROM, &slots, referenced);
     kernels.into_iter().filter(|(_, reached)| *reached != 0).map(|(kernel, _)| kernel).collect()
 }
 
@@ -196,28 +196,30 @@ pub fn unallocated(merged: &Merged<'_>, sm: u16) -> Textures {
     Textures { offsets, bank: NO_BANK, ..Textures::default() }
 }
 
-/// The kinds of references that each kernel reaches. For the only kernel of a link, nvlink takes all
-/// code of the inputs for reached.
+/// The kinds of references that each kernel reaches. For the only kernel that is followed, nvlink takes all code of the
+/// inputs for reached; with Mercury the others then count for nothing.
 fn reached_kinds(
     merged: &Merged<'_>,
     calls: &Calls,
+    sm: u16,
     slots: &[SymbolId],
     referenced: &impl Fn(SymbolId) -> bool,
 ) -> Vec<(usize, Kinds)> {
-    let launched = merged.kernels().filter(|(_, function)| function.launched);
-    let mut kinds: Vec<(usize, Kinds)> =
-        launched.map(|(i, _)| (i as usize, used_by(merged, i as usize))).collect();
-    let roots: Vec<usize> = merged.roots().map(|(i, _)| i as usize).collect();
-    if let Some(kernel) = merged.only_root().map(|kernel| kernel as usize) {
+    let kernels = merged.kernels().map(|(kernel, function)| (kernel as usize, function));
+    if let Some(only) = merged.only_root().map(|kernel| kernel as usize) {
         let all = slots.iter().filter(|s| referenced(**s)).fold(0, |all, s| all | kind(merged.symbol(*s)));
-        kinds.push((kernel, all));
-    } else {
-        let used: Vec<Kinds> = (0..merged.functions.len()).map(|f| used_by(merged, f)).collect();
-        let reached = calls.fold(|node| used.get(node).copied().unwrap_or(0), |a, b| *a |= b);
-        kinds.extend(roots.into_iter().map(|kernel| (kernel, reached[kernel])));
+        let of = |kernel: usize| match kernel {
+            _ if kernel == only => all,
+            _ if sm >= mercury::FROM => 0,
+            _ => used_by(merged, kernel),
+        };
+        return kernels.map(|(kernel, _)| (kernel, of(kernel))).collect();
     }
-    kinds.sort_unstable_by_key(|(kernel, _)| *kernel);
-    kinds
+    let used: Vec<Kinds> = (0..merged.functions.len()).map(|f| used_by(merged, f)).collect();
+    let reached = calls.fold(|node| used.get(node).copied().unwrap_or(0), |a, b| *a |= b);
+    let of =
+        |kernel: usize, function: &Function| if function.launched { used[kernel] } else { reached[kernel] };
+    kernels.map(|(kernel, function)| (kernel, of(kernel, function))).collect()
 }
 
 /// The kinds of references that the code of a function itself uses.

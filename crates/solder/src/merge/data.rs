@@ -5,7 +5,9 @@ use crate::diagnostics::Stop;
 use crate::ids::{FileId, SectionId, SymbolId};
 use crate::mercury::{REGISTER_TABLE, is_line_table};
 use crate::object::Role;
+use crate::references::DeadReferences;
 use crate::resolve::{Origin, is_extern_shared};
+use crate::shared;
 use solder_cubin::Section;
 use solder_cubin::raw::{self, Symbol};
 use std::collections::HashSet;
@@ -186,13 +188,15 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// The sections of kernels that were not asked for and that have nothing but extern arrays.
-    pub(super) fn dynamic_of_launched(&mut self) {
-        for kernel in 0..self.out.functions.len() {
-            let Function { entry, shared, text, .. } = self.out.functions[kernel];
-            if entry && shared.is_none() && self.dynamic_references(text).is_some() {
-                self.shared_of_launched(Some(kernel as u32));
-            }
+    /// The sections of kernels that were not asked for and that have nothing of their own there.
+    pub(super) fn late_shared_of_launched(&mut self) {
+        let lacks = |f: &Function| f.entry && f.shared.is_none() && f.text.is_some();
+        if self.out.shared.is_empty() || !self.out.functions.iter().any(lacks) {
+            return;
+        }
+        let references = DeadReferences::new(self.objects, self.symbols, &self.out);
+        for kernel in shared::kernels_met(&self.out, &self.out.calls, &|id| references.contains(id)) {
+            self.shared_of_launched(Some(kernel));
         }
     }
 

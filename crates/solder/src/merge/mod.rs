@@ -405,10 +405,10 @@ impl<'a, 'data> Merger<'a, 'data> {
         } else if self.settings.mercury() {
             self.image_constants();
             self.distribute_constants();
-            self.dynamic_of_launched();
+            self.late_shared_of_launched();
         } else {
             self.distribute_constants();
-            self.dynamic_of_launched();
+            self.late_shared_of_launched();
             self.create_with_symbol(&New {
                 kind: Kind::RelAction,
                 name: &[".nv.rel.action"],
@@ -710,7 +710,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
         (out.section, out.origin) = (Some(text), Some(origin));
         self.twin_of_code(text, symbol, origin);
-        let entry = raw.other & raw::STO_ENTRY != 0 && self.live.is_kernel(entity);
+        let entry = raw.other & raw::STO_ENTRY != 0;
         let (mut info, mut shared) = (None, None);
         let is_prepared = self.live.is_prepared(entity);
         let was_mentioned = symbol.index() < self.symbols_before_file;
@@ -718,10 +718,6 @@ impl<'a, 'data> Merger<'a, 'data> {
         if entry && (is_prepared || was_mentioned) {
             info = Some(self.function_info(text, name));
             shared = Some(self.kernel_shared(text, name));
-        } else if raw.other & raw::STO_ENTRY != 0 && !entry && self.settings.kernels_removed_by_host {
-            // A kernel that host code does not refer to, where nothing is removed.
-            info = Some(self.function_info(text, name));
-            self.name_only(&[".nv.shared.", name]);
         }
         let launched = entry && !self.live.is_root(entity);
         let function = self.function_mut(entity);

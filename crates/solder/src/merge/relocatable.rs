@@ -6,7 +6,7 @@ use super::{Content, Function, Kind, Merger, OutputSymbol, RelocTarget};
 use crate::ids::{SectionId, SymbolId};
 use crate::mercury::RESERVED_SHARED;
 use crate::resolve::Origin;
-use crate::shared::find;
+use crate::shared::{find, read_at};
 use hashbrown::HashMap;
 use solder_cubin::raw::{self, Symbol};
 
@@ -101,7 +101,10 @@ impl<'data> Merger<'_, 'data> {
             self.leave_room(section);
         }
         let begins = if self.settings.places_dynamic { self.common_begins() } else { Vec::new() };
-        for kernel in 0..self.out.functions.len() {
+        // The beginnings of dynamic shared memory are made in the order in which code was found to need them.
+        let mut kernels: Vec<usize> = (0..self.out.functions.len()).collect();
+        kernels.sort_by_key(|kernel| read_at(&self.out, *kernel as u32));
+        for kernel in kernels {
             let Function { entry, shared, text, .. } = self.out.functions[kernel];
             if entry && shared.is_none() && self.dynamic_references(text).is_some() {
                 self.name_symbol(INSTANCE);

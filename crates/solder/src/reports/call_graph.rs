@@ -72,7 +72,7 @@ pub fn dump(
         let _ = write!(text, "{}: ", numbers[index]);
         if let Some(function) = merged.function_of[index] {
             let kept = &merged.functions[function as usize];
-            let mark = if kept.entry { "^" } else { "" };
+            let mark = if kept.entry && !kept.launched { "^" } else { "" };
             let taken = if graph.taken.get(EntityId::at(index)).is_some() { "&" } else { "" };
             let _ = write!(text, "{mark}{taken}{}", demangle(entity.name));
             if kept.text.is_some() && !kept.alias {
