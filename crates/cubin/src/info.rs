@@ -109,6 +109,28 @@ pub struct Records<'data> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncated;
 
+/// Attributes of `.nv.compat`.
+pub mod compat_attr {
+    pub const ISA_CLASS: u8 = 0x02;
+    pub const INST_TENSORMAP_V1: u8 = 0x03;
+    pub const INST_TCGEN05_MMA: u8 = 0x05;
+    pub const OPPORTUNISTIC_FINALIZATION: u8 = 0x06;
+    pub const MERCURY_ISA_VERSION: u8 = 0x07;
+    pub const ACCELERATOR_TARGET: u8 = 0x09;
+    pub const FASTPATH_FINALIZE: u8 = 0x0b;
+}
+
+/// Where the indirect branches of a function go, from the payload of [`attr::INDIRECT_BRANCH_TARGETS`]: each branch and its
+/// targets, in bytes. The payload has the branch, a word, the number of targets, and the targets.
+pub fn branch_targets(payload: &[u8]) -> impl Iterator<Item = (usize, Vec<usize>)> + '_ {
+    let (words, _) = payload.as_chunks::<4>();
+    let mut words = words.iter().map(|word| u32::from_le_bytes(*word) as usize);
+    std::iter::from_fn(move || {
+        let (branch, _, count) = (words.next()?, words.next()?, words.next()?);
+        Some((branch, words.by_ref().take(count).collect()))
+    })
+}
+
 pub fn records(data: &[u8]) -> Records<'_> {
     Records { rest: data }
 }
@@ -266,6 +288,16 @@ static NAMES: [(u8, &str); 99] = [
 #[cfg(test)]
 mod tests {
     use super::{COMPAT_NAMES, NAMES, attr, attr_name};
+
+    #[test]
+    fn targets_of_two_branches() {
+        let words = [0x150_u32, 0, 2, 0x160, 0x180, 0x230, 0, 1, 0x240];
+        let payload: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let both = [(0x150, vec![0x160, 0x180]), (0x230, vec![0x240])];
+        assert!(super::branch_targets(&payload).eq(both));
+        // A list that is cut off ends there.
+        assert!(super::branch_targets(&payload[..16]).eq([(0x150, vec![0x160])]));
+    }
 
     #[test]
     fn names_are_sorted_for_the_search() {

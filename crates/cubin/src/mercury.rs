@@ -255,9 +255,9 @@ pub fn make_explicit(capsule: &mut [u8], instruction: usize) -> Option<()> {
     Some(())
 }
 
-/// A capsule for code that has delays behind some of its instructions: how many behind which, counted in machine
-/// instructions, of which there were `machine` and are `length`. Each delay is a Mercury instruction of its own. `None` if
-/// one would be within what is one of Mercury.
+/// A capsule for code that has delays after some of its instructions. `delays` says after which machine instruction, and how
+/// many; the code had `machine` instructions and has `length` now. Each delay is a Mercury instruction of its own. `None` if
+/// a delay would be within a Mercury instruction.
 pub fn with_delays(
     capsule: &[u8],
     machine: usize,
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn delays_are_instructions() {
-        // Two derived instructions, one with a count, and what is behind the code.
+        // Two derived instructions, one with a count, and what comes after the code.
         let mut bytes = vec![7, 0, 0, 0, 1, 0, 0, 0xc0, 4, 0, 0, 0, 0b0011, 0, 0, 0];
         bytes.extend([0xd1, 0]);
         bytes.extend([1, 0x49, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -394,7 +394,7 @@ mod tests {
         assert_eq!(longer[16..20], [0xd0, 0, 0xd0, 0]);
         assert_eq!(longer[20..], bytes[16..]);
         assert_eq!(with_delays(&bytes, 15, &[], 15).as_deref(), Some(&bytes[..]));
-        // Behind the code there is nothing to delay.
+        // After the code there is nothing to delay.
         assert_eq!(with_delays(&bytes, 15, &[(9, 1)], 16), None);
     }
 

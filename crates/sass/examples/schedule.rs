@@ -3,15 +3,14 @@
 //! with the schedule without the load of the stack pointer; code that can be rewritten so is, and checked. `--steps NAME`
 //! also shows how the functions come about whose names contain NAME.
 
-use solder_cubin::{Cubin, info};
+use solder_cubin::Cubin;
+use solder_cubin::info::{self, attr};
 use solder_sass::check;
 use solder_sass::instruction::{Instruction, SIZE};
 use solder_sass::schedule::{
     Control, Family, Outcome, controls, has_unused_stack_pointer, steps, without_stack_pointer,
 };
 use std::time::{Duration, Instant};
-
-const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
 
 #[derive(Default)]
 struct Totals {
@@ -145,17 +144,10 @@ fn show(control: Control) -> String {
 /// Where the indirect branches of a function go.
 fn jumps(object: &Cubin<'_>, name: &str) -> Vec<(usize, Vec<usize>)> {
     let Some(section) = object.section(&format!(".nv.info.{name}")) else { return Vec::new() };
-    let mut jumps = Vec::new();
-    for record in
-        info::records(section.data).flatten().filter(|record| record.attr == INDIRECT_BRANCH_TARGETS)
-    {
-        let word = |index: usize| record.word(index * 4).map(|word| word as usize);
-        let mut at = 0;
-        while let Some((branch, count)) = word(at).zip(word(at + 2)) {
-            let targets = (at + 3..at + 3 + count).map_while(word).map(|target| target / SIZE).collect();
-            jumps.push((branch / SIZE, targets));
-            at += 3 + count;
-        }
-    }
-    jumps
+    let records = info::records(section.data).flatten();
+    let lists = records.filter(|record| record.attr == attr::INDIRECT_BRANCH_TARGETS);
+    let in_instructions = |(branch, targets): (usize, Vec<usize>)| {
+        (branch / SIZE, targets.into_iter().map(|target| target / SIZE).collect())
+    };
+    lists.flat_map(|record| info::branch_targets(record.payload)).map(in_instructions).collect()
 }

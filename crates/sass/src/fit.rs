@@ -1,7 +1,7 @@
 //! Whether code is fit for sm_103, which does double precision slowly and in no fixed time.
 //!
 //! On every path, an instruction that depends on one of double precision must wait for it: for its results, or, if it overwrites
-//! its operands, until these have been read. The unit works in order, so that a later instruction's scoreboard tells of
+//! its operands, until these have been read. The unit works in order, so that a later instruction's scoreboard covers
 //! earlier ones too. And within straight code the unit gets one instruction in 64 cycles. This shares nothing with the code
 //! that chooses stalls and scoreboards.
 
@@ -14,7 +14,7 @@ use crate::registers::{File, Registers};
 const DOUBLE: std::ops::RangeInclusive<u16> = 0x028..=0x02b;
 /// Conversions of 64 bits, which the same unit does, and which set scoreboards on all machines.
 const CONVERSIONS: std::ops::RangeInclusive<u16> = 0x110..=0x113;
-/// Products of matrices, of which nothing is known here.
+/// Products of matrices, whose timing is not known here.
 const MATRICES: [u16; 2] = [0x037, 0x03f];
 const INTERVAL: u32 = 64;
 /// `ENDCOLLECTIVE`, `BSYNC`, `WARPSYNC`, `EXIT`.
@@ -37,7 +37,7 @@ pub fn is_slow_on_103(instruction: Instruction) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pending {
     at: usize,
-    /// The scoreboards that tell of its results and its operands, if they are known on all ways.
+    /// The scoreboards of its results and its operands, if they are the same on all paths.
     written: Option<u8>,
     read: Option<u8>,
     /// Whether its operands have been read, and whether its guard still has the value that it had.

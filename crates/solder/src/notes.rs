@@ -3,8 +3,7 @@
 use crate::mercury;
 use crate::object::{Object, Role};
 use solder_arch::{Arch, Suffix};
-use solder_cubin::Section;
-use solder_cubin::info::{Record, format, records, write_record};
+use solder_cubin::info::{Record, compat_attr, format, records, write_record};
 use solder_cubin::note::{self, CudaInfo, ToolInfo};
 use solder_cubin::raw;
 
@@ -59,16 +58,6 @@ pub fn is_older_than_10(object: &Object<'_>) -> bool {
         return toolkit < 100;
     }
     object.mercury.is_none() && cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
-}
-
-mod compat_attr {
-    pub const ISA_CLASS: u8 = 0x02;
-    pub const INST_TENSORMAP_V1: u8 = 0x03;
-    pub const INST_TCGEN05_MMA: u8 = 0x05;
-    pub const OPPORTUNISTIC_FINALIZATION: u8 = 0x06;
-    pub const MERCURY_ISA_VERSION: u8 = 0x07;
-    pub const ACCELERATOR_TARGET: u8 = 0x09;
-    pub const FASTPATH_FINALIZE: u8 = 0x0b;
 }
 
 /// The version of Mercury in objects that do not name one: 1.0.
@@ -157,7 +146,7 @@ impl CompatValue {
         let own = self.value;
         let largest = |at: usize| own[at].max(other[at]);
         let merged = match self.attr {
-            // 0 stands for code that runs on one architecture only.
+            // 0 is code that runs on one architecture only.
             compat_attr::ISA_CLASS if own[0] == 0 || other[0] == 0 => [0, 0],
             compat_attr::ISA_CLASS => [largest(0), 0],
             compat_attr::INST_TCGEN05_MMA => [merge_tcgen05(own[0], other[0]), 0],
@@ -178,14 +167,6 @@ impl CompatValue {
             _ => false,
         }
     }
-}
-
-/// The attribute that nvlink misses in an object that has other records.
-pub fn lacks_isa_class(object: &Object<'_>) -> bool {
-    let lacks = |section: &Section<'_>| {
-        !records(section.data).flatten().any(|record| record.attr == compat_attr::ISA_CLASS)
-    };
-    object.first(Role::Compat).is_some_and(lacks)
 }
 
 /// Two fields of two bits: 0 if either has 0 there, else the larger; the rest from the first.

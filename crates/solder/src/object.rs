@@ -3,8 +3,9 @@
 use crate::ahead;
 use crate::mercury::Twins;
 use crate::parallel;
+use solder_cubin::info::{self, compat_attr};
 use solder_cubin::raw::{self, Symbol, WordPair};
-use solder_cubin::{Cubin, Section, info, strings};
+use solder_cubin::{Cubin, Section, strings};
 
 /// What a section of an input is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,6 +240,14 @@ impl<'data> Object<'data> {
 
     pub fn first(&self, role: Role) -> Option<&Section<'data>> {
         self.sections_with(role).next()
+    }
+
+    /// Whether it has compatibility records, but not the one about the class of instructions.
+    pub fn lacks_isa_class(&self) -> bool {
+        let lacks = |section: &Section<'_>| {
+            !info::records(section.data).flatten().any(|record| record.attr == compat_attr::ISA_CLASS)
+        };
+        self.first(Role::Compat).is_some_and(lacks)
     }
 
     /// The prototype at an offset of the string table; checked to exist.

@@ -307,8 +307,7 @@ pub fn abandon<T>(is_large: bool, parts: T) {
     }
 }
 
-/// The linker's own entry in the tool note.
-/// As long as nvlink's.
+/// The name in the linker's own entry of the tool note, as long as nvlink's.
 const TOOL: &str = "solder";
 /// The lengths of nvlink's version and build in its own entry. solder's are padded to them, so that two outputs differ in
 /// nothing but these words.
@@ -319,6 +318,7 @@ fn padded(text: &str, length: usize) -> String {
     format!("{text:<length$.length$}")
 }
 
+/// The linker's own entry in the tool note.
 fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec<u8> {
     let object = options.recorded_object_name();
     let command_line = options.recorded_command_line();

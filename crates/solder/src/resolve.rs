@@ -12,7 +12,6 @@ use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::ids::{EntityId, FileId, Rare};
 use crate::load;
 use crate::name_index::NameIndex;
-use crate::notes;
 use crate::object::{Object, Role};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -327,7 +326,7 @@ impl<'data> Resolver<'_, 'data> {
             }
         }
         self.check_parameters(file);
-        if notes::lacks_isa_class(object) {
+        if object.lacks_isa_class() {
             // What lacks it links for its own architecture only.
             let arch = object.cubin.header.flags.get() >> 8 & 0xff;
             self.said.push(Message::IsaClassMissing { arch, file: object.name.as_str().into() });

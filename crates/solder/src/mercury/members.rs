@@ -3,11 +3,13 @@
 //! The rules are in `solder_sass::schedule::member`. Here is what moves with the code: delays are instructions, of Mercury
 //! too. What is not understood stays as it is, and `wrong_code` finds it.
 
-use super::moves::{BRANCH_TARGETS, Change, INSTRUCTION, Moves};
+use super::moves::{Change, Moves};
 use super::rewrite::rewritten_with;
+use super::scoreboards::branch_targets;
 use crate::object::{Object, Role};
+use solder_cubin::Section;
+use solder_cubin::info::{self, attr};
 use solder_cubin::mercury::with_delays;
-use solder_cubin::{Section, info};
 use solder_sass::schedule::member::{Delayed, delayed, number};
 
 /// The architecture whose code can be made into code for the target, and the target.
@@ -37,19 +39,10 @@ pub fn for_other_member(object: &Object<'_>) -> Option<Vec<u8>> {
 
 /// Where the indirect branches of a function go: each one and its targets, in instructions.
 fn jumps(object: &Object<'_>, text: &Section<'_>) -> Vec<(usize, Vec<usize>)> {
-    let mut jumps = Vec::new();
     let lists = object.sections_with(Role::FunctionInfo).filter(|s| s.info() == text.index);
-    for record in lists.flat_map(|list| info::records(list.data).map_while(Result::ok)) {
-        let word = |index: usize| record.word(index * 4).map(|word| word as usize);
-        let mut at = 0;
-        while let Some((branch, count)) = word(at).zip(word(at + 2)).filter(|_| record.attr == BRANCH_TARGETS)
-        {
-            let targets = at + 3..(at + 3).saturating_add(count);
-            at = targets.end;
-            jumps.push((branch / INSTRUCTION, targets.map_while(word).map(|at| at / INSTRUCTION).collect()));
-        }
-    }
-    jumps
+    let records = lists.flat_map(|list| info::records(list.data).map_while(Result::ok));
+    let lists = records.filter(|record| record.attr == attr::INDIRECT_BRANCH_TARGETS);
+    lists.flat_map(|record| branch_targets(record.payload)).collect()
 }
 
 /// The same in code with delays.

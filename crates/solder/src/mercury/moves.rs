@@ -3,9 +3,10 @@
 use super::frames::{Frame, Frames};
 use super::lines;
 use crate::object::{Object, Role};
+use solder_cubin::Section;
+use solder_cubin::info::{self, attr};
 use solder_cubin::mercury::reloc;
 use solder_cubin::raw::{self, Rela, SectionHeader, Symbol};
-use solder_cubin::{Section, info};
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
@@ -52,8 +53,6 @@ const EXITS: u8 = 0x1c;
 /// Those that are lists of a place and something about it, and how many words that is: barriers, loads of which not all
 /// is used.
 const WITH_PLACES: [(u8, usize); 2] = [(0x39, 4), (0x44, 2)];
-/// Indirect branches: place, a word, the number of targets, targets.
-pub const BRANCH_TARGETS: u8 = 0x34;
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
@@ -461,8 +460,8 @@ pub fn move_registers(
 fn places_of(record: &info::Record<'_>) -> Vec<usize> {
     let words = record.payload.len() / 4;
     match record.attr {
-        attr if PLACES.contains(&attr) => (0..words).collect(),
-        BRANCH_TARGETS => {
+        id if PLACES.contains(&id) => (0..words).collect(),
+        attr::INDIRECT_BRANCH_TARGETS => {
             let mut places = Vec::new();
             let mut at = 0;
             while let Some(count) = record.word((at + 2) * 4) {
@@ -473,8 +472,8 @@ fn places_of(record: &info::Record<'_>) -> Vec<usize> {
             }
             places
         }
-        attr => {
-            let list = WITH_PLACES.iter().find(|(of, _)| *of == attr);
+        id => {
+            let list = WITH_PLACES.iter().find(|(of, _)| *of == id);
             list.map_or(Vec::new(), |(_, step)| (0..words).step_by(*step).collect())
         }
     }

@@ -14,6 +14,7 @@
 
 use super::first_block::{FirstBlock, first_block, is_slow};
 use super::pending::{Pending, and, bits};
+use solder_cubin::info;
 use solder_sass::schedule::{self, Family, Outcome};
 
 pub const INSTRUCTION: usize = 16;
@@ -193,15 +194,12 @@ pub fn has_indirect_branches(code: &[u8]) -> bool {
     code.chunks_exact(INSTRUCTION).any(|i| INDIRECT.contains(&(operation(i) & OPERATION)))
 }
 
-/// The branches of an attribute with their targets, in instructions: a place, a word, the number of targets, targets.
-pub fn branch_targets(attribute: &[u8]) -> Vec<(usize, Vec<usize>)> {
-    let (words, _) = attribute.as_chunks::<4>();
-    let mut words = words.iter().map(|word| u32::from_le_bytes(*word) as usize);
-    let mut branches = Vec::new();
-    while let (Some(place), Some(_), Some(count)) = (words.next(), words.next(), words.next()) {
-        branches.push((place / INSTRUCTION, words.by_ref().take(count).map(|at| at / INSTRUCTION).collect()));
-    }
-    branches
+/// The branches of an attribute with their targets, in instructions.
+pub fn branch_targets(payload: &[u8]) -> impl Iterator<Item = (usize, Vec<usize>)> + '_ {
+    let in_instructions = |at: usize| at / INSTRUCTION;
+    info::branch_targets(payload).map(move |(branch, targets)| {
+        (in_instructions(branch), targets.into_iter().map(in_instructions).collect())
+    })
 }
 
 /// Schedules a kernel anew whose stack pointer is not used. Where it has not been scheduled by the known rules, its

@@ -56,7 +56,7 @@ pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Optio
     let mut doubles = Vec::with_capacity(all.len());
     for (index, at) in all.iter().enumerate() {
         let user = users[index];
-        // Others whose end tells of this one too.
+        // Others whose end implies the end of this one.
         let mut known = usize::MAX;
         for (other, place) in all[index + 1..].iter().zip(&users[index + 1..]) {
             *budget = budget.checked_sub(1)?;

@@ -71,7 +71,7 @@ impl Marks<'_> {
             let was = old >> slot & 1 != 0;
             let expected = self.keeps(at, slot, Member::Sm100, |at| self.lines[at].bits.holds());
             let new = self.keeps(at, slot, Member::Sm103, |at| holds[at - start]);
-            // Some operands are kept for an instruction behind others.
+            // Some operands are kept for an instruction after the next one.
             let may_be = was && is_arithmetic(self.lines[at].bits, Member::Sm103) && holds[at - start];
             let keeps = if expected == was { new } else { may_be && self.reaches(at, slot, holds) };
             kept | u64::from(keeps) << slot
@@ -113,7 +113,7 @@ impl Marks<'_> {
 
 /// The register that an instruction has in one of the places from which operands can be kept.
 fn operand(line: &Line, slot: u32) -> Option<u8> {
-    /// Where the last source of other forms stands, which is the second one of these.
+    /// Forms whose second source is where other forms have the last one.
     const SECOND_LAST: [u16; 3] = [2, 3, 7];
     let bits = line.bits;
     let is_second_last = SECOND_LAST.contains(&bits.form());

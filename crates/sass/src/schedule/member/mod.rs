@@ -3,7 +3,7 @@
 //! sm_103 has the instructions of sm_100, but does double precision and conversions of 64 bits slowly: one such instruction in
 //! 64 cycles, and not in a fixed time; and exponentials twice as fast. When nvlink links code of sm_100 for it, the order of
 //! instructions stays, and stalls, scoreboards and waits are chosen anew for such blocks of code. Stalls that do not
-//! fit into an instruction become `NOP`s behind it.
+//! fit into an instruction become `NOP`s after it.
 //!
 //! 1. [`doubles`]: instructions of double precision set scoreboards.
 //! 2. [`stalls`]: how many cycles each instruction takes.
@@ -88,7 +88,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps) -> Option<Vec<Delayed>> {
         let marked = Marks { lines: &lines, range: range.clone(), new: &new, stalls: &stalls }.put();
         for at in range.clone() {
             let index = at - range.start;
-            // What takes no cycles is no matter of the scheduler.
+            // What takes no cycles does not concern the scheduler.
             let is_scheduled = lines[at].bits.stall() != 0;
             let (bits, holds) = marked[index];
             let by = with_delays(bits, if is_scheduled { stalls[index] } else { 0 }, holds);
@@ -193,7 +193,7 @@ mod tests {
         bits | stall << 105 | 0x3f << 110
     }
 
-    /// `DADD R8, R4, R8`, `DADD R4, R8, R8`, `EXIT` as sm_100 has them, and what comes behind.
+    /// `DADD R8, R4, R8`, `DADD R4, R8, R8`, `EXIT` as sm_100 has them, and what comes after.
     fn code() -> Vec<u8> {
         let first = with(0x0800_0000_0008_0408_7229, 8);
         let second = with(0x0800_0000_0008_0804_7229, 11);

@@ -21,7 +21,7 @@ const CONTROLS: [u16; 11] = [0x141, 0x142, 0x143, 0x144, 0x146, 0x147, 0x148, 0x
 const MEETING: u16 = 0x145;
 const BRANCH: u16 = 0x147;
 const MEETING_TO_BRANCH: i64 = 4;
-/// From `BAR` to what is no plain arithmetic.
+/// From `BAR` to what is not plain arithmetic.
 const BARRIER: u16 = 0x11d;
 const AFTER_BARRIER: i64 = 6;
 
