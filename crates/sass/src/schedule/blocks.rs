@@ -1,7 +1,8 @@
 //! The blocks of a function and where control goes from each.
 //!
 //! A block is left only after its last instruction and entered only at its first. Blocks are numbered in the order of
-//! the code. Calls, `BSYNC` and `WARPSYNC.COLLECTIVE` are blocks of their own, and the `NOP`s at the end are in no block.
+//! the code. Calls, `BSYNC` and `WARPSYNC.COLLECTIVE` are blocks of their own, some begin with `WARPSYNC.ALL`, and the `NOP`s
+//! at the end are in no block.
 
 use super::instructions::{Line, operation};
 use crate::flow::Flow;
@@ -87,6 +88,7 @@ pub fn blocks(lines: &[Line], jumps: &Jumps) -> Option<Vec<Block>> {
         let is_call = Flow::of(at, lines[at].bits) == Flow::Call;
         is_start[at] |= lines[at].operation() == operation::BSYNC || lines[at].begins_collective() || is_call;
         is_start[at + 1] |= *exit != Exit::Next;
+        is_start[at] |= begins_at_meeting(lines, at);
         exit.targets().iter().for_each(|target| is_start[*target] = true);
     }
     let starts: Vec<usize> = (0..end).filter(|at| is_start[*at]).collect();
@@ -106,6 +108,16 @@ pub fn blocks(lines: &[Line], jumps: &Jumps) -> Option<Vec<Block>> {
         }
     }
     Some(blocks)
+}
+
+/// Whether a block ends before a `WARPSYNC.ALL`, though no branch leads there. The instruction before then takes as many
+/// cycles as the last one of a block.
+fn begins_at_meeting(lines: &[Line], at: usize) -> bool {
+    const END_OF_PRODUCER: u8 = 2;
+    const END: u8 = 7;
+    let Some(before) = at.checked_sub(1).map(|before| &lines[before]) else { return false };
+    let end = if before.sets_scoreboard() { END_OF_PRODUCER } else { END };
+    lines[at].is_meeting_of_all() && before.bits.stall() >= end
 }
 
 #[cfg(test)]

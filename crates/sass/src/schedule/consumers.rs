@@ -60,7 +60,8 @@ fn is_spared(producer: &Producer, own: &Line, later: &Line) -> bool {
         }
     }
     let is_read = !producer.is_about_operands() && producer.registers.meets(&later.reads);
-    !is_read && own.guard.excludes(later.guard)
+    let is_one_unit = [own, later].iter().all(|line| DOUBLE.contains(&line.operation()));
+    (!is_read || is_one_unit) && own.guard.excludes(later.guard)
 }
 
 /// Finds the consumer of each producer within its own block, in one pass over the block.

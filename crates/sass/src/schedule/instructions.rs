@@ -14,6 +14,7 @@ pub mod operation {
     /// Double precision arithmetic.
     pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
     pub const LDSM: u16 = 0x03b;
+    pub const DMMA: u16 = 0x03f;
     pub const STSM: u16 = 0x044;
     pub const FLO: u16 = 0x100;
     pub const BREV: u16 = 0x101;
@@ -32,6 +33,7 @@ pub mod operation {
     pub const ENDCOLLECTIVE: u16 = 0x11b;
     pub const BAR: u16 = 0x11d;
     pub const BSYNC: u16 = 0x141;
+    pub const BSSY: u16 = 0x145;
     pub const BRA: u16 = 0x147;
     pub const WARPSYNC: u16 = 0x148;
     pub const BMOV: u16 = 0x155;
@@ -72,6 +74,8 @@ pub mod operation {
     pub const LDTM: u16 = 0x1ee;
 }
 use operation::{BRA, BRX, BRXU, CCTL, EXIT, LD, LDG, LDL, WARPSYNC};
+
+const MEETING_OF_ALL: u16 = 0x948;
 
 /// Operations whose guard is a uniform predicate, in ranges.
 const UNIFORM_GUARD: [(u16, u16); 13] = [
@@ -171,8 +175,35 @@ impl Line {
         self.operation() == WARPSYNC && self.bits.field(84, 3) == 4
     }
 
+    /// `WARPSYNC.ALL`: all threads of the warp meet.
+    pub fn is_meeting_of_all(&self) -> bool {
+        self.bits.opcode() == MEETING_OF_ALL
+    }
+
+    /// Whether it is a producer.
+    pub fn sets_scoreboard(&self) -> bool {
+        self.bits.write_scoreboard().is_some() || self.bits.read_scoreboard().is_some()
+    }
+
+    /// Whether it has to keep its distance from a barrier before it: memory, control, and what is of no fixed latency.
+    pub fn keeps_from_barrier(&self) -> bool {
+        const MEMORY: std::ops::RangeInclusive<u16> = LD..=operation::LDGDEPBAR;
+        let operation = self.operation();
+        let is_control = self.is_branch() || matches!(operation, operation::BSSY | operation::BSYNC);
+        let is_slow = MEMORY.contains(&operation) || operation::DOUBLE.contains(&operation);
+        operation != operation::BAR && (is_control || is_slow || self.sets_scoreboard())
+    }
+
     pub fn ends_collective(&self) -> bool {
         self.operation() == operation::ENDCOLLECTIVE
+    }
+
+    /// Whether this is put in beside a barrier for memory when the schedule has been made, so that it takes no time there.
+    pub fn is_precaution(&self) -> bool {
+        let is_never_done = !self.is_uniform() && self.bits.guard() == TRUE | 8;
+        is_never_done && self.operation() == operation::LDS
+            || self.operation() == operation::ERRBAR
+            || self.operation() == operation::MEMBAR && self.bits.stall() == 0
     }
 
     /// Whether it is a load that is ordered with those of other threads (`.STRONG`).

@@ -6,9 +6,9 @@
 use super::instructions::{Line, operation};
 use crate::registers::File;
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BMOV, BREV, DADD, DFMA, DMUL, DOUBLE, DSETP,
-    F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM,
-    LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BMOV, BREV, DADD, DFMA, DMMA, DMUL, DOUBLE,
+    DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS,
+    LDSM, LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
 };
 
 /// Machines with the same estimates.
@@ -66,7 +66,6 @@ const RESULTS_OF_103: &Table =
     &[(F2F_DOUBLE, &[], 1), (F2I_DOUBLE, &[], 1), (I2F_DOUBLE, &[], 1), (FRND_DOUBLE, &[], 1)];
 const RESULTS_OF_120: &Table = &[
     (LDC, &[], 48),
-    (LDCU, &[Small, Double], 18),
     (F2F_DOUBLE, &[], 2),
     (F2I_DOUBLE, &[], 2),
     (I2F_DOUBLE, &[], 2),
@@ -84,8 +83,8 @@ const RESULTS: &Table = &[
     (LDC, &[], 47),
     (LDS, &[], 40),
     (LDSM, &[], 40),
-    (LDCU, &[], 17),
-    (POPC, &[], 14),
+    (LDCU, &[], 18),
+    (POPC, &[], 15),
     (FLO, &[], 14),
     (BREV, &[], 14),
     (F2I, &[], 16),
@@ -103,25 +102,29 @@ const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
 const READS_OF_100: &Table = &[(SHFL, &[], 7)];
 const READS_OF_120: &Table = &[
+    (LDG, &[], 10),
     (SHFL, &[], 8),
     (F2F_DOUBLE, &[], 2),
     (F2I_DOUBLE, &[], 2),
     (I2F_DOUBLE, &[], 2),
     (FRND_DOUBLE, &[], 2),
 ];
-/// The form of `SHFL` with a constant distance, and the mask in a register.
-const MASK_IN_REGISTER: u16 = 4;
+/// The form of `SHFL` whose distance and mask are in no register.
+const ALL_IMMEDIATE: u16 = 7;
 const READS: &Table = &[
     (DMUL, &[], 2),
     (DADD, &[], 2),
     (DFMA, &[], 2),
+    (DMMA, &[], 2),
     (POPC, &[], 9),
+    (F2I, &[], 9),
     (LD, &[Small, Word], 9),
     (LDG, &[Small, Word], 9),
-    (LDG, &[Double], 10),
-    (LDS, &[Quad], 10),
+    (LDG, &[Double, Quad], 10),
     (LDGSTS, &[], 13),
     (STS, &[Small, Word], 10),
+    (ST, &[Double], 14),
+    (STG, &[Double], 14),
     (ST, &[Quad], 17),
     (STS, &[Quad], 17),
     (STG, &[Quad], 17),
@@ -159,9 +162,9 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
         let is_generic = operation == ST && Size::of(line) == Word;
         return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
     }
-    let has_mask = operation == SHFL && line.bits.form() == MASK_IN_REGISTER;
+    let is_indexed = operation == SHFL && line.bits.form() != ALL_IMMEDIATE;
     let own = match family {
-        Family::Of100 | Family::Of103 if has_mask => &[],
+        _ if is_indexed => &[],
         Family::Of100 | Family::Of103 => READS_OF_100,
         Family::Of120 => READS_OF_120,
     };

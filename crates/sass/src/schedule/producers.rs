@@ -85,10 +85,10 @@ const UNITS: [&[u16]; 8] = [
     &[SYNCS, 0x1b2],
 ];
 
-/// The operation that names the unit. Some machines leave conversions of 64 bits to the unit for double precision.
+/// The operation that names the unit. Some machines do conversions of 64 bits apart from the others.
 fn unit(operation: u16, family: Family) -> u16 {
     if family != Family::Of100 && LONG_CONVERSIONS.contains(&operation) {
-        return DFMA;
+        return F2F_DOUBLE;
     }
     UNITS.iter().find(|unit| unit.contains(&operation)).map_or(operation, |unit| unit[0])
 }

@@ -11,8 +11,8 @@ use super::producers::Producers;
 use crate::registers::Registers;
 use std::ops::Range;
 
-/// Barriers are given a longer stall than the one that counts here.
-const BARRIER_STALL: (i64, i64) = (6, 2);
+/// What keeps its distance from a barrier, in cycles: that of the stalls, and the one that counts here.
+const AFTER_BARRIER: (i64, i64) = (6, 2);
 
 /// Who wrote a register last.
 #[derive(Clone, Copy)]
@@ -40,8 +40,14 @@ impl<'a> Times<'a> {
     pub fn set(&mut self, range: Range<usize>, producers: &mut Producers, times: &mut [i64]) -> i64 {
         let mut earliest = vec![0; range.len()];
         let (mut stalled, mut issued, mut stall) = (0, 0, 0);
+        let mut barrier = None;
         for at in range.clone() {
-            let (bound, is_explained) = self.operands(at, stalled);
+            let line = &self.lines[at];
+            let (operands, is_operand) = self.operands(at, stalled);
+            let (distance, is_distance) =
+                after_barrier(barrier.filter(|_| line.keeps_from_barrier()), stalled);
+            let bound = operands.max(distance);
+            let is_explained = is_operand || is_distance || line.operation() == operation::BAR;
             let least = if is_explained && at > range.start { self.least(at - 1).min(stall) } else { stall };
             issued = (issued + least).max(stalled).max(bound).max(earliest[at - range.start]);
             times[at] = issued;
@@ -53,12 +59,13 @@ impl<'a> Times<'a> {
                     *time = producer.ready.max(*time);
                 }
             }
-            self.write(Writer { at, stalled, issued });
-            stall = i64::from(self.lines[at].bits.stall()).max(1);
-            stalled += stall;
-            if self.lines[at].operation() == operation::BAR && stall == BARRIER_STALL.0 {
-                stall = BARRIER_STALL.1;
+            let writer = Writer { at, stalled, issued };
+            self.write(writer);
+            if line.operation() == operation::BAR {
+                barrier = Some(writer);
             }
+            stall = if line.is_precaution() { 0 } else { i64::from(line.bits.stall()).max(1) };
+            stalled += stall;
         }
         for place in self.written.drain(..) {
             self.writers[place] = None;
@@ -93,4 +100,11 @@ impl<'a> Times<'a> {
             self.writers[place] = is_fixed.then_some(writer);
         }
     }
+}
+
+/// When what keeps its distance from a barrier may be issued, and whether that explains the stall before it.
+fn after_barrier(barrier: Option<Writer>, stalled: i64) -> (i64, bool) {
+    let Some(barrier) = barrier else { return (0, false) };
+    let distance = stalled - barrier.stalled;
+    (barrier.issued + AFTER_BARRIER.1.min(distance), distance <= AFTER_BARRIER.0)
 }
