@@ -105,9 +105,16 @@ fn rewrite(
         let is_same = |at: usize| Control::of(Instruction::at(&after, at)) == expected[at];
         totals.rewritten += 1;
         totals.as_linked += usize::from((0..expected.len()).all(is_same));
+        let is_linked = (0..expected.len()).all(is_same);
+        if !is_linked {
+            println!("rewritten otherwise than linked");
+        }
         if let Err(violation) = check(code, &after) {
             totals.refused += 1;
-            println!("refused: {violation}");
+            println!(
+                "refused ({}): {violation}",
+                if is_linked { "as linked" } else { "otherwise than linked" }
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::flow::{Flow, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
 use crate::registers::Registers;
-use crate::schedule::mentions_stack_pointer;
+use crate::schedule::{exact_operands, is_matrix, mentions_stack_pointer};
 use crate::{Problem, Violation};
 
 /// Under way in both codes; over in the old code only; over in the new code only.
@@ -26,6 +26,12 @@ const EVERYTHING: u8 = (1 << SCOREBOARDS) - 1;
 const WORK_PER_STEP: usize = 256;
 
 const STACK_POINTER: u8 = 1;
+const LDGDEPBAR: u16 = 0x1af;
+
+/// The registers of an instruction: exactly for matrices, which the table has with all that they may use.
+fn operands_of(instruction: Instruction) -> Option<Operands> {
+    if is_matrix(instruction) { exact_operands(instruction) } else { Operands::of(instruction) }
+}
 
 /// `LDC R1` of 32 bits, which the code of a kernel begins with.
 fn loads_stack_pointer(instruction: Instruction) -> bool {
@@ -123,8 +129,17 @@ struct Block {
 enum Hazards {
     NotAskedFor,
     Everything,
-    /// Registers that may not be read or written, and those that may not be written.
-    Registers(Box<[Registers; 2]>),
+    Registers(Box<InTheWay>),
+}
+
+#[derive(Clone, Debug, Default)]
+struct InTheWay {
+    /// Registers that may not be read or written.
+    results: Registers,
+    /// Registers that may not be written.
+    sources: Registers,
+    /// Another set; if that is over, the sources have been read.
+    reader: Option<u32>,
 }
 
 struct Analysis<'a> {
@@ -297,9 +312,10 @@ impl Analysis<'_> {
         let mut operands = None;
         for (index, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
             let set = self.sets[*index as usize];
-            let operands = operands.get_or_insert_with(|| Operands::of(instruction));
-            let is_ordered = is_ordering(instruction);
-            if is_ordered || self.depends(operands.as_ref(), *index as usize) {
+            let operands = operands.get_or_insert_with(|| operands_of(instruction));
+            // What begins to count copies to shared memory does not care for what they read.
+            let is_ordered = is_ordering(instruction) && !(set.reads && instruction.operation() == LDGDEPBAR);
+            if is_ordered || self.depends(operands.as_ref(), *index as usize, state) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });
             }
@@ -308,62 +324,66 @@ impl Analysis<'_> {
     }
 
     /// Whether registers of an instruction need a set to be over.
-    fn depends(&mut self, consumer: Option<&Operands>, set: usize) -> bool {
+    fn depends(&mut self, consumer: Option<&Operands>, set: usize, state: &State) -> bool {
         if matches!(self.hazards[set], Hazards::NotAskedFor) {
             let registers = self.registers_of(self.sets[set]);
             self.hazards[set] =
-                registers.map_or(Hazards::Everything, |both| Hazards::Registers(Box::new(both)));
+                registers.map_or(Hazards::Everything, |registers| Hazards::Registers(Box::new(registers)));
         }
         let (Some(consumer), Hazards::Registers(hazards)) = (consumer, &self.hazards[set]) else {
             return true;
         };
-        let [results, sources] = &**hazards;
+        let InTheWay { results, sources, reader } = &**hazards;
         let used = [&consumer.reads, &consumer.guard, &consumer.writes];
-        used.into_iter().any(|registers| results.meets(registers)) || sources.meets(&consumer.writes)
+        if used.into_iter().any(|registers| results.meets(registers)) {
+            return true;
+        }
+        let is_reading = |reader: &u32| {
+            let entry = state.binary_search_by_key(reader, |entry| entry.0);
+            entry.is_ok_and(|entry| state[entry].1 & (BOTH | LATE) != 0)
+        };
+        sources.meets(&consumer.writes) && reader.as_ref().is_none_or(is_reading)
     }
 
-    /// The results and the sources that a set is about; `None` if it is in the way of everything.
-    fn registers_of(&self, set: Set) -> Option<[Registers; 2]> {
+    /// What a set is in the way of; `None` if that is everything.
+    fn registers_of(&self, set: Set) -> Option<InTheWay> {
         let step = set.step? as usize;
         let producer = self.alignment.step(step).either();
-        let operands = Operands::of(producer).filter(|_| !is_ordering_producer(producer))?;
-        Some(if set.reads {
-            [Registers::default(), operands.reads]
+        let operands = operands_of(producer).filter(|_| !is_ordering_producer(producer))?;
+        let (results, reader) = if set.reads {
+            (Registers::default(), None)
+        } else if producer.read_scoreboard().is_some() {
+            return Some(InTheWay { results: operands.writes, ..InTheWay::default() });
         } else {
-            [operands.writes, self.left_to_read(step, operands.reads)]
-        })
+            (operands.writes, self.later_reader(step, &operands))
+        };
+        Some(InTheWay { results, sources: operands.reads, reader })
     }
 
-    /// Of the registers that a producer reads, those of which nothing but its result tells that they have been read. It
-    /// says so itself if it has a scoreboard for that. If not, a later instruction of the same operation that reads the
-    /// register too may: these read their operands in order.
-    fn left_to_read(&self, producer: usize, mut reads: Registers) -> Registers {
+    /// The set of a later instruction of the same operation that tells that a producer has read its operands: these read
+    /// their operands in order. Until then nothing overwrites them, and the same threads execute it or it reads the same.
+    fn later_reader(&self, producer: usize, operands: &Operands) -> Option<u32> {
         let first = self.alignment.step(producer).either();
-        if first.read_scoreboard().is_some() {
-            return Registers::default();
-        }
-        let guard = Operands::of(first).map_or_else(Registers::default, |operands| operands.guard);
-        for step in (producer + 1..self.alignment.len()).map(|at| self.alignment.step(at)) {
+        let mut is_other_guard = false;
+        for at in producer + 1..self.alignment.len() {
+            let step = self.alignment.step(at);
             let next = step.either();
-            if Flow::of(0, next) != Flow::Next {
-                break;
-            }
-            let Some(operands) = Operands::of(next) else { break };
-            if reads == Registers::default() {
-                break;
-            }
+            let others = operands_of(next).filter(|_| Flow::of(0, next) == Flow::Next)?;
             let is_alike =
                 next.operation() == first.operation() && step.before.is_some() && step.after.is_some();
-            let is_executed = next.is_unconditional() || next.guard() == first.guard();
-            if is_alike && is_executed && next.read_scoreboard().is_some() {
-                reads.remove(&operands.reads);
+            let is_executed = next.is_unconditional() || next.guard() == first.guard() && !is_other_guard;
+            // Assemblers leave it to the last one that reads some registers, whatever its guard.
+            let has_all = || others.reads.contains_all(&operands.reads);
+            if is_alike && next.read_scoreboard().is_some() && (is_executed || has_all()) {
+                let set = self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < at));
+                return Some(set as u32);
             }
-            // The later one must see the same registers, and be executed by the same threads.
-            if reads.meets(&operands.writes) || operands.writes.meets(&guard) {
-                break;
+            if others.writes.meets(&operands.reads) {
+                return None;
             }
+            is_other_guard |= others.writes.meets(&operands.guard);
         }
-        reads
+        None
     }
 }
 

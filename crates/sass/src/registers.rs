@@ -123,6 +123,10 @@ impl Registers {
         self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
     }
 
+    pub fn contains_all(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).all(|(own, other)| other & !own == 0)
+    }
+
     pub fn contains(&self, file: File, register: u16) -> bool {
         let (base, size) = file.range();
         let bit = usize::from(base + register.min(size));

@@ -37,6 +37,7 @@ use blocks::{Block, blocks};
 use instructions::{Line, number_guards};
 pub use latency::Family;
 use numbers::COUNTED;
+pub(crate) use operands::{is_matrix, operands as exact_operands};
 use waits::Schedule;
 
 /// No scoreboard.

@@ -48,6 +48,11 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
     Some(operands)
 }
 
+/// Whether this multiplies matrices whose sizes say how many registers they have.
+pub fn is_matrix(bits: Instruction) -> bool {
+    matches!(bits.operation(), HMMA | IMMA)
+}
+
 /// Adds general registers.
 fn add(registers: &mut Registers, first: u8, count: u16) {
     registers.insert(File::General, first, count);
