@@ -6,9 +6,9 @@
 use super::instructions::{Line, operation};
 use crate::registers::File;
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BMOV, BREV, DADD, DFMA, DMMA, DMUL, DOUBLE,
-    DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS,
-    LDSM, LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
+    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS,
+    LDL, LDS, LDSM, LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
 };
 
 /// Machines with the same estimates.
@@ -60,12 +60,16 @@ impl Size {
 
 /// Until the result is written. Sizes matter for those operations alone that have some.
 const RESULT: i64 = 23;
+const RESULT_OF_120: i64 = 24;
 type Table = [(u16, &'static [Size], i64)];
 /// Of one family, where that differs from the table of all.
 const RESULTS_OF_103: &Table =
     &[(F2F_DOUBLE, &[], 1), (F2I_DOUBLE, &[], 1), (I2F_DOUBLE, &[], 1), (FRND_DOUBLE, &[], 1)];
 const RESULTS_OF_120: &Table = &[
+    (S2R, &[], 32),
     (LDC, &[], 48),
+    (FLO, &[], 15),
+    (BREV, &[], 15),
     (F2F_DOUBLE, &[], 2),
     (F2I_DOUBLE, &[], 2),
     (I2F_DOUBLE, &[], 2),
@@ -100,10 +104,13 @@ const STORE_OPERANDS: i64 = 12;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
-const READS_OF_100: &Table = &[(SHFL, &[], 7)];
+const READS_OF_100: &Table = &[(SHFL, &[], 7), (ATOMS, &[], 9)];
 const READS_OF_120: &Table = &[
     (LDG, &[], 10),
+    (STS, &[Double], 11),
     (SHFL, &[], 8),
+    (ATOMS, &[], 11),
+    (ATOMG, &[], 11),
     (F2F_DOUBLE, &[], 2),
     (F2I_DOUBLE, &[], 2),
     (I2F_DOUBLE, &[], 2),
@@ -147,12 +154,12 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
     if is_slow(line.operation()) {
         return SLOW_RESULT;
     }
-    let own = match family {
-        Family::Of100 => &[],
-        Family::Of103 => RESULTS_OF_103,
-        Family::Of120 => RESULTS_OF_120,
+    let (own, other): (&Table, i64) = match family {
+        Family::Of100 => (&[], RESULT),
+        Family::Of103 => (RESULTS_OF_103, RESULT),
+        Family::Of120 => (RESULTS_OF_120, RESULT_OF_120),
     };
-    find(own, line).or_else(|| find(RESULTS, line)).unwrap_or(RESULT)
+    find(own, line).or_else(|| find(RESULTS, line)).unwrap_or(other)
 }
 
 /// Until this instruction has read its operands.
