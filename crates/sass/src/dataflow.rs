@@ -12,6 +12,7 @@ use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
 use crate::registers::Registers;
 use crate::schedule::mentions_stack_pointer;
+use crate::schedule::operands::checked;
 use crate::{Problem, Violation};
 
 /// Under way in both codes; over in the old code only; over in the new code only.
@@ -297,7 +298,7 @@ impl Analysis<'_> {
         let mut operands = None;
         for (index, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
             let set = self.sets[*index as usize];
-            let operands = operands.get_or_insert_with(|| Operands::of(instruction));
+            let operands = operands.get_or_insert_with(|| checked(instruction));
             let is_ordered = is_ordering(instruction);
             if is_ordered || self.depends(operands.as_ref(), *index as usize) {
                 let producer = set.step.unwrap_or_default() as usize;
@@ -326,7 +327,7 @@ impl Analysis<'_> {
     fn registers_of(&self, set: Set) -> Option<[Registers; 2]> {
         let step = set.step? as usize;
         let producer = self.alignment.step(step).either();
-        let operands = Operands::of(producer).filter(|_| !is_ordering_producer(producer))?;
+        let operands = checked(producer).filter(|_| !is_ordering_producer(producer))?;
         Some(if set.reads {
             [Registers::default(), operands.reads]
         } else {

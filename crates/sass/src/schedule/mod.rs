@@ -24,7 +24,7 @@ mod instructions;
 mod latency;
 pub mod member;
 mod numbers;
-mod operands;
+pub(crate) mod operands;
 mod order;
 mod producers;
 mod times;

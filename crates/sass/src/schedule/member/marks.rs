@@ -33,6 +33,9 @@ pub struct Marks<'a> {
     /// The instructions with their new scoreboards, and their new stalls.
     pub new: &'a [Instruction],
     pub stalls: &'a [i64],
+    /// The stalls before, and whether no other warp goes on.
+    pub given: &'a [i64],
+    pub is_held: bool,
 }
 
 impl Marks<'_> {
@@ -51,7 +54,11 @@ impl Marks<'_> {
         let (mut old_since, mut since) = (0, 0);
         let mut holds = Vec::with_capacity(self.range.len());
         for (index, line) in self.lines[self.range.clone()].iter().enumerate() {
-            let (old_stall, stall) = (i64::from(line.bits.stall()), self.stalls[index]);
+            if self.is_held {
+                holds.push(line.bits.holds());
+                continue;
+            }
+            let (old_stall, stall) = (self.given[index], self.stalls[index]);
             let expected = hold(line.bits, Member::Sm100, old_stall, old_since);
             let is_known = expected == line.bits.holds() || stall >= LONG;
             let new = hold(self.new[index], Member::Sm103, stall, since);
@@ -133,7 +140,7 @@ fn operand(line: &Line, slot: u32) -> Option<u8> {
 /// Whether operands of an instruction can be kept, or taken from what is kept.
 fn is_arithmetic(bits: Instruction, member: Member) -> bool {
     match Kind::of(bits, member).pipe {
-        Pipe::Logic | Pipe::Multiply => true,
+        Pipe::Logic | Pipe::Multiply | Pipe::Matrix => true,
         Pipe::Double => member == Member::Sm100,
         _ => false,
     }
