@@ -114,15 +114,16 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize]) -> Option<Vec<Delay
 /// Gives numbers to the scoreboards of code for sm_103 that was made from code of sm_100. Whether that could be done so that
 /// nothing comes too early: everything waits for what it waited for, and for double precision.
 pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> bool {
-    let is_known = Code::new(old, old_jumps, Family::Of100)
-        .is_some_and(|old| old.controls(false).is_some_and(|found| old.has(&found)));
     let is_right = |code: &[u8]| is_fit_for_103(code) && keeps_waits(old, code);
+    let exceptions = exceptions(old, old_jumps);
     // Without double precision there are the same scoreboards as before, and they may stay as they are.
-    if is_known || needs_scoreboards(old) {
+    if exceptions.as_ref().is_some_and(Vec::is_empty) || needs_scoreboards(old) {
         let found = Code::new(code, jumps, Family::Of103).and_then(|code| code.controls(false));
-        let mut numbered = code.to_vec();
-        if let Some(found) = found {
-            put_all(&mut numbered, &found);
+        for exceptions in [exceptions.unwrap_or_default(), Vec::new()] {
+            let mut numbered = code.to_vec();
+            let Some(found) = &found else { break };
+            put_all(&mut numbered, found);
+            put_exceptions(&mut numbered, &exceptions);
             delay_waits(&mut numbered);
             if is_right(&numbered) {
                 code.copy_from_slice(&numbered);
@@ -132,6 +133,30 @@ pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> 
         wait_at_once(code);
     }
     is_right(code)
+}
+
+/// The instructions of code of sm_100 whose scoreboards and waits the rules do not give, counted without delays, and what they have.
+/// `None` if the code is not understood.
+fn exceptions(code: &[u8], jumps: &Jumps) -> Option<Vec<(usize, Control)>> {
+    let understood = Code::new(code, jumps, Family::Of100)?;
+    let found = understood.controls(false)?;
+    let lines = understood.lines.iter().zip(&found).filter(|(line, _)| !is_delay(line.bits));
+    let all = lines.map(|(line, found)| (Control::of(line.bits), found)).enumerate();
+    Some(all.filter(|(_, (has, found))| has != *found).map(|(at, (has, _))| (at, has)).collect())
+}
+
+/// Has these instructions keep what they had. It is for `is_right` to say whether the others go with that.
+fn put_exceptions(code: &mut [u8], exceptions: &[(usize, Control)]) {
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    let bits = |place: &[u8; SIZE]| Instruction(u128::from_le_bytes(*place));
+    let mut others = exceptions.iter().peekable();
+    for (at, place) in places.iter_mut().filter(|place| !is_delay(bits(place))).enumerate() {
+        if let Some((_, control)) = others.next_if(|(exception, _)| *exception == at)
+            && !pipes::loses_latency(bits(place))
+        {
+            control.put(place);
+        }
+    }
 }
 
 /// Has each instruction that is of fixed latency on sm_100 only waited for at once, and leaves all other scoreboards and waits as they
