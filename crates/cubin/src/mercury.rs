@@ -369,7 +369,7 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bank, Damage, Load, Pace, code_name, loads, paces, with_delays};
+    use super::{Bank, Damage, Load, Pace, code_name, delays, loads, paces, with_delays};
 
     #[test]
     fn places_of_loads() {
@@ -422,6 +422,10 @@ mod tests {
         assert_eq!(longer[8..16], [6, 0, 0, 0, 0b1001, 0, 0, 0]);
         assert_eq!(longer[16..20], [0xd0, 0, 0xd0, 0]);
         assert_eq!(longer[20..], bytes[16..]);
+        assert_eq!(delays(&longer, 17), Ok(vec![1, 2]));
+        let again = with_delays(&longer, 17, &[], &[1, 2], 15);
+        assert_eq!(again.as_deref(), Some(&bytes[..]));
+        assert_eq!(with_delays(&longer, 17, &[], &[0], 16), None);
         assert_eq!(with_delays(&bytes, 15, &[], &[], 15).as_deref(), Some(&bytes[..]));
         // After the code there is nothing to delay.
         assert_eq!(with_delays(&bytes, 15, &[(9, 1)], &[], 16), None);

@@ -319,6 +319,22 @@ mod tests {
     }
 
     #[test]
+    fn matrices_are_slow_too() {
+        // IMMA.16816.U8.U8 R8, R14.ROW, R18.COL, R8 and DMMA.8x8x4 R8, R22, R20, R8
+        const INTEGERS: u128 = 0x0040_0408_0000_0012_0e08_7237;
+        const DOUBLES: u128 = 0x0800_0000_0014_1608_723f;
+        let (exit, delay) = (with(EXIT, 5, 7, 7, 0), with(NOP, 15, 7, 7, 0));
+        let fit = |of: u128, delays: usize, waits: u128| {
+            let mut all = vec![with(of, 4, 0, 7, 0)];
+            all.extend(vec![delay; delays]);
+            all.extend([with(of, 2, 0, 7, waits), exit]);
+            is_fit_for_103(&code(&all))
+        };
+        assert!(fit(INTEGERS, 4, 1) && !fit(INTEGERS, 3, 1) && !fit(INTEGERS, 4, 0));
+        assert!(fit(DOUBLES, 39, 1) && !fit(DOUBLES, 38, 1));
+    }
+
+    #[test]
     fn operands_are_not_overwritten() {
         let exit = with(EXIT, 5, 7, 7, 0);
         let fit = |read: u128, waits: u128| {

@@ -4,8 +4,8 @@
 //! a wait too many. So this is what the checker knows, without what the instruction has no use for.
 
 use super::instructions::operation::{
-    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG, STSM,
-    SUST,
+    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, IMMA, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG,
+    STSM, SUST,
 };
 use crate::instruction::Instruction;
 use crate::operands::Operands;
@@ -14,7 +14,6 @@ use crate::table::PREDICATES_TO_REGISTER;
 
 const VIMNMX3: u16 = 0x00f;
 const PLOP3: u16 = 0x01c;
-const IMMA: u16 = 0x037;
 const HMMA: u16 = 0x03c;
 const QMMA: u16 = 0x07a;
 const VOTEU: u16 = 0x086;

@@ -75,7 +75,7 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
 /// From an instruction that writes a register to the end of its block, whatever comes then.
 pub fn until_end(producer: Kind, file: File) -> i64 {
     match (file, producer.pipe) {
-        (File::General, Pipe::Double) => 11,
+        (File::General, Pipe::Double) | (File::UniformPredicate, Pipe::Uniform) => 11,
         (File::General, Pipe::Matrix) => 20,
         (File::General, Pipe::Logic | Pipe::Multiply) => 7,
         (File::Predicate, Pipe::Double) => 15,
@@ -83,7 +83,6 @@ pub fn until_end(producer: Kind, file: File) -> i64 {
         (File::Uniform, _) if producer.is_uniform_move => 5,
         (File::Uniform, Pipe::Uniform) => 12,
         (File::Uniform, Pipe::Logic) => 6,
-        (File::UniformPredicate, Pipe::Uniform) => 11,
         (File::Uniform, _) if producer.is_uniform_vote => 12,
         (File::Barrier, _) => 0,
         _ => UNKNOWN,

@@ -280,6 +280,34 @@ mod tests {
     }
 
     #[test]
+    fn delays_of_the_old_code_go() {
+        // IMMA.16816.S8.S8 R12, R14.ROW, R13.COL, RZ, a delay and another one that reads its result
+        let first = with(0x0040_54ff_0000_000d_0e0c_7237, 15);
+        let delay = with(0x7918, 5);
+        let second = with(0x0040_540c_0000_0012_100c_7237, 1) | 1 << 109;
+        let exit = with(0x0380_0000_0000_0000_0000_794d, 5) | 1 << 109;
+        let old: Vec<u8> = [first, delay, second, exit].iter().flat_map(|bits| bits.to_le_bytes()).collect();
+        let changes = delayed(&old, &[], &[1]).expect("known code");
+        let lengths: Vec<_> = changes.iter().map(|change| (change.at, change.by.len())).collect();
+        assert_eq!(lengths, [(0, 5), (1, 0), (2, 1)]);
+        let by = changes.iter().flat_map(|change| change.by.concat());
+        let mut new: Vec<u8> = by.chain(old[3 * SIZE..].iter().copied()).collect();
+        assert!(number(&old, &[], &mut new, &[]) && is_fit_for_103(&new));
+    }
+
+    #[test]
+    fn what_is_not_known_is_waited_for_at_once() {
+        let old = code();
+        let changes = delayed(&old, &[], &[]).expect("known code");
+        let by = changes.iter().flat_map(|change| change.by.concat());
+        let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
+        super::wait_at_once(&mut new);
+        assert!(is_fit_for_103(&new));
+        let waits = (0..new.len() / SIZE).map(|at| Instruction::at(&new, at).wait_mask());
+        assert_eq!(waits.collect::<Vec<_>>(), [0, 0, 0, 0, 0, 1, 1]);
+    }
+
+    #[test]
     fn other_code_stays() {
         assert_eq!(delayed(&code()[2 * SIZE..], &[], &[]), None);
     }
