@@ -255,29 +255,58 @@ pub fn make_explicit(capsule: &mut [u8], instruction: usize) -> Option<()> {
     Some(())
 }
 
-/// A capsule for code that has delays after some of its instructions. `delays` says after which machine instruction, and how
-/// many; the code had `machine` instructions and has `length` now. Each delay is a Mercury instruction of its own. `None` if
-/// a delay would be within a Mercury instruction.
+/// The first byte of a delay's entry, but for the number of instructions.
+const DELAY: u8 = 0x50;
+
+/// Whether a Mercury instruction is a delay.
+fn is_delay(capsule: &[u8], step: &Pace) -> bool {
+    let is_delay = |entry: &Range<usize>| capsule[entry.start] & 0x7f == DELAY;
+    step.count == 1 && step.class.is_none() && step.entry.as_ref().is_some_and(is_delay)
+}
+
+/// The machine instructions that are delays. `machine` is the number of machine instructions.
+pub fn delays(capsule: &[u8], machine: usize) -> Result<Vec<usize>, Damage> {
+    let (mut all, mut at) = (Vec::new(), 0);
+    for step in &paces(capsule, machine)? {
+        if is_delay(capsule, step) {
+            all.push(at);
+        }
+        at += step.count;
+    }
+    Ok(all)
+}
+
+/// A capsule for code that has delays after some of its instructions, and some delays no more. `delays` says after which machine
+/// instruction, and how many; `removed` which are gone, in order; the code had `machine` instructions and has `length` now.
+/// Each delay is a Mercury instruction of its own. `None` if a delay would be within a Mercury instruction, or if what is
+/// gone was none.
 pub fn with_delays(
     capsule: &[u8],
     machine: usize,
     delays: &[(usize, usize)],
+    removed: &[usize],
     length: usize,
 ) -> Option<Vec<u8>> {
-    /// The first byte of a delay's entry.
-    const DELAY: u8 = 0x50;
+    let mut removed = removed.iter().peekable();
     let steps = paces(capsule, machine).ok()?;
     let derived: Vec<bool> = entries(capsule, |_| ()).ok()?.iter().collect();
     let mut delays = delays.iter().peekable();
     let (mut bits, mut body) = (Vec::new(), Vec::new());
-    let (mut end, mut added) = (0, 0);
+    let (mut end, mut added, mut gone) = (0, 0, 0);
     for (index, step) in steps.iter().enumerate() {
         let next = steps.get(index + 1).map_or(capsule.len(), |next| next.at);
+        // Remarks take no instruction.
+        if step.count > 0 && removed.next_if(|at| **at == end).is_some() {
+            (is_delay(capsule, step) && index + 1 < steps.len()).then_some(())?;
+            end += 1;
+            gone += 1;
+            continue;
+        }
         bits.push(derived[index]);
         if index + 1 == steps.len() {
             let entry = step.entry.clone()?;
             body.extend(&capsule[step.at..entry.start]);
-            body.extend(Pace::entry(capsule[entry.start], length.checked_sub(end + added)?)?);
+            body.extend(Pace::entry(capsule[entry.start], length.checked_sub(end + added - gone)?)?);
             body.extend(&capsule[entry.end..]);
             break;
         }
@@ -292,7 +321,7 @@ pub fn with_delays(
             }
         }
     }
-    delays.next().is_none().then_some(())?;
+    (delays.next().is_none() && removed.next().is_none()).then_some(())?;
     let mut out = capsule.get(..HEAD - 4)?.to_vec();
     out.extend(u32::try_from(bits.len()).ok()?.to_le_bytes());
     let mut bitmap = vec![0; bits.len().div_ceil(32) * 4];
@@ -340,7 +369,7 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bank, Damage, Load, Pace, code_name, loads, paces, with_delays};
+    use super::{Bank, Damage, Load, Pace, code_name, delays, loads, paces, with_delays};
 
     #[test]
     fn places_of_loads() {
@@ -389,13 +418,17 @@ mod tests {
         bytes.extend([0xd1, 0]);
         bytes.extend([1, 0x49, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend([0x50, 6]);
-        let longer = with_delays(&bytes, 15, &[(0, 2)], 17).expect("a capsule");
+        let longer = with_delays(&bytes, 15, &[(0, 2)], &[], 17).expect("a capsule");
         assert_eq!(longer[8..16], [6, 0, 0, 0, 0b1001, 0, 0, 0]);
         assert_eq!(longer[16..20], [0xd0, 0, 0xd0, 0]);
         assert_eq!(longer[20..], bytes[16..]);
-        assert_eq!(with_delays(&bytes, 15, &[], 15).as_deref(), Some(&bytes[..]));
+        assert_eq!(delays(&longer, 17), Ok(vec![1, 2]));
+        let again = with_delays(&longer, 17, &[], &[1, 2], 15);
+        assert_eq!(again.as_deref(), Some(&bytes[..]));
+        assert_eq!(with_delays(&longer, 17, &[], &[0], 16), None);
+        assert_eq!(with_delays(&bytes, 15, &[], &[], 15).as_deref(), Some(&bytes[..]));
         // After the code there is nothing to delay.
-        assert_eq!(with_delays(&bytes, 15, &[(9, 1)], 16), None);
+        assert_eq!(with_delays(&bytes, 15, &[(9, 1)], &[], 16), None);
     }
 
     #[test]

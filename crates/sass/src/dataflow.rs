@@ -11,7 +11,8 @@ use crate::flow::{Flow, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
 use crate::registers::Registers;
-use crate::schedule::{exact_operands, is_matrix, mentions_stack_pointer};
+use crate::schedule::mentions_stack_pointer;
+use crate::schedule::operands::checked;
 use crate::{Problem, Violation};
 
 /// Under way in both codes; over in the old code only; over in the new code only.
@@ -27,11 +28,6 @@ const WORK_PER_STEP: usize = 256;
 
 const STACK_POINTER: u8 = 1;
 const LDGDEPBAR: u16 = 0x1af;
-
-/// The registers of an instruction: exactly for matrices, which the table has with all that they may use.
-fn operands_of(instruction: Instruction) -> Option<Operands> {
-    if is_matrix(instruction) { exact_operands(instruction) } else { Operands::of(instruction) }
-}
 
 /// `LDC R1` of 32 bits, which the code of a kernel begins with.
 fn loads_stack_pointer(instruction: Instruction) -> bool {
@@ -312,7 +308,7 @@ impl Analysis<'_> {
         let mut operands = None;
         for (index, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
             let set = self.sets[*index as usize];
-            let operands = operands.get_or_insert_with(|| operands_of(instruction));
+            let operands = operands.get_or_insert_with(|| checked(instruction));
             // What begins to count copies to shared memory does not care for what they read.
             let is_ordered = is_ordering(instruction) && !(set.reads && instruction.operation() == LDGDEPBAR);
             if is_ordered || self.depends(operands.as_ref(), *index as usize, state) {
@@ -349,7 +345,7 @@ impl Analysis<'_> {
     fn registers_of(&self, set: Set) -> Option<InTheWay> {
         let step = set.step? as usize;
         let producer = self.alignment.step(step).either();
-        let operands = operands_of(producer).filter(|_| !is_ordering_producer(producer))?;
+        let operands = checked(producer).filter(|_| !is_ordering_producer(producer))?;
         let (results, reader) = if set.reads {
             (Registers::default(), None)
         } else if producer.read_scoreboard().is_some() {
@@ -368,7 +364,7 @@ impl Analysis<'_> {
         for at in producer + 1..self.alignment.len() {
             let step = self.alignment.step(at);
             let next = step.either();
-            let others = operands_of(next).filter(|_| Flow::of(0, next) == Flow::Next)?;
+            let others = checked(next).filter(|_| Flow::of(0, next) == Flow::Next)?;
             let is_alike =
                 next.operation() == first.operation() && step.before.is_some() && step.after.is_some();
             let is_executed = next.is_unconditional() || next.guard() == first.guard() && !is_other_guard;

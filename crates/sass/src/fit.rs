@@ -1,4 +1,4 @@
-//! Whether code is fit for sm_103, which does double precision slowly and in no fixed time.
+//! Whether code is fit for sm_103, which does double precision and products of matrices of integers slowly and in no fixed time.
 //!
 //! On every path, an instruction that depends on one of double precision must wait for it: for its results, or, if it overwrites
 //! its operands, until these have been read. The unit works in order, so that a later instruction's scoreboard covers
@@ -9,14 +9,19 @@ use crate::flow::{Flow, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SIZE};
 use crate::operands::Operands;
 use crate::registers::{File, Registers};
+use crate::schedule::operands::checked;
 
 /// `DMUL`, `DADD`, `DSETP`, `DFMA`.
 const DOUBLE: std::ops::RangeInclusive<u16> = 0x028..=0x02b;
 /// Conversions of 64 bits, which the same unit does, and which set scoreboards on all machines.
 const CONVERSIONS: std::ops::RangeInclusive<u16> = 0x110..=0x113;
-/// Products of matrices, whose timing is not known here.
-const MATRICES: [u16; 2] = [0x037, 0x03f];
+/// Products of matrices: of integers, which have a unit of their own and, as double precision, no fixed latency; and of
+/// double precision, which set scoreboards on all machines.
+const INTEGER_MATRIX: u16 = 0x037;
+const DOUBLE_MATRIX: u16 = 0x03f;
+/// How soon a unit takes the next instruction.
 const INTERVAL: u32 = 64;
+const DOUBLE_MATRIX_INTERVAL: u32 = 584;
 /// `ENDCOLLECTIVE`, `BSYNC`, `WARPSYNC`, `EXIT`.
 const BOUNDARIES: [u16; 4] = [0x11b, 0x141, 0x148, 0x14d];
 /// A bound on the work: what is looked at for each instruction.
@@ -28,9 +33,49 @@ fn is_double(instruction: Instruction) -> bool {
 
 /// Whether sm_103 needs other code for some instruction.
 pub fn is_slow_on_103(instruction: Instruction) -> bool {
-    is_double(instruction)
-        || CONVERSIONS.contains(&instruction.operation())
-        || MATRICES.contains(&instruction.operation())
+    unit(instruction).is_some()
+}
+
+/// The slow units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Double,
+    Matrix,
+}
+
+/// The slow unit that does an instruction.
+fn unit(instruction: Instruction) -> Option<Unit> {
+    let operation = instruction.operation();
+    let is_double = is_double(instruction) || CONVERSIONS.contains(&operation) || operation == DOUBLE_MATRIX;
+    match operation {
+        INTEGER_MATRIX => Some(Unit::Matrix),
+        _ => is_double.then_some(Unit::Double),
+    }
+}
+
+/// Whether its latency is fixed on sm_100 and not on sm_103.
+fn loses_latency(instruction: Instruction) -> bool {
+    is_double(instruction) || instruction.operation() == INTEGER_MATRIX
+}
+
+/// How long the units are busy.
+#[derive(Clone, Copy, Debug, Default)]
+struct Busy([u32; 2]);
+
+impl Busy {
+    /// Whether the unit that does an instruction takes it now; then it is busy.
+    fn takes(&mut self, instruction: Instruction) -> bool {
+        let Some(unit) = unit(instruction) else { return true };
+        let busy = &mut self.0[unit as usize];
+        let is_free = *busy == 0;
+        let is_long = instruction.operation() == DOUBLE_MATRIX;
+        *busy = if is_long { DOUBLE_MATRIX_INTERVAL } else { INTERVAL };
+        is_free
+    }
+
+    fn pass(&mut self, cycles: u32) {
+        self.0.iter_mut().for_each(|busy| *busy = busy.saturating_sub(cycles));
+    }
 }
 
 /// An instruction of double precision that is under way.
@@ -89,11 +134,7 @@ pub fn is_fit_for_103(code: &[u8]) -> bool {
     if !instructions.iter().any(|i| is_slow_on_103(*i)) {
         return true;
     }
-    let is_unknown = |i: &Instruction| MATRICES.contains(&i.operation());
-    if !code.len().is_multiple_of(SIZE) || instructions.iter().any(is_unknown) {
-        return false;
-    }
-    Code::new(instructions).is_some_and(|code| code.is_fit())
+    code.len().is_multiple_of(SIZE) && Code::new(instructions).is_some_and(|code| code.is_fit())
 }
 
 impl Code {
@@ -118,7 +159,7 @@ impl Code {
         starts.sort_unstable();
         starts.dedup();
         starts.retain(|at| *at < instructions.len());
-        let operands = instructions.iter().map(|i| Operands::of(*i)).collect();
+        let operands = instructions.iter().map(|i| checked(*i)).collect();
         Some(Self { instructions, operands, starts, meetings })
     }
 
@@ -169,19 +210,17 @@ impl Code {
 
     /// Follows a block. `None` if something in it comes too early.
     fn walk(&self, range: std::ops::Range<usize>, state: &mut State, work: &mut usize) -> Option<()> {
-        let mut since = INTERVAL;
+        let mut busy = Busy::default();
         for at in range {
             *work = work.checked_sub(1 + state.len())?;
             let instruction = self.instructions[at];
-            let is_slow = is_slow_on_103(instruction);
-            if is_slow && since < INTERVAL {
+            if !busy.takes(instruction) {
                 return None;
             }
-            since = if is_slow { 0 } else { since };
-            since = since.saturating_add(u32::from(instruction.stall().max(1)));
+            busy.pass(u32::from(instruction.stall().max(1)));
             // What begins or ends a block takes care of nothing beyond.
             if BOUNDARIES.contains(&instruction.operation()) {
-                since = INTERVAL;
+                busy = Busy::default();
             }
             let waits = instruction.wait_mask() | instruction.counted_wait().map_or(0, CountedWait::ended);
             let is_waited = |number: Option<u8>| number.is_some_and(|number| waits >> number & 1 != 0);
@@ -200,7 +239,7 @@ impl Code {
                 let writes = self.operands[at].as_ref().map(|operands| &operands.writes);
                 pending.has_guard &= writes.is_some_and(|writes| !writes.contains(File::Predicate, guard));
             }
-            if is_double(instruction) {
+            if loses_latency(instruction) {
                 self.begin(at, state);
             }
         }
@@ -214,10 +253,17 @@ impl Code {
         let is_other_way = pending.has_guard && guards.0 & 7 != 7 && guards.0 == guards.1 ^ 8;
         let mut sources = other.reads.within(&[File::General]);
         sources.remove(&other.writes);
-        let overwrites = own.writes.meets(&other.writes)
-            || !pending.is_read && !is_double(self.instructions[at]) && own.writes.meets(&sources);
+        // The unit reads operands and writes results in the order of its instructions.
+        let overwrites = !self.is_in_order(at, pending)
+            && (own.writes.meets(&other.writes) || !pending.is_read && own.writes.meets(&sources));
         [&own.reads, &own.guard].into_iter().any(|used: &Registers| used.meets(&other.writes))
             || overwrites && !is_other_way
+    }
+
+    /// Whether the unit that does both reads the operands of the other one first.
+    fn is_in_order(&self, at: usize, pending: &Pending) -> bool {
+        let [own, other] = [at, pending.at].map(|at| self.instructions[at]);
+        loses_latency(own) && unit(own) == unit(other)
     }
 
     fn begin(&self, at: usize, state: &mut State) {
@@ -227,8 +273,10 @@ impl Code {
         let place = state.partition_point(|pending| pending.at < at);
         state.insert(place, Pending { at, written: None, read: None, is_read: false, has_guard: true });
         for pending in state {
-            pending.written = pending.written.or(written);
-            pending.read = pending.read.or(read);
+            if self.is_in_order(at, pending) {
+                pending.written = pending.written.or(written);
+                pending.read = pending.read.or(read);
+            }
         }
     }
 }
@@ -268,6 +316,22 @@ mod tests {
     fn the_unit_is_slow() {
         let exit = with(EXIT, 5, 7, 7, 0);
         assert!(!is_fit_for_103(&code(&[with(FIRST, 15, 0, 7, 0), with(SECOND, 2, 0, 7, 1), exit])));
+    }
+
+    #[test]
+    fn matrices_are_slow_too() {
+        // IMMA.16816.U8.U8 R8, R14.ROW, R18.COL, R8 and DMMA.8x8x4 R8, R22, R20, R8
+        const INTEGERS: u128 = 0x0040_0408_0000_0012_0e08_7237;
+        const DOUBLES: u128 = 0x0800_0000_0014_1608_723f;
+        let (exit, delay) = (with(EXIT, 5, 7, 7, 0), with(NOP, 15, 7, 7, 0));
+        let fit = |of: u128, delays: usize, waits: u128| {
+            let mut all = vec![with(of, 4, 0, 7, 0)];
+            all.extend(vec![delay; delays]);
+            all.extend([with(of, 2, 0, 7, waits), exit]);
+            is_fit_for_103(&code(&all))
+        };
+        assert!(fit(INTEGERS, 4, 1) && !fit(INTEGERS, 3, 1) && !fit(INTEGERS, 4, 0));
+        assert!(fit(DOUBLES, 39, 1) && !fit(DOUBLES, 38, 1));
     }
 
     #[test]

@@ -117,7 +117,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
         finalize(&mut objects, mercury::with_barriers, is_large, &arena, sink)?;
     }
     if mode.output == mode::Output::Executable && !for_debugger {
-        finalize(&mut objects, mercury::without_precautions, is_large, &arena, sink)?;
+        let sm = options.link_target().arch.number;
+        let code = |object: &Object<'_>| mercury::without_precautions(object, sm);
+        finalize(&mut objects, code, is_large, &arena, sink)?;
     }
     let roots = Roots::new(options, &inputs.references);
     let explain = Explain::new(options, &inputs);
@@ -146,7 +148,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
 /// Makes code for sm_100 and later from that of the inputs.
 fn finalize<'data>(
     objects: &mut [Object<'data>],
-    code: fn(&Object<'_>) -> Option<Vec<u8>>,
+    code: impl Fn(&Object<'_>) -> Option<Vec<u8>> + Send + Sync,
     is_large: bool,
     arena: &'data Arena,
     sink: &Sink,

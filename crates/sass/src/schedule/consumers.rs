@@ -4,8 +4,8 @@ use super::instructions::{Line, operation};
 use super::producers::{Producer, Producers};
 use crate::registers::Registers;
 use operation::{
-    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, DADD, DFMA, DMUL, DOUBLE, DSETP, EXIT, LD,
-    LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS,
+    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, DADD, DFMA, DMUL, DOUBLE, DSETP, EXIT, IMMA,
+    LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS,
 };
 
 /// Operations that access memory in an order that fences care about.
@@ -32,7 +32,8 @@ const MEMORY: [u16; 18] = [
 
 /// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
 /// reads without waiting.
-const IN_ORDER: [(u16, &[u16]); 13] = [
+const IN_ORDER: [(u16, &[u16]); 14] = [
+    (IMMA, &[IMMA]),
     (DMUL, &DOUBLE),
     (DADD, &DOUBLE),
     (DSETP, &DOUBLE),

@@ -13,6 +13,7 @@ pub mod operation {
     pub const DFMA: u16 = 0x02b;
     /// Double precision arithmetic.
     pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
+    pub const IMMA: u16 = 0x037;
     pub const LDSM: u16 = 0x03b;
     pub const DMMA: u16 = 0x03f;
     pub const STSM: u16 = 0x044;

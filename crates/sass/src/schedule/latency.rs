@@ -63,8 +63,13 @@ const RESULT: i64 = 23;
 const RESULT_OF_120: i64 = 24;
 type Table = [(u16, &'static [Size], i64)];
 /// Of one family, where that differs from the table of all.
-const RESULTS_OF_103: &Table =
-    &[(F2F_DOUBLE, &[], 1), (F2I_DOUBLE, &[], 1), (I2F_DOUBLE, &[], 1), (FRND_DOUBLE, &[], 1)];
+const RESULTS_OF_103: &Table = &[
+    (DMMA, &[], 584),
+    (F2F_DOUBLE, &[], 1),
+    (F2I_DOUBLE, &[], 1),
+    (I2F_DOUBLE, &[], 1),
+    (FRND_DOUBLE, &[], 1),
+];
 const RESULTS_OF_120: &Table = &[
     (S2R, &[], 32),
     (LDC, &[], 48),
@@ -119,10 +124,10 @@ const READS_OF_120: &Table = &[
 /// The form of `SHFL` whose distance and mask are in no register.
 const ALL_IMMEDIATE: u16 = 7;
 const READS: &Table = &[
+    (DMMA, &[], 1),
     (DMUL, &[], 2),
     (DADD, &[], 2),
     (DFMA, &[], 2),
-    (DMMA, &[], 2),
     (POPC, &[], 9),
     (F2I, &[], 9),
     (LD, &[Small, Word], 9),

@@ -24,7 +24,7 @@ mod instructions;
 mod latency;
 pub mod member;
 mod numbers;
-mod operands;
+pub(crate) mod operands;
 mod order;
 mod producers;
 mod times;
@@ -37,7 +37,6 @@ use blocks::{Block, blocks};
 use instructions::{Line, number_guards};
 pub use latency::Family;
 use numbers::COUNTED;
-pub(crate) use operands::{is_matrix, operands as exact_operands};
 use waits::Schedule;
 
 /// No scoreboard.

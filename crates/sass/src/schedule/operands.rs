@@ -4,16 +4,16 @@
 //! a wait too many. So this is what the checker knows, without what the instruction has no use for.
 
 use super::instructions::operation::{
-    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG, STSM,
-    SUST,
+    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, IMMA, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG,
+    STSM, SUST,
 };
 use crate::instruction::Instruction;
 use crate::operands::Operands;
 use crate::registers::{File, Registers};
+use crate::table::PREDICATES_TO_REGISTER;
 
 const VIMNMX3: u16 = 0x00f;
 const PLOP3: u16 = 0x01c;
-const IMMA: u16 = 0x037;
 const HMMA: u16 = 0x03c;
 const QMMA: u16 = 0x07a;
 const VOTEU: u16 = 0x086;
@@ -30,6 +30,7 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
     let mut operands = Operands::of(bits)?;
     match bits.operation() {
         VIMNMX3 | PLOP3 | R2UR | VOTEU | LDGSTS => predicates(bits, &mut operands),
+        PREDICATES_TO_REGISTER if bits.form() == IMMEDIATE => mask(bits, &mut operands),
         BAR | NANOSLEEP => barrier(bits, &mut operands),
         QMMA if bits.form() == 1 => byte_matrix(bits, &mut operands),
         HMMA => float_matrix(bits, &mut operands),
@@ -48,14 +49,28 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
     Some(operands)
 }
 
-/// Whether this multiplies matrices whose sizes say how many registers they have.
-pub fn is_matrix(bits: Instruction) -> bool {
-    matches!(bits.operation(), HMMA | IMMA)
+/// The same, exactly only for products of matrices and copies of predicates: what the checkers take.
+pub fn checked(bits: Instruction) -> Option<Operands> {
+    match bits.operation() {
+        IMMA | HMMA | PREDICATES_TO_REGISTER => operands(bits),
+        _ => Operands::of(bits),
+    }
 }
 
 /// Adds general registers.
 fn add(registers: &mut Registers, first: u8, count: u16) {
     registers.insert(File::General, first, count);
+}
+
+/// The form with a number as its second source.
+const IMMEDIATE: u16 = 4;
+
+/// `P2R` reads the predicates of its mask.
+fn mask(bits: Instruction, operands: &mut Operands) {
+    operands.reads.remove_all(File::Predicate);
+    for predicate in (0..7).filter(|predicate| bits.byte(4) >> predicate & 1 != 0) {
+        operands.reads.insert(File::Predicate, predicate, 1);
+    }
 }
 
 /// Makes these the only general registers.
@@ -124,11 +139,17 @@ fn byte_matrix(bits: Instruction, operands: &mut Operands) {
 }
 
 fn integer_matrix(bits: Instruction, operands: &mut Operands) {
-    let is_deep = bits.field(75, 1) != 0;
-    let is_sparse = bits.field(73, 1) != 0;
-    if !is_sparse {
-        matrix(bits, operands, if is_deep { [4, 2] } else { [2, 1] }, 4, false);
-    }
+    let is_set = |at: u32| bits.field(at, 1) != 0;
+    let is_sparse = is_set(72);
+    // By the depth: 16, 32, 64.
+    let factors = match (is_sparse, is_set(75), is_set(85), is_set(73)) {
+        (false, false, false, false) => [2, 1],
+        (false, true, false, false) => [4, 2],
+        (true, true, false, false) => [2, 2],
+        (true, false, true, false) => [4, 4],
+        _ => return,
+    };
+    matrix(bits, operands, factors, 4, is_sparse);
 }
 
 fn matrix(bits: Instruction, operands: &mut Operands, factors: [u16; 2], result: u16, is_sparse: bool) {
@@ -233,6 +254,11 @@ mod tests {
         // IMMA.16816.U8.U8 R8, R14.ROW, R18.COL, R8
         let [reads, _] = general(0x0040_0408_0000_0012_0e08_7237);
         assert_eq!(reads, [8, 9, 10, 11, 14, 15, 18]);
+        // IMMA.SP.16864.S8.U8 R12, R20.ROW, R8.COL, R12, R0, 0x0 and IMMA.SP.16832.S8.U8 R8, R20.ROW, R22.COL, R8, R0, 0x0
+        let [reads, writes] = general(0x0060_150c_0000_0008_140c_7237);
+        assert_eq!(reads, [0, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23]);
+        assert_eq!(writes, [12, 13, 14, 15]);
+        assert_eq!(general(0x0040_1d08_0000_0016_1408_7237)[0], [0, 8, 9, 10, 11, 20, 21, 22, 23]);
         // LDSM.16.M88.2 R2, [R0+UR23+0x12000]
         assert_eq!(general(0x0800_0100_0120_0017_0002_783b), [vec![0], vec![2, 3]]);
     }
@@ -247,6 +273,9 @@ mod tests {
 
     #[test]
     fn what_is_not_there() {
+        // P2R R33, PR, RZ, 0x20
+        let predicates = operands(Instruction(0x0020_ff21_7803)).expect("a known operation").reads;
+        assert_eq!(predicates.iter(Predicate).collect::<Vec<_>>(), [5]);
         // LD.E R20, [R12] and CCTL.IVALL have no descriptor; PLOP3 has one kind of third source.
         let reads = |bits: u128| operands(Instruction(bits)).expect("a known operation").reads;
         let load = reads(0x0010_0900_0000_0000_0c14_7980);

@@ -32,8 +32,8 @@ const ASYNCHRONOUS_COPY: u16 = 0x1ae;
 /// `SYNCS`
 const BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 
-/// The input without what its kernels have for fear of others; `None` if they have none of it.
-pub fn without_precautions(object: &Object<'_>) -> Option<Vec<u8>> {
+/// The input without what its kernels have for fear of others; `None` if they have none of it. `sm` is the target.
+pub fn without_precautions(object: &Object<'_>, sm: u16) -> Option<Vec<u8>> {
     let removed = |text: &Section<'_>, capsule: &Section<'_>| {
         let is_kernel = |owner: u32| object.symbol(owner).other & raw::STO_ENTRY != 0;
         let is_kernel = object.text_owner(text.index).is_some_and(is_kernel);
@@ -43,7 +43,7 @@ pub fn without_precautions(object: &Object<'_>) -> Option<Vec<u8>> {
         object,
         |text, capsule| Some((text.data.into(), removed(text, capsule)?)),
         |whole, code| {
-            schedule_anew(whole, code, Family::of(object.cubin.sm()));
+            schedule_anew(whole, code, Family::of(sm));
         },
     )
 }

@@ -3,13 +3,13 @@
 //! The rules are in `solder_sass::schedule::member`. Here is what moves with the code: delays are instructions, of Mercury
 //! too. What is not understood stays as it is, and `wrong_code` finds it.
 
-use super::moves::{Change, Moves};
+use super::moves::{Change, INSTRUCTION, Moves};
 use super::rewrite::rewritten_with;
 use super::scoreboards::branch_targets;
 use crate::object::{Object, Role};
 use solder_cubin::Section;
 use solder_cubin::info::{self, attr};
-use solder_cubin::mercury::with_delays;
+use solder_cubin::mercury::{delays, with_delays};
 use solder_sass::schedule::member::{Delayed, delayed, number};
 
 /// The architecture whose code can be made into code for the target, and the target.
@@ -23,15 +23,17 @@ pub fn for_other_member(object: &Object<'_>) -> Option<Vec<u8>> {
     }
     rewritten_with(
         object,
-        |text, _| {
+        |text, capsule| {
             let change = |delayed: Delayed| Change { at: delayed.at, by: delayed.by, mercury: None };
-            let changes = delayed(text.data, &jumps(object, text))?.into_iter().map(change).collect();
+            let delays = delays(capsule.data, text.data.len() / INSTRUCTION).ok()?;
+            let changes =
+                delayed(text.data, &jumps(object, text), &delays)?.into_iter().map(change).collect();
             Some((text.data.into(), changes))
         },
-        |text, new| {
+        |text, moves| {
             let old = jumps(object, text);
-            let moved = moved(&old, &delayed(text.data, &old)?);
-            number(text.data, &old, new, &moved).then_some(())
+            let moved = moved(&old, moves.changes());
+            number(text.data, &old, moves.code_mut(), &moved).then_some(())
         },
         capsule,
     )
@@ -46,22 +48,24 @@ fn jumps(object: &Object<'_>, text: &Section<'_>) -> Vec<(usize, Vec<usize>)> {
 }
 
 /// The same in code with delays.
-fn moved(jumps: &[(usize, Vec<usize>)], delays: &[Delayed]) -> Vec<(usize, Vec<usize>)> {
-    let ends: Vec<(usize, usize)> = delays
+fn moved(jumps: &[(usize, Vec<usize>)], changes: &[Change]) -> Vec<(usize, Vec<usize>)> {
+    let ends: Vec<(usize, isize)> = changes
         .iter()
-        .scan(0, |added, delayed| {
-            *added += delayed.by.len() - 1;
-            Some((delayed.at, *added))
+        .scan(0, |added, change| {
+            *added += change.by.len().cast_signed() - 1;
+            Some((change.at, *added))
         })
         .collect();
     let place = |at: usize| {
-        let before = ends.partition_point(|(delayed, _)| *delayed < at);
-        at + before.checked_sub(1).map_or(0, |last| ends[last].1)
+        let before = ends.partition_point(|(changed, _)| *changed < at);
+        at.saturating_add_signed(before.checked_sub(1).map_or(0, |last| ends[last].1))
     };
     jumps.iter().map(|(at, targets)| (place(*at), targets.iter().map(|at| place(*at)).collect())).collect()
 }
 
 fn capsule(old: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
     let delays: Vec<(usize, usize)> = moves.added().filter(|(_, count)| *count > 0).collect();
-    with_delays(old, moves.old_length(), &delays, moves.length())
+    let removed: Vec<usize> =
+        moves.changes().iter().filter(|change| change.by.is_empty()).map(|change| change.at).collect();
+    with_delays(old, moves.old_length(), &delays, &removed, moves.length())
 }

@@ -161,6 +161,10 @@ impl<'a, 'data> Moves<'a, 'data> {
         Some(moves)
     }
 
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
     /// The new code.
     pub fn code_mut(&mut self) -> &mut [u8] {
         &mut self.code

@@ -18,8 +18,8 @@ pub fn rewritten<'data>(
     changes: impl Fn(&Section<'data>, &Section<'data>) -> Option<(Cow<'data, [u8]>, Vec<Change>)>,
     finish: impl Fn(&[u8], &mut [u8]),
 ) -> Option<Vec<u8>> {
-    let finish = |old: &Section<'data>, new: &mut [u8]| {
-        finish(old.data, new);
+    let finish = |old: &Section<'data>, new: &mut Moves<'_, 'data>| {
+        finish(old.data, new.code_mut());
         Some(())
     };
     rewritten_with(object, changes, finish, paced)
@@ -29,7 +29,7 @@ pub fn rewritten<'data>(
 pub fn rewritten_with<'data>(
     object: &Object<'data>,
     changes: impl Fn(&Section<'data>, &Section<'data>) -> Option<(Cow<'data, [u8]>, Vec<Change>)>,
-    finish: impl Fn(&Section<'data>, &mut [u8]) -> Option<()>,
+    finish: impl Fn(&Section<'data>, &mut Moves<'_, 'data>) -> Option<()>,
     new_capsule: impl Fn(&[u8], &Moves<'_, '_>) -> Option<Vec<u8>>,
 ) -> Option<Vec<u8>> {
     let twins = object.mercury.as_ref()?;
@@ -41,7 +41,7 @@ pub fn rewritten_with<'data>(
         let changes = changes(text, capsule).filter(|(_, changes)| !changes.is_empty());
         let Some((code, changes)) = changes else { continue };
         let Some(mut moves) = Moves::new(text, &code, changes) else { continue };
-        let finished = finish(text, moves.code_mut());
+        let finished = finish(text, &mut moves);
         let Some(contents) = finished.and_then(|()| new_capsule(capsule.data, &moves)) else { continue };
         capsules.push((capsule, contents));
         functions.push(moves);

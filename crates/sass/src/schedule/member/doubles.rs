@@ -3,7 +3,7 @@
 //! sm_100 does double precision arithmetic in a fixed time, sm_103 does not. So each such instruction is a producer there,
 //! unless another one says the same: the unit finishes in the order of the instructions, and reads its operands in order.
 
-use super::pipes::is_double;
+use super::pipes::{is_double, loses_latency};
 use crate::registers::{File, Registers};
 use crate::schedule::instructions::Line;
 use std::ops::Range;
@@ -40,7 +40,8 @@ pub struct Double {
 
 /// The instructions of double precision in a block. `None` if that takes too long.
 pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Option<Vec<Double>> {
-    let all: Vec<usize> = range.clone().filter(|at| is_double(lines[*at].bits)).collect();
+    let all: Vec<usize> = range.clone().filter(|at| loses_latency(lines[*at].bits)).collect();
+    let is_same_unit = |at: usize, other: usize| is_double(lines[at].bits) == is_double(lines[other].bits);
     let mut users = Vec::with_capacity(all.len());
     // A return waits for everything.
     let returns = range.end.checked_sub(1).filter(|last| lines[*last].bits.is_return());
@@ -65,6 +66,7 @@ pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Optio
             }
             if let Consumer::At(place) = *place
                 && place <= user.place()
+                && is_same_unit(*at, *other)
             {
                 known = known.min(place);
             }
@@ -84,7 +86,8 @@ pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Optio
         let mut is_known = false;
         for other in later {
             *budget = budget.checked_sub(1)?;
-            is_known |= matches!(other.operands, Consumer::At(other) if other <= place);
+            is_known |= matches!(other.operands, Consumer::At(other) if other <= place)
+                && is_same_unit(doubles[index].at, other.at);
         }
         if is_known {
             doubles[index].operands = Consumer::Nothing;
@@ -101,7 +104,8 @@ fn operands(lines: &[Line], at: usize, end: usize, budget: &mut usize) -> Option
         return Some(Consumer::Nothing);
     }
     first(lines, at, end, budget, |own, line| {
-        !is_double(line.bits) && registers.meets(&line.writes) && !own.guard.excludes(line.guard)
+        let is_same_unit = loses_latency(line.bits) && is_double(line.bits) == is_double(own.bits);
+        !is_same_unit && registers.meets(&line.writes) && !own.guard.excludes(line.guard)
     })
 }
 

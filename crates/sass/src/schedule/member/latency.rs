@@ -16,10 +16,12 @@ pub enum Use {
 
 /// From an instruction that writes a register of this file to one that uses it.
 pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
-    use Pipe::{Count, Double, Logic, Memory, Multiply, Special, Uniform};
+    use Pipe::{Count, Double, Logic, Matrix, Memory, Multiply, None, Special, Uniform};
     let (from, to) = (producer.pipe, consumer.pipe);
     match file {
         File::General => match (from, to) {
+            (Matrix, Matrix) => 20,
+            (Matrix, _) => 19,
             (Double, Double) if !consumer.is_conversion => 8,
             (Double, Memory) if how != Use::Written => 7,
             (Double, _) => 10,
@@ -30,6 +32,8 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
             (Multiply, Multiply) if producer.is_half == consumer.is_half => 4,
             (Logic | Multiply, Logic | Multiply | Memory) => 5,
             (Logic | Multiply, Double) if consumer.is_conversion => 4,
+            (Logic | Multiply, Matrix) => 7,
+            (Logic | Multiply, Double) if consumer.is_matrix => 7,
             (Logic | Multiply, Double) => 6,
             _ => UNKNOWN,
         },
@@ -58,7 +62,10 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
             _ => UNKNOWN,
         },
         File::UniformPredicate => match (from, to) {
-            (Uniform, Uniform) if how != Use::Guard => 4,
+            (Uniform, Uniform) if how == Use::Guard => 11,
+            (Uniform, Uniform) => 4,
+            (Uniform, Logic | Multiply) => 6,
+            (Uniform, None) => 9,
             _ => UNKNOWN,
         },
         File::Barrier => UNKNOWN,
@@ -68,12 +75,14 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
 /// From an instruction that writes a register to the end of its block, whatever comes then.
 pub fn until_end(producer: Kind, file: File) -> i64 {
     match (file, producer.pipe) {
-        (File::General, Pipe::Double) => 11,
+        (File::General, Pipe::Double) | (File::UniformPredicate, Pipe::Uniform) => 11,
+        (File::General, Pipe::Matrix) => 20,
         (File::General, Pipe::Logic | Pipe::Multiply) => 7,
         (File::Predicate, Pipe::Double) => 15,
         (File::Predicate, _) => 13,
         (File::Uniform, _) if producer.is_uniform_move => 5,
         (File::Uniform, Pipe::Uniform) => 12,
+        (File::Uniform, Pipe::Logic) => 6,
         (File::Uniform, _) if producer.is_uniform_vote => 12,
         (File::Barrier, _) => 0,
         _ => UNKNOWN,

@@ -1,10 +1,10 @@
 //! After which instructions other warps may go on, and which operands are kept for the next ones.
 //!
 //! Others go on where an instruction stalls for a while. An operand is kept if the next instruction with an operand in the
-//! same place has the same register there, and nobody else goes on in between. Both are told for sm_100 too: where the
+//! same place, of an even or an odd number as this one, has the same register there, and nobody else goes on in between. Both are told for sm_100 too: where the
 //! code has it otherwise, there are reasons that are not known here, and it stays so.
 
-use super::pipes::{Kind, Member, Pipe};
+use super::pipes::{Kind, Member, Pipe, is_double};
 use crate::instruction::Instruction;
 use crate::registers::File;
 use crate::schedule::instructions::Line;
@@ -21,10 +21,13 @@ const KEPT_AT: u32 = 122;
 const KEPT: u128 = 0xf << KEPT_AT;
 const SLOTS: u32 = 3;
 const NO_REGISTER: u8 = 255;
+const HMMA: u16 = 0x03c;
 /// How far what operands are kept for may be.
 const REACH: usize = 64;
-/// Operations whose second operand is in the third place: `FADD`, `DADD`, `DSETP`.
-const SECOND_IN_THIRD: [u16; 3] = [0x021, 0x029, 0x02a];
+/// Operations whose second operand is in the third place: `FADD`, `DADD`, `DSETP`, `HADD2`.
+const SECOND_IN_THIRD: [u16; 4] = [0x021, 0x029, 0x02a, 0x030];
+/// Operations with two operands: `MOV`, `SEL`, `FSEL`, `FSETP`, `ISETP`, `VIADD`, `VIMNMX`.
+const TWO_OPERANDS: [u16; 7] = [0x002, 0x007, 0x008, 0x00b, 0x00c, 0x036, 0x048];
 
 /// A block before and after.
 pub struct Marks<'a> {
@@ -33,6 +36,9 @@ pub struct Marks<'a> {
     /// The instructions with their new scoreboards, and their new stalls.
     pub new: &'a [Instruction],
     pub stalls: &'a [i64],
+    /// The stalls before, and whether no other warp goes on.
+    pub given: &'a [i64],
+    pub is_held: bool,
 }
 
 impl Marks<'_> {
@@ -51,7 +57,11 @@ impl Marks<'_> {
         let (mut old_since, mut since) = (0, 0);
         let mut holds = Vec::with_capacity(self.range.len());
         for (index, line) in self.lines[self.range.clone()].iter().enumerate() {
-            let (old_stall, stall) = (i64::from(line.bits.stall()), self.stalls[index]);
+            if self.is_held {
+                holds.push(line.bits.holds());
+                continue;
+            }
+            let (old_stall, stall) = (self.given[index], self.stalls[index]);
             let expected = hold(line.bits, Member::Sm100, old_stall, old_since);
             let is_known = expected == line.bits.holds() || stall >= LONG;
             let new = hold(self.new[index], Member::Sm103, stall, since);
@@ -101,7 +111,13 @@ impl Marks<'_> {
         for later in at + 1..self.range.end.min(at + REACH) {
             let line = &self.lines[later];
             if let Some(other) = operand(line, slot).filter(|_| is_arithmetic(line.bits, member)) {
-                return other == register;
+                // Registers of even and of odd numbers are kept apart; two registers are one of each.
+                if is_pair(line, slot) {
+                    return register & !1 == other;
+                }
+                if other & 1 == register & 1 {
+                    return other == register;
+                }
             }
             if is_written(line) || !holds(later) {
                 return false;
@@ -123,19 +139,25 @@ fn operand(line: &Line, slot: u32) -> Option<u8> {
         1 if is_second_last => 8,
         1 if bits.form() == 1 && !is_third => 4,
         2 if bits.form() == 1 && is_third => 4,
-        2 if !is_second_last => 8,
+        2 if !is_second_last && !TWO_OPERANDS.contains(&bits.operation()) => 8,
         _ => return None,
     };
     let register = bits.byte(byte);
     (register != NO_REGISTER && line.reads.contains(File::General, register.into())).then_some(register)
 }
 
+/// Whether an operand is two registers: the last one of products with a long result, and those of double precision.
+fn is_pair(line: &Line, slot: u32) -> bool {
+    const WIDE: [u16; 2] = [0x025, 0x027];
+    WIDE.contains(&line.operation()) && slot == 2 || is_double(line.bits)
+}
+
 /// Whether operands of an instruction can be kept, or taken from what is kept.
 fn is_arithmetic(bits: Instruction, member: Member) -> bool {
     match Kind::of(bits, member).pipe {
-        Pipe::Logic | Pipe::Multiply => true,
+        Pipe::Logic | Pipe::Multiply | Pipe::Matrix => true,
         Pipe::Double => member == Member::Sm100,
-        _ => false,
+        _ => bits.operation() == HMMA,
     }
 }
 

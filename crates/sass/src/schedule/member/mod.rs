@@ -11,6 +11,7 @@
 //!
 //! The scoreboards get their numbers when the code is in its new place ([`number`]).
 
+mod delays;
 mod doubles;
 mod latency;
 mod marks;
@@ -18,24 +19,21 @@ mod pipes;
 mod stalls;
 
 use super::blocks::Jumps;
-use super::instructions::operation::NOP as NOP_OPERATION;
+use super::instructions::operation::LDGDEPBAR;
 use super::{Code, Control, Family, NONE, put_all};
 use crate::instruction::{Instruction, SIZE};
 use crate::is_fit_for_103;
+use delays::{Scheduled, is_delay};
 use doubles::{Consumer, doubles};
 use marks::Marks;
 use stalls::Stalls;
 
-/// The longest stall of an instruction.
-const LONGEST: i64 = 15;
 const STALL_AT: u32 = 105;
 const HOLD: u128 = 1 << 109;
-/// `NOP`, which sets nothing and waits for nothing.
-const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 /// How often instructions may be looked at.
 const BUDGET: usize = 1 << 24;
 
-/// An instruction that gives way to others: itself, changed, and delays.
+/// An instruction that gives way to others: itself, changed, and delays. A delay may give way to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delayed {
     pub at: usize,
@@ -44,13 +42,12 @@ pub struct Delayed {
 
 /// Whether code of sm_100 has instructions that sm_103 does slowly.
 pub fn has_slow_code(code: &[u8]) -> bool {
-    instructions(code)
-        .any(|bits| pipes::is_double(bits) || pipes::is_conversion(bits) || pipes::is_unknown(bits))
+    instructions(code).any(pipes::is_slow)
 }
 
-/// Whether it has instructions of double precision, which need scoreboards on sm_103.
-fn has_doubles(code: &[u8]) -> bool {
-    instructions(code).any(pipes::is_double)
+/// Whether it has instructions that need scoreboards on sm_103 only.
+fn needs_scoreboards(code: &[u8]) -> bool {
+    instructions(code).any(pipes::loses_latency)
 }
 
 fn instructions(code: &[u8]) -> impl Iterator<Item = Instruction> + '_ {
@@ -58,9 +55,9 @@ fn instructions(code: &[u8]) -> impl Iterator<Item = Instruction> + '_ {
 }
 
 /// What changes in the code of a function of sm_100. The scoreboards of double precision have no numbers yet. `None` if
-/// nothing changes, or if the code is not understood.
-pub fn delayed(code: &[u8], jumps: &Jumps) -> Option<Vec<Delayed>> {
-    if !instructions(code).any(pipes::differs) || instructions(code).any(pipes::is_unknown) {
+/// nothing changes, or if the code is not understood. `delays` says which instructions are delays, in order.
+pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize]) -> Option<Vec<Delayed>> {
+    if !instructions(code).any(pipes::differs) {
         return None;
     }
     let Code { lines, blocks, .. } = Code::new(code, jumps, Family::Of100)?;
@@ -69,66 +66,140 @@ pub fn delayed(code: &[u8], jumps: &Jumps) -> Option<Vec<Delayed>> {
     for block in
         blocks.iter().filter(|block| lines[block.range.clone()].iter().any(|line| pipes::differs(line.bits)))
     {
-        let range = block.range.clone();
-        let doubles = doubles(&lines, range.clone(), &mut budget)?;
-        let stalls = Stalls::new(&lines, range.clone(), &doubles).on_103();
-        let mut new: Vec<Instruction> = lines[range.clone()].iter().map(|line| line.bits).collect();
+        let own = Scheduled::new(&lines, block.range.clone(), delays);
+        let range = 0..own.lines.len();
+        let doubles = doubles(&own.lines, range.clone(), &mut budget)?;
+        let stalls = Stalls::new(&own.lines, &own.given, &doubles).on_103();
+        let mut new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
         for double in &doubles {
             let number = |consumer: Consumer| if consumer == Consumer::Nothing { NONE } else { 0 };
             let control = Control {
                 written: number(double.results),
                 read: number(double.operands),
-                ..Control::of(lines[double.at].bits)
+                ..Control::of(own.lines[double.at].bits)
             };
-            let place = &mut new[double.at - range.start];
+            let place = &mut new[double.at];
             let mut bytes = place.0.to_le_bytes();
             control.put(&mut bytes);
             *place = Instruction(u128::from_le_bytes(bytes));
         }
-        let marked = Marks { lines: &lines, range: range.clone(), new: &new, stalls: &stalls }.put();
-        for at in range.clone() {
-            let index = at - range.start;
+        let marks = Marks {
+            lines: &own.lines,
+            range: range.clone(),
+            new: &new,
+            stalls: &stalls,
+            given: &own.given,
+            is_held: own.is_held,
+        };
+        let marked = marks.put().into_iter().enumerate().map(|(index, (bits, holds))| {
             // What takes no cycles does not concern the scheduler.
-            let is_scheduled = lines[at].bits.stall() != 0;
-            let (bits, holds) = marked[index];
-            let by = with_delays(bits, if is_scheduled { stalls[index] } else { 0 }, holds);
-            if by.len() > 1 || by[0] != lines[at].bits.0.to_le_bytes() {
+            let stall = if own.lines[index].bits.stall() != 0 { stalls[index] } else { 0 };
+            (Instruction(bits.0 & !HOLD | if holds { HOLD } else { 0 }), stall)
+        });
+        let marked: Vec<(Instruction, i64)> = marked.collect();
+        for (index, by) in own.expanded(&marked)?.into_iter().enumerate() {
+            let (at, delays) = (own.places[index], &own.delays[index]);
+            let old =
+                std::iter::once(at).chain(delays.iter().copied()).map(|at| lines[at].bits.0.to_le_bytes());
+            if !old.eq(by.iter().copied()) {
                 changed.push(Delayed { at, by });
+                changed.extend(delays.iter().map(|at| Delayed { at: *at, by: Vec::new() }));
             }
         }
     }
+    changed.sort_unstable_by_key(|change| change.at);
     Some(changed)
-}
-
-/// An instruction that takes so many cycles, and the delays that it needs for that.
-fn with_delays(bits: Instruction, mut stall: i64, holds: bool) -> Vec<[u8; SIZE]> {
-    let mut by = Vec::new();
-    let mut next = bits.0 & !HOLD | if holds { HOLD } else { 0 };
-    loop {
-        let cycles = stall.min(LONGEST);
-        let bits = next & !(15 << STALL_AT) | (cycles as u128) << STALL_AT;
-        by.push(bits.to_le_bytes());
-        stall -= cycles;
-        next = NOP;
-        if stall <= 0 {
-            return by;
-        }
-    }
 }
 
 /// Gives numbers to the scoreboards of code for sm_103 that was made from code of sm_100. Whether that could be done so that
 /// nothing comes too early: everything waits for what it waited for, and for double precision.
 pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> bool {
-    let is_known = Code::new(old, old_jumps, Family::Of100)
-        .is_some_and(|old| old.controls(false).is_some_and(|found| old.has(&found)));
+    let is_right = |code: &[u8]| is_fit_for_103(code) && keeps_waits(old, code);
+    let exceptions = exceptions(old, old_jumps);
     // Without double precision there are the same scoreboards as before, and they may stay as they are.
-    if is_known || has_doubles(old) {
+    if exceptions.as_ref().is_some_and(Vec::is_empty) || needs_scoreboards(old) {
         let found = Code::new(code, jumps, Family::Of103).and_then(|code| code.controls(false));
-        let Some(found) = found else { return false };
-        put_all(code, &found);
-        delay_waits(code);
+        for exceptions in [exceptions.unwrap_or_default(), Vec::new()] {
+            let mut numbered = code.to_vec();
+            let Some(found) = &found else { break };
+            put_all(&mut numbered, found);
+            put_exceptions(&mut numbered, &exceptions);
+            delay_waits(&mut numbered);
+            if is_right(&numbered) {
+                code.copy_from_slice(&numbered);
+                return true;
+            }
+        }
+        wait_at_once(code);
     }
-    is_fit_for_103(code) && keeps_waits(old, code)
+    is_right(code)
+}
+
+/// The instructions of code of sm_100 whose scoreboards and waits the rules do not give, counted without delays, and what they have.
+/// `None` if the code is not understood.
+fn exceptions(code: &[u8], jumps: &Jumps) -> Option<Vec<(usize, Control)>> {
+    let understood = Code::new(code, jumps, Family::Of100)?;
+    let found = understood.controls(false)?;
+    let lines = understood.lines.iter().zip(&found).filter(|(line, _)| !is_delay(line.bits));
+    let all = lines.map(|(line, found)| (Control::of(line.bits), found)).enumerate();
+    Some(all.filter(|(_, (has, found))| has != *found).map(|(at, (has, _))| (at, has)).collect())
+}
+
+/// Has these instructions keep what they had. It is for `is_right` to say whether the others go with that.
+fn put_exceptions(code: &mut [u8], exceptions: &[(usize, Control)]) {
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    let bits = |place: &[u8; SIZE]| Instruction(u128::from_le_bytes(*place));
+    let mut others = exceptions.iter().peekable();
+    for (at, place) in places.iter_mut().filter(|place| !is_delay(bits(place))).enumerate() {
+        if let Some((_, control)) = others.next_if(|(exception, _)| *exception == at)
+            && !pipes::loses_latency(bits(place))
+        {
+            control.put(place);
+        }
+    }
+}
+
+/// Has each instruction that is of fixed latency on sm_100 only waited for at once, and leaves all other scoreboards and waits as they
+/// are. That is not what nvlink does, but costs little: such instructions are slow anyway.
+fn wait_at_once(code: &mut [u8]) {
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    let bits = |place: &[u8; SIZE]| Instruction(u128::from_le_bytes(*place));
+    let Some(number) = least_used(places.iter().map(bits)) else { return };
+    for at in 0..places.len() {
+        if !pipes::loses_latency(bits(&places[at])) {
+            continue;
+        }
+        let own = Control { written: number, read: NONE, ..Control::of(bits(&places[at])) };
+        own.put(&mut places[at]);
+        if let Some(next) = (at + 1..places.len()).find(|next| !is_delay(bits(&places[*next]))) {
+            let mut control = Control::of(bits(&places[next]));
+            control.waits |= 1 << number;
+            control.put(&mut places[next]);
+        }
+    }
+    delay_waits(code);
+}
+
+/// The scoreboard that the fewest instructions set, among those that are not counted.
+fn least_used(instructions: impl Iterator<Item = Instruction>) -> Option<u8> {
+    const SCOREBOARDS: usize = 6;
+    let mut uses = [Some(0usize); SCOREBOARDS];
+    for bits in instructions {
+        let counted = bits.counted_wait().and_then(|wait| wait.counter).map(|(number, _)| number);
+        let own = bits.write_scoreboard().filter(|_| bits.operation() == LDGDEPBAR);
+        for number in counted.into_iter().chain(own) {
+            *uses.get_mut(usize::from(number))? = None;
+        }
+        let is_placeholder = pipes::loses_latency(bits);
+        let sets = [bits.write_scoreboard(), bits.read_scoreboard()].into_iter().flatten();
+        for number in sets.filter(|_| !is_placeholder) {
+            if let Some(Some(uses)) = uses.get_mut(usize::from(number)) {
+                *uses += 1;
+            }
+        }
+    }
+    let free = (0..).zip(uses).filter_map(|(number, uses)| Some((uses?, number)));
+    free.min().map(|(_, number)| number)
 }
 
 /// Whether the new code waits for all that the old code waits for, as the checker has it: the new scoreboards and waits, but for
@@ -136,16 +207,15 @@ pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> 
 fn keeps_waits(old: &[u8], code: &[u8]) -> bool {
     let mut restored = old.to_vec();
     let (places, _) = restored.as_chunks_mut::<SIZE>();
-    let end =
-        places.iter().rposition(|bits| Instruction(u128::from_le_bytes(*bits)).operation() != NOP_OPERATION);
-    let mut at = 0;
-    let Some(end) = end else { return false };
-    for (index, place) in places.iter_mut().enumerate().take(end + 1) {
+    let mut others = instructions(code).filter(|bits| !is_delay(*bits));
+    for (index, place) in places.iter_mut().enumerate() {
         let before = Instruction::at(old, index);
-        let after = Instruction::at(code, at);
-        if before.operation() != after.operation() {
-            return false;
+        if is_delay(before) {
+            continue;
         }
+        let Some(after) = others.next().filter(|after| before.operation() == after.operation()) else {
+            return false;
+        };
         let none_if = |is_none: bool, number: u8| if is_none { NONE } else { number };
         let control = Control::of(after);
         let control = Control {
@@ -158,15 +228,8 @@ fn keeps_waits(old: &[u8], code: &[u8]) -> bool {
             let bits = u128::from_le_bytes(*place) & !(15 << STALL_AT) | 2 << STALL_AT;
             *place = bits.to_le_bytes();
         }
-        at += 1;
-        // Delays that are new.
-        let is_delay = |at: usize| Instruction::at(code, at).operation() == NOP_OPERATION;
-        let is_delayed = Instruction::at(old, index + 1).operation() == NOP_OPERATION;
-        while index < end && !is_delayed && is_delay(at) {
-            at += 1;
-        }
     }
-    crate::check(old, &restored).is_ok()
+    others.next().is_none() && crate::check(old, &restored).is_ok()
 }
 
 /// Nothing waits for a scoreboard one cycle after it was set.
@@ -204,7 +267,7 @@ mod tests {
     #[test]
     fn double_precision_is_delayed_and_waited_for() {
         let old = code();
-        let changes = delayed(&old, &[]).expect("known code");
+        let changes = delayed(&old, &[], &[]).expect("known code");
         let lengths: Vec<_> = changes.iter().map(|change| (change.at, change.by.len())).collect();
         assert_eq!(lengths, [(0, 5), (1, 1)]);
         let stalls = changes[0].by.iter().map(|bits| Instruction(u128::from_le_bytes(*bits)).stall());
@@ -217,11 +280,35 @@ mod tests {
     }
 
     #[test]
+    fn delays_of_the_old_code_go() {
+        // IMMA.16816.S8.S8 R12, R14.ROW, R13.COL, RZ, a delay and another one that reads its result
+        let first = with(0x0040_54ff_0000_000d_0e0c_7237, 15);
+        let delay = with(0x7918, 5);
+        let second = with(0x0040_540c_0000_0012_100c_7237, 1) | 1 << 109;
+        let exit = with(0x0380_0000_0000_0000_0000_794d, 5) | 1 << 109;
+        let old: Vec<u8> = [first, delay, second, exit].iter().flat_map(|bits| bits.to_le_bytes()).collect();
+        let changes = delayed(&old, &[], &[1]).expect("known code");
+        let lengths: Vec<_> = changes.iter().map(|change| (change.at, change.by.len())).collect();
+        assert_eq!(lengths, [(0, 5), (1, 0), (2, 1)]);
+        let by = changes.iter().flat_map(|change| change.by.concat());
+        let mut new: Vec<u8> = by.chain(old[3 * SIZE..].iter().copied()).collect();
+        assert!(number(&old, &[], &mut new, &[]) && is_fit_for_103(&new));
+    }
+
+    #[test]
+    fn what_is_not_known_is_waited_for_at_once() {
+        let old = code();
+        let changes = delayed(&old, &[], &[]).expect("known code");
+        let by = changes.iter().flat_map(|change| change.by.concat());
+        let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
+        super::wait_at_once(&mut new);
+        assert!(is_fit_for_103(&new));
+        let waits = (0..new.len() / SIZE).map(|at| Instruction::at(&new, at).wait_mask());
+        assert_eq!(waits.collect::<Vec<_>>(), [0, 0, 0, 0, 0, 1, 1]);
+    }
+
+    #[test]
     fn other_code_stays() {
-        assert_eq!(delayed(&code()[2 * SIZE..], &[]), None);
-        // IMMA
-        let mut matrices = code();
-        matrices[0] = 0x37;
-        assert_eq!(delayed(&matrices, &[]), None);
+        assert_eq!(delayed(&code()[2 * SIZE..], &[], &[]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Which unit does an operation, and how soon that takes the next one.
 
 use crate::instruction::Instruction;
-use crate::schedule::instructions::operation::{DOUBLE, LONG_CONVERSIONS, MUFU, NOP, POPC};
+use crate::schedule::instructions::operation::{DMMA, DOUBLE, IMMA, LONG_CONVERSIONS, MUFU, NOP, POPC};
 
 /// Units that matter here. Instructions of others are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +21,10 @@ pub enum Pipe {
     Constant,
     /// `POPC`, which sm_103 has a unit for.
     Count,
+    /// Products of matrices of integers.
+    Matrix,
     None,
 }
-
-/// Products of matrices of integers and of double precision: how sm_103 does them is not known.
-const MATRICES: [u16; 2] = [0x037, 0x03f];
 
 const LOGIC: [u16; 35] = [
     0x002, 0x003, 0x004, 0x005, 0x006, 0x007, 0x008, 0x009, 0x00a, 0x00b, 0x00c, 0x00f, 0x010, 0x011, 0x012,
@@ -69,6 +68,8 @@ pub struct Kind {
     pub is_half: bool,
     pub is_uniform_move: bool,
     pub is_conversion: bool,
+    /// Whether it is the product of matrices of double precision.
+    pub is_matrix: bool,
     /// `VOTE`, which reads its predicate as a guard.
     pub is_vote: bool,
     /// `VOTEU`
@@ -89,13 +90,33 @@ pub fn is_conversion(bits: Instruction) -> bool {
     LONG_CONVERSIONS.contains(&bits.operation())
 }
 
-pub fn is_unknown(bits: Instruction) -> bool {
-    MATRICES.contains(&bits.operation())
+/// Products of matrices of integers: of fixed latency on sm_100 only, as double precision is.
+pub fn is_integer_matrix(bits: Instruction) -> bool {
+    bits.operation() == IMMA
+}
+
+fn is_double_matrix(bits: Instruction) -> bool {
+    bits.operation() == DMMA
+}
+
+/// Whether its latency is fixed on sm_100 only.
+pub fn loses_latency(bits: Instruction) -> bool {
+    is_double(bits) || is_integer_matrix(bits)
+}
+
+/// Whether sm_103 does it far more slowly than sm_100.
+pub fn is_slow(bits: Instruction) -> bool {
+    loses_latency(bits) || is_double_matrix(bits) || is_conversion(bits)
 }
 
 /// Whether sm_103 takes another time for it than sm_100.
 pub fn differs(bits: Instruction) -> bool {
-    is_double(bits) || is_conversion(bits) || is_exponential(bits) || bits.operation() == POPC
+    is_slow(bits) || is_exponential(bits) || bits.operation() == POPC
+}
+
+/// Whether it is arithmetic of fixed latency on all machines.
+pub fn is_plain_arithmetic(bits: Instruction) -> bool {
+    matches!(Kind::of(bits, Member::Sm103).pipe, Pipe::Logic | Pipe::Multiply | Pipe::Uniform)
 }
 
 impl Kind {
@@ -104,6 +125,8 @@ impl Kind {
         let is_103 = member == Member::Sm103;
         let (pipe, interval) = match operation {
             _ if is_double(bits) => (Pipe::Double, if is_103 { 64 } else { 2 }),
+            _ if is_double_matrix(bits) => (Pipe::Double, if is_103 { 584 } else { 16 }),
+            _ if is_integer_matrix(bits) => (Pipe::Matrix, if is_103 { 64 } else { 8 }),
             _ if is_conversion(bits) && is_103 => (Pipe::Double, 64),
             _ if is_exponential(bits) && is_103 => (Pipe::Special, 4),
             POPC if is_103 => (Pipe::Count, 1),
@@ -123,6 +146,7 @@ impl Kind {
             is_half: HALF.contains(&operation),
             is_uniform_move: operation == UNIFORM_MOVE,
             is_conversion: is_conversion(bits),
+            is_matrix: is_double_matrix(bits),
             is_vote: operation == VOTE,
             is_uniform_vote: operation == UNIFORM_VOTE,
             is_delay: operation == NOP,
@@ -138,6 +162,8 @@ impl Kind {
 
     /// Whether its results come when they come.
     pub fn is_variable(self) -> bool {
-        matches!(self.pipe, Pipe::Memory | Pipe::Special | Pipe::Constant | Pipe::Count) || self.is_conversion
+        matches!(self.pipe, Pipe::Memory | Pipe::Special | Pipe::Constant | Pipe::Count)
+            || self.is_conversion
+            || self.is_matrix
     }
 }

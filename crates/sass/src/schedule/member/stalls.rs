@@ -6,7 +6,7 @@
 
 use super::doubles::{Consumer, Double};
 use super::latency::{Use, until_end, until_used};
-use super::pipes::{Kind, Member, Pipe, is_conversion, is_double};
+use super::pipes::{Kind, Member, Pipe, is_conversion, is_integer_matrix, loses_latency};
 use crate::flow::Flow;
 use crate::registers::{File, Registers};
 use crate::schedule::instructions::Line;
@@ -64,12 +64,12 @@ impl Earliest<'_> {
 }
 
 impl<'a> Stalls<'a> {
-    pub fn new(lines: &'a [Line], range: Range<usize>, doubles: &'a [Double]) -> Self {
+    pub fn new(lines: &'a [Line], given: &[i64], doubles: &'a [Double]) -> Self {
         let mut before = vec![0];
-        for at in range.clone() {
-            before.push(before[at - range.start] + i64::from(lines[at].bits.stall()).max(1));
+        for (at, stall) in given.iter().enumerate() {
+            before.push(before[at] + stall);
         }
-        Self { lines, range, doubles, before }
+        Self { lines, range: 0..lines.len(), doubles, before }
     }
 
     /// The cycles from each instruction of the block to the next one, on sm_103.
@@ -135,7 +135,7 @@ impl<'a> Stalls<'a> {
         state.writers[place].filter(|producer| {
             let bits = self.lines[*producer].bits;
             let is_scoreboard = bits.write_scoreboard().is_some();
-            let is_fixed = member == Member::Sm100 || !is_double(bits);
+            let is_fixed = member == Member::Sm100 || !loses_latency(bits);
             !is_scoreboard && !self.kind(*producer, member).is_variable() && is_fixed
         })
     }
@@ -167,13 +167,12 @@ impl<'a> Stalls<'a> {
     /// What the instruction uses is there.
     fn registers(&self, member: Member, next: &mut Earliest<'_>) {
         let line = &self.lines[next.at];
-        let guard = File::Predicate.place(line.bits.guard() & 7);
         for (registers, is_write) in [(&line.reads, false), (&line.writes, true)] {
             for place in registers.places() {
                 let Some(producer) = self.writer(place, member, next.state) else { continue };
                 let how = match is_write {
                     true => Use::Written,
-                    false if place == guard => Use::Guard,
+                    false if line.is_guard(place) => Use::Guard,
                     false => Use::Read,
                 };
                 let kinds = (self.kind(producer, member), self.kind(next.at, member));
@@ -196,7 +195,7 @@ impl<'a> Stalls<'a> {
         let unit = next.state.units.iter().find(|(of, _)| *of == kind.pipe && kind.pipe != Pipe::None);
         if let Some((_, producer)) = unit {
             let interval = self.kind(*producer, member).interval;
-            if member == Member::Sm103 && kind.pipe == Pipe::Double {
+            if member == Member::Sm103 && matches!(kind.pipe, Pipe::Double | Pipe::Matrix) {
                 next.not_before(*producer, interval);
             } else {
                 next.after(*producer, interval);
@@ -228,7 +227,7 @@ impl<'a> Stalls<'a> {
         if mask & self.lines[at].bits.wait_mask() != 0 {
             return true;
         }
-        let is_last = at + 1 == self.range.end;
+        let is_last = at + 1 == self.range.end && !is_integer_matrix(bits);
         let waits =
             |consumer: Consumer| consumer == Consumer::At(at) || consumer == Consumer::Later && is_last;
         let double = self.double(last).filter(|_| member == Member::Sm103);
