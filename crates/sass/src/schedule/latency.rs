@@ -7,8 +7,8 @@ use super::instructions::{Line, operation};
 use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BMOV, BREV, DADD, DFMA, DMUL, DOUBLE, DSETP,
-    F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM,
-    LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
+    F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS,
+    LDSM, LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
 };
 
 /// Machines with the same estimates.
@@ -67,6 +67,7 @@ const RESULTS_OF_103: &Table =
 const RESULTS_OF_120: &Table = &[
     (LDC, &[], 48),
     (LDCU, &[Small, Double], 18),
+    (MUFU, &[], 18),
     (F2F_DOUBLE, &[], 2),
     (F2I_DOUBLE, &[], 2),
     (I2F_DOUBLE, &[], 2),
@@ -89,6 +90,7 @@ const RESULTS: &Table = &[
     (FLO, &[], 14),
     (BREV, &[], 14),
     (F2I, &[], 16),
+    (I2F, &[], 16),
 ];
 
 /// Until the operands have been read.

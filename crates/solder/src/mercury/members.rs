@@ -24,21 +24,22 @@ pub fn for_other_member(object: &Object<'_>) -> Option<Vec<u8>> {
     rewritten_with(
         object,
         |text, _| {
-            let change = |delayed: Delayed| Change { at: delayed.at, by: delayed.by, mercury: None };
-            let changes = delayed(text.data, &jumps(object, text))?.into_iter().map(change).collect();
-            Some((text.data.into(), changes))
+            let change = |delayed: Delayed| Change { by: delayed.by, ..Change::removed(delayed.at) };
+            let changes: Vec<Change> =
+                delayed(text.data, &jumps(object, text))?.into_iter().map(change).collect();
+            (!changes.is_empty()).then(|| (text.data.into(), changes))
         },
-        |text, new| {
+        |text, _, new| {
             let old = jumps(object, text);
             let moved = moved(&old, &delayed(text.data, &old)?);
             number(text.data, &old, new, &moved).then_some(())
         },
-        capsule,
+        |_, capsule, moves| delayed_capsule(capsule.data, moves),
     )
 }
 
 /// Where the indirect branches of a function go: each one and its targets, in instructions.
-fn jumps(object: &Object<'_>, text: &Section<'_>) -> Vec<(usize, Vec<usize>)> {
+pub fn jumps(object: &Object<'_>, text: &Section<'_>) -> Vec<(usize, Vec<usize>)> {
     let lists = object.sections_with(Role::FunctionInfo).filter(|s| s.info() == text.index);
     let records = lists.flat_map(|list| info::records(list.data).map_while(Result::ok));
     let lists = records.filter(|record| record.attr == attr::INDIRECT_BRANCH_TARGETS);
@@ -61,7 +62,7 @@ fn moved(jumps: &[(usize, Vec<usize>)], delays: &[Delayed]) -> Vec<(usize, Vec<u
     jumps.iter().map(|(at, targets)| (place(*at), targets.iter().map(|at| place(*at)).collect())).collect()
 }
 
-fn capsule(old: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
+fn delayed_capsule(old: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
     let delays: Vec<(usize, usize)> = moves.added().filter(|(_, count)| *count > 0).collect();
     with_delays(old, moves.old_length(), &delays, moves.length())
 }
