@@ -91,6 +91,9 @@ const RESULTS: &Table = &[
     (BREV, &[], 14),
     (F2I, &[], 16),
     (I2F, &[], 16),
+    (F2F_DOUBLE, &[], 16),
+    (F2I_DOUBLE, &[], 16),
+    (I2F_DOUBLE, &[], 16),
 ];
 
 /// Until the operands have been read.
