@@ -17,6 +17,8 @@ pub const PREFIX: &str = ".nv.merc";
 
 /// Names that differ between the two views: Mercury's and that of the machine code.
 pub const CONSTANT_USER: (&str, &str) = (".nv.constant.user", ".nv.constant3");
+/// The addresses that position-independent code loads.
+pub const CONSTANT_ADDRESSES: (&str, &str) = (".nv.constant.pic", ".nv.constant4");
 pub const CONSTANT_OPTIMIZER: (&str, &str) = (".nv.constant.optimizer.", ".nv.constant2.");
 pub const CONSTANT_IMAGES: (&str, &str) = (".nv.constant.entry_image_header_indices.", ".nv.constant0.");
 
@@ -26,8 +28,8 @@ pub fn code_name(name: &str) -> Option<String> {
         Some(of) => (".rela", of),
         None => ("", name),
     };
-    if of == CONSTANT_USER.0 {
-        return Some([stem, CONSTANT_USER.1].concat());
+    if let Some((_, code)) = [CONSTANT_USER, CONSTANT_ADDRESSES].into_iter().find(|(name, _)| *name == of) {
+        return Some([stem, code].concat());
     }
     let renamed = [CONSTANT_OPTIMIZER, CONSTANT_IMAGES]
         .into_iter()
@@ -74,12 +76,17 @@ const UNIFORM: u8 = 0x08;
 const FIXED: u8 = 0x0e;
 const BANK: usize = 12;
 
-/// The banks of the compiler's constants, of the program's, and of the handles of textures.
+/// The banks of the compiler's constants, of the program's, of addresses in position-independent code, and of the handles of textures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bank {
     Compiler = 0x41,
     Program = 0x42,
+    Addresses = 0x47,
     Handles = 0x49,
+}
+
+impl Bank {
+    pub const ALL: [Self; 4] = [Self::Compiler, Self::Program, Self::Addresses, Self::Handles];
 }
 
 /// A load from one of these banks.
@@ -225,8 +232,7 @@ fn load(instruction: &[u8], end: usize) -> Option<Load> {
     if instruction.len() <= 16 || (instruction[1], instruction[3]) != LOAD_CONSTANT {
         return None;
     }
-    let banks = [Bank::Compiler, Bank::Program, Bank::Handles];
-    let bank = banks.into_iter().find(|bank| *bank as u8 == instruction[BANK])?;
+    let bank = Bank::ALL.into_iter().find(|bank| *bank as u8 == instruction[BANK])?;
     let by_index = !matches!(instruction[2], UNIFORM | FIXED);
     let load = Load { bank, uniform: instruction[2] == UNIFORM, operand: end as u64 - 4 };
     (bank != Bank::Program || !by_index).then_some(load)

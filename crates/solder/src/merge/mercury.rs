@@ -133,6 +133,9 @@ impl<'data> Merger<'_, 'data> {
         let shares = kind != Kind::MercuryDebug || twin.header.offset == section.header.offset;
         let first = self.out.section(out).size == 0;
         let out_section = self.out.section_mut(out);
+        if kind == Kind::MercuryConstant {
+            out_section.sh_type = twin.sh_type();
+        }
         out_section.shares_bytes = shares && (first || out_section.shares_bytes);
         let base = match kind {
             Kind::MercuryDebug => {
