@@ -51,9 +51,9 @@ const CONVERSION: (u8, u8, u8) = (0x41, 0x12, 0x0a);
 /// What the third byte is for integers of less than 32 bits, where 12.8 derives them: for results of 16 and of 64 bits.
 const FROM_SMALL: [Option<u8>; 4] = [None, Some(0x3c), None, Some(0x44)];
 
-/// What 12.8 stores and 13.0 derives: places where threads meet, relative calls, comparisons of floating-point numbers, loads from
+/// What 12.8 stores and 13.0 derives: places where threads meet, addresses of places (`LEPC`), relative calls, comparisons of floating-point numbers, loads from
 /// local and shared memory, and a few more.
-const DERIVED_SINCE: [[u8; 4]; 14] = [
+const DERIVED_SINCE: [[u8; 4]; 15] = [
     [0x41, 0x08, 0x04, 0x0c],
     [0x41, 0x09, 0x00, 0x0a],
     [0x41, 0x09, 0x04, 0x0a],
@@ -67,6 +67,7 @@ const DERIVED_SINCE: [[u8; 4]; 14] = [
     [0x42, 0x10, 0x14, 0x26],
     [0x42, 0x22, 0x2a, 0x06],
     [0x42, 0x22, 0x3a, 0x06],
+    [0x42, 0x26, 0x00, 0x12],
     [0x42, 0x2a, 0x08, 0x14],
 ];
 
