@@ -7,7 +7,7 @@
 
 mod older;
 
-pub use older::{abridged, from_older, idle, is_older_capsule};
+pub use older::{Idle, abridged, from_older, idle, is_older_capsule};
 use std::ops::Range;
 
 /// What stands before the name of a text section in the name of its capsule.

@@ -18,13 +18,15 @@ const EXIT_FENCE: u128 = 0x000fc000_00005000_00000000_00000992;
 const ERROR_BARRIER: u128 = 0x000fc000_00000000_00000000_000009ab;
 const CLUSTER_ERROR_BARRIER: u128 = 0x000fec00_00000000_00000000_000005ab;
 const NOP: u128 = 0x000fc000_00000000_00000000_00007918;
-/// `NOP` as assemblers up to 12.9 have it after `WARPSYNC`.
+/// `NOP` as assemblers up to 12.9 have it after `WARPSYNC`, and that of 13.0.100 before `BSYNC` and after `BREAK`.
 const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
 
 const FENCE: u16 = 0x192;
 const ERRORS: u16 = 0x1ab;
 const EXIT: u16 = 0x14d;
 const WARP_SYNC: u16 = 0x148;
+const BREAK_SYNC: u16 = 0x141;
+const BREAK: u16 = 0x142;
 const ASYNCHRONOUS_COPY: u16 = 0x1ae;
 const MEMORY_BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 
@@ -136,8 +138,11 @@ impl Moved<'_> {
             let after = (j < new).then(|| Instruction::at(self.after, j));
             let next = (i + 1 < old).then(|| Instruction::at(self.before, i + 1));
             let last = i.checked_sub(1).map(|last| Instruction::at(self.before, last));
-            let is_idle =
-                |code: Instruction| code.0 == IDLE && last.is_some_and(|last| last.operation() == WARP_SYNC);
+            let is_idle = |code: Instruction| {
+                let is_after = last.is_some_and(|last| [WARP_SYNC, BREAK].contains(&last.operation()));
+                let is_before = next.is_some_and(|next| next.operation() == BREAK_SYNC);
+                code.0 == IDLE && (is_after || is_before)
+            };
             let is_moved = |before: Instruction| {
                 (removable.holds(before, next) || is_idle(before)) && Some(before) != after
             };

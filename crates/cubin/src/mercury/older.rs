@@ -100,22 +100,47 @@ pub fn from_older(capsule: &[u8], code: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// `WARPSYNC` in its four kinds: what comes first in the capsule, the kinds, and what follows where it has no condition.
-const SYNCHRONISATION: [u8; 2] = [0x01, 0x47];
-const KINDS: [u8; 4] = [0x6e, 0x70, 0x76, 0x78];
+/// `WARPSYNC`, `BSYNC` and `BREAK`: what comes first in the capsule, and the kinds that take two machine instructions by other
+/// assemblers than 13.0.88.
+const SYNCHRONISATIONS: [(Synchronisation, [u8; 2], &[u8]); 3] = [
+    (Synchronisation::Warp, [0x01, 0x47], &[0x6e, 0x70, 0x76, 0x78]),
+    (Synchronisation::Meeting, [0x01, 0x09], &[0x02, 0x04]),
+    (Synchronisation::Break, [0x01, 0x05], &[0x02]),
+];
+/// What follows the kind where the instruction has no condition.
 const WITHOUT_CONDITION: [u8; 2] = [0x0a, 0xf8];
 
-/// Whether an entry is a synchronisation of a warp in full, which 12.8 and 12.9 write because it takes two machine instructions.
-fn is_synchronisation(entry: &[u8]) -> bool {
-    entry.len() == INSTRUCTION
-        && entry.starts_with(&SYNCHRONISATION)
-        && KINDS.contains(&entry[2])
-        && entry[3..].starts_with(&WITHOUT_CONDITION)
+/// A synchronisation that the capsule has in full only because it takes two machine instructions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Synchronisation {
+    /// `WARPSYNC` and a `NOP`. 12.8 and 12.9 have it so.
+    Warp,
+    /// A `NOP` and `BSYNC`. 13.0.100 has it so.
+    Meeting,
+    /// `BREAK` and a `NOP`, by 13.0.100.
+    Break,
 }
 
-/// The machine instructions that 13.0 does without: the second one of every synchronisation of a warp. `capsule` is of 13.0's
-/// format.
-pub fn idle(capsule: &[u8]) -> Option<Vec<usize>> {
+impl Synchronisation {
+    fn of(entry: &[u8]) -> Option<Self> {
+        let is_full = entry.len() == INSTRUCTION && entry[3..].starts_with(&WITHOUT_CONDITION);
+        let is = |(_, first, kinds): &&(Self, [u8; 2], &[u8])| {
+            is_full && entry.starts_with(first) && kinds.contains(&entry[2])
+        };
+        SYNCHRONISATIONS.iter().find(is).map(|(kind, ..)| *kind)
+    }
+}
+
+/// A machine instruction that nvlink does without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    pub at: usize,
+    /// Whether it follows what it belongs to.
+    pub is_second: bool,
+}
+
+/// The machine instructions that nvlink does without, in synchronisations. `capsule` is of 13.0's format.
+pub fn idle(capsule: &[u8]) -> Option<Vec<Idle>> {
     let mut idle = Vec::new();
     let mut entries = Vec::new();
     let bits = super::entries(capsule, |entry| entries.push(entry)).ok()?;
@@ -133,33 +158,40 @@ pub fn idle(capsule: &[u8]) -> Option<Vec<usize>> {
             if entry.form == SHORT {
                 count = entry.count(capsule);
             }
-            if count == 2 && is_synchronisation(&capsule[entry.range.clone()]) {
-                idle.push(at + 1);
-            }
+            let kind = Synchronisation::of(&capsule[entry.range.clone()]).filter(|_| count == 2);
+            let is_second = kind != Some(Synchronisation::Meeting);
+            idle.extend(kind.map(|_| Idle { at: at + usize::from(is_second), is_second }));
         }
         at += count;
     }
     Some(idle)
 }
 
-/// The capsule with what 13.0 stores of synchronisations that take one machine instruction.
+/// The capsule with what 13.0.88 has of synchronisations that take one machine instruction.
 pub fn abridged(capsule: &[u8]) -> Option<Vec<u8>> {
     /// What the first byte has in the form of 4 bytes.
     const ABRIDGED: u8 = 0x40;
-    let (mut out, mut copied) = (Vec::with_capacity(capsule.len()), 0);
-    let mut has_count = false;
-    super::entries(capsule, |entry| {
-        let bytes = &capsule[entry.range.clone()];
-        if !has_count && is_synchronisation(bytes) {
-            out.extend(&capsule[copied..entry.range.start]);
-            out.extend([ABRIDGED | bytes[0], bytes[1], bytes[2], bytes[3]]);
-            copied = entry.range.end;
+    let mut list = Vec::new();
+    let bits = super::entries(capsule, |entry| list.push(entry)).ok()?;
+    let mut list = list.iter();
+    let (mut derived, mut body) = (Vec::with_capacity(bits.count), Vec::with_capacity(capsule.len()));
+    for is_derived in bits.iter() {
+        derived.push(is_derived);
+        if is_derived {
+            continue;
         }
-        has_count = entry.is_count();
-    })
-    .ok()?;
-    out.extend(&capsule[copied..]);
-    Some(out)
+        let entry = list.next()?;
+        let bytes = &capsule[entry.range.clone()];
+        match Synchronisation::of(bytes) {
+            Some(Synchronisation::Warp) => body.extend([ABRIDGED | bytes[0], bytes[1], bytes[2], bytes[3]]),
+            Some(Synchronisation::Meeting | Synchronisation::Break) => *derived.last_mut()? = true,
+            None => body.extend(bytes),
+        }
+        if entry.is_count() {
+            body.extend(&capsule[list.next()?.range.clone()]);
+        }
+    }
+    Some([&capsule[..HEAD], &bitmap_of(&derived), &body].concat())
 }
 
 /// Which instructions are derived in 13.0's capsule, and its entries.
@@ -240,7 +272,7 @@ fn is_derived_conversion(instruction: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{abridged, from_older, idle, is_older_capsule};
+    use super::{Idle, abridged, from_older, idle, is_older_capsule};
 
     fn code(operations: &[u16]) -> Vec<u8> {
         let instruction = |operation: &u16| {
@@ -279,10 +311,21 @@ mod tests {
         let full = [1, 0x47, 0x6e, 0x0a, 0xf8, 0, 0x0c, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
         let end = [0xd0, 0];
         let two = [&head[..], &[0x51, 1], &full, &end].concat();
-        assert_eq!(idle(&two), Some(vec![2]));
+        assert_eq!(idle(&two), Some(vec![Idle { at: 2, is_second: true }]));
         assert_eq!(abridged(&two).as_deref(), Some(&two[..]));
         let one = [&head[..], &full, &end].concat();
         assert_eq!(idle(&one), Some(Vec::new()));
         assert_eq!(abridged(&one), Some([&head[..], &[0x41, 0x47, 0x6e, 0x0a], &end].concat()));
+    }
+
+    #[test]
+    fn meetings_are_derived() {
+        let head = [7, 0, 0, 0, 1, 0, 0, 0xc0, 3, 0, 0, 0];
+        let full = [1, 9, 2, 0x0a, 0xf8, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0];
+        let end = [0xd0, 0];
+        let two = [&head[..], &[0b0001, 0, 0, 0], &[0x51, 1], &full, &end].concat();
+        assert_eq!(idle(&two), Some(vec![Idle { at: 1, is_second: false }]));
+        let one = [&head[..], &[0b0001, 0, 0, 0], &full, &end].concat();
+        assert_eq!(abridged(&one), Some([&head[..], &[0b0011, 0, 0, 0], &end].concat()));
     }
 }

@@ -54,6 +54,10 @@ const EXITS: u8 = 0x1c;
 /// is used.
 const WITH_PLACES: [(u8, usize); 2] = [(0x39, 4), (0x44, 2)];
 
+/// A list of pairs, the only kind of which that has been seen is about a place.
+const ANNOTATIONS: u8 = 0x55;
+const AT_PLACE: u32 = 1;
+
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
@@ -495,6 +499,10 @@ fn places_of(record: &info::Record<'_>) -> Vec<usize> {
                 at = end;
             }
             places
+        }
+        ANNOTATIONS => {
+            let pairs = (0..words).step_by(2).take_while(|at| record.word(at * 4) == Some(AT_PLACE));
+            pairs.map(|at| at + 1).filter(|at| *at < words).collect()
         }
         id => {
             let list = WITH_PLACES.iter().find(|(of, _)| *of == id);

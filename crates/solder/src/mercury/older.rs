@@ -1,12 +1,15 @@
-//! Code of toolkits 12.8 and 12.9, finalized as 13.0 does it.
+//! Code of other assemblers than that of 13.0.88, finalized as nvlink does it.
 //!
-//! nvlink finalizes all code by its own rules. For objects of its own toolkit these are the assembler's; for older ones this is what
-//! becomes of a function, in relocatable links too (older/blackwell, older/blackwell-delays, older/blackwell-warps):
+//! nvlink finalizes all code by its own rules. For objects of its own toolkit these are the assembler's; for those of 12.8 and 12.9 this
+//! is what becomes of a function, in relocatable links too (older/blackwell, older/blackwell-delays, older/blackwell-warps):
 //!
 //! 1. a capsule of 12.8 gets 13.0's form;
 //! 2. the `NOP` after every `WARPSYNC` goes;
 //! 3. the short one of several delays comes last;
 //! 4. scoreboards and waits are chosen anew.
+//!
+//! 13.0.100 has a `NOP` before every `BSYNC` and after every `BREAK`, and an attribute that says so. Both go
+//! (findings, Mercury).
 //!
 //! What the checker does not accept stays as the assembler made it, which is always valid.
 
@@ -16,29 +19,36 @@ use super::rewrite::{paced, rewritten_with};
 use crate::notes;
 use crate::object::{Object, Role};
 use solder_cubin::Section;
-use solder_cubin::mercury::{abridged, from_older, idle, is_older_capsule};
+use solder_cubin::info::{self, attr};
+use solder_cubin::mercury::{Idle, abridged, from_older, idle, is_older_capsule};
 use solder_sass::schedule::{Family, anew, order_delays};
 use solder_sass::{check, check_with};
 use std::borrow::Cow;
 
-/// `NOP` as it follows `WARPSYNC`: one cycle, without waits.
+/// The `NOP` of these: one cycle, without waits.
 const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
 const INSTRUCTION: usize = 16;
 
-/// The input with its code as 13.0 finalizes it; `None` if it is of 13.0.
+/// The input with its code as 13.0.88 finalizes it; `None` if it is that already.
 pub fn as_current(object: &Object<'_>) -> Option<Vec<u8>> {
     object.mercury.as_ref()?;
-    notes::other_toolkit(object)?;
+    let is_older = notes::other_toolkit(object).is_some();
+    if !is_older && !has_workaround(object) {
+        return None;
+    }
     rewritten_with(
         object,
         |text, capsule| {
             let capsule = current(capsule.data, text)?;
-            let changes = needless(text, &capsule).into_iter().map(Change::removed_after).collect();
-            Some((text.data.into(), changes))
+            let idle = needless(text, &capsule);
+            (is_older || !idle.is_empty()).then(|| (text.data.into(), changes(&idle)))
         },
         |text, capsule, code| {
+            if !is_older {
+                return Some(());
+            }
             let removed = needless(text, &current(capsule.data, text)?);
-            let place = |at: &usize| at - removed.partition_point(|removed| removed < at);
+            let place = |at: &usize| at - removed.partition_point(|removed| removed.at < *at);
             let jumps = jumps(object, text);
             let moved: Vec<(usize, Vec<usize>)> =
                 jumps.iter().map(|(at, targets)| (place(at), targets.iter().map(place).collect())).collect();
@@ -76,14 +86,27 @@ fn current<'a>(capsule: &'a [u8], text: &Section<'_>) -> Option<Cow<'a, [u8]>> {
     }
 }
 
-/// The instructions that 13.0 does without, if the function can be changed and is then the same.
-fn needless(text: &Section<'_>, capsule: &[u8]) -> Vec<usize> {
-    let is_idle = |at: &usize| {
-        let instruction = text.data.get(at * INSTRUCTION..).and_then(|rest| rest.first_chunk());
+/// Whether the assembler says of some function that it has the workaround.
+fn has_workaround(object: &Object<'_>) -> bool {
+    let mut lists = object.sections_with(Role::FunctionInfo);
+    lists.any(|list| info::records(list.data).flatten().any(|record| record.attr == attr::NVSAL_SW_WAR))
+}
+
+fn changes(idle: &[Idle]) -> Vec<Change> {
+    let change = |idle: &Idle| {
+        if idle.is_second { Change::removed_after(idle.at) } else { Change::removed(idle.at) }
+    };
+    idle.iter().map(change).collect()
+}
+
+/// The instructions that nvlink does without, if the function can be changed and is then the same.
+fn needless(text: &Section<'_>, capsule: &[u8]) -> Vec<Idle> {
+    let is_idle = |idle: &Idle| {
+        let instruction = text.data.get(idle.at * INSTRUCTION..).and_then(|rest| rest.first_chunk());
         instruction.is_some_and(|instruction| u128::from_le_bytes(*instruction) == IDLE)
     };
-    let idle: Vec<usize> = idle(capsule).into_iter().flatten().filter(is_idle).collect();
-    let moved = Moves::new(text, text.data, idle.iter().copied().map(Change::removed_after).collect());
+    let idle: Vec<Idle> = idle(capsule).into_iter().flatten().filter(is_idle).collect();
+    let moved = Moves::new(text, text.data, changes(&idle));
     let is_same = moved.is_some_and(|mut moved| check(text.data, moved.code_mut()).is_ok());
     if is_same { idle } else { Vec::new() }
 }
