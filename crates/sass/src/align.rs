@@ -5,6 +5,7 @@
 //! new one, or of both.
 
 use crate::flow::{has_other_place, place, without_place};
+use crate::idle::is_needed as is_idle_needed;
 use crate::instruction::{Instruction, SIZE};
 use crate::{Problem, Violation};
 
@@ -137,11 +138,9 @@ impl Moved<'_> {
             let before = (i < old).then(|| Instruction::at(self.before, i));
             let after = (j < new).then(|| Instruction::at(self.after, j));
             let next = (i + 1 < old).then(|| Instruction::at(self.before, i + 1));
-            let last = i.checked_sub(1).map(|last| Instruction::at(self.before, last));
             let is_idle = |code: Instruction| {
-                let is_after = last.is_some_and(|last| [WARP_SYNC, BREAK].contains(&last.operation()));
-                let is_before = next.is_some_and(|next| next.operation() == BREAK_SYNC);
-                code.0 == IDLE && (is_after || is_before)
+                let is_before = || next.is_some_and(|next| next.operation() == BREAK_SYNC);
+                code.0 == IDLE && (self.is_idle_after(i, j) || is_before())
             };
             let is_moved = |before: Instruction| {
                 (removable.holds(before, next) || is_idle(before)) && Some(before) != after
@@ -172,6 +171,15 @@ impl Moved<'_> {
         places.push(j - inserted);
         check_places(&steps, &places)?;
         Ok(Moves { steps, entries })
+    }
+
+    /// Whether an idle instruction of the old code follows a synchronisation and is not needed: nothing depends on the time that it
+    /// takes, or the synchronisation takes that time now.
+    fn is_idle_after(&self, old: usize, new: usize) -> bool {
+        let (Some(before), Some(after)) = (old.checked_sub(1), new.checked_sub(1)) else { return false };
+        let (before, after) = (Instruction::at(self.before, before), Instruction::at(self.after, after));
+        let keeps_time = after.stall() > before.stall();
+        [WARP_SYNC, BREAK].contains(&before.operation()) && (keeps_time || !is_idle_needed(self.before, old))
     }
 
     /// Whether the new code has a barrier here that belongs to the exit that comes next in the old code.

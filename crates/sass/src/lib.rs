@@ -21,6 +21,7 @@ mod dataflow;
 mod delays;
 mod fit;
 pub mod flow;
+mod idle;
 pub mod instruction;
 pub mod operands;
 pub mod registers;
@@ -30,6 +31,7 @@ mod table;
 use align::{Alignment, Step, align};
 use delays::LONG_STALL;
 pub use fit::is_fit_for_103;
+pub use idle::is_needed as is_idle_needed;
 use instruction::Instruction;
 use std::fmt;
 

@@ -21,8 +21,9 @@ use crate::object::{Object, Role};
 use solder_cubin::Section;
 use solder_cubin::info::{self, attr};
 use solder_cubin::mercury::{Idle, abridged, from_older, idle, is_older_capsule};
+use solder_sass::instruction::Instruction;
 use solder_sass::schedule::{Family, anew, order_delays};
-use solder_sass::{check, check_with};
+use solder_sass::{check, check_with, is_idle_needed};
 use std::borrow::Cow;
 
 /// The `NOP` of these: one cycle, without waits.
@@ -41,7 +42,7 @@ pub fn as_current(object: &Object<'_>) -> Option<Vec<u8>> {
         |text, capsule| {
             let capsule = current(capsule.data, text)?;
             let idle = needless(text, &capsule);
-            (is_older || !idle.is_empty()).then(|| (text.data.into(), changes(&idle)))
+            (is_older || !idle.is_empty()).then(|| (timed(text.data, &idle), changes(&idle)))
         },
         |text, capsule, code| {
             if !is_older {
@@ -86,6 +87,24 @@ fn current<'a>(capsule: &'a [u8], text: &Section<'_>) -> Option<Cow<'a, [u8]>> {
     }
 }
 
+/// The code whose synchronisations take a cycle more where something depends on the one that goes.
+fn timed<'a>(code: &'a [u8], idle: &[Idle]) -> Cow<'a, [u8]> {
+    /// The stall of an instruction, and the longest one that is changed here.
+    const STALL: u32 = 105;
+    const LONGEST: u8 = 10;
+    let mut timed = Cow::Borrowed(code);
+    for idle in idle.iter().filter(|idle| idle.is_second && is_idle_needed(code, idle.at)) {
+        let Some(last) = idle.at.checked_sub(1) else { continue };
+        let place = &mut timed.to_mut()[last * INSTRUCTION..];
+        let Some(place) = place.first_chunk_mut::<INSTRUCTION>() else { continue };
+        let instruction = Instruction(u128::from_le_bytes(*place));
+        if instruction.stall() <= LONGEST {
+            *place = (instruction.0 + (1 << STALL)).to_le_bytes();
+        }
+    }
+    timed
+}
+
 /// Whether the assembler says of some function that it has the workaround.
 fn has_workaround(object: &Object<'_>) -> bool {
     let mut lists = object.sections_with(Role::FunctionInfo);
@@ -106,7 +125,7 @@ fn needless(text: &Section<'_>, capsule: &[u8]) -> Vec<Idle> {
         instruction.is_some_and(|instruction| u128::from_le_bytes(*instruction) == IDLE)
     };
     let idle: Vec<Idle> = idle(capsule).into_iter().flatten().filter(is_idle).collect();
-    let moved = Moves::new(text, text.data, changes(&idle));
+    let moved = Moves::new(text, &timed(text.data, &idle), changes(&idle));
     let is_same = moved.is_some_and(|mut moved| check(text.data, moved.code_mut()).is_ok());
     if is_same { idle } else { Vec::new() }
 }
