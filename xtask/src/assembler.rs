@@ -35,7 +35,7 @@ pub const RELEASES: &[Release] = &[
     Release { name: "12.4", pip: "nvidia-cuda-nvcc-cu12==12.4.131", ptx: (8, 4), below: 100, usual: true },
     Release { name: "12.5", pip: "nvidia-cuda-nvcc-cu12==12.5.82", ptx: (8, 5), below: 100, usual: false },
     Release { name: "12.6", pip: "nvidia-cuda-nvcc-cu12==12.6.85", ptx: (8, 5), below: 100, usual: true },
-    Release { name: "12.8", pip: "nvidia-cuda-nvcc-cu12==12.8.93", ptx: (8, 7), below: 130, usual: false },
+    Release { name: "12.8", pip: "nvidia-cuda-nvcc-cu12==12.8.93", ptx: (8, 7), below: 130, usual: true },
     Release { name: "12.9", pip: "nvidia-cuda-nvcc-cu12==12.9.86", ptx: (8, 8), below: 130, usual: true },
 ];
 

@@ -5,6 +5,9 @@
 //! Mercury instructions that cannot be derived from the machine code beside it, so an offset in
 //! Mercury code is no offset in the capsule.
 
+mod older;
+
+pub use older::{Idle, abridged, from_older, idle, is_older_capsule};
 use std::ops::Range;
 
 /// What stands before the name of a text section in the name of its capsule.
@@ -14,6 +17,8 @@ pub const PREFIX: &str = ".nv.merc";
 
 /// Names that differ between the two views: Mercury's and that of the machine code.
 pub const CONSTANT_USER: (&str, &str) = (".nv.constant.user", ".nv.constant3");
+/// The addresses that position-independent code loads.
+pub const CONSTANT_ADDRESSES: (&str, &str) = (".nv.constant.pic", ".nv.constant4");
 pub const CONSTANT_OPTIMIZER: (&str, &str) = (".nv.constant.optimizer.", ".nv.constant2.");
 pub const CONSTANT_IMAGES: (&str, &str) = (".nv.constant.entry_image_header_indices.", ".nv.constant0.");
 
@@ -23,8 +28,8 @@ pub fn code_name(name: &str) -> Option<String> {
         Some(of) => (".rela", of),
         None => ("", name),
     };
-    if of == CONSTANT_USER.0 {
-        return Some([stem, CONSTANT_USER.1].concat());
+    if let Some((_, code)) = [CONSTANT_USER, CONSTANT_ADDRESSES].into_iter().find(|(name, _)| *name == of) {
+        return Some([stem, code].concat());
     }
     let renamed = [CONSTANT_OPTIMIZER, CONSTANT_IMAGES]
         .into_iter()
@@ -71,12 +76,17 @@ const UNIFORM: u8 = 0x08;
 const FIXED: u8 = 0x0e;
 const BANK: usize = 12;
 
-/// The banks of the compiler's constants, of the program's, and of the handles of textures.
+/// The banks of the compiler's constants, of the program's, of addresses in position-independent code, and of the handles of textures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bank {
     Compiler = 0x41,
     Program = 0x42,
+    Addresses = 0x47,
     Handles = 0x49,
+}
+
+impl Bank {
+    pub const ALL: [Self; 4] = [Self::Compiler, Self::Program, Self::Addresses, Self::Handles];
 }
 
 /// A load from one of these banks.
@@ -113,17 +123,6 @@ impl std::fmt::Display for Damage {
 }
 
 const FORMAT: u32 = 0xc000_0001;
-/// The head that 12.8 writes has the number of instructions in the word of the format. Which instructions of such a capsule
-/// are derived is not known: nvlink stores more of them in the one that it makes of it.
-const OLDER_FORMAT: u32 = 0x4000_0000;
-const FORMAT_BITS: u32 = 0xc000_0000;
-
-/// Whether a capsule has the format of 12.8.
-pub fn is_older_capsule(capsule: &[u8]) -> bool {
-    let format = capsule.get(4..8).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
-    format.is_some_and(|format| format & FORMAT_BITS == OLDER_FORMAT)
-}
-
 /// An entry of a capsule: where it lies, the high and the low half of its first byte.
 struct Entry {
     range: Range<usize>,
@@ -135,6 +134,16 @@ impl Entry {
     /// Whether it says how many machine instructions the next one takes, and is none itself.
     fn is_count(&self) -> bool {
         (self.form, self.units) == (SHORT, 1)
+    }
+
+    /// The number of machine instructions that an entry of the short form names.
+    fn count(&self, capsule: &[u8]) -> usize {
+        usize::from(u16::from_le_bytes([capsule[self.range.start], capsule[self.range.start + 1]]) >> COUNT)
+    }
+
+    /// How many machine instructions an instruction takes for which nothing is said.
+    fn takes(&self) -> usize {
+        usize::from(self.form != REMARK)
     }
 }
 
@@ -151,7 +160,7 @@ const COUNT: u32 = 7;
 /// Behind its head and a bitmap, a capsule has the instructions that are not derived, for each of which the bitmap
 /// has a zero. Their first byte tells the length: 16 bytes times the low half where the high half is 0 or 3, 4 or 2 bytes
 /// for the two abridged forms. The shorter one, with a low half of 1, has no bit.
-fn entries(capsule: &[u8], mut each: impl FnMut(Entry)) -> Result<Bits<'_>, Damage> {
+fn entries(capsule: &[u8], each: impl FnMut(Entry)) -> Result<Bits<'_>, Damage> {
     let word = |at: usize| {
         let bytes = capsule.get(at..at + 4).ok_or(Damage::Cut)?;
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
@@ -159,12 +168,16 @@ fn entries(capsule: &[u8], mut each: impl FnMut(Entry)) -> Result<Bits<'_>, Dama
     if word(4)? != FORMAT {
         return Err(Damage::Format);
     }
-    let count = word(8)? as usize;
+    walk(capsule, HEAD, word(8)? as usize, each)
+}
+
+/// The same for a capsule with a head of this length, which has so many instructions.
+fn walk(capsule: &[u8], head: usize, count: usize, mut each: impl FnMut(Entry)) -> Result<Bits<'_>, Damage> {
     let bitmap =
-        capsule.get(HEAD..).and_then(|rest| rest.get(..count.div_ceil(32) * 4)).ok_or(Damage::Cut)?;
+        capsule.get(head..).and_then(|rest| rest.get(..count.div_ceil(32) * 4)).ok_or(Damage::Cut)?;
     let ones: u32 = bitmap.iter().map(|byte| byte.count_ones()).sum();
     let mut expected = count.checked_sub(ones as usize).ok_or(Damage::Count)?;
-    let mut at = HEAD + bitmap.len();
+    let mut at = head + bitmap.len();
     while at < capsule.len() {
         let (form, units) = (capsule[at] >> 4 & 7, capsule[at] & 15);
         let length = match form {
@@ -184,6 +197,15 @@ fn entries(capsule: &[u8], mut each: impl FnMut(Entry)) -> Result<Bits<'_>, Dama
         each(entry);
     }
     if expected == 0 { Ok(Bits { bitmap, count }) } else { Err(Damage::Count) }
+}
+
+/// The bitmap that says which instructions are derived.
+fn bitmap_of(derived: &[bool]) -> Vec<u8> {
+    let mut bitmap = vec![0; derived.len().div_ceil(32) * 4];
+    for (bit, _) in derived.iter().enumerate().filter(|(_, derived)| **derived) {
+        bitmap[bit / 8] |= 1 << (bit % 8);
+    }
+    bitmap
 }
 
 struct Bits<'data> {
@@ -210,8 +232,7 @@ fn load(instruction: &[u8], end: usize) -> Option<Load> {
     if instruction.len() <= 16 || (instruction[1], instruction[3]) != LOAD_CONSTANT {
         return None;
     }
-    let banks = [Bank::Compiler, Bank::Program, Bank::Handles];
-    let bank = banks.into_iter().find(|bank| *bank as u8 == instruction[BANK])?;
+    let bank = Bank::ALL.into_iter().find(|bank| *bank as u8 == instruction[BANK])?;
     let by_index = !matches!(instruction[2], UNIFORM | FIXED);
     let load = Load { bank, uniform: instruction[2] == UNIFORM, operand: end as u64 - 4 };
     (bank != Bank::Program || !by_index).then_some(load)
@@ -324,11 +345,7 @@ pub fn with_delays(
     (delays.next().is_none() && removed.next().is_none()).then_some(())?;
     let mut out = capsule.get(..HEAD - 4)?.to_vec();
     out.extend(u32::try_from(bits.len()).ok()?.to_le_bytes());
-    let mut bitmap = vec![0; bits.len().div_ceil(32) * 4];
-    for (bit, _) in bits.iter().enumerate().filter(|(_, derived)| **derived) {
-        bitmap[bit / 8] |= 1 << (bit % 8);
-    }
-    out.extend(bitmap);
+    out.extend(bitmap_of(&bits));
     out.extend(body);
     Some(out)
 }
@@ -343,9 +360,6 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
         return Err(Damage::Count);
     }
     let mut entries = list.into_iter().peekable();
-    let count_of = |range: &Range<usize>| {
-        usize::from(u16::from_le_bytes([capsule[range.start], capsule[range.start + 1]]) >> COUNT)
-    };
     let mut paces = Vec::with_capacity(bits.count);
     for derived in bits.iter() {
         let at = entries.peek().map_or(capsule.len(), |entry| entry.range.start);
@@ -353,11 +367,11 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
         if !derived {
             let mut entry = entries.next().ok_or(Damage::Count)?;
             if entry.is_count() {
-                (pace.count, pace.entry) = (count_of(&entry.range), Some(entry.range));
+                (pace.count, pace.entry) = (entry.count(capsule), Some(entry.range));
                 entry = entries.next().ok_or(Damage::Count)?;
             }
             match entry.form {
-                SHORT => (pace.count, pace.entry) = (count_of(&entry.range), Some(entry.range)),
+                SHORT => (pace.count, pace.entry) = (entry.count(capsule), Some(entry.range)),
                 REMARK => (pace.count, pace.class) = (0, Some(capsule[entry.range.start + 1])),
                 _ => pace.class = Some(capsule[entry.range.start + 1]),
             }

@@ -5,6 +5,7 @@
 //! new one, or of both.
 
 use crate::flow::{has_other_place, place, without_place};
+use crate::idle::is_needed as is_idle_needed;
 use crate::instruction::{Instruction, SIZE};
 use crate::{Problem, Violation};
 
@@ -18,10 +19,15 @@ const EXIT_FENCE: u128 = 0x000fc000_00005000_00000000_00000992;
 const ERROR_BARRIER: u128 = 0x000fc000_00000000_00000000_000009ab;
 const CLUSTER_ERROR_BARRIER: u128 = 0x000fec00_00000000_00000000_000005ab;
 const NOP: u128 = 0x000fc000_00000000_00000000_00007918;
+/// `NOP` as assemblers up to 12.9 have it after `WARPSYNC`, and that of 13.0.100 before `BSYNC` and after `BREAK`.
+const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
 
 const FENCE: u16 = 0x192;
 const ERRORS: u16 = 0x1ab;
 const EXIT: u16 = 0x14d;
+const WARP_SYNC: u16 = 0x148;
+const BREAK_SYNC: u16 = 0x141;
+const BREAK: u16 = 0x142;
 const ASYNCHRONOUS_COPY: u16 = 0x1ae;
 const MEMORY_BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 
@@ -132,7 +138,13 @@ impl Moved<'_> {
             let before = (i < old).then(|| Instruction::at(self.before, i));
             let after = (j < new).then(|| Instruction::at(self.after, j));
             let next = (i + 1 < old).then(|| Instruction::at(self.before, i + 1));
-            let is_moved = |before: Instruction| removable.holds(before, next) && Some(before) != after;
+            let is_idle = |code: Instruction| {
+                let is_before = || next.is_some_and(|next| next.operation() == BREAK_SYNC);
+                code.0 == IDLE && (self.is_idle_after(i, j) || is_before())
+            };
+            let is_moved = |before: Instruction| {
+                (removable.holds(before, next) || is_idle(before)) && Some(before) != after
+            };
             let step = match (before, after) {
                 (Some(before), _) if is_moved(before) => Step { before: Some(before), after: None },
                 (Some(before), Some(after)) if is_same(before, after) => {
@@ -159,6 +171,15 @@ impl Moved<'_> {
         places.push(j - inserted);
         check_places(&steps, &places)?;
         Ok(Moves { steps, entries })
+    }
+
+    /// Whether an idle instruction of the old code follows a synchronisation and is not needed: nothing depends on the time that it
+    /// takes, or the synchronisation takes that time now.
+    fn is_idle_after(&self, old: usize, new: usize) -> bool {
+        let (Some(before), Some(after)) = (old.checked_sub(1), new.checked_sub(1)) else { return false };
+        let (before, after) = (Instruction::at(self.before, before), Instruction::at(self.after, after));
+        let keeps_time = after.stall() > before.stall();
+        [WARP_SYNC, BREAK].contains(&before.operation()) && (keeps_time || !is_idle_needed(self.before, old))
     }
 
     /// Whether the new code has a barrier here that belongs to the exit that comes next in the old code.

@@ -104,9 +104,15 @@ pub fn without_place(instruction: Instruction) -> Instruction {
     Instruction(instruction.0 & !(mask | if distance.is_split { 0xff << 16 } else { 0 }))
 }
 
+/// Returns to an address in registers have this bit; others name a place.
+const ABSOLUTE: u32 = 85;
+
 /// Whether an instruction may name a place in a way that is not known here.
 pub fn has_other_place(instruction: Instruction) -> bool {
-    matches!(instruction.operation(), 0x144 | 0x14a | 0x14c | 0x150)
+    match instruction.operation() {
+        0x150 => instruction.field(ABSOLUTE, 1) == 0,
+        operation => matches!(operation, 0x144 | 0x14a | 0x14c),
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! and after such a rewrite and accepts it only if
 //!
 //! 1. the instructions are the same, but for scoreboards, wait masks and longer stalls; precautions may be missing and
-//!    barriers may come before exits ([`align`](self) lists both), and branches go to the corresponding places;
+//!    barriers may come before exits ([`align`](self) lists both), delays may have another order, and branches go to the
+//!    corresponding places;
 //! 2. on every path, whatever the old code had waited for is over in the new code too before an instruction that depends
 //!    on it;
 //! 3. counted waits (`DEPBAR`) count the same producers;
@@ -17,8 +18,10 @@
 
 mod align;
 mod dataflow;
+mod delays;
 mod fit;
 pub mod flow;
+mod idle;
 pub mod instruction;
 pub mod operands;
 pub mod registers;
@@ -26,7 +29,9 @@ pub mod schedule;
 mod table;
 
 use align::{Alignment, Step, align};
+use delays::LONG_STALL;
 pub use fit::is_fit_for_103;
+pub use idle::is_needed as is_idle_needed;
 use instruction::Instruction;
 use std::fmt;
 
@@ -78,22 +83,26 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Stalls of so many cycles may mean something else with the yield flag.
-const LONG_STALL: u8 = 12;
-
 /// Whether `after` may take the place of `before`: the code of one function, without relocations applied or with the same
 /// ones.
 pub fn check(before: &[u8], after: &[u8]) -> Result<(), Violation> {
+    check_with(before, after, &[])
+}
+
+/// The same, where it is known which instructions the indirect branches of the old code go to. It matters for delays alone, which may
+/// have another order if no branch goes into their midst.
+pub fn check_with(before: &[u8], after: &[u8], jumps: &schedule::Jumps) -> Result<(), Violation> {
     if before == after {
         return Ok(());
     }
     let alignment = align(before, after)?;
-    check_schedule(&alignment)?;
+    check_schedule(&alignment, jumps)?;
     dataflow::check(&alignment)
 }
 
 /// What can be seen without following paths: stalls, scoreboards set, and waits that come too soon.
-fn check_schedule(alignment: &Alignment<'_>) -> Result<(), Violation> {
+fn check_schedule(alignment: &Alignment<'_>, jumps: &schedule::Jumps) -> Result<(), Violation> {
+    let reordered = delays::reordered(alignment, jumps);
     for (at, step) in alignment.steps().enumerate() {
         let violation = |problem: Problem| Err(Violation { at, problem });
         let Some((before, after)) = step.before.zip(step.after).filter(|(before, after)| before != after)
@@ -103,7 +112,7 @@ fn check_schedule(alignment: &Alignment<'_>) -> Result<(), Violation> {
         let is_slower = after.stall() >= before.stall();
         // Which warp goes on is no matter, but what long stalls mean depends on it.
         let is_alike = after.holds() == before.holds() || after.stall() < LONG_STALL;
-        if !(is_slower && is_alike || is_next_to_barrier(alignment, at)) {
+        if !(is_slower && is_alike || reordered[at] || is_next_to_barrier(alignment, at)) {
             return violation(Problem::Schedule);
         }
         let dropped = before.write_scoreboard().is_some() && after.write_scoreboard().is_none();

@@ -245,14 +245,6 @@ pub fn link_objects<'data>(
             target: sm.into(),
         }));
     }
-    if let Some((function, object, toolkit)) = mercury::other_finalization(&merged, objects) {
-        return Err(sink.fatal(Message::CodeOfOtherToolkit {
-            file: object.name.as_str().into(),
-            toolkit: toolkit.into(),
-            function: function.into(),
-            own: format!("{}.{}", notes::TOOLKIT / 10, notes::TOOLKIT % 10).into(),
-        }));
-    }
     // All values are known: decide about the relocations before sizes are fixed.
     let (relocated, notes) = parallel::join(
         || relocate::relocate(&merged, relocatable, &shared, &textures, objects, sink),

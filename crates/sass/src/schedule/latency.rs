@@ -7,8 +7,8 @@ use super::instructions::{Line, operation};
 use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
-    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F_DOUBLE, LD, LDC, LDCU, LDG, LDGSTS,
-    LDL, LDS, LDSM, LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
+    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, LD, LDC, LDCU, LDG,
+    LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
 };
 
 /// Machines with the same estimates.
@@ -73,6 +73,7 @@ const RESULTS_OF_103: &Table = &[
 const RESULTS_OF_120: &Table = &[
     (S2R, &[], 32),
     (LDC, &[], 48),
+    (MUFU, &[], 18),
     (FLO, &[], 15),
     (BREV, &[], 15),
     (F2F_DOUBLE, &[], 2),
@@ -97,6 +98,10 @@ const RESULTS: &Table = &[
     (FLO, &[], 14),
     (BREV, &[], 14),
     (F2I, &[], 16),
+    (I2F, &[], 16),
+    (F2F_DOUBLE, &[], 16),
+    (F2I_DOUBLE, &[], 16),
+    (I2F_DOUBLE, &[], 16),
 ];
 
 /// Until the operands have been read.

@@ -20,6 +20,7 @@
 
 mod blocks;
 mod consumers;
+mod delays;
 mod instructions;
 mod latency;
 pub mod member;
@@ -34,6 +35,8 @@ use crate::instruction::{Instruction, SIZE};
 use crate::registers::File;
 pub use blocks::Jumps;
 use blocks::{Block, blocks};
+pub(crate) use delays::is_delay;
+pub use delays::order_delays;
 use instructions::{Line, number_guards};
 pub use latency::Family;
 use numbers::COUNTED;
@@ -178,6 +181,14 @@ pub enum Outcome {
     NotApplicable,
     /// The code has not been scheduled as it would be here, so that nothing can be said: the code is as it was.
     Unknown,
+}
+
+/// Schedules code anew that another version of the assembler has scheduled. The code is as it was if it is not understood.
+pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family) {
+    let found = Code::new(code, jumps, family).and_then(|code| code.controls(false));
+    if let Some(found) = found {
+        put_all(code, &found);
+    }
 }
 
 /// Schedules code anew without the scoreboard of its first instruction, if that loads the stack pointer and nothing uses

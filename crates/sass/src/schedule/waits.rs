@@ -133,9 +133,11 @@ impl<'a> Schedule<'a> {
             return groups;
         }
         let uses = FirstUses::of(self.lines, block.range.clone());
+        // A return waits for everything, so that what is set in its block joins what is under way.
+        let end = Some(block.last()).filter(|last| self.lines[*last].bits.is_return());
         for pending in entry {
             let producer = &self.producers.all[pending.producer];
-            let pending = Pending { consumer: uses.consumer(producer), ..*pending };
+            let pending = Pending { consumer: uses.consumer(producer).or(end), ..*pending };
             groups[usize::from(producer.number)].add(pending, producer, false);
         }
         groups

@@ -239,13 +239,10 @@ messages! {
     CodeOfOther { file: Text, compiled_for: u64, function: Text, target: u64 } = "code-of-other-architecture", Fatal,
         "Input file '{file}' was compiled for sm_{compiled_for}: function '{function}' has double precision, 64-bit conversion or integer \
         matrix instructions, which need other code. Compile it for sm_{target}";
-    /// Machine code that nvlink may finalize otherwise than the assembler of its time did.
-    CapsulesOfOlderToolkit { file: Text } = "capsules-of-older-toolkit", Fatal,
-        "Input file '{file}' was compiled by toolkit 12.8, whose Mercury code the linker would have to finalize anew. \
-        Compile it by toolkit 13.0";
-    CodeOfOtherToolkit { file: Text, toolkit: Text, function: Text, own: Text } = "code-of-other-toolkit", Fatal,
-        "Input file '{file}' was compiled by toolkit {toolkit}: function '{function}' has code that the linker \
-        finalizes anew. Compile it by toolkit {own}";
+    /// A capsule that cannot be brought into the form of this linker's toolkit.
+    CodeOfOtherToolkit { file: Text, function: Text } = "code-of-other-toolkit", Fatal,
+        "Input file '{file}' was compiled by toolkit 12.8: function '{function}' has instructions whose Mercury form this \
+        linker cannot convert. Compile it by toolkit 13.0";
     /// Sizes and alignments that each could be, and together cannot.
     OutputTooLarge { size: u64 } = "output-too-large", Fatal,
         "The output would be {size} bytes long, out of all proportion to the inputs: one of them is damaged";

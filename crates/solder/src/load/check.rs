@@ -1,7 +1,6 @@
 //! The checks a device ELF must pass to enter the link, in nvlink's order and words.
 
 use solder_arch::{CompatRecord, CubinArch, CubinMatch, Target, oldest_toolkit};
-use solder_cubin::mercury::is_older_capsule;
 use solder_cubin::note::CudaInfo;
 use solder_cubin::raw::{self, FileHeader, SectionHeader};
 use solder_fatbin::compat_record;
@@ -69,7 +68,6 @@ pub(super) fn check(
         CubinMatch::Unfinalizable => return Err(Message::FinalizerError { file: name.clone() }),
     }
     check_toolkit(&header, name)?;
-    check_capsules(&header, name)?;
     Ok(Verdict::Linked)
 }
 
@@ -104,18 +102,6 @@ pub(super) fn is_of_this_toolkit(bytes: &[u8]) -> bool {
         .ok()
         .and_then(|header| header.cuda_info())
         .is_some_and(|note| note.toolkit == TOOLKIT)
-}
-
-/// Mercury code of 12.8 is made anew by nvlink, in a way that is not known.
-fn check_capsules(header: &Header<'_>, name: &Text) -> Result<(), Message> {
-    if !header.is_mercury() {
-        return Ok(());
-    }
-    let mut capsules = header.sections.iter().filter(|s| s.sh_type.get() == raw::SHT_CUDA_CAPSULE);
-    if capsules.any(|section| header.data(section).is_some_and(is_older_capsule)) {
-        return Err(Message::CapsulesOfOlderToolkit { file: name.clone() });
-    }
-    Ok(())
 }
 
 fn check_toolkit(header: &Header<'_>, name: &Text) -> Result<(), Message> {

@@ -9,6 +9,8 @@ use solder_cubin::reloc::kind_of;
 
 /// The type that relocations of uniform loads have in machine code.
 const UNIFORM_LOAD: u32 = 115;
+/// The bank of addresses in position-independent code.
+const ADDRESSES: u8 = 4;
 
 /// The patches of a capsule, from the relocations of the machine code and of the Mercury code.
 ///
@@ -26,7 +28,7 @@ pub fn capsule_patches(
     // What cannot be read was refused with its input.
     let loads = capsule.first_chunk().map(loads).and_then(Result::ok).unwrap_or_default();
     let mut patches = Vec::new();
-    for bank in [Bank::Compiler, Bank::Program, Bank::Handles] {
+    for bank in Bank::ALL {
         for uniform in [false, true] {
             let of_kind = |load: &&Load| load.bank == bank && load.uniform == uniform;
             let loads: Vec<&Load> = loads.iter().filter(of_kind).collect();
@@ -84,7 +86,10 @@ fn constant(
     let may_move = relocatable && symbol.bind == raw::STB_WEAK;
     match symbol.section.map(|section| merged.section(section).kind) {
         Some(Kind::FunctionConstant(_)) => Some((Bank::Compiler, Some(symbol.value))),
-        Some(Kind::Constant(_)) => Some((Bank::Program, (!may_move).then_some(symbol.value))),
+        Some(Kind::Constant(number)) => {
+            let bank = if number == ADDRESSES { Bank::Addresses } else { Bank::Program };
+            Some((bank, (!may_move).then_some(symbol.value)))
+        }
         None => Some((Bank::Program, Some(symbol.value).filter(|value| relocatable && *value == u64::MAX))),
         _ => None,
     }

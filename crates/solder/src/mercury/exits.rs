@@ -150,7 +150,12 @@ impl Exit<'_> {
         for (at, condition) in MERCURY_CONDITIONS.into_iter().zip([condition, second]) {
             mercury[at] = in_mercury(condition);
         }
-        let exit = Change { at: self.at, by: vec![fence, report, last, exit], mercury: Some(mercury) };
+        let exit = Change {
+            at: self.at,
+            by: vec![fence, report, last, exit],
+            mercury: Some(mercury),
+            belongs_to_last: false,
+        };
         before.into_iter().chain([exit]).collect()
     }
 
@@ -192,7 +197,7 @@ impl Exit<'_> {
                 .saturating_sub(self.cycles_since(second).saturating_add(new))
         });
         let changed = with_cycles(instruction, new, new < SHORT);
-        let change = Change { at: before, by: vec![changed], mercury: None };
+        let change = Change { at: before, by: vec![changed], mercury: None, belongs_to_last: false };
         ((new != old).then_some(change), barrier.max(LAST_BARRIER))
     }
 }

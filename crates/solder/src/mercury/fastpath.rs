@@ -1,8 +1,6 @@
 //! What `.nv.compat` says about finalizing the code for other architectures.
 
-use super::pending::depends_on_finalizer;
 use crate::merge::{Kind, Merged};
-use crate::notes;
 use crate::object::Object;
 use solder_sass::is_fit_for_103;
 
@@ -58,27 +56,6 @@ pub fn wrong_code<'a>(
         let compiled_for = object.cubin.sm();
         let code = section.first_chunk()?;
         (compiled_for != sm && !is_fit_for_103(code)).then_some((symbol.name, object, compiled_for))
-    })
-}
-
-/// A function that the assembler of another toolkit made and that nvlink may finalize otherwise: it, its file and that
-/// toolkit. No record says so; nvlink finalizes everything, and its choices have changed with the toolkit.
-pub fn other_finalization<'a>(
-    merged: &'a Merged<'_>,
-    objects: &'a [Object<'_>],
-) -> Option<(&'a str, &'a Object<'a>, String)> {
-    let toolkit = |object: &Object<'_>| object.mercury.as_ref().and_then(|_| notes::other_toolkit(object));
-    let toolkits: Vec<Option<String>> = objects.iter().map(toolkit).collect();
-    if toolkits.iter().all(Option::is_none) {
-        return None;
-    }
-    merged.sections.iter().filter(|s| s.kind == Kind::Text).find_map(|section| {
-        let symbol = merged.symbol(section.function?);
-        let file = symbol.origin?.file.index();
-        let toolkit = toolkits[file].as_ref()?;
-        let object = &objects[file];
-        let changes = depends_on_finalizer(section.first_chunk()?);
-        changes.then(|| (symbol.name, object, toolkit.clone()))
     })
 }
 

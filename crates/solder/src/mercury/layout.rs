@@ -6,7 +6,7 @@ use crate::layout::{Numbers, Parts, Place, data_segment, segment};
 use crate::merge::{Kind, Merged};
 use hashbrown::HashMap;
 use solder_cubin::mercury::{
-    CAPSULE_PREFIX, CONSTANT_IMAGES, CONSTANT_OPTIMIZER, CONSTANT_USER, PREFIX, code_name,
+    CAPSULE_PREFIX, CONSTANT_ADDRESSES, CONSTANT_IMAGES, CONSTANT_OPTIMIZER, CONSTANT_USER, PREFIX, code_name,
 };
 use solder_cubin::raw::{self, ProgramHeader};
 use solder_cubin::string_at;
@@ -92,7 +92,7 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
 /// already, and reads the rest of the name at the place where it was.
 fn overwrite(place: &mut [u8]) {
     let stem = if place.starts_with(b".rela") { b".rela".len() } else { 0 };
-    let renamed = [CONSTANT_USER, CONSTANT_OPTIMIZER, CONSTANT_IMAGES];
+    let renamed = [CONSTANT_USER, CONSTANT_ADDRESSES, CONSTANT_OPTIMIZER, CONSTANT_IMAGES];
     let current = |prefix: &str| place[stem..].starts_with(prefix.as_bytes());
     let Some((mercury, code)) = renamed.into_iter().find(|(mercury, code)| current(mercury) || current(code))
     else {

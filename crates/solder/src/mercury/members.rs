@@ -24,23 +24,23 @@ pub fn for_other_member(object: &Object<'_>) -> Option<Vec<u8>> {
     rewritten_with(
         object,
         |text, capsule| {
-            let change = |delayed: Delayed| Change { at: delayed.at, by: delayed.by, mercury: None };
+            let change = |delayed: Delayed| Change { by: delayed.by, ..Change::removed(delayed.at) };
             let delays = delays(capsule.data, text.data.len() / INSTRUCTION).ok()?;
-            let changes =
+            let changes: Vec<Change> =
                 delayed(text.data, &jumps(object, text), &delays)?.into_iter().map(change).collect();
-            Some((text.data.into(), changes))
+            (!changes.is_empty()).then(|| (text.data.into(), changes))
         },
-        |text, moves| {
+        |text, _, moves| {
             let old = jumps(object, text);
             let moved = moved(&old, moves.changes());
             number(text.data, &old, moves.code_mut(), &moved).then_some(())
         },
-        capsule,
+        |_, capsule, moves| delayed_capsule(capsule.data, moves),
     )
 }
 
 /// Where the indirect branches of a function go: each one and its targets, in instructions.
-fn jumps(object: &Object<'_>, text: &Section<'_>) -> Vec<(usize, Vec<usize>)> {
+pub fn jumps(object: &Object<'_>, text: &Section<'_>) -> Vec<(usize, Vec<usize>)> {
     let lists = object.sections_with(Role::FunctionInfo).filter(|s| s.info() == text.index);
     let records = lists.flat_map(|list| info::records(list.data).map_while(Result::ok));
     let lists = records.filter(|record| record.attr == attr::INDIRECT_BRANCH_TARGETS);
@@ -63,7 +63,7 @@ fn moved(jumps: &[(usize, Vec<usize>)], changes: &[Change]) -> Vec<(usize, Vec<u
     jumps.iter().map(|(at, targets)| (place(*at), targets.iter().map(|at| place(*at)).collect())).collect()
 }
 
-fn capsule(old: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
+fn delayed_capsule(old: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
     let delays: Vec<(usize, usize)> = moves.added().filter(|(_, count)| *count > 0).collect();
     let removed: Vec<usize> =
         moves.changes().iter().filter(|change| change.by.is_empty()).map(|change| change.at).collect();

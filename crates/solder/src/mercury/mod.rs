@@ -16,6 +16,7 @@ mod layout;
 mod lines;
 mod members;
 mod moves;
+mod older;
 mod operands;
 mod pending;
 mod rewrite;
@@ -27,7 +28,7 @@ mod waits;
 pub use capsule::capsule_patches;
 pub use decide::{decide, jump_tables};
 pub use exits::{is_for_debugger, with_barriers};
-pub use fastpath::{BIT_103, fastpath, other_finalization, wrong_code};
+pub use fastpath::{BIT_103, fastpath, wrong_code};
 pub use fences::without_precautions;
 pub use frames::{Frame, Frames};
 pub use layout::{
@@ -35,6 +36,7 @@ pub use layout::{
 };
 pub use lines::{REGISTER_TABLE, is_line_table, places_of as register_places, units as line_units};
 pub use members::{TO as OTHER_MEMBER, for_other_member};
+pub use older::{as_current, not_converted};
 pub use scoreboards::{branch_targets, has_indirect_branches, release_stack_pointer};
 pub use symbols::{RESERVED_SHARED, symbol_table};
 pub use twins::Twins;

@@ -54,6 +54,10 @@ const EXITS: u8 = 0x1c;
 /// is used.
 const WITH_PLACES: [(u8, usize); 2] = [(0x39, 4), (0x44, 2)];
 
+/// A list of pairs, the only kind of which that has been seen is about a place.
+const ANNOTATIONS: u8 = 0x55;
+const AT_PLACE: u32 = 1;
+
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
@@ -108,11 +112,18 @@ pub struct Change {
     pub by: Vec<[u8; INSTRUCTION]>,
     /// What the capsule then has for all of them, if it had nothing for the one.
     pub mercury: Option<[u8; INSTRUCTION]>,
+    /// Attributes that name this instruction name the one before it then.
+    pub belongs_to_last: bool,
 }
 
 impl Change {
     pub fn removed(at: usize) -> Self {
-        Self { at, by: Vec::new(), mercury: None }
+        Self { at, by: Vec::new(), mercury: None, belongs_to_last: false }
+    }
+
+    /// Of an instruction that is the second part of what begins with the one before it.
+    pub fn removed_after(at: usize) -> Self {
+        Self { belongs_to_last: true, ..Self::removed(at) }
     }
 }
 
@@ -131,6 +142,9 @@ impl<'a, 'data> Moves<'a, 'data> {
     /// Changes instructions of the code of a section, which may have been scheduled anew. `None` if something in it
     /// cannot be moved.
     pub fn new(text: &'a Section<'data>, old: &[u8], changes: Vec<Change>) -> Option<Self> {
+        if changes.is_empty() {
+            return Some(Self { text, changes, shifts: Vec::new(), code: old.to_vec() });
+        }
         let instructions = || old.chunks_exact(INSTRUCTION);
         let padding = instructions().rev().take_while(|i| *i == NOTHING).count();
         let shifts: Vec<isize> = changes
@@ -191,6 +205,11 @@ impl<'a, 'data> Moves<'a, 'data> {
         self.changes[change].mercury
     }
 
+    /// Whether every instruction is where it was.
+    pub fn is_in_place(&self) -> bool {
+        self.changes.is_empty()
+    }
+
     /// How many instructions there are more in the place of each that changes.
     pub fn added(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.changes.iter().filter_map(|change| Some((change.at, change.by.len().checked_sub(1)?)))
@@ -210,6 +229,14 @@ impl<'a, 'data> Moves<'a, 'data> {
         }
         let shift = self.shift((old as usize).div_ceil(INSTRUCTION));
         old.wrapping_add_signed((shift * INSTRUCTION as isize) as i64)
+    }
+
+    /// Where the instruction is that an attribute names.
+    fn place_of_named(&self, old: u64) -> u64 {
+        let at = (old as usize) / INSTRUCTION;
+        let change = self.changes.binary_search_by_key(&at, |change| change.at).ok();
+        let is_gone = change.is_some_and(|change| self.changes[change].belongs_to_last);
+        self.place(old).saturating_sub(if is_gone { INSTRUCTION as u64 } else { 0 })
     }
 
     /// Where an instruction is that others were put in front of.
@@ -318,7 +345,8 @@ impl<'a, 'data> Moves<'a, 'data> {
             }
             for index in places_of(&record) {
                 let old = u64::from(record.word(index * 4)?);
-                let place = if record.attr == EXITS { self.place_of_last(old) } else { self.place(old) };
+                let place =
+                    if record.attr == EXITS { self.place_of_last(old) } else { self.place_of_named(old) };
                 image.put(section, payload + index * 4, &(place as u32).to_le_bytes())?;
             }
         }
@@ -475,6 +503,10 @@ fn places_of(record: &info::Record<'_>) -> Vec<usize> {
                 at = end;
             }
             places
+        }
+        ANNOTATIONS => {
+            let pairs = (0..words).step_by(2).take_while(|at| record.word(at * 4) == Some(AT_PLACE));
+            pairs.map(|at| at + 1).filter(|at| *at < words).collect()
         }
         id => {
             let list = WITH_PLACES.iter().find(|(of, _)| *of == id);

@@ -303,37 +303,6 @@ impl Pending {
     }
 }
 
-/// From so many scoreboards under way at once on, loads have to be put together with others.
-const CROWDED: usize = 5;
-
-/// Whether code has what assemblers of different toolkits make of the same instructions: delays in the midst of it,
-/// waits for nothing, or so many scoreboards under way at once that it is a choice which loads to put together.
-pub fn depends_on_finalizer(code: &[u8]) -> bool {
-    let padding = code.chunks_exact(INSTRUCTION).rev().take_while(|i| is_delay(i)).count();
-    let code = &code[..code.len() - padding * INSTRUCTION];
-    if code.chunks_exact(INSTRUCTION).any(is_delay) {
-        return true;
-    }
-    let Some(pending) = Pending::of(code) else { return !code.is_empty() };
-    let mut waits_for_nothing = false;
-    pending.each(|index, before, _| {
-        let control = pending.controls[index];
-        let nothing = |number: u8| and(before, pending.of_number(number)).all(|word| word == 0);
-        waits_for_nothing |= control.waits != EVERYTHING && control.waited().any(nothing);
-    });
-    let numbers = |set: usize| {
-        let row = pending.under_way.row(set);
-        let others = (0..COUNT).filter(|n| *n != pending.sets[set].number);
-        others.filter(|n| and(row, pending.of_number(*n)).any(|word| word != 0)).count() + 1
-    };
-    waits_for_nothing || (0..pending.sets.len()).any(|set| numbers(set) >= CROWDED)
-}
-
-/// `NOP`
-fn is_delay(instruction: &[u8]) -> bool {
-    u16::from_le_bytes([instruction[0], instruction[1]]) & 0xfff == 0x918
-}
-
 /// The blocks of code between branches and their targets.
 fn blocks(code: &[u8]) -> Vec<Block> {
     let flow: Vec<Flow> =

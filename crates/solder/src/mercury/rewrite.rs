@@ -18,19 +18,23 @@ pub fn rewritten<'data>(
     changes: impl Fn(&Section<'data>, &Section<'data>) -> Option<(Cow<'data, [u8]>, Vec<Change>)>,
     finish: impl Fn(&[u8], &mut [u8]),
 ) -> Option<Vec<u8>> {
-    let finish = |old: &Section<'data>, new: &mut Moves<'_, 'data>| {
+    let finish = |old: &Section<'data>, _: &Section<'data>, new: &mut Moves<'_, 'data>| {
         finish(old.data, new.code_mut());
         Some(())
     };
-    rewritten_with(object, changes, finish, paced)
+    let changes = |text: &Section<'data>, capsule: &Section<'data>| {
+        changes(text, capsule).filter(|(_, changes)| !changes.is_empty())
+    };
+    rewritten_with(object, changes, finish, |_, capsule, moves| paced(capsule.data, moves))
 }
 
-/// The same, where `finish` may find that a function has to stay as it is, and `capsule` makes the capsule from the old one.
+/// The same, also for functions without a change, where `finish` may find that a function has to stay as it is, and `new_capsule` makes
+/// the capsule from the old one.
 pub fn rewritten_with<'data>(
     object: &Object<'data>,
     changes: impl Fn(&Section<'data>, &Section<'data>) -> Option<(Cow<'data, [u8]>, Vec<Change>)>,
-    finish: impl Fn(&Section<'data>, &mut Moves<'_, 'data>) -> Option<()>,
-    new_capsule: impl Fn(&[u8], &Moves<'_, '_>) -> Option<Vec<u8>>,
+    finish: impl Fn(&Section<'data>, &Section<'data>, &mut Moves<'_, 'data>) -> Option<()>,
+    new_capsule: impl Fn(&Section<'data>, &Section<'data>, &Moves<'_, '_>) -> Option<Vec<u8>>,
 ) -> Option<Vec<u8>> {
     let twins = object.mercury.as_ref()?;
     let (mut functions, mut capsules) = (Vec::new(), Vec::new());
@@ -38,11 +42,10 @@ pub fn rewritten_with<'data>(
         let Some(capsule) = twins.partner(text.index).map(|capsule| object.section(capsule)) else {
             continue;
         };
-        let changes = changes(text, capsule).filter(|(_, changes)| !changes.is_empty());
-        let Some((code, changes)) = changes else { continue };
+        let Some((code, changes)) = changes(text, capsule) else { continue };
         let Some(mut moves) = Moves::new(text, &code, changes) else { continue };
-        let finished = finish(text, &mut moves);
-        let Some(contents) = finished.and_then(|()| new_capsule(capsule.data, &moves)) else { continue };
+        let finished = finish(text, capsule, &mut moves);
+        let Some(contents) = finished.and_then(|()| new_capsule(text, capsule, &moves)) else { continue };
         capsules.push((capsule, contents));
         functions.push(moves);
     }
@@ -66,7 +69,7 @@ pub fn rewritten_with<'data>(
 }
 
 /// The capsule for changed code. `None` if it is not about this code.
-fn paced(capsule: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
+pub fn paced(capsule: &[u8], moves: &Moves<'_, '_>) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(capsule.len());
     let (mut at, mut copied) = (0, 0);
     let steps = paces(capsule, moves.old_length()).ok()?;

@@ -3,7 +3,7 @@
 use crate::object::{Damage, Object, Role};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use solder_cubin::mercury::{CONSTANT_USER, PREFIX, loads};
+use solder_cubin::mercury::{CONSTANT_ADDRESSES, CONSTANT_USER, PREFIX, is_older_capsule, loads};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::{Section, info};
 
@@ -36,7 +36,10 @@ impl<'data> Twins<'data> {
         let mercury = || sections.iter().filter(|s| s.flags() & raw::SHF_MERCURY != 0);
         // Other twins refer to the capsules.
         for section in mercury().filter(|s| s.sh_type() == raw::SHT_CUDA_CAPSULE) {
-            loads(section.data).map_err(|damage| Damage::new(section.name, damage.to_string()))?;
+            // Those of 12.8 are converted first.
+            if !is_older_capsule(section.data) {
+                loads(section.data).map_err(|damage| Damage::new(section.name, damage.to_string()))?;
+            }
             let text = Self::text_of(object, section);
             twins.pair(object, section, text)?;
         }
@@ -99,7 +102,8 @@ impl<'data> Twins<'data> {
             raw::SHT_MERC_CONSTANT_OPTIMIZER => of_function(Role::FunctionConstant),
             _ => {
                 let name = section.name.strip_prefix(PREFIX)?;
-                let name = if name == CONSTANT_USER.0 { CONSTANT_USER.1 } else { name };
+                let renamed = [CONSTANT_USER, CONSTANT_ADDRESSES].into_iter().find(|(old, _)| *old == name);
+                let name = renamed.map_or(name, |(_, code)| code);
                 object.cubin.section(name).filter(|s| s.flags() & raw::SHF_MERCURY == 0).map(|s| s.index)
             }
         }

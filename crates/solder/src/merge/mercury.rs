@@ -133,6 +133,9 @@ impl<'data> Merger<'_, 'data> {
         let shares = kind != Kind::MercuryDebug || twin.header.offset == section.header.offset;
         let first = self.out.section(out).size == 0;
         let out_section = self.out.section_mut(out);
+        if kind == Kind::MercuryConstant {
+            out_section.sh_type = twin.sh_type();
+        }
         out_section.shares_bytes = shares && (first || out_section.shares_bytes);
         let base = match kind {
             Kind::MercuryDebug => {
@@ -392,7 +395,8 @@ impl<'data> Merger<'_, 'data> {
             let record = InfoRecord::new(format::HALF, attr::MERCURY_ISA_VERSION, value);
             both.push(InfoRecord { file, ..record });
         }
-        for record in rest.into_iter().flatten() {
+        // nvlink 13.0.88 does not have the workaround that newer assemblers apply (findings, Mercury).
+        for record in rest.into_iter().flatten().filter(|record| record.attr != attr::NVSAL_SW_WAR) {
             let Some(value) =
                 self.info_value(file, &record).map_err(|bad| self.malformed(file, code, bad))?
             else {
