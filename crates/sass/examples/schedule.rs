@@ -105,7 +105,7 @@ fn rewrite(
         let is_same = |at: usize| Control::of(Instruction::at(&after, at)) == expected[at];
         totals.rewritten += 1;
         totals.as_linked += usize::from((0..expected.len()).all(is_same));
-        if let Err(violation) = check(code, &after) {
+        if let Err(violation) = check(code, &after, jumps) {
             totals.refused += 1;
             println!("refused: {violation}");
         }

@@ -128,12 +128,12 @@ pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> 
         put_all(code, &found);
         delay_waits(code);
     }
-    is_fit_for_103(code) && keeps_waits(old, code)
+    is_fit_for_103(code) && keeps_waits(old, old_jumps, code)
 }
 
 /// Whether the new code waits for all that the old code waits for, as the checker has it: the new scoreboards and waits, but for
 /// those of double precision, would do in the old code.
-fn keeps_waits(old: &[u8], code: &[u8]) -> bool {
+fn keeps_waits(old: &[u8], jumps: &Jumps, code: &[u8]) -> bool {
     let mut restored = old.to_vec();
     let (places, _) = restored.as_chunks_mut::<SIZE>();
     let end =
@@ -166,7 +166,7 @@ fn keeps_waits(old: &[u8], code: &[u8]) -> bool {
             at += 1;
         }
     }
-    crate::check(old, &restored).is_ok()
+    crate::check(old, &restored, jumps).is_ok()
 }
 
 /// Nothing waits for a scoreboard one cycle after it was set.
