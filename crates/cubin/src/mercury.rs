@@ -143,6 +143,8 @@ const SHORT: u8 = 5;
 /// The form of remarks about the code, which take a bit of the bitmap and no machine instruction. The assembler writes
 /// them for functions whose name has `cutlass` in it (mercury/remarks).
 const REMARK: u8 = 3;
+/// Mercury instructions are as many times this long as the low half of the first byte says, abridged or not.
+const MERCURY_UNIT: usize = 16;
 /// Where that number begins.
 const COUNT: u32 = 7;
 
@@ -225,6 +227,8 @@ pub struct Pace {
     pub at: usize,
     /// Where the capsule says so, if it is not one.
     pub entry: Option<Range<usize>>,
+    /// Its length in Mercury code; `None` if the capsule leaves it out.
+    pub size: Option<usize>,
     /// What it does, where the capsule has the instruction.
     class: Option<u8>,
 }
@@ -320,13 +324,15 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
     let mut paces = Vec::with_capacity(bits.count);
     for derived in bits.iter() {
         let at = entries.peek().map_or(capsule.len(), |entry| entry.range.start);
-        let mut pace = Pace { count: 1, at, entry: None, class: None };
+        let mut pace = Pace { count: 1, at, entry: None, size: None, class: None };
         if !derived {
             let mut entry = entries.next().ok_or(Damage::Count)?;
             if entry.is_count() {
                 (pace.count, pace.entry) = (count_of(&entry.range), Some(entry.range));
                 entry = entries.next().ok_or(Damage::Count)?;
             }
+            // Delays and what is behind the code take no room.
+            pace.size = Some(if entry.form == SHORT { 0 } else { MERCURY_UNIT * usize::from(entry.units) });
             match entry.form {
                 SHORT => (pace.count, pace.entry) = (count_of(&entry.range), Some(entry.range)),
                 REMARK => (pace.count, pace.class) = (0, Some(capsule[entry.range.start + 1])),
@@ -369,12 +375,12 @@ mod tests {
         bytes.extend([0xd1, 4]);
         bytes.extend([1, 0x49, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend([0x50, 7]);
-        let pace = |count, at, entry, class| Pace { count, at, entry, class };
+        let pace = |count, at, entry, size, class| Pace { count, at, entry, size, class };
         let expected = [
-            pace(1, 16, None, Some(Pace::BARRIERS)),
-            pace(1, 20, None, None),
-            pace(9, 20, Some(20..22), Some(0x49)),
-            pace(14, 38, Some(38..40), None),
+            pace(1, 16, None, Some(32), Some(Pace::BARRIERS)),
+            pace(1, 20, None, None, None),
+            pace(9, 20, Some(20..22), Some(16), Some(0x49)),
+            pace(14, 38, Some(38..40), Some(0), None),
         ];
         assert_eq!(paces(&bytes, 25).as_deref(), Ok(&expected[..]));
         assert_eq!(paces(&bytes, 3), Err(Damage::Count));

@@ -17,6 +17,7 @@
 
 mod align;
 mod dataflow;
+mod expansion;
 mod fit;
 pub mod flow;
 pub mod instruction;
@@ -26,6 +27,7 @@ pub mod schedule;
 mod table;
 
 use align::{Alignment, Step, align};
+pub use expansion::mercury_size;
 pub use fit::is_fit_for_103;
 use instruction::Instruction;
 use schedule::Jumps;

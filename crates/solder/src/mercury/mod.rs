@@ -18,6 +18,7 @@ mod members;
 mod moves;
 mod operands;
 mod pending;
+mod places;
 mod rewrite;
 mod scoreboards;
 mod symbols;
@@ -29,12 +30,13 @@ pub use decide::{decide, jump_tables};
 pub use exits::{is_for_debugger, with_barriers};
 pub use fastpath::{BIT_103, fastpath, other_finalization, wrong_code};
 pub use fences::without_precautions;
-pub use frames::{Frame, Frames};
+pub use frames::{Event, Frame, Frames};
 pub use layout::{
     HOLE_BEHIND_NAMES, SectionNames, hole_behind_symbol_names, section_names, segments, shares_bytes,
 };
 pub use lines::{REGISTER_TABLE, is_line_table, places_of as register_places, units as line_units};
 pub use members::{TO as OTHER_MEMBER, for_other_member};
+pub use places::Places;
 pub use scoreboards::{branch_targets, has_indirect_branches, release_stack_pointer};
 pub use symbols::{RESERVED_SHARED, symbol_table};
 pub use twins::Twins;
