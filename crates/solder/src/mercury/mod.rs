@@ -34,7 +34,10 @@ pub use frames::{Event, Frame, Frames};
 pub use layout::{
     HOLE_BEHIND_NAMES, SectionNames, hole_behind_symbol_names, section_names, segments, shares_bytes,
 };
-pub use lines::{REGISTER_TABLE, is_line_table, places_of as register_places, units as line_units};
+pub use lines::{
+    REGISTER_TABLE, is_line_table, places_of as register_places, translated as translated_lines,
+    units as line_units,
+};
 pub use members::{TO as OTHER_MEMBER, for_other_member};
 pub use places::Places;
 pub use scoreboards::{branch_targets, has_indirect_branches, release_stack_pointer};

@@ -29,6 +29,13 @@ impl Places {
         Some(Self { starts })
     }
 
+    /// The place in the machine code of the first Mercury instruction that begins here or later.
+    pub fn next_in_code(&self, mercury: u64) -> Option<u64> {
+        let (_, instructions) = self.starts.split_last()?;
+        let at = instructions.partition_point(|(start, _)| *start < mercury);
+        Some(instructions.get(at)?.1)
+    }
+
     /// The place in the machine code of the Mercury instruction that begins here, or of the end.
     pub fn in_code(&self, mercury: u64) -> Option<u64> {
         let at = self.starts.binary_search_by_key(&mercury, |(mercury, _)| *mercury).ok()?;

@@ -28,7 +28,7 @@ pub(super) struct FrameTable<'data> {
 static EMPTY: [u8; 40] = Frame::EMPTY;
 
 /// Every byte, to be pointed at.
-static BYTES: [u8; 256] = {
+pub(super) static BYTES: [u8; 256] = {
     let mut bytes = [0; 256];
     let mut byte = 0;
     while byte < bytes.len() {
@@ -134,7 +134,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Where the Mercury instructions of a function lie in its machine code.
-    fn places(&self, origin: Origin) -> Option<Places> {
+    pub(super) fn places(&self, origin: Origin) -> Option<Places> {
         let object = &self.objects[origin.file.index()];
         let text = u32::from(object.symbol(origin.symbol).shndx.get());
         let capsule = object.mercury.as_ref()?.partner(text)?;
@@ -149,7 +149,7 @@ impl<'data> Merger<'_, 'data> {
 
     /// The other names that stand before the name of their function, and its section. nvlink takes the first name
     /// that it meets for the function's.
-    fn first_aliases(&self) -> impl Iterator<Item = (SymbolId, SectionId)> {
+    pub(super) fn first_aliases(&self) -> impl Iterator<Item = (SymbolId, SectionId)> {
         let place = |id: SymbolId| (self.out.symbol(id).among_globals, id);
         let aliases = self.out.functions.iter().filter(|f| f.alias);
         aliases.filter_map(move |f| {
@@ -161,6 +161,10 @@ impl<'data> Merger<'_, 'data> {
 
     /// The first name of a function has its size.
     pub(super) fn size_aliases(&mut self) {
+        // In an object of a relocatable link it may have one already, which Mercury's view does not know.
+        for alias in self.out.functions.iter().filter(|f| f.alias).map(|f| f.symbol).collect::<Vec<_>>() {
+            self.out.symbol_mut(alias).size = 0;
+        }
         let mut first: Vec<_> = self.first_aliases().collect();
         first.sort_by_key(|(alias, of)| (*of, self.out.symbol(*alias).among_globals, *alias));
         first.dedup_by_key(|(_, of)| *of);
