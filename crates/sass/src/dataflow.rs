@@ -211,6 +211,7 @@ impl Analysis<'_> {
                     (0..self.blocks.len()).for_each(|next| reach(next, &anywhere));
                     self.work += self.blocks.len() * anywhere.len();
                 }
+                self.work += self.blocks[index].targets.len() * out.len();
             }
         }
         Ok(())

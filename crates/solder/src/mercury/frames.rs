@@ -114,10 +114,10 @@ impl<'data> Frame<'data> {
             if next > start {
                 events.push(Event { at: at.into(), instructions: &instructions[start..end] });
             }
-            if let Some(distance) = instructions.get(next + 1..next + 5) {
+            if next < instructions.len() {
                 // Mercury's go back, too.
-                at = at
-                    .wrapping_add(distance.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte)));
+                let distance = instructions.get(next + 1..next + 5)?.iter().rev();
+                at = at.wrapping_add(distance.fold(0, |value, byte| value << 8 | u32::from(*byte)));
                 next += 5;
             }
         }
@@ -161,6 +161,35 @@ impl<'data> Iterator for Frames<'data> {
             } else {
                 return Some(Frame { cie: self.cie, fde: entry, range: start..start + length as u64 });
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Event, Frames};
+
+    fn frame(instructions: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0xff, 0xff, 0xff, 0xff];
+        bytes.extend((24 + instructions.len() as u64).to_le_bytes());
+        bytes.extend([0; 24]);
+        bytes.extend(instructions);
+        bytes
+    }
+
+    #[test]
+    fn one_group_for_each_place() {
+        let bytes = frame(&[4, 16, 0, 0, 0, 4, 16, 0, 0, 0, 12, 1, 0, 4, 0xf0, 0xff, 0xff, 0xff, 0, 0]);
+        let events = Frames::of(&bytes).next().and_then(|frame| frame.events());
+        let expected = [Event { at: 32, instructions: &[12, 1, 0] }, Event { at: 16, instructions: &[] }];
+        assert_eq!(events.as_deref(), Some(&expected[..]));
+    }
+
+    #[test]
+    fn damaged_instructions() {
+        for instructions in [&[4, 1, 2][..], &[0x2f], &[12, 0x80], &[16, 1, 9]] {
+            let bytes = frame(instructions);
+            assert_eq!(Frames::of(&bytes).next().and_then(|frame| frame.events()), None);
         }
     }
 }

@@ -304,7 +304,7 @@ pub fn translated(
     let (mut last, mut last_line) = (0, 0);
     let first = rows.first_key_value().filter(|_| end.is_some());
     for (at, line) in first.into_iter().chain(&rows) {
-        special.row(at.checked_sub(last)?.cast_signed(), line - last_line, &mut out);
+        special.row(at.checked_sub(last)?.cast_signed(), line.checked_sub(last_line)?, &mut out);
         (last, last_line) = (*at, *line);
     }
     if let Some(end) = end {
