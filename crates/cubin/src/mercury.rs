@@ -200,7 +200,7 @@ impl Bits<'_> {
 }
 
 /// The loads of a capsule that relocations may belong to, in the order of the code. Loads from the program's
-/// constants by an index do not count: the index has the place in it.
+/// constants and of handles by an index do not count: the index has the place in it.
 pub fn loads(capsule: &[u8]) -> Result<Vec<Load>, Damage> {
     let mut loads = Vec::new();
     entries(capsule, |entry| loads.extend(load(&capsule[entry.range.clone()], entry.range.end)))?;
@@ -216,7 +216,26 @@ fn load(instruction: &[u8], end: usize) -> Option<Load> {
     let bank = banks.into_iter().find(|bank| *bank as u8 == instruction[BANK])?;
     let by_index = !matches!(instruction[2], UNIFORM | FIXED);
     let load = Load { bank, uniform: instruction[2] == UNIFORM, operand: end as u64 - 4 };
-    (bank != Bank::Program || !by_index).then_some(load)
+    (bank == Bank::Compiler || !by_index).then_some(load)
+}
+
+/// The machine instructions that load handles by an index, in code of so many.
+pub fn indexed_handles(capsule: &[u8], machine: usize) -> Result<Vec<usize>, Damage> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    for pace in paces(capsule, machine)? {
+        let count = pace.entry.filter(|entry| entry.start == pace.at).map_or(0, |entry| entry.len());
+        let instruction = capsule.get(pace.at + count..).unwrap_or_default();
+        let is_load = pace.size.is_some_and(|size| size > 16) && instruction.len() > BANK;
+        if is_load
+            && (instruction[1], instruction[3]) == LOAD_CONSTANT
+            && instruction[BANK] == Bank::Handles as u8
+            && !matches!(instruction[2], UNIFORM | FIXED)
+        {
+            found.push(at);
+        }
+        at += pace.count;
+    }
+    Ok(found)
 }
 
 /// How many machine instructions a Mercury instruction takes.

@@ -25,7 +25,7 @@ mod symbols;
 mod twins;
 mod waits;
 
-pub use capsule::capsule_patches;
+pub use capsule::{capsule_patches, table_patches};
 pub use decide::{decide, jump_tables};
 pub use exits::{is_for_debugger, with_barriers};
 pub use fastpath::{BIT_103, fastpath, other_finalization, wrong_code};
