@@ -152,6 +152,8 @@ const SHORT: u8 = 5;
 /// The form of remarks about the code, which take a bit of the bitmap and no machine instruction. The assembler writes
 /// them for functions whose name has `cutlass` in it (mercury/remarks).
 const REMARK: u8 = 3;
+/// Mercury instructions are as many times this long as the low half of the first byte says, abridged or not.
+const MERCURY_UNIT: usize = 16;
 /// Where that number begins.
 const COUNT: u32 = 7;
 
@@ -220,7 +222,7 @@ impl Bits<'_> {
 }
 
 /// The loads of a capsule that relocations may belong to, in the order of the code. Loads from the program's
-/// constants by an index do not count: the index has the place in it.
+/// constants and of handles by an index do not count: the index has the place in it.
 pub fn loads(capsule: &[u8]) -> Result<Vec<Load>, Damage> {
     let mut loads = Vec::new();
     entries(capsule, |entry| loads.extend(load(&capsule[entry.range.clone()], entry.range.end)))?;
@@ -235,7 +237,26 @@ fn load(instruction: &[u8], end: usize) -> Option<Load> {
     let bank = Bank::ALL.into_iter().find(|bank| *bank as u8 == instruction[BANK])?;
     let by_index = !matches!(instruction[2], UNIFORM | FIXED);
     let load = Load { bank, uniform: instruction[2] == UNIFORM, operand: end as u64 - 4 };
-    (bank != Bank::Program || !by_index).then_some(load)
+    (bank == Bank::Compiler || !by_index).then_some(load)
+}
+
+/// The machine instructions that load handles by an index, in code of so many.
+pub fn indexed_handles(capsule: &[u8], machine: usize) -> Result<Vec<usize>, Damage> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    for pace in paces(capsule, machine)? {
+        let count = pace.entry.filter(|entry| entry.start == pace.at).map_or(0, |entry| entry.len());
+        let instruction = capsule.get(pace.at + count..).unwrap_or_default();
+        let is_load = pace.size.is_some_and(|size| size > 16) && instruction.len() > BANK;
+        if is_load
+            && (instruction[1], instruction[3]) == LOAD_CONSTANT
+            && instruction[BANK] == Bank::Handles as u8
+            && !matches!(instruction[2], UNIFORM | FIXED)
+        {
+            found.push(at);
+        }
+        at += pace.count;
+    }
+    Ok(found)
 }
 
 /// How many machine instructions a Mercury instruction takes.
@@ -246,6 +267,8 @@ pub struct Pace {
     pub at: usize,
     /// Where the capsule says so, if it is not one.
     pub entry: Option<Range<usize>>,
+    /// Its length in Mercury code; `None` if the capsule leaves it out.
+    pub size: Option<usize>,
     /// What it does, where the capsule has the instruction.
     class: Option<u8>,
 }
@@ -363,13 +386,15 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
     let mut paces = Vec::with_capacity(bits.count);
     for derived in bits.iter() {
         let at = entries.peek().map_or(capsule.len(), |entry| entry.range.start);
-        let mut pace = Pace { count: 1, at, entry: None, class: None };
+        let mut pace = Pace { count: 1, at, entry: None, size: None, class: None };
         if !derived {
             let mut entry = entries.next().ok_or(Damage::Count)?;
             if entry.is_count() {
                 (pace.count, pace.entry) = (entry.count(capsule), Some(entry.range));
                 entry = entries.next().ok_or(Damage::Count)?;
             }
+            // Delays and what is behind the code take no room.
+            pace.size = Some(if entry.form == SHORT { 0 } else { MERCURY_UNIT * usize::from(entry.units) });
             match entry.form {
                 SHORT => (pace.count, pace.entry) = (entry.count(capsule), Some(entry.range)),
                 REMARK => (pace.count, pace.class) = (0, Some(capsule[entry.range.start + 1])),
@@ -412,12 +437,12 @@ mod tests {
         bytes.extend([0xd1, 4]);
         bytes.extend([1, 0x49, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend([0x50, 7]);
-        let pace = |count, at, entry, class| Pace { count, at, entry, class };
+        let pace = |count, at, entry, size, class| Pace { count, at, entry, size, class };
         let expected = [
-            pace(1, 16, None, Some(Pace::BARRIERS)),
-            pace(1, 20, None, None),
-            pace(9, 20, Some(20..22), Some(0x49)),
-            pace(14, 38, Some(38..40), None),
+            pace(1, 16, None, Some(32), Some(Pace::BARRIERS)),
+            pace(1, 20, None, None, None),
+            pace(9, 20, Some(20..22), Some(16), Some(0x49)),
+            pace(14, 38, Some(38..40), Some(0), None),
         ];
         assert_eq!(paces(&bytes, 25).as_deref(), Ok(&expected[..]));
         assert_eq!(paces(&bytes, 3), Err(Damage::Count));

@@ -26,7 +26,7 @@ fn main() {
         let upper = u64::from_str_radix(upper, 16).expect("a number");
         after[at + 8..at + INSTRUCTION].copy_from_slice(&upper.to_le_bytes());
         total += 1;
-        match check(&before, &after) {
+        match check(&before, &after, &[]) {
             Err(violation) if matches!(violation.problem, Problem::MissingWait { .. }) => found += 1,
             Err(_) => other += 1,
             Ok(()) => println!("accepted: {line}"),

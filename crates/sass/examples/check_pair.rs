@@ -21,7 +21,7 @@ fn main() {
             let mut old = text.data.to_vec();
             take_relocated(&before, text.index, &mut old, new.data);
             let start = Instant::now();
-            let result = check(&old, new.data);
+            let result = check(&old, new.data, &[]);
             time += start.elapsed();
             match result {
                 Ok(()) if old == new.data => same += 1,

@@ -109,7 +109,7 @@ fn rewrite(
         if !is_linked {
             println!("rewritten otherwise than linked");
         }
-        if let Err(violation) = check(code, &after) {
+        if let Err(violation) = check(code, &after, jumps) {
             totals.refused += 1;
             println!(
                 "refused ({}): {violation}",

@@ -7,13 +7,14 @@
 //! kept. As old and new code are followed along the same path, a path that never happens can only make the checker refuse.
 
 use crate::align::{Alignment, Step};
-use crate::flow::{Flow, place, sets_meeting};
+use crate::flow::{Flow, is_indirect_branch, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
 use crate::registers::Registers;
-use crate::schedule::mentions_stack_pointer;
 use crate::schedule::operands::checked;
+use crate::schedule::{Jumps, mentions_stack_pointer};
 use crate::{Problem, Violation};
+use std::collections::HashMap;
 
 /// Under way in both codes; over in the old code only; over in the new code only.
 const BOTH: u8 = 1;
@@ -115,6 +116,8 @@ struct Block {
     start: u32,
     end: u32,
     next: [Option<u32>; 2],
+    /// Where the indirect branch at its end goes, if that is known.
+    targets: Vec<u32>,
     /// Control may go on where threads meet, or anywhere.
     meets: bool,
     anywhere: bool,
@@ -151,8 +154,8 @@ struct Analysis<'a> {
     work: usize,
 }
 
-/// Checks that no set is late where something depends on its producer.
-pub fn check(alignment: &Alignment<'_>) -> Result<(), Violation> {
+/// Checks that no set is late where something depends on its producer. `jumps` says where indirect branches of the old code go.
+pub fn check(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violation> {
     let mut sets = Vec::new();
     for (index, step) in alignment.steps().enumerate() {
         let of = |scoreboard: fn(Instruction) -> Option<u8>| {
@@ -178,7 +181,7 @@ pub fn check(alignment: &Alignment<'_>) -> Result<(), Violation> {
     if alignment.len() > 0 && drops_stack_pointer(&alignment.step(0)) {
         check_stack_pointer(alignment)?;
     }
-    let (blocks, meetings) = blocks(alignment);
+    let (blocks, meetings) = blocks(alignment, jumps);
     let hazards = vec![Hazards::NotAskedFor; sets.len()];
     Analysis { alignment, sets, hazards, foreign, blocks, meetings, work: 0 }.run()
 }
@@ -209,7 +212,7 @@ impl Analysis<'_> {
                         changed = true;
                     }
                 };
-                for next in block.next.iter().flatten() {
+                for next in block.next.iter().flatten().chain(&block.targets) {
                     reach(*next as usize, &out);
                 }
                 if block.meets && merge(&mut meeting, &out) {
@@ -219,6 +222,7 @@ impl Analysis<'_> {
                     (0..self.blocks.len()).for_each(|next| reach(next, &anywhere));
                     self.work += self.blocks.len() * anywhere.len();
                 }
+                self.work += self.blocks[index].targets.len() * out.len();
             }
         }
         Ok(())
@@ -383,16 +387,61 @@ impl Analysis<'_> {
     }
 }
 
+/// A step that control may leave to another one than the next.
+struct Exit {
+    at: usize,
+    flow: Flow,
+    /// The steps that an indirect branch goes to; none if that is not known.
+    targets: Vec<u32>,
+}
+
+impl Exit {
+    fn is_lost(&self, alignment: &Alignment<'_>) -> bool {
+        match self.flow {
+            Flow::Anywhere => self.targets.is_empty(),
+            Flow::Branch(target) | Flow::Jump(target) => alignment.entry(target).is_none(),
+            _ => false,
+        }
+    }
+}
+
+/// The steps that an indirect branch of the old code goes to. It has a list of its targets, all of them in the code;
+/// otherwise there are none, and it goes anywhere.
+fn targets(
+    alignment: &Alignment<'_>,
+    at: usize,
+    instruction: Instruction,
+    jumps: &HashMap<usize, &[usize]>,
+) -> Vec<u32> {
+    if !is_indirect_branch(instruction) {
+        return Vec::new();
+    }
+    let list = jumps.get(&alignment.old_index(at)).copied().unwrap_or_default();
+    let step = |target: &usize| alignment.entry(*target as i64).map(|step| step as u32);
+    list.iter().map(step).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The targets of each branch. One with several lists has none that can be believed.
+fn lists_of(jumps: &Jumps) -> HashMap<usize, &[usize]> {
+    let mut lists: HashMap<usize, &[usize]> = HashMap::new();
+    for (at, targets) in jumps {
+        lists.entry(*at).and_modify(|list| *list = &[]).or_insert(targets);
+    }
+    lists
+}
+
 /// The blocks, and those at which threads meet.
-fn blocks(alignment: &Alignment<'_>) -> (Vec<Block>, Vec<u32>) {
+fn blocks(alignment: &Alignment<'_>, jumps: &Jumps) -> (Vec<Block>, Vec<u32>) {
     let count = alignment.len();
+    let jumps = lists_of(jumps);
     // The steps that do not just go on with the next one.
-    let mut flows: Vec<(usize, Flow)> = Vec::new();
+    let mut exits: Vec<Exit> = Vec::new();
     let mut meetings = Vec::new();
     for (at, step) in alignment.steps().enumerate() {
         let Some(instruction) = step.before else { continue };
         if Flow::of(0, instruction) != Flow::Next {
-            flows.push((at, Flow::of(alignment.old_index(at), instruction)));
+            let flow = Flow::of(alignment.old_index(at), instruction);
+            exits.push(Exit { at, flow, targets: targets(alignment, at, instruction, &jumps) });
         }
         if sets_meeting(instruction) {
             let meeting = place(alignment.old_index(at), instruction);
@@ -401,16 +450,13 @@ fn blocks(alignment: &Alignment<'_>) -> (Vec<Block>, Vec<u32>) {
     }
     meetings.sort_unstable();
     meetings.dedup();
-    let goes_anywhere = flows.iter().any(|(_, flow)| match flow {
-        Flow::Anywhere => true,
-        Flow::Branch(target) | Flow::Jump(target) => alignment.entry(*target).is_none(),
-        _ => false,
-    });
+    let goes_anywhere = exits.iter().any(|exit| exit.is_lost(alignment));
     let mut starts: Vec<u32> = if goes_anywhere { (0..count as u32).collect() } else { vec![0] };
-    for (at, flow) in &flows {
-        starts.push(*at as u32 + 1);
-        if let Flow::Branch(target) | Flow::Jump(target) = flow {
-            starts.extend(alignment.entry(*target).map(|target| target as u32));
+    for exit in &exits {
+        starts.push(exit.at as u32 + 1);
+        starts.extend(&exit.targets);
+        if let Flow::Branch(target) | Flow::Jump(target) = exit.flow {
+            starts.extend(alignment.entry(target).map(|target| target as u32));
         }
     }
     starts.extend(meetings.iter().map(|meeting| *meeting as u32));
@@ -418,22 +464,24 @@ fn blocks(alignment: &Alignment<'_>) -> (Vec<Block>, Vec<u32>) {
     starts.dedup();
     starts.retain(|start| (*start as usize) < count);
     let block_at = |at: usize| starts.binary_search(&(at as u32)).ok().map(|block| block as u32);
-    let mut flows = flows.into_iter().peekable();
+    let mut exits = exits.into_iter().peekable();
     let mut blocks = Vec::with_capacity(starts.len());
     for (index, &start) in starts.iter().enumerate() {
         let end = starts.get(index + 1).map_or(count, |end| *end as usize);
-        let flow = flows.next_if(|(at, _)| *at + 1 == end).map_or(Flow::Next, |(_, flow)| flow);
+        let exit = exits.next_if(|exit| exit.at + 1 == end);
+        let anywhere = exit.as_ref().is_some_and(|exit| exit.is_lost(alignment));
+        let (flow, targets) = exit.map_or((Flow::Next, Vec::new()), |exit| (exit.flow, exit.targets));
         let next = block_at(end);
         let to = |target: i64| alignment.entry(target).and_then(block_at);
-        let (next, is_lost) = match flow {
-            Flow::Next | Flow::Call | Flow::Meet => ([next, None], false),
-            Flow::Branch(target) => ([next, to(target)], to(target).is_none()),
-            Flow::Jump(target) => ([to(target), None], to(target).is_none()),
-            Flow::End => ([None, None], false),
-            Flow::Anywhere => ([next, None], true),
+        let next = match flow {
+            Flow::Next | Flow::Call | Flow::Meet | Flow::Anywhere => [next, None],
+            Flow::Branch(target) => [next, to(target)],
+            Flow::Jump(target) => [to(target), None],
+            Flow::End => [None, None],
         };
+        let targets = targets.into_iter().filter_map(|target| block_at(target as usize)).collect();
         let meets = flow == Flow::Meet && meetings.binary_search(&end).is_err();
-        blocks.push(Block { start, end: end as u32, next, meets, anywhere: is_lost });
+        blocks.push(Block { start, end: end as u32, next, targets, meets, anywhere });
     }
     (blocks, meetings.into_iter().filter_map(block_at).collect())
 }

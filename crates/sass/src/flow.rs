@@ -11,6 +11,8 @@ const BRANCH: u16 = 0x147;
 const WARP_SYNC: u16 = 0x148;
 const EXIT: u16 = 0x14d;
 const CALL_ABSOLUTE: u16 = 0x143;
+/// `BRX`, `BRXU`
+const INDIRECT_BRANCHES: [u16; 2] = [0x149, 0x158];
 /// Operations that change the flow of control, and those among them that go on with the next instruction.
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
 const STRAIGHT: [u16; 11] = [0x142, BREAK_SET, 0x146, 0x152, 0x153, 0x155, 0x156, 0x15b, 0x15c, 0x15d, 0x14e];
@@ -59,6 +61,11 @@ fn second_predicate(instruction: Instruction) -> u8 {
 /// Whether a branch is always taken: it has no condition of any kind.
 fn is_plain(instruction: Instruction) -> bool {
     instruction.opcode() == 0x947 && instruction.is_unconditional() && instruction.field(82, 14) == 0xe0
+}
+
+/// Whether this is a branch by a register, for which the compiler may list the targets.
+pub fn is_indirect_branch(instruction: Instruction) -> bool {
+    INDIRECT_BRANCHES.contains(&instruction.operation())
 }
 
 /// Whether this instruction says where threads meet.

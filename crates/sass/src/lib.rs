@@ -13,12 +13,13 @@
 //! 4. no instruction waits for a scoreboard one cycle after it was set, if it did not before.
 //!
 //! It shares nothing with the code that rewrites but for what instructions are and which registers they use: [`schedule`], which chooses scoreboards and
-//! waits as the linker does, has no part in what is accepted. What it does not know (an operation, where an indirect branch goes) it
+//! waits as the linker does, has no part in what is accepted. What it does not know (an operation, where an indirect branch without a list of targets goes) it
 //! takes to be the worst, so that it refuses rather than accepts.
 
 mod align;
 mod dataflow;
 mod delays;
+mod expansion;
 mod fit;
 pub mod flow;
 mod idle;
@@ -30,9 +31,11 @@ mod table;
 
 use align::{Alignment, Step, align};
 use delays::LONG_STALL;
+pub use expansion::mercury_size;
 pub use fit::is_fit_for_103;
 pub use idle::is_needed as is_idle_needed;
 use instruction::Instruction;
+use schedule::Jumps;
 use std::fmt;
 
 /// Why a rewrite is not accepted.
@@ -84,20 +87,14 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 /// Whether `after` may take the place of `before`: the code of one function, without relocations applied or with the same
-/// ones.
-pub fn check(before: &[u8], after: &[u8]) -> Result<(), Violation> {
-    check_with(before, after, &[])
-}
-
-/// The same, where it is known which instructions the indirect branches of the old code go to. It matters for delays alone, which may
-/// have another order if no branch goes into their midst.
-pub fn check_with(before: &[u8], after: &[u8], jumps: &schedule::Jumps) -> Result<(), Violation> {
+/// ones. `jumps` says where indirect branches of the old code go; one that is not listed may go anywhere.
+pub fn check(before: &[u8], after: &[u8], jumps: &Jumps) -> Result<(), Violation> {
     if before == after {
         return Ok(());
     }
     let alignment = align(before, after)?;
     check_schedule(&alignment, jumps)?;
-    dataflow::check(&alignment)
+    dataflow::check(&alignment, jumps)
 }
 
 /// What can be seen without following paths: stalls, scoreboards set, and waits that come too soon.

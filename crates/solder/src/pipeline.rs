@@ -219,7 +219,7 @@ pub fn link_objects<'data>(
         return Err(sink.fatal(Message::DeletedSymbol));
     }
     if unreserved {
-        attributes::check_reserved_shared(&merged, &resources.own, objects, relocatable, sink);
+        attributes::check_reserved_shared(&merged, &resources.own, objects, &symbols, relocatable, sink);
     }
     if options.verbose {
         let (merged, resources, shared, textures) = (&merged, &resources, &shared, &textures);

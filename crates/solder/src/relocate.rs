@@ -244,8 +244,7 @@ fn decide_all(
         } else if relocatable && names_other_lines(merged, entry, target) {
             Outcome::Keep
         } else {
-            let nowhere = if has_mercury { mercury::NO_BANK } else { NO_BANK };
-            decide(merged, relocatable, shared, textures, function, entry, nowhere)
+            decide(merged, relocatable, shared, textures, function, entry, has_mercury)
         };
         if preserves {
             let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug && !has_mercury;
@@ -290,6 +289,16 @@ fn decide_all(
             check_place(entry, patch_width(patch), target)?;
             patches.push((entry.offset, patch));
         }
+    }
+    let names_handle =
+        |entry: &Reloc| matches!(entry.target, RelocTarget::Symbol(id) if textures.slot(id).is_some());
+    if target.kind == Kind::Text
+        && has_mercury
+        && !preserves
+        && !relocatable
+        && entries.iter().any(names_handle)
+    {
+        patches.extend(mercury::table_patches(merged, target, textures.base()));
     }
     if target.kind == Kind::Capsule
         && let Some(Content::Relocations(of_code)) = section.of.map(|of| &merged.section(of).content)
@@ -377,7 +386,7 @@ fn patch_width(patch: Patch) -> u64 {
     }
 }
 
-/// What becomes of a relocation. `nowhere` is the bank of constants that nobody defines.
+/// What becomes of a relocation.
 fn decide(
     merged: &Merged<'_>,
     relocatable: bool,
@@ -385,8 +394,10 @@ fn decide(
     textures: &Textures,
     function: Option<u32>,
     entry: &Reloc,
-    nowhere: u8,
+    has_mercury: bool,
 ) -> Outcome {
+    // The bank of constants that nobody defines.
+    let nowhere = if has_mercury { mercury::NO_BANK } else { NO_BANK };
     let Some(kind) = reloc::kind_of(entry.r_type) else { return Outcome::Wrong("no such type is known") };
     let field = |value: u64, bank: u8| {
         let value = value.wrapping_add(entry.addend as u64);
@@ -419,6 +430,10 @@ fn decide(
     }
     if let Some((offset, bank)) = textures.slot(id) {
         return match kind.constant {
+            // An index, for a load that knows where the table begins.
+            Action::Resolve if has_mercury && kind.bank.is_empty() => {
+                field(offset.wrapping_sub(textures.base()), bank)
+            }
             Action::Resolve => field(offset, bank),
             _ => Outcome::Keep,
         };

@@ -221,6 +221,32 @@ fn indirect_branches_need_their_targets() {
 }
 
 #[test]
+fn the_checker_follows_indirect_branches_to_their_targets() {
+    let lines =
+        [load_constant(4), jump(6), copy(5, 4), load_constant(6), copy(7, 6), copy(8, 4), exit(), exit()];
+    let scheduled = |numbers: [(usize, u8); 2]| {
+        let mut code = code(&lines);
+        let controls =
+            [(0, 0, 0), (2, NONE, 1), (numbers[0].0, numbers[0].1, 0), (numbers[1].0, NONE, numbers[1].1)];
+        for (at, written, waits) in controls {
+            Control { written, read: NONE, waits }.put(&mut code.as_chunks_mut::<SIZE>().0[at]);
+        }
+        code
+    };
+    // The second load gets another number, and so does the wait for it.
+    let (before, after) = (scheduled([(3, 0), (4, 1)]), scheduled([(3, 1), (4, 2)]));
+    assert_eq!(crate::check(&before, &after, &[(1, vec![2, 7])]), Ok(()));
+    // Came control to that wait from the branch, the first load would not be waited for any more.
+    let problem = |jumps: &[(usize, Vec<usize>)]| crate::check(&before, &after, jumps).map_err(|v| v.problem);
+    let missing = Err(crate::Problem::MissingWait { producer: 0 });
+    assert_eq!(problem(&[]), missing);
+    assert_eq!(problem(&[(1, vec![2, 4])]), missing);
+    // Lists that cannot be right are none.
+    assert_eq!(problem(&[(1, vec![2, 99])]), missing);
+    assert_eq!(problem(&[(1, vec![2]), (1, vec![2])]), missing);
+}
+
+#[test]
 fn what_is_not_known_is_refused() {
     assert_eq!(controls(&[], &[], Family::Of100, false), None);
     assert_eq!(controls(&code(&[exit()])[1..], &[], Family::Of100, false), None);

@@ -3,7 +3,7 @@
 use crate::merge::{Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::relocate::Patch;
 use crate::textures::Textures;
-use solder_cubin::mercury::{Bank, Load, loads, reloc};
+use solder_cubin::mercury::{Bank, Load, indexed_handles, loads, reloc};
 use solder_cubin::raw;
 use solder_cubin::reloc::kind_of;
 
@@ -11,6 +11,7 @@ use solder_cubin::reloc::kind_of;
 const UNIFORM_LOAD: u32 = 115;
 /// The bank of addresses in position-independent code.
 const ADDRESSES: u8 = 4;
+const INSTRUCTION: usize = 16;
 
 /// The patches of a capsule, from the relocations of the machine code and of the Mercury code.
 ///
@@ -63,6 +64,18 @@ pub fn capsule_patches(
         }
     }
     patches
+}
+
+/// The patches of code that loads handles by an index, as the assembler writes it without optimisation: the loads have no
+/// relocation and get the place of the table (mercury/images-by-index).
+pub fn table_patches(merged: &Merged<'_>, code: &OutputSection<'_>, table: u64) -> Vec<(u64, Patch)> {
+    /// A field of the form that these loads have their offset in.
+    const OFFSET: u32 = 66;
+    let capsule = code.twin.and_then(|twin| merged.section(twin).first_chunk());
+    let count = code.size as usize / INSTRUCTION;
+    let loads = capsule.and_then(|capsule| indexed_handles(capsule, count).ok()).unwrap_or_default();
+    let patch = Patch::Field { r_type: OFFSET, value: table, bank: 0 };
+    loads.into_iter().filter(|at| *at < count).map(|at| ((at * INSTRUCTION) as u64, patch)).collect()
 }
 
 /// The constant that a relocation names: its bank in the Mercury view, and where it lies there, if that is decided.

@@ -53,7 +53,7 @@ pub fn without_precautions(object: &Object<'_>, sm: u16) -> Option<Vec<u8>> {
 fn schedule_anew(whole: &[u8], code: &mut [u8], family: Family) {
     let mut scheduled = code.to_vec();
     let outcome = shortened_without_stack_pointer(whole, &mut scheduled, family);
-    if outcome == Outcome::Done && solder_sass::check(whole, &scheduled).is_ok() {
+    if outcome == Outcome::Done && solder_sass::check(whole, &scheduled, &[]).is_ok() {
         code.copy_from_slice(&scheduled);
     }
 }

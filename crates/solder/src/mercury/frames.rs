@@ -44,6 +44,13 @@ fn instruction_size(instructions: &[u8]) -> Option<usize> {
     (size <= instructions.len()).then_some(size)
 }
 
+/// What a frame says of one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event<'data> {
+    pub at: u64,
+    pub instructions: &'data [u8],
+}
+
 /// One FDE of an input and the CIE before it.
 #[derive(Clone, Debug)]
 pub struct Frame<'data> {
@@ -60,6 +67,12 @@ impl<'data> Frame<'data> {
     pub const ADDRESS: u64 = ADDRESS as u64;
     /// Offset in the FDE of the field that says how much code it is about.
     pub const CODE_RANGE: usize = CODE_RANGE;
+    /// Offset in the CIE of the number that places are counted in.
+    pub const CODE_ALIGNMENT: usize = 22;
+    /// What that number is for machine code.
+    pub const WORD: u8 = 4;
+    /// The instruction that goes on by so many words.
+    pub const ADVANCE: u8 = ADVANCE_LOC4;
     /// What the size of an FDE is a multiple of.
     pub const ALIGN: usize = 8;
     /// An FDE that says nothing.
@@ -76,29 +89,39 @@ impl<'data> Frame<'data> {
         self.fde.get(CODE_RANGE..CODE_RANGE + 8).unwrap_or_default()
     }
 
-    /// What comes before the instructions, and these without the filling behind.
-    pub fn split(&self) -> Option<(&'data [u8], &'data [u8])> {
-        let (head, instructions) = self.fde.split_at_checked(INSTRUCTIONS)?;
-        let (mut at, mut end) = (0, 0);
-        while at < instructions.len() {
-            let is_filling = instructions[at] == NOP;
-            at += instruction_size(&instructions[at..])?;
-            end = if is_filling { end } else { at };
-        }
-        Some((head, &instructions[..end]))
+    /// What comes before the instructions.
+    pub fn head(&self) -> Option<&'data [u8]> {
+        self.fde.get(..INSTRUCTIONS)
     }
 
-    /// The instructions for the very beginning of the code, if there are any.
-    pub fn at_beginning(&self) -> Option<&'data [u8]> {
-        let (_, instructions) = self.split()?;
-        let instructions = instructions.strip_prefix(&[ADVANCE_LOC4, 0, 0, 0, 0])?;
-        let mut end = 0;
-        while instructions.get(end).is_some_and(|op| *op != ADVANCE_LOC4) {
-            end += instruction_size(&instructions[end..])?;
+    /// Whether places in it count bytes, as in Mercury's, and not words of machine code.
+    pub fn counts_bytes(&self) -> bool {
+        self.cie.get(Self::CODE_ALIGNMENT).is_some_and(|factor| *factor == 1)
+    }
+
+    /// What it says of each place, in its order. What is said again of a place holds instead of what was said before, even
+    /// if that is nothing but filling. `None` if an instruction is of another kind than those that occur.
+    pub fn events(&self) -> Option<Vec<Event<'data>>> {
+        let instructions = self.fde.get(INSTRUCTIONS..)?;
+        let (mut at, mut events) = (0u32, Vec::<Event<'data>>::new());
+        let mut next = 0;
+        while next < instructions.len() {
+            let (start, mut end) = (next, next);
+            while let Some(op) = instructions.get(next).filter(|op| **op != ADVANCE_LOC4) {
+                next += instruction_size(&instructions[next..])?;
+                end = if *op == NOP { end } else { next };
+            }
+            if next > start {
+                events.push(Event { at: at.into(), instructions: &instructions[start..end] });
+            }
+            if next < instructions.len() {
+                // Mercury's go back, too.
+                let distance = instructions.get(next + 1..next + 5)?.iter().rev();
+                at = at.wrapping_add(distance.fold(0, |value, byte| value << 8 | u32::from(*byte)));
+                next += 5;
+            }
         }
-        // Without any code behind, nothing is said.
-        let goes_on = instructions.get(end + 1..end + 5).is_some_and(|distance| distance != [0; 4]);
-        Some(&instructions[..end]).filter(|initial| goes_on && !initial.is_empty())
+        Some(events)
     }
 
     /// Offset in the section of the field that holds the function's address.
@@ -138,6 +161,35 @@ impl<'data> Iterator for Frames<'data> {
             } else {
                 return Some(Frame { cie: self.cie, fde: entry, range: start..start + length as u64 });
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Event, Frames};
+
+    fn frame(instructions: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0xff, 0xff, 0xff, 0xff];
+        bytes.extend((24 + instructions.len() as u64).to_le_bytes());
+        bytes.extend([0; 24]);
+        bytes.extend(instructions);
+        bytes
+    }
+
+    #[test]
+    fn one_group_for_each_place() {
+        let bytes = frame(&[4, 16, 0, 0, 0, 4, 16, 0, 0, 0, 12, 1, 0, 4, 0xf0, 0xff, 0xff, 0xff, 0, 0]);
+        let events = Frames::of(&bytes).next().and_then(|frame| frame.events());
+        let expected = [Event { at: 32, instructions: &[12, 1, 0] }, Event { at: 16, instructions: &[] }];
+        assert_eq!(events.as_deref(), Some(&expected[..]));
+    }
+
+    #[test]
+    fn damaged_instructions() {
+        for instructions in [&[4, 1, 2][..], &[0x2f], &[12, 0x80], &[16, 1, 9]] {
+            let bytes = frame(instructions);
+            assert_eq!(Frames::of(&bytes).next().and_then(|frame| frame.events()), None);
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! nvlink makes them anew: every unit of the inputs, with the sequences of the functions that stay.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// One unit: its bytes up to the first sequence, and where its sequences lie in the section.
@@ -235,6 +236,81 @@ fn rewritten(special: &Special, sequence: &[u8], place: impl Fn(u64) -> u64) -> 
             _ => return None,
         }
     }
+    Some(out)
+}
+
+/// What a sequence begins with, and its rows: places and by how much their line is another than that of the row before.
+struct Rows<'data> {
+    begin: &'data [u8],
+    rows: Vec<(u64, i64)>,
+}
+
+impl<'data> Rows<'data> {
+    /// `None` if there is more to the rows than places and lines.
+    fn of(special: &Special, sequence: &'data [u8]) -> Option<Self> {
+        const SET_ADDRESS: u8 = 2;
+        const FILE: u8 = 4;
+        let mut reader = Reader { data: sequence, at: 0 };
+        let (mut address, mut line, mut rows, mut begin) = (0i64, 0i64, Vec::new(), 0);
+        while reader.at < sequence.len() {
+            match reader.byte()? {
+                0 => {
+                    let length = reader.leb()?;
+                    let extended = *sequence.get(reader.at)?;
+                    reader.skip(length)?;
+                    match extended {
+                        END_SEQUENCE => {
+                            let is_end = reader.at == sequence.len();
+                            return is_end.then_some(Self { begin: &sequence[..begin], rows });
+                        }
+                        SET_ADDRESS if rows.is_empty() => begin = reader.at,
+                        _ => return None,
+                    }
+                }
+                FILE if rows.is_empty() => {
+                    reader.leb()?;
+                    begin = reader.at;
+                }
+                COPY => rows.push((u64::try_from(address).ok()?, line)),
+                ADVANCE_PC => address = address.checked_add(reader.signed()?)?,
+                ADVANCE_LINE => line = line.checked_add(reader.signed()?)?,
+                opcode if i64::from(opcode) >= special.first => {
+                    let (addresses, lines) = special.advances(opcode);
+                    address = address.checked_add(addresses)?;
+                    line = line.checked_add(lines)?;
+                    rows.push((u64::try_from(address).ok()?, line));
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+/// The rows of a sequence of Mercury's, at other places: those that have none are left out, and of several rows for one
+/// place the last one holds. With `end` the sequence goes on to there and begins with its first row twice, as the assembler
+/// has it; without, it ends at its last row.
+pub fn translated(
+    header: &[u8],
+    sequence: &[u8],
+    place: impl Fn(u64) -> Option<u64>,
+    end: Option<u64>,
+) -> Option<Vec<u8>> {
+    let special = Special::of(header)?;
+    let Rows { begin, rows } = Rows::of(&special, sequence)?;
+    let rows: BTreeMap<u64, i64> =
+        rows.into_iter().filter_map(|(at, line)| Some((place(at)?, line))).collect();
+    let mut out = begin.to_vec();
+    let (mut last, mut last_line) = (0, 0);
+    let first = rows.first_key_value().filter(|_| end.is_some());
+    for (at, line) in first.into_iter().chain(&rows) {
+        special.row(at.checked_sub(last)?.cast_signed(), line.checked_sub(last_line)?, &mut out);
+        (last, last_line) = (*at, *line);
+    }
+    if let Some(end) = end {
+        advance(ADVANCE_PC, end.checked_sub(last)?.cast_signed(), &mut out);
+    }
+    out.extend([0, 1, END_SEQUENCE]);
     Some(out)
 }
 

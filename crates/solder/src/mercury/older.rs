@@ -23,7 +23,7 @@ use solder_cubin::info::{self, attr};
 use solder_cubin::mercury::{Idle, abridged, from_older, idle, is_older_capsule};
 use solder_sass::instruction::Instruction;
 use solder_sass::schedule::{Family, anew, order_delays};
-use solder_sass::{check, check_with, is_idle_needed};
+use solder_sass::{check, is_idle_needed};
 use std::borrow::Cow;
 
 /// The `NOP` of these: one cycle, without waits.
@@ -53,7 +53,7 @@ pub fn as_current(object: &Object<'_>) -> Option<Vec<u8>> {
             let jumps = jumps(object, text);
             let moved: Vec<(usize, Vec<usize>)> =
                 jumps.iter().map(|(at, targets)| (place(at), targets.iter().map(place).collect())).collect();
-            let is_safe = |code: &[u8]| check_with(text.data, code, &jumps).is_ok();
+            let is_safe = |code: &[u8]| check(text.data, code, &jumps).is_ok();
             take(moves.code_mut(), is_safe, order_delays);
             take(moves.code_mut(), is_safe, |code| anew(code, &moved, Family::of(object.cubin.sm())));
             Some(())
@@ -126,7 +126,7 @@ fn needless(text: &Section<'_>, capsule: &[u8]) -> Vec<Idle> {
     };
     let idle: Vec<Idle> = idle(capsule).into_iter().flatten().filter(is_idle).collect();
     let moved = Moves::new(text, &timed(text.data, &idle), changes(&idle));
-    let is_same = moved.is_some_and(|mut moved| check(text.data, moved.code_mut()).is_ok());
+    let is_same = moved.is_some_and(|mut moved| check(text.data, moved.code_mut(), &[]).is_ok());
     if is_same { idle } else { Vec::new() }
 }
 

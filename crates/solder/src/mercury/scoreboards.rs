@@ -212,9 +212,10 @@ pub fn release_stack_pointer(
     if !has_useless_stack_pointer(code) {
         return;
     }
+    let jumps = jumps(code);
     let mut scheduled = code.to_vec();
-    let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps(code), Family::of(sm));
-    if outcome == Outcome::Done && solder_sass::check(code, &scheduled).is_ok() {
+    let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps, Family::of(sm));
+    if outcome == Outcome::Done && solder_sass::check(code, &scheduled, &jumps).is_ok() {
         code.copy_from_slice(&scheduled);
         return;
     }
@@ -227,7 +228,7 @@ pub fn release_stack_pointer(
         control.put_into(instruction);
     }
     // A wait that is missing is a wrong result now and then, on some device. What is not proven safe is not done.
-    if solder_sass::check(code, &renumbered).is_ok() {
+    if solder_sass::check(code, &renumbered, &jumps).is_ok() {
         code.copy_from_slice(&renumbered);
     }
 }

@@ -32,7 +32,7 @@ pub fn wait_for_stack_pointer(code: &[u8], exit: usize) -> Option<Vec<u8>> {
     for (at, control) in controls(&old, &new, &numbers).into_iter().enumerate() {
         put(&mut changed, at, control);
     }
-    solder_sass::check(code, &changed).is_ok().then_some(changed)
+    solder_sass::check(code, &changed, &[]).is_ok().then_some(changed)
 }
 
 fn put(code: &mut [u8], at: usize, control: Control) {

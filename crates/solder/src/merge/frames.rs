@@ -1,18 +1,19 @@
 //! `.debug_frame` of machine code that has a Mercury view.
 //!
 //! nvlink makes it from that of the Mercury view: an entry there that still names a function gives one here. The first
-//! of a function describes its machine code. Any further one, which a replaced copy left behind, is Mercury's without
-//! its instructions.
+//! of a function describes its machine code: it has what all of Mercury's say, at the places that this has in the code. Any
+//! further one, which a replaced copy left behind, is Mercury's without its instructions.
 
 use super::{Chunk, Content, Merger, Reloc, RelocTarget};
 use crate::ids::{FileId, SectionId, SymbolId};
-use crate::mercury::{Frame, Frames};
+use crate::mercury::{Event, Frame, Frames, Places};
 use crate::object::{Object, Role};
 use crate::resolve::Origin;
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::mercury::reloc as mercury_reloc;
 use solder_cubin::raw::{self, Rela};
 use solder_cubin::{Section, reloc};
+use std::collections::BTreeMap;
 
 /// The frames of the inputs, until it is known which of them stay.
 #[derive(Debug, Default)]
@@ -27,7 +28,7 @@ pub(super) struct FrameTable<'data> {
 static EMPTY: [u8; 40] = Frame::EMPTY;
 
 /// Every byte, to be pointed at.
-static BYTES: [u8; 256] = {
+pub(super) static BYTES: [u8; 256] = {
     let mut bytes = [0; 256];
     let mut byte = 0;
     while byte < bytes.len() {
@@ -84,22 +85,11 @@ impl<'data> Merger<'_, 'data> {
             }
             _ => None,
         };
-        let functions: HashMap<u64, (SymbolId, FileId), foldhash::fast::FixedState> = of_mercury
-            .iter()
-            .filter_map(|entry| Some((entry.offset, (of_function(entry)?, entry.file))))
-            .collect();
-        // What was said about a function, under another name, counts as described.
-        let mut described: HashSet<Option<SectionId>, foldhash::fast::FixedState> =
-            self.first_aliases().map(|(_, text)| Some(text)).collect();
-        let mut made = FrameBytes::default();
-        for (at, frame) in &mercury {
-            let Some((function, file)) = functions.get(&(at + Frame::ADDRESS)) else { continue };
-            let function = self.out.symbol(*function);
-            let of_code = function.origin.and_then(|origin| code.get(&origin));
-            let first = described.insert(function.section);
-            let replaced = function.origin.is_some_and(|origin| origin.file != *file);
-            made.push(*at, of_code.filter(|_| first), frame, replaced);
-        }
+        let functions: HashMap<u64, SymbolId, foldhash::fast::FixedState> =
+            of_mercury.iter().filter_map(|entry| Some((entry.offset, of_function(entry)?))).collect();
+        let of_symbol =
+            |(at, frame): (u64, Frame<'data>)| Some((*functions.get(&(at + Frame::ADDRESS))?, at, frame));
+        let made = self.make_frames(&code, &mercury.into_iter().filter_map(of_symbol).collect::<Vec<_>>());
         let mut list: Vec<Reloc> = of_mercury
             .iter()
             .filter(|entry| of_function(entry).is_some())
@@ -115,6 +105,42 @@ impl<'data> Merger<'_, 'data> {
         (out.content, out.size) = (Content::Bytes(made.chunks), made.end);
     }
 
+    /// The frames for those of Mercury, each with its function and its place in Mercury's section.
+    fn make_frames(
+        &self,
+        code: &HashMap<Origin, Frame<'data>, foldhash::fast::FixedState>,
+        mercury: &[(SymbolId, u64, Frame<'data>)],
+    ) -> FrameBytes<'data> {
+        // What was said about a function, under another name, counts as described.
+        let mut described: HashSet<Option<SectionId>, foldhash::fast::FixedState> =
+            self.first_aliases().map(|(_, text)| Some(text)).collect();
+        let mut by_function: HashMap<_, Vec<&Frame<'data>>, foldhash::fast::FixedState> = HashMap::default();
+        for (function, _, frame) in mercury {
+            by_function.entry(self.out.symbol(*function).section).or_default().push(frame);
+        }
+        let mut made = FrameBytes::default();
+        for (function, at, frame) in mercury {
+            let function = self.out.symbol(*function);
+            let is_first = described.insert(function.section);
+            let of_code = function.origin.and_then(|origin| code.get(&origin)).filter(|_| is_first);
+            let all = &by_function[&function.section];
+            // What a single one says the assembler has put into the machine code's already.
+            let is_new = |of_code: &&Frame<'data>| all.len() > 1 || of_code.counts_bytes();
+            let events = of_code.filter(is_new).zip(function.origin);
+            let events = events.and_then(|(_, origin)| events_in_code(&self.places(origin)?, all));
+            made.push(*at, of_code, frame, events.as_deref().map(|events| (events, function.size)));
+        }
+        made
+    }
+
+    /// Where the Mercury instructions of a function lie in its machine code.
+    pub(super) fn places(&self, origin: Origin) -> Option<Places> {
+        let object = &self.objects[origin.file.index()];
+        let text = u32::from(object.symbol(origin.symbol).shndx.get());
+        let capsule = object.mercury.as_ref()?.partner(text)?;
+        Places::of(object.section(text).data, object.section(capsule).data)
+    }
+
     /// Whether a frame from this file speaks of a copy of the function that nvlink has not forgotten.
     pub(super) fn frame_counts(&self, function: SymbolId, file: FileId) -> bool {
         let symbol = self.out.symbol(function);
@@ -123,7 +149,7 @@ impl<'data> Merger<'_, 'data> {
 
     /// The other names that stand before the name of their function, and its section. nvlink takes the first name
     /// that it meets for the function's.
-    fn first_aliases(&self) -> impl Iterator<Item = (SymbolId, SectionId)> {
+    pub(super) fn first_aliases(&self) -> impl Iterator<Item = (SymbolId, SectionId)> {
         let place = |id: SymbolId| (self.out.symbol(id).among_globals, id);
         let aliases = self.out.functions.iter().filter(|f| f.alias);
         aliases.filter_map(move |f| {
@@ -135,6 +161,10 @@ impl<'data> Merger<'_, 'data> {
 
     /// The first name of a function has its size.
     pub(super) fn size_aliases(&mut self) {
+        // In an object of a relocatable link it may have one already, which Mercury's view does not know.
+        for alias in self.out.functions.iter().filter(|f| f.alias).map(|f| f.symbol).collect::<Vec<_>>() {
+            self.out.symbol_mut(alias).size = 0;
+        }
         let mut first: Vec<_> = self.first_aliases().collect();
         first.sort_by_key(|(alias, of)| (*of, self.out.symbol(*alias).among_globals, *alias));
         first.dedup_by_key(|(_, of)| *of);
@@ -145,6 +175,18 @@ impl<'data> Merger<'_, 'data> {
             symbol.size = size;
         }
     }
+}
+
+/// What the frames of Mercury say, in the order of the machine code; of one place the last one holds. What they say of places
+/// where no instruction begins is lost.
+fn events_in_code<'data>(places: &Places, frames: &[&Frame<'data>]) -> Option<Vec<Event<'data>>> {
+    let mut events = BTreeMap::new();
+    for frame in frames {
+        for event in frame.events()? {
+            events.extend(places.in_code(event.at).map(|at| (at, event.instructions)));
+        }
+    }
+    Some(events.into_iter().map(|(at, instructions)| Event { at, instructions }).collect())
 }
 
 /// The section in the making.
@@ -159,19 +201,32 @@ struct FrameBytes<'data> {
 }
 
 impl<'data> FrameBytes<'data> {
-    /// Where the frame of Mercury is that of a `replaced` copy, nvlink takes from it what holds at the very beginning.
-    fn push(&mut self, at: u64, of_code: Option<&Frame<'data>>, mercury: &Frame<'data>, replaced: bool) {
+    /// A frame, with these events and for code of this size if they are given.
+    fn push(
+        &mut self,
+        at: u64,
+        of_code: Option<&Frame<'data>>,
+        mercury: &Frame<'data>,
+        events: Option<(&[Event<'data>], u64)>,
+    ) {
         let cie = self.end;
         let frame = of_code.unwrap_or(mercury);
-        self.chunk(frame.cie);
+        let number = Frame::CODE_ALIGNMENT;
+        match (events, frame.cie.split_at_checked(number)) {
+            // Its places are counted in words now.
+            (Some(_), Some((before, [_, after @ ..]))) => {
+                self.chunk(before);
+                self.number(u64::from(Frame::WORD), 1);
+                self.chunk(after);
+            }
+            _ => self.chunk(frame.cie),
+        }
         self.moved.insert(at, self.end);
         self.frames.push((self.end, cie));
-        match of_code {
-            Some(frame) => match mercury.at_beginning().filter(|_| replaced) {
-                Some(initial) => self.with_initial(frame, initial),
-                None => self.chunk(frame.fde),
-            },
-            None => self.without_instructions(mercury),
+        match (of_code, events) {
+            (Some(frame), Some((events, size))) => self.with_events(frame, events, size),
+            (Some(frame), None) => self.chunk(frame.fde),
+            (None, _) => self.without_instructions(mercury),
         }
     }
 
@@ -180,22 +235,34 @@ impl<'data> FrameBytes<'data> {
         self.end += data.len() as u64;
     }
 
-    /// The frame with further instructions in front, if it has any at all and not these.
-    fn with_initial(&mut self, frame: &Frame<'data>, initial: &'data [u8]) {
-        let lacks = |instructions: &[u8]| !instructions.is_empty() && !instructions.starts_with(initial);
-        let Some((head, instructions)) = frame.split().filter(|(_, instructions)| lacks(instructions)) else {
-            return self.chunk(frame.fde);
-        };
-        let start = self.end;
-        let size = (head.len() + initial.len() + instructions.len()).next_multiple_of(Frame::ALIGN);
-        let pointer = Frame::POINTER as usize;
-        let (mark, rest) = (&head[..pointer - size_of::<u64>()], &head[pointer..]);
-        self.chunk(mark);
-        for byte in ((size - pointer) as u64).to_le_bytes() {
-            self.chunk(&BYTES[usize::from(byte)..][..1]);
+    fn number(&mut self, value: u64, bytes: usize) {
+        for byte in &value.to_le_bytes()[..bytes] {
+            self.chunk(&BYTES[usize::from(*byte)..][..1]);
         }
-        for part in [rest, initial, instructions] {
-            self.chunk(part);
+    }
+
+    /// The frame with these instructions.
+    fn with_events(&mut self, frame: &Frame<'data>, events: &[Event<'data>], code: u64) {
+        /// An instruction that goes on.
+        const ADVANCE: usize = 1 + size_of::<u32>();
+        let Some(head) = frame.head() else { return self.chunk(frame.fde) };
+        let start = self.end;
+        let before = |index: usize| index.checked_sub(1).map_or(0, |before| events[before].at);
+        let goes_on = |(index, event): &(usize, &Event<'data>)| event.at != before(*index);
+        let advances = events.iter().enumerate().filter(goes_on).count() * ADVANCE;
+        let instructions: usize = events.iter().map(|event| event.instructions.len()).sum();
+        let size = (head.len() + advances + instructions).next_multiple_of(Frame::ALIGN);
+        let pointer = Frame::POINTER as usize;
+        self.chunk(&head[..pointer - size_of::<u64>()]);
+        self.number((size - pointer) as u64, size_of::<u64>());
+        self.chunk(&head[pointer..Frame::CODE_RANGE]);
+        self.number(code, size_of::<u64>());
+        for (index, event) in events.iter().enumerate() {
+            if goes_on(&(index, event)) {
+                self.number(u64::from(Frame::ADVANCE), 1);
+                self.number((event.at - before(index)) / u64::from(Frame::WORD), size_of::<u32>());
+            }
+            self.chunk(event.instructions);
         }
         self.end = start + size as u64;
     }

@@ -1,9 +1,11 @@
 //! Line number tables of machine code that has a Mercury view.
 
+use super::frames::BYTES;
 use super::{Chunk, Content, Merger, Reloc, RelocTarget};
-use crate::ids::{FileId, SectionId};
-use crate::mercury::{line_units, register_places};
+use crate::ids::{FileId, SectionId, SymbolId};
+use crate::mercury::{line_units, register_places, translated_lines};
 use crate::object::Role;
+use hashbrown::{HashMap, HashSet};
 use solder_cubin::raw::{self, Rela};
 use solder_cubin::{Section, reloc};
 use std::ops::Range;
@@ -16,10 +18,25 @@ pub(super) struct LineUnit<'data> {
     at: u64,
     header: &'data [u8],
     file: FileId,
+    /// The section of the input, and which unit of it this is.
+    input: (u32, usize),
     /// Places in the header that only Mercury's has relocations for: where the names of inlined functions lie.
     names: Vec<Rela>,
     /// The sequences of functions that stay, with relocations relative to them.
     sequences: Vec<(&'data [u8], Vec<Reloc>)>,
+}
+
+/// Sequences of Mercury's by function.
+type Sequences<'data> = HashMap<SymbolId, &'data [u8], foldhash::fast::FixedState>;
+
+/// What is asked for where a sequence is not the assembler's.
+struct Others<'data> {
+    /// The functions with an earlier other name.
+    named_first: HashSet<SectionId, foldhash::fast::FixedState>,
+    /// The functions with any other name.
+    named_twice: HashSet<SectionId, foldhash::fast::FixedState>,
+    /// Those of Mercury, by section of the input, as far as they were asked for.
+    sequences: HashMap<(FileId, u32), Vec<Sequences<'data>>, foldhash::fast::FixedState>,
 }
 
 impl LineUnit<'_> {
@@ -40,7 +57,7 @@ impl<'data> Merger<'_, 'data> {
         }
         entries.sort_by_key(|entry| entry.offset.get());
         let mut names = self.relocations_in_headers(file, section).into_iter();
-        for unit in units {
+        for (number, unit) in units.into_iter().enumerate() {
             let mut sequences = Vec::new();
             for range in unit.sequences {
                 let from = entries.partition_point(|e| e.offset.get() < range.start as u64);
@@ -65,7 +82,8 @@ impl<'data> Merger<'_, 'data> {
             let at = base + unit.header.start as u64;
             let header = &section.data[unit.header];
             let names = names.next().unwrap_or_default();
-            self.mercury.lines.push(LineUnit { section: out, at, header, file, names, sequences });
+            let input = (section.index, number);
+            self.mercury.lines.push(LineUnit { section: out, at, header, file, input, names, sequences });
         }
         self.out.section_mut(out).append(&[], section.size(), 1);
         self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
@@ -151,6 +169,9 @@ impl<'data> Merger<'_, 'data> {
         let mut sections: Vec<SectionId> = units.iter().map(|unit| unit.section).collect();
         sections.sort_unstable();
         sections.dedup();
+        let named_first = self.first_aliases().map(|(_, text)| text).collect();
+        let named_twice = self.out.functions.iter().filter(|f| f.alias).filter_map(|f| f.text).collect();
+        let mut others = Others { named_first, named_twice, sequences: HashMap::default() };
         for section in sections {
             let (mut chunks, mut relocations, mut lengths, mut moved) =
                 (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -162,9 +183,16 @@ impl<'data> Merger<'_, 'data> {
                 chunks.push(Chunk { offset: start, data: unit.header });
                 end += unit.header.len() as u64;
                 for (data, of_sequence) in &unit.sequences {
-                    chunks.push(Chunk { offset: end, data });
                     relocations.extend(of_sequence.iter().map(|r| Reloc { offset: r.offset + end, ..*r }));
-                    end += data.len() as u64;
+                    let Some(other) = self.other_sequence(unit, of_sequence, &mut others) else {
+                        chunks.push(Chunk { offset: end, data });
+                        end += data.len() as u64;
+                        continue;
+                    };
+                    for byte in other {
+                        chunks.push(Chunk { offset: end, data: &BYTES[usize::from(byte)..][..1] });
+                        end += 1;
+                    }
                 }
                 lengths.push((start, end - start - size_of::<u32>() as u64));
                 let of_header = unit.names.iter().filter_map(|entry| self.name_of_inlined(unit, entry));
@@ -187,6 +215,54 @@ impl<'data> Merger<'_, 'data> {
             *self.out.section_mut(list).relocations_mut() = relocations;
             self.move_references(target, list, &moved);
         }
+    }
+
+    /// What nvlink has instead of a sequence, where that is not the assembler's. Of a copy that was replaced, Mercury's rows at
+    /// the places that they have in the code that counts; of a function with an earlier other name, Mercury's rows as they are.
+    fn other_sequence(
+        &self,
+        unit: &LineUnit<'_>,
+        relocations: &[Reloc],
+        others: &mut Others<'data>,
+    ) -> Option<Vec<u8>> {
+        let [Reloc { target: RelocTarget::Symbol(id), .. }] = relocations else { return None };
+        let function = self.out.symbol(*id);
+        let origin = function.origin.filter(|_| function.is_function())?;
+        let is_named_first = function.section.is_some_and(|text| others.named_first.contains(&text));
+        // A function with another name may have been named so first in an earlier relocatable link.
+        let is_named_twice = function.section.is_some_and(|text| others.named_twice.contains(&text));
+        if !is_named_first && !is_named_twice && origin.file == unit.file {
+            return None;
+        }
+        let (section, number) = unit.input;
+        let read = || self.mercury_sequences(unit.file, section).unwrap_or_default();
+        let sequences = others.sequences.entry((unit.file, section)).or_insert_with(read);
+        let sequence = sequences.get(number)?.get(id)?;
+        if is_named_first {
+            return translated_lines(unit.header, sequence, Some, None);
+        }
+        let places = self.places(origin)?;
+        translated_lines(unit.header, sequence, |at| places.next_in_code(at), Some(function.size))
+    }
+
+    /// The sequences in the twin of a section, unit by unit and by function.
+    fn mercury_sequences(&self, file: FileId, section: u32) -> Option<Vec<Sequences<'data>>> {
+        let object = &self.objects[file.index()];
+        let twin = object.mercury.as_ref()?.partner(section)?;
+        let data = object.section(twin).data;
+        let of_mercury = object.cubin.sections.iter().filter(|s| s.sh_type() == raw::SHT_MERC_RELA);
+        let lists = of_mercury.filter(|s| s.info() == twin).filter_map(|s| s.relocations().ok());
+        let mut entries: Vec<Rela> = lists.flat_map(|list| list.iter().collect::<Vec<_>>()).collect();
+        entries.sort_by_key(|entry| entry.offset.get());
+        let symbols = &self.out.files[file.index()].symbols;
+        let function = |range: &Range<usize>| {
+            let first = entries.partition_point(|entry| entry.offset.get() < range.start as u64);
+            let entry = entries.get(first).filter(|entry| entry.offset.get() < range.end as u64)?;
+            *symbols.get(entry.symbol.get() as usize)?
+        };
+        let by_function = |range: Range<usize>| Some((function(&range)?, data.get(range)?));
+        let units = line_units(data)?.into_iter();
+        Some(units.map(|unit| unit.sequences.into_iter().filter_map(by_function).collect()).collect())
     }
 
     /// Whether a relocation is not about a copy of a function that nvlink has forgotten.

@@ -5,6 +5,7 @@ use crate::diagnostics::{Message, Sink, Stop};
 use crate::ids::FileId;
 use crate::merge::{Content, Merged};
 use crate::object::{Object, Role};
+use crate::resolve::{Origin, Symbols};
 use crate::resources::Own;
 use solder_cubin::info::{attr, records};
 
@@ -57,12 +58,19 @@ pub fn check_cta_groups(merged: &Merged<'_>, of_functions: &[Own], sink: &Sink) 
     }
 }
 
+/// Whether another definition counts instead of this one.
+fn is_other_copy(symbols: &Symbols<'_>, origin: Origin) -> bool {
+    symbols.entity(origin.file, origin.symbol).is_some_and(|id| symbols.get(id).definition != Some(origin))
+}
+
 /// `-disable-smem-reservation` with code that counts on the reserved part: first the kernels that
-/// inherit it, the last one first, then every function of the inputs that says so, dead ones by no name.
+/// inherit it, the last one first, then every function of the inputs that says so, dead ones by no name. Copies that
+/// were discarded or replaced are left out (core/limit-reserved-copies). Where there is a Mercury view, its attributes are read.
 pub fn check_reserved_shared(
     merged: &Merged<'_>,
     own: &[Own],
     objects: &[Object<'_>],
+    symbols: &Symbols<'_>,
     relocatable: bool,
     sink: &Sink,
 ) {
@@ -78,11 +86,17 @@ pub fn check_reserved_shared(
         });
         inherited.iter().rev().for_each(|arrival| report(name(merged, arrival.kernel.0)));
     }
-    for (file, object) in objects.iter().enumerate() {
+    for (file, object) in objects.iter().enumerate().map(|(file, object)| (FileId::at(file), object)) {
         for section in object.sections_with(Role::FunctionInfo) {
-            let uses = records(section.data).flatten().filter(|r| r.attr == attr::RESERVED_SMEM_USED);
+            let owner = object.text_owner(section.info());
+            if owner.is_some_and(|owner| is_other_copy(symbols, Origin { file, symbol: owner })) {
+                continue;
+            }
+            let twin = object.mercury.as_ref().and_then(|twins| twins.partner(section.index));
+            let list = twin.map_or(section, |twin| object.section(twin));
+            let uses = records(list.data).flatten().filter(|r| r.attr == attr::RESERVED_SMEM_USED);
             for _ in uses {
-                let text = merged.files[FileId::at(file).index()].sections[section.info() as usize];
+                let text = merged.files[file.index()].sections[section.info() as usize];
                 let function = text.and_then(|(text, _)| merged.section(text).function);
                 report(function.map_or("(null)", |f| merged.symbol(f).name));
             }

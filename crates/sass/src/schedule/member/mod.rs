@@ -114,7 +114,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize]) -> Option<Vec<Delay
 /// Gives numbers to the scoreboards of code for sm_103 that was made from code of sm_100. Whether that could be done so that
 /// nothing comes too early: everything waits for what it waited for, and for double precision.
 pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> bool {
-    let is_right = |code: &[u8]| is_fit_for_103(code) && keeps_waits(old, code);
+    let is_right = |code: &[u8]| is_fit_for_103(code) && keeps_waits(old, old_jumps, code);
     let exceptions = exceptions(old, old_jumps);
     // Without double precision there are the same scoreboards as before, and they may stay as they are.
     if exceptions.as_ref().is_some_and(Vec::is_empty) || needs_scoreboards(old) {
@@ -204,7 +204,7 @@ fn least_used(instructions: impl Iterator<Item = Instruction>) -> Option<u8> {
 
 /// Whether the new code waits for all that the old code waits for, as the checker has it: the new scoreboards and waits, but for
 /// those of double precision, would do in the old code.
-fn keeps_waits(old: &[u8], code: &[u8]) -> bool {
+fn keeps_waits(old: &[u8], jumps: &Jumps, code: &[u8]) -> bool {
     let mut restored = old.to_vec();
     let (places, _) = restored.as_chunks_mut::<SIZE>();
     let mut others = instructions(code).filter(|bits| !is_delay(*bits));
@@ -229,7 +229,7 @@ fn keeps_waits(old: &[u8], code: &[u8]) -> bool {
             *place = bits.to_le_bytes();
         }
     }
-    others.next().is_none() && crate::check(old, &restored).is_ok()
+    others.next().is_none() && crate::check(old, &restored, jumps).is_ok()
 }
 
 /// Nothing waits for a scoreboard one cycle after it was set.
