@@ -62,6 +62,7 @@ pub struct Control {
     pub waits: u8,
 }
 
+const STALL_AT: u32 = 105;
 const WRITTEN: u32 = 110;
 const READ: u32 = 113;
 const WAITS: u32 = 116;
@@ -203,6 +204,7 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family) -> 
     }
     let Some(found) = understood.controls(true) else { return Outcome::Unknown };
     put_all(code, &found);
+    delay_waits(code);
     Outcome::Done
 }
 
@@ -217,6 +219,7 @@ pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Fa
     let found = Code::new(code, &[], family).filter(|_| is_known).and_then(|code| code.controls(true));
     let Some(found) = found else { return Outcome::Unknown };
     put_all(code, &found);
+    delay_waits(code);
     Outcome::Done
 }
 
@@ -230,6 +233,20 @@ fn put_all(code: &mut [u8], controls: &[Control]) {
     let (instructions, _) = code.as_chunks_mut::<SIZE>();
     for (place, control) in instructions.iter_mut().zip(controls) {
         control.put(place);
+    }
+}
+
+/// Nothing waits for a scoreboard one cycle after it was set.
+fn delay_waits(code: &mut [u8]) {
+    let (instructions, _) = code.as_chunks_mut::<SIZE>();
+    for at in 1..instructions.len() {
+        let [first, second] = [at - 1, at].map(|at| Instruction(u128::from_le_bytes(instructions[at])));
+        let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
+        let mask = sets.fold(0, |mask, number| mask | 1u8 << number);
+        if first.stall() == 1 && mask & second.wait_mask() != 0 {
+            let bits = first.0 & !(15 << STALL_AT) | 2 << STALL_AT;
+            instructions[at - 1] = bits.to_le_bytes();
+        }
     }
 }
 

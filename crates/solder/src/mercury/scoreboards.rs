@@ -22,16 +22,10 @@ const STACK_POINTER: u8 = 1;
 /// `LDC`, the load from a constant bank.
 const LOAD_CONSTANT: u16 = 0xb82;
 
-/// `MOV.64` of a number, which stands where others have registers.
-const MOVE_WIDE: u16 = 0x402;
 /// The part of the operation that is the same for all kinds of operands.
 pub const OPERATION: u16 = 0x1ff;
-/// Calls, absolute and relative: what is called has the stack pointer.
-const CALLS: [u16; 2] = [0x143, 0x144];
 /// Loads from global, local and generic memory, atomics.
 pub const SLOW: [u16; 7] = [0x180, 0x181, 0x183, 0x18a, 0x18b, 0x1a8, 0x1a9];
-/// Stores to generic, global, local and shared memory.
-const STORES: std::ops::RangeInclusive<u16> = 0x185..=0x188;
 /// Textures and surfaces.
 const TEXTURES: std::ops::RangeInclusive<u16> = 0x160..=0x16f;
 const SURFACES: [u16; 2] = [0x199, 0x19a];
@@ -118,23 +112,9 @@ pub fn is_collective(instruction: &[u8]) -> bool {
     operation(instruction) & OPERATION == WARP_SYNC && upper(instruction) & COLLECTIVE != 0
 }
 
-/// Whether an instruction names the stack pointer, as far as its operands are registers.
-fn mentions_stack_pointer(instruction: &[u8]) -> bool {
-    let form = operation(instruction);
-    let operation = form & OPERATION;
-    let is = |at: usize| instruction[at] == STACK_POINTER;
-    if CONTROL.contains(&operation) {
-        return CALLS.contains(&operation) || (INDIRECT.contains(&operation) && is(3));
-    }
-    if form == MOVE_WIDE {
-        return is(2);
-    }
-    [2, 3, 8].into_iter().any(is) || ((form >> 9 == 1 || STORES.contains(&operation)) && is(4))
-}
-
 /// Whether the first instruction loads a stack pointer for nothing.
 fn has_useless_stack_pointer(code: &[u8]) -> bool {
-    loads_stack_pointer(code) && !code.chunks_exact(INSTRUCTION).skip(1).any(mentions_stack_pointer)
+    loads_stack_pointer(code) && schedule::has_unused_stack_pointer(code)
 }
 
 /// Whether the first instruction loads the stack pointer and sets a scoreboard.

@@ -6,13 +6,13 @@
 
 use crate::flow::Flow;
 use crate::instruction::{Instruction, SIZE};
+use crate::schedule::STALL_AT;
 use crate::schedule::instructions::{Line, operation};
 use std::ops::Range;
 
 /// The longest stall of an instruction that lets other warps go on, and of one that does not.
 const LONGEST: i64 = 15;
 const LONGEST_HELD: i64 = 11;
-const STALL_AT: u32 = 105;
 const STALL: u128 = 15 << STALL_AT;
 const HOLD: u128 = 1 << 109;
 /// `NOP` and `@!UPT UIADD3 URZ, UPT, UPT, URZ, URZ, URZ`, which set nothing and wait for nothing.

@@ -20,7 +20,7 @@ mod stalls;
 
 use super::blocks::Jumps;
 use super::instructions::operation::LDGDEPBAR;
-use super::{Code, Control, Family, NONE, put_all};
+use super::{Code, Control, Family, NONE, STALL_AT, delay_waits, put_all};
 use crate::instruction::{Instruction, SIZE};
 use crate::is_fit_for_103;
 use delays::{Scheduled, is_delay};
@@ -28,7 +28,6 @@ use doubles::{Consumer, doubles};
 use marks::Marks;
 use stalls::Stalls;
 
-const STALL_AT: u32 = 105;
 const HOLD: u128 = 1 << 109;
 /// How often instructions may be looked at.
 const BUDGET: usize = 1 << 24;
@@ -230,20 +229,6 @@ fn keeps_waits(old: &[u8], jumps: &Jumps, code: &[u8]) -> bool {
         }
     }
     others.next().is_none() && crate::check(old, &restored, jumps).is_ok()
-}
-
-/// Nothing waits for a scoreboard one cycle after it was set.
-fn delay_waits(code: &mut [u8]) {
-    let (instructions, _) = code.as_chunks_mut::<SIZE>();
-    for at in 1..instructions.len() {
-        let [first, second] = [at - 1, at].map(|at| Instruction(u128::from_le_bytes(instructions[at])));
-        let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
-        let mask = sets.fold(0, |mask, number| mask | 1u8 << number);
-        if first.stall() == 1 && mask & second.wait_mask() != 0 {
-            let bits = first.0 & !(15 << STALL_AT) | 2 << STALL_AT;
-            instructions[at - 1] = bits.to_le_bytes();
-        }
-    }
 }
 
 #[cfg(test)]
