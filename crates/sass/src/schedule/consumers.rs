@@ -4,12 +4,12 @@ use super::instructions::{Line, operation};
 use super::producers::{Producer, Producers};
 use crate::registers::Registers;
 use operation::{
-    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BSYNC, DADD, DFMA, DMUL, DOUBLE, DSETP, EXIT, IMMA,
-    LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS,
+    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BAR, BSYNC, DADD, DFMA, DMUL, DOUBLE, DSETP, EXIT,
+    FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS, SYNCS_EXCH,
 };
 
 /// Operations that access memory in an order that fences care about.
-const MEMORY: [u16; 18] = [
+const MEMORY: [u16; 20] = [
     LD,
     LDG,
     LDL,
@@ -28,6 +28,8 @@ const MEMORY: [u16; 18] = [
     SYNCS,
     ATOMG,
     ATOMG_CAS,
+    FENCE,
+    SYNCS_EXCH,
 ];
 
 /// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
@@ -73,6 +75,7 @@ pub struct Consumers {
     fences: Vec<usize>,
     strong: Vec<usize>,
     surfaces: Vec<usize>,
+    asynchronous: Vec<usize>,
     /// How many more times a producer may be looked at.
     budget: usize,
 }
@@ -86,6 +89,7 @@ impl Consumers {
             fences: Vec::new(),
             strong: Vec::new(),
             surfaces: Vec::new(),
+            asynchronous: Vec::new(),
             budget,
         }
     }
@@ -121,6 +125,7 @@ impl Consumers {
                 (&mut self.fences, MEMORY.contains(&line.operation())),
                 (&mut self.strong, ends_strong(line) && !(at > range.start && is_filler(lines, at))),
                 (&mut self.surfaces, line.operation() == EXIT),
+                (&mut self.asynchronous, line.operation() == BAR),
             ] {
                 if is_end {
                     for index in list.drain(..) {
@@ -144,6 +149,9 @@ impl Consumers {
     }
 
     fn open(&mut self, index: usize, producer: &Producer) {
+        if producer.is_asynchronous {
+            self.asynchronous.push(index);
+        }
         if producer.is_fence {
             self.fences.push(index);
             return;
@@ -168,6 +176,7 @@ impl Consumers {
         self.fences.clear();
         self.strong.clear();
         self.surfaces.clear();
+        self.asynchronous.clear();
         for producer in &all[producers] {
             for place in producer.registers.places().chain(producer.predicates.places()) {
                 self.until_written[place].clear();
@@ -196,6 +205,7 @@ pub struct FirstUses {
     uses: Vec<Option<usize>>,
     memory: Option<usize>,
     meeting: Option<usize>,
+    barrier: Option<usize>,
     exit: Option<usize>,
 }
 
@@ -206,6 +216,7 @@ impl FirstUses {
             uses: vec![None; Registers::PLACES],
             memory: None,
             meeting: None,
+            barrier: None,
             exit: None,
         };
         for at in range {
@@ -222,6 +233,9 @@ impl FirstUses {
             }
             if line.operation() == BSYNC {
                 first.meeting.get_or_insert(at);
+            }
+            if line.operation() == BAR {
+                first.barrier.get_or_insert(at);
             }
             if line.operation() == EXIT {
                 first.exit.get_or_insert(at);
@@ -240,11 +254,17 @@ impl FirstUses {
         };
         if producer.is_about_operands() {
             let exit = self.exit.filter(|_| producer.is_surface);
-            let uses =
-                [first(&producer.registers, &self.writes), first(&producer.predicates, &self.uses), exit];
+            let meeting = self.meeting.filter(|_| producer.is_uniform() && !producer.is_surface);
+            let uses = [
+                first(&producer.registers, &self.writes),
+                first(&producer.predicates, &self.uses),
+                exit,
+                meeting,
+            ];
             return uses.into_iter().flatten().min();
         }
         let meeting = self.meeting.filter(|_| producer.is_uniform());
-        [first(&producer.registers, &self.uses), meeting].into_iter().flatten().min()
+        let barrier = self.barrier.filter(|_| producer.is_asynchronous);
+        [first(&producer.registers, &self.uses), meeting, barrier].into_iter().flatten().min()
     }
 }

@@ -70,6 +70,8 @@ pub mod operation {
     pub const LDGDEPBAR: u16 = 0x1af;
     pub const LDCU: u16 = 0x1ac;
     pub const LDGSTS: u16 = 0x1ae;
+    pub const SYNCS_EXCH: u16 = 0x1b2;
+    pub const UTMACMDFLUSH: u16 = 0x1b7;
     pub const STAS: u16 = 0x1bd;
     pub const FENCE: u16 = 0x1c6;
     pub const STTM: u16 = 0x1ed;
@@ -175,6 +177,11 @@ impl Line {
     /// `WARPSYNC.COLLECTIVE`: the threads go on as one from here to `ENDCOLLECTIVE`.
     pub fn begins_collective(&self) -> bool {
         self.operation() == WARPSYNC && self.bits.field(84, 3) == 4
+    }
+
+    /// Whether this is what counted waits are about: copies that go on by themselves.
+    pub fn is_counted(&self) -> bool {
+        matches!(self.operation(), operation::LDGDEPBAR | operation::UTMACMDFLUSH)
     }
 
     /// `WARPSYNC.ALL`: all threads of the warp meet.

@@ -7,7 +7,7 @@ use super::instructions::{Line, operation};
 use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
-    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, LD, LDC, LDCU, LDG,
+    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, LD, LDC, LDCU, LDG,
     LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
 };
 
@@ -91,6 +91,7 @@ const RESULTS: &Table = &[
     (MUFU, &[], 17),
     (S2R, &[], 31),
     (LDC, &[], 47),
+    (FENCE, &[], 2),
     (LDS, &[], 40),
     (LDSM, &[], 40),
     (LDCU, &[], 18),
@@ -146,7 +147,7 @@ const READS: &Table = &[
     (STS, &[Quad], 17),
     (STG, &[Quad], 17),
 ];
-const FENCE_OPERANDS: i64 = 6;
+const FENCE_OPERANDS: i64 = 4;
 const NO_REGISTER: u8 = 255;
 
 /// Double precision, where it is not of fixed latency.

@@ -37,6 +37,7 @@ pub use blocks::Jumps;
 use blocks::{Block, blocks};
 pub(crate) use delays::is_delay;
 pub use delays::order_delays;
+use instructions::operation::{LDGDEPBAR, UTMACMDFLUSH};
 use instructions::{Line, number_guards};
 pub use latency::Family;
 use numbers::COUNTED;
@@ -163,8 +164,12 @@ impl Code {
 }
 
 fn control(schedule: &Schedule<'_>, at: usize) -> Control {
-    let written = if schedule.is_counted(at) { COUNTED } else { NONE };
-    let mut control = Control { written, read: NONE, waits: schedule.waits[at] };
+    let mut control = Control { written: NONE, read: NONE, waits: schedule.waits[at] };
+    match schedule.lines[at].operation() {
+        LDGDEPBAR => control.written = COUNTED,
+        UTMACMDFLUSH => control.read = COUNTED,
+        _ => {}
+    }
     for producer in schedule.producers.of(at) {
         let producer = &schedule.producers.all[producer];
         let place = if producer.is_about_operands() { &mut control.read } else { &mut control.written };

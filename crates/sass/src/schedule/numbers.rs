@@ -4,7 +4,7 @@
 //! takes a scoreboard that is free otherwise, in an order that depends on the operation; and if there is none, it shares
 //! the one where that costs the least time.
 
-use super::instructions::{Line, operation};
+use super::instructions::Line;
 use super::latency;
 use super::producers::Producer;
 use crate::instruction::SCOREBOARDS;
@@ -14,7 +14,7 @@ const COUNT: usize = SCOREBOARDS as usize;
 const RESERVED: u8 = 5;
 /// The scoreboard of textures and surfaces, if there are any.
 const TEXTURES: u8 = 5;
-/// The scoreboard of copies to shared memory, where waits count.
+/// The scoreboard of copies that go on by themselves, where waits count.
 pub const COUNTED: u8 = 0;
 /// How much later than the end of the block what comes after it is taken to be.
 const AFTER: i64 = 100_000;
@@ -108,7 +108,7 @@ impl Kinds {
         Self {
             has_slow: producers.iter().any(|producer| producer.is_slow),
             has_texture: producers.iter().any(|producer| producer.is_texture),
-            has_counted: lines.iter().any(|line| line.operation() == operation::LDGDEPBAR),
+            has_counted: lines.iter().any(Line::is_counted),
         }
     }
 

@@ -10,8 +10,8 @@ use super::latency::Family;
 use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
-    DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDGDEPBAR, LDS,
-    LDSM, LONG_CONVERSIONS, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST, SYNCS,
+    DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDS, LDSM,
+    LONG_CONVERSIONS, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST, SYNCS, SYNCS_EXCH,
 };
 
 /// What is over when the scoreboard is.
@@ -40,6 +40,8 @@ pub struct Producer {
     pub is_fence: bool,
     /// Whether it is seen by other threads, so that it must be over before some operations that have no registers.
     pub is_strong: bool,
+    /// Whether it is about barriers in memory or copies that go on by themselves, so that it must be over where threads meet.
+    pub is_asynchronous: bool,
     /// Whether it is the result of an operation on textures or surfaces.
     pub is_texture: bool,
     /// Whether it stores to a surface, and must be over when the thread exits.
@@ -56,6 +58,7 @@ pub struct Producer {
 const EARLY_PREDICATE: [u16; 6] = [ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
 
 const FENCES: [u16; 3] = [MEMBAR, ERRBAR, FENCE];
+const ASYNCHRONOUS: [u16; 2] = [FENCE, SYNCS_EXCH];
 /// `CGAERRBAR`, which shares its operation with `ERRBAR` and is none.
 const CLUSTER_ERROR_BARRIER: u16 = 0x5ab;
 
@@ -82,7 +85,7 @@ const UNITS: [&[u16]; 8] = [
     &[ATOMG, ATOMG_CAS, ATOMG_FLOAT],
     &[ATOMS, ATOMS_CAS],
     &[REDG, REDG_FLOAT],
-    &[SYNCS, 0x1b2],
+    &[SYNCS, SYNCS_EXCH],
 ];
 
 /// The operation that names the unit. Some machines do conversions of 64 bits apart from the others.
@@ -122,7 +125,7 @@ impl Producers {
         for (at, line) in (first..).zip(lines) {
             self.starts.push(self.all.len());
             // What counted waits are about has a scoreboard of its own.
-            if line.operation() != LDGDEPBAR {
+            if !line.is_counted() {
                 self.add_line(at, line, skipped == Some(at), &mut held, family);
             }
         }
@@ -135,7 +138,8 @@ impl Producers {
         let is_written = line.bits.write_scoreboard().is_some() && !is_skipped;
         if is_read {
             let files = [File::General, File::Uniform];
-            let operands = line.reads.within(if is_texture(line.operation()) { &files } else { &files[..1] });
+            let operands =
+                line.reads.within(if reads_uniform_late(line.operation()) { &files } else { &files[..1] });
             let mut producer = Producer::new(at, line, Until::OperandsAreRead, operands, family);
             if EARLY_PREDICATE.contains(&line.operation()) {
                 producer.predicates = results.within(&[File::Predicate]);
@@ -187,6 +191,11 @@ impl Held {
     }
 }
 
+/// Whether this operation may take its time to read uniform registers.
+fn reads_uniform_late(operation: u16) -> bool {
+    is_texture(operation) || operation == SYNCS_EXCH
+}
+
 /// Whether this is an operation on textures or surfaces.
 pub fn is_texture(operation: u16) -> bool {
     matches!(operation, 0x160..=0x16f | 0x199 | 0x19a)
@@ -214,6 +223,7 @@ impl Producer {
             is_slow: is_slow && is_result,
             is_fence: is_fence || line.invalidates_all(),
             is_strong: is_slow && (line.is_strong_load() || is_atomic),
+            is_asynchronous: is_result && ASYNCHRONOUS.contains(&operation),
             is_texture: is_result && is_texture(operation),
             is_surface: operation == SUST && !is_result,
             predicates: Registers::default(),
@@ -222,9 +232,9 @@ impl Producer {
         }
     }
 
-    /// Whether the result is in uniform registers.
+    /// Whether the result, or what is read, is in uniform registers.
     pub fn is_uniform(&self) -> bool {
-        !self.is_about_operands() && self.registers.iter(File::Uniform).next().is_some()
+        self.registers.iter(File::Uniform).next().is_some()
     }
 
     pub fn is_about_operands(&self) -> bool {

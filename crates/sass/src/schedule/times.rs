@@ -61,7 +61,7 @@ impl<'a> Times<'a> {
             }
             let writer = Writer { at, stalled, issued };
             self.write(writer);
-            if line.operation() == operation::BAR {
+            if matches!(line.operation(), operation::BAR | operation::MEMBAR) {
                 barrier = Some(writer);
             }
             stall = if line.is_precaution() { 0 } else { i64::from(line.bits.stall()).max(1) };

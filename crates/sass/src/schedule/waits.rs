@@ -16,7 +16,7 @@ const ALL: u8 = 0x3f;
 
 /// A function on its way to be scheduled.
 pub struct Schedule<'a> {
-    lines: &'a [Line],
+    pub lines: &'a [Line],
     blocks: &'a [Block],
     pub producers: Producers,
     /// When each instruction is issued, in cycles from the start of its block.
@@ -187,7 +187,10 @@ impl<'a> Schedule<'a> {
                 self.blocks[index].range.contains(&producer.at) && !producer.is_over
             };
             let is_over = !group.has_slow && !group.has_texture && group.ready <= self.times[last];
-            let is_uniform = |pending: &Pending| self.producers.all[pending.producer].is_uniform();
+            let is_uniform = |pending: &Pending| {
+                let producer = &self.producers.all[pending.producer];
+                producer.is_uniform() && !producer.is_about_operands()
+            };
             let ends =
                 self.lines[last].operation() == operation::EXIT && group.members.iter().any(is_uniform);
             if is_over && group.members.iter().any(is_own) || ends {
@@ -271,11 +274,6 @@ impl<'a> Schedule<'a> {
     /// When an instruction is issued, in cycles from the start of its block.
     pub fn time(&self, at: usize) -> i64 {
         self.times[at]
-    }
-
-    /// Whether the instruction is what counted waits are about.
-    pub fn is_counted(&self, at: usize) -> bool {
-        self.lines[at].operation() == operation::LDGDEPBAR
     }
 
     /// Waits for everything are kept where they were: they have other reasons.
