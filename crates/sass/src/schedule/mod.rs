@@ -194,6 +194,7 @@ pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family) {
     let found = Code::new(code, jumps, family).and_then(|code| code.controls(false));
     if let Some(found) = found {
         put_all(code, &found);
+        delay_waits(code);
     }
 }
 
