@@ -78,7 +78,9 @@ impl<'data> Merger<'_, 'data> {
         // Those of a section that loses all go with it.
         let stays = used.iter().any(|id| self.out.symbol(*id).size > 0);
         if self.settings.preserves_relocs && stays {
-            unused.into_iter().for_each(|id| make_internal(self.out.symbol_mut(id)));
+            for id in unused {
+                make_internal(self.out.symbol_mut(id));
+            }
         } else {
             remove(&mut self.out, &unused);
         }
