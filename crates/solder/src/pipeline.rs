@@ -212,7 +212,7 @@ pub fn link_objects<'data>(
         registers::report(&merged, &resources, options.dump_callgraph, sink);
     }
     let leaves = (settings.merges_constants || merged.packed) && relocate::leaves_constants(&merged);
-    if leaves || (!relocatable && sm >= mercury::FROM && relocate::leaves_tables(&merged)) {
+    if leaves || (sm >= mercury::FROM && relocate::leaves_tables(&merged)) {
         return Err(sink.fatal(Message::RelocationPastEnd));
     }
     if settings.preserves_relocs && !relocatable && relocate::names_deleted(&merged, &shared) {

@@ -290,15 +290,16 @@ fn decide_all(
             patches.push((entry.offset, patch));
         }
     }
-    let names_handle =
-        |entry: &Reloc| matches!(entry.target, RelocTarget::Symbol(id) if textures.slot(id).is_some());
+    let table = |entry: &Reloc| match entry.target {
+        RelocTarget::Symbol(id) => textures.table_of(id, merged.symbol(id)),
+        _ => None,
+    };
     if target.kind == Kind::Text
         && has_mercury
         && !preserves
-        && !relocatable
-        && entries.iter().any(names_handle)
+        && let Some(table) = entries.iter().find_map(table)
     {
-        patches.extend(mercury::table_patches(merged, target, textures.base()));
+        patches.extend(mercury::table_patches(merged, target, table));
     }
     if target.kind == Kind::Capsule
         && let Some(Content::Relocations(of_code)) = section.of.map(|of| &merged.section(of).content)
@@ -439,6 +440,10 @@ fn decide(
         };
     }
     if let Some(base) = textures.unplaced(symbol).filter(|_| kind.constant == Action::Resolve) {
+        // An index, which nothing is known of yet.
+        if kind.bank.is_empty() {
+            return Outcome::Keep;
+        }
         let value = base.wrapping_add(entry.addend as u64);
         return Outcome::KeepWith(Patch::Field { r_type: entry.r_type, value, bank: 0 });
     }

@@ -20,8 +20,11 @@ const ALL: Kinds = TEXTURES | SAMPLERS | SURFACES;
 /// The bank number that lands in the field of a constant bank for want of a section.
 pub const NO_BANK: u8 = 28;
 
-/// The alignment of tables that are not made.
-const UNPLACED_ALIGN: u64 = 16;
+/// The alignment of tables in links with Mercury.
+const MERCURY_ALIGN: u64 = 16;
+
+/// Where parameters begin on targets with Mercury, and tables in a link without kernels (mercury/images-without-kernels).
+const MERCURY_PARAMETERS: u64 = 0x380;
 
 /// The handles of the link, and the kernels that hold them.
 #[derive(Debug, Default)]
@@ -78,6 +81,11 @@ impl Textures {
 
     pub fn base(&self) -> u64 {
         self.base
+    }
+
+    /// Where tables begin, or would, if a symbol is a reference.
+    pub fn table_of(&self, id: SymbolId, symbol: &OutputSymbol<'_>) -> Option<u64> {
+        self.slot(id).map(|_| self.base).or_else(|| self.unplaced(symbol))
     }
 
     fn listed_in(&self, constant: SectionId) -> Kinds {
@@ -137,8 +145,8 @@ pub fn allocate(
     }
     // Kernels without a table count too.
     let sizes = merged.functions.iter().filter_map(|f| f.constant).map(|c| merged.section(c).size);
-    let align = if sm >= mercury::FROM { 16 } else { 4 };
-    let base = sizes.max().unwrap_or(0).checked_next_multiple_of(align).unwrap_or(u64::MAX);
+    let (align, none) = if sm >= mercury::FROM { (MERCURY_ALIGN, MERCURY_PARAMETERS) } else { (4, 0) };
+    let base = sizes.max().unwrap_or(none).checked_next_multiple_of(align).unwrap_or(u64::MAX);
     let mut offsets = vec![None; merged.symbols.len()];
     for (i, symbol) in slots.iter().enumerate() {
         offsets[symbol.index()] = Some(base + 4 * i as u64);
@@ -187,7 +195,7 @@ pub fn unallocated(merged: &Merged<'_>, sm: u16) -> Textures {
         let parameters = |f: &crate::merge::Function| f.constant.map(|id| merged.section(id).size);
         let size = merged.functions.iter().filter_map(parameters).max();
         return Textures {
-            unplaced: size.map(|size| size.next_multiple_of(UNPLACED_ALIGN)),
+            unplaced: size.unwrap_or(MERCURY_PARAMETERS).checked_next_multiple_of(MERCURY_ALIGN),
             ..Textures::default()
         };
     }

@@ -88,6 +88,15 @@ const YIELD: u128 = 1 << (64 + 45);
 /// Waits of so many cycles are no reason to let another warp go on.
 const SHORT: u8 = 3;
 
+/// What every instruction waits for, and how long, in code without optimisation (`ptxas -O0`).
+const UNSCHEDULED_WAITS: u8 = 3;
+const UNSCHEDULED_CYCLES: u8 = 15;
+
+/// Whether an instruction is as in code without optimisation. In other code the first one waits for nothing.
+fn is_unscheduled(instruction: &Instruction) -> bool {
+    Control::of(upper(instruction)).waits == UNSCHEDULED_WAITS && cycles(instruction) == UNSCHEDULED_CYCLES
+}
+
 /// A predicate and whether it is negated, as Mercury writes it.
 fn in_mercury(condition: u8) -> u8 {
     const MERCURY_ALWAYS: u8 = 0x1f;
@@ -139,11 +148,20 @@ impl Exit<'_> {
             Control::of(upper(&exit)).waits & number.map_or(0, |number| 1u8.wrapping_shl(number.into()));
         report = with_control(report, |control| control.waits |= waits);
         exit = with_control(exit, |control| control.waits &= !waits);
-        let (before, barrier) = self.cycles_before(source, Control::of(upper(&exit)).waits);
-        last = with_cycles(last, barrier, true);
-        let needed = cycles(&exit).saturating_sub(FIRST_BARRIERS + barrier).max(EXIT_CYCLES);
-        if needed < cycles(&exit) {
-            exit = with_cycles(exit, needed, true);
+        let mut before = None;
+        if is_unscheduled(&self.instruction(0)) && is_unscheduled(&self.instruction(self.at)) {
+            exit = self.instruction(self.at);
+            [report, last] =
+                [report, last].map(|i| with_control(i, |control| control.waits = UNSCHEDULED_WAITS));
+            last = with_cycles(last, UNSCHEDULED_CYCLES, false);
+        } else {
+            let barrier;
+            (before, barrier) = self.cycles_before(source, Control::of(upper(&exit)).waits);
+            last = with_cycles(last, barrier, true);
+            let needed = cycles(&exit).saturating_sub(FIRST_BARRIERS + barrier).max(EXIT_CYCLES);
+            if needed < cycles(&exit) {
+                exit = with_cycles(exit, needed, true);
+            }
         }
         let mut mercury = MERCURY;
         let second = (u128::from_le_bytes(exit) >> SECOND_PREDICATE) as u8 & 15;

@@ -1,7 +1,7 @@
 //! Constants that do not fit into their bank one input behind the other are packed: variables are placed anew, without
 //! regard to the alignment they were declared with.
 
-use super::{Chunk, Content, Kind, Merged, Merger, RelocTarget, narrow};
+use super::{Chunk, Content, Kind, Merged, Merger, OutputSymbol, RelocTarget, narrow};
 use crate::ids::{SectionId, SymbolId};
 use crate::roots;
 use hashbrown::HashSet;
@@ -74,7 +74,16 @@ impl<'data> Merger<'_, 'data> {
         let (used, unused): (Vec<_>, Vec<_>) = variables
             .into_iter()
             .partition(|id| is_referenced[id.index()] || is_asked_for(self.out.symbol(*id).name));
-        remove(&mut self.out, bank, &unused);
+        forget_relocations(&mut self.out, bank, &unused);
+        // Those of a section that loses all go with it.
+        let stays = used.iter().any(|id| self.out.symbol(*id).size > 0);
+        if self.settings.preserves_relocs && stays {
+            for id in unused {
+                make_internal(self.out.symbol_mut(id));
+            }
+        } else {
+            remove(&mut self.out, &unused);
+        }
         used
     }
 
@@ -113,16 +122,29 @@ fn referenced(merged: &Merged<'_>) -> Vec<bool> {
     referenced
 }
 
-/// Removes variables, and the relocations in them.
-fn remove(merged: &mut Merged<'_>, bank: SectionId, variables: &[SymbolId]) {
-    let mut ranges = Vec::new();
+/// What a variable becomes that lost its place: images have no such symbols, unless relocations are preserved. Its value
+/// stays (core/constants-packed-preserved).
+fn make_internal(symbol: &mut OutputSymbol<'_>) {
+    symbol.other |= raw::STV_INTERNAL;
+    symbol.mercury_other |= raw::STV_INTERNAL;
+}
+
+fn remove(merged: &mut Merged<'_>, variables: &[SymbolId]) {
     for id in variables {
         let symbol = merged.symbol_mut(*id);
         symbol.dropped = true;
         symbol.section = None;
-        ranges.push(symbol.value..symbol.value.saturating_add(symbol.size));
     }
     forget_names(merged, variables);
+}
+
+/// Removes the relocations in variables.
+fn forget_relocations(merged: &mut Merged<'_>, bank: SectionId, variables: &[SymbolId]) {
+    let range = |id: &SymbolId| {
+        let symbol = merged.symbol(*id);
+        symbol.value..symbol.value.saturating_add(symbol.size)
+    };
+    let mut ranges: Vec<_> = variables.iter().map(range).collect();
     ranges.sort_unstable_by_key(|range| range.start);
     for relocations in relocations_of(merged, bank) {
         merged.section_mut(relocations).relocations_mut().retain(|entry| {

@@ -59,8 +59,8 @@ fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function) -> String {
     let registers = if uses.relocatable { own.registers } else { resources.registers[at] };
     let stack = match resources.stack[at] {
         _ if uses.relocatable => 0,
-        // Where recursion makes the total unknown, the kernel's own frame is told.
-        crate::resources::UNKNOWN_STACK => own.frame,
+        // Where recursion makes the total unknown, or what the kernel calls is not followed, its own frame is told.
+        0 | crate::resources::UNKNOWN_STACK => own.frame,
         total => total,
     };
     // nvlink speaks of the Mercury view, which has no numbered banks and nothing reserved.
