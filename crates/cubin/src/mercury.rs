@@ -393,7 +393,7 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
                 (pace.count, pace.entry) = (entry.count(capsule), Some(entry.range));
                 entry = entries.next().ok_or(Damage::Count)?;
             }
-            // Delays and what is behind the code take no room.
+            // Delays and what comes after the code take no room.
             pace.size = Some(if entry.form == SHORT { 0 } else { MERCURY_UNIT * usize::from(entry.units) });
             match entry.form {
                 SHORT => (pace.count, pace.entry) = (entry.count(capsule), Some(entry.range)),

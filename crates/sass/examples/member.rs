@@ -1,8 +1,10 @@
 //! Makes code of sm_100 into code for sm_103 and compares with what nvlink made of it: takes pairs of an object and of the image
 //! linked from it for sm_103. Branch targets and the numbers of scoreboards are not compared. `--all` also names what is the same.
 
+mod common;
+
+use common::jumps;
 use solder_cubin::Cubin;
-use solder_cubin::info::{self, attr};
 use solder_sass::instruction::{Instruction, SIZE};
 use solder_sass::schedule::member::delayed;
 
@@ -89,14 +91,4 @@ fn expanded(code: &[u8], jumps: &[(usize, Vec<usize>)], known: &[usize]) -> Opti
         }
     }
     Some(out)
-}
-
-fn jumps(object: &Cubin<'_>, name: &str) -> Vec<(usize, Vec<usize>)> {
-    let Some(section) = object.section(&format!(".nv.info.{name}")) else { return Vec::new() };
-    let records = info::records(section.data).flatten();
-    let lists = records.filter(|record| record.attr == attr::INDIRECT_BRANCH_TARGETS);
-    let in_instructions = |(branch, targets): (usize, Vec<usize>)| {
-        (branch / SIZE, targets.into_iter().map(|target| target / SIZE).collect())
-    };
-    lists.flat_map(|record| info::branch_targets(record.payload)).map(in_instructions).collect()
 }

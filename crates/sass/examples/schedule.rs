@@ -3,8 +3,10 @@
 //! with the schedule without the load of the stack pointer; code that can be rewritten so is, and checked. `--steps NAME`
 //! also shows how the functions come about whose names contain NAME.
 
+mod common;
+
+use common::jumps;
 use solder_cubin::Cubin;
-use solder_cubin::info::{self, attr};
 use solder_sass::check;
 use solder_sass::instruction::{Instruction, SIZE};
 use solder_sass::schedule::{
@@ -146,15 +148,4 @@ fn show(control: Control) -> String {
         .map(|number| if control.waits >> number & 1 != 0 { char::from(b'0' + number) } else { '-' })
         .collect();
     format!("W{} R{} [{waits}]", number(control.written), number(control.read))
-}
-
-/// Where the indirect branches of a function go.
-fn jumps(object: &Cubin<'_>, name: &str) -> Vec<(usize, Vec<usize>)> {
-    let Some(section) = object.section(&format!(".nv.info.{name}")) else { return Vec::new() };
-    let records = info::records(section.data).flatten();
-    let lists = records.filter(|record| record.attr == attr::INDIRECT_BRANCH_TARGETS);
-    let in_instructions = |(branch, targets): (usize, Vec<usize>)| {
-        (branch / SIZE, targets.into_iter().map(|target| target / SIZE).collect())
-    };
-    lists.flat_map(|record| info::branch_targets(record.payload)).map(in_instructions).collect()
 }

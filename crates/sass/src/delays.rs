@@ -1,4 +1,4 @@
-//! Delays of which a rewrite may change the order: which of them takes how long is no matter where all are gone through.
+//! Delays whose order a rewrite may change: where control goes through all of them, it does not matter which takes how long.
 
 use crate::align::Alignment;
 use crate::flow::place;

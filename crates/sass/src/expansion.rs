@@ -1,8 +1,8 @@
 //! How long instructions are in Mercury code.
 //!
 //! A capsule leaves out what the machine code says already, yet places in the Mercury view count such instructions too. How
-//! long they are was found from line number tables, which name the same places in both views: 298,500 places of compiled
-//! code for sm_100, sm_103, sm_110 and sm_120 follow these tables.
+//! long they are was found from line number tables, which name the same places in both views, of compiled code
+//! for sm_100, sm_103, sm_110 and sm_120.
 
 use crate::instruction::{Instruction, TRUE};
 

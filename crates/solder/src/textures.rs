@@ -205,7 +205,7 @@ pub fn unallocated(merged: &Merged<'_>, sm: u16) -> Textures {
 }
 
 /// The kinds of references that each kernel reaches. For the only kernel that is followed, nvlink takes all code of the
-/// inputs for reached; with Mercury the others then count for nothing.
+/// inputs for reached; with Mercury the other kernels then reach none.
 fn reached_kinds(
     merged: &Merged<'_>,
     calls: &Calls,

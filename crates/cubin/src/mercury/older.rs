@@ -71,7 +71,7 @@ const DERIVED_SINCE: [[u8; 4]; 15] = [
     [0x42, 0x2a, 0x08, 0x14],
 ];
 
-/// The class of minima and maxima, all of which are derived.
+/// The class of minima and maxima. All of them are derived.
 const MINIMA: u8 = 0x42;
 
 /// Whether a capsule has the format of 12.8.

@@ -2,8 +2,8 @@
 //!
 //! The stalls of the code are long enough for operands of fixed latency, if nothing waits for a scoreboard. Where something
 //! does, instructions after it are late anyway, and part of the stalls is no longer needed: so a stall counts in full only
-//! if no operand explains it. What an operand needs is counted from when it was really issued. Nothing is issued before the
-//! stalls alone would have it.
+//! if neither an operand nor the distance from a barrier explains it. What an operand needs is counted from when it was
+//! really issued. Nothing is issued before the stalls alone would have it.
 
 use super::instructions::{Line, operation};
 use super::latency;

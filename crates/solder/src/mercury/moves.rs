@@ -54,7 +54,7 @@ const EXITS: u8 = 0x1c;
 /// is used.
 const WITH_PLACES: [(u8, usize); 2] = [(0x39, 4), (0x44, 2)];
 
-/// A list of pairs, the only kind of which that has been seen is about a place.
+/// A list of pairs. The only kind seen so far is about a place.
 const ANNOTATIONS: u8 = 0x55;
 const AT_PLACE: u32 = 1;
 

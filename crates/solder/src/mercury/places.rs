@@ -1,7 +1,7 @@
 //! Where the Mercury instructions of a function lie in its machine code.
 //!
 //! nvlink makes what the machine code's view says about places from what Mercury's says, with the code of the copy that
-//! counts. Where a replaced copy of a function left something behind, its places are looked up in that code too.
+//! counts. Where records of a replaced copy of a function stay, its places are looked up in that code too.
 
 use solder_cubin::mercury::paces;
 use solder_sass::instruction::{Instruction, SIZE};

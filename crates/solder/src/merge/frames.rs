@@ -2,7 +2,7 @@
 //!
 //! nvlink makes it from that of the Mercury view: an entry there that still names a function gives one here. The first
 //! of a function describes its machine code: it has what all of Mercury's say, at the places that this has in the code. Any
-//! further one, which a replaced copy left behind, is Mercury's without its instructions.
+//! further one, of a replaced copy, is Mercury's without its instructions.
 
 use super::{Chunk, Content, Merger, Reloc, RelocTarget};
 use crate::ids::{FileId, SectionId, SymbolId};
@@ -111,7 +111,7 @@ impl<'data> Merger<'_, 'data> {
         code: &HashMap<Origin, Frame<'data>, foldhash::fast::FixedState>,
         mercury: &[(SymbolId, u64, Frame<'data>)],
     ) -> FrameBytes<'data> {
-        // What was said about a function, under another name, counts as described.
+        // A function that has a frame under another name needs none here.
         let mut described: HashSet<Option<SectionId>, foldhash::fast::FixedState> =
             self.first_aliases().map(|(_, text)| Some(text)).collect();
         let mut by_function: HashMap<_, Vec<&Frame<'data>>, foldhash::fast::FixedState> = HashMap::default();
