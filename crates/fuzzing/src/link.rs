@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use solder::diagnostics::{Settings, Sink};
+use solder::diagnostics::{Printer, Settings};
 use solder::mode::Mode;
 use solder::options::{self, Options, Values};
 use solder_cubin::Cubin;
@@ -172,16 +172,18 @@ fn strays(folder: &Path, job: &Job) -> Vec<PathBuf> {
 
 /// The linker from the words of the command line on; whether it succeeded, and what it said.
 fn link(words: &[String]) -> (bool, String) {
-    let sink = Sink::in_memory(Settings::default());
+    let printer = Printer::in_memory(Settings::default());
+    let sink = printer.sink();
     let words = words.iter().map(|word| word.clone().into_bytes()).collect();
-    let Ok(values) = Values::parse(words, &sink) else { return (false, text(sink)) };
+    let Ok(values) = Values::parse(words, &sink) else { return (false, text(printer)) };
     let options = Options::new(values, OsStr::new("nvlink"));
-    let sink = Sink::in_memory(options.message_settings());
-    let linked =
-        options::check(&options, &sink).and_then(|()| solder::link(&options, &Mode::of(&options), &sink));
-    (linked.is_ok(), text(sink))
+    let printer = Printer::in_memory(options.message_settings());
+    let sink = printer.sink();
+    let linked = options::check(&options, &sink)
+        .and_then(|()| solder::run::link(&options, &Mode::of(&options), &printer, &sink));
+    (linked.is_ok(), text(printer))
 }
 
-fn text(sink: Sink) -> String {
-    String::from_utf8_lossy(&sink.into_text()).into_owned()
+fn text(printer: Printer) -> String {
+    String::from_utf8_lossy(&printer.into_text()).into_owned()
 }

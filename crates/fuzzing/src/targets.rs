@@ -5,7 +5,7 @@ use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
-use solder::diagnostics::{Settings, Sink};
+use solder::diagnostics::{Printer, Settings};
 use solder::mode::Mode;
 use solder::options::{self, Options, Values};
 use solder_arch::{Arch, Target as Architecture};
@@ -260,13 +260,15 @@ fn mutate_options(rng: &mut Rng, input: &mut Vec<u8>, corpus: &Corpus) {
 fn read_options(input: &[u8], folder: &Path) -> Result<bool, String> {
     let file = folder.join("options");
     fs::create_dir_all(folder).and_then(|()| fs::write(&file, input)).map_err(|error| error.to_string())?;
-    let sink = Sink::in_memory(Settings::default());
+    let printer = Printer::in_memory(Settings::default());
+    let sink = printer.sink();
     let words = vec![b"-optf".to_vec(), file.into_os_string().into_encoded_bytes()];
     let Ok(values) = Values::parse(words, &sink) else {
-        return if sink.into_text().is_empty() { Err("refused without a word".into()) } else { Ok(false) };
+        return if printer.into_text().is_empty() { Err("refused without a word".into()) } else { Ok(false) };
     };
     let options = Options::new(values, "nvlink".as_ref());
-    let sink = Sink::in_memory(options.message_settings());
+    let printer = Printer::in_memory(options.message_settings());
+    let sink = printer.sink();
     if options::check(&options, &sink).is_err() {
         return Ok(false);
     }

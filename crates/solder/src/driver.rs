@@ -5,10 +5,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use crate::commands;
-use crate::diagnostics::{Settings, Sink, Stop, Text};
+use crate::diagnostics::{Printer, Settings, Stop, Text};
 use crate::host_script;
 use crate::mode::Mode;
 use crate::options::{self, Id, Options, Values};
+use crate::run;
 use crate::signals;
 use crate::time_table;
 use crate::toolchain::nvvm;
@@ -36,9 +37,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     let format = options::format_of_words(&words);
-    let parser_sink = Sink::new(Settings { tool: Text::from(name), format, ..Settings::default() });
+    let parser_printer = Printer::new(Settings { tool: Text::from(name), format, ..Settings::default() });
+    let parser_sink = parser_printer.sink();
     let options = Options::new(Values::parse(words, &parser_sink)?, name);
-    parser_sink.release(&|_| Vec::new());
+    drop(parser_sink);
+    parser_printer.release(&|_| Vec::new());
     signals::set_tool(&options.tool_name);
     let tool = options.tool_name.to_string_lossy();
     if options.values().is_given(Id::Help) {
@@ -47,8 +50,9 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     if options.values().is_given(Id::Version) {
         return print(&options::version(&tool));
     }
-    let sink =
-        Sink::new(options.message_settings()).with_progress(options.progress, options.report.is_some());
+    let printer =
+        Printer::new(options.message_settings()).with_progress(options.progress, options.report.is_some());
+    let sink = printer.sink();
     if let Some(kind) = options.host_script {
         return host_script::write(&options, kind, &sink);
     }
@@ -56,7 +60,7 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     time_table::begin(&options, &sink)?;
     nvvm::library(&options, &sink)?;
     let mode = Mode::of(&options);
-    crate::link(&options, &mode, &sink)
+    run::link(&options, &mode, &printer, &sink)
 }
 
 /// Writes to standard output; that nobody reads it is no fault.

@@ -9,10 +9,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostics::{Message, Sink, Stop};
-use crate::object::Object;
 use crate::options::Options;
 use crate::toolchain::ptxas::{self, Job};
 use crate::toolchain::shell;
+use solder_link::model::object::Object;
 
 /// Keeps a PTX and its code, and prints how the one became the other.
 pub fn assembled(

@@ -180,11 +180,12 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
-    use crate::diagnostics::{Settings, Sink};
+    use crate::diagnostics::{Printer, Settings};
     use crate::options::Values;
 
     fn mode(line: &str) -> Mode {
-        let sink = Sink::in_memory(Settings::default());
+        let printer = Printer::in_memory(Settings::default());
+        let sink = printer.sink();
         let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
         let values = Values::parse(words, &sink).expect("a good command line");
         Mode::of(&Options::new(values, OsStr::new("nvlink")))

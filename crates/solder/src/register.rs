@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::diagnostics::{Sink, Stop, Text};
 use crate::load::Registration;
-use crate::pipeline;
+use crate::output;
 
 /// A list that names the device runtime is complete for all architectures; nvcc links once for each with the same
 /// file, and such a list must survive the later links.
@@ -23,7 +23,7 @@ pub fn write<'a>(
         return Ok(());
     }
     let text = text(registrations);
-    pipeline::write_output(path, &text, sink)
+    output::write_output(path, &text, sink)
 }
 
 fn text<'a>(registrations: impl IntoIterator<Item = &'a Registration>) -> Vec<u8> {

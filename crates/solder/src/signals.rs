@@ -18,7 +18,7 @@ use std::sync::{Once, OnceLock};
 use libc::{c_char, c_int};
 
 use crate::diagnostics::{Message, Severity};
-use crate::parallel;
+use solder_link::pool as parallel;
 
 /// At most so many at a time, far more than there are threads; what finds no place is not cleaned up.
 const PLACES: usize = 256;

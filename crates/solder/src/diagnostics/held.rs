@@ -2,8 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::messages::Message;
-use super::{Severity, Text};
+use super::{Message, Severity, Text};
 use crate::json::Json;
 
 /// A line of help under a message.

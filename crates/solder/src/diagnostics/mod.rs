@@ -1,80 +1,28 @@
-//! What the linker says: one table of messages, and the sink that prints and counts them.
-//!
-//! The text is nvlink's, to the letter, with the name that the linker was invoked by in front.
+//! How messages are shown: as text, as nvlink prints it, or as JSON, at once or with what explains them.
 
 mod held;
-mod messages;
 mod progress;
-mod text;
 
-use std::borrow::Borrow;
 use std::io::Write;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 pub use held::{Format, Note};
-pub use messages::{Message, Row, TABLE};
 pub use progress::{Progress, Show};
-pub use text::{Field, Hex, Text};
+pub use solder_link::diagnostics::{Hex, Message, Severity, Sink, Stop, Switches, TABLE, Text};
 
 use held::{Event, Printed};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    Info,
-    Warning,
-    Error,
-    Fatal,
-}
-
-impl Severity {
-    /// The word as it stands in a message, padded to the column of the colon.
-    pub(crate) fn padded(self) -> &'static str {
-        match self {
-            Self::Info => "info    ",
-            Self::Warning => "warning ",
-            Self::Error => "error   ",
-            Self::Fatal => "fatal   ",
-        }
-    }
-
-    fn name(self) -> &'static str {
-        self.padded().trim_end()
-    }
-}
-
-/// The run ends here; what there was to say has been said.
-///
-/// It is the error type of every phase: `return Err(sink.fatal(Message::…))`, `sink.check()?`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub struct Stop {
-    exit_code: u8,
-}
-
-impl Stop {
-    /// After a `fatal` message.
-    pub const FATAL: Self = Self { exit_code: 1 };
-    /// After `error` messages that let the run come to the end of a phase.
-    pub const ERRORS: Self = Self { exit_code: 255 };
-
-    pub fn exit_code(self) -> u8 {
-        self.exit_code
-    }
-}
+use solder_link::observer::Observer;
 
 /// How messages are printed; all of it follows from the options.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The name in front of every message.
+    /// The name before every message.
     pub tool: Text,
-    /// `-report-arch`: the target named behind every message.
+    /// `-report-arch`: the target, named after every message.
     pub report_arch: Option<Text>,
-    /// `-Werror`.
-    pub warnings_are_errors: bool,
-    /// `-disable-infos`, which in nvlink takes away the warnings and leaves the infos.
-    pub no_warnings: bool,
+    /// `-Werror` and `-disable-infos`.
+    pub switches: Switches,
     /// `--explain`: notes follow the messages, and repeated warnings are folded.
     pub explain: bool,
     /// `--error-format`.
@@ -93,34 +41,31 @@ enum Output {
     Memory(Vec<u8>),
 }
 
-/// Prints messages and counts the errors among them. Shared by reference between threads; phases that
-/// work in parallel collect their messages and report them in input order.
-pub struct Sink {
+/// Prints messages on standard error.
+pub struct Printer {
     settings: Settings,
-    errors: AtomicUsize,
     output: Mutex<Output>,
-    /// What waits for [`Sink::release`].
+    /// What waits for [`Printer::release`].
     held: Mutex<Vec<Event>>,
     progress: Option<Progress>,
 }
 
-impl Sink {
-    /// A sink on standard error.
+impl Printer {
+    /// A printer on standard error.
     pub fn new(settings: Settings) -> Self {
         Self::on(settings, Output::Stderr)
     }
 
-    /// A sink that keeps the text, for tests and for callers of the library.
+    /// A printer that keeps the text, for tests.
     pub fn in_memory(settings: Settings) -> Self {
         Self::on(settings, Output::Memory(Vec::new()))
     }
 
     fn on(settings: Settings, output: Output) -> Self {
-        let held = Mutex::default();
-        Self { settings, errors: AtomicUsize::new(0), output: Mutex::new(output), held, progress: None }
+        Self { settings, output: Mutex::new(output), held: Mutex::default(), progress: None }
     }
 
-    /// The same sink, with a clock.
+    /// The same, with a clock.
     #[must_use]
     pub fn with_progress(mut self, show: Show, timed: bool) -> Self {
         // Lines for programs are not mixed with others.
@@ -129,51 +74,14 @@ impl Sink {
         self
     }
 
-    /// A phase of the link begins.
-    pub fn phase(&self, name: &'static str) {
-        if let Some(progress) = &self.progress {
-            progress.phase(name);
-        }
-    }
-
-    /// The phase has this many tasks that take their time.
-    pub fn expect(&self, tasks: usize) {
-        if let Some(progress) = &self.progress {
-            progress.expect(tasks);
-        }
-    }
-
-    /// Does such a task.
-    pub fn during<T>(&self, task: impl FnOnce() -> String, work: impl FnOnce() -> T) -> T {
-        let Some(progress) = &self.progress else { return work() };
-        let task = task();
-        progress.begin(&task);
-        let result = work();
-        progress.end(&task);
-        result
+    /// The sink that prints here.
+    pub fn sink(&self) -> Sink<'_> {
+        Sink::new(self.settings.switches, self)
     }
 
     /// The phases so far, with the time they took.
     pub fn phases(&self) -> Vec<(&'static str, Duration)> {
         self.progress.as_ref().map(Progress::phases).unwrap_or_default()
-    }
-
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    /// Prints the message, if the settings let it through, and counts it if it is an error.
-    pub fn report(&self, message: impl Borrow<Message>) {
-        let message = message.borrow();
-        let Some(severity) = self.effective(message.row().severity) else { return };
-        if severity >= Severity::Error {
-            self.errors.fetch_add(1, Ordering::Relaxed);
-        }
-        if self.settings.holds() {
-            lock(&self.held).push(Event::Message(severity, message.clone()));
-        } else {
-            self.print(&self.line(severity, message));
-        }
     }
 
     fn line(&self, severity: Severity, message: &Message) -> Vec<u8> {
@@ -221,34 +129,6 @@ impl Sink {
         self.print(&out);
     }
 
-    /// Reports a message that ends the run, and gives the value to leave with.
-    pub fn fatal(&self, message: impl Borrow<Message>) -> Stop {
-        let message = message.borrow();
-        debug_assert_eq!(message.row().severity, Severity::Fatal, "{}", message.row().code);
-        self.report(message);
-        Stop::FATAL
-    }
-
-    /// Number of errors so far, promoted warnings included.
-    pub fn errors(&self) -> usize {
-        self.errors.load(Ordering::Relaxed)
-    }
-
-    /// Leaves with the exit code of errors if there were any.
-    pub fn check(&self) -> Result<(), Stop> {
-        if self.errors() == 0 { Ok(()) } else { Err(Stop::ERRORS) }
-    }
-
-    /// Text on standard error that is no message of the linker: a call graph, a command that is run,
-    /// the assembler's own lines.
-    pub fn write(&self, bytes: &[u8]) {
-        if self.settings.holds() && !bytes.is_empty() {
-            lock(&self.held).push(Event::Text(bytes.to_vec()));
-        } else {
-            self.print(bytes);
-        }
-    }
-
     fn print(&self, bytes: &[u8]) {
         let _paused = self.progress.as_ref().map(Progress::pause);
         match &mut *lock(&self.output) {
@@ -258,7 +138,7 @@ impl Sink {
         }
     }
 
-    /// What an in-memory sink holds; empty for one on standard error.
+    /// The text of a printer in memory.
     pub fn into_text(self) -> Vec<u8> {
         self.release(&|_| Vec::new());
         match &mut *lock(&self.output) {
@@ -266,19 +146,56 @@ impl Sink {
             Output::Memory(text) => std::mem::take(text),
         }
     }
+}
 
-    /// The severity after the switches: `None` is silence.
-    fn effective(&self, severity: Severity) -> Option<Severity> {
-        match severity {
-            Severity::Warning if self.settings.no_warnings => None,
-            Severity::Warning if self.settings.warnings_are_errors => Some(Severity::Error),
-            other => Some(other),
+impl Observer for Printer {
+    fn message(&self, severity: Severity, message: &Message) {
+        if self.settings.holds() {
+            lock(&self.held).push(Event::Message(severity, message.clone()));
+        } else {
+            self.print(&self.line(severity, message));
+        }
+    }
+
+    fn text(&self, text: &[u8]) {
+        if self.settings.holds() && !text.is_empty() {
+            lock(&self.held).push(Event::Text(text.to_vec()));
+        } else {
+            self.print(text);
+        }
+    }
+
+    fn phase(&self, name: &'static str) {
+        if let Some(progress) = &self.progress {
+            progress.phase(name);
+        }
+    }
+
+    fn expect(&self, tasks: usize) {
+        if let Some(progress) = &self.progress {
+            progress.expect(tasks);
+        }
+    }
+
+    fn follows_tasks(&self) -> bool {
+        self.progress.is_some()
+    }
+
+    fn begin(&self, task: &str) {
+        if let Some(progress) = &self.progress {
+            progress.begin(task);
+        }
+    }
+
+    fn end(&self, task: &str) {
+        if let Some(progress) = &self.progress {
+            progress.end(task);
         }
     }
 }
 
-/// What nobody explained is still said.
-impl Drop for Sink {
+/// What nobody explained is still printed.
+impl Drop for Printer {
     fn drop(&mut self) {
         self.release(&|_| Vec::new());
     }
@@ -298,33 +215,27 @@ mod tests {
 
     #[test]
     fn fatal_line() {
-        let sink = Sink::in_memory(settings());
-        let stop = sink.fatal(Message::UnknownOption { word: "bogus".into() });
+        let printer = Printer::in_memory(settings());
+        let stop = printer.sink().fatal(Message::UnknownOption { word: "bogus".into() });
         assert_eq!(stop.exit_code(), 1);
-        assert_eq!(sink.into_text(), b"nvlink fatal   : Unknown option 'bogus'\n");
+        assert_eq!(printer.into_text(), b"nvlink fatal   : Unknown option 'bogus'\n");
     }
 
     #[test]
     fn warnings_as_errors_count() {
-        let sink = Sink::in_memory(Settings {
-            warnings_are_errors: true,
+        let printer = Printer::in_memory(Settings {
+            switches: Switches { warnings_are_errors: true, no_warnings: false },
             report_arch: Some("sm_90".into()),
             ..settings()
         });
+        let sink = printer.sink();
         sink.report(Message::ArchNotFound { target: "sm_90".into(), file: "a.o".into() });
         assert_eq!(sink.check(), Err(Stop::ERRORS));
+        drop(sink);
         assert_eq!(
-            sink.into_text(),
+            printer.into_text(),
             b"nvlink error   : SM Arch ('sm_90') not found in 'a.o' (target: sm_90)\n"
         );
-    }
-
-    #[test]
-    fn silenced_warnings_are_no_errors() {
-        let sink = Sink::in_memory(Settings { warnings_are_errors: true, no_warnings: true, ..settings() });
-        sink.report(Message::ArchNotFound { target: "sm_90".into(), file: "a.o".into() });
-        assert_eq!(sink.check(), Ok(()));
-        assert_eq!(sink.into_text(), b"");
     }
 
     fn not_found(file: &str) -> Message {
@@ -333,29 +244,29 @@ mod tests {
 
     #[test]
     fn warnings_are_folded_under_explain() {
-        let sink = Sink::in_memory(Settings { explain: true, ..settings() });
+        let printer = Printer::in_memory(Settings { explain: true, ..settings() });
         for file in ["a.o", "b.o", "c.o", "b.o"] {
-            sink.report(not_found(file));
+            printer.sink().report(not_found(file));
         }
-        sink.write(b"text\n");
-        sink.report(Message::MergeFailed);
-        sink.report(Message::MergeFailed);
-        sink.release(&|_| vec![Note::new("hint", "why")]);
+        printer.sink().write(b"text\n");
+        printer.sink().report(Message::MergeFailed);
+        printer.sink().report(Message::MergeFailed);
+        printer.release(&|_| vec![Note::new("hint", "why")]);
         let expected = "nvlink warning : SM Arch ('sm_90') not found in 'a.o'\n    why\n    \
                         said 4 times, also of 'b.o', 'c.o'\ntext\n\
                         nvlink fatal   : merge_elf failed\n    why\n\
                         nvlink fatal   : merge_elf failed\n    why\n";
-        assert_eq!(String::from_utf8_lossy(&sink.into_text()), expected);
+        assert_eq!(String::from_utf8_lossy(&printer.into_text()), expected);
     }
 
     #[test]
     fn json_has_one_object_a_line() {
-        let sink = Sink::in_memory(Settings { format: Format::Json, ..settings() });
-        sink.report(not_found("a\"b.o"));
-        sink.write(b"two\nlines\n");
+        let printer = Printer::in_memory(Settings { format: Format::Json, ..settings() });
+        printer.sink().report(not_found("a\"b.o"));
+        printer.sink().write(b"two\nlines\n");
         let expected = r#"{"tool":"nvlink","severity":"warning","code":"arch-not-found","message":"SM Arch ('sm_90') not found in 'a\"b.o'","fields":{"target":"sm_90","file":"a\"b.o"},"notes":[]}
 {"tool":"nvlink","severity":"info","code":"output","message":"two\nlines","fields":{},"notes":[]}
 "#;
-        assert_eq!(String::from_utf8_lossy(&sink.into_text()), expected);
+        assert_eq!(String::from_utf8_lossy(&printer.into_text()), expected);
     }
 }

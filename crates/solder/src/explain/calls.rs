@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::View;
 use super::names::shown;
-use crate::callees::Calls;
+use solder_link::model::calls::Calls;
 
 /// The shortest way from a node to one that is wanted, both included.
 pub fn path(calls: &Calls, from: u32, wanted: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
@@ -50,10 +50,21 @@ fn walk(
     None
 }
 
-impl View<'_, '_> {
+/// What names the functions and calls of a link.
+pub trait Named {
     /// The function of this name, as an index; kernels come first.
-    pub fn function(&self, name: &str) -> Option<u32> {
-        let is_it = |(_, function): &(usize, &crate::merge::Function)| {
+    fn function(&self, name: &str) -> Option<u32>;
+    /// Whether a node of the call graph is a function.
+    fn is_function(&self, node: u32) -> bool;
+    /// A function's name, or what an indirect call goes by.
+    fn node_name(&self, node: u32) -> String;
+    /// `a -> b -> c`, each function with what `tell` says about it.
+    fn chain(&self, way: &[u32], tell: impl Fn(u32) -> String) -> String;
+}
+
+impl Named for View<'_, '_> {
+    fn function(&self, name: &str) -> Option<u32> {
+        let is_it = |(_, function): &(usize, &solder_link::model::merged::Function)| {
             self.merged.symbol(function.symbol).name == name
         };
         let named = || self.merged.functions.iter().enumerate().filter(is_it);
@@ -61,12 +72,11 @@ impl View<'_, '_> {
         found.map(|(index, _)| index as u32)
     }
 
-    pub fn is_function(&self, node: u32) -> bool {
+    fn is_function(&self, node: u32) -> bool {
         (node as usize) < self.merged.calls.functions
     }
 
-    /// A function's name, or what an indirect call goes by.
-    pub fn node_name(&self, node: u32) -> String {
+    fn node_name(&self, node: u32) -> String {
         if let Some(function) = self.merged.functions.get(node as usize) {
             return shown(self.merged.symbol(function.symbol).name);
         }
@@ -74,8 +84,7 @@ impl View<'_, '_> {
         format!("(any function of prototype '{}')", prototype.copied().unwrap_or_default())
     }
 
-    /// `a -> b -> c`, each function with what `tell` says about it.
-    pub fn chain(&self, way: &[u32], tell: impl Fn(u32) -> String) -> String {
+    fn chain(&self, way: &[u32], tell: impl Fn(u32) -> String) -> String {
         let step = |node: &u32| {
             let told = if self.is_function(*node) { tell(*node) } else { String::new() };
             format!("{}{told}", self.node_name(*node))

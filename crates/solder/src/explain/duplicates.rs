@@ -5,7 +5,7 @@ use solder_cubin::raw;
 use super::names::shown;
 use super::{Context, capped, counted};
 use crate::diagnostics::Note;
-use crate::object::{Object, Role};
+use solder_link::model::object::{Object, Role};
 
 const MOST: usize = 8;
 

@@ -1,14 +1,15 @@
 //! Limits that a link exceeds, and stacks that nobody can measure: who is responsible.
 
+use super::calls::Named;
 use hashbrown::HashSet;
 use solder_cubin::raw;
 
 use super::names::shown;
 use super::{Context, View, calls, capped, counted};
 use crate::diagnostics::Note;
-use crate::ids::SectionId;
-use crate::merge::Kind;
-use crate::object::Object;
+use solder_link::model::ids::SectionId;
+use solder_link::model::merged::Kind;
+use solder_link::model::object::Object;
 
 /// Contributors named.
 const MOST: usize = 12;
@@ -96,7 +97,7 @@ impl Context<'_, '_> {
 
     pub(super) fn constant_limit(&self, limit: u64) -> Vec<Note> {
         let Some(view) = self.view else { return Vec::new() };
-        let is_it = |(_, s): &(usize, &crate::merge::OutputSection<'_>)| {
+        let is_it = |(_, s): &(usize, &solder_link::model::merged::OutputSection<'_>)| {
             matches!(s.kind, Kind::Constant(_)) && s.size > limit
         };
         let Some((section, found)) = view.merged.sections.iter().enumerate().find(is_it) else {
@@ -143,7 +144,7 @@ impl Context<'_, '_> {
 /// The shared variables that a kernel has, with who has them.
 fn shared_of(view: View<'_, '_>, objects: &[Object<'_>], kernel: u32) -> Vec<Share> {
     let reach: HashSet<u32> = view.merged.calls.reach(kernel).into_iter().collect();
-    let users = crate::shared::find_users(view.merged);
+    let users = solder_link::shared::find_users(view.merged);
     let mut shares = Vec::new();
     for (object, users) in view.merged.shared.iter().zip(&users).filter(|(o, _)| !o.dynamic) {
         let user = users.iter().find(|user| reach.contains(*user));
@@ -160,14 +161,14 @@ fn shared_of(view: View<'_, '_>, objects: &[Object<'_>], kernel: u32) -> Vec<Sha
     shares
 }
 
-fn from(objects: &[Object<'_>], origin: Option<crate::resolve::Origin>) -> String {
+fn from(objects: &[Object<'_>], origin: Option<solder_link::model::symbols::Origin>) -> String {
     origin.map_or(String::new(), |origin| format!(", '{}'", objects[origin.file.index()].name))
 }
 
 fn variables_in(view: View<'_, '_>, objects: &[Object<'_>], section: SectionId) -> Vec<Share> {
     let in_it =
         view.merged.symbols.iter().filter(|s| s.section == Some(section) && s.kind == raw::STT_OBJECT);
-    let share = |symbol: &crate::merge::OutputSymbol<'_>| Share {
+    let share = |symbol: &solder_link::model::merged::OutputSymbol<'_>| Share {
         size: symbol.size,
         what: format!("{}{}", shown(symbol.name), from(objects, symbol.origin)),
     };

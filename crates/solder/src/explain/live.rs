@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use super::names::{self, shown};
 use super::{View, counted};
-use crate::callgraph::Edges;
-use crate::ids::EntityId;
-use crate::object::Object;
-use crate::roots::Roots;
 use solder_cubin::raw;
+use solder_link::model::graph::Edges;
+use solder_link::model::ids::EntityId;
+use solder_link::model::object::Object;
+use solder_link::roots::Roots;
 
 /// How a function came to stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Reasons {
         let Edges { calls, indirect, by_prototype } = Edges::new(count, graph);
         let mut reasons = vec![None; count];
         let mut queue = VecDeque::new();
-        for kernel in crate::gc::kernels(symbols).filter(|kernel| view.live.is_root(*kernel)) {
+        for kernel in solder_link::gc::kernels(symbols).filter(|kernel| view.live.is_root(*kernel)) {
             reasons[kernel.index()] = Some(Reason::Root);
             queue.push_back(kernel.number());
         }

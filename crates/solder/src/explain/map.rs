@@ -8,11 +8,11 @@ use solder_fatbin::{Container, Kind, Member, Request, select};
 use super::inputs::member_name;
 use super::names::shown;
 use super::{Explain, View, in_parts, live, registers};
-use crate::ids::{FileId, SectionId, SymbolId};
-use crate::layout::Layout;
 use crate::load::survey::{Content, Fate, FileState, Input};
-use crate::object::Object;
-use crate::resources::UNKNOWN_STACK;
+use solder_link::layout::Layout;
+use solder_link::model::ids::{FileId, SectionId, SymbolId};
+use solder_link::model::object::Object;
+use solder_link::resources::UNKNOWN_STACK;
 
 /// The whole map.
 pub fn text(

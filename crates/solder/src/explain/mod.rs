@@ -20,71 +20,49 @@ mod whole;
 use std::cell::OnceCell;
 use std::path::Path;
 
-use crate::callgraph::CallGraph;
-use crate::diagnostics::{Message, Note, Sink, Stop};
-use crate::gc::Live;
-use crate::layout::Layout;
-use crate::load::{Arena, Inputs, Survey};
-use crate::merge::Merged;
-use crate::object::Object;
+use crate::diagnostics::{Message, Note, Printer, Sink, Stop};
+use crate::load::{Arena, Survey};
 use crate::options::Options;
-use crate::parallel;
-use crate::resolve::Symbols;
-use crate::resources::Resources;
-use crate::roots::Roots;
-use crate::shared::SharedLayout;
-use crate::textures::Textures;
-
-/// The results of the phases.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a, 'data> {
-    pub symbols: &'a Symbols<'data>,
-    pub roots: &'a Roots<'a>,
-    pub removes_dead_code: bool,
-    pub live: &'a Live,
-    pub graph: &'a CallGraph<'data>,
-    pub merged: &'a Merged<'data>,
-    pub resources: &'a Resources<'data>,
-    pub shared: &'a SharedLayout,
-    pub textures: &'a Textures,
-}
+use solder_link::layout::Layout;
+use solder_link::model::object::Object;
+use solder_link::observer::View;
+use solder_link::pool as parallel;
 
 /// What the link is asked to tell.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Explain<'a, 'data> {
     options: &'a Options,
     survey: &'a Survey<'data>,
+    printer: &'a Printer,
 }
 
 impl<'a, 'data> Explain<'a, 'data> {
     /// `None` if nothing is asked.
-    pub fn new(options: &'a Options, inputs: &'a Inputs<'data>) -> Option<Self> {
-        inputs.survey.as_ref().map(|survey| Self { options, survey })
+    pub fn new(
+        options: &'a Options,
+        survey: Option<&'a Survey<'data>>,
+        printer: &'a Printer,
+    ) -> Option<Self> {
+        survey.map(|survey| Self { options, survey, printer })
     }
 
-    /// A link that did not come to the end of its phases.
-    pub fn stopped(self, objects: &[Object<'data>], sink: &Sink) {
-        let context = Context::new(self, objects, None);
-        sink.release(&|message| context.notes(message));
+    /// The messages so far, with what explains them.
+    pub fn stopped(self, objects: &[Object<'_>], view: Option<View<'_, '_>>) {
+        let context = Context::new(self, objects, view);
+        self.printer.release(&|message| context.notes(message));
     }
 
     /// A link whose objects contradict each other.
-    pub fn unresolved(self, objects: &[Object<'data>], sink: &Sink) {
-        self.stopped(objects, sink);
+    pub fn unresolved(self, objects: &[Object<'_>]) {
+        self.stopped(objects, None);
         if !self.options.trace.is_empty() {
             print(&Context::new(self, objects, None).trace(None, &self.options.trace));
         }
     }
 
-    /// The messages of a link whose functions are known.
-    pub fn limited(self, objects: &[Object<'data>], view: View<'_, 'data>, sink: &Sink) {
-        let context = Context::new(self, objects, Some(view));
-        sink.release(&|message| context.notes(message));
-    }
-
     /// A link of which all is known but the layout.
-    pub fn linked(self, objects: &[Object<'data>], view: View<'_, 'data>, sink: &Sink) {
-        self.limited(objects, view, sink);
+    pub fn linked(self, objects: &[Object<'_>], view: View<'_, '_>) {
+        self.stopped(objects, Some(view));
         let context = Context::new(self, objects, Some(view));
         let Options { trace, why_live, print_gc, explain_regs, .. } = self.options;
         if !trace.is_empty() {
@@ -102,10 +80,10 @@ impl<'a, 'data> Explain<'a, 'data> {
     }
 
     /// A link whose output is known to the byte.
-    pub fn written(
+    pub fn laid_out(
         self,
-        objects: &[Object<'data>],
-        view: View<'_, 'data>,
+        objects: &[Object<'_>],
+        view: View<'_, '_>,
         layout: &Layout<'_, '_>,
         sink: &Sink,
     ) -> Result<(), Stop> {
@@ -113,15 +91,10 @@ impl<'a, 'data> Explain<'a, 'data> {
             write(file, &map::text(self, objects, view, layout), sink)?;
         }
         if let Some(file) = &self.options.report {
-            write(file, &report::page(self, objects, view, layout, sink), sink)?;
+            write(file, &report::page(self, objects, view, layout), sink)?;
         }
         Ok(())
     }
-}
-
-/// Explains what was said about the inputs while they were loaded.
-pub fn loaded(options: &Options, survey: &Survey<'_>, sink: &Sink) {
-    Explain { options, survey }.stopped(&[], sink);
 }
 
 /// Reports go to standard output, apart from the messages; that nobody reads them is no fault.
@@ -136,7 +109,7 @@ fn write(file: &Path, text: &str, sink: &Sink) -> Result<(), Stop> {
         print(text);
         return Ok(());
     }
-    crate::pipeline::write_output(file, text.as_bytes(), sink)
+    crate::output::write_output(file, text.as_bytes(), sink)
 }
 
 /// What explanations are drawn from; indices are made when the first message asks for them.
@@ -153,7 +126,7 @@ struct Context<'a, 'data> {
 
 impl<'a, 'data> Context<'a, 'data> {
     fn new(explain: Explain<'a, 'data>, objects: &'a [Object<'data>], view: Option<View<'a, 'data>>) -> Self {
-        let Explain { options, survey } = explain;
+        let Explain { options, survey, .. } = explain;
         let (names, references) = (OnceCell::new(), OnceCell::new());
         Self { options, survey, objects, view, names, references, arena: Arena::new() }
     }

@@ -1,10 +1,10 @@
 //! Names as people read them, and names that are nearly the same.
 
-use crate::ids::EntityId;
-use crate::object::Object;
-use crate::reports::demangle::demangle;
-use crate::resolve::Symbols;
 use solder_cubin::raw;
+use solder_link::demangle::demangle;
+use solder_link::model::ids::EntityId;
+use solder_link::model::object::Object;
+use solder_link::model::symbols::Symbols;
 
 /// A name as people wrote it. The assembler puts `$__` and a number around the names of static variables in functions.
 pub fn shown(name: &str) -> String {

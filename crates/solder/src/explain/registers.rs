@@ -1,12 +1,13 @@
 //! `--explain-regs`: what each kernel needs beside its own, and through which calls it came.
 
+use super::calls::Named;
 use std::fmt::Write;
 
 use super::{View, calls, counted, names};
-use crate::callees::{Need, OfNodes};
-use crate::merge::{Function, InfoRecord};
-use crate::resources::UNKNOWN_STACK;
 use solder_cubin::info::attr;
+use solder_link::model::calls::{Need, OfNodes};
+use solder_link::model::merged::{Function, InfoRecord};
+use solder_link::resources::UNKNOWN_STACK;
 
 /// The stack that call paths from each function need.
 type Depths<'a> = OfNodes<'a, Need>;

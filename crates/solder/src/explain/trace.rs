@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::duplicates::Mention;
 use super::names::{self, shown};
 use super::{Context, undefined};
-use crate::ids::FileId;
-use crate::resolve::Symbols;
+use solder_link::model::ids::FileId;
+use solder_link::model::symbols::Symbols;
 
 impl Context<'_, '_> {
     /// Every mention of the names; without `symbols` the link stopped before one was chosen.

@@ -9,7 +9,7 @@ use super::names::shown;
 use super::{Context, capped, names};
 use crate::diagnostics::Note;
 use crate::load::survey::{self, Content, Fate, FileState, Form, Made, Missing};
-use crate::object::{Object, Role};
+use solder_link::model::object::{Object, Role};
 
 /// Places named of one symbol.
 const MOST: usize = 10;

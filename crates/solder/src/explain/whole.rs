@@ -9,8 +9,8 @@ use super::names::shown;
 use super::{Explain, map, report};
 use crate::diagnostics::{Sink, Stop};
 use crate::json::Json;
-use crate::reports::limits::shared_limit;
-use crate::resources::UNKNOWN_STACK;
+use solder_link::checks::limits::shared_limit;
+use solder_link::resources::UNKNOWN_STACK;
 
 /// The only origin that is left.
 const ORIGIN: &str = "compiled IR";
@@ -31,7 +31,7 @@ impl Explain<'_, '_> {
             super::write(file, &map_text(self, &cubin, output.len()), sink)?;
         }
         if let Some(file) = &asked.report {
-            super::write(file, &report::filled(&content(self, &cubin, output.len(), sink)), sink)?;
+            super::write(file, &report::filled(&content(self, &cubin, output.len())), sink)?;
         }
         Ok(())
     }
@@ -75,7 +75,7 @@ fn module_values(cubin: &Cubin<'_>, attr: u8) -> Vec<u32> {
     values
 }
 
-fn content(explain: Explain<'_, '_>, cubin: &Cubin<'_>, size: usize, sink: &Sink) -> Json {
+fn content(explain: Explain<'_, '_>, cubin: &Cubin<'_>, size: usize) -> Json {
     let registers = module_values(cubin, attr::REGCOUNT);
     let frames = module_values(cubin, attr::FRAME_SIZE);
     let stacks = module_values(cubin, attr::MIN_STACK_SIZE);
@@ -115,11 +115,15 @@ fn content(explain: Explain<'_, '_>, cubin: &Cubin<'_>, size: usize, sink: &Sink
         ("inputs", [ORIGIN].into_iter().collect()),
         ("functions", functions.iter().zip(calls).map(function).collect()),
         ("removed", Json::Object(vec![("count", 0u32.into()), ("size", 0u32.into())])),
-        ("sharedLimit", shared_limit(explain.options.link_target(), explain.options).into()),
+        (
+            "sharedLimit",
+            shared_limit(explain.options.link_target(), explain.options.enable_extended_smem == Some(true))
+                .into(),
+        ),
         ("shared", shared),
         ("variables", variables),
         ("constants", constants(cubin)),
-        ("phases", report::phases(sink)),
+        ("phases", report::phases(explain.printer)),
     ])
 }
 

@@ -13,7 +13,7 @@ use super::arena::Arena;
 use super::peek::{self, Begins, HEAD, Headers};
 use super::{PARALLEL_FROM, Stopped, file};
 use crate::diagnostics::{Message, Text};
-use crate::parallel;
+use solder_link::pool as parallel;
 
 /// An ELF in an archive.
 #[derive(Debug)]

@@ -114,7 +114,7 @@ impl Arena {
 impl Drop for Arena {
     /// The inputs of a large link are left to the end of the program, which is near: it unmaps all of them at once.
     fn drop(&mut self) {
-        if self.is_large() || *self.size.get_mut() >= crate::MANY_BYTES {
+        if self.is_large() || *self.size.get_mut() >= solder_link::parse::MANY_BYTES {
             std::mem::forget(std::mem::take(&mut self.buckets));
         }
     }

@@ -3,32 +3,7 @@
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
 use object::{Endianness, ReadRef, SectionIndex};
-
-/// The kinds of references that host code makes to device code, with the section that lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReferenceKind {
-    ExternalKernel,
-    InternalKernel,
-    ExternalConstant,
-    InternalConstant,
-    ExternalVariable,
-    InternalVariable,
-}
-
-impl ReferenceKind {
-    pub const fn is_kernel(self) -> bool {
-        matches!(self, Self::ExternalKernel | Self::InternalKernel)
-    }
-}
-
-pub const REFERENCE_KINDS: [(ReferenceKind, &[u8]); 6] = [
-    (ReferenceKind::ExternalKernel, b".nvHRKE"),
-    (ReferenceKind::InternalKernel, b".nvHRKI"),
-    (ReferenceKind::ExternalConstant, b".nvHRCE"),
-    (ReferenceKind::InternalConstant, b".nvHRCI"),
-    (ReferenceKind::ExternalVariable, b".nvHRDE"),
-    (ReferenceKind::InternalVariable, b".nvHRDI"),
-];
+use solder_link::roots::{REFERENCE_KINDS, ReferenceKind};
 
 const DEVICE_CODE: &[u8] = b"__nv_relfatbin";
 const MODULE_ID: &[u8] = b"__nv_module_id";

@@ -14,7 +14,6 @@ mod host;
 mod library;
 mod open;
 mod peek;
-mod runtime;
 mod said;
 mod shed;
 pub mod survey;
@@ -22,50 +21,22 @@ pub mod survey;
 use std::path::Path;
 
 pub use arena::Arena;
-pub use host::{REFERENCE_KINDS, ReferenceKind};
-pub use open::is_runtime;
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
-use crate::explain;
 use crate::keep;
 use crate::lto;
 use crate::options::Options;
-use crate::parallel;
 use crate::time_table;
 use crate::toolchain::ptxas::{self, Assembler};
 use open::{Item, Product};
 use said::Said;
+use solder_link::inputs::{Input, Origin};
+use solder_link::pool as parallel;
+use solder_link::roots::{HostReferences, REFERENCE_KINDS};
 pub use survey::Survey;
 
 /// The messages that end the run, in order.
 type Stopped = Vec<Message>;
-
-/// Where device code came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A cubin, fat binary or PTX file of its own.
-    File,
-    /// A host object.
-    HostObject,
-    /// A host object in an archive.
-    Archive,
-}
-
-/// Machine code that takes part in the link.
-#[derive(Clone, Debug)]
-pub struct DeviceObject<'data> {
-    /// As messages name it: the file as given, for archives `libfg.a:f2.o`.
-    pub name: Text,
-    /// A device ELF that passed the checks on its header; its tables have not been looked at.
-    pub bytes: &'data [u8],
-    pub origin: Origin,
-    /// Place among all inputs, in which the IR for link-time optimization counts too.
-    pub position: usize,
-    /// The device runtime, known by its file name. It is merged only if, at its place in the link order, a symbol
-    /// that the driver does not provide is undefined, or with `-keep-system-libraries`. Left out, it leaves no trace,
-    /// but other code behind it is then an error ([`Message::UnexpectedAfterRuntime`]).
-    pub is_runtime: bool,
-}
 
 /// IR for link-time optimization.
 #[derive(Clone, Debug)]
@@ -87,32 +58,6 @@ pub enum IrContent<'data> {
     Container(&'data [u8]),
 }
 
-/// What host code refers to.
-#[derive(Clone, Debug, Default)]
-pub struct HostReferences<'data> {
-    /// Patterns by kind, in the order of [`REFERENCE_KINDS`] and of reading.
-    pub patterns: [Vec<&'data [u8]>; REFERENCE_KINDS.len()],
-    /// A host object refers to a kernel. That the device runtime refers to its own does not count.
-    pub any_kernel: bool,
-    /// A host object does not say what it refers to.
-    pub incomplete: bool,
-    /// Device code came without a host object.
-    pub raw_inputs: bool,
-}
-
-impl<'data> HostReferences<'data> {
-    /// Whether kernels that no pattern matches are removed: every host object must say what it refers to. Host code
-    /// that refers to no kernel at all is taken to be a part of a program.
-    pub fn decide(&self) -> bool {
-        !self.incomplete && !self.raw_inputs && self.any_kernel
-    }
-
-    pub fn of(&self, kind: ReferenceKind) -> &[&'data [u8]] {
-        let index = REFERENCE_KINDS.iter().position(|(known, _)| *known == kind);
-        index.map_or(&[], |index| &self.patterns[index])
-    }
-}
-
 /// A line of the file that `--register-link-binaries` writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
@@ -124,7 +69,7 @@ pub struct Registration {
 /// All that was loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs<'data> {
-    pub objects: Vec<DeviceObject<'data>>,
+    pub objects: Vec<Input<'data>>,
     pub ir: Vec<IrModule<'data>>,
     pub references: HostReferences<'data>,
     pub registrations: Vec<Registration>,
@@ -138,12 +83,13 @@ pub struct Inputs<'data> {
 /// From this many files on, threads are worth their start.
 const PARALLEL_FROM: usize = 48;
 
-/// Loads all inputs.
+/// Loads all inputs. If somebody is going to ask what became of them, `surveyed` is told before the messages end the run.
 pub fn load<'data>(
     options: &Options,
     sink: &Sink,
     arena: &'data Arena,
     reader: &mut lto::Reader<'data>,
+    surveyed: &dyn Fn(&Survey<'data>),
 ) -> Result<Inputs<'data>, Stop> {
     let library_path = std::env::var_os("LIBRARY_PATH");
     let libraries = library::find(options, library_path.as_deref(), sink, arena)
@@ -162,7 +108,7 @@ pub fn load<'data>(
     let survey = files.map(|files| Survey::new(files, &items, &products));
     let taken = take_all(options, items, products, reader, sink);
     if let Some(survey) = &survey {
-        explain::loaded(options, survey, sink);
+        surveyed(survey);
     }
     taken.map(|inputs| Inputs { survey, ..inputs })
 }
@@ -260,6 +206,13 @@ impl<'data> Inputs<'data> {
         self.registrations.reverse();
     }
 
+    /// Leaves out the device runtime where the link did without it: some objects took part, others did not.
+    pub fn leave_out(&mut self, took_part: &[bool]) {
+        let without = self.objects.iter().zip(took_part).filter(|(_, took_part)| !**took_part);
+        let gone: Vec<usize> = without.map(|(object, _)| object.position).collect();
+        self.registrations.retain(|entry| entry.runtime_at.is_none_or(|position| !gone.contains(&position)));
+    }
+
     /// Adds what an item gave.
     fn take(
         &mut self,
@@ -297,7 +250,7 @@ impl<'data> Inputs<'data> {
                 if options.lto && !is_runtime {
                     sink.report(Message::PartialLto { file: name.clone() });
                 }
-                self.objects.push(DeviceObject { name: name.clone(), bytes, origin, position, is_runtime });
+                self.objects.push(Input { name: name.clone(), bytes, origin, position, is_runtime });
             }
             Product::Ir { content, options } => {
                 self.ir.push(IrModule { name, content, options, origin, position, is_runtime });

@@ -14,12 +14,14 @@ use super::check::{self, Verdict};
 use super::classify::{self, Form, Role};
 use super::host::{HostObject, Unreadable};
 use super::said::Said;
-use super::{IrContent, Origin, PARALLEL_FROM, Stopped, chosen, file, survey};
-use crate::ahead;
+use super::{IrContent, PARALLEL_FROM, Stopped, chosen, file, survey};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
-use crate::parallel;
 use crate::toolchain::ptxas;
+use solder_link::inputs::Origin;
+use solder_link::memory as ahead;
+use solder_link::pool as parallel;
+use solder_link::resolve::is_runtime;
 
 /// The part of nvlink that an input goes through. After an error those parts end the run when they are entered,
 /// each in its own words.
@@ -167,11 +169,6 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -
             opened
         }
     }
-}
-
-/// nvlink knows the device runtime by its name alone, wherever the name stands in the path.
-pub fn is_runtime(name: &[u8]) -> bool {
-    name.windows(b"cudadevrt".len()).any(|part| part == b"cudadevrt")
 }
 
 /// The items of a small host object, of which the device code and what belongs to it are kept. `None` for anything else.

@@ -12,8 +12,9 @@ use object::read::elf::{FileHeader, SectionHeader};
 use solder_cubin::elf_header;
 
 use super::open::{Item, Opened, Product, Unpacked};
-use super::{Arena, Origin, file};
+use super::{Arena, file};
 use crate::diagnostics::Text;
+use solder_link::inputs::Origin;
 
 pub use super::check::Made;
 pub use super::classify::Form;

@@ -4,9 +4,9 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::Plan;
 use super::consensus::Agreed;
-use crate::load::{HostReferences, REFERENCE_KINDS};
 use crate::options::{FastCompile, Options};
 use solder_arch::Suffix;
+use solder_link::roots::{HostReferences, REFERENCE_KINDS};
 
 /// The list of host references of each kind, in the order of [`REFERENCE_KINDS`].
 const HOST_REFERENCES: [&str; REFERENCE_KINDS.len()] =
@@ -206,11 +206,12 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
-    use crate::diagnostics::{Settings, Sink};
+    use crate::diagnostics::{Printer, Settings};
     use crate::options::Values;
 
     fn options(line: &str) -> Options {
-        let sink = Sink::in_memory(Settings::default());
+        let printer = Printer::in_memory(Settings::default());
+        let sink = printer.sink();
         let words = line.split('|').map(|word| word.as_bytes().to_vec()).collect();
         Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"))
     }

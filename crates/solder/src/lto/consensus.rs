@@ -158,11 +158,12 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
-    use crate::diagnostics::Settings;
+    use crate::diagnostics::{Printer, Settings};
     use crate::options::Values;
 
     fn agree(modules: &[&str], line: &str) -> (Option<Agreed>, String) {
-        let sink = Sink::in_memory(Settings { tool: "nvlink".into(), ..Settings::default() });
+        let printer = Printer::in_memory(Settings { tool: "nvlink".into(), ..Settings::default() });
+        let sink = printer.sink();
         let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
         let options = Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"));
         let mut consensus = Consensus::default();
@@ -170,7 +171,7 @@ mod tests {
             consensus.add(module.as_bytes());
         }
         let agreed = consensus.agree(&options, &sink).ok();
-        (agreed, String::from_utf8(sink.into_text()).expect("ASCII"))
+        (agreed, String::from_utf8(printer.into_text()).expect("ASCII"))
     }
 
     #[test]

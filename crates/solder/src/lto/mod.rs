@@ -13,15 +13,16 @@ use solder_cubin::raw::STT_FUNC;
 use crate::cache::{Cache, Key};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::keep;
-use crate::load::{Arena, DeviceObject, Inputs, IrContent, IrModule, Origin};
+use crate::load::{Arena, Inputs, IrContent, IrModule};
 use crate::options::Options;
-use crate::parallel;
 use crate::time_table;
 use crate::toolchain::nvjitlink;
 use crate::toolchain::nvvm::{self, Compiled, Program};
 use crate::toolchain::ptxas::{self, Assembler, Job};
-use crate::undefined;
 use consensus::{Agreed, Consensus};
+use solder_link::checks::undefined;
+use solder_link::inputs::{Input, Origin};
+use solder_link::pool as parallel;
 
 /// The compiled code, as messages name it.
 const NAME: &str = "lto.cubin";
@@ -89,7 +90,7 @@ pub struct Plan {
 impl Plan {
     fn new(options: &Options, inputs: &Inputs<'_>) -> Self {
         let partial = options.partial_lto || inputs.objects.iter().any(|object| !object.is_runtime);
-        let counts = |object: &DeviceObject<'_>| {
+        let counts = |object: &Input<'_>| {
             object.is_runtime && inputs.first_host_code.is_some_and(|first| object.position > first)
         };
         let has_runtime = inputs.objects.iter().any(counts);
@@ -142,7 +143,7 @@ pub fn optimise<'data>(
     inputs.references.raw_inputs |= last.is_none();
     let position = last.or(inputs.ir.last()).map_or(0, |module| module.position);
     let at = inputs.objects.partition_point(|object| object.position < position);
-    let objects = cubins.into_iter().map(|cubin| DeviceObject {
+    let objects = cubins.into_iter().map(|cubin| Input {
         name: NAME.into(),
         bytes: arena.own(cubin),
         origin: Origin::File,

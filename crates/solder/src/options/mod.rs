@@ -18,7 +18,7 @@ pub use help::{help, version};
 pub use parse::{Value, Values};
 pub use table::{Id, Kind, Record, Row, TABLE};
 
-use crate::diagnostics::{Format, Message, Settings, Show, Sink, Stop, Text};
+use crate::diagnostics::{Format, Message, Settings, Show, Sink, Stop, Switches, Text};
 
 /// What kind of host linker script `-ghls` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,8 +259,10 @@ impl Options {
         Settings {
             tool: Text::from(&self.tool_name),
             report_arch: self.target.filter(|_| self.report_arch).map(|target| target.to_string().into()),
-            warnings_are_errors: self.warnings_are_errors,
-            no_warnings: self.disable_infos,
+            switches: Switches {
+                warnings_are_errors: self.warnings_are_errors,
+                no_warnings: self.disable_infos,
+            },
             explain: self.explain,
             format: self.error_format,
         }

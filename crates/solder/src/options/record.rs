@@ -69,11 +69,12 @@ fn base_name(path: &[u8]) -> &[u8] {
 mod tests {
     use std::ffi::OsStr;
 
-    use crate::diagnostics::{Settings, Sink};
+    use crate::diagnostics::{Printer, Settings};
     use crate::options::{Options, Values};
 
     fn options(line: &str) -> Options {
-        let sink = Sink::in_memory(Settings::default());
+        let printer = Printer::in_memory(Settings::default());
+        let sink = printer.sink();
         let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
         Options::new(Values::parse(words, &sink).expect("a good command line"), OsStr::new("nvlink"))
     }

@@ -270,7 +270,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::diagnostics::{Settings as SinkSettings, Sink};
+    use crate::diagnostics::{Printer, Settings as SinkSettings};
     use crate::options::Values;
 
     /// A program that says something, writes a file and counts how often it ran.
@@ -278,7 +278,8 @@ mod tests {
         for last; do :; done\necho code > \"$last\"\n";
 
     fn options(folder: &Path, words: &[&str]) -> Options {
-        let sink = Sink::in_memory(SinkSettings::default());
+        let printer = Printer::in_memory(SinkSettings::default());
+        let sink = printer.sink();
         let cache = format!("-cache-dir={}", folder.join("cache").display());
         let words = ["-arch=sm_90", &cache].into_iter().chain(words.iter().copied());
         let words = words.map(|word| word.as_bytes().to_vec()).collect();

@@ -6,7 +6,7 @@ use object::{Endianness, FileKind};
 
 use super::fatbin::{self, Fatbin};
 use crate::json::Json;
-use crate::load::REFERENCE_KINDS;
+use solder_link::roots::REFERENCE_KINDS;
 
 /// Sections with fat binaries: code to be linked, and code that is linked or never needed it.
 const CODE: [(&[u8], &str); 2] = [(b"__nv_relfatbin", "relocatable"), (b".nv_fatbin", "linked")];

@@ -1,18 +1,19 @@
 //! `--report`: one page about the link that needs nothing but a browser.
 
+use super::calls::Named;
 use solder_cubin::raw;
 
 use super::names::shown;
 use super::{Explain, View, in_parts, live, registers};
-use crate::callees::BitSet;
-use crate::diagnostics::Sink;
-use crate::ids::SectionId;
+use crate::diagnostics::Printer;
 use crate::json::Json;
-use crate::layout::Layout;
-use crate::merge::{Kind, OutputSymbol};
-use crate::object::Object;
-use crate::reports::limits::shared_limit;
-use crate::resources::UNKNOWN_STACK;
+use solder_link::checks::limits::shared_limit;
+use solder_link::layout::Layout;
+use solder_link::model::calls::BitSet;
+use solder_link::model::ids::SectionId;
+use solder_link::model::merged::{Kind, OutputSymbol};
+use solder_link::model::object::Object;
+use solder_link::resources::UNKNOWN_STACK;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -24,9 +25,8 @@ pub fn page(
     objects: &[Object<'_>],
     view: View<'_, '_>,
     layout: &Layout<'_, '_>,
-    sink: &Sink,
 ) -> String {
-    filled(&content(explain, objects, view, layout, sink))
+    filled(&content(explain, objects, view, layout))
 }
 
 /// The page with its data.
@@ -46,7 +46,6 @@ fn content(
     objects: &[Object<'_>],
     view: View<'_, '_>,
     layout: &Layout<'_, '_>,
-    sink: &Sink,
 ) -> Json {
     let output = explain.options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
     let removed = live::removed(view, objects);
@@ -62,11 +61,15 @@ fn content(
             "removed",
             Json::Object(vec![("count", (removed.len() as u64).into()), ("size", removed_size.into())]),
         ),
-        ("sharedLimit", shared_limit(explain.options.link_target(), explain.options).into()),
+        (
+            "sharedLimit",
+            shared_limit(explain.options.link_target(), explain.options.enable_extended_smem == Some(true))
+                .into(),
+        ),
         ("shared", shared),
         ("variables", variables),
         ("constants", constants(view)),
-        ("phases", phases(sink)),
+        ("phases", phases(explain.printer)),
     ])
 }
 
@@ -122,7 +125,7 @@ fn shared_memory(view: View<'_, '_>) -> (Json, Json) {
     let merged = view.merged;
     let kernels: Vec<u32> = merged.kernels().map(|(kernel, _)| kernel).collect();
     let mut parts: Vec<Vec<(usize, u64)>> = vec![Vec::new(); kernels.len()];
-    let users = crate::shared::find_users(merged);
+    let users = solder_link::shared::find_users(merged);
     let mut interesting: Vec<u32> = users.iter().flatten().copied().collect();
     interesting.sort_unstable();
     interesting.dedup();
@@ -179,10 +182,10 @@ fn constants(view: View<'_, '_>) -> Json {
 }
 
 /// Microseconds of each phase so far.
-pub fn phases(sink: &Sink) -> Json {
+pub fn phases(printer: &Printer) -> Json {
     let pair = |(name, time): (&'static str, std::time::Duration)| {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         Json::List(vec![name.into(), micros.into()])
     };
-    sink.phases().into_iter().map(pair).collect()
+    printer.phases().into_iter().map(pair).collect()
 }

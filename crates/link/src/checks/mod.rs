@@ -1,0 +1,116 @@
+//! Checks that only end a link or report something about it: limits that it exceeds, undefined references, attributes
+//! that do not go together. They run when all sizes are known, in nvlink's order, and none of them changes the link.
+
+mod arrivals;
+mod attributes;
+pub mod limits;
+mod registers;
+pub mod undefined;
+
+use crate::diagnostics::{Message, Sink, Stop};
+use crate::fastpath;
+use crate::model::mercury;
+use crate::model::merged::{Merged, Problem};
+use crate::model::object::Object;
+use crate::observer::View;
+use crate::options::{Options, reserved_shared};
+use crate::relocate;
+use crate::report::{call_graph, verbose};
+
+/// Symbols of the driver's tables need an index file, which no tool of the toolkit writes.
+pub fn unified(objects: &[Object<'_>], options: &Options<'_>, sink: &Sink) -> Result<(), Stop> {
+    let Some(object) = objects.iter().find(|object| object.has_unified) else { return Ok(()) };
+    let what = || format!("'{}': a relocatable link of unified symbols", object.name);
+    let message =
+        if options.relocatable { Message::Unsupported { what: what().into() } } else { Message::NoUidx };
+    Err(sink.fatal(message))
+}
+
+/// Everything that nvlink reports about a link before it makes the image.
+pub fn of_link(
+    objects: &[Object<'_>],
+    view: View<'_, '_>,
+    options: &Options<'_>,
+    sink: &Sink,
+) -> Result<(), Stop> {
+    let View { symbols, live, graph, merged, resources, shared, textures, .. } = view;
+    let relocatable = options.relocatable;
+    if options.extra_warnings {
+        for function in &live.uncalled {
+            sink.report(Message::UncalledFunction { function: symbols.get(*function).name.into() });
+        }
+    }
+    if !relocatable {
+        attributes::check_call_stacks(&resources.own, sink)?;
+    }
+    limits::check_references(merged, textures, sink)?;
+    // Without a Mercury view, nvlink subtracts what is reserved even if an option says that it is not there.
+    let has_mercury = options.sm() >= mercury::FROM;
+    let uncounted = if has_mercury { options.reserved_shared() } else { reserved_shared(options.sm()) };
+    limits::check(options, merged, shared, uncounted, sink);
+    let deleted =
+        |problem| if merged.has(problem) { Err(sink.fatal(Message::DeletedSymbol)) } else { Ok(()) };
+    deleted(Problem::OrphanedAlias)?;
+    if !relocatable {
+        undefined::report(merged, symbols, objects, options.allow_undefined_globals, sink);
+        deleted(Problem::DeletedAlias)?;
+        if options.dump_callgraph && objects.is_empty() {
+            sink.write(b"No relocatable objects found. Did not generate callgraph.\n");
+        } else if options.dump_callgraph {
+            sink.write(call_graph::dump(options.target, symbols, graph, merged, resources).as_bytes());
+        }
+        if merged.has(Problem::DeletedAliasOfStatic) {
+            return Err(sink.fatal(Message::DeletedSection));
+        }
+        attributes::check_cta_groups(merged, &resources.own, sink);
+        registers::report(merged, resources, options.dump_callgraph, sink);
+    }
+    let has_moved = options.merges_constants(view.roots) || merged.packed;
+    if (has_moved && relocate::leaves_constants(merged)) || (has_mercury && relocate::leaves_tables(merged)) {
+        return Err(sink.fatal(Message::RelocationPastEnd));
+    }
+    if options.preserve_relocs && !relocatable && relocate::names_deleted(merged, shared) {
+        return Err(sink.fatal(Message::DeletedSymbol));
+    }
+    if options.disable_smem_reservation {
+        attributes::check_reserved_shared(merged, &resources.own, objects, symbols, relocatable, sink);
+    }
+    if options.verbose {
+        verbose::report(verbose::Uses { merged, resources, shared, textures, relocatable }, sink);
+    }
+    Ok(())
+}
+
+/// What prevents an image; whether one is made.
+pub fn of_image(
+    objects: &[Object<'_>],
+    merged: &Merged<'_>,
+    options: &Options<'_>,
+    sink: &Sink,
+) -> Result<bool, Stop> {
+    if options.relocatable && merged.names_emptied_section() {
+        return Err(sink.fatal(Message::DeletedSection));
+    }
+    if sink.errors() > 0 {
+        return Ok(false);
+    }
+    let sm = options.sm();
+    let Some((function, object, compiled_for)) = fastpath::wrong_code(merged, objects, sm) else {
+        return Ok(true);
+    };
+    Err(sink.fatal(Message::CodeOfOther {
+        file: object.name.as_str().into(),
+        function: function.into(),
+        compiled_for: compiled_for.into(),
+        target: sm.into(),
+    }))
+}
+
+/// An output is about as long as its inputs. What is aligned far adds to it, and so do headers and notes.
+pub fn of_size(objects: &[Object<'_>], size: u64, sink: &Sink) -> Result<(), Stop> {
+    const FIXED: u64 = 128 << 20;
+    const TIMES: u64 = 32;
+    let inputs: u64 = objects.iter().map(|object| object.cubin.bytes.len() as u64).sum();
+    let largest = inputs.saturating_mul(TIMES).saturating_add(FIXED);
+    if size > largest { Err(sink.fatal(Message::OutputTooLarge { size })) } else { Ok(()) }
+}

@@ -1,0 +1,314 @@
+//! The bytes of the sections that the linker makes: attributes, call graph, prototypes, notes,
+//! relocations.
+
+mod mercury_symbols;
+
+use crate::image::{GraphRecords, Notes, Numbers, Parts};
+use crate::memory;
+use crate::model::ids::SectionId;
+use crate::model::mercury;
+use crate::model::merged::{Chunk, Function, InfoRecord, InfoValue, Kind, Merged, OutputSection};
+use crate::textures::{handle_type, mercury_handle_type};
+use hashbrown::HashMap;
+use solder_cubin::callgraph::MARKERS;
+use solder_cubin::info::{attr, format, put_record, record_size, write_record};
+use solder_cubin::raw::{Rel, Rela, SHT_REL};
+use zerocopy::IntoBytes;
+
+/// Functions with a prototype whose address is not taken, and where the prototype is.
+pub fn prototypes<'a>(merged: &'a Merged<'_>, notes: &'a Notes) -> impl Iterator<Item = (&'a Function, u32)> {
+    merged.functions.iter().zip(&notes.graph.prototypes).filter_map(|(f, p)| Some((f, (*p)?)))
+}
+
+/// The bytes of the sections that are not put together where they are written.
+#[derive(Debug, Default)]
+pub struct Contents(HashMap<SectionId, Vec<u8>, foldhash::fast::FixedState>);
+
+impl Contents {
+    pub fn insert(&mut self, id: SectionId, bytes: Vec<u8>) {
+        self.0.insert(id, bytes);
+    }
+
+    /// The bytes of a section, if they are at hand.
+    pub fn made<'a>(&'a self, parts: Parts<'a, '_>, id: SectionId) -> Option<&'a [u8]> {
+        let section = parts.merged.section(id);
+        noted(parts, section).or_else(|| self.0.get(&id).filter(|_| is_made(section)).map(Vec::as_slice))
+    }
+}
+
+/// The bytes of a section that are known before the layout.
+fn noted<'a>(parts: Parts<'a, '_>, section: &OutputSection<'_>) -> Option<&'a [u8]> {
+    match section.kind {
+        Kind::ToolNote => Some(&parts.notes.tool_note),
+        Kind::CudaNote => Some(&parts.notes.cuda_note),
+        Kind::Compat => Some(&parts.notes.compat),
+        Kind::RelAction => Some(&REL_ACTION),
+        _ => None,
+    }
+}
+
+/// Whether a section is of a kind of which some are made: what is not is neither made nor looked for.
+fn is_made(section: &OutputSection<'_>) -> bool {
+    matches!(
+        section.kind,
+        Kind::Info
+            | Kind::MercuryRelocations
+            | Kind::MercuryConstant
+            | Kind::MercurySymbols
+            | Kind::CallGraph
+            | Kind::Prototype
+            | Kind::Relocations
+    )
+}
+
+/// The pieces of the inputs that a section is put together from.
+pub fn chunks<'a, 'data>(merged: &'a Merged<'data>, id: SectionId) -> &'a [Chunk<'data>] {
+    merged.section(id).chunks()
+}
+
+/// The size of a section that is not made.
+pub fn size(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> u64 {
+    let section = parts.merged.section(id);
+    if let Some(bytes) = noted(parts, section) {
+        bytes.len() as u64
+    } else if is_attributes(section) {
+        let mut size = 0;
+        attributes(parts, numbers, id, &mut |format, _, value| {
+            size += record_size(format, value.len());
+        });
+        size as u64
+    } else if is_relocations(parts, id) {
+        (parts.relocated.kept(id) * entry_size(section)) as u64
+    } else {
+        parts.textures.end(id).unwrap_or(section.size)
+    }
+}
+
+/// Makes the bytes of a section, if it is one of those that are made.
+pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Vec<u8>> {
+    let merged = parts.merged;
+    let section = merged.section(id);
+    if !is_made(section) {
+        return None;
+    }
+    Some(match section.kind {
+        Kind::Info => {
+            // Mostly a symbol and a number.
+            let count = parts.resources.records(merged, id).len() + parts.resources.of_module.len();
+            let mut out = memory::room_for(count * record_size(format::SIZED, size_of::<[u32; 2]>()));
+            attributes(parts, numbers, id, &mut |format, attr, value| {
+                write_record(&mut out, format, attr, value);
+            });
+            out
+        }
+        Kind::MercuryRelocations if merged.is_handle_table(section.of?) => {
+            handles(parts, numbers, id, merged.section(section.of?).of?, View::Mercury)
+        }
+        Kind::MercuryConstant if merged.section(section.of?).kind == Kind::KernelConstant => {
+            vec![0; parts.textures.size() as usize]
+        }
+        Kind::MercurySymbols => mercury_symbols::symbol_table(merged, numbers, parts.shared),
+        Kind::CallGraph => call_graph(merged, numbers, &parts.notes.graph),
+        Kind::Prototype => {
+            prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
+        }
+        Kind::Relocations if merged.is_handle_table(id) => {
+            handles(parts, numbers, id, section.of?, View::Code)
+        }
+        _ => return None,
+    })
+}
+
+/// The same in every output for sm_75 to sm_90a.
+const REL_ACTION: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 5, 0x36];
+
+fn pair(a: u32, b: u32) -> [u8; 8] {
+    (u64::from(a) | u64::from(b) << 32).to_le_bytes()
+}
+
+/// Which of the two descriptions of the code; there is only the first before sm_100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    Code,
+    Mercury,
+}
+
+/// Whether a section holds the attributes of a function.
+pub fn is_attributes(section: &OutputSection<'_>) -> bool {
+    matches!(section.kind, Kind::FunctionInfo | Kind::MercuryInfo)
+}
+
+/// Writes the attributes of a function.
+pub fn fill_attributes(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, mut place: &mut [u8]) {
+    attributes(parts, numbers, id, &mut |format, attr, value| {
+        let (record, rest) = std::mem::take(&mut place).split_at_mut(record_size(format, value.len()));
+        put_record(record, format, attr, value);
+        place = rest;
+    });
+}
+
+/// Hands the attributes in a section of either view to `write`: format, attribute and value.
+fn attributes(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, write: &mut impl FnMut(u8, u8, &[u8])) {
+    let merged = parts.merged;
+    let section = merged.section(id);
+    if let (Kind::MercuryInfo, Some(of)) = (section.kind, section.of) {
+        records(parts, numbers, of, parts.resources.records(merged, of), View::Mercury, write);
+        if merged.well_known.info == Some(of) {
+            records(parts, numbers, of, &parts.resources.of_module, View::Mercury, write);
+        }
+        return;
+    }
+    records(parts, numbers, id, parts.resources.records(merged, id), View::Code, write);
+    if merged.well_known.info == Some(id) {
+        records(parts, numbers, id, &parts.resources.of_module, View::Code, write);
+    }
+    records(parts, numbers, id, merged.code_records(id), View::Code, write);
+    // Where the handles of textures and surfaces are.
+    let parameters = if parts.is_mercury() { merged.parameters_of(id) } else { None };
+    if parameters.is_some_and(|constant| parts.textures.end(constant).is_some()) {
+        for bank in [attr::BINDLESS_TEXTURE_BANK, attr::BINDLESS_SURFACE_BANK] {
+            write(format::BYTE, bank, &[0, 0]);
+        }
+    }
+}
+
+fn records(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    id: SectionId,
+    records: &[InfoRecord<'_>],
+    view: View,
+    write: &mut impl FnMut(u8, u8, &[u8]),
+) {
+    let merged = parts.merged;
+    for record in records {
+        if record.attr == attr::SUQ_USED && parts.textures.has_surfaces {
+            continue;
+        }
+        if view == View::Code && parts.sm >= mercury::FROM && record.attr == attr::MERCURY_FINALIZER_OPTIONS {
+            continue;
+        }
+        let mut write = |value: &[u8]| write(record.format, record.attr, value);
+        match &record.value {
+            InfoValue::Symbol(symbol, value) => {
+                // Kernels show how many registers the functions they reach need.
+                let shows_all = record.attr == attr::REGCOUNT && !parts.relocatable;
+                let registers = if shows_all { parts.resources.registers_of(merged, *symbol) } else { None };
+                write(&pair(numbers.symbol(*symbol), registers.unwrap_or(*value)));
+            }
+            InfoValue::Parameters(value) => {
+                let symbol = merged.parameters_of(id).and_then(|constant| merged.section(constant).symbol);
+                write(&pair(symbol.map_or(0, |s| numbers.symbol(s)), *value));
+            }
+            InfoValue::Operand(symbol, _) if numbers.symbol(*symbol) == 0 => {}
+            InfoValue::Operand(symbol, rest) => {
+                write(&[&numbers.symbol(*symbol).to_le_bytes()[..], rest].concat());
+            }
+            InfoValue::Symbols(list) => {
+                let stays = |id: &&crate::model::ids::SymbolId| {
+                    let symbol = merged.symbol(**id);
+                    !symbol.is_defined() || symbol.other & solder_cubin::raw::STO_ENTRY != 0
+                };
+                let bytes: Vec<u8> =
+                    list.iter().filter(stays).flat_map(|s| numbers.symbol(*s).to_le_bytes()).collect();
+                if record.attr != attr::EXTERNS || !bytes.is_empty() {
+                    write(&bytes);
+                }
+            }
+            InfoValue::Bytes(bytes) => write(bytes),
+            InfoValue::Views(views) => write(views[usize::from(view == View::Code)]),
+            InfoValue::Owned(bytes) => write(bytes),
+        }
+    }
+}
+
+fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords) -> Vec<u8> {
+    let mut out = Vec::new();
+    let number = |function: u32| numbers.symbol(merged.functions[function as usize].symbol);
+    for (part, (marker, _)) in MARKERS.iter().enumerate() {
+        out.extend(pair(0, *marker));
+        for (index, function) in merged.functions.iter().enumerate() {
+            let from = numbers.symbol(function.symbol);
+            match part {
+                0 => graph.calls.of(index).iter().for_each(|to| out.extend(pair(from, number(*to)))),
+                1 => graph.taken[index].iter().for_each(|p| out.extend(pair(from, *p))),
+                2 => graph.indirect.of(index).iter().for_each(|p| out.extend(pair(from, *p))),
+                _ => graph.takes.of(index).iter().for_each(|to| out.extend(pair(from, number(*to)))),
+            }
+        }
+    }
+    out
+}
+
+/// Whether a section holds the relocations that are kept. Those of handles are made anew.
+pub fn is_relocations(parts: Parts<'_, '_>, id: SectionId) -> bool {
+    let section = parts.merged.section(id);
+    match section.kind {
+        Kind::Resolved | Kind::MercuryResolved => true,
+        Kind::Relocations => !parts.merged.is_handle_table(id),
+        Kind::MercuryRelocations => !section.of.is_some_and(|of| parts.merged.is_handle_table(of)),
+        _ => false,
+    }
+}
+
+fn has_addends(section: &OutputSection<'_>) -> bool {
+    section.sh_type != SHT_REL
+}
+
+/// The size of an entry in a section of relocations.
+pub fn entry_size(section: &OutputSection<'_>) -> usize {
+    if has_addends(section) { size_of::<Rela>() } else { size_of::<Rel>() }
+}
+
+/// Writes the relocations that are kept, from `start` of their section on.
+pub fn fill_relocations(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    id: SectionId,
+    start: u64,
+    place: &mut [u8],
+) {
+    let section = parts.merged.section(id);
+    let rela = has_addends(section);
+    let places = place.chunks_exact_mut(entry_size(section));
+    let first = start as usize / entry_size(section);
+    for (entry, place) in parts.relocated.entries(parts.merged, parts.relocatable, id, first).zip(places) {
+        let symbol = match entry.target {
+            crate::model::merged::RelocTarget::Symbol(symbol) => numbers.symbol(symbol),
+            _ => 0,
+        };
+        let (offset, r_type, symbol) = (entry.offset.into(), entry.r_type.into(), symbol.into());
+        if rela {
+            let entry = Rela { offset, r_type, symbol, addend: entry.addend.into() };
+            place.copy_from_slice(entry.as_bytes());
+        } else {
+            place.copy_from_slice(Rel { offset, r_type, symbol }.as_bytes());
+        }
+    }
+}
+
+/// The handles of textures, samplers and surfaces, last one first.
+fn handles(
+    parts: Parts<'_, '_>,
+    numbers: &Numbers,
+    table: SectionId,
+    constant: SectionId,
+    view: View,
+) -> Vec<u8> {
+    let rela = parts.is_mercury() || parts.merged.section(table).sh_type == solder_cubin::raw::SHT_RELA;
+    let mut out = Vec::new();
+    for (id, offset) in parts.textures.handles(parts.merged, constant).rev() {
+        let symbol = parts.merged.symbol(id);
+        let (offset, r_type) = match view {
+            View::Code => (offset, handle_type(symbol, parts.sm)),
+            View::Mercury => (offset - parts.textures.base(), mercury_handle_type(symbol)),
+        };
+        let (offset, r_type, symbol) = (offset.into(), r_type.into(), numbers.symbol(id).into());
+        if rela {
+            out.extend(Rela { offset, r_type, symbol, addend: 0.into() }.as_bytes());
+        } else {
+            out.extend(Rel { offset, r_type, symbol }.as_bytes());
+        }
+    }
+    out
+}

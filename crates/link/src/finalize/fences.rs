@@ -1,0 +1,87 @@
+//! What the assembler puts in front of fences for fear of other functions.
+//!
+//! Compiling one file of many, the assembler does not know what runs before and behind a function. So it has every
+//! fence preceded by loads of shared memory without effect, in case an asynchronous copy is under way, and wide
+//! fences by one of the thread block, in case barriers in memory are in use. A kernel that calls nothing is all there is:
+//! nvlink leaves the loads out if it makes no such copies, the fences if it has no such barriers, and the code gets
+//! shorter. So it is with the fence that code for a debugger has before every exit, in case addresses were translated in
+//! another function. What names places in it moves along, and the capsule says for each Mercury instruction how many of
+//! the machine it takes.
+
+use super::moves::{Change, INSTRUCTION, operation};
+use super::rewrite::rewritten;
+use crate::model::object::Object;
+use solder_cubin::mercury::{Pace, paces};
+use solder_cubin::{Section, raw};
+use solder_sass::schedule::{Family, Outcome, shortened_without_stack_pointer};
+
+/// The load without effect.
+const LOAD: [u8; INSTRUCTION] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0x00, 0x08, 0, 0, 0, 0xe2, 0x0f, 0x00];
+/// The additional fence, whatever its condition. No scheduler has seen it, so it waits for nothing and sets nothing.
+const NARROW: [u8; INSTRUCTION] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x80, 0, 0, 0, 0xc0, 0x0f, 0x00];
+/// The fence of a debugger's code before errors are reported.
+const TRANSLATED: [u8; INSTRUCTION] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x50, 0, 0, 0, 0xc0, 0x0f, 0x00];
+const CONDITION: u8 = 0xf0;
+
+const FENCE: u16 = 0x192;
+/// `ERRBAR`
+const REPORT: u16 = 0x1ab;
+const CALLS: [u16; 2] = [0x143, 0x144];
+/// `LDGSTS`
+const ASYNCHRONOUS_COPY: u16 = 0x1ae;
+/// `SYNCS`
+const BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
+
+/// The input without what its kernels have for fear of others; `None` if they have none of it. `sm` is the target.
+pub fn without_precautions(object: &Object<'_>, sm: u16) -> Option<Vec<u8>> {
+    let removed = |text: &Section<'_>, capsule: &Section<'_>| {
+        let is_kernel = |owner: u32| object.symbol(owner).other & raw::STO_ENTRY != 0;
+        let is_kernel = object.text_owner(text.index).is_some_and(is_kernel);
+        is_kernel.then(|| needless(text.data, capsule.data)).flatten()
+    };
+    rewritten(
+        object,
+        |text, capsule| Some((text.data.into(), removed(text, capsule)?)),
+        |whole, code| {
+            schedule_anew(whole, code, Family::of(sm));
+        },
+    )
+}
+
+/// Schedules a kernel without its precautions and, if that is not used, without the load of its stack pointer. What is not
+/// scheduled here is still to be renumbered.
+fn schedule_anew(whole: &[u8], code: &mut [u8], family: Family) {
+    let mut scheduled = code.to_vec();
+    let outcome = shortened_without_stack_pointer(whole, &mut scheduled, family);
+    if outcome == Outcome::Done && solder_sass::check(whole, &scheduled, &[]).is_ok() {
+        code.copy_from_slice(&scheduled);
+    }
+}
+
+/// The instructions of a kernel that it can do without.
+fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<Change>> {
+    let instructions = || code.chunks_exact(INSTRUCTION);
+    if !instructions().any(|i| operation(i) == FENCE) {
+        return None;
+    }
+    let uses = |operations: &[u16]| instructions().any(|i| operations.contains(&operation(i)));
+    if uses(&CALLS) {
+        return None;
+    }
+    let copies = uses(&[ASYNCHRONOUS_COPY]);
+    let has_barriers =
+        uses(&BARRIERS) || paces(capsule, code.len() / INSTRUCTION).ok()?.iter().any(Pace::is_about_barriers);
+    let is =
+        |i: &[u8], fence: &[u8]| i[1] & !CONDITION == fence[1] && i[0] == fence[0] && i[2..] == fence[2..];
+    let removed = (0..code.len() / INSTRUCTION)
+        .filter(|&at| {
+            let instruction = &code[at * INSTRUCTION..][..INSTRUCTION];
+            let next = code.get((at + 1) * INSTRUCTION..).filter(|next| next.len() >= INSTRUCTION);
+            let before = |what: u16| next.is_some_and(|next| operation(next) == what);
+            (!copies && instruction == LOAD)
+                || (!has_barriers && before(FENCE) && is(instruction, &NARROW))
+                || (before(REPORT) && is(instruction, &TRANSLATED))
+        })
+        .map(Change::removed);
+    Some(removed.collect())
+}

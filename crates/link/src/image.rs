@@ -1,0 +1,155 @@
+//! The image on its way: the results of the phases that it is made from, and the numbers of its sections and symbols.
+
+use crate::model::graph::{Adjacency, CallGraph};
+use crate::model::ids::{EntityId, PrototypeId, Rare, SectionId, SymbolId};
+use crate::model::mercury;
+use crate::model::merged::{Function, Merged};
+use crate::observer::View;
+use crate::options::Options;
+use crate::relocate::Relocated;
+use crate::resources::Resources;
+use crate::shared::SharedLayout;
+use crate::textures::Textures;
+
+/// The null section and the tables of names and symbols, which come before all others.
+const TABLES: usize = 4;
+
+/// The results of the earlier phases that the image is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a, 'data> {
+    pub merged: &'a Merged<'data>,
+    pub resources: &'a Resources<'data>,
+    pub shared: &'a SharedLayout,
+    pub textures: &'a Textures,
+    pub relocated: &'a Relocated,
+    pub notes: &'a Notes,
+    pub sm: u16,
+    pub relocatable: bool,
+    /// Debug information stays, and code is left as it was compiled.
+    pub debug: bool,
+}
+
+impl<'a, 'data> Parts<'a, 'data> {
+    /// From the results of the phases.
+    pub(crate) fn new(
+        view: View<'a, 'data>,
+        relocated: &'a Relocated,
+        notes: &'a Notes,
+        options: &Options<'_>,
+    ) -> Self {
+        let View { merged, resources, shared, textures, .. } = view;
+        let (sm, relocatable) = (options.sm(), options.relocatable);
+        let debug = options.keeps_shared_symbols();
+        Self { merged, resources, shared, textures, relocated, notes, sm, relocatable, debug }
+    }
+
+    /// The code has a Mercury view, and the file the layout that goes with it.
+    pub fn is_mercury(&self) -> bool {
+        self.sm >= mercury::FROM
+    }
+}
+
+/// The numbers of sections and symbols in the file.
+#[derive(Debug)]
+pub struct Numbers {
+    /// Index of each output section; 0 for those left out.
+    pub sections: Vec<u32>,
+    /// Index of each output symbol; 0 for those left out.
+    pub symbols: Vec<u32>,
+    /// The sections in file order, behind the three tables.
+    pub section_order: Vec<SectionId>,
+    /// The symbols in file order, behind the null symbol.
+    pub symbol_order: Vec<SymbolId>,
+    pub first_global: u32,
+    /// Index of `.nv.merc.symtab`, the last section, or 0.
+    pub mercury_table: u32,
+    /// How many symbols the Mercury view has: it lacks those behind the globals.
+    pub mercury_symbols: u32,
+    /// There are more sections than a symbol can name: `.symtab_shndx` follows the symbol table.
+    pub many_sections: bool,
+}
+
+impl Numbers {
+    /// How many sections stand in front of `section_order`.
+    pub fn tables(&self) -> usize {
+        TABLES + usize::from(self.many_sections)
+    }
+    pub fn section(&self, id: SectionId) -> u32 {
+        self.sections[id.index()]
+    }
+    pub fn symbol(&self, id: SymbolId) -> u32 {
+        self.symbols[id.index()]
+    }
+}
+
+/// The place of a section.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Where it begins; before that is known, what it is aligned to.
+    pub offset: u64,
+    pub size: u64,
+    /// It has bytes of its own in the file.
+    pub in_file: bool,
+}
+
+/// What the linker-made sections are written from, beside the merge.
+#[derive(Debug)]
+pub struct Notes {
+    pub tool_note: Vec<u8>,
+    pub cuda_note: Vec<u8>,
+    pub compat: Vec<u8>,
+    pub graph: GraphRecords,
+}
+
+/// The call graph of the output, over functions, in output order.
+#[derive(Debug)]
+pub struct GraphRecords {
+    /// Callees of each function, last one read first.
+    pub calls: Adjacency,
+    /// Offset in `.strtab` of the prototype of each function whose address is taken.
+    pub taken: Vec<Option<u32>>,
+    /// Prototypes of the indirect calls of each function, last one first.
+    pub indirect: Adjacency,
+    /// Functions whose address each function takes, last one first.
+    pub takes: Adjacency,
+    /// Offset of the prototype of each function that has one and whose address is not taken.
+    pub prototypes: Vec<Option<u32>>,
+}
+
+impl GraphRecords {
+    /// With `once`, an edge that a replaced copy of a function had too is listed once: where it was read first.
+    pub fn new(merged: &Merged<'_>, graph: &CallGraph<'_>, once: bool) -> Self {
+        let count = merged.functions.len();
+        let of = |entity: EntityId| merged.function_of[entity.index()];
+        let edge = |(from, to): &(EntityId, EntityId)| Some((of(*from)?, of(*to)?));
+        let name = |prototype: PrototypeId| merged.prototype_names[prototype.index()];
+        let site = |(from, prototype): &(EntityId, PrototypeId)| Some((of(*from)?, name(*prototype)));
+        let mut calls = Adjacency::new(count, graph.calls.iter().rev().filter_map(edge));
+        if once {
+            let lists = (0..count as u32).map(|from| (from, last_of_equals(calls.of(from as usize))));
+            let edges: Vec<_> =
+                lists.flat_map(|(from, list)| list.into_iter().map(move |to| (from, to))).collect();
+            calls = Adjacency::new(count, edges.iter().copied());
+        }
+        let prototype = |function: &Function, of: &Rare<PrototypeId>| of.get(function.entity).map(name);
+        let untaken = |function: &Function| match prototype(function, &graph.taken) {
+            Some(_) => None,
+            None => prototype(function, &graph.prototype_of),
+        };
+        Self {
+            calls,
+            taken: merged.functions.iter().map(|function| prototype(function, &graph.taken)).collect(),
+            indirect: Adjacency::new(count, graph.indirect.iter().rev().filter_map(site)),
+            takes: Adjacency::new(count, graph.takes.iter().rev().filter_map(edge)),
+            prototypes: merged.functions.iter().map(untaken).collect(),
+        }
+    }
+}
+
+/// All but the last of equal numbers.
+fn last_of_equals(list: &[u32]) -> Vec<u32> {
+    let mut seen: hashbrown::HashSet<u32, foldhash::fast::FixedState> = hashbrown::HashSet::default();
+    let mut last: Vec<u32> = list.iter().rev().copied().filter(|number| seen.insert(*number)).collect();
+    last.reverse();
+    last
+}

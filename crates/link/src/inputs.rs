@@ -1,0 +1,124 @@
+//! The inputs of a link, and which of them take part.
+//!
+//! The device runtime comes with every link and stays out of those that do not need it. nvlink does not ask what the
+//! runtime defines: at its place in the link order it is merged if any symbol is then undefined, whoever is to define
+//! it. No code may follow one that was left out, unless it is the first of the link and comes from an archive.
+
+use hashbrown::HashMap;
+use solder_cubin::raw;
+
+use crate::checks::undefined;
+use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::model::object::Object;
+
+/// Where device code came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A cubin, fat binary or PTX file of its own.
+    File,
+    /// A host object.
+    HostObject,
+    /// A host object in an archive.
+    Archive,
+}
+
+/// Machine code that takes part in the link.
+#[derive(Clone, Debug)]
+pub struct Input<'data> {
+    /// As messages name it: the file as given, for archives `libfg.a:f2.o`.
+    pub name: Text,
+    /// A device ELF that passed the checks on its header; its tables have not been looked at.
+    pub bytes: &'data [u8],
+    /// Where it came from.
+    pub origin: Origin,
+    /// Place among all inputs, IR for link-time optimization included.
+    pub position: usize,
+    /// The device runtime, known by its file name. It is merged only if, at its place in the link order, a symbol
+    /// that the driver does not provide is undefined, or with `-keep-system-libraries`. Left out, it leaves no trace,
+    /// but other code after it is then an error ([`Message::UnexpectedAfterRuntime`]).
+    pub is_runtime: bool,
+}
+
+/// The inputs of a link, in link order.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a, 'data> {
+    /// The device code.
+    pub objects: &'a [Input<'data>],
+    /// The place of the first host object with device code, for whatever architecture.
+    pub first_host_code: Option<usize>,
+}
+
+impl Inputs<'_, '_> {
+    fn has_code_before(&self, position: usize) -> bool {
+        let is_before = |at: usize| at < position;
+        self.first_host_code.is_some_and(is_before)
+            || self.objects.iter().any(|object| is_before(object.position))
+    }
+}
+
+/// Which of the inputs take part: all but the device runtime where it is not needed; if it is to be kept in any case,
+/// only where its archive comes before all other code. `objects` are the inputs, parsed.
+pub(crate) fn taking_part(
+    inputs: Inputs<'_, '_>,
+    objects: &[Object<'_>],
+    keep_runtime: bool,
+    sink: &Sink,
+) -> Result<Vec<bool>, Stop> {
+    if !inputs.objects.iter().any(|object| object.is_runtime) {
+        return Ok(vec![true; objects.len()]);
+    }
+    let mut names = Names::default();
+    let mut kept = Vec::with_capacity(objects.len());
+    let mut was_left_out = false;
+    for (object, input) in objects.iter().zip(inputs.objects) {
+        // The first code of a link may be the runtime's archive.
+        let comes_first = input.origin == Origin::Archive && !inputs.has_code_before(input.position);
+        let keep = !input.is_runtime || names.undefined > 0 || keep_runtime && !comes_first;
+        if keep {
+            names.add(object);
+        }
+        if was_left_out && !input.is_runtime {
+            return Err(sink.fatal(Message::UnexpectedAfterRuntime));
+        }
+        was_left_out |= !keep && !comes_first;
+        kept.push(keep);
+    }
+    Ok(kept)
+}
+
+/// The objects that take part.
+pub(crate) fn without_others<'data>(objects: Vec<Object<'data>>, takes_part: &[bool]) -> Vec<Object<'data>> {
+    let mut objects = objects;
+    let mut stays = takes_part.iter();
+    objects.retain(|_| *stays.next().unwrap_or(&true));
+    objects
+}
+
+/// The global names so far, and how many of them nobody has defined.
+#[derive(Default)]
+struct Names<'data> {
+    is_defined: HashMap<&'data str, bool>,
+    undefined: usize,
+}
+
+impl<'data> Names<'data> {
+    fn add(&mut self, object: &Object<'data>) {
+        for (index, symbol) in object.symbols() {
+            let name = object.names[index as usize];
+            let defined = symbol.shndx.get() != raw::SHN_UNDEF;
+            if symbol.bind() == raw::STB_LOCAL || (!defined && undefined::is_provided(symbol.kind(), name)) {
+                continue;
+            }
+            // The dynamic part of shared memory has no definition, and needs none.
+            let is_shared = symbol.other & raw::STO_SPACE == raw::STO_SHARED;
+            if !defined && (symbol.bind() == raw::STB_WEAK || is_shared) {
+                continue;
+            }
+            match self.is_defined.insert(name, defined) {
+                None => self.undefined += usize::from(!defined),
+                Some(false) => self.undefined -= usize::from(defined),
+                Some(true) => drop(self.is_defined.insert(name, true)),
+            }
+        }
+    }
+}

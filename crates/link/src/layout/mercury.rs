@@ -1,0 +1,128 @@
+//! What the layout of a file with Mercury has different: names of the twins, bytes that two sections
+//! share, segments.
+
+use super::segments::{data_segment, segment};
+use crate::image::{Numbers, Parts, Place};
+use crate::model::ids::SectionId;
+use crate::model::merged::{Kind, Merged};
+use hashbrown::HashMap;
+use solder_cubin::mercury::{
+    CAPSULE_PREFIX, CONSTANT_ADDRESSES, CONSTANT_IMAGES, CONSTANT_OPTIMIZER, CONSTANT_USER, PREFIX, code_name,
+};
+use solder_cubin::raw::{self, ProgramHeader};
+use solder_cubin::string_at;
+use solder_cubin::strings::Table;
+
+/// Bytes that nvlink leaves unused behind the section names.
+pub const HOLE_BEHIND_NAMES: u64 = 0x24;
+
+/// The same behind the symbol names: as much as the names that the machine code's view replaces were longer. That
+/// of a relocation section has no symbol, so nothing replaces it.
+pub fn hole_behind_symbol_names(merged: &Merged<'_>, numbers: &Numbers) -> u64 {
+    let mut hole = 0;
+    for id in &numbers.section_order {
+        let section = merged.section(*id);
+        let name = merged.section_name(*id);
+        if let Some(new) = code_name(name).filter(|_| can_be_renamed(section.kind)) {
+            let replaced = if section.symbol.is_some() { new.len() + 1 } else { 0 };
+            hole += name.len().saturating_sub(replaced) as u64;
+        }
+    }
+    hole
+}
+
+fn can_be_renamed(kind: Kind) -> bool {
+    matches!(kind, Kind::Constant(_) | Kind::FunctionConstant(_) | Kind::KernelConstant | Kind::Relocations)
+}
+
+/// `.shstrtab` with the names of the twins.
+#[derive(Debug)]
+pub struct SectionNames {
+    /// The bytes, where they are not those of the merge.
+    pub bytes: Option<Vec<u8>>,
+    /// Offsets of the names that the merge did not give.
+    pub of_twins: HashMap<SectionId, u32, foldhash::fast::FixedState>,
+}
+
+/// The names of the sections. Those of the twins come at the end, each once more if it is there already; names that
+/// differ in the machine code's view are overwritten.
+pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> SectionNames {
+    let mut of_twins = HashMap::default();
+    if !mercury {
+        return SectionNames { bytes: None, of_twins };
+    }
+    let mut bytes = merged.names.bytes(Table::Sections).to_vec();
+    let mut add = |parts: [&str; 2]| {
+        let offset = bytes.len() as u32;
+        for part in parts {
+            bytes.extend_from_slice(part.as_bytes());
+        }
+        bytes.push(0);
+        offset
+    };
+    for id in &numbers.section_order {
+        let section = merged.section(*id);
+        let prefix = match section.kind {
+            Kind::Capsule => CAPSULE_PREFIX,
+            Kind::MercuryDebug
+            | Kind::MercuryInfo
+            | Kind::MercuryRelocations
+            | Kind::MercuryResolved
+            | Kind::MercuryConstant
+            | Kind::MercuryGlobalInit
+            | Kind::MercuryReservedShared => PREFIX,
+            Kind::MercurySymbols => {
+                of_twins.insert(*id, add([PREFIX, ".symtab"]));
+                continue;
+            }
+            _ => continue,
+        };
+        let of = section.of.map_or("", |of| merged.section_name(of));
+        of_twins.insert(*id, add([prefix, of]));
+    }
+    for section in numbers.section_order.iter().map(|id| merged.section(*id)) {
+        let old = string_at(merged.names.bytes(Table::Sections), section.name).unwrap_or("");
+        if code_name(old).is_some() && can_be_renamed(section.kind) {
+            overwrite(&mut bytes[section.name as usize..][..old.len()]);
+        }
+    }
+    SectionNames { bytes: Some(bytes), of_twins }
+}
+
+/// Gives a name that the machine code's view has different. A second section of the same name finds it overwritten
+/// already, and reads the rest of the name at the place where it was.
+fn overwrite(place: &mut [u8]) {
+    let stem = if place.starts_with(b".rela") { b".rela".len() } else { 0 };
+    let renamed = [CONSTANT_USER, CONSTANT_ADDRESSES, CONSTANT_OPTIMIZER, CONSTANT_IMAGES];
+    let current = |prefix: &str| place[stem..].starts_with(prefix.as_bytes());
+    let Some((mercury, code)) = renamed.into_iter().find(|(mercury, code)| current(mercury) || current(code))
+    else {
+        return;
+    };
+    let rest: Vec<u8> = place[stem + mercury.len()..].iter().copied().take_while(|b| *b != 0).collect();
+    let name = [code.as_bytes(), &rest].concat();
+    let (front, behind) = place[stem..].split_at_mut(name.len());
+    front.copy_from_slice(&name);
+    behind.fill(0);
+}
+
+/// The program headers: the table itself, twice, then constants, code, data and the parameters of the kernels.
+pub fn segments(parts: Parts<'_, '_>, numbers: &Numbers, places: &[Place], phoff: u64) -> Vec<ProgramHeader> {
+    const GROUPS: [(std::ops::RangeInclusive<u8>, u32); 4] = [
+        (4..=4, raw::PF_R),
+        (5..=5, raw::PF_R | raw::PF_X),
+        (6..=7, raw::PF_R | raw::PF_W),
+        (8..=8, raw::PF_R),
+    ];
+    let mut loads = Vec::new();
+    for (classes, flags) in GROUPS {
+        loads.extend(data_segment(parts, numbers, places, &classes, flags));
+    }
+    let size = raw::PROGRAM_HEADER_SIZE * (loads.len() as u64 + 2);
+    let mut all = vec![
+        segment(raw::PT_PHDR, raw::PF_R, phoff, size, size),
+        segment(raw::PT_LOAD, raw::PF_R, phoff, size, size),
+    ];
+    all.append(&mut loads);
+    all
+}

@@ -1,0 +1,477 @@
+//! Order, sizes, offsets and numbers. Nothing moves after this.
+
+mod mercury;
+mod order;
+mod segments;
+
+use order::{CLASSES, LEFT_OUT, alignment, class, kernel_shared, shares_bytes};
+use segments::segments;
+
+use crate::contents::{self, Contents};
+use crate::image::{Numbers, Parts, Place};
+use crate::model::ids::{SectionId, SymbolId};
+use crate::model::merged::{Kind, Merged};
+use crate::pool;
+use mercury::SectionNames;
+use solder_cubin::raw::{self, FileHeader, ProgramHeader, SectionHeader};
+use solder_cubin::strings::Table;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Indices of the sections in front of all others.
+const SHSTRTAB: u32 = 1;
+const STRTAB: u32 = 2;
+const SYMTAB: u32 = 3;
+const SYMTAB_SHNDX: u32 = 4;
+
+/// From this many sections on, symbols name theirs in a table of its own.
+const MANY_SECTIONS: usize = 0xff00;
+
+/// The finished plan of the output file.
+#[derive(Debug)]
+pub struct Layout<'a, 'data> {
+    parts: Parts<'a, 'data>,
+    pub numbers: Numbers,
+    places: Places,
+    pub segments: Vec<ProgramHeader>,
+    pub header: FileHeader,
+    pub contents: Contents,
+    names: SectionNames,
+    pub file_size: u64,
+}
+
+/// Where everything lies.
+#[derive(Debug)]
+struct Places {
+    /// The headers of the null section and of the tables behind it.
+    tables: Vec<SectionHeader>,
+    /// Of the sections behind them, in file order.
+    sections: Vec<Place>,
+}
+
+impl Layout<'_, '_> {
+    /// The bytes of `.shstrtab`.
+    pub fn section_names(&self) -> &[u8] {
+        self.names.bytes.as_deref().unwrap_or(self.parts.merged.names.bytes(Table::Sections))
+    }
+
+    /// How many sections the file has.
+    pub fn sections(&self) -> usize {
+        self.places.tables.len() + self.places.sections.len()
+    }
+
+    /// The place of a section by its number.
+    pub fn place(&self, number: usize) -> Place {
+        match self.places.tables.get(number) {
+            Some(table) => Place { offset: table.offset.get(), size: table.size.get(), in_file: true },
+            None => self.places.sections[number - self.places.tables.len()],
+        }
+    }
+
+    /// The header of a section by its number. They are made when they are written: of each, only the place was not
+    /// known before.
+    pub fn section_header(&self, number: usize) -> SectionHeader {
+        if let Some(table) = self.places.tables.get(number) {
+            return *table;
+        }
+        let at = number - self.places.tables.len();
+        let (parts, id) = (self.parts, self.numbers.section_order[at]);
+        let section = parts.merged.section(id);
+        let Place { offset, size, .. } = self.places.sections[at];
+        let (link, info) = links(parts, &self.numbers, id);
+        SectionHeader {
+            name: self.names.of_twins.get(&id).copied().unwrap_or(section.name).into(),
+            sh_type: section.sh_type.into(),
+            flags: flags(parts, id).into(),
+            addr: 0.into(),
+            offset: offset.into(),
+            size: size.into(),
+            link: link.into(),
+            info: info.into(),
+            align: alignment(parts, id).into(),
+            entsize: u64::from(section.entsize).into(),
+        }
+    }
+}
+
+fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
+    let flags = parts.merged.section(id).flags;
+    if parts.resources.listed_barriers.contains(&id) { flags & !raw::SHF_BARRIERS } else { flags }
+}
+
+pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
+    let numbers = number(parts);
+    let mut tables = Vec::with_capacity(numbers.tables());
+    tables.push(SectionHeader::default());
+    let mut cursor = raw::HEADER_SIZE;
+    let names = mercury::section_names(parts.merged, &numbers, parts.is_mercury());
+    let mut table = |name: &str, sh_type, size: usize, hole: u64, align, link, info, entsize| {
+        let offset = u64::next_multiple_of(cursor, align);
+        cursor = offset + size as u64 + hole;
+        tables.push(SectionHeader {
+            name: parts.merged.names.get(Table::Sections, name).unwrap_or(0).into(),
+            sh_type: u32::into(sh_type),
+            flags: 0.into(),
+            addr: 0.into(),
+            offset: offset.into(),
+            size: (size as u64).into(),
+            link: u32::into(link),
+            info: u32::into(info),
+            align: align.into(),
+            entsize: u64::into(entsize),
+        });
+    };
+    let symbols = (numbers.symbol_order.len() + 1) * size_of::<raw::Symbol>();
+    let hole = if parts.is_mercury() { mercury::HOLE_BEHIND_NAMES } else { 0 };
+    // Local symbols behind the globals move the border to the end.
+    let all = numbers.symbol_order.len() as u32;
+    let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
+    let names_size = names.bytes.as_ref().map_or(parts.merged.names.bytes(Table::Sections).len(), Vec::len);
+    table(".shstrtab", raw::SHT_STRTAB, names_size, hole, 1, 0, 0, 0);
+    let name_hole =
+        if parts.is_mercury() { mercury::hole_behind_symbol_names(parts.merged, &numbers) } else { 0 };
+    table(".strtab", raw::SHT_STRTAB, parts.merged.names.bytes(Table::Symbols).len(), name_hole, 1, 0, 0, 0);
+    table(".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
+    if numbers.many_sections {
+        let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();
+        table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
+    }
+    let made = Mutex::new(Contents::default());
+    let mut sections = pool::map_numbers(numbers.section_order.len(), |index| {
+        let id = numbers.section_order[index];
+        let section = parts.merged.section(id);
+        Place {
+            offset: alignment(parts, id),
+            size: size(parts, &numbers, id, &made),
+            in_file: !raw::takes_no_file_space(section.sh_type) && !section.shares_bytes,
+        }
+    });
+    for (index, id) in numbers.section_order.iter().enumerate() {
+        let twin = parts.is_mercury().then_some(*id);
+        let partner = twin.and_then(|id| shares_bytes(parts.merged, id));
+        let kind = twin.map(|id| parts.merged.section(id).kind);
+        sections[index].offset = match partner {
+            Some(partner) => sections[numbers.section(partner) as usize - tables.len()].offset,
+            None => place(sections[index], kind, &mut cursor),
+        };
+    }
+    let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    finish(parts, numbers, Places { tables, sections }, made, names, cursor)
+}
+
+fn number(parts: Parts<'_, '_>) -> Numbers {
+    let merged = parts.merged;
+    let classes = pool::map_numbers(merged.sections.len(), |i| {
+        let id = SectionId::at(i);
+        if keeps_section(parts, id) { class(merged.section(id).kind) } else { LEFT_OUT }
+    });
+    let (of_sections, of_symbols) =
+        pool::join(|| number_sections(merged, &classes), || choose_symbols(parts, &classes));
+    let (section_order, sections, many_sections) = of_sections;
+    let locals: usize = of_symbols.iter().map(|part| part.locals.len()).sum();
+    let first_global = locals as u32 + 1;
+    let globals: usize = of_symbols.iter().map(|part| part.globals.len()).sum();
+    let mercury_symbols = (locals + globals) as u32;
+    let (symbol_order, symbols) = number_symbols(merged.symbols.len(), first_global, &sections, &of_symbols);
+    Numbers {
+        mercury_table: if parts.is_mercury() {
+            section_order.len() as u32 + first_section(many_sections) - 1
+        } else {
+            0
+        },
+        sections,
+        symbols,
+        section_order,
+        symbol_order,
+        first_global,
+        mercury_symbols,
+        many_sections,
+    }
+}
+
+/// The number of the first section behind the tables.
+fn first_section(many_sections: bool) -> u32 {
+    if many_sections { SYMTAB_SHNDX + 1 } else { SYMTAB + 1 }
+}
+
+/// The sections in file order, the number of each, and whether they are too many for the symbols.
+fn number_sections(merged: &Merged<'_>, classes: &[u8]) -> (Vec<SectionId>, Vec<u32>, bool) {
+    let order = in_file_order(merged, classes);
+    let many = order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;
+    let mut numbers = vec![0; classes.len()];
+    for (number, id) in (first_section(many)..).zip(&order) {
+        numbers[id.index()] = number;
+    }
+    (order, numbers, many)
+}
+
+/// Symbols that stay, of a part of all.
+#[derive(Default)]
+struct Symbols {
+    locals: Vec<SymbolId>,
+    globals: Vec<SymbolId>,
+    /// The parameters of kernels, which the Mercury view does not have: they stand behind all others.
+    late: Vec<(SectionId, SymbolId)>,
+}
+
+/// Symbols that a thread takes at a time.
+const SYMBOLS_AT_A_TIME: usize = 16 << 10;
+
+fn choose_symbols(parts: Parts<'_, '_>, classes: &[u8]) -> Vec<Symbols> {
+    let count = parts.merged.symbols.len();
+    let starts: Vec<usize> = (0..count).step_by(SYMBOLS_AT_A_TIME).collect();
+    pool::map(&starts, true, |start| {
+        choose_among(parts, classes, *start..count.min(start + SYMBOLS_AT_A_TIME))
+    })
+}
+
+fn choose_among(parts: Parts<'_, '_>, classes: &[u8], range: Range<usize>) -> Symbols {
+    let merged = parts.merged;
+    let mut order = Symbols::default();
+    for (index, symbol) in range.clone().zip(&merged.symbols[range]) {
+        let section = symbol.section.filter(|_| symbol.kind == raw::STT_SECTION);
+        let is_late = section.is_some_and(|s| merged.section(s).kind == Kind::LateKernelConstant);
+        let lacks_section = symbol.kind == raw::STT_SECTION && !keeps_section_symbol(parts, classes, section);
+        if symbol.dropped || lacks_section {
+            continue;
+        }
+        let id = SymbolId::at(index);
+        match section {
+            Some(section) if is_late => order.late.push((section, id)),
+            _ if symbol.among_globals => order.globals.push(id),
+            _ => order.locals.push(id),
+        }
+    }
+    order
+}
+
+/// The symbols in file order, and the number of each.
+fn number_symbols(
+    count: usize,
+    first_global: u32,
+    sections: &[u32],
+    chosen: &[Symbols],
+) -> (Vec<SymbolId>, Vec<u32>) {
+    let mut order = Vec::with_capacity(count);
+    for part in chosen {
+        order.extend_from_slice(&part.locals);
+    }
+    for part in chosen {
+        order.extend_from_slice(&part.globals);
+    }
+    let late = chosen.iter().flat_map(|part| &part.late);
+    let mut late: Vec<_> = late.map(|(section, id)| (sections[section.index()], *id)).collect();
+    late.sort_by_key(|(section, _)| *section);
+    let first_late = order.len() as u32 + 1;
+    order.extend(late.iter().map(|(_, id)| *id));
+    let mut numbers = vec![0; count];
+    let (mut local, mut global) = (1, first_global);
+    let mut parts = Vec::with_capacity(chosen.len());
+    for (part, numbers) in chosen.iter().zip(numbers.chunks_mut(SYMBOLS_AT_A_TIME)) {
+        parts.push((part, local, global, numbers));
+        local += part.locals.len() as u32;
+        global += part.globals.len() as u32;
+    }
+    pool::for_each_part(parts, |(part, local, global, numbers)| {
+        let locals = (local..).zip(&part.locals);
+        for (number, id) in locals.chain((global..).zip(&part.globals)) {
+            numbers[id.index() % SYMBOLS_AT_A_TIME] = number;
+        }
+    });
+    for (number, (_, id)) in (first_late..).zip(&late) {
+        numbers[id.index()] = number;
+    }
+    (order, numbers)
+}
+
+/// By class, then by creation; the parameters of kernels without textures by that of their code, and twins by that of
+/// the sections they belong to.
+fn in_file_order(merged: &Merged<'_>, classes: &[u8]) -> Vec<SectionId> {
+    let mut ends = [0; CLASSES];
+    for class in classes {
+        ends[usize::from(*class)] += 1;
+    }
+    ends[usize::from(LEFT_OUT)] = 0;
+    for class in 1..CLASSES {
+        ends[class] += ends[class - 1];
+    }
+    let mut order = vec![SectionId::at(0); ends[CLASSES - 1]];
+    for (index, class) in classes.iter().enumerate().rev() {
+        if *class != LEFT_OUT {
+            let place = &mut ends[usize::from(*class)];
+            *place -= 1;
+            order[*place] = SectionId::at(index);
+        }
+    }
+    // What was an end is a start now.
+    let first_twin = ends[usize::from(class(Kind::LateKernelConstant))];
+    let of = |id: SectionId| (classes[id.index()], merged.section(id).of.unwrap_or(id));
+    order[first_twin..].sort_by_key(|id| of(*id));
+    order
+}
+
+fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
+    let section = parts.merged.section(id);
+    match section.kind {
+        Kind::KernelShared => kernel_shared(parts, id).is_some(),
+        Kind::FileShared => parts.shared.keeps_file_section,
+        Kind::Info => !parts.merged.info_records(id).is_empty() || !parts.resources.of_module.is_empty(),
+        Kind::FunctionConstant(_) => section.size > 0,
+        Kind::Constant(_) if parts.merged.packed => section.size > 0,
+        Kind::Relocations if parts.merged.is_handle_table(id) => {
+            section.of.is_some_and(|constant| parts.textures.end(constant).is_some())
+        }
+        Kind::Resolved | Kind::MercuryResolved => parts.relocated.kept(id) > 0,
+        Kind::Relocations => {
+            let keeps = |id: SectionId| parts.relocated.kept(id) > 0;
+            keeps(id) || section.twin.is_some_and(keeps)
+        }
+        Kind::MercuryRelocations => {
+            section.of.is_some_and(|of| parts.merged.is_handle_table(of)) || parts.relocated.kept(id) > 0
+        }
+        Kind::MercuryConstant => section.of.is_some_and(|of| keeps_section(parts, of)),
+        Kind::MercuryInfo => section.of.is_some_and(|of| keeps_section(parts, of)),
+        Kind::Prototype => contents::prototypes(parts.merged, parts.notes).next().is_some(),
+        _ => true,
+    }
+}
+
+fn keeps_section_symbol(parts: Parts<'_, '_>, classes: &[u8], section: Option<SectionId>) -> bool {
+    // Shared memory whose size only the launch knows.
+    let empty = if parts.is_mercury() { parts.shared.reserved } else { 0 };
+    section.is_some_and(|id| {
+        classes[id.index()] != LEFT_OUT
+            && match parts.merged.section(id).kind {
+                Kind::FileShared => {
+                    let debug = parts.shared.debug.as_ref();
+                    parts.relocatable || debug.is_some_and(|d| d.file_section.size > empty)
+                }
+                Kind::Debug => {
+                    let section = parts.merged.section(id);
+                    let twin = section.twin.map_or(0, |twin| parts.merged.section(twin).size);
+                    section.size > 0 || twin > 0
+                }
+                Kind::KernelShared => kernel_shared(parts, id).is_some_and(|s| s.size > empty),
+                _ => true,
+            }
+    })
+}
+
+/// The offset of a section; moves the cursor behind it.
+fn place(section: Place, kind: Option<Kind>, cursor: &mut u64) -> u64 {
+    // All but damaged ones are aligned to a power of two, which takes no division.
+    let offset = match section.offset.max(1) {
+        align if align.is_power_of_two() => cursor.saturating_add(align - 1) & !(align - 1),
+        align => cursor.next_multiple_of(align),
+    };
+    let has_room = section.in_file || kind == Some(Kind::MercuryReservedShared);
+    *cursor = if has_room { offset.saturating_add(section.size) } else { offset };
+    offset
+}
+
+/// The size of a section; if that is found by making its bytes, they are kept.
+fn size(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, made: &Mutex<Contents>) -> u64 {
+    let merged = parts.merged;
+    let section = merged.section(id);
+    match section.kind {
+        Kind::KernelShared => kernel_shared(parts, id).map_or(0, |shared| shared.size),
+        Kind::FileShared if parts.relocatable => section.size,
+        Kind::FileShared => {
+            let empty = if parts.is_mercury() { parts.shared.reserved } else { 0 };
+            parts.shared.debug.as_ref().map_or(empty, |debug| debug.file_section.size)
+        }
+        Kind::Global => section.size,
+        _ if section.shares_bytes => contents::size(parts, numbers, section.of.unwrap_or(id)),
+        _ => match contents::make(parts, numbers, id) {
+            None => contents::size(parts, numbers, id),
+            Some(bytes) => {
+                let size = bytes.len() as u64;
+                made.lock().unwrap_or_else(PoisonError::into_inner).insert(id, bytes);
+                size
+            }
+        },
+    }
+}
+
+/// `sh_link` and `sh_info`.
+fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
+    let known = &parts.merged.well_known;
+    let section = parts.merged.section(id);
+    let of = section.of.map_or(0, |of| numbers.section(of));
+    let number = |id: Option<SectionId>| id.map_or(0, |id| numbers.section(id));
+    match section.kind {
+        Kind::Text => {
+            let function = section.function.map_or(0, |f| numbers.symbol(f));
+            (SYMTAB, function | u32::from(section.registers) << 24)
+        }
+        Kind::CudaNote => (number(known.tool_note), number(known.compat)),
+        Kind::Info | Kind::CallGraph | Kind::Prototype => (SYMTAB, 0),
+        Kind::FunctionInfo | Kind::Relocations | Kind::Resolved => (SYMTAB, of),
+        Kind::KernelConstant | Kind::LateKernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => {
+            (0, of)
+        }
+        Kind::Capsule => {
+            let function = section.of.and_then(|text| parts.merged.section(text).function);
+            (numbers.mercury_table, function.map_or(0, |f| numbers.symbol(f)))
+        }
+        Kind::MercuryConstant => {
+            let text = section.of.and_then(|constant| parts.merged.section(constant).of);
+            (0, number(text.and_then(|text| parts.merged.section(text).twin)))
+        }
+        Kind::MercuryInfo => {
+            let text = section.of.and_then(|info| parts.merged.section(info).of);
+            (numbers.mercury_table, number(text.and_then(|text| parts.merged.section(text).twin)))
+        }
+        Kind::MercuryRelocations | Kind::MercuryResolved => {
+            (numbers.mercury_table, number(parts.merged.relocated_by(id)))
+        }
+        Kind::MercurySymbols => (STRTAB, numbers.first_global),
+        _ => (0, 0),
+    }
+}
+
+fn finish<'a, 'data>(
+    parts: Parts<'a, 'data>,
+    numbers: Numbers,
+    mut places: Places,
+    contents: Contents,
+    names: SectionNames,
+    end: u64,
+) -> Layout<'a, 'data> {
+    let all = places.tables.len() + places.sections.len();
+    let count = if numbers.many_sections { 0 } else { all };
+    if numbers.many_sections {
+        places.tables[0].size = (all as u64).into();
+    }
+    let shoff = end.next_multiple_of(8);
+    let phoff = shoff + raw::SECTION_HEADER_SIZE * all as u64;
+    let segments = match (parts.relocatable, parts.is_mercury()) {
+        (true, _) => Vec::new(),
+        (false, true) => mercury::segments(parts, &numbers, &places.sections, phoff),
+        (false, false) => segments(parts, &numbers, &places.sections, phoff),
+    };
+    let code = if parts.is_mercury() { raw::EF_MERCURY } else { raw::EF_SASS };
+    let cuda_note = parts.merged.well_known.cuda_note.map_or(0, |id| numbers.section(id));
+    let mut ident = [0; 16];
+    ident[..4].copy_from_slice(&raw::ELF_MAGIC);
+    ident[4..9].copy_from_slice(&[raw::ELFCLASS64, 1, 1, raw::OSABI_CUDA, raw::ABI_VERSION]);
+    let header = FileHeader {
+        ident,
+        e_type: if parts.relocatable { raw::ET_REL } else { raw::ET_EXEC }.into(),
+        machine: raw::EM_CUDA.into(),
+        version: 1.into(),
+        entry: 0.into(),
+        phoff: if segments.is_empty() { 0 } else { phoff }.into(),
+        shoff: shoff.into(),
+        flags: (cuda_note << 24 | u32::from(parts.sm) << 8 | code).into(),
+        ehsize: (raw::HEADER_SIZE as u16).into(),
+        phentsize: if parts.relocatable && parts.is_mercury() { 0 } else { raw::PROGRAM_HEADER_SIZE as u16 }
+            .into(),
+        phnum: (segments.len() as u16).into(),
+        shentsize: (raw::SECTION_HEADER_SIZE as u16).into(),
+        shnum: (count as u16).into(),
+        shstrndx: (SHSTRTAB as u16).into(),
+    };
+    let file_size = phoff + raw::PROGRAM_HEADER_SIZE * segments.len() as u64;
+    Layout { parts, numbers, places, segments, header, contents, names, file_size }
+}

@@ -1,0 +1,83 @@
+//! The order of the sections in the file, and what each is aligned to.
+
+use crate::image::{Numbers, Parts};
+use crate::model::ids::SectionId;
+use crate::model::merged::{Kind, Merged};
+use crate::shared::KernelShared;
+use std::ops::{Range, RangeInclusive};
+
+/// One more than the last class.
+pub(super) const CLASSES: usize = 17;
+/// In place of the class of a section that is not in the file.
+pub(super) const LEFT_OUT: u8 = 0;
+
+/// Sections stand in the file by class, then by creation.
+pub(super) fn class(kind: Kind) -> u8 {
+    match kind {
+        Kind::Debug => 1,
+        Kind::Relocations | Kind::Resolved => 3,
+        Kind::LateKernelConstant => 8,
+        Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::Constant(_) => 4,
+        Kind::Text => 5,
+        Kind::GlobalInit => 6,
+        Kind::KernelShared | Kind::FileShared | Kind::ReservedShared | Kind::Global => 7,
+        Kind::ToolNote
+        | Kind::CudaNote
+        | Kind::Info
+        | Kind::Compat
+        | Kind::Host
+        | Kind::FunctionInfo
+        | Kind::CallGraph
+        | Kind::Prototype
+        | Kind::RelAction => 2,
+        Kind::Capsule => 9,
+        Kind::MercuryDebug => 10,
+        Kind::MercuryInfo => 11,
+        Kind::MercuryRelocations | Kind::MercuryResolved => 12,
+        Kind::MercuryConstant => 13,
+        Kind::MercuryGlobalInit => 14,
+        Kind::MercuryReservedShared => 15,
+        Kind::MercurySymbols => 16,
+    }
+}
+
+/// The places in `section_order` of the sections of some classes.
+pub(super) fn of_classes(
+    numbers: &Numbers,
+    merged: &Merged<'_>,
+    classes: &RangeInclusive<u8>,
+) -> Range<usize> {
+    let up_to = |last: u8| move |id: &SectionId| class(merged.section(*id).kind) <= last;
+    let start = numbers.section_order.partition_point(up_to(classes.start() - 1));
+    start..numbers.section_order.partition_point(up_to(*classes.end()))
+}
+
+/// The shared memory of the kernel that a section belongs to.
+pub(super) fn kernel_shared(parts: Parts<'_, '_>, id: SectionId) -> Option<KernelShared> {
+    let text = parts.merged.section(id).of?;
+    let function = parts.merged.section(text).function?;
+    let entity = parts.merged.symbol(function).entity?;
+    parts.shared.kernels[parts.merged.function_of[entity.index()]? as usize]
+}
+
+/// The section whose bytes a section shares.
+pub(super) fn shares_bytes(merged: &Merged<'_>, id: SectionId) -> Option<SectionId> {
+    let section = merged.section(id);
+    section.of.filter(|_| section.shares_bytes)
+}
+
+/// What a section is aligned to.
+pub(super) fn alignment(parts: Parts<'_, '_>, id: SectionId) -> u64 {
+    let section = parts.merged.section(id);
+    match section.kind {
+        Kind::KernelShared => kernel_shared(parts, id).map_or(1, |shared| shared.align),
+        Kind::FileShared if !parts.relocatable => {
+            parts.shared.debug.as_ref().map_or(16, |debug| debug.file_section.align)
+        }
+        Kind::MercuryDebug | Kind::MercuryConstant | Kind::MercuryGlobalInit => {
+            shares_bytes(parts.merged, id)
+                .map_or(section.align(), |partner| parts.merged.section(partner).align())
+        }
+        _ => section.align(),
+    }
+}

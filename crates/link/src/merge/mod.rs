@@ -1,0 +1,887 @@
+//! Merges the inputs, one after the other, each in five passes: functions, variables, the remaining
+//! sections, attributes, relocations. The order in which sections and symbols are created here, and
+//! the names that enter the string tables on the way, are the order of the output.
+
+mod constants;
+mod data;
+mod frames;
+mod info;
+mod kept;
+mod lines;
+mod mercury;
+mod names;
+mod packing;
+mod reading;
+mod relocatable;
+mod relocations;
+
+pub use crate::model::merged::*;
+pub use names::Globals;
+
+use crate::diagnostics::{Message, Sink, Stop};
+use crate::gc::Live;
+use crate::memory::{self, Asked};
+use crate::model::calls::Calls;
+use crate::model::graph::CallGraph;
+use crate::model::ids::{EntityId, FileId, SectionId, SymbolId};
+use crate::model::object::{Object, Role};
+use crate::model::symbols::{Origin, Symbols};
+use crate::notes;
+use crate::options::Options;
+use crate::pool;
+use crate::resolve::is_extern_shared;
+use crate::roots::Roots;
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
+use names::{Draft, Entering, In, Tables};
+use reading::{Left, Reading};
+use solder_cubin::raw::{self, Symbol};
+use solder_cubin::strings::{StringTables, Table};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What the merge does differently for one target or mode.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'data> {
+    pub sm: u16,
+    pub relocatable: bool,
+    /// Shared variables keep their symbols, for a debugger.
+    pub keeps_shared_symbols: bool,
+    /// Relocations that the link resolves stay, and so do the symbols they name.
+    pub preserves_relocs: bool,
+    /// `-force-rela`.
+    pub force_rela: bool,
+    /// The bytes of `--nv-host`.
+    pub host: Option<&'data [u8]>,
+    /// `-kernels-used`, `-variables-used` or references of host code: constants that stand in the output already are not
+    /// added.
+    pub merges_constants: bool,
+    /// Whether variables that nothing asks for leave a bank that overflows.
+    pub drops_constants: bool,
+    /// A relocatable link gives extern shared arrays their place, for a debugger.
+    pub places_dynamic: bool,
+    /// The system keeps the beginning of shared memory.
+    pub reserves_shared: bool,
+    /// Kernels were removed because host code does not refer to them.
+    pub kernels_removed_by_host: bool,
+}
+
+impl<'data> Settings<'data> {
+    /// From the options of a link.
+    pub fn new(options: &Options<'data>, roots: &Roots<'_>) -> Self {
+        let Options { relocatable, debug, .. } = *options;
+        Self {
+            sm: options.sm(),
+            relocatable,
+            keeps_shared_symbols: options.keeps_shared_symbols(),
+            preserves_relocs: options.preserve_relocs,
+            force_rela: options.force_rela,
+            host: options.host,
+            merges_constants: options.merges_constants(roots),
+            drops_constants: options.asks_for_names() && !relocatable && !options.keeps_shared_symbols(),
+            places_dynamic: relocatable && debug,
+            reserves_shared: options.reserved_shared() > 0,
+            kernels_removed_by_host: matches!(roots, Roots::Matching(_)),
+        }
+    }
+
+    /// From sm_90 on, relocations always have addends.
+    fn always_rela(&self) -> bool {
+        self.sm >= 90 || self.force_rela
+    }
+
+    /// Whether shared variables have symbols in the output.
+    fn shows_shared(&self) -> bool {
+        self.relocatable || self.keeps_shared_symbols || self.preserves_relocs
+    }
+
+    /// Whether symbols that images do not have are in the output.
+    fn shows_hidden(&self) -> bool {
+        self.relocatable || self.preserves_relocs
+    }
+
+    /// The type of an output section: a relocatable link leaves it as in objects.
+    fn section_type(&self, in_objects: u32, in_images: u32) -> u32 {
+        if self.relocatable { in_objects } else { in_images }
+    }
+
+    /// The code has a Mercury view.
+    fn mercury(&self) -> bool {
+        self.sm >= crate::model::mercury::FROM
+    }
+}
+
+struct Merger<'a, 'data> {
+    settings: Settings<'data>,
+    objects: &'a [Object<'data>],
+    symbols: &'a Symbols<'data>,
+    live: &'a Live,
+    /// `-variables-used`
+    variables_used: &'a [Vec<u8>],
+    sink: &'a Sink<'a>,
+    out: Merged<'data>,
+    /// The output symbol of each entity.
+    symbol_of: Vec<Option<SymbolId>>,
+    /// Sections that inputs share by name: constants, data, debug information.
+    by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// The constants of functions: nvlink finds them by name, so that equal-named static kernels
+    /// share a section.
+    constants_by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// Those that go into the kernels, in `Merged::constants`, by function and bank.
+    gathered_constants: HashMap<(u32, u8), u32, foldhash::fast::FixedState>,
+    /// Those of the file being merged, by section.
+    placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
+    /// Where the symbols of each of its sections end.
+    constants_end: HashMap<u32, u64, foldhash::fast::FixedState>,
+    /// The shared memory of kernels: nvlink finds it by name too.
+    shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// The banks in which equal constants are merged.
+    merged_constants: HashMap<SectionId, data::MergedConstants<'data>, foldhash::fast::FixedState>,
+    /// Removed weak functions whose code had relocations.
+    dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
+    /// `.nv.resolvedrela*`, by the name of what it is for.
+    resolved_by_name: HashMap<String, SectionId, foldhash::fast::FixedState>,
+    /// The names that are to be entered into the string tables, while files are merged.
+    draft: Option<Draft>,
+    /// Names of sections that were looked for, and where the section would be if there was none.
+    looked_for: Vec<(u32, SectionId)>,
+    /// What code refers to, by entity; read where shared variables keep their symbols.
+    referenced: Vec<bool>,
+    /// Tentative definitions in the order in which they became such.
+    commons: Vec<SymbolId>,
+    left: Left<'data>,
+    /// Some function was replaced by another copy of it.
+    has_replaced: bool,
+    room: Room,
+    clock: u32,
+    /// Some symbol is that of a shared variable.
+    has_shared_symbols: bool,
+    /// How many output symbols the files before the current one made.
+    symbols_before_file: usize,
+    mercury: mercury::State<'data>,
+}
+
+/// What has been asked for of the sections and the symbols of the output.
+#[derive(Debug, Default)]
+struct Room {
+    sections: Asked,
+    symbols: Asked,
+}
+
+impl Room {
+    fn next(&mut self, out: &Merged<'_>) -> [Range<usize>; 2] {
+        [self.sections.next(&out.sections), self.symbols.next(&out.symbols)]
+    }
+}
+
+/// Merges the inputs. The names of the globals may be left to be given, by [`Globals::name`].
+pub fn merge<'data>(
+    settings: Settings<'data>,
+    objects: &[Object<'data>],
+    symbols: &Symbols<'data>,
+    graph: &CallGraph<'data>,
+    live: &Live,
+    variables_used: &[Vec<u8>],
+    sink: &Sink,
+) -> Result<(Merged<'data>, Option<Globals>), Stop> {
+    // More than will be needed, mostly; what is not used is never touched.
+    let count = |of: fn(&Object<'_>) -> usize| objects.iter().map(of).sum();
+    let strings: usize = count(|object| object.cubin.strings.size());
+    let mut merger = Merger {
+        settings,
+        objects,
+        symbols,
+        live,
+        variables_used,
+        sink,
+        out: Merged {
+            // Kernels may get one for shared memory that they do not have.
+            sections: Vec::with_capacity(
+                count(|object| object.cubin.sections.len()) + symbols.functions.len(),
+            ),
+            symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
+            symbol_names: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
+            functions: Vec::with_capacity(symbols.entities.len()),
+            function_of: vec![None; symbols.entities.len()],
+            shared: Vec::new(),
+            constants: Vec::new(),
+            labels: HashMap::default(),
+            null_value: 0,
+            packed: false,
+            common_shared: false,
+            functions_removed: false,
+            has_code_records: false,
+            problems: Vec::new(),
+            keeps_replaced_frames: settings.force_rela && settings.sm < 90,
+            calls: Calls::new(&[], &[], &CallGraph::default()),
+            resolved: HashMap::default(),
+            names: StringTables::with_room([1, 2].map(|times| times * strings)),
+            files: Vec::with_capacity(objects.len()),
+            well_known: WellKnown::default(),
+            limited: Vec::new(),
+            file_shared_align: 1,
+            removed: Vec::new(),
+            references: Vec::new(),
+            unplaced: Vec::new(),
+            prototype_names: Vec::new(),
+        },
+        symbol_of: vec![None; symbols.entities.len()],
+        by_name: HashMap::default(),
+        constants_by_name: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
+        gathered_constants: HashMap::default(),
+        placed_constants: HashMap::default(),
+        constants_end: HashMap::default(),
+        shared_by_kernel: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
+        merged_constants: HashMap::default(),
+        dead_with_relocations: HashSet::default(),
+        resolved_by_name: HashMap::default(),
+        draft: None,
+        looked_for: Vec::new(),
+        referenced: kept::referenced(&settings, objects, symbols),
+        commons: Vec::new(),
+        left: Left::default(),
+        has_replaced: false,
+        room: Room::default(),
+        clock: 0,
+        has_shared_symbols: false,
+        symbols_before_file: 0,
+        mercury: mercury::State::default(),
+    };
+    merger.out.prototype_names = merger.name_prototypes(graph);
+    merger.draft = Some(Draft::default());
+    merger.begin();
+    merger.files(graph)?;
+    let globals = merger.end();
+    Ok((merger.out, globals))
+}
+
+/// The properties of a section to be created.
+struct New<'n> {
+    kind: Kind,
+    name: &'n [&'n str],
+    sh_type: u32,
+    flags: u64,
+    align: u64,
+    entsize: u64,
+}
+
+impl<'a, 'data> Merger<'a, 'data> {
+    fn name_prototypes(&mut self, graph: &CallGraph<'data>) -> Vec<u32> {
+        let names = &mut self.out.names;
+        let name = |text: &&str| match *text {
+            "" => names.add_again(Table::Symbols, ""),
+            text => names.add(Table::Symbols, text),
+        };
+        graph.prototypes.iter().map(name).collect()
+    }
+
+    /// Names that stand at the head of the string tables, and the sections every output has.
+    fn begin(&mut self) {
+        for name in [".shstrtab", ".strtab", ".symtab", ".symtab_shndx"] {
+            self.name_section(&[name]);
+        }
+        let note =
+            |kind, name, flags| New { kind, name, sh_type: raw::SHT_NOTE, flags, align: 4, entsize: 0 };
+        let tool = self.create_with_symbol(&note(Kind::ToolNote, &[".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
+        let first_has_compat =
+            || self.objects.first().is_some_and(|first| first.first(Role::Compat).is_some());
+        let has_compat = self.settings.sm >= notes::COMPAT_FROM || first_has_compat();
+        let link = if has_compat { raw::SHF_INFO_LINK } else { 0 };
+        let cuda =
+            self.create_with_symbol(&note(Kind::CudaNote, &[".note.nv.cuinfo"], raw::SHF_NOTE_CUINFO | link));
+        let info = self.create_plain(Kind::Info, ".nv.info", raw::SHT_CUDA_INFO, 4);
+        // What it is does not show: no name is left of it.
+        self.out.removed.push(SectionId::at(self.out.sections.len()));
+        let compat =
+            has_compat.then(|| self.create_plain(Kind::Compat, ".nv.compat", raw::SHT_CUDA_COMPAT, 4));
+        if let Some(host) = self.settings.host {
+            let section = self.create_plain(Kind::Host, ".nv.host", raw::SHT_CUDA_HOST, 8);
+            self.out.section_mut(section).append(host, host.len() as u64, 8);
+        }
+        let known = &mut self.out.well_known;
+        (known.tool_note, known.cuda_note, known.info, known.compat) =
+            (Some(tool), Some(cuda), Some(info), compat);
+        if self.settings.mercury() {
+            self.twin(info, Kind::MercuryInfo);
+        }
+    }
+
+    /// Merges all files, one after the other. What of a file does not depend on the next ones is done beside these: its
+    /// names are entered, attributes and relocations read.
+    fn files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
+        let reading = self.reading();
+        let names = std::mem::take(&mut self.out.names);
+        let names = Entering::new(Tables::new(names, self.symbols.functions.len()));
+        let read = Mutex::new(Vec::new());
+        pool::beside(|beside| {
+            for file in 0..self.objects.len() {
+                if let Some(next) = self.objects.get(file + 1) {
+                    next.fetch_symbols();
+                    next.fetch_sections();
+                    self.symbols.fetch(file + 1);
+                }
+                let ahead = self.room.next(&self.out);
+                if ahead.iter().any(|pages| !pages.is_empty()) {
+                    beside.run(|| ahead.into_iter().for_each(memory::ask_for));
+                }
+                self.file(FileId::at(file))?;
+                if self.left.is_much() || file + 1 == self.objects.len() {
+                    let mut left = self.hand_over(names.old());
+                    let (names, read) = (&names, &read);
+                    beside.run(move || {
+                        names.enter(std::mem::take(&mut left.names));
+                        reading.read(&mut left);
+                        locked(read).push(left);
+                    });
+                }
+            }
+            self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph);
+            Ok(())
+        })?;
+        names.enter(self.draft.take().unwrap_or_default());
+        let tables = names.finish();
+        pool::for_each_of(&mut self.out.symbol_names, |name| *name = tables.of_symbol(*name));
+        let looked_for = std::mem::take(&mut self.looked_for).into_iter();
+        let mut missing = tables.missing.iter().peekable();
+        let was_missing = |(name, _): &(u32, SectionId)| missing.next_if_eq(&name).is_some();
+        self.out.removed.extend(looked_for.filter(was_missing).map(|(_, at)| at));
+        let mut read = read.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.take_back(&mut read, &tables)?;
+        self.out.names = tables.names;
+        Ok(())
+    }
+
+    fn reading(&self) -> Reading<'a, 'data> {
+        Reading { settings: self.settings, objects: self.objects, symbols: self.symbols }
+    }
+
+    fn file(&mut self, file: FileId) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        self.out.files.push(FileMap {
+            sections: vec![None; object.cubin.sections.len()],
+            symbols: vec![None; object.cubin.symbols.len()],
+        });
+        self.placed_constants.clear();
+        self.constants_end.clear();
+        self.symbols_before_file = self.out.symbols.len();
+        self.mercury.begin_file();
+        for (symbol, raw) in object.symbols() {
+            if raw.kind() != raw::STT_FUNC {
+                continue;
+            }
+            // The function comes before its other names, also where the table has them the other way round.
+            if is_alias(object, symbol, raw)
+                && let Some(owner) = object.text_owner(u32::from(raw.shndx.get())).filter(|o| *o > symbol)
+            {
+                self.function(Origin { file, symbol: owner }, object.symbol(owner))?;
+            }
+            if self.out.files[file.index()].symbols[symbol as usize].is_none() {
+                self.function(Origin { file, symbol }, raw)?;
+            }
+        }
+        self.place_aliases(file);
+        for (symbol, raw) in object.symbols() {
+            self.variable(Origin { file, symbol }, raw)?;
+        }
+        self.remaining_sections(file)?;
+        self.map_section_symbols(file);
+        self.attributes(file)?;
+        self.relocations(file)
+    }
+
+    /// What comes behind the last input: the sections the linker makes, and the names of the globals, if these cannot be
+    /// given later.
+    fn end(&mut self) -> Option<Globals> {
+        self.out.order_records(self.has_replaced);
+        self.place_common_symbols();
+        if !self.settings.relocatable {
+            self.pack_constants();
+        }
+        let graph = self.create_with_symbol(&New {
+            kind: Kind::CallGraph,
+            name: &[".nv.callgraph"],
+            sh_type: raw::SHT_CUDA_CALLGRAPH,
+            flags: 0,
+            align: 4,
+            entsize: 8,
+        });
+        let prototype = self.create_with_symbol(&New {
+            kind: Kind::Prototype,
+            name: &[".nv.prototype"],
+            sh_type: raw::SHT_CUDA_PROTOTYPE,
+            flags: 0,
+            align: 4,
+            entsize: 8,
+        });
+        self.out.well_known.call_graph = Some(graph);
+        self.out.well_known.prototype = Some(prototype);
+        if self.settings.relocatable {
+            self.finish_shared();
+            self.mark_undefined();
+        } else if self.settings.mercury() {
+            self.image_constants();
+            self.distribute_constants();
+            self.late_shared_of_launched();
+        } else {
+            self.distribute_constants();
+            self.late_shared_of_launched();
+            self.create_with_symbol(&New {
+                kind: Kind::RelAction,
+                name: &[".nv.rel.action"],
+                sh_type: raw::SHT_CUDA_REL_ACTION,
+                flags: 0,
+                align: 8,
+                entsize: 8,
+            });
+        }
+        self.hide_shared();
+        // What is made for Mercury, and what is taken out of the tables, comes behind the names of the globals; else these
+        // can be given beside something else.
+        let emptied = if self.settings.relocatable { Vec::new() } else { self.emptied() };
+        let mut globals = Globals::of(&mut self.out);
+        if !self.settings.mercury() && emptied.is_empty() {
+            return Some(globals);
+        }
+        globals.name(&self.out, self.symbols, self.objects);
+        self.out.take_globals(globals, self.settings.relocatable);
+        if self.settings.mercury() {
+            self.end_mercury();
+            self.forget_relocations_of_emptied();
+        }
+        self.forget_names(&emptied);
+        None
+    }
+
+    fn create(&mut self, new: &New<'_>) -> SectionId {
+        self.create_in(In::Both, new)
+    }
+
+    fn create_in(&mut self, place: In, new: &New<'_>) -> SectionId {
+        let [name, _] = self.name(place, new.name);
+        self.push_section(new, name)
+    }
+
+    fn create_with_symbol(&mut self, new: &New<'_>) -> SectionId {
+        self.create_with_symbol_in(In::Both, new)
+    }
+
+    fn create_with_symbol_in(&mut self, place: In, new: &New<'_>) -> SectionId {
+        let [name, symbol_name] = self.name(place, new.name);
+        let section = self.push_section(new, name);
+        self.section_symbol_named(section, symbol_name);
+        section
+    }
+
+    fn create_plain(&mut self, kind: Kind, name: &str, sh_type: u32, align: u64) -> SectionId {
+        self.create(&New { kind, name: &[name], sh_type, flags: 0, align, entsize: 0 })
+    }
+
+    fn push_section(&mut self, new: &New<'_>, name: u32) -> SectionId {
+        let content = match new.kind {
+            Kind::Info | Kind::FunctionInfo => Content::Info(Vec::new()),
+            Kind::Relocations | Kind::Resolved | Kind::MercuryRelocations | Kind::MercuryResolved => {
+                Content::Relocations(Vec::new())
+            }
+            Kind::Text
+            | Kind::KernelConstant
+            | Kind::FunctionConstant(_)
+            | Kind::Constant(_)
+            | Kind::GlobalInit
+            | Kind::Debug
+            | Kind::Capsule
+            | Kind::MercuryDebug
+            | Kind::MercuryConstant
+            | Kind::LateKernelConstant
+            | Kind::Host => Content::Bytes(Vec::new()),
+            _ => Content::Nothing,
+        };
+        let id = SectionId::at(self.out.sections.len());
+        if let Kind::Constant(_) | Kind::FunctionConstant(_) | Kind::KernelShared | Kind::FileShared =
+            new.kind
+        {
+            self.out.limited.push(id);
+        }
+        self.out.sections.push(OutputSection {
+            kind: new.kind,
+            name,
+            sh_type: new.sh_type,
+            flags: new.flags,
+            align: narrow(new.align),
+            entsize: narrow(new.entsize),
+            size: 0,
+            content,
+            of: None,
+            symbol: None,
+            function: None,
+            registers: 0,
+            rel: None,
+            rela: None,
+            twin: None,
+            shares_bytes: false,
+            is_named_alone: false,
+        });
+        id
+    }
+
+    /// Gives a section its symbol. The name is in `.strtab` since the section was created.
+    fn section_symbol(&mut self, section: SectionId, name: &str) {
+        let offset = self.name_symbol(name);
+        self.section_symbol_named(section, offset);
+    }
+
+    fn section_symbol_named(&mut self, section: SectionId, name_offset: u32) {
+        let kind = raw::STT_SECTION;
+        let symbol = OutputSymbol { kind, section: Some(section), ..OutputSymbol::default() };
+        let id = self.push_named(symbol, name_offset);
+        self.out.section_mut(section).symbol = Some(id);
+    }
+
+    fn push_symbol(&mut self, symbol: OutputSymbol<'data>) -> SymbolId {
+        self.push_named(symbol, 0)
+    }
+
+    /// A new symbol and where its name is.
+    fn push_named(&mut self, symbol: OutputSymbol<'data>, name: u32) -> SymbolId {
+        self.out.symbol_names.push(name);
+        self.out.symbols.push(symbol);
+        SymbolId::at(self.out.symbols.len() - 1)
+    }
+
+    /// The output symbol for an input's symbol, made at its first mention.
+    fn mention(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) -> (SymbolId, bool) {
+        if let Some(symbol) = self.symbol_of[entity.index()] {
+            self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(symbol);
+            return (symbol, false);
+        }
+        let name = self.objects[origin.file.index()].names[origin.symbol as usize];
+        let reserved = self.settings.mercury() && name.starts_with(crate::model::mercury::RESERVED_SHARED);
+        let kind = match raw.kind() {
+            raw::STT_OBJECT if reserved && !self.settings.relocatable => raw::STT_CUDA_OBJECT,
+            raw::STT_CUDA_OBJECT if !self.settings.relocatable && !reserved => raw::STT_OBJECT,
+            kind => kind,
+        };
+        let other = self.other(raw);
+        // An undefined weak symbol is nothing but undefined in the output.
+        let undefined_weak = raw.bind() == raw::STB_WEAK && !raw.is_defined();
+        let stays_weak = self.settings.relocatable && is_extern_shared(raw);
+        let bind = if undefined_weak && !stays_weak { raw::STB_GLOBAL } else { raw.bind() };
+        // Undefined variables keep the value that the compiler gave them.
+        let object = matches!(kind, raw::STT_OBJECT | raw::STT_CUDA_OBJECT);
+        let value = if object && !raw.is_defined() { raw.value.get() } else { 0 };
+        // Position-independent code has tables of addresses, whose variables an image does not name.
+        let hidden = object && raw.visibility() == raw::STV_INTERNAL && !self.settings.shows_hidden();
+        let id = self.push_symbol(OutputSymbol {
+            name,
+            bind,
+            among_globals: bind == raw::STB_GLOBAL,
+            kind,
+            other,
+            value,
+            size: raw.size.get(),
+            entity: Some(entity),
+            mercury_other: raw.other,
+            dropped: hidden,
+            ..OutputSymbol::default()
+        });
+        self.symbol_of[entity.index()] = Some(id);
+        self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
+        (id, true)
+    }
+
+    /// `st_other` in the output: images do not say the storage class of variables.
+    fn other(&self, raw: &Symbol) -> u8 {
+        let keeps_all = raw.kind() == raw::STT_FUNC || self.settings.relocatable;
+        if keeps_all { raw.other } else { raw.other & 0x1f }
+    }
+
+    fn function(&mut self, origin: Origin, raw: &'data Symbol) -> Result<(), Stop> {
+        let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return Ok(()) };
+        let is_piece = self.objects[origin.file.index()].function_around(raw).is_some();
+        if !self.live.is_live(entity) && is_piece {
+            let (symbol, _) = self.mention(origin, entity, raw);
+            self.out.symbol_mut(symbol).dropped = true;
+            return Ok(());
+        }
+        if !self.live.is_live(entity) {
+            self.name_dead_kernel(origin, raw);
+            self.dead_copy(origin, entity, raw);
+            return Ok(());
+        }
+        let (symbol, new) = self.mention(origin, entity, raw);
+        // What stands within the code of a function is no more than a symbol.
+        if is_piece {
+            if new {
+                self.name_local(symbol);
+            }
+            return Ok(());
+        }
+        if new {
+            self.out.function_of[entity.index()] = Some(self.out.functions.len() as u32);
+            self.out.functions.push(Function {
+                symbol,
+                entity,
+                entry: raw.other & raw::STO_ENTRY != 0,
+                launched: false,
+                asked_for: false,
+                alias: false,
+                text: None,
+                info: None,
+                shared: None,
+                constant: None,
+                constants: Vec::new(),
+                attributes_read: 0,
+            });
+            if raw.bind() == raw::STB_LOCAL {
+                let name = self.out.symbol(symbol).name;
+                let name = self.name_symbol(name);
+                self.out.set_symbol_name(symbol, name);
+            }
+        }
+        if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
+            return Ok(());
+        }
+        if is_alias(&self.objects[origin.file.index()], origin.symbol, raw) {
+            self.function_mut(entity).alias = true;
+            Ok(())
+        } else if self.out.symbol(symbol).is_defined() {
+            self.replace_function(symbol, entity, origin, raw);
+            Ok(())
+        } else {
+            self.define_function(symbol, entity, origin, raw)
+        }
+    }
+
+    /// Of a kernel that host code does not refer to, nvlink looks up the shared memory before it removes it: its name
+    /// stays in the tables.
+    fn name_dead_kernel(&mut self, origin: Origin, raw: &Symbol) {
+        if self.settings.kernels_removed_by_host && raw.is_defined() && raw.other & raw::STO_ENTRY != 0 {
+            let name = self.objects[origin.file.index()].names[origin.symbol as usize];
+            self.name_only(&[".nv.shared.", name]);
+        }
+    }
+
+    /// Remembers of a function that was removed whether the code of any copy had relocations. An alias
+    /// that is removed while its function stays is more than nvlink can do.
+    fn dead_copy(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) {
+        self.out.functions_removed = true;
+        if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
+            return;
+        }
+        let object = &self.objects[origin.file.index()];
+        let text = u32::from(raw.shndx.get());
+        if is_alias(object, origin.symbol, raw)
+            && let Some(owner) = self.function_in(origin.file, text)
+            && self.live.is_live(owner)
+        {
+            if self.symbols.get(owner).local {
+                self.out.problems.push(Problem::DeletedAliasOfStatic);
+            } else {
+                self.out.problems.push(Problem::DeletedAlias);
+            }
+        }
+        let is_weak = raw.bind() == raw::STB_WEAK;
+        if is_weak && object.sections_with(Role::Relocations).any(|s| s.info() == text) {
+            self.dead_with_relocations.insert(entity);
+        }
+    }
+
+    fn define_function(
+        &mut self,
+        symbol: SymbolId,
+        entity: EntityId,
+        origin: Origin,
+        raw: &'data Symbol,
+    ) -> Result<(), Stop> {
+        let object = &self.objects[origin.file.index()];
+        let section = object.section(u32::from(raw.shndx.get()));
+        let name = self.out.symbol(symbol).name;
+        if raw.bind() == raw::STB_WEAK && !self.out.symbol(symbol).among_globals {
+            let name = self.name_symbol(name);
+            self.out.set_symbol_name(symbol, name);
+        }
+        if object.role(section.index) != Role::Text {
+            return Err(self.damaged(
+                origin.file,
+                section.name,
+                &format!("it holds the function '{name}' and no code"),
+            ));
+        }
+        let new = New {
+            kind: Kind::Text,
+            name: &[section.name],
+            sh_type: raw::SHT_PROGBITS,
+            flags: 0,
+            align: section.align(),
+            entsize: 0,
+        };
+        let is_named_alone = self.is_named_alone(section.name, name, raw);
+        let text = self.create_with_symbol_in(In::of_own(is_named_alone), &new);
+        let out = self.out.section_mut(text);
+        out.is_named_alone = is_named_alone;
+        out.append(section.data, section.data.len() as u64, section.align());
+        out.function = Some(symbol);
+        out.take_code_header(section);
+        self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
+        let out = self.out.symbol_mut(symbol);
+        (out.bind, out.other, out.size, out.value) = (raw.bind(), raw.other, raw.size.get(), raw.value.get());
+        (out.section, out.origin) = (Some(text), Some(origin));
+        self.twin_of_code(text, symbol, origin);
+        let entry = raw.other & raw::STO_ENTRY != 0;
+        let (mut info, mut shared) = (None, None);
+        let is_prepared = self.live.is_prepared(entity);
+        let was_mentioned = symbol.index() < self.symbols_before_file;
+        // Of other kernels, sections come with the first thing that goes into them.
+        if entry && (is_prepared || was_mentioned) {
+            info = Some(self.function_info(text, name));
+            shared = Some(self.kernel_shared(text, name));
+        }
+        let launched = entry && !self.live.is_root(entity);
+        let function = self.function_mut(entity);
+        function.entry = entry;
+        function.launched = launched;
+        function.asked_for = is_prepared;
+        (function.text, function.info, function.shared) = (Some(text), info, shared);
+        Ok(())
+    }
+
+    /// The shared memory of a kernel. Equal-named static kernels have it together.
+    fn kernel_shared(&mut self, text: SectionId, kernel: &'data str) -> SectionId {
+        if let Some(section) = self.shared_by_kernel.get(kernel) {
+            return *section;
+        }
+        let section = self.create_with_symbol(&New {
+            kind: Kind::KernelShared,
+            name: &[".nv.shared.", kernel],
+            sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
+            flags: raw::SHF_WRITE | raw::SHF_ALLOC | raw::SHF_INFO_LINK,
+            align: 1,
+            entsize: 0,
+        });
+        self.out.section_mut(section).of = Some(text);
+        self.shared_by_kernel.insert(kernel, section);
+        section
+    }
+
+    /// Aliases stand in the section of the function they name, wherever in the table that came. One that
+    /// stays while its function is removed is more than nvlink can do.
+    fn place_aliases(&mut self, file: FileId) {
+        let object = &self.objects[file.index()];
+        for (symbol, raw) in object.symbols() {
+            if !is_alias(object, symbol, raw) || !self.symbols.accepted(file, symbol) {
+                continue;
+            }
+            let map = &self.out.files[file.index()];
+            let text = map.sections[usize::from(raw.shndx.get())];
+            let Some(id) = map.symbols[symbol as usize] else { continue };
+            let is_piece = object.function_around(raw).is_some();
+            let Some((text, _)) = text else {
+                if !is_piece {
+                    self.out.problems.push(Problem::OrphanedAlias);
+                }
+                self.out.symbol_mut(id).dropped = true;
+                continue;
+            };
+            let out = self.out.symbol_mut(id);
+            (out.section, out.origin) = (Some(text), Some(Origin { file, symbol }));
+            (out.bind, out.other, out.size, out.value) =
+                (raw.bind(), raw.other, raw.size.get(), raw.value.get());
+            if let Some(entity) = out.entity.filter(|_| !is_piece) {
+                self.function_mut(entity).text = Some(text);
+            }
+        }
+    }
+
+    fn function_info(&mut self, text: SectionId, function: &str) -> SectionId {
+        let place = In::of_own(self.out.section(text).is_named_alone);
+        let new = New {
+            kind: Kind::FunctionInfo,
+            name: &[".nv.info.", function],
+            sh_type: raw::SHT_CUDA_INFO,
+            flags: raw::SHF_INFO_LINK,
+            align: 4,
+            entsize: 0,
+        };
+        let info = self.create_in(place, &new);
+        self.out.section_mut(info).of = Some(text);
+        if self.settings.mercury() {
+            self.twin(info, Kind::MercuryInfo);
+        }
+        info
+    }
+
+    fn section_symbol_parts(&mut self, section: SectionId, parts: &[&str]) {
+        let offset = self.name_symbol(&parts.concat());
+        self.section_symbol_named(section, offset);
+    }
+
+    fn function_mut(&mut self, entity: EntityId) -> &mut Function {
+        let index =
+            self.out.function_of[entity.index()].expect("functions are entered at their first mention");
+        &mut self.out.functions[index as usize]
+    }
+
+    /// A better copy of a weak function takes the place of the earlier one; its position stays.
+    fn replace_function(&mut self, symbol: SymbolId, entity: EntityId, origin: Origin, raw: &'data Symbol) {
+        let section = self.objects[origin.file.index()].section(u32::from(raw.shndx.get()));
+        let function = self.function_mut(entity).clone();
+        let Some(text) = function.text else { return };
+        let out = self.out.section_mut(text);
+        out.content = Content::Bytes(Vec::new());
+        out.size = 0;
+        out.append(section.data, section.data.len() as u64, section.align());
+        out.take_code_header(section);
+        let relocations = [out.rel, out.rela];
+        let resolved = self.out.resolved.get(&text).copied();
+        let resolved_twin = resolved.and_then(|resolved| self.out.section(resolved).twin);
+        for relocations in relocations.into_iter().chain([resolved, resolved_twin]).flatten() {
+            self.out.section_mut(relocations).relocations_mut().clear();
+        }
+        self.forget_constants(entity);
+        self.has_replaced = true;
+        self.out.files[origin.file.index()].sections[section.index as usize] = Some((text, 0));
+        let out = self.out.symbol_mut(symbol);
+        (out.size, out.value, out.origin) = (raw.size.get(), raw.value.get(), Some(origin));
+        out.rest_mut().replaced_in = Some(origin.file);
+        if relocations != [None, None] {
+            out.rest_mut().debug_replaced_in = Some(origin.file);
+        }
+        let out = self.out.symbol_mut(symbol);
+        if raw.bind() == raw::STB_GLOBAL {
+            out.bind = raw::STB_GLOBAL;
+        }
+        self.twin_of_code(text, symbol, origin);
+    }
+
+    fn map_section_symbols(&mut self, file: FileId) {
+        let object = &self.objects[file.index()];
+        for (index, raw) in object.symbols() {
+            if raw.kind() != raw::STT_SECTION || raw.shndx.get() == raw::SHN_COMMON {
+                continue;
+            }
+            let map = &self.out.files[file.index()];
+            if let Some((section, _)) = map.sections[usize::from(raw.shndx.get())] {
+                self.out.files[file.index()].symbols[index as usize] = self.out.section(section).symbol;
+            }
+        }
+    }
+
+    fn damaged(&self, file: FileId, place: &str, reason: &str) -> Stop {
+        self.sink.fatal(Message::DamagedInput {
+            file: self.objects[file.index()].name.as_str().into(),
+            place: place.into(),
+            reason: reason.into(),
+        })
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a function symbol is another name for the function that its section belongs to.
+fn is_alias(object: &Object<'_>, symbol: u32, raw: &Symbol) -> bool {
+    if raw.kind() != raw::STT_FUNC || !raw.is_defined() || raw.shndx.get() == raw::SHN_COMMON {
+        return false;
+    }
+    object.text_owner(u32::from(raw.shndx.get())).is_some_and(|owner| owner != symbol)
+}

@@ -1,0 +1,247 @@
+//! Constants that do not fit into their bank one input behind the other are packed: variables are placed anew, without
+//! regard to the alignment they were declared with.
+
+use super::{Chunk, Content, Kind, Merged, Merger, OutputSymbol, RelocTarget, narrow};
+use crate::model::ids::{SectionId, SymbolId};
+use crate::model::merged::CONSTANT_BANK;
+use crate::roots;
+use hashbrown::HashSet;
+use solder_cubin::raw;
+use std::cmp::Reverse;
+
+/// What variables are aligned to, and what nvlink takes the places of relocations for.
+const WORD: u64 = 8;
+
+impl<'data> Merger<'_, 'data> {
+    /// Packs the banks that overflow.
+    pub(super) fn pack_constants(&mut self) {
+        let overflows = |id: &SectionId| {
+            let section = self.out.section(*id);
+            matches!(section.kind, Kind::Constant(_)) && section.size > CONSTANT_BANK
+        };
+        let banks: Vec<_> = self.out.limited.iter().copied().filter(overflows).collect();
+        for bank in banks {
+            self.pack_bank(bank);
+            self.out.packed = true;
+        }
+    }
+
+    fn pack_bank(&mut self, bank: SectionId) {
+        let mut variables = variables(&self.out, bank);
+        if self.settings.drops_constants {
+            variables = self.without_unused(bank, variables);
+            self.out.null_value = 0;
+        }
+        let mut moves = Moves::default();
+        let mut chunks = Vec::new();
+        let (mut end, mut largest_align) = (0u64, 1);
+        for id in in_order(&self.out, variables) {
+            let align = alignment(self.out.symbol(id).size);
+            let place = end.checked_next_multiple_of(align).unwrap_or(end);
+            if let Some(data) = self.bytes_of(id) {
+                chunks.push(Chunk { offset: place, data });
+            }
+            let symbol = self.out.symbol_mut(id);
+            moves.all.push((symbol.value, place));
+            symbol.value = place;
+            end = place.saturating_add(symbol.size);
+            largest_align = largest_align.max(align);
+        }
+        moves.sort();
+        for section in with_twin(&self.out, bank) {
+            let section = self.out.section_mut(section);
+            (section.size, section.align) = (end, narrow(largest_align));
+            if let Some(own) = section.chunks_mut() {
+                own.clone_from(&chunks);
+            }
+        }
+        for relocations in relocations_of(&self.out, bank) {
+            self.out.section_mut(relocations).relocations_mut().retain_mut(|entry| {
+                let place = moves.place(entry.offset);
+                entry.offset = place.unwrap_or(entry.offset);
+                place.is_some()
+            });
+        }
+    }
+
+    /// Removes the variables that nothing refers to and that were not asked for.
+    fn without_unused(&mut self, bank: SectionId, variables: Vec<SymbolId>) -> Vec<SymbolId> {
+        let is_referenced = referenced(&self.out);
+        let is_asked_for =
+            |name: &str| self.variables_used.iter().any(|text| roots::contains(name.as_bytes(), text));
+        let (used, unused): (Vec<_>, Vec<_>) = variables
+            .into_iter()
+            .partition(|id| is_referenced[id.index()] || is_asked_for(self.out.symbol(*id).name));
+        forget_relocations(&mut self.out, bank, &unused);
+        // Those of a section that loses all go with it.
+        let stays = used.iter().any(|id| self.out.symbol(*id).size > 0);
+        if self.settings.preserves_relocs && stays {
+            for id in unused {
+                make_internal(self.out.symbol_mut(id));
+            }
+        } else {
+            remove(&mut self.out, &unused);
+        }
+        used
+    }
+
+    /// The bytes of a variable, as far as its input has them.
+    fn bytes_of(&self, id: SymbolId) -> Option<&'data [u8]> {
+        let origin = self.out.symbol(id).origin?;
+        let object = &self.objects[origin.file.index()];
+        let raw = object.symbol(origin.symbol);
+        let data = object.section(u32::from(raw.shndx.get())).data;
+        let data = data.get(usize::try_from(raw.value.get()).ok()?..)?;
+        let size = usize::try_from(raw.size.get()).map_or(data.len(), |size| size.min(data.len()));
+        Some(&data[..size]).filter(|data| !data.is_empty())
+    }
+}
+
+/// The variables of a bank, in the order of their symbols.
+fn variables(merged: &Merged<'_>, bank: SectionId) -> Vec<SymbolId> {
+    let is_variable = |id: &SymbolId| {
+        let symbol = merged.symbol(*id);
+        symbol.section == Some(bank) && symbol.kind != raw::STT_SECTION
+    };
+    (0..merged.symbols.len()).map(SymbolId::at).filter(is_variable).collect()
+}
+
+/// Which symbols some relocation names.
+fn referenced(merged: &Merged<'_>) -> Vec<bool> {
+    let mut referenced = vec![false; merged.symbols.len()];
+    for section in &merged.sections {
+        let Content::Relocations(entries) = &section.content else { continue };
+        for entry in entries {
+            if let RelocTarget::Symbol(symbol) = entry.target {
+                referenced[symbol.index()] = true;
+            }
+        }
+    }
+    referenced
+}
+
+/// What a variable becomes that lost its place: images have no such symbols, unless relocations are preserved. Its value
+/// stays (core/constants-packed-preserved).
+fn make_internal(symbol: &mut OutputSymbol<'_>) {
+    symbol.other |= raw::STV_INTERNAL;
+    symbol.mercury_other |= raw::STV_INTERNAL;
+}
+
+fn remove(merged: &mut Merged<'_>, variables: &[SymbolId]) {
+    for id in variables {
+        let symbol = merged.symbol_mut(*id);
+        symbol.dropped = true;
+        symbol.section = None;
+    }
+    forget_names(merged, variables);
+}
+
+/// Removes the relocations in variables.
+fn forget_relocations(merged: &mut Merged<'_>, bank: SectionId, variables: &[SymbolId]) {
+    let range = |id: &SymbolId| {
+        let symbol = merged.symbol(*id);
+        symbol.value..symbol.value.saturating_add(symbol.size)
+    };
+    let mut ranges: Vec<_> = variables.iter().map(range).collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    for relocations in relocations_of(merged, bank) {
+        merged.section_mut(relocations).relocations_mut().retain(|entry| {
+            let before = ranges.partition_point(|range| range.start <= entry.offset);
+            before == 0 || !ranges[before - 1].contains(&entry.offset)
+        });
+    }
+}
+
+/// Takes the names of removed variables out of the string table, unless something else has that name.
+fn forget_names(merged: &mut Merged<'_>, variables: &[SymbolId]) {
+    let still_named: HashSet<&str, foldhash::fast::FixedState> =
+        merged.symbols.iter().filter(|symbol| !symbol.dropped).map(|symbol| symbol.name).collect();
+    let has_name = |id: &&SymbolId| {
+        let symbol = merged.symbol(**id);
+        !symbol.among_globals && !still_named.contains(symbol.name)
+    };
+    let forgotten: Vec<_> = variables.iter().filter(has_name).map(|id| merged.symbol(*id).name).collect();
+    for name in forgotten {
+        merged.forget_symbol_name(name);
+    }
+}
+
+/// Global variables come first, those of at least a word by size and then the others, largest first. Behind them come
+/// those that are not global, all by size.
+fn in_order(merged: &Merged<'_>, variables: Vec<SymbolId>) -> Vec<SymbolId> {
+    let (globals, mut listed): (Vec<_>, Vec<_>) =
+        variables.into_iter().partition(|id| merged.symbol(*id).among_globals);
+    listed.extend(globals);
+    sorted(listed, &|id| {
+        let symbol = merged.symbol(id);
+        let align = if symbol.among_globals { alignment(symbol.size) } else { 0 };
+        (Reverse(align), symbol.size)
+    })
+}
+
+fn alignment(size: u64) -> u64 {
+    size.clamp(1, WORD)
+}
+
+/// nvlink's way to sort a list, which shows in the order of equal ones: it deals the list out onto two piles, sorts
+/// both and merges them.
+fn sorted<Key: Ord>(list: Vec<SymbolId>, key: &impl Fn(SymbolId) -> Key) -> Vec<SymbolId> {
+    if list.len() < 2 {
+        return list;
+    }
+    let pile = |first: usize| {
+        let mut dealt: Vec<_> = list.iter().copied().skip(first).step_by(2).collect();
+        dealt.reverse();
+        sorted(dealt, key).into_iter().peekable()
+    };
+    let (mut even, mut odd) = (pile(0), pile(1));
+    let mut merged = Vec::with_capacity(list.len());
+    while let (Some(a), Some(b)) = (even.peek(), odd.peek()) {
+        let from = if key(*b) < key(*a) { &mut odd } else { &mut even };
+        merged.extend(from.next());
+    }
+    merged.extend(even);
+    merged.extend(odd);
+    merged
+}
+
+fn with_twin(merged: &Merged<'_>, id: SectionId) -> impl Iterator<Item = SectionId> + use<> {
+    [Some(id), merged.section(id).twin].into_iter().flatten()
+}
+
+/// The sections of relocations of a section, in both views.
+fn relocations_of(merged: &Merged<'_>, id: SectionId) -> Vec<SectionId> {
+    let section = merged.section(id);
+    let resolved = merged.resolved.get(&id).copied();
+    let own = [section.rel, section.rela, resolved].into_iter().flatten();
+    let both = own.flat_map(|own| with_twin(merged, own));
+    let is_list = |id: &SectionId| matches!(merged.section(*id).content, Content::Relocations(_));
+    both.filter(is_list).collect()
+}
+
+/// Where variables were and where they are.
+#[derive(Default)]
+struct Moves {
+    all: Vec<(u64, u64)>,
+    /// Those of variables that were at a multiple of a word.
+    of_words: Vec<(u64, u64)>,
+}
+
+impl Moves {
+    fn sort(&mut self) {
+        self.all.sort_by_key(|(from, _)| *from);
+        self.of_words = self.all.iter().filter(|(from, _)| from.is_multiple_of(WORD)).copied().collect();
+    }
+
+    /// Where something goes that stood in a variable, or behind one. For what stood at a multiple of a word nvlink
+    /// goes back by words, and so finds only variables that begin at one.
+    fn place(&self, offset: u64) -> Option<u64> {
+        let before = |moves: &[(u64, u64)]| {
+            let count = moves.partition_point(|(from, _)| *from <= offset);
+            count.checked_sub(1).map(|last| moves[last])
+        };
+        let found = if offset.is_multiple_of(WORD) { before(&self.of_words) } else { None }
+            .or_else(|| before(&self.all));
+        found.map(|(from, to)| to.saturating_add(offset - from))
+    }
+}

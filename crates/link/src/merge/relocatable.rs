@@ -1,0 +1,266 @@
+//! What a relocatable link does with shared memory: nothing is placed, the variables stay as they are, and the
+//! sections say how much there is. And the symbols that only objects have.
+
+use super::relocations::CONSTANTS_SIZE;
+use super::{Content, Function, Kind, Merger, OutputSymbol, RelocTarget};
+use crate::model::ids::{SectionId, SymbolId};
+use crate::model::mercury::RESERVED_SHARED;
+use crate::model::symbols::Origin;
+use crate::shared::{find, read_at};
+use hashbrown::HashMap;
+use solder_cubin::raw::{self, Symbol};
+
+/// The alignment of dynamic shared memory.
+const DYNAMIC_ALIGN: u64 = 16;
+
+/// The symbol for the beginning of dynamic shared memory in one kernel.
+const INSTANCE: &str = "externsharedinstance";
+
+impl<'data> Merger<'_, 'data> {
+    /// The symbol of the parameters, which only objects have.
+    pub(super) fn parameter_symbol(&mut self, origin: Origin, raw: &Symbol) {
+        if !self.settings.shows_hidden() {
+            return;
+        }
+        let index = raw.shndx.get();
+        let place = self.out.files[origin.file.index()].sections[usize::from(index)];
+        // A discarded copy of a kernel leaves its symbol in the parameters of the copy that counts.
+        let name = self.objects[origin.file.index()].section(u32::from(index)).name;
+        let of_other_copy = || self.constants_by_name.get(name).map(|section| (*section, 0));
+        let Some((section, base)) = place.or_else(of_other_copy) else { return };
+        let mut symbol = self.hidden_symbol(origin);
+        symbol.section = Some(section);
+        symbol.value = base.wrapping_add(raw.value.get());
+        let name = symbol.name;
+        let name = self.show_hidden(&mut symbol, raw, name);
+        let id = self.push_named(symbol, name);
+        self.out.files[origin.file.index()].symbols[origin.symbol as usize] = Some(id);
+    }
+
+    /// Makes a symbol that images do not have one of the output; where its name is.
+    pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol, name: &str) -> u32 {
+        symbol.mercury_other = raw.other;
+        symbol.size = raw.size.get();
+        if self.settings.relocatable {
+            (symbol.kind, symbol.other) = (raw.kind(), raw.other);
+        } else {
+            (symbol.kind, symbol.other) = (raw::STT_OBJECT, raw::STV_INTERNAL);
+        }
+        symbol.dropped = false;
+        self.name_symbol(name)
+    }
+
+    /// The symbol that stands for the size of the program's constants stays, though nothing refers to it any more.
+    pub(super) fn constants_size_symbol(&mut self, origin: Origin, raw: &Symbol) {
+        let mut symbol = self.hidden_symbol(origin);
+        if symbol.name == CONSTANTS_SIZE {
+            let name = self.show_hidden(&mut symbol, raw, CONSTANTS_SIZE);
+            symbol.kind = raw::STT_CUDA_OBJECT;
+            self.push_named(symbol, name);
+        }
+    }
+
+    /// Variables that nobody defines are nowhere.
+    pub(super) fn mark_undefined(&mut self) {
+        let size = self.out.constants_size();
+        for symbol in self.out.symbols.iter_mut().filter(|s| s.name == CONSTANTS_SIZE) {
+            symbol.value = size;
+        }
+        for symbol in &mut self.out.symbols {
+            let variable = symbol.kind == raw::STT_CUDA_OBJECT && symbol.entity.is_some();
+            let known = crate::checks::undefined::UNIFIED_TABLES.contains(&symbol.name)
+                || symbol.name.starts_with(RESERVED_SHARED);
+            if variable && symbol.section.is_none() && !known {
+                symbol.value = u64::MAX;
+            }
+        }
+    }
+
+    /// Sizes and alignments of the sections of shared memory, and what their variables say of themselves.
+    pub(super) fn finish_shared(&mut self) {
+        let file_shared = self.out.well_known.file_shared;
+        for object in self.out.shared.clone() {
+            let owner = object.owner.and_then(|kernel| self.out.functions[kernel as usize].shared);
+            let Some(section) = owner.or(file_shared) else { continue };
+            let out = self.out.section_mut(section);
+            out.size = out.size.saturating_add(object.size);
+            let least = if object.dynamic { DYNAMIC_ALIGN } else { 1 };
+            out.widen(object.align.max(least));
+            let symbol = self.out.symbol_mut(object.symbol);
+            // A strong copy of a weak variable leaves it its alignment.
+            if symbol.section.replace(section).is_none() {
+                symbol.value = object.align;
+            }
+        }
+        let align = self.out.file_shared_align;
+        let everywhere = align == DYNAMIC_ALIGN && self.out.shared.iter().any(|o| o.dynamic);
+        if let Some(section) = file_shared {
+            self.drop_symbol_if_empty(section);
+            let out = self.out.section_mut(section);
+            out.widen(align);
+            self.leave_room(section);
+        }
+        let begins = if self.settings.places_dynamic { self.common_begins() } else { Vec::new() };
+        // The beginnings of dynamic shared memory are made in the order in which code was found to need them.
+        let mut kernels: Vec<usize> = (0..self.out.functions.len()).collect();
+        kernels.sort_by_key(|kernel| read_at(&self.out, *kernel as u32));
+        for kernel in kernels {
+            let Function { entry, shared, text, .. } = self.out.functions[kernel];
+            if entry && shared.is_none() && self.dynamic_references(text).is_some() {
+                self.name_symbol(INSTANCE);
+                self.shared_of_launched(Some(kernel as u32));
+            }
+            let Some(section) = self.out.functions[kernel].shared else { continue };
+            let begin = begins.get(kernel).copied().flatten();
+            self.finish_kernel_shared(section, text, align, everywhere, begin);
+        }
+    }
+
+    /// A kernel whose own code uses dynamic shared memory gets a symbol for its beginning.
+    fn finish_kernel_shared(
+        &mut self,
+        section: SectionId,
+        text: Option<SectionId>,
+        file_align: u64,
+        everywhere: bool,
+        common_begin: Option<u64>,
+    ) {
+        let dynamic = self.dynamic_references(text);
+        if let Some(begin) = common_begin {
+            self.out.section_mut(section).size = begin;
+        }
+        self.drop_symbol_if_empty(section);
+        let out = self.out.section_mut(section);
+        if out.size == 0 && dynamic.is_none() && !everywhere {
+            return;
+        }
+        out.widen(file_align);
+        let Some(align) = dynamic else { return self.leave_room(section) };
+        out.widen(align.max(DYNAMIC_ALIGN));
+        let begin = out.size.next_multiple_of(DYNAMIC_ALIGN);
+        // Without variables of its own, a kernel has no section beside a `.nv_debug.shared` of large alignment.
+        if out.size > 0 || file_align <= DYNAMIC_ALIGN {
+            self.leave_room(section);
+            let out = self.out.section_mut(section);
+            out.size = out.size.next_multiple_of(DYNAMIC_ALIGN);
+        }
+        if common_begin.is_none() {
+            let instance = self.instance(begin);
+            self.redirect_dynamic(text, instance);
+        }
+    }
+
+    /// Where dynamic shared memory begins in each kernel if extern arrays have one value: kernels whose code uses the
+    /// same array agree. The arrays get their values.
+    fn common_begins(&mut self) -> Vec<Option<u64>> {
+        let count = self.out.functions.len();
+        let mut group: Vec<usize> = (0..count).collect();
+        let mut first_user: HashMap<SymbolId, usize, foldhash::fast::FixedState> = HashMap::default();
+        let mut uses = vec![Vec::new(); count];
+        for (index, function) in self.out.functions.iter().enumerate().filter(|(_, f)| f.shared.is_some()) {
+            for symbol in self.dynamic_symbols(function.text) {
+                let first = *first_user.entry(symbol).or_insert(index);
+                let (first, own) = (find(&mut group, first), find(&mut group, index));
+                group[own] = first;
+                uses[index].push(symbol);
+            }
+        }
+        let mut begin = vec![0; count];
+        let users: Vec<usize> = (0..count).filter(|index| !uses[*index].is_empty()).collect();
+        for index in &users {
+            let size = self.out.functions[*index].shared.map_or(0, |id| self.out.section(id).size);
+            let root = find(&mut group, *index);
+            begin[root] = size.next_multiple_of(DYNAMIC_ALIGN).max(begin[root]);
+        }
+        let mut begins = vec![None; count];
+        for index in users {
+            let value = begin[find(&mut group, index)];
+            begins[index] = Some(value);
+            for symbol in &uses[index] {
+                self.out.symbol_mut(*symbol).value = value;
+            }
+        }
+        begins
+    }
+
+    /// The extern arrays that code refers to.
+    fn dynamic_symbols(&self, text: Option<SectionId>) -> Vec<SymbolId> {
+        let Some(text) = text.map(|id| self.out.section(id)) else { return Vec::new() };
+        let mut found = Vec::new();
+        for id in [text.rel, text.rela].into_iter().flatten() {
+            let Content::Relocations(entries) = &self.out.section(id).content else { continue };
+            for entry in entries {
+                if let RelocTarget::Symbol(symbol) = entry.target
+                    && self.is_dynamic(entry.target).is_some()
+                    && !found.contains(&symbol)
+                {
+                    found.push(symbol);
+                }
+            }
+        }
+        found
+    }
+
+    /// A section without variables has no section symbol, whatever its size will be.
+    fn drop_symbol_if_empty(&mut self, section: SectionId) {
+        let section = self.out.section(section);
+        if let Some(symbol) = section.symbol.filter(|_| section.size == 0) {
+            self.out.symbol_mut(symbol).dropped = true;
+        }
+    }
+
+    /// Room for moving a section that is no larger than its alignment.
+    fn leave_room(&mut self, section: SectionId) {
+        let out = self.out.section_mut(section);
+        debug_assert!(matches!(out.kind, Kind::KernelShared | Kind::FileShared));
+        if out.size <= out.align() {
+            out.size = out.size.saturating_add(out.align());
+        }
+    }
+
+    fn instance(&mut self, value: u64) -> SymbolId {
+        let name = self.name_symbol(INSTANCE);
+        let symbol = OutputSymbol {
+            name: INSTANCE,
+            bind: raw::STB_WEAK,
+            kind: raw::STT_CUDA_OBJECT,
+            other: raw::STO_SHARED | 1,
+            value,
+            mercury_other: raw::STO_SHARED | 1,
+            ..OutputSymbol::default()
+        };
+        self.push_named(symbol, name)
+    }
+
+    fn is_dynamic(&self, target: RelocTarget) -> Option<u64> {
+        let RelocTarget::Symbol(symbol) = target else { return None };
+        if !self.out.symbol(symbol).shared {
+            return None;
+        }
+        self.out.shared.iter().find(|o| o.begins_behind() && o.symbol == symbol).map(|o| o.align)
+    }
+
+    /// The largest alignment of the extern arrays that code refers to; `None` if it refers to none.
+    pub(super) fn dynamic_references(&self, text: Option<SectionId>) -> Option<u64> {
+        let text = self.out.section(text?);
+        let of = |id: SectionId| match &self.out.section(id).content {
+            Content::Relocations(entries) => entries.iter().filter_map(|e| self.is_dynamic(e.target)).max(),
+            _ => None,
+        };
+        [text.rel, text.rela].into_iter().flatten().filter_map(of).max()
+    }
+
+    fn redirect_dynamic(&mut self, text: Option<SectionId>, instance: SymbolId) {
+        let Some(text) = text.map(|id| self.out.section(id)) else { return };
+        let twin = text.rela.and_then(|relocations| self.out.section(relocations).twin);
+        for id in [text.rel, text.rela, twin].into_iter().flatten() {
+            let mut entries = std::mem::take(self.out.section_mut(id).relocations_mut());
+            for entry in &mut entries {
+                if self.is_dynamic(entry.target).is_some() {
+                    entry.target = RelocTarget::Symbol(instance);
+                }
+            }
+            *self.out.section_mut(id).relocations_mut() = entries;
+        }
+    }
+}

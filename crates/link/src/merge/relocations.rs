@@ -1,0 +1,240 @@
+//! Relocations: each entry read goes to the list of its output section, which comes out reversed.
+
+use super::names::In;
+use super::reading::From;
+use super::{Kind, Merger, New, Reloc, RelocTarget};
+use crate::diagnostics::Stop;
+use crate::model::ids::{FileId, SectionId};
+use crate::model::merged::DESCRIBE_CODE;
+use crate::model::object::{Object, Role};
+use solder_cubin::Section;
+use solder_cubin::{raw, reloc};
+
+/// The symbol that stands for the size of the program's constants.
+pub(super) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
+
+/// The addend of a relocation that has none of its own.
+fn implicit_addend(data: &[u8], offset: u64, r_type: u32) -> i64 {
+    let width = match r_type {
+        reloc::R_CUDA_32 => 4,
+        reloc::R_CUDA_64 => 8,
+        _ => return 0,
+    };
+    let bytes = usize::try_from(offset).ok().and_then(|at| data.get(at..at.checked_add(width)?));
+    let mut value = [0; 8];
+    if let Some(bytes) = bytes {
+        value[..width].copy_from_slice(bytes);
+    }
+    i64::from_le_bytes(value)
+}
+
+/// Makes room for the relocations of a section of a file. As many may come from each of `files`; room that is not used
+/// costs nothing.
+fn reserve(list: &mut Vec<Reloc>, count: usize, files: usize) {
+    const MOST: usize = 1 << 20;
+    if list.capacity() - list.len() < count {
+        list.reserve(count.saturating_mul(files).min(MOST).max(count));
+    }
+}
+
+fn is_code(object: &Object<'_>, section: &Section<'_>) -> bool {
+    object.role(section.index) == Role::Text && !section.name.starts_with(".debug")
+}
+
+impl<'data> Merger<'_, 'data> {
+    pub(super) fn relocations(&mut self, file: FileId) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        self.mercury_relocations(file)?;
+        for section in object.sections_with(Role::Relocations) {
+            let place = self.out.files[file.index()].sections[section.info() as usize];
+            if let Some((target, base)) = place {
+                self.relocation_section(file, section, target, base)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn relocation_section(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        target: SectionId,
+        base: u64,
+    ) -> Result<(), Stop> {
+        let object = &self.objects[file.index()];
+        let of = object.section(section.info());
+        let list = *self.relocations_that_count(file, section);
+        let entries = list.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
+        let rela = section.sh_type() == raw::SHT_RELA || self.settings.always_rela();
+        let name = self.view_name(file, of);
+        // In both other cases, what becomes of them is more than a list.
+        if is_code(object, of) && !self.settings.mercury() && !self.settings.preserves_relocs {
+            self.expect_code_relocations(file, section, target, rela);
+            return Ok(());
+        }
+        let discarded = self.discarded_ranges(file, section.info());
+        let mut taken = 0;
+        let mut named_without_addends = false;
+        for mut entry in entries.iter() {
+            let symbol = entry.symbol.get();
+            if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
+                continue;
+            }
+            let refers_to = self.refers_to(file, of, symbol);
+            // Relocations about a copy that a better one replaced later were there until then.
+            if refers_to.is_none() && !self.symbols.accepted(file, symbol) {
+                let clears =
+                    matches!(entry.r_type.get(), reloc::R_CUDA_UNUSED_CLEAR32 | reloc::R_CUDA_UNUSED_CLEAR64);
+                if clears && rela && self.out.section(target).rela.is_none() {
+                    self.create_relocations(target, of.name, rela);
+                }
+                continue;
+            }
+            let out = self.out.section(target);
+            let existing = if rela { out.rela } else { out.rel };
+            // nvlink looks a section without addends up for such entries, and the name stays.
+            let looked_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
+            let is_looked_up = rela && looked_up && entry.addend.get() == 0 && !self.settings.mercury();
+            if is_looked_up && !std::mem::replace(&mut named_without_addends, true) {
+                self.name_only(&[".rel", of.name]);
+            }
+            let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
+            if taken == 0 {
+                let is_shared = object.role(of.index) == Role::Debug;
+                let files = if is_shared { self.objects.len() - file.index() } else { 1 };
+                reserve(self.out.section_mut(out).relocations_mut(), entries.len(), files);
+            }
+            taken += 1;
+            let Some(refers_to) = refers_to else { continue };
+            // Where addends are forced upon debug information, they are what stands in its place.
+            if rela && section.sh_type() == raw::SHT_REL && object.role(of.index) == Role::Debug {
+                entry.addend = implicit_addend(of.data, entry.offset.get(), entry.r_type.get()).into();
+            }
+            let addend = self.reading().addend(file, &self.out.files[file.index()], &entry);
+            // Both are made anew, with their relocations.
+            if self.mercury.frames.section == Some(target) || self.mercury.is_line_table(target) {
+                continue;
+            }
+            let offset = entry.offset.get().wrapping_add(base);
+            let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
+            self.out.section_mut(out).relocations_mut().push(reloc);
+            if let Some(resolved) = self.out.resolved.get(&target).copied() {
+                self.out.section_mut(resolved).relocations_mut().push(reloc);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the section for the relocations of code, which are read later.
+    fn expect_code_relocations(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        target: SectionId,
+        rela: bool,
+    ) {
+        if section.data.is_empty() {
+            return;
+        }
+        let noticed = self.objects[file.index()].noticed[section.index as usize];
+        let name = self.objects[file.index()].section(section.info()).name;
+        // nvlink looks a section without addends up for such entries, and the name stays.
+        let looks_up_first = rela && section.sh_type() == raw::SHT_REL && noticed.first_without_addend;
+        if looks_up_first {
+            self.name_only(&[".rel", name]);
+        }
+        let of = self.out.section(target);
+        let existing = if rela { of.rela } else { of.rel };
+        let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
+        if rela && !looks_up_first && noticed.later_without_addend {
+            self.name_only(&[".rel", name]);
+        }
+        self.left.relocations.push((From { out, file, section: section.index }, Vec::new()));
+    }
+
+    pub(super) fn create_relocations(&mut self, target: SectionId, of: &str, rela: bool) -> SectionId {
+        let (prefix, sh_type, entsize) = if rela {
+            (".rela", raw::SHT_RELA, size_of::<raw::Rela>())
+        } else {
+            (".rel", raw::SHT_REL, size_of::<raw::Rel>())
+        };
+        let new = New {
+            kind: Kind::Relocations,
+            name: &[prefix, of],
+            sh_type,
+            flags: raw::SHF_INFO_LINK,
+            align: 8,
+            entsize: entsize as u64,
+        };
+        // Without addends, the section may have been looked for already.
+        let section = self.create_in(In::of_own(rela && self.out.section(target).is_named_alone), &new);
+        self.out.section_mut(section).of = Some(target);
+        let out = self.out.section_mut(target);
+        if rela {
+            out.rela = Some(section);
+        } else {
+            out.rel = Some(section);
+        }
+        if self.settings.preserves_relocs && !self.out.resolved.contains_key(&target) {
+            self.create_resolved(target, of);
+        }
+        section
+    }
+
+    /// The bytes of a data section that belong to weak variables of which another copy counts.
+    pub(super) fn discarded_ranges(&self, file: FileId, section: u32) -> Vec<std::ops::Range<u64>> {
+        let object = &self.objects[file.index()];
+        if object.role(section) != Role::GlobalInit {
+            return Vec::new();
+        }
+        let discarded = |(index, raw): &(u32, &raw::Symbol)| {
+            raw.bind() == raw::STB_WEAK
+                && u32::from(raw.shndx.get()) == section
+                && !self.symbols.accepted(file, *index)
+        };
+        let range =
+            |(_, raw): (u32, &raw::Symbol)| raw.value.get()..raw.value.get().saturating_add(raw.size.get());
+        object.symbols().filter(discarded).map(range).collect()
+    }
+
+    /// Whether debug information speaks of a copy of a removed function that never counted, or that was
+    /// replaced together with its relocations.
+    fn forgotten(&self, file: FileId, of: &Section<'_>, symbol: u32) -> bool {
+        let raw = self.objects[file.index()].symbol(symbol);
+        if !of.name.starts_with(".debug") || raw.bind() == raw::STB_LOCAL || !raw.is_defined() {
+            return false;
+        }
+        if !self.symbols.accepted(file, symbol) {
+            return true;
+        }
+        let Some(entity) = self.symbols.entity(file, symbol) else { return false };
+        let replaced = self.symbols.get(entity).definition.is_some_and(|d| d.file != file);
+        replaced && self.dead_with_relocations.contains(&entity)
+    }
+
+    /// What a relocation in the section `of` refers to; `None` leaves it out without a trace.
+    pub(super) fn refers_to(&self, file: FileId, of: &Section<'_>, symbol: u32) -> Option<RelocTarget> {
+        let target = self.reading().refers_to(file, &self.out.files[file.index()], of, symbol)?;
+        let out = match target {
+            RelocTarget::Dead if self.forgotten(file, of, symbol) => return None,
+            RelocTarget::Symbol(out) => out,
+            _ => return Some(target),
+        };
+        // Debug information and constants about a discarded weak copy; the rest is led to the copy that counts.
+        let object = &self.objects[file.index()];
+        let raw = object.symbol(symbol);
+        let by_symbol = || match object.role(of.index) {
+            Role::Constant => true,
+            Role::Debug => DESCRIBE_CODE.contains(&of.name),
+            _ => false,
+        };
+        let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;
+        if raw.bind() == raw::STB_WEAK && defined && by_symbol() {
+            let current = self.out.symbol(out).origin;
+            if current.is_some_and(|o| o.file != file || o.symbol != symbol) {
+                return None;
+            }
+        }
+        Some(target)
+    }
+}

@@ -1,0 +1,103 @@
+//! The symbols of all inputs: which definition each name means.
+
+use super::ids::{EntityId, FileId};
+use super::object::Object;
+use crate::memory;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+/// A symbol of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    pub file: FileId,
+    pub symbol: u32,
+}
+
+/// A thing that symbols name.
+#[derive(Clone, Debug)]
+pub struct Entity<'data> {
+    pub name: &'data str,
+    pub local: bool,
+    pub function: bool,
+    /// The definition that counts is an entry function.
+    pub kernel: bool,
+    /// The definition that counts in the end.
+    pub definition: Option<Origin>,
+    /// The first mention.
+    pub first: Origin,
+    /// A strong definition without initial value came behind a tentative one, which counts all the same.
+    pub(crate) has_second: bool,
+    /// The mention that says the size.
+    pub(crate) sized: Option<Origin>,
+    /// The file that messages call the first: the first one that defines a function or mentions a
+    /// variable, except that tentative definitions, and what takes their place, count anew.
+    pub(crate) named: FileId,
+}
+
+/// The symbols of the link.
+#[derive(Debug)]
+pub struct Symbols<'data> {
+    pub entities: Vec<Entity<'data>>,
+    /// Those of them that are functions, in their order.
+    pub functions: Vec<EntityId>,
+    /// Where the symbols of each file begin among those of all.
+    pub(crate) starts: Vec<usize>,
+    pub(crate) bound: Vec<Bound>,
+    /// The largest of the tentative definitions (`.common`) of those that have any.
+    pub(crate) largest: HashMap<EntityId, Origin, FixedState>,
+}
+
+/// What became of a symbol: the number of its entity, counted from 1, or 0 for section symbols and the like; and a mark
+/// on definitions that were taken when their object was read, also if a later, better one replaced them: the call graph
+/// edges of such functions count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bound(pub(crate) u32);
+
+impl Bound {
+    pub(crate) const ACCEPTED: u32 = 1 << 31;
+
+    pub(crate) fn entity(self) -> Option<EntityId> {
+        (self.0 & !Self::ACCEPTED).checked_sub(1).map(|number| EntityId::at(number as usize))
+    }
+
+    pub(crate) fn bind(&mut self, entity: EntityId) {
+        self.0 = self.0 & Self::ACCEPTED | (entity.number() + 1);
+    }
+}
+
+impl Symbols<'_> {
+    /// Has what is known of the symbols of a file fetched.
+    pub fn fetch(&self, file: usize) {
+        if let Some(symbols) = self.starts.get(file).and_then(|start| self.bound.get(*start..)) {
+            memory::fetch(symbols);
+        }
+    }
+
+    pub(crate) fn at(&self, file: FileId, symbol: u32) -> usize {
+        self.starts[file.index()] + symbol as usize
+    }
+
+    pub fn entity(&self, file: FileId, symbol: u32) -> Option<EntityId> {
+        self.bound[self.at(file, symbol)].entity()
+    }
+
+    pub fn get(&self, id: EntityId) -> &Entity<'_> {
+        &self.entities[id.index()]
+    }
+
+    /// Whether this symbol is the definition that counts.
+    pub fn is_definition(&self, file: FileId, symbol: u32) -> bool {
+        let entity = self.entity(file, symbol);
+        entity.is_some_and(|id| self.get(id).definition == Some(Origin { file, symbol }))
+    }
+
+    pub fn accepted(&self, file: FileId, symbol: u32) -> bool {
+        self.bound[self.at(file, symbol)].0 & Bound::ACCEPTED != 0
+    }
+
+    /// The size of the largest tentative definition.
+    pub fn common_size(&self, objects: &[Object<'_>], id: EntityId) -> u64 {
+        let size = |largest: &Origin| objects[largest.file.index()].symbol(largest.symbol).size.get();
+        self.largest.get(&id).map_or(0, size)
+    }
+}

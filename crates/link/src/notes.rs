@@ -1,0 +1,208 @@
+//! `.note.nv.tkinfo`, `.note.nv.cuinfo` and `.nv.compat` of the output.
+
+use crate::fastpath;
+use crate::model::mercury;
+use crate::model::object::{Object, Role};
+use crate::options::Options;
+use solder_arch::{Arch, Suffix};
+use solder_cubin::info::{Record, compat_attr, format, records, write_record};
+use solder_cubin::note::{self, CudaInfo, ToolInfo};
+use solder_cubin::raw;
+
+/// The toolkit whose linker this one stands in for.
+pub const TOOLKIT: u32 = 130;
+
+/// The linker's own note, then those of the inputs in their order.
+fn tool_note(own: &ToolInfo<'_>, objects: &[Object<'_>], with_inputs: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    note::write_note(&mut out, note::TYPE_TKINFO, &own.descriptor());
+    if with_inputs {
+        for section in objects.iter().filter_map(|o| o.first(Role::ToolNote)) {
+            out.extend(section.data);
+        }
+    }
+    out
+}
+
+/// The name in the linker's own entry of the tool note, as long as nvlink's.
+const TOOL: &str = "solder";
+/// The lengths of nvlink's version and build in its own entry. solder's are padded to them, so that two outputs differ in
+/// nothing but these words.
+const VERSION_LENGTH: usize = 46;
+const BUILD_LENGTH: usize = 41;
+
+fn padded(text: &str, length: usize) -> String {
+    format!("{text:<length$.length$}")
+}
+
+/// The tool note of the output.
+pub fn own_note(options: &Options<'_>, objects: &[Object<'_>]) -> Vec<u8> {
+    let crate::options::Record { object, command_line, paths } = &options.record;
+    let own = ToolInfo {
+        object: &String::from_utf8_lossy(object),
+        tool: TOOL,
+        version: &padded(
+            concat!("solder ", env!("CARGO_PKG_VERSION"), ", as nvlink 13.0.88"),
+            VERSION_LENGTH,
+        ),
+        build: &padded(concat!("solder ", env!("CARGO_PKG_VERSION")), BUILD_LENGTH),
+        command_line: &String::from_utf8_lossy(command_line),
+    };
+    paths.applied(tool_note(&own, objects, !options.relocatable))
+}
+
+/// The lowest virtual architecture among the inputs.
+pub fn cuda_note(objects: &[Object<'_>], target: u16) -> Vec<u8> {
+    let virtual_sm = objects.iter().map(virtual_sm).min().unwrap_or(target);
+    CudaInfo { version: 2, virtual_sm, toolkit: TOOLKIT }.section()
+}
+
+/// What an object says about its origin, in the note that the header's flags point to.
+fn cuda_info(object: &Object<'_>) -> Option<CudaInfo> {
+    let index = object.cubin.header.flags.get() >> 24;
+    let note = object.cubin.section_at(index).filter(|s| s.sh_type() == raw::SHT_NOTE)?;
+    if object.cubin.header.is_current() { CudaInfo::parse(note.data) } else { None }
+}
+
+fn virtual_sm(object: &Object<'_>) -> u16 {
+    if !object.cubin.header.is_current() {
+        return (object.cubin.header.flags.get() >> 16 & 0xff) as u16;
+    }
+    cuda_info(object).map_or(0, |info| info.virtual_sm)
+}
+
+/// The toolkit of the tool that made an object, if it is another than the linker's. (The number in the other note came
+/// with 13.0.)
+pub fn other_toolkit(object: &Object<'_>) -> Option<String> {
+    let notes = object.first(Role::ToolNote)?.data;
+    let tool = note::notes(notes).find_map(|note| ToolInfo::parse(note.desc))?;
+    let release = tool.version.split_once("release ")?.1.split(',').next()?;
+    let own = format!("{}.{}", TOOLKIT / 10, TOOLKIT % 10);
+    (release != own).then(|| release.to_owned())
+}
+
+/// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
+pub fn is_older_than_10(object: &Object<'_>) -> bool {
+    if let Some(toolkit) = object.cubin.header.older_toolkit() {
+        return toolkit < 100;
+    }
+    object.mercury.is_none() && cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
+}
+
+/// The version of Mercury in objects that do not name one: 1.0.
+pub const OLDEST_MERCURY: [u8; 2] = [0, 1];
+
+/// The first architecture whose code has compatibility records.
+pub const COMPAT_FROM: u16 = 90;
+
+/// Values of two of them with which code is for one architecture only.
+const OWN_ARCHITECTURE: u8 = 4;
+const OWN_TCGEN05: u8 = 2;
+
+/// The records that every input must have, in the order in which nvlink looks for them, and what it assumes for one
+/// that is missing.
+const DEFAULTS: [(u8, u8, [u8; 2]); 5] = [
+    (format::BYTE, compat_attr::ISA_CLASS, [0, 0]),
+    (format::BYTE, compat_attr::INST_TENSORMAP_V1, [3, 0]),
+    (format::BYTE, compat_attr::INST_TCGEN05_MMA, [0, 0]),
+    (format::BYTE, compat_attr::OPPORTUNISTIC_FINALIZATION, [1, 0]),
+    (format::HALF, compat_attr::MERCURY_ISA_VERSION, OLDEST_MERCURY),
+];
+
+/// The compatibility records of all inputs that have any, each merged with the values of the others. Objects of
+/// toolkits before 13.0 have none for sm_90.
+pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
+    let mut sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
+    // Objects of one compilation say the same, and to hear it once is enough for all that follows.
+    sections.dedup_by_key(|section| section.data);
+    let accelerated = u8::from(target.suffix == Suffix::A);
+    let mut merged = vec![CompatValue {
+        format: format::BYTE,
+        attr: compat_attr::ACCELERATOR_TARGET,
+        value: [accelerated, 0],
+    }];
+    for section in sections {
+        // What is not known is not taken over.
+        for Record { format, attr, payload } in records(section.data).flatten() {
+            let [low, high] = first_two(payload);
+            match merged.iter_mut().find(|known| known.attr == attr) {
+                Some(known) => known.merge([low, high]),
+                None if DEFAULTS.iter().any(|(_, known, _)| *known == attr) => {
+                    merged.push(CompatValue { format, attr, value: [low, high] });
+                }
+                None => {}
+            }
+        }
+        for (format, attr, value) in DEFAULTS {
+            if records(section.data).flatten().any(|record| record.attr == attr) {
+                continue;
+            }
+            match merged.iter_mut().find(|known| known.attr == attr) {
+                Some(known) => known.merge(value),
+                None => merged.push(CompatValue { format, attr, value }),
+            }
+        }
+    }
+    let mut out = Vec::new();
+    for record in &merged {
+        write_record(&mut out, record.format, record.attr, &record.value);
+    }
+    if target.number >= mercury::FROM {
+        let stays = merged.iter().any(CompatValue::keeps_to_its_number);
+        let bits = if stays { fastpath & !fastpath::BIT_103 } else { fastpath };
+        write_record(&mut out, format::SIZED, compat_attr::FASTPATH_FINALIZE, &bits.to_le_bytes());
+    }
+    out
+}
+
+fn first_two(payload: &[u8]) -> [u8; 2] {
+    match payload {
+        [low, high, ..] => [*low, *high],
+        _ => [0, 0],
+    }
+}
+
+/// A record of the output on its way.
+struct CompatValue {
+    format: u8,
+    attr: u8,
+    value: [u8; 2],
+}
+
+impl CompatValue {
+    /// Takes the value of one more input into account.
+    fn merge(&mut self, other: [u8; 2]) {
+        let own = self.value;
+        let largest = |at: usize| own[at].max(other[at]);
+        let merged = match self.attr {
+            // 0 is code that runs on one architecture only.
+            compat_attr::ISA_CLASS if own[0] == 0 || other[0] == 0 => [0, 0],
+            compat_attr::ISA_CLASS => [largest(0), 0],
+            compat_attr::INST_TCGEN05_MMA => [merge_tcgen05(own[0], other[0]), 0],
+            compat_attr::MERCURY_ISA_VERSION => [largest(0), largest(1)],
+            compat_attr::INST_TENSORMAP_V1 => [own[0] | other[0], 0],
+            compat_attr::OPPORTUNISTIC_FINALIZATION if own[0] != other[0] => [1, 0],
+            _ => return,
+        };
+        self.value = merged;
+    }
+
+    /// Whether it says that the code is for its own architecture and not for later ones of the family.
+    fn keeps_to_its_number(&self) -> bool {
+        let value = self.value[0];
+        match self.attr {
+            compat_attr::ISA_CLASS => value == OWN_ARCHITECTURE,
+            compat_attr::INST_TCGEN05_MMA => value & 3 == OWN_TCGEN05 || value >> 2 & 3 == OWN_TCGEN05,
+            _ => false,
+        }
+    }
+}
+
+/// Two fields of two bits: 0 if either has 0 there, else the larger; the rest from the first.
+fn merge_tcgen05(a: u8, b: u8) -> u8 {
+    let field = |shift: u32| {
+        let (a, b) = (a >> shift & 3, b >> shift & 3);
+        if a == 0 || b == 0 { 0 } else { a.max(b) << shift }
+    };
+    a & 0xf0 | field(0) | field(2)
+}

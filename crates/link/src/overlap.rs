@@ -1,0 +1,92 @@
+//! Work that is done beside a phase, on another thread where there is one. The results do not depend on it.
+
+use crate::diagnostics::{Sink, Stop};
+use crate::fastpath;
+use crate::gc::Live;
+use crate::image::{GraphRecords, Notes};
+use crate::merge::{self, Globals};
+use crate::model::graph::CallGraph;
+use crate::model::merged::Merged;
+use crate::model::object::Object;
+use crate::model::symbols::Symbols;
+use crate::notes;
+use crate::options::Options;
+use crate::pool;
+use crate::resources::{self, Resources};
+use crate::roots::Roots;
+
+/// The merge and the notes. Global symbols have no names yet: nothing but the string table depends on them.
+pub(crate) struct Drafted<'data> {
+    merged: Merged<'data>,
+    globals: Option<Globals>,
+    tool_note: Vec<u8>,
+    cuda_note: Vec<u8>,
+}
+
+/// Merges, and makes the notes meanwhile.
+pub(crate) fn merge<'data>(
+    objects: &[Object<'data>],
+    symbols: &Symbols<'data>,
+    graph: &CallGraph<'data>,
+    live: &Live,
+    roots: &Roots<'_>,
+    options: &Options<'data>,
+    sink: &Sink,
+) -> Result<Drafted<'data>, Stop> {
+    let settings = merge::Settings::new(options, roots);
+    let variables_used = options.variables_used.unwrap_or_default();
+    let (merged, (tool_note, cuda_note)) = pool::join(
+        || merge::merge(settings, objects, symbols, graph, live, variables_used, sink),
+        || (notes::own_note(options, objects), notes::cuda_note(objects, options.sm())),
+    );
+    let (merged, globals) = merged?;
+    Ok(Drafted { merged, globals, tool_note, cuda_note })
+}
+
+/// What the sections that the linker makes are written from.
+#[derive(Debug)]
+pub(crate) struct Records {
+    tool_note: Vec<u8>,
+    cuda_note: Vec<u8>,
+    graph: GraphRecords,
+}
+
+impl Records {
+    /// With the compatibility records, which depend on the code that stays.
+    pub(crate) fn with_compat(
+        self,
+        objects: &[Object<'_>],
+        merged: &Merged<'_>,
+        options: &Options<'_>,
+    ) -> Notes {
+        let Self { tool_note, cuda_note, graph } = self;
+        let fastpath = fastpath::fastpath(merged, options.sm());
+        let compat = notes::compat(objects, options.target.arch, fastpath);
+        Notes { tool_note, cuda_note, compat, graph }
+    }
+}
+
+/// Computes what the kernels need, and gives the global symbols their names meanwhile.
+pub(crate) fn resources<'data>(
+    drafted: Drafted<'data>,
+    objects: &[Object<'data>],
+    symbols: &Symbols<'data>,
+    graph: &CallGraph<'data>,
+    options: &Options<'_>,
+    sink: &Sink,
+) -> (Merged<'data>, Resources<'data>, Records) {
+    let Drafted { mut merged, mut globals, tool_note, cuda_note } = drafted;
+    let (resources, graph) = pool::join(
+        || resources::compute(&merged, objects, options, sink),
+        || {
+            if let Some(globals) = &mut globals {
+                globals.name(&merged, symbols, objects);
+            }
+            GraphRecords::new(&merged, graph, options.relocatable)
+        },
+    );
+    if let Some(globals) = globals {
+        merged.take_globals(globals, options.relocatable);
+    }
+    (merged, resources, Records { tool_note, cuda_note, graph })
+}

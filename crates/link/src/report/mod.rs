@@ -1,0 +1,12 @@
+//! What a link tells about itself when it is asked: the call graph, what each kernel uses.
+
+pub mod call_graph;
+pub mod verbose;
+
+use crate::observer::View;
+use crate::options::Options;
+
+/// The call graph, drawn for `dot`.
+pub fn draw(view: View<'_, '_>, options: &Options<'_>) -> String {
+    call_graph::dot(view.symbols, view.graph, view.merged, options.relocatable)
+}

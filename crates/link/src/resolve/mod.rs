@@ -1,0 +1,664 @@
+//! Binds the symbols of all inputs: which definition of a name counts, and what is wrong.
+//!
+//! Objects are taken in link order, in each the functions first, then the variables, as nvlink does;
+//! the order shows in its messages. An object with errors is read to its end, then the link stops.
+//!
+//! Names need not wait for the last object to be parsed: those of the first ones are bound beside that. What there is
+//! to say about names waits for its turn.
+
+mod name_index;
+
+use crate::call_graph::Reader;
+use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::memory::{self, Asked};
+use crate::model::graph::CallGraph;
+use crate::model::ids::{EntityId, FileId, Rare};
+use crate::model::object::{Object, Role};
+use crate::model::symbols::{Bound, Entity, Origin, Symbols};
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
+use name_index::NameIndex;
+use solder_cubin::callgraph;
+use solder_cubin::info::{self, attr};
+use solder_cubin::raw::{self, Symbol};
+use std::ops::Range;
+
+/// Symbols of these types have an identity across objects.
+fn names_a_thing(symbol: &Symbol) -> bool {
+    matches!(
+        symbol.kind(),
+        raw::STT_FUNC
+            | raw::STT_OBJECT
+            | raw::STT_CUDA_OBJECT
+            | raw::STT_TEXTURE
+            | raw::STT_SAMPLER
+            | raw::STT_SURFACE
+    )
+}
+
+/// nvlink knows the device runtime by its file name.
+pub fn is_runtime(name: &[u8]) -> bool {
+    name.windows(b"cudadevrt".len()).any(|part| part == b"cudadevrt")
+}
+
+/// Binds names, object by object.
+pub struct Resolver<'a, 'data> {
+    objects: Vec<&'a Object<'data>>,
+    /// How many objects there are going to be.
+    files: usize,
+    /// About the object that was read last.
+    said: Vec<Message>,
+    index: NameIndex,
+    symbols: Symbols<'data>,
+    /// Where those of the object that is being read begin.
+    start: usize,
+    calls: Reader<'data>,
+    /// Whether one of the objects was made by `ptxas -ewp`.
+    is_extensible: bool,
+    asked: Asked,
+    /// Register counts of each file's functions, read when two copies of a weak function meet.
+    registers: HashMap<FileId, Vec<(u32, u32)>, FixedState>,
+    locals: Locals<'data>,
+    /// A device function bears the name of a texture.
+    function_is_image: bool,
+    prototypes: Rare<&'data str>,
+    /// Names of static shared variables.
+    shared_locals: HashSet<&'data str, FixedState>,
+    /// The size of the first parameters of each section of kernel parameters.
+    parameters: HashMap<&'data str, u64, FixedState>,
+}
+
+/// The first local symbol of each name; read up to some entity, when a texture asks.
+#[derive(Default)]
+struct Locals<'data> {
+    by_name: HashMap<&'data str, EntityId, FixedState>,
+    read: usize,
+}
+
+/// nvlink does not know which file a texture, sampler or surface is from.
+const NO_FILE: &str = "<input>";
+
+/// As much of the objects tells how many names the rest has.
+const SAMPLE: usize = 8;
+/// And so many at most: the first objects may be unlike the others.
+const MOST_FORESEEN: usize = 1 << 18;
+
+impl<'a, 'data> Resolver<'a, 'data> {
+    pub fn new(files: usize) -> Self {
+        let symbols = Symbols {
+            entities: Vec::new(),
+            functions: Vec::new(),
+            starts: Vec::with_capacity(files),
+            bound: Vec::new(),
+            largest: HashMap::default(),
+        };
+        Resolver {
+            objects: Vec::with_capacity(files),
+            files,
+            said: Vec::new(),
+            index: NameIndex::default(),
+            symbols,
+            start: 0,
+            calls: Reader::default(),
+            is_extensible: false,
+            asked: Asked::default(),
+            registers: HashMap::default(),
+            locals: Locals::default(),
+            function_is_image: false,
+            prototypes: Rare::default(),
+            shared_locals: HashSet::default(),
+            parameters: HashMap::default(),
+        }
+    }
+
+    /// The same, where the objects have moved.
+    pub fn with<'new>(self, objects: Vec<&'new Object<'data>>) -> Resolver<'new, 'data> {
+        Resolver {
+            objects,
+            files: self.files,
+            said: self.said,
+            index: self.index,
+            symbols: self.symbols,
+            start: self.start,
+            calls: self.calls,
+            is_extensible: self.is_extensible,
+            asked: self.asked,
+            registers: self.registers,
+            locals: self.locals,
+            function_is_image: self.function_is_image,
+            prototypes: self.prototypes,
+            shared_locals: self.shared_locals,
+            parameters: self.parameters,
+        }
+    }
+
+    /// Binds the names of the next object, unless there is something to say before.
+    pub fn bind_early(&mut self, object: &'a Object<'data>) {
+        if self.said.is_empty() {
+            self.bind(object);
+        }
+    }
+
+    fn bind(&mut self, object: &'a Object<'data>) {
+        let (file, count) = (self.objects.len(), object.cubin.symbols.len());
+        self.make_room(count);
+        self.objects.push(object);
+        let symbols = &mut self.symbols;
+        self.start = symbols.bound.len();
+        symbols.starts.push(self.start);
+        symbols.bound.resize(self.start + count, Bound::default());
+        self.is_extensible |= object.is_extensible();
+        self.read(FileId::at(file));
+        self.calls.read(FileId::at(file), object, &self.symbols);
+    }
+
+    /// Memory for what the objects bring: address space as if the first one were like all others, memory as it is filled.
+    fn make_room(&mut self, symbols: usize) {
+        let read = self.objects.len();
+        let Symbols { entities, bound, .. } = &mut self.symbols;
+        let of_all = |of_one: usize| of_one.saturating_mul(self.files).min(MOST_FORESEEN);
+        if read == 0 {
+            entities.reserve(of_all(symbols));
+            bound.reserve(of_all(symbols));
+            self.index.expect(symbols);
+        } else if read == self.files / SAMPLE {
+            self.index.expect(of_all(entities.len() / read));
+        }
+    }
+
+    /// Memory that is going to be used next, for [`memory::ask_for`].
+    pub fn pages_ahead(&mut self) -> Range<usize> {
+        self.asked.next(&self.symbols.entities)
+    }
+
+    /// Binds the names of all objects, of which some have been read. Code made for a later version of the API than
+    /// `api_version` is refused.
+    pub fn finish(
+        self,
+        objects: &[Object<'data>],
+        api_version: Option<(i32, i32)>,
+        sink: &Sink,
+    ) -> Result<(Symbols<'data>, CallGraph<'data>), Stop> {
+        let read = self.symbols.starts.len();
+        let mut resolver = self.with(objects[..read].iter().collect());
+        let is_extensible = resolver.is_extensible || objects[read..].iter().any(Object::is_extensible);
+        for (file, object) in objects.iter().enumerate() {
+            if is_extensible && !object.is_extensible() && !is_runtime(object.name.as_bytes()) {
+                sink.report(Message::ExtensibleWithOthers { file: object.name.as_str().into() });
+            }
+            if file >= read {
+                if let Some(next) = objects.get(file + 1) {
+                    next.fetch_symbols();
+                    memory::fetch(next.call_graph);
+                    memory::fetch(next.prototypes);
+                }
+                resolver.bind(object);
+            }
+            // There is nothing to say about those before the last that has been read.
+            if file + 1 == resolver.objects.len() {
+                resolver.said.drain(..).for_each(|message| sink.report(message));
+            }
+            // nvlink reads the minor number and does not use it.
+            if let Some((major, _)) = api_version {
+                check_api_version(object, major.unsigned_abs().saturating_mul(10), sink);
+            }
+            if resolver.function_is_image && file + 1 == resolver.objects.len() {
+                return Err(sink.fatal(Message::NoCallGraphNode));
+            }
+            if sink.errors() > 0 {
+                return Err(sink.fatal(Message::MergeFailed));
+            }
+        }
+        Ok((resolver.symbols, resolver.calls.finish()))
+    }
+}
+
+impl<'data> Resolver<'_, 'data> {
+    fn read(&mut self, file: FileId) {
+        let object = self.objects[file.index()];
+        for (symbol, raw) in object.symbols() {
+            // Of variables too, which are next.
+            self.index.fetch_ahead(&object.hashes, symbol as usize);
+            if raw.kind() != raw::STT_FUNC {
+                continue;
+            }
+            // A function comes before what stands in its code, also where the table has it the other way round.
+            if let Some(around) = object.function_around(raw).filter(|around| *around > symbol)
+                && self.symbols.entity(file, around).is_none()
+            {
+                self.function(Origin { file, symbol: around }, object.symbol(around));
+            }
+            if self.symbols.entity(file, symbol).is_none() {
+                self.function(Origin { file, symbol }, raw);
+            }
+        }
+        for (symbol, raw) in object.symbols() {
+            if raw.kind() != raw::STT_FUNC && names_a_thing(raw) {
+                self.variable(Origin { file, symbol }, raw);
+            }
+        }
+        self.check_parameters(file);
+        if object.lacks_isa_class() {
+            // What lacks it links for its own architecture only.
+            let arch = object.cubin.header.flags.get() >> 8 & 0xff;
+            self.said.push(Message::IsaClassMissing { arch, file: object.name.as_str().into() });
+        }
+        self.check_prototypes(file);
+    }
+
+    /// Weak kernels of one name have parameters of one size, unless a strong one is there. The sections of parameters
+    /// are found by name, and the first parameters in them are what counts, those of a static kernel too. The Mercury view
+    /// has no such sections.
+    fn check_parameters(&mut self, file: FileId) {
+        let object = self.objects[file.index()];
+        if object.mercury.is_some() {
+            return;
+        }
+        for section in object.sections_with(Role::KernelConstant) {
+            let Some(kernel) = object.text_owner(section.info()) else { continue };
+            let size = *self.parameters.entry(section.name).or_insert(section.size());
+            let entity = self.symbols.entity(file, kernel).map(|id| &self.symbols.entities[id.index()]);
+            let strong =
+                entity.and_then(|e| e.definition).is_some_and(|d| self.raw(d).bind() != raw::STB_WEAK);
+            if object.symbol(kernel).bind() == raw::STB_WEAK && !strong && size != section.size() {
+                self.said
+                    .push(Message::ParameterBankMismatch { symbol: object.names[kernel as usize].into() });
+            }
+        }
+    }
+
+    fn name(&self, origin: Origin) -> &'data str {
+        self.objects[origin.file.index()].names[origin.symbol as usize]
+    }
+
+    fn raw(&self, origin: Origin) -> &'data Symbol {
+        self.objects[origin.file.index()].symbol(origin.symbol)
+    }
+
+    /// The entity that a symbol names, and whether it is new.
+    fn enter(&mut self, origin: Origin, raw: &Symbol) -> (EntityId, bool) {
+        let object = self.objects[origin.file.index()];
+        let name = object.names[origin.symbol as usize];
+        let local = raw.bind() == raw::STB_LOCAL;
+        let fresh = EntityId::at(self.symbols.entities.len());
+        let id = if local {
+            fresh
+        } else {
+            let hash = object.hashes[origin.symbol as usize];
+            let entities = &self.symbols.entities;
+            self.index.find_or_enter(hash, fresh, |id| entities[id.index()].name == name)
+        };
+        if id == fresh {
+            let function = raw.kind() == raw::STT_FUNC;
+            let entity = Entity {
+                name,
+                local,
+                function,
+                kernel: false,
+                definition: None,
+                first: origin,
+                has_second: false,
+                sized: (raw.size.get() != 0).then_some(origin),
+                named: origin.file,
+            };
+            self.symbols.entities.push(entity);
+            self.symbols.functions.extend(function.then_some(id));
+        } else if raw.size.get() != 0 {
+            self.symbols.entities[id.index()].sized.get_or_insert(origin);
+        }
+        self.symbols.bound[self.start + origin.symbol as usize].bind(id);
+        (id, id == fresh)
+    }
+
+    fn function(&mut self, origin: Origin, raw: &Symbol) {
+        let (id, new) = self.enter(origin, raw);
+        if !new && self.is_image(id) {
+            self.function_meets_image(id, origin, raw);
+            return;
+        }
+        if !new {
+            self.check_function(id, origin, raw);
+        } else if raw.other & raw::STO_ENTRY != 0 && self.shared_locals.contains(self.name(origin)) {
+            // nvlink finds static shared variables by name.
+            self.said.push(Message::NotGlobalEverywhere { symbol: self.name(origin).into() });
+        }
+        if !raw.is_defined() {
+            self.accept(origin);
+            return;
+        }
+        match self.symbols.entities[id.index()].definition {
+            None => self.define(id, origin),
+            Some(old) => {
+                let (old_bind, new_bind) = (self.raw(old).bind(), raw.bind());
+                if old_bind == raw::STB_WEAK && new_bind == raw::STB_GLOBAL {
+                    self.define(id, origin);
+                } else if old_bind == raw::STB_WEAK && new_bind == raw::STB_WEAK {
+                    if self.register_count(origin) < self.register_count(old) {
+                        self.define(id, origin);
+                    }
+                } else if new_bind == raw::STB_GLOBAL {
+                    self.multiple(id, origin, id);
+                }
+            }
+        }
+    }
+
+    /// All mentions of a function agree on whether it is a kernel, and none is of a variable.
+    fn check_function(&mut self, id: EntityId, origin: Origin, raw: &Symbol) {
+        let entity = &self.symbols.entities[id.index()];
+        let first = self.raw(entity.first);
+        if !entity.function {
+            self.function_is_image = true;
+            self.said.push(Message::MemorySpaceMismatch {
+                symbol: entity.name.into(),
+                file: self.objects[origin.file.index()].name.as_str().into(),
+                first: self.first_file(id).into(),
+            });
+        } else if (first.other ^ raw.other) & raw::STO_ENTRY != 0 {
+            self.said.push(Message::NotGlobalEverywhere { symbol: entity.name.into() });
+        }
+    }
+
+    /// The prototype of a function must be the one that earlier objects gave it. Records of functions
+    /// whose address is taken are believed without a question.
+    fn check_prototypes(&mut self, file: FileId) {
+        let object = self.objects[file.index()];
+        for (part, function, prototype) in callgraph::records(object.call_graph) {
+            if let (callgraph::Part::Taken, Some(id)) = (part, self.symbols.entity(file, function)) {
+                *self.prototypes.get_mut(id) = Some(object.string(prototype));
+            }
+        }
+        for record in object.prototypes {
+            let Some(id) = self.symbols.entity(file, record.a.get()) else { continue };
+            let prototype = object.string(record.b.get());
+            let known = *self.prototypes.get_mut(id).get_or_insert(prototype);
+            if without_convention(known) != without_convention(prototype) {
+                let entity = &self.symbols.entities[id.index()];
+                self.said.push(Message::PrototypeMismatch {
+                    symbol: entity.name.into(),
+                    file: object.name.as_str().into(),
+                    first: self.first_file(id).into(),
+                });
+            }
+        }
+    }
+
+    fn define(&mut self, id: EntityId, origin: Origin) {
+        let entity = &mut self.symbols.entities[id.index()];
+        if entity.function {
+            let raw = self.objects[origin.file.index()].symbol(origin.symbol);
+            entity.kernel = raw.other & raw::STO_ENTRY != 0;
+            entity.named = if entity.definition.is_none() { origin.file } else { entity.named };
+        }
+        entity.definition = Some(origin);
+        self.accept(origin);
+    }
+
+    fn accept(&mut self, origin: Origin) {
+        self.symbols.bound[self.start + origin.symbol as usize].0 |= Bound::ACCEPTED;
+    }
+
+    /// `first` names the same thing as `id`, except where an image meets a local symbol.
+    fn multiple(&mut self, id: EntityId, new: Origin, first: EntityId) {
+        self.said.push(Message::MultipleDefinition {
+            symbol: self.symbols.entities[id.index()].name.into(),
+            file: self.objects[new.file.index()].name.as_str().into(),
+            first: self.first_file(first).into(),
+        });
+    }
+
+    /// The file that messages name as the first one.
+    fn first_file(&self, id: EntityId) -> &str {
+        let entity = &self.symbols.entities[id.index()];
+        if self.raw(entity.first).is_image() { NO_FILE } else { &self.objects[entity.named.index()].name }
+    }
+
+    fn is_image(&self, id: EntityId) -> bool {
+        self.raw(self.symbols.entities[id.index()].first).is_image()
+    }
+
+    fn function_meets_image(&mut self, id: EntityId, origin: Origin, raw: &Symbol) {
+        let name = self.symbols.entities[id.index()].name;
+        if raw.other & raw::STO_ENTRY == 0 {
+            self.function_is_image = true;
+        } else {
+            self.said.push(Message::NotGlobalEverywhere { symbol: name.into() });
+        }
+        self.said.push(Message::MemorySpaceMismatch {
+            symbol: name.into(),
+            file: self.objects[origin.file.index()].name.as_str().into(),
+            first: NO_FILE.into(),
+        });
+    }
+
+    /// A texture, sampler or surface. Its name must not stand for anything else, not even for a local
+    /// symbol of an earlier object.
+    fn image(&mut self, origin: Origin, raw: &Symbol) {
+        let name = self.objects[origin.file.index()].names[origin.symbol as usize];
+        let fresh = self.symbols.entities.len();
+        for (i, entity) in self.symbols.entities.iter().enumerate().skip(self.locals.read) {
+            if entity.local {
+                self.locals.by_name.entry(entity.name).or_insert(EntityId::at(i));
+            }
+        }
+        self.locals.read = fresh;
+        let local = self.locals.by_name.get(name).copied();
+        let (id, new) = self.enter(origin, raw);
+        let global = (!new).then_some(id);
+        if let Some(found) = [local, global].into_iter().flatten().min_by_key(|id| id.index()) {
+            let first = self.symbols.entities[found.index()].first;
+            if self.raw(first).kind() != raw.kind() {
+                self.multiple(id, origin, found);
+            }
+        }
+    }
+
+    /// Registers of a function: from the header of its code or, from sm_90 on, where that has none, from
+    /// the attributes.
+    fn register_count(&mut self, origin: Origin) -> u32 {
+        let object = self.objects[origin.file.index()];
+        let in_header = object.section(u32::from(self.raw(origin).shndx.get())).info() >> 24;
+        if in_header > 0 {
+            return in_header;
+        }
+        let table = self.registers.entry(origin.file).or_insert_with(|| register_counts(object));
+        table.binary_search_by_key(&origin.symbol, |(s, _)| *s).map_or(0, |at| table[at].1)
+    }
+
+    fn variable(&mut self, origin: Origin, raw: &Symbol) {
+        if raw.bind() == raw::STB_LOCAL && raw.visibility() == 1 {
+            return;
+        }
+        if raw.bind() == raw::STB_LOCAL && !raw.is_defined() {
+            return;
+        }
+        if raw.is_image() {
+            self.image(origin, raw);
+            return;
+        }
+        let (id, new) = self.enter(origin, raw);
+        if !new {
+            self.check_agreement(id, origin, raw);
+        }
+        let object = self.objects[origin.file.index()];
+        if raw.bind() == raw::STB_LOCAL && object.role(u32::from(raw.shndx.get())) == Role::FileShared {
+            self.shared_locals.insert(self.name(origin));
+        }
+        if !raw.is_defined() {
+            return;
+        }
+        let old = self.symbols.entities[id.index()].definition;
+        if raw.shndx.get() == raw::SHN_COMMON {
+            self.tentative(id, origin, raw, old);
+            return;
+        }
+        let Some(old) = old else {
+            if !new && is_extern_shared(raw) && raw.bind() == raw::STB_GLOBAL {
+                self.multiple(id, origin, id);
+            }
+            return self.define(id, origin);
+        };
+        let old_raw = self.raw(old);
+        let has_second = self.symbols.entities[id.index()].has_second;
+        if old_raw.shndx.get() == raw::SHN_COMMON {
+            if has_second && raw.bind() == raw::STB_GLOBAL {
+                self.multiple(id, origin, id);
+            } else if self.initialised(origin) {
+                self.check_common(id, raw);
+                let entity = &mut self.symbols.entities[id.index()];
+                (entity.named, entity.sized) = (origin.file, Some(origin));
+                self.define(id, origin);
+            } else if raw.bind() == raw::STB_GLOBAL {
+                // Its bytes are taken, and the name stays with the tentative definition.
+                self.accept(origin);
+                self.symbols.entities[id.index()].has_second = true;
+            }
+        } else if old_raw.bind() == raw::STB_WEAK && raw.bind() == raw::STB_GLOBAL {
+            self.define(id, origin);
+        } else if raw.bind() == raw::STB_GLOBAL {
+            self.multiple(id, origin, id);
+        }
+    }
+
+    /// A definition without a place. An initialised one takes its place; one that is not counts as a
+    /// second definition.
+    fn tentative(&mut self, id: EntityId, origin: Origin, raw: &Symbol, old: Option<Origin>) {
+        let tentative = old.is_none_or(|old| self.raw(old).shndx.get() == raw::SHN_COMMON);
+        if self.symbols.entities[id.index()].has_second {
+            self.multiple(id, origin, id);
+            return;
+        }
+        if raw.size.get() > self.common_size(id) {
+            self.symbols.largest.insert(id, origin);
+            if tentative {
+                self.symbols.entities[id.index()].named = origin.file;
+            }
+        }
+        let Some(old) = old else { return self.define(id, origin) };
+        let old_raw = self.raw(old);
+        if old_raw.shndx.get() == raw::SHN_COMMON {
+            return;
+        }
+        if self.initialised(old) {
+            self.check_common(id, old_raw);
+        } else if old_raw.bind() == raw::STB_GLOBAL {
+            self.multiple(id, origin, id);
+        } else {
+            self.define(id, origin);
+        }
+    }
+
+    fn common_size(&self, id: EntityId) -> u64 {
+        self.symbols.largest.get(&id).map_or(0, |largest| self.raw(*largest).size.get())
+    }
+
+    fn check_common(&mut self, id: EntityId, definition: &Symbol) {
+        if let Some(largest) = self.symbols.largest.get(&id)
+            && definition.size.get() < self.raw(*largest).size.get()
+        {
+            self.said.push(Message::CommonTooLarge {
+                symbol: self.symbols.entities[id.index()].name.into(),
+                file: self.objects[largest.file.index()].name.as_str().into(),
+            });
+        }
+    }
+
+    fn initialised(&self, origin: Origin) -> bool {
+        let shndx = self.raw(origin).shndx.get();
+        shndx != raw::SHN_COMMON
+            && self.objects[origin.file.index()].role(u32::from(shndx)) == Role::GlobalInit
+    }
+
+    /// What messages about two mentions say: the name, the file of this one and that of the first.
+    fn two_mentions(&self, id: EntityId, origin: Origin) -> (Text, Text, Text) {
+        let file = &self.objects[origin.file.index()].name;
+        (self.symbols.entities[id.index()].name.into(), file.as_str().into(), self.first_file(id).into())
+    }
+
+    /// Two mentions of a variable must agree in size and memory space.
+    fn check_agreement(&mut self, id: EntityId, origin: Origin, raw: &Symbol) {
+        let Entity { definition, first, has_second, sized, .. } = self.symbols.entities[id.index()];
+        let other = definition.unwrap_or(first);
+        let old = self.raw(other);
+        let (object, old_object) = (self.objects[origin.file.index()], self.objects[other.file.index()]);
+        if space(object, raw) != space(old_object, old) {
+            let (symbol, file, first) = self.two_mentions(id, origin);
+            self.said.push(Message::MemorySpaceMismatch { symbol, file, first });
+        }
+        if (raw.other ^ old.other) & raw::STO_MANAGED != 0 {
+            let (symbol, file, first) = self.two_mentions(id, origin);
+            self.said.push(Message::ManagedMismatch { symbol, file, first });
+        }
+        let common = |s: &Symbol| s.shndx.get() == raw::SHN_COMMON;
+        let may_differ = !has_second
+            && ((common(raw) && (common(old) || self.initialised(other)))
+                || (common(old) && raw.is_defined() && self.initialised(origin)));
+        // The size is the largest tentative one, or the first one said.
+        let sized = sized.map_or(0, |sized| self.raw(sized).size.get());
+        let old_size = if common(old) { self.common_size(id) } else { sized };
+        let size = raw.size.get();
+        if size != 0 && old_size != 0 && size != old_size && !may_differ {
+            let (symbol, file, first) = self.two_mentions(id, origin);
+            self.said.push(Message::SizeMismatch { symbol, file, first });
+        }
+    }
+}
+
+/// An extern shared array that a relocatable link took for a definition, as nvlink does with each.
+pub fn is_extern_shared(raw: &Symbol) -> bool {
+    raw.other & 0xe0 == raw::STO_SHARED && raw.size.get() == 0
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Space {
+    Global,
+    Constant,
+    Shared,
+    Other,
+}
+
+/// The memory space of a variable: by its storage class, else by its section.
+fn space(object: &Object<'_>, raw: &Symbol) -> Space {
+    if raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON {
+        return match object.role(u32::from(raw.shndx.get())) {
+            Role::Global | Role::GlobalInit | Role::UnifiedData => Space::Global,
+            Role::Constant | Role::KernelConstant | Role::FunctionConstant => Space::Constant,
+            Role::FileShared | Role::KernelShared => Space::Shared,
+            _ => Space::Other,
+        };
+    }
+    match raw.other & 0xe0 {
+        raw::STO_SHARED => Space::Shared,
+        raw::STO_CONSTANT => Space::Constant,
+        raw::STO_GLOBAL => Space::Global,
+        _ if raw.shndx.get() == raw::SHN_COMMON => Space::Global,
+        _ => Space::Other,
+    }
+}
+
+fn check_api_version(object: &Object<'_>, allowed: u32, sink: &Sink) {
+    let all = object.sections_with(Role::FunctionInfo).flat_map(|s| info::records(s.data).flatten());
+    for version in all.filter(|r| r.attr == attr::CUDA_API_VERSION).filter_map(|r| r.word(0)) {
+        if version > allowed {
+            sink.report(Message::ApiVersion { file: object.name.as_str().into(), version, allowed });
+        }
+    }
+}
+
+/// The register count records of an object, by symbol index.
+fn register_counts(object: &Object<'_>) -> Vec<(u32, u32)> {
+    let Some(section) = object.first(Role::Info) else { return Vec::new() };
+    let mut counts: Vec<_> = info::records(section.data)
+        .flatten()
+        .filter(|r| r.attr == attr::REGCOUNT)
+        .filter_map(|r| Some((r.word(0)?, r.word(4)?)))
+        .collect();
+    counts.sort_by_key(|(symbol, _)| *symbol);
+    counts
+}
+
+/// A prototype without its calling convention, which for functions of the system is not the same in all toolkits
+/// (`#ill|12p4r20s…`).
+fn without_convention(prototype: &str) -> &str {
+    prototype.split_once('|').map_or(prototype, |(types, _)| types)
+}

@@ -1,0 +1,384 @@
+//! Attributes of functions that tell on the kernels that reach them.
+//!
+//! Functions are taken in the order in which their attributes were read, the records of each in the
+//! order of the input; what a kernel lacks is added at the end of its own records. In a link with one
+//! kernel nvlink does not ask what it reaches: every function counts, one attribute after the other.
+
+use super::{Own, Records};
+use crate::model::calls::Calls;
+use crate::model::ids::{SectionId, SymbolId};
+use crate::model::merged::{Function, InfoRecord, InfoValue, Merged};
+use crate::pool;
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+use solder_cubin::info::{attr, format};
+use solder_cubin::raw;
+
+/// How the attributes of functions change those of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// The kernel has it too.
+    Flag,
+    Largest,
+    Sum,
+    /// The lists of all functions one behind the other, taken away from the functions.
+    Move,
+    Externs,
+}
+
+/// In the order in which the only kernel of a link gets them.
+const RULES: &[(u8, Rule)] = &[
+    (attr::CTAIDZ_USED, Rule::Flag),
+    (attr::RESERVED_SMEM_USED, Rule::Flag),
+    (attr::VRC_CTA_INIT_COUNT, Rule::Largest),
+    (attr::TCGEN05_1CTA_USED, Rule::Flag),
+    (attr::TCGEN05_2CTA_USED, Rule::Flag),
+    (attr::NUM_BARRIERS, Rule::Largest),
+    (attr::REG_RECONFIG, Rule::Flag),
+    (attr::NUM_MBARRIERS, Rule::Sum),
+    (attr::EXTERNS, Rule::Externs),
+    (attr::AT_ENTRY_FRAGMENTS, Rule::Move),
+];
+
+/// The same by attribute.
+const RULE_OF: [Option<Rule>; 256] = {
+    let mut rules = [None; 256];
+    let mut index = 0;
+    while index < RULES.len() {
+        let (attr, rule) = RULES[index];
+        rules[attr as usize] = Some(rule);
+        index += 1;
+    }
+    rules
+};
+
+fn rule_of(attr: u8) -> Option<Rule> {
+    RULE_OF[usize::from(attr)]
+}
+
+fn is_sum(record: &InfoRecord<'_>) -> bool {
+    rule_of(record.attr) == Some(Rule::Sum)
+}
+
+/// What a function without the attribute gets as soon as any function has it.
+const NO_SPARSE_MMA: [u8; 2] = [0x00, 0x80];
+
+/// The call stack of a kernel: its own and that of its deepest call path.
+pub fn set_call_stack(records: &mut Records<'_, '_>, kernel: SectionId, total: u32) {
+    let is_stack = |r: &InfoRecord<'_>| matches!(r.attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK);
+    match records.of(kernel).iter().rposition(is_stack) {
+        Some(own) if records.of(kernel)[own].value.bytes() == total.to_le_bytes() => {}
+        Some(own) => records.of_mut(kernel)[own].value = InfoValue::Owned(total.to_le_bytes().into()),
+        None if total != 0 => {
+            let record = new_record(format::SIZED, attr::CRS_STACK_SIZE, &total.to_le_bytes());
+            records.of_mut(kernel).push(record);
+        }
+        None => {}
+    }
+}
+
+/// `own` is what the attributes of each function say of itself.
+pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
+    let masks = complete_sparse_masks(own, records);
+    let merged = records.merged;
+    // Lists of functions tell nothing where all functions are in the link. Else they do even if theirs are: the kernel's
+    // list begins where the first one is met.
+    let has_external = own.iter().any(|own| own.lists_external);
+    let tells = |function: &u32| {
+        let own = &own[*function as usize];
+        own.tells_on_kernels || has_external && own.lists_externs
+    };
+    let mut sources: Vec<u32> = (0..merged.functions.len() as u32).filter(tells).collect();
+    sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
+    let single = merged.only_root().is_some();
+    let externs = Externs::new(single, &sources, records);
+    let kernels: Vec<_> = merged.roots().filter_map(|(i, f)| Some((i, f.info?))).collect();
+    let kernel_list: Vec<u32> = kernels.iter().map(|(kernel, _)| *kernel).collect();
+    let reached = if single { Vec::new() } else { calls.reached(&sources, &kernel_list) };
+    // The only kernel keeps its own mask unless functions were removed or had none.
+    let had_none = |(function, own): (&Function, &Own)| function.alias || own.sparse_mask.is_none();
+    let keeps_mask = single && !merged.functions_removed && !merged.functions.iter().zip(own).any(had_none);
+    let mask = sparse_masks(calls, &masks, single);
+    let update = |position: usize| {
+        let (kernel, info) = kernels[position];
+        let has_mask = keeps_mask || has_sparse_mask(records.of(info), mask(kernel));
+        let is_told = if single {
+            !sources.is_empty()
+        } else {
+            reached[position].iter().any(|source| sources[source] != kernel)
+        };
+        if has_mask && !is_told {
+            return None;
+        }
+        let mut own = records.of(info).to_vec();
+        let had_sum = own.iter().any(is_sum);
+        if !keeps_mask {
+            set_sparse_mask(&mut own, mask(kernel));
+        }
+        // The lists are in output order, which is the input's reversed.
+        let of = |source: u32| {
+            let info = merged.functions[source as usize].info.filter(|_| source != kernel);
+            info.into_iter().flat_map(|info| records.of(info).iter().rev())
+        };
+        if single {
+            for (attr, rule) in RULES {
+                let all = sources.iter().flat_map(|source| of(*source)).filter(|r| r.attr == *attr);
+                if *rule == Rule::Move {
+                    gather(&mut own, *attr, &sources, records);
+                } else {
+                    all.for_each(|record| apply(&mut own, record, &externs));
+                }
+            }
+        } else {
+            let reached = reached[position].iter().map(|i| sources[i]);
+            reached.flat_map(of).for_each(|record| apply(&mut own, record, &externs));
+        }
+        externs.finish(&mut own);
+        // The only kernel gets no sum of nothing.
+        own.retain(|r| had_sum || !single || !is_sum(r) || number(r.value.bytes()) != 0);
+        Some(own)
+    };
+    let updated = pool::map_numbers(kernels.len(), update);
+    for ((_, info), own) in kernels.iter().zip(updated) {
+        if let Some(own) = own {
+            records.set(*info, own);
+        }
+    }
+    let moves = |r: &InfoRecord<'_>| rule_of(r.attr) == Some(Rule::Move);
+    // What moves tells on kernels, so that its functions are among the sources.
+    for function in sources.iter().map(|f| &merged.functions[*f as usize]).filter(|f| !f.entry) {
+        if let Some(info) = function.info.filter(|info| records.of(*info).iter().any(moves)) {
+            records.of_mut(info).retain(|r| !moves(r));
+        }
+    }
+}
+
+/// Whether a record of a function tells on the kernels that reach it.
+pub fn tells_on_kernels(record: &InfoRecord<'_>) -> bool {
+    rule_of(record.attr).is_some_and(|rule| rule != Rule::Externs)
+}
+
+/// Toolkits before 13.0 name the barriers of a function in the header of its code. In the end they become an attribute,
+/// and a kernel has as many as any function that it reaches. The code whose header need not name them any more; that of a
+/// kernel that has the attribute for other reasons goes on to do so.
+pub fn list_barriers(
+    calls: &Calls,
+    own: &[Own],
+    records: &mut Records<'_, '_>,
+) -> HashSet<SectionId, FixedState> {
+    let mut moved = HashSet::default();
+    let named = |node: usize| own.get(node).map_or(0, |own| own.barriers);
+    if (0..own.len()).all(|node| named(node) == 0) {
+        return moved;
+    }
+    let merged = records.merged;
+    let of_functions = |node: usize| match merged.functions.get(node) {
+        Some(function) if !function.entry => named(node),
+        _ => 0,
+    };
+    let reached = calls.fold(of_functions, |all, more| *all = (*all).max(*more));
+    for (index, function) in merged.functions.iter().enumerate() {
+        let of_callees = if function.entry { reached[index] } else { 0 };
+        let count = named(index).max(of_callees);
+        let Some(info) = function.info.filter(|_| count > 0) else { continue };
+        let listed = records.of(info).iter().position(|record| record.attr == attr::NUM_BARRIERS);
+        match listed.map(|at| (at, number(records.of(info)[at].value.bytes()))) {
+            Some((at, listed)) if listed < of_callees.into() => {
+                records.of_mut(info)[at].value = InfoValue::Owned([of_callees, 0].into());
+            }
+            Some(_) => {}
+            None => {
+                records.of_mut(info).push(new_record(format::BYTE, attr::NUM_BARRIERS, &[count, 0]));
+                moved.extend(function.text);
+            }
+        }
+    }
+    moved
+}
+
+/// As soon as one function says how it uses sparse matrix instructions, every function does. An alias
+/// has no attributes of its own: the record it lacks is added to those of the function it names. What each then says.
+fn complete_sparse_masks(own: &[Own], records: &mut Records<'_, '_>) -> Vec<u16> {
+    let nothing = u16::from_le_bytes(NO_SPARSE_MMA);
+    let merged = records.merged;
+    let functions = || merged.functions.iter().zip(own);
+    let mut masks: Vec<u16> = functions()
+        .map(|(function, own)| if function.alias { nothing } else { own.sparse_mask.unwrap_or(0) })
+        .collect();
+    if own.iter().all(|own| own.sparse_mask.is_none()) {
+        return masks;
+    }
+    for (index, (function, own)) in (0..).zip(functions()) {
+        let lacking = if function.alias {
+            named_by_alias(merged, function)
+        } else {
+            own.sparse_mask.is_none().then_some(index)
+        };
+        let Some(of) = lacking else { continue };
+        if let Some(info) = merged.functions[of as usize].info {
+            let record = new_record(format::HALF, attr::SPARSE_MMA_MASK, &NO_SPARSE_MMA);
+            records.of_mut(info).push(record);
+            masks[of as usize] |= nothing;
+        }
+    }
+    masks
+}
+
+/// How each function and all it reaches use sparse matrix instructions. Nearly every function says so,
+/// hence one sweep for all of them.
+fn sparse_masks(calls: &Calls, own: &[u16], single: bool) -> impl Fn(u32) -> u16 {
+    let all = own.iter().fold(0, |all, own| all | own);
+    let reached = (!single).then(|| calls.fold(|node| own.get(node).copied().unwrap_or(0), |a, b| *a |= b));
+    move |kernel| reached.as_ref().map_or(all, |reached| reached[kernel as usize])
+}
+
+fn has_sparse_mask(own: &[InfoRecord<'_>], mask: u16) -> bool {
+    let own = own.iter().find(|r| r.attr == attr::SPARSE_MMA_MASK);
+    own.is_none_or(|record| number(record.value.bytes()) == mask)
+}
+
+fn set_sparse_mask(own: &mut [InfoRecord<'_>], mask: u16) {
+    if let Some(record) = own.iter_mut().find(|r| r.attr == attr::SPARSE_MMA_MASK)
+        && number(record.value.bytes()) != mask
+    {
+        record.value = InfoValue::Owned(mask.to_le_bytes().into());
+    }
+}
+
+/// The function that an alias names.
+fn named_by_alias(merged: &Merged<'_>, alias: &Function) -> Option<u32> {
+    let owner = merged.section(alias.text?).function?;
+    let entity = merged.symbol(owner).entity?;
+    merged.function_of[entity.index()]
+}
+
+fn apply<'data>(own: &mut Vec<InfoRecord<'data>>, from: &InfoRecord<'data>, externs: &Externs<'_>) {
+    let Some(rule) = rule_of(from.attr) else { return };
+    if rule == Rule::Externs {
+        externs.add(own, from);
+        return;
+    }
+    let Some(record) = own.iter_mut().find(|r| r.attr == from.attr) else {
+        own.push(from.clone());
+        return;
+    };
+    let (old, new) = (record.value.bytes(), from.value.bytes());
+    let merged = match rule {
+        Rule::Flag | Rule::Externs => return,
+        Rule::Move => [old, new].concat().into(),
+        Rule::Largest => number(old).max(number(new)).to_le_bytes().into(),
+        Rule::Sum => sum(number(old), number(new)).to_le_bytes().into(),
+    };
+    record.value = InfoValue::Owned(merged);
+}
+
+/// The assembler's count of what it could not count.
+const UNKNOWN: u16 = u16::MAX;
+
+fn sum(a: u16, b: u16) -> u16 {
+    if a == UNKNOWN || b == UNKNOWN { UNKNOWN } else { a.wrapping_add(b) }
+}
+
+/// The lists of all functions, the kernel's own among them, in one record at the end.
+fn gather(own: &mut Vec<InfoRecord<'_>>, attr: u8, sources: &[u32], records: &Records<'_, '_>) {
+    let infos = sources.iter().filter_map(|f| records.merged.functions[*f as usize].info);
+    let lists = infos.flat_map(|info| records.of(info).iter().rev().filter(|r| r.attr == attr));
+    let all: Vec<u8> = lists.flat_map(|record| record.value.bytes()).copied().collect();
+    // A kernel that has only its own keeps them where they are.
+    let is_own = own.iter().any(|r| r.attr == attr && r.value.bytes() == all);
+    if !all.is_empty() && !is_own {
+        own.retain(|r| r.attr != attr);
+        own.push(new_record(format::SIZED, attr, &all));
+    }
+}
+
+/// The number that a value begins with.
+pub fn number(bytes: &[u8]) -> u16 {
+    match bytes {
+        [low, high, ..] => u16::from_le_bytes([*low, *high]),
+        _ => 0,
+    }
+}
+
+fn new_record<'data>(format: u8, attr: u8, bytes: &[u8]) -> InfoRecord<'data> {
+    InfoRecord::new(format, attr, InfoValue::Owned(bytes.into()))
+}
+
+/// An entry of a list of externs that is kept: undefined, or a kernel to be launched.
+pub fn stays_external(merged: &Merged<'_>, id: SymbolId) -> bool {
+    let symbol = merged.symbol(id);
+    !symbol.is_defined() || symbol.other & raw::STO_ENTRY != 0
+}
+
+/// The lists of undefined functions.
+struct Externs<'a> {
+    merged: &'a Merged<'a>,
+    /// With one kernel: what the lists of all functions name, last met first.
+    all: Option<Vec<SymbolId>>,
+}
+
+impl<'a> Externs<'a> {
+    fn new(single: bool, sources: &[u32], records: &Records<'a, '_>) -> Self {
+        let merged = records.merged;
+        let all = || {
+            let infos = sources.iter().filter_map(|f| merged.functions[*f as usize].info);
+            let mut all = Vec::new();
+            for record in infos.flat_map(|info| records.of(info).iter().rev()) {
+                let InfoValue::Symbols(list) = &record.value else { continue };
+                for id in list.iter().filter(|id| stays_external(merged, **id)) {
+                    if !all.contains(id) {
+                        all.push(*id);
+                    }
+                }
+            }
+            all.reverse();
+            all
+        };
+        Self { merged, all: single.then(all) }
+    }
+
+    fn add(&self, own: &mut Vec<InfoRecord<'_>>, from: &InfoRecord<'_>) {
+        let InfoValue::Symbols(from) = &from.value else { return };
+        let from: Vec<SymbolId> =
+            from.iter().copied().filter(|id| stays_external(self.merged, *id)).collect();
+        if from.is_empty() && self.all.is_some() {
+            return;
+        }
+        let at = own.iter().position(|r| r.attr == attr::EXTERNS);
+        if let (Some(all), Some(at)) = (&self.all, at)
+            && let InfoValue::Symbols(list) = &own[at].value
+        {
+            // Incomplete: a new list takes its place at the end.
+            if all.iter().any(|id| !list.contains(id)) {
+                own.remove(at);
+                own.push(list_record(all.clone()));
+            }
+            return;
+        }
+        match at.map(|at| &mut own[at].value) {
+            Some(InfoValue::Symbols(list)) => {
+                let mut all = list.to_vec();
+                for id in from {
+                    if !all.contains(&id) {
+                        all.push(id);
+                    }
+                }
+                *list = all.into();
+            }
+            _ => own.push(list_record(self.all.clone().unwrap_or(from))),
+        }
+    }
+
+    fn finish(&self, own: &mut Vec<InfoRecord<'_>>) {
+        for record in own.iter_mut() {
+            if let InfoValue::Symbols(list) = &mut record.value {
+                *list = list.iter().copied().filter(|id| stays_external(self.merged, *id)).collect();
+            }
+        }
+        own.retain(|record| !matches!(&record.value, InfoValue::Symbols(list) if list.is_empty()));
+    }
+}
+
+fn list_record<'data>(list: Vec<SymbolId>) -> InfoRecord<'data> {
+    InfoRecord::new(format::SIZED, attr::EXTERNS, InfoValue::Symbols(list.into()))
+}

@@ -1,0 +1,248 @@
+//! The output file: written without a name where the system can do that, or under a temporary one, and put in place
+//! at the end, so that the target is either the old file or the complete new one.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Seek, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::diagnostics::{Message, Sink, Stop};
+use crate::signals::{self, Temporary};
+use solder_link::write::{Destination, Image};
+
+/// Why the output could not be written.
+#[derive(Debug)]
+pub enum WriteError {
+    /// It could not be opened.
+    Open,
+    /// Opened, but the bytes could not be written.
+    Write(io::Error),
+}
+
+/// What writes the bytes of a file.
+pub type Produce<'a> = &'a mut dyn FnMut(&mut File) -> io::Result<()>;
+
+/// Writes a file. Symbolic links are followed; what is not a regular file (a pipe,
+/// `/dev/null`) is written directly, and so is a file in a folder that takes no new files.
+pub fn write_file(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
+    signals::size_limit_is_an_error();
+    let target = final_target(path);
+    match fs::metadata(&target) {
+        Ok(meta) if meta.is_dir() => Err(WriteError::Open),
+        Ok(meta) if !meta.is_file() => write_directly(&target, produce),
+        Ok(meta) => {
+            // nvlink opens the existing file for writing: one that does not allow it is an error,
+            // although a rename would replace it.
+            OpenOptions::new().write(true).open(&target).map_err(|_| WriteError::Open)?;
+            match Unfinished::create(&target) {
+                Err(_) => write_over(&target, produce),
+                Ok(new) => new.finish(&target, produce, Some(meta.permissions())).map_err(WriteError::Write),
+            }
+        }
+        Err(_) => {
+            let new = Unfinished::create(&target).map_err(|_| WriteError::Open)?;
+            new.finish(&target, produce, None).map_err(WriteError::Write)
+        }
+    }
+}
+
+/// Where symbolic links lead, also those that lead to a file that is not there yet.
+fn final_target(path: &Path) -> PathBuf {
+    let mut target = path.to_path_buf();
+    // As many as the system follows.
+    for _ in 0..40 {
+        if let Ok(found) = fs::canonicalize(&target) {
+            return found;
+        }
+        let Ok(next) = fs::read_link(&target) else { break };
+        target = target.parent().unwrap_or(Path::new("")).join(next);
+    }
+    target
+}
+
+fn write_directly(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
+    let mut file = OpenOptions::new().write(true).truncate(true).open(path).map_err(|_| WriteError::Open)?;
+    produce(&mut file).map_err(WriteError::Write)
+}
+
+/// Writes a regular file where it is. It may be one of the inputs that are still read, so all of it is made first.
+fn write_over(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
+    let mut whole = in_memory().map_err(WriteError::Write)?;
+    produce(&mut whole).and_then(|()| whole.rewind()).map_err(WriteError::Write)?;
+    write_directly(path, &mut |file| io::copy(&mut whole, file).map(drop))
+}
+
+/// A file that is nowhere but in memory.
+#[allow(unsafe_code)]
+fn in_memory() -> io::Result<File> {
+    // SAFETY: the name is a string of this program; a descriptor that is returned is nobody else's.
+    unsafe {
+        match libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC) {
+            -1 => Err(io::Error::last_os_error()),
+            descriptor => Ok(File::from_raw_fd(descriptor)),
+        }
+    }
+}
+
+/// A new file in the folder of the target.
+struct Unfinished {
+    file: File,
+    /// Its name; without one it disappears by itself.
+    name: Option<(PathBuf, Temporary)>,
+}
+
+impl Unfinished {
+    fn create(target: &Path) -> io::Result<Self> {
+        let nameless = OpenOptions::new().write(true).custom_flags(libc::O_TMPFILE).open(folder_of(target));
+        match nameless {
+            Ok(file) => Ok(Self { file, name: None }),
+            Err(_) => {
+                temporary_name(target, |path| OpenOptions::new().write(true).create_new(true).open(path))
+                    .map(|(file, path, guard)| Self { file, name: Some((path, guard)) })
+            }
+        }
+    }
+
+    fn finish(
+        mut self,
+        target: &Path,
+        produce: Produce<'_>,
+        permissions: Option<Permissions>,
+    ) -> io::Result<()> {
+        if let Some(permissions) = permissions {
+            // An existing file keeps its permissions.
+            drop(self.file.set_permissions(permissions));
+        }
+        let written = produce(&mut self.file).and_then(|()| self.name_it(target));
+        match (written, &self.name) {
+            (Ok(()), None) => Ok(()),
+            (Ok(()), Some((path, _))) => replace(path, target).inspect_err(|_| drop(fs::remove_file(path))),
+            (Err(error), Some((path, _))) => {
+                drop(fs::remove_file(path));
+                Err(error)
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    /// Gives a nameless file the target's name or, if that is taken, one to be renamed from.
+    fn name_it(&mut self, target: &Path) -> io::Result<()> {
+        if self.name.is_some() {
+            return Ok(());
+        }
+        match link(&self.file, target) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let ((), path, guard) = temporary_name(target, |path| link(&self.file, path))?;
+                self.name = Some((path, guard));
+                Ok(())
+            }
+            done => done,
+        }
+    }
+}
+
+fn folder_of(target: &Path) -> &Path {
+    target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes something under a name beside the target that nobody else uses, and has it removed if a signal ends the run.
+fn temporary_name<T>(
+    target: &Path,
+    make: impl Fn(&Path) -> io::Result<T>,
+) -> io::Result<(T, PathBuf, Temporary)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = target.file_name().unwrap_or(OsStr::new("output"));
+    for _ in 0..100 {
+        let serial = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut temporary = OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{}.{serial}.tmp", std::process::id()));
+        let temporary = folder_of(target).join(temporary);
+        let guard = Temporary::file(&temporary);
+        match make(&temporary) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|made| (made, temporary, guard)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// Puts a file in the place of another, in one step. A rename onto a file that is there makes some file systems write the
+/// new one to the disk first, so the two change places, where the system can do that, and the old one goes.
+#[allow(unsafe_code)]
+fn replace(new: &Path, target: &Path) -> io::Result<()> {
+    let (from, to) =
+        (CString::new(new.as_os_str().as_bytes())?, CString::new(target.as_os_str().as_bytes())?);
+    let (here, exchange) = (libc::AT_FDCWD, libc::RENAME_EXCHANGE);
+    // SAFETY: both names are strings that live through the call.
+    let done = unsafe { libc::renameat2(here, from.as_ptr(), here, to.as_ptr(), exchange) };
+    if done == 0 { fs::remove_file(new) } else { fs::rename(new, target) }
+}
+
+/// Gives an open file without a name one.
+#[allow(unsafe_code)]
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    let from = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    let to = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: both names are strings that live through the call.
+    let done = unsafe {
+        libc::linkat(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::AT_SYMLINK_FOLLOW)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Writes an output file.
+pub fn write_output(path: &Path, bytes: &[u8], sink: &Sink) -> Result<(), Stop> {
+    let written = write_file(path, &mut |file| file.write_all(bytes));
+    written.map_err(|error| not_written(path, &error, sink))
+}
+
+/// Writes the linked file, unless an input has changed since it was read.
+pub fn write_image(path: &Path, image: Image<'_, '_>, sink: &Sink) -> Result<(), Stop> {
+    let mut changed = None;
+    let written = write_file(path, &mut |file| {
+        image.write_to(&Target::new(file))?;
+        changed = signals::changed_input();
+        if changed.is_some() { Err(io::ErrorKind::InvalidData.into()) } else { Ok(()) }
+    });
+    match changed {
+        None => written.map_err(|error| not_written(path, &error, sink)),
+        Some(file) => Err(sink.fatal(Message::InputChanged { file: file.into() })),
+    }
+}
+
+fn not_written(path: &Path, error: &WriteError, sink: &Sink) -> Stop {
+    sink.fatal(match error {
+        WriteError::Open => Message::OutputNotOpened { file: path.into() },
+        WriteError::Write(error) => {
+            Message::OutputNotWritten { file: path.into(), reason: error.to_string().into() }
+        }
+    })
+}
+
+/// A file that an image is written to.
+struct Target<'a> {
+    file: &'a File,
+    is_regular: bool,
+}
+
+impl<'a> Target<'a> {
+    fn new(file: &'a File) -> Self {
+        Self { file, is_regular: file.metadata().is_ok_and(|metadata| metadata.is_file()) }
+    }
+}
+
+impl Destination for Target<'_> {
+    fn takes_any_order(&self) -> bool {
+        self.is_regular
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let mut stream = self.file;
+        if self.is_regular { self.file.write_all_at(bytes, offset) } else { stream.write_all(bytes) }
+    }
+}

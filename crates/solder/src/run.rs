@@ -1,0 +1,212 @@
+//! A link of files: they are loaded, IR among them is compiled, and all is linked and written.
+
+use crate::diagnostics::{Message, Printer, Severity, Sink, Stop};
+use crate::ending;
+use crate::explain::Explain;
+use crate::keep;
+use crate::load::{self, Arena, Inputs};
+use crate::lto::{self, Outcome};
+use crate::mode::{Mode, Output};
+use crate::options::Options;
+use crate::output;
+use crate::register;
+use crate::side_files;
+use crate::signals;
+use solder_link::inputs;
+use solder_link::layout::Layout;
+use solder_link::memory;
+use solder_link::model::object::Object;
+use solder_link::observer::{Observer, View};
+use solder_link::options::Record;
+use solder_link::parse;
+use solder_link::pool;
+use solder_link::recorded_paths::PathRules;
+use solder_link::roots::HostReferences;
+
+/// Links the inputs that the options name.
+pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> Result<(), Stop> {
+    pool::set_threads(options.threads);
+    let side_files = side_files::read(options, sink)?;
+    sink.phase("loading");
+    let arena = Arena::new();
+    let mut reader = lto::Reader::default();
+    let explain_inputs = |survey: &load::Survey<'_>| {
+        if let Some(explain) = Explain::new(options, Some(survey), printer) {
+            explain.stopped(&[], None);
+        }
+    };
+    let mut inputs = load::load(options, sink, &arena, &mut reader, &explain_inputs)?;
+    let mut mode = *mode;
+    if options.lto && inputs.ir.is_empty() {
+        sink.report(Message::NoLtoObjects);
+        sink.check().map_err(|_| sink.fatal(Message::MergeFailed))?;
+        mode = mode.without_ir(options);
+    } else if options.lto {
+        // Before the other inputs are looked into: their number decides how the IR is compiled, and its code is
+        // one of them.
+        match lto::optimise(options, &mut inputs, reader, &arena, sink)? {
+            Outcome::Ptx(text) => return output::write_output(options.output_file(sink)?, &text, sink),
+            Outcome::Whole(cubin) => {
+                output::write_output(options.output_file(sink)?, &cubin, sink)?;
+                if let Some(explain) = Explain::new(options, inputs.survey.as_ref(), printer) {
+                    explain.compiled(&cubin, sink)?;
+                }
+                inputs.only_ir(options.keep_system_libraries);
+                return write_registrations(options, &inputs, sink);
+            }
+            Outcome::ToLink => {}
+        }
+    }
+    if mode.output == Output::Nothing {
+        return write_registrations(options, &inputs, sink);
+    }
+    let is_large = is_large(&inputs);
+    if is_large {
+        memory::keep_memory();
+    }
+    let host = side_files.nv_host.as_deref();
+    let linked = link_objects(options, &mode, &inputs, host, printer, sink)?;
+    inputs.leave_out(&linked.takes_part);
+    if !linked.is_written {
+        check_inputs(sink)?;
+    }
+    // These are written even if symbols are undefined, but not after a fatal error.
+    write_registrations(options, &inputs, sink)?;
+    if let (Some(file), Some(drawing)) = (&options.dot_file, &linked.drawing) {
+        output::write_output(file, drawing.as_bytes(), sink)?;
+    }
+    if is_large && !options.no_fork {
+        ending::leaves_much();
+    }
+    sink.check()
+}
+
+fn is_large(inputs: &Inputs<'_>) -> bool {
+    inputs.objects.len() >= parse::MANY_OBJECTS
+        || inputs.objects.iter().map(|object| object.bytes.len()).sum::<usize>() >= parse::MANY_BYTES
+}
+
+/// Links device code and writes the image.
+fn link_objects<'data>(
+    options: &Options,
+    mode: &Mode,
+    inputs: &Inputs<'data>,
+    host: Option<&'data [u8]>,
+    printer: &Printer,
+    sink: &Sink,
+) -> Result<solder_link::link::Linked, Stop> {
+    let explain = Explain::new(options, inputs.survey.as_ref(), printer);
+    let watcher = Watcher { options, printer, sink, explain };
+    let write =
+        |image: solder_link::write::Image<'_, '_>| output::write_image(options.link_output(), image, sink);
+    solder_link::link::link(
+        inputs::Inputs { objects: &inputs.objects, first_host_code: inputs.first_host_code },
+        &linker_options(options, mode, &inputs.references, host),
+        &watcher,
+        &write,
+        &sink.observed_by(&watcher),
+    )
+}
+
+fn linker_options<'a>(
+    options: &'a Options,
+    mode: &Mode,
+    references: &'a HostReferences<'a>,
+    host: Option<&'a [u8]>,
+) -> solder_link::options::Options<'a> {
+    solder_link::options::Options {
+        relocatable: mode.output == Output::Relocatable,
+        debug: options.debug && !options.suppress_debug_info,
+        keeps_dead_code: !mode.removes_dead_code,
+        preserve_relocs: options.preserve_relocs,
+        force_rela: options.force_rela,
+        is_optimized: mode.lto,
+        kernels_used: options.kernels_used.as_deref(),
+        variables_used: options.variables_used.as_deref(),
+        references: (!options.ignore_host_info).then_some(references),
+        keep_system_libraries: options.keep_system_libraries,
+        allow_undefined_globals: options.allow_undefined_globals,
+        verbose: options.verbose,
+        extra_warnings: options.extra_warnings,
+        suppress_stack_size_warning: options.suppress_stack_size_warning,
+        dump_callgraph: options.dump_callgraph,
+        draw_callgraph: options.dot_file.is_some(),
+        host,
+        cuda_api_version: options.cuda_api_version,
+        reserve_null_pointer: options.reserve_null_pointer && !options.dont_reserve_null_pointer,
+        disable_smem_reservation: options.disable_smem_reservation == Some(true),
+        enable_extended_smem: options.enable_extended_smem == Some(true),
+        record: Record {
+            object: options.recorded_object_name(),
+            command_line: options.recorded_command_line(),
+            paths: PathRules::new(&options.remap_path_prefix, options.reproducible),
+        },
+        // The process ends after a link.
+        forgets_memory: true,
+        ..solder_link::options::Options::new(options.link_target())
+    }
+}
+
+/// Prints what the link reports, with explanations if they are asked for, and keeps intermediate files.
+struct Watcher<'a, 'data> {
+    options: &'a Options,
+    printer: &'a Printer,
+    sink: &'a Sink<'a>,
+    explain: Option<Explain<'a, 'data>>,
+}
+
+impl Observer for Watcher<'_, '_> {
+    fn message(&self, severity: Severity, message: &Message) {
+        self.printer.message(severity, message);
+    }
+
+    fn text(&self, text: &[u8]) {
+        self.printer.text(text);
+    }
+
+    fn phase(&self, name: &'static str) {
+        self.printer.phase(name);
+    }
+
+    fn parsed(&self, objects: &[Object<'_>]) -> Result<(), Stop> {
+        keep::linked(self.options, objects, self.sink)
+    }
+
+    fn unresolved(&self, objects: &[Object<'_>]) {
+        if let Some(explain) = self.explain {
+            explain.unresolved(objects);
+        }
+    }
+
+    fn stopped(&self, objects: &[Object<'_>], view: Option<View<'_, '_>>) {
+        if let Some(explain) = self.explain {
+            explain.stopped(objects, view);
+        }
+    }
+
+    fn linked(&self, objects: &[Object<'_>], view: View<'_, '_>) {
+        if let Some(explain) = self.explain {
+            explain.linked(objects, view);
+        }
+    }
+
+    fn laid_out(
+        &self,
+        objects: &[Object<'_>],
+        view: View<'_, '_>,
+        layout: &Layout<'_, '_>,
+    ) -> Result<(), Stop> {
+        self.explain.map_or(Ok(()), |explain| explain.laid_out(objects, view, layout, self.sink))
+    }
+}
+
+/// What was read from an input that has changed since is worth nothing.
+fn check_inputs(sink: &Sink) -> Result<(), Stop> {
+    let changed = |file: &std::path::Path| Err(sink.fatal(Message::InputChanged { file: file.into() }));
+    signals::changed_input().map_or(Ok(()), changed)
+}
+
+fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> Result<(), Stop> {
+    let Some(file) = &options.register_link_binaries else { return Ok(()) };
+    register::write(file, &inputs.registrations, sink)
+}
