@@ -6,6 +6,7 @@ use crate::model::mercury;
 use crate::model::merged::{Function, Merged};
 use crate::observer::View;
 use crate::options::Options;
+use crate::pool::Pool;
 use crate::relocate::Relocated;
 use crate::resources::Resources;
 use crate::shared::SharedLayout;
@@ -27,6 +28,7 @@ pub struct Parts<'a, 'data> {
     pub relocatable: bool,
     /// Debug information stays, and code is left as it was compiled.
     pub debug: bool,
+    pub pool: &'a Pool,
 }
 
 impl<'a, 'data> Parts<'a, 'data> {
@@ -36,11 +38,12 @@ impl<'a, 'data> Parts<'a, 'data> {
         relocated: &'a Relocated,
         notes: &'a Notes,
         options: &Options<'_>,
+        pool: &'a Pool,
     ) -> Self {
         let View { merged, resources, shared, textures, .. } = view;
         let (sm, relocatable) = (options.sm(), options.relocatable);
         let debug = options.keeps_shared_symbols();
-        Self { merged, resources, shared, textures, relocated, notes, sm, relocatable, debug }
+        Self { merged, resources, shared, textures, relocated, notes, sm, relocatable, debug, pool }
     }
 
     /// The code has a Mercury view, and the file the layout that goes with it.

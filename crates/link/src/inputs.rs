@@ -56,16 +56,17 @@ impl Inputs<'_, '_> {
     }
 }
 
-/// Which of the inputs take part: all but the device runtime where it is not needed; if it is to be kept in any case,
-/// only where its archive comes before all other code. `objects` are the inputs, parsed.
-pub(crate) fn taking_part(
+/// The inputs that take part, and of each whether it does: all but the device runtime where it is not needed; if it is
+/// to be kept in any case, only where its archive comes before all other code. `objects` are the inputs, parsed.
+pub(crate) fn taking_part<'data>(
     inputs: Inputs<'_, '_>,
-    objects: &[Object<'_>],
+    mut objects: Vec<Object<'data>>,
     keep_runtime: bool,
     sink: &Sink,
-) -> Result<Vec<bool>, Stop> {
+) -> Result<(Vec<Object<'data>>, Vec<bool>), Stop> {
     if !inputs.objects.iter().any(|object| object.is_runtime) {
-        return Ok(vec![true; objects.len()]);
+        let all = vec![true; objects.len()];
+        return Ok((objects, all));
     }
     let mut names = Names::default();
     let mut kept = Vec::with_capacity(objects.len());
@@ -78,20 +79,16 @@ pub(crate) fn taking_part(
             names.add(object);
         }
         if was_left_out && !input.is_runtime {
-            return Err(sink.fatal(Message::UnexpectedAfterRuntime));
+            let stop = sink.fatal(Message::UnexpectedAfterRuntime);
+            sink.observer().stopped(&objects, None);
+            return Err(stop);
         }
         was_left_out |= !keep && !comes_first;
         kept.push(keep);
     }
-    Ok(kept)
-}
-
-/// The objects that take part.
-pub(crate) fn without_others<'data>(objects: Vec<Object<'data>>, takes_part: &[bool]) -> Vec<Object<'data>> {
-    let mut objects = objects;
-    let mut stays = takes_part.iter();
+    let mut stays = kept.iter();
     objects.retain(|_| *stays.next().unwrap_or(&true));
-    objects
+    Ok((objects, kept))
 }
 
 /// The global names so far, and how many of them nobody has defined.

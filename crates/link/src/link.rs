@@ -7,11 +7,11 @@ use crate::gc;
 use crate::image::Parts;
 use crate::inputs::{self, Inputs};
 use crate::layout;
-use crate::observer::{Observer, View, Watch};
+use crate::observer::{View, Watch};
 use crate::options::Options;
 use crate::overlap;
 use crate::parse;
-use crate::pool;
+use crate::pool::Pool;
 use crate::references::DeadReferences;
 use crate::relocate;
 use crate::report;
@@ -39,21 +39,20 @@ pub struct Linked {
 pub fn link(
     inputs: Inputs<'_, '_>,
     options: &Options<'_>,
-    observer: &dyn Observer,
     write: Write<'_>,
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<Linked, Stop> {
+    let observer = sink.observer();
     let is_large = parse::is_large(inputs.objects);
     let arena = Arena::default();
     sink.phase("parsing");
-    let (objects, names) = parse::parse(inputs.objects, is_large, sink)?;
+    let (objects, names) = parse::parse(inputs.objects, is_large, pool, sink)?;
     // The device runtime comes with every link and stays out of those that do not need it.
-    let takes_part = inputs::taking_part(inputs, &objects, options.keep_system_libraries, sink)
-        .inspect_err(|_| observer.stopped(&objects, None))?;
-    let objects = inputs::without_others(objects, &takes_part);
+    let (objects, takes_part) = inputs::taking_part(inputs, objects, options.keep_system_libraries, sink)?;
     observer.parsed(&objects)?;
     // Code for sm_100 and later is made anew for this link, so that no later phase knows that places have moved.
-    let objects = finalize::finalize(objects, options, is_large, &arena, sink)?;
+    let objects = finalize::finalize(objects, options, is_large, &arena, pool, sink)?;
     let watch = Watch::new(observer, &objects);
     sink.phase("resolving");
     // Names are bound before anything is removed: duplicates among dead functions are errors too.
@@ -66,10 +65,11 @@ pub fn link(
     let live = gc::live(&objects, &symbols, &graph, &roots, options);
     sink.phase("merging");
     // From here on dead functions do not exist. What the merge creates is in the order of the file.
-    let drafted = overlap::merge(&objects, &symbols, &graph, &live, &roots, options, sink)?;
+    let drafted = overlap::merge(&objects, &symbols, &graph, &live, &roots, options, pool, sink)?;
     sink.phase("registers and memory");
     // No symbol or section is added from here on.
-    let (merged, resources, records) = overlap::resources(drafted, &objects, &symbols, &graph, options, sink);
+    let (merged, resources, records) =
+        overlap::resources(drafted, &objects, &symbols, &graph, options, pool, sink);
     // Each variable in shared memory and each handle has one place in all kernels that reach it.
     let referenced = DeadReferences::new(&objects, &symbols, &merged);
     let shared = shared::lay_out(&merged, options, &referenced);
@@ -95,10 +95,11 @@ pub fn link(
     }
     sink.phase("relocating");
     // All values are known. A section of relocations that becomes empty is not in the file: so before the layout.
-    let relocating = || relocate::relocate(&merged, options.relocatable, &shared, &textures, &objects, sink);
-    let (relocated, notes) = pool::join(relocating, || records.with_compat(&objects, &merged, options));
+    let relocating =
+        || relocate::relocate(&merged, options.relocatable, &shared, &textures, &objects, pool, sink);
+    let (relocated, notes) = pool.join(relocating, || records.with_compat(&objects, &merged, options));
     let relocated = relocated?;
-    let parts = Parts::new(view, &relocated, &notes, options);
+    let parts = Parts::new(view, &relocated, &notes, options, pool);
     sink.phase("layout");
     // After this nothing moves.
     let layout = layout::layout(parts);

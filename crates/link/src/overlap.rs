@@ -11,7 +11,7 @@ use crate::model::object::Object;
 use crate::model::symbols::Symbols;
 use crate::notes;
 use crate::options::Options;
-use crate::pool;
+use crate::pool::Pool;
 use crate::resources::{self, Resources};
 use crate::roots::Roots;
 
@@ -31,12 +31,13 @@ pub(crate) fn merge<'data>(
     live: &Live,
     roots: &Roots<'_>,
     options: &Options<'data>,
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<Drafted<'data>, Stop> {
     let settings = merge::Settings::new(options, roots);
     let variables_used = options.variables_used.unwrap_or_default();
-    let (merged, (tool_note, cuda_note)) = pool::join(
-        || merge::merge(settings, objects, symbols, graph, live, variables_used, sink),
+    let (merged, (tool_note, cuda_note)) = pool.join(
+        || merge::merge(settings, objects, symbols, graph, live, variables_used, pool, sink),
         || (notes::own_note(options, objects), notes::cuda_note(objects, options.sm())),
     );
     let (merged, globals) = merged?;
@@ -73,11 +74,12 @@ pub(crate) fn resources<'data>(
     symbols: &Symbols<'data>,
     graph: &CallGraph<'data>,
     options: &Options<'_>,
+    pool: &Pool,
     sink: &Sink,
 ) -> (Merged<'data>, Resources<'data>, Records) {
     let Drafted { mut merged, mut globals, tool_note, cuda_note } = drafted;
-    let (resources, graph) = pool::join(
-        || resources::compute(&merged, objects, options, sink),
+    let (resources, graph) = pool.join(
+        || resources::compute(&merged, objects, options, pool, sink),
         || {
             if let Some(globals) = &mut globals {
                 globals.name(&merged, symbols, objects);

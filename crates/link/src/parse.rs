@@ -4,7 +4,7 @@ use crate::diagnostics::{Message, Sink, Stop};
 use crate::inputs::Input;
 use crate::memory;
 use crate::model::object::{Damage, Object};
-use crate::pool;
+use crate::pool::Pool;
 use crate::resolve::Resolver;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,11 +23,12 @@ pub(crate) fn is_large(inputs: &[Input<'_>]) -> bool {
 pub(crate) fn parse<'data>(
     inputs: &[Input<'data>],
     is_large: bool,
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<(Vec<Object<'data>>, Resolver<'data, 'data>), Stop> {
     let parse = |input: &Input<'data>| {
         let name = String::from_utf8_lossy(input.name.as_bytes()).into_owned();
-        Object::parse(name, input.bytes)
+        Object::parse(name, input.bytes, pool)
     };
     let mut parsed: Vec<OnceLock<Result<Object<'data>, Damage>>> = Vec::new();
     parsed.resize_with(inputs.len(), OnceLock::new);
@@ -41,7 +42,7 @@ pub(crate) fn parse<'data>(
     };
     let mut names = Resolver::new(inputs.len());
     let is_lasting = |object: &Object<'_>| object.mercury.is_none();
-    pool::with_help(is_large, &parse_next, |beside| {
+    pool.with_help(is_large, &parse_next, |beside| {
         for (place, input) in parsed.iter().zip(inputs) {
             // Others are at work on it when there is no next one.
             while place.get().is_none() && parse_next() {}

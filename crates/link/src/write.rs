@@ -6,7 +6,6 @@ use crate::image::{Parts, Place};
 use crate::layout::Layout;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::{Chunk, Kind, Merged, OutputSymbol};
-use crate::pool;
 use crate::relocate::{Patch, Relocated};
 use solder_cubin::info::attr;
 use solder_cubin::raw::{self, SectionHeader, Symbol};
@@ -90,7 +89,7 @@ impl Image<'_, '_> {
         let runs = list.runs();
         let write = |run: &Run<'_>| list.write(run, &mut |bytes, at| destination.write_at(bytes, at));
         if runs.len() > 1 && destination.takes_any_order() {
-            pool::map(&runs, true, write).into_iter().collect()
+            self.parts.pool.map(&runs, true, write).into_iter().collect()
         } else {
             runs.iter().try_for_each(write)
         }

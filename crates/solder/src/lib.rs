@@ -18,5 +18,6 @@ pub mod register;
 pub mod run;
 pub mod side_files;
 mod signals;
+mod threads;
 pub mod time_table;
 pub mod toolchain;

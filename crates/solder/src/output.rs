@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::signals::{self, Temporary};
+use solder_link::pool::Pool;
 use solder_link::write::{Destination, Image};
 
 /// Why the output could not be written.
@@ -202,11 +203,11 @@ pub fn write_output(path: &Path, bytes: &[u8], sink: &Sink) -> Result<(), Stop> 
 }
 
 /// Writes the linked file, unless an input has changed since it was read.
-pub fn write_image(path: &Path, image: Image<'_, '_>, sink: &Sink) -> Result<(), Stop> {
+pub fn write_image(path: &Path, image: Image<'_, '_>, pool: &Pool, sink: &Sink) -> Result<(), Stop> {
     let mut changed = None;
     let written = write_file(path, &mut |file| {
         image.write_to(&Target::new(file))?;
-        changed = signals::changed_input();
+        changed = signals::changed_input(pool);
         if changed.is_some() { Err(io::ErrorKind::InvalidData.into()) } else { Ok(()) }
     });
     match changed {

@@ -12,6 +12,7 @@ use crate::output;
 use crate::register;
 use crate::side_files;
 use crate::signals;
+use crate::threads;
 use solder_link::inputs;
 use solder_link::layout::Layout;
 use solder_link::memory;
@@ -19,23 +20,24 @@ use solder_link::model::object::Object;
 use solder_link::observer::{Observer, View};
 use solder_link::options::Record;
 use solder_link::parse;
-use solder_link::pool;
+use solder_link::pool::Pool;
 use solder_link::recorded_paths::PathRules;
 use solder_link::roots::HostReferences;
 
 /// Links the inputs that the options name.
 pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> Result<(), Stop> {
-    pool::set_threads(options.threads);
+    let pool = threads::pool(options.threads);
+    let pool = &pool;
     let side_files = side_files::read(options, sink)?;
     sink.phase("loading");
     let arena = Arena::new();
     let mut reader = lto::Reader::default();
     let explain_inputs = |survey: &load::Survey<'_>| {
-        if let Some(explain) = Explain::new(options, Some(survey), printer) {
+        if let Some(explain) = Explain::new(options, Some(survey), printer, pool) {
             explain.stopped(&[], None);
         }
     };
-    let mut inputs = load::load(options, sink, &arena, &mut reader, &explain_inputs)?;
+    let mut inputs = load::load(options, sink, &arena, pool, &mut reader, &explain_inputs)?;
     let mut mode = *mode;
     if options.lto && inputs.ir.is_empty() {
         sink.report(Message::NoLtoObjects);
@@ -44,11 +46,11 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
     } else if options.lto {
         // Before the other inputs are looked into: their number decides how the IR is compiled, and its code is
         // one of them.
-        match lto::optimise(options, &mut inputs, reader, &arena, sink)? {
+        match lto::optimise(options, &mut inputs, reader, &arena, pool, sink)? {
             Outcome::Ptx(text) => return output::write_output(options.output_file(sink)?, &text, sink),
             Outcome::Whole(cubin) => {
                 output::write_output(options.output_file(sink)?, &cubin, sink)?;
-                if let Some(explain) = Explain::new(options, inputs.survey.as_ref(), printer) {
+                if let Some(explain) = Explain::new(options, inputs.survey.as_ref(), printer, pool) {
                     explain.compiled(&cubin, sink)?;
                 }
                 inputs.only_ir(options.keep_system_libraries);
@@ -65,10 +67,10 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
         memory::keep_memory();
     }
     let host = side_files.nv_host.as_deref();
-    let linked = link_objects(options, &mode, &inputs, host, printer, sink)?;
+    let linked = link_objects(options, mode, &inputs, host, printer, pool, sink)?;
     inputs.leave_out(&linked.takes_part);
     if !linked.is_written {
-        check_inputs(sink)?;
+        check_inputs(pool, sink)?;
     }
     // These are written even if symbols are undefined, but not after a fatal error.
     write_registrations(options, &inputs, sink)?;
@@ -89,28 +91,30 @@ fn is_large(inputs: &Inputs<'_>) -> bool {
 /// Links device code and writes the image.
 fn link_objects<'data>(
     options: &Options,
-    mode: &Mode,
+    mode: Mode,
     inputs: &Inputs<'data>,
     host: Option<&'data [u8]>,
     printer: &Printer,
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<solder_link::link::Linked, Stop> {
-    let explain = Explain::new(options, inputs.survey.as_ref(), printer);
+    let explain = Explain::new(options, inputs.survey.as_ref(), printer, pool);
     let watcher = Watcher { options, printer, sink, explain };
-    let write =
-        |image: solder_link::write::Image<'_, '_>| output::write_image(options.link_output(), image, sink);
+    let write = |image: solder_link::write::Image<'_, '_>| {
+        output::write_image(options.link_output(), image, pool, sink)
+    };
     solder_link::link::link(
         inputs::Inputs { objects: &inputs.objects, first_host_code: inputs.first_host_code },
         &linker_options(options, mode, &inputs.references, host),
-        &watcher,
         &write,
+        pool,
         &sink.observed_by(&watcher),
     )
 }
 
 fn linker_options<'a>(
     options: &'a Options,
-    mode: &Mode,
+    mode: Mode,
     references: &'a HostReferences<'a>,
     host: Option<&'a [u8]>,
 ) -> solder_link::options::Options<'a> {
@@ -201,9 +205,9 @@ impl Observer for Watcher<'_, '_> {
 }
 
 /// What was read from an input that has changed since is worth nothing.
-fn check_inputs(sink: &Sink) -> Result<(), Stop> {
+fn check_inputs(pool: &Pool, sink: &Sink) -> Result<(), Stop> {
     let changed = |file: &std::path::Path| Err(sink.fatal(Message::InputChanged { file: file.into() }));
-    signals::changed_input().map_or(Ok(()), changed)
+    signals::changed_input(pool).map_or(Ok(()), changed)
 }
 
 fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> Result<(), Stop> {

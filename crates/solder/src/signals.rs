@@ -18,7 +18,7 @@ use std::sync::{Once, OnceLock};
 use libc::{c_char, c_int};
 
 use crate::diagnostics::{Message, Severity};
-use solder_link::pool as parallel;
+use solder_link::pool::Pool;
 
 /// At most so many at a time, far more than there are threads; what finds no place is not cleaned up.
 const PLACES: usize = 256;
@@ -288,9 +288,9 @@ impl Mapping {
 }
 
 /// A mapped input that was written to since.
-pub fn changed_input() -> Option<&'static Path> {
+pub fn changed_input(pool: &Pool) -> Option<&'static Path> {
     let mappings: Vec<_> = mappings().collect();
-    let changed = parallel::map_numbers(mappings.len(), |index| mappings[index].is_changed());
+    let changed = pool.map_numbers(mappings.len(), |index| mappings[index].is_changed());
     mappings
         .iter()
         .zip(changed)

@@ -137,6 +137,11 @@ impl<'a> Sink<'a> {
         Sink { switches: self.switches, errors: Arc::clone(&self.errors), observer }
     }
 
+    /// Who gets the messages.
+    pub fn observer(&self) -> &'a dyn Observer {
+        self.observer
+    }
+
     /// A phase of the link begins.
     pub fn phase(&self, name: &'static str) {
         self.observer.phase(name);

@@ -35,7 +35,7 @@ pub use scoreboards::{branch_targets, has_indirect_branches, release_stack_point
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::model::object::{Damage, Object};
 use crate::options::Options;
-use crate::pool;
+use crate::pool::Pool;
 
 /// Holds the objects that are made during a link.
 pub type Arena = typed_arena::Arena<Vec<u8>>;
@@ -47,19 +47,20 @@ pub fn finalize<'data>(
     options: &Options<'_>,
     is_large: bool,
     arena: &'data Arena,
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<Vec<Object<'data>>, Stop> {
     let sm = options.target.arch.number;
-    rewrite_all(&mut objects, as_current, is_large, arena, sink)?;
+    rewrite_all(&mut objects, as_current, is_large, arena, pool, sink)?;
     check_capsules(&objects, sink)?;
     if sm == OTHER_MEMBER {
-        rewrite_all(&mut objects, for_other_member, is_large, arena, sink)?;
+        rewrite_all(&mut objects, for_other_member, is_large, arena, pool, sink)?;
     }
     if options.debug || objects.iter().any(is_for_debugger) {
-        rewrite_all(&mut objects, with_barriers, is_large, arena, sink)?;
+        rewrite_all(&mut objects, with_barriers, is_large, arena, pool, sink)?;
     }
     if !options.relocatable && !options.debug {
-        rewrite_all(&mut objects, |object| without_precautions(object, sm), is_large, arena, sink)?;
+        rewrite_all(&mut objects, |object| without_precautions(object, sm), is_large, arena, pool, sink)?;
     }
     Ok(objects)
 }
@@ -69,14 +70,15 @@ fn rewrite_all<'data>(
     code: impl Fn(&Object<'_>) -> Option<Vec<u8>> + Send + Sync,
     is_large: bool,
     arena: &'data Arena,
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<(), Stop> {
-    let finalized = pool::map(objects, is_large, code);
+    let finalized = pool.map(objects, is_large, code);
     for (object, finalized) in objects.iter_mut().zip(finalized) {
         let Some(bytes) = finalized else { continue };
         let name = std::mem::take(&mut object.name);
         let file = name.as_str().into();
-        *object = Object::parse(name, arena.alloc(bytes)).map_err(|Damage { place, reason }| {
+        *object = Object::parse(name, arena.alloc(bytes), pool).map_err(|Damage { place, reason }| {
             sink.fatal(Message::DamagedInput { file, place: place.into(), reason: reason.into() })
         })?;
     }

@@ -11,7 +11,7 @@ use crate::contents::{self, Contents};
 use crate::image::{Numbers, Parts, Place};
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::{Kind, Merged};
-use crate::pool;
+use crate::pool::Pool;
 use mercury::SectionNames;
 use solder_cubin::raw::{self, FileHeader, ProgramHeader, SectionHeader};
 use solder_cubin::strings::Table;
@@ -137,7 +137,7 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
         table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
     }
     let made = Mutex::new(Contents::default());
-    let mut sections = pool::map_numbers(numbers.section_order.len(), |index| {
+    let mut sections = parts.pool.map_numbers(numbers.section_order.len(), |index| {
         let id = numbers.section_order[index];
         let section = parts.merged.section(id);
         Place {
@@ -161,18 +161,19 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
 
 fn number(parts: Parts<'_, '_>) -> Numbers {
     let merged = parts.merged;
-    let classes = pool::map_numbers(merged.sections.len(), |i| {
+    let classes = parts.pool.map_numbers(merged.sections.len(), |i| {
         let id = SectionId::at(i);
         if keeps_section(parts, id) { class(merged.section(id).kind) } else { LEFT_OUT }
     });
     let (of_sections, of_symbols) =
-        pool::join(|| number_sections(merged, &classes), || choose_symbols(parts, &classes));
+        parts.pool.join(|| number_sections(merged, &classes), || choose_symbols(parts, &classes));
     let (section_order, sections, many_sections) = of_sections;
     let locals: usize = of_symbols.iter().map(|part| part.locals.len()).sum();
     let first_global = locals as u32 + 1;
     let globals: usize = of_symbols.iter().map(|part| part.globals.len()).sum();
     let mercury_symbols = (locals + globals) as u32;
-    let (symbol_order, symbols) = number_symbols(merged.symbols.len(), first_global, &sections, &of_symbols);
+    let (symbol_order, symbols) =
+        number_symbols(merged.symbols.len(), first_global, &sections, &of_symbols, parts.pool);
     Numbers {
         mercury_table: if parts.is_mercury() {
             section_order.len() as u32 + first_section(many_sections) - 1
@@ -220,7 +221,7 @@ const SYMBOLS_AT_A_TIME: usize = 16 << 10;
 fn choose_symbols(parts: Parts<'_, '_>, classes: &[u8]) -> Vec<Symbols> {
     let count = parts.merged.symbols.len();
     let starts: Vec<usize> = (0..count).step_by(SYMBOLS_AT_A_TIME).collect();
-    pool::map(&starts, true, |start| {
+    parts.pool.map(&starts, true, |start| {
         choose_among(parts, classes, *start..count.min(start + SYMBOLS_AT_A_TIME))
     })
 }
@@ -251,6 +252,7 @@ fn number_symbols(
     first_global: u32,
     sections: &[u32],
     chosen: &[Symbols],
+    pool: &Pool,
 ) -> (Vec<SymbolId>, Vec<u32>) {
     let mut order = Vec::with_capacity(count);
     for part in chosen {
@@ -272,7 +274,7 @@ fn number_symbols(
         local += part.locals.len() as u32;
         global += part.globals.len() as u32;
     }
-    pool::for_each_part(parts, |(part, local, global, numbers)| {
+    pool.for_each_part(parts, |(part, local, global, numbers)| {
         let locals = (local..).zip(&part.locals);
         for (number, id) in locals.chain((global..).zip(&part.globals)) {
             numbers[id.index() % SYMBOLS_AT_A_TIME] = number;

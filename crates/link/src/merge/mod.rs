@@ -28,7 +28,7 @@ use crate::model::object::{Object, Role};
 use crate::model::symbols::{Origin, Symbols};
 use crate::notes;
 use crate::options::Options;
-use crate::pool;
+use crate::pool::Pool;
 use crate::resolve::is_extern_shared;
 use crate::roots::Roots;
 use foldhash::fast::FixedState;
@@ -119,6 +119,7 @@ struct Merger<'a, 'data> {
     /// `-variables-used`
     variables_used: &'a [Vec<u8>],
     sink: &'a Sink<'a>,
+    pool: &'a Pool,
     out: Merged<'data>,
     /// The output symbol of each entity.
     symbol_of: Vec<Option<SymbolId>>,
@@ -182,6 +183,7 @@ pub fn merge<'data>(
     graph: &CallGraph<'data>,
     live: &Live,
     variables_used: &[Vec<u8>],
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<(Merged<'data>, Option<Globals>), Stop> {
     // More than will be needed, mostly; what is not used is never touched.
@@ -194,6 +196,7 @@ pub fn merge<'data>(
         live,
         variables_used,
         sink,
+        pool,
         out: Merged {
             // Kernels may get one for shared memory that they do not have.
             sections: Vec::with_capacity(
@@ -313,7 +316,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         let names = std::mem::take(&mut self.out.names);
         let names = Entering::new(Tables::new(names, self.symbols.functions.len()));
         let read = Mutex::new(Vec::new());
-        pool::beside(|beside| {
+        self.pool.beside(|beside| {
             for file in 0..self.objects.len() {
                 if let Some(next) = self.objects.get(file + 1) {
                     next.fetch_symbols();
@@ -340,7 +343,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         })?;
         names.enter(self.draft.take().unwrap_or_default());
         let tables = names.finish();
-        pool::for_each_of(&mut self.out.symbol_names, |name| *name = tables.of_symbol(*name));
+        self.pool.for_each_of(&mut self.out.symbol_names, |name| *name = tables.of_symbol(*name));
         let looked_for = std::mem::take(&mut self.looked_for).into_iter();
         let mut missing = tables.missing.iter().peekable();
         let was_missing = |(name, _): &(u32, SectionId)| missing.next_if_eq(&name).is_some();
@@ -392,7 +395,7 @@ impl<'a, 'data> Merger<'a, 'data> {
     /// What comes behind the last input: the sections the linker makes, and the names of the globals, if these cannot be
     /// given later.
     fn end(&mut self) -> Option<Globals> {
-        self.out.order_records(self.has_replaced);
+        self.out.order_records(self.has_replaced, self.pool);
         self.place_common_symbols();
         if !self.settings.relocatable {
             self.pack_constants();

@@ -9,7 +9,7 @@ use crate::diagnostics::Stop;
 use crate::model::ids::{FileId, SectionId};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::Symbols;
-use crate::pool;
+use crate::pool::Pool;
 use solder_cubin::Section;
 use solder_cubin::raw;
 
@@ -151,13 +151,14 @@ fn take<'data>(
     first: usize,
     read: &mut [Left<'data>],
     names: &Tables,
+    pool: &Pool,
 ) -> Result<Late<'data>, (From, Malformed)> {
     if read.len() > 1 {
         let (left, right) = read.split_at_mut(read.len() / 2);
         let start = right[0].first_section;
         let (of_left, of_right) = sections.split_at_mut(start - first);
-        let (early, late) =
-            pool::join(|| take(of_left, first, left, names), || take(of_right, start, right, names));
+        let (early, late) = pool
+            .join(|| take(of_left, first, left, names, pool), || take(of_right, start, right, names, pool));
         let (mut early, late) = (early?, late?);
         early.attributes.extend(late.attributes);
         early.relocations.extend(late.relocations);
@@ -213,7 +214,7 @@ impl<'data> Merger<'_, 'data> {
                 part.relocations.retain(|(from, _)| counts(from));
             }
         }
-        let late = take(&mut self.out.sections, 0, read, names).map_err(|(from, bad)| {
+        let late = take(&mut self.out.sections, 0, read, names, self.pool).map_err(|(from, bad)| {
             let section = self.objects[from.file.index()].section(from.section);
             self.malformed(from.file, section, bad)
         })?;

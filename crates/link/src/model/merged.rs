@@ -4,7 +4,7 @@
 use crate::model::calls::Calls;
 use crate::model::ids::{ConstantId, EntityId, FileId, SectionId, SymbolId};
 use crate::model::symbols::Origin;
-use crate::pool;
+use crate::pool::Pool;
 use hashbrown::HashMap;
 use solder_cubin::strings::{StringTables, Table};
 use solder_cubin::{Section, raw};
@@ -634,7 +634,7 @@ impl<'data> Merged<'data> {
     }
     /// Puts the records that only the machine code's view has behind the others. Those about a copy of a function that
     /// was replaced since, if there was any, do not count.
-    pub(crate) fn order_records(&mut self, has_replaced: bool) {
+    pub(crate) fn order_records(&mut self, has_replaced: bool, pool: &Pool) {
         if !has_replaced && !self.has_code_records {
             return;
         }
@@ -646,7 +646,7 @@ impl<'data> Merged<'data> {
             }
             _ => true,
         };
-        pool::for_each_of(&mut self.sections, |section| {
+        pool.for_each_of(&mut self.sections, |section| {
             let Content::Info(records) = &mut section.content else { return };
             if has_replaced {
                 records.retain(counts);

@@ -2,7 +2,7 @@
 
 use super::twins::Twins;
 use crate::memory;
-use crate::pool;
+use crate::pool::Pool;
 use solder_cubin::info::{self, compat_attr};
 use solder_cubin::raw::{self, Symbol, WordPair};
 use solder_cubin::{Cubin, Section, strings};
@@ -142,12 +142,12 @@ pub struct Object<'data> {
 }
 
 impl<'data> Object<'data> {
-    pub fn parse(name: String, bytes: &'data [u8]) -> Result<Self, Damage> {
+    pub fn parse(name: String, bytes: &'data [u8], pool: &Pool) -> Result<Self, Damage> {
         let cubin = Cubin::parse(bytes).map_err(|e| Damage::new("the ELF structure", e.to_string()))?;
         let roles: Vec<Role> = cubin.sections.iter().map(role_of).collect();
         let look = || look_into_sections(&cubin, &roles);
         let (named, noticed) = if cubin.sections.len() >= MANY_SECTIONS {
-            pool::join(|| symbol_names(&cubin), look)
+            pool.join(|| symbol_names(&cubin), look)
         } else {
             (symbol_names(&cubin), look())
         };

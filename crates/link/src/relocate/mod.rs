@@ -9,7 +9,7 @@ use crate::model::ids::{SectionId, SymbolId};
 use crate::model::mercury::NO_BANK as NO_MERCURY_BANK;
 use crate::model::merged::{Content, DESCRIBE_CODE, Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::model::object::Object;
-use crate::pool;
+use crate::pool::Pool;
 use crate::shared::SharedLayout;
 use crate::textures::{NO_BANK, Textures};
 use solder_cubin::mercury::reloc as mercury_reloc;
@@ -119,10 +119,11 @@ pub fn relocate(
     shared: &SharedLayout,
     textures: &Textures,
     objects: &[Object<'_>],
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<Relocated, Stop> {
     let work = |index: usize| section(merged, relocatable, shared, textures, SectionId::at(index));
-    let decided = pool::map_numbers(merged.sections.len(), work);
+    let decided = pool.map_numbers(merged.sections.len(), work);
     let wrong = |(index, fate): (usize, &Fate)| match fate {
         Fate::Decided(decided) => Some((index, **decided.wrong.as_ref()?)),
         _ => None,

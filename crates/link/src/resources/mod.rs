@@ -10,7 +10,7 @@ use crate::model::merged::{InfoRecord, InfoValue, Merged};
 use crate::model::object::Object;
 use crate::notes;
 use crate::options::Options;
-use crate::pool;
+use crate::pool::Pool;
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
@@ -96,10 +96,11 @@ pub fn compute<'data>(
     merged: &Merged<'data>,
     objects: &[Object<'data>],
     options: &Options<'_>,
+    pool: &Pool,
     sink: &Sink,
 ) -> Resources<'data> {
     let calls = &merged.calls;
-    let own = own_values(merged);
+    let own = own_values(merged, pool);
     let needs = calls.needs(|node| {
         let own = own.get(node).copied().unwrap_or_default();
         (own.registers, [own.frame, own.call_stack])
@@ -131,7 +132,7 @@ pub fn compute<'data>(
         return resources;
     }
     let has_old_object = objects.iter().any(notes::is_older_than_10);
-    propagate::propagate(calls, &own, &mut records);
+    propagate::propagate(calls, &own, &mut records, pool);
     resources.listed_barriers = propagate::list_barriers(calls, &own, &mut records);
     resources.own = own;
     resources.of_module = module_records(merged, &resources.stack, has_old_object);
@@ -160,8 +161,8 @@ fn warn_of_recursion(merged: &Merged<'_>, calls: &Calls, needs: &OfNodes<'_, Nee
     }
 }
 
-fn own_values(merged: &Merged<'_>) -> Vec<Own> {
-    let mut own = pool::map_numbers(merged.functions.len(), |index| own_records(merged, index));
+fn own_values(merged: &Merged<'_>, pool: &Pool) -> Vec<Own> {
+    let mut own = pool.map_numbers(merged.functions.len(), |index| own_records(merged, index));
     let function = |symbol: SymbolId| {
         let entity = merged.symbol(symbol).entity?;
         merged.function_of[entity.index()]

@@ -8,7 +8,7 @@ use super::{Own, Records};
 use crate::model::calls::Calls;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::{Function, InfoRecord, InfoValue, Merged};
-use crate::pool;
+use crate::pool::Pool;
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use solder_cubin::info::{attr, format};
@@ -78,7 +78,7 @@ pub fn set_call_stack(records: &mut Records<'_, '_>, kernel: SectionId, total: u
 }
 
 /// `own` is what the attributes of each function say of itself.
-pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
+pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, pool: &Pool) {
     let masks = complete_sparse_masks(own, records);
     let merged = records.merged;
     // Lists of functions tell nothing where all functions are in the link. Else they do even if theirs are: the kernel's
@@ -138,7 +138,7 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>) {
         own.retain(|r| had_sum || !single || !is_sum(r) || number(r.value.bytes()) != 0);
         Some(own)
     };
-    let updated = pool::map_numbers(kernels.len(), update);
+    let updated = pool.map_numbers(kernels.len(), update);
     for ((_, info), own) in kernels.iter().zip(updated) {
         if let Some(own) = own {
             records.set(*info, own);

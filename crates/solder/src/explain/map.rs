@@ -12,6 +12,7 @@ use crate::load::survey::{Content, Fate, FileState, Input};
 use solder_link::layout::Layout;
 use solder_link::model::ids::{FileId, SectionId, SymbolId};
 use solder_link::model::object::Object;
+use solder_link::pool::Pool;
 use solder_link::resources::UNKNOWN_STACK;
 
 /// The whole map.
@@ -23,8 +24,8 @@ pub fn text(
 ) -> String {
     let mut text = head(explain, layout.file_size);
     kernels(&mut text, view);
-    sections(&mut text, objects, view, layout);
-    symbols(&mut text, objects, view, layout);
+    sections(&mut text, objects, view, layout, explain.pool);
+    symbols(&mut text, objects, view, layout, explain.pool);
     removed(&mut text, objects, view);
     text
 }
@@ -50,7 +51,7 @@ fn inputs(text: &mut String, explain: Explain<'_, '_>) {
         Content::Archive => String::new(),
         _ => format!("{}: {}\n", input.name, fate(input, request)),
     };
-    append(text, &in_parts(&survey.inputs, |inputs| inputs.iter().map(line).collect()));
+    append(text, &in_parts(explain.pool, &survey.inputs, |inputs| inputs.iter().map(line).collect()));
     for file in &survey.files {
         let state = match file.state {
             FileState::Read => continue,
@@ -185,7 +186,13 @@ fn quoted(text: &mut String, name: &str) {
     }
 }
 
-fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout<'_, '_>) {
+fn sections(
+    text: &mut String,
+    objects: &[Object<'_>],
+    view: View<'_, '_>,
+    layout: &Layout<'_, '_>,
+    pool: &Pool,
+) {
     heading(text, "Sections");
     let _ = writeln!(text, "{:>10} {:>10} {:>6}  name, and what it is made of", "offset", "size", "align");
     let pieces = Pieces::new(objects, view);
@@ -226,10 +233,16 @@ fn sections(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layou
         }
         text
     };
-    append(text, &in_parts(&numbers.section_order, part));
+    append(text, &in_parts(pool, &numbers.section_order, part));
 }
 
-fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout: &Layout<'_, '_>) {
+fn symbols(
+    text: &mut String,
+    objects: &[Object<'_>],
+    view: View<'_, '_>,
+    layout: &Layout<'_, '_>,
+    pool: &Pool,
+) {
     heading(text, "Symbols");
     let _ = writeln!(text, "{:>10} {:>10} bind   kind     name, section of data, origin", "value", "size");
     let part = |ids: &[SymbolId]| {
@@ -259,7 +272,7 @@ fn symbols(text: &mut String, objects: &[Object<'_>], view: View<'_, '_>, layout
         }
         text
     };
-    append(text, &in_parts(&layout.numbers.symbol_order, part));
+    append(text, &in_parts(pool, &layout.numbers.symbol_order, part));
 }
 
 /// With the blanks of its column.

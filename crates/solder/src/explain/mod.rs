@@ -26,7 +26,7 @@ use crate::options::Options;
 use solder_link::layout::Layout;
 use solder_link::model::object::Object;
 use solder_link::observer::View;
-use solder_link::pool as parallel;
+use solder_link::pool::Pool;
 
 /// What the link is asked to tell.
 #[derive(Clone, Copy)]
@@ -34,6 +34,7 @@ pub struct Explain<'a, 'data> {
     options: &'a Options,
     survey: &'a Survey<'data>,
     printer: &'a Printer,
+    pool: &'a Pool,
 }
 
 impl<'a, 'data> Explain<'a, 'data> {
@@ -42,8 +43,9 @@ impl<'a, 'data> Explain<'a, 'data> {
         options: &'a Options,
         survey: Option<&'a Survey<'data>>,
         printer: &'a Printer,
+        pool: &'a Pool,
     ) -> Option<Self> {
-        survey.map(|survey| Self { options, survey, printer })
+        survey.map(|survey| Self { options, survey, printer, pool })
     }
 
     /// The messages so far, with what explains them.
@@ -181,9 +183,9 @@ impl<'a, 'data> Context<'a, 'data> {
 const PART: usize = 512;
 
 /// What `tell` says of the items, some at a time.
-fn in_parts<T: Sync>(items: &[T], tell: impl Fn(&[T]) -> String + Send + Sync) -> Vec<String> {
+fn in_parts<T: Sync>(pool: &Pool, items: &[T], tell: impl Fn(&[T]) -> String + Send + Sync) -> Vec<String> {
     let parts: Vec<&[T]> = items.chunks(PART).collect();
-    parallel::map(&parts, parts.len() >= 4, |part| tell(part))
+    pool.map(&parts, parts.len() >= 4, |part| tell(part))
 }
 
 /// `1 byte`, `2 bytes`.

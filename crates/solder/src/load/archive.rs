@@ -13,7 +13,7 @@ use super::arena::Arena;
 use super::peek::{self, Begins, HEAD, Headers};
 use super::{PARALLEL_FROM, Stopped, file};
 use crate::diagnostics::{Message, Text};
-use solder_link::pool as parallel;
+use solder_link::pool::Pool;
 
 /// An ELF in an archive.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ const PATIENCE: usize = 16;
 const AT_A_TIME: usize = 1024;
 
 /// Finds the members of an archive that are nothing but host code, if there are many.
-pub(super) fn find_host_code(members: &mut [ArchiveMember<'_>], file: &File) {
+pub(super) fn find_host_code(members: &mut [ArchiveMember<'_>], file: &File, pool: &Pool) {
     let (mut patience, mut count, mut rest) = (PATIENCE, PATIENCE, members);
     while patience > 0 && !rest.is_empty() {
         let (some, behind) = rest.split_at_mut(count.min(rest.len()));
@@ -83,7 +83,7 @@ pub(super) fn find_host_code(members: &mut [ArchiveMember<'_>], file: &File) {
             let size = member.data.len() as u64;
             member.start.is_some_and(|start| peek::is_host_code(file, &member.head, start, size))
         };
-        let found = parallel::map(some, some.len() >= PARALLEL_FROM, is_host_code);
+        let found = pool.map(some, some.len() >= PARALLEL_FROM, is_host_code);
         patience = patience.saturating_sub(found.iter().filter(|found| !**found).count());
         some.iter_mut().zip(found).for_each(|(member, found)| member.is_host_code = found);
         (count, rest) = (AT_A_TIME, behind);

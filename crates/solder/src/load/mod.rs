@@ -31,7 +31,7 @@ use crate::toolchain::ptxas::{self, Assembler};
 use open::{Item, Product};
 use said::Said;
 use solder_link::inputs::{Input, Origin};
-use solder_link::pool as parallel;
+use solder_link::pool::Pool;
 use solder_link::roots::{HostReferences, REFERENCE_KINDS};
 pub use survey::Survey;
 
@@ -88,6 +88,7 @@ pub fn load<'data>(
     options: &Options,
     sink: &Sink,
     arena: &'data Arena,
+    pool: &Pool,
     reader: &mut lto::Reader<'data>,
     surveyed: &dyn Fn(&Survey<'data>),
 ) -> Result<Inputs<'data>, Stop> {
@@ -99,12 +100,11 @@ pub fn load<'data>(
     if are_many {
         arena.expect_many();
     }
-    let opened = parallel::map(&files, are_many, |path| open::open(path, options, arena));
+    let opened = pool.map(&files, are_many, |path| open::open(path, options, arena, pool));
     let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));
     let items = open::without_repeated_archives(opened);
-    let mut products =
-        parallel::map(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
-    assemble(options, &items, &mut products, arena, sink)?;
+    let mut products = pool.map(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
+    assemble(options, &items, &mut products, arena, pool, sink)?;
     let survey = files.map(|files| Survey::new(files, &items, &products));
     let taken = take_all(options, items, products, reader, sink);
     if let Some(survey) = &survey {
@@ -161,6 +161,7 @@ fn assemble<'data>(
     items: &[Item<'data>],
     products: &mut [open::Unpacked<'data>],
     arena: &'data Arena,
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<(), Stop> {
     let job = |(index, product): (usize, &open::Unpacked<'data>)| match product.outcome {
@@ -174,7 +175,7 @@ fn assemble<'data>(
     let assembler = Assembler::find();
     sink.phase("assembling PTX");
     sink.expect(waiting.len());
-    let results = parallel::map(&waiting, true, |(index, job)| {
+    let results = pool.map(&waiting, true, |(index, job)| {
         sink.during(|| items[*index].name.to_string(), || ptxas::assemble(&assembler, job, options))
     });
     for ((index, job), result) in waiting.into_iter().zip(results) {

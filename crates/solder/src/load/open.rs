@@ -20,7 +20,7 @@ use crate::options::Options;
 use crate::toolchain::ptxas;
 use solder_link::inputs::Origin;
 use solder_link::memory as ahead;
-use solder_link::pool as parallel;
+use solder_link::pool::Pool;
 use solder_link::resolve::is_runtime;
 
 /// The part of nvlink that an input goes through. After an error those parts end the run when they are entered,
@@ -99,7 +99,7 @@ pub(super) fn without_repeated_archives(opened: Vec<Opened<'_>>) -> Vec<Item<'_>
 }
 
 /// Opens a file of the command line.
-pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -> Opened<'data> {
+pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena, pool: &Pool) -> Opened<'data> {
     let name = Text::from(path);
     let one = |door, source: Source<'data>| {
         let is_runtime = is_runtime(name.as_bytes());
@@ -154,14 +154,14 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena) -
             match archive::members(path, data, file.mapped.as_ref(), arena) {
                 Ok(mut members) => {
                     if let Some(file) = &file.mapped {
-                        archive::find_host_code(&mut members, file);
+                        archive::find_host_code(&mut members, file, pool);
                     }
                     let items = |member: &ArchiveMember<'data>| {
                         let empty = member.is_host_code.then(HostObject::default);
                         let host = empty.map_or_else(|| HostObject::parse(member.data), Ok);
                         items_of(&member.name, member.data, Origin::Archive, host)
                     };
-                    let items = parallel::map(&members, members.len() >= PARALLEL_FROM, items);
+                    let items = pool.map(&members, members.len() >= PARALLEL_FROM, items);
                     opened.items.extend(items.into_iter().flatten());
                 }
                 Err(messages) => opened.items[0].source = Source::Refused(messages),

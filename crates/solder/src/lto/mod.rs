@@ -22,7 +22,7 @@ use crate::toolchain::ptxas::{self, Assembler, Job};
 use consensus::{Agreed, Consensus};
 use solder_link::checks::undefined;
 use solder_link::inputs::{Input, Origin};
-use solder_link::pool as parallel;
+use solder_link::pool::Pool;
 
 /// The compiled code, as messages name it.
 const NAME: &str = "lto.cubin";
@@ -104,6 +104,7 @@ pub fn optimise<'data>(
     inputs: &mut Inputs<'data>,
     reader: Reader<'data>,
     arena: &'data Arena,
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<Outcome, Stop> {
     let agreed = reader.consensus.agree(options, sink)?;
@@ -133,7 +134,7 @@ pub fn optimise<'data>(
         return Ok(Outcome::Ptx(compiled.parts.concat()));
     }
     let whole = compiled.complete && !plan.partial && compiled.parts.len() == 1;
-    let mut cubins = assemble(options, &agreed, &compiled.parts, whole, sink)?;
+    let mut cubins = assemble(options, &agreed, &compiled.parts, whole, pool, sink)?;
     if whole {
         return Ok(Outcome::Whole(cubins.pop().unwrap_or_default()));
     }
@@ -292,6 +293,7 @@ fn assemble(
     agreed: &Agreed,
     parts: &[Vec<u8>],
     whole: bool,
+    pool: &Pool,
     sink: &Sink,
 ) -> Result<Vec<Vec<u8>>, Stop> {
     let assembler = Assembler::find();
@@ -306,7 +308,7 @@ fn assemble(
     sink.expect(parts.len());
     let job =
         |job: &Job<'_>| sink.during(|| "compiled IR".into(), || ptxas::assemble(&assembler, job, options));
-    let results = parallel::map(&to_do, true, job);
+    let results = pool.map(&to_do, true, job);
     let mut cubins = Vec::with_capacity(parts.len());
     for (part, result) in results.into_iter().enumerate() {
         let assembled = result.map_err(|failure| sink.fatal(failure.message("lto.ptx".into())))?;

@@ -13,6 +13,7 @@ use solder_link::model::calls::BitSet;
 use solder_link::model::ids::SectionId;
 use solder_link::model::merged::{Kind, OutputSymbol};
 use solder_link::model::object::Object;
+use solder_link::pool::Pool;
 use solder_link::resources::UNKNOWN_STACK;
 
 const PAGE: &str = include_str!("page.html");
@@ -56,7 +57,7 @@ fn content(
         ("target", Json::Text(explain.options.link_target().to_string())),
         ("size", layout.file_size.into()),
         ("inputs", objects.iter().map(|object| &object.name).collect()),
-        ("functions", functions(view)),
+        ("functions", functions(view, explain.pool)),
         (
             "removed",
             Json::Object(vec![("count", (removed.len() as u64).into()), ("size", removed_size.into())]),
@@ -73,7 +74,7 @@ fn content(
     ])
 }
 
-fn functions(view: View<'_, '_>) -> Json {
+fn functions(view: View<'_, '_>, pool: &Pool) -> Json {
     let indices: Vec<u32> = (0..view.merged.functions.len() as u32).collect();
     let part = |indices: &[u32]| {
         let mut text = String::new();
@@ -83,7 +84,7 @@ fn functions(view: View<'_, '_>) -> Json {
         }
         text
     };
-    let mut text = in_parts(&indices, part).concat();
+    let mut text = in_parts(pool, &indices, part).concat();
     text.push_str(if indices.is_empty() { "[]" } else { "]" });
     Json::Written(text)
 }
