@@ -47,6 +47,9 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     if options.values().is_given(Id::Version) {
         return print(&options::version(&tool));
     }
+    if options.values().is_given(Id::ListArchs) {
+        return print(&options::archs(options.release));
+    }
     let sink =
         Sink::new(options.message_settings()).with_progress(options.progress, options.report.is_some());
     if let Some(kind) = options.host_script {

@@ -109,8 +109,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     }
     kept?;
     keep::linked(options, &objects, sink)?;
-    finalize(&mut objects, mercury::as_current, is_large, &arena, sink)?;
-    check_capsules(&objects, sink)?;
+    let as_current = |object: &Object<'_>| mercury::as_current(object, options.release);
+    finalize(&mut objects, as_current, is_large, &arena, sink)?;
+    check_capsules(options, &objects, sink)?;
     if options.link_target().arch.number == mercury::OTHER_MEMBER {
         finalize(&mut objects, mercury::for_other_member, is_large, &arena, sink)?;
     }
@@ -168,11 +169,12 @@ fn finalize<'data>(
 }
 
 /// A capsule of 12.8 that has something unknown in it would be taken for other code.
-fn check_capsules(objects: &[Object<'_>], sink: &Sink) -> Result<(), Stop> {
+fn check_capsules(options: &Options, objects: &[Object<'_>], sink: &Sink) -> Result<(), Stop> {
     let found = objects.iter().find_map(|object| Some((object, mercury::not_converted(object)?)));
     let Some((object, function)) = found else { return Ok(()) };
     let file = object.name.as_str().into();
-    Err(sink.fatal(Message::CodeOfOtherToolkit { file, function: function.into() }))
+    let toolkit = options.release.name;
+    Err(sink.fatal(Message::CodeOfOtherToolkit { file, function: function.into(), toolkit }))
 }
 
 /// What was read from an input that has changed since is worth nothing.

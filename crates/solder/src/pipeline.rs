@@ -123,7 +123,7 @@ pub fn link_objects<'data>(
     let variables_used = options.variables_used.as_deref().unwrap_or_default();
     let (merged, (tool_note, cuda_note)) = parallel::join(
         || merge::merge(settings, objects, &symbols, &graph, &live, variables_used, sink),
-        || (own_note(options, objects, !relocatable), notes::cuda_note(objects, sm)),
+        || (own_note(options, objects, !relocatable), notes::cuda_note(objects, sm, options.release)),
     );
     let (mut merged, mut globals) = merged?;
     sink.phase("registers and memory");
@@ -301,6 +301,7 @@ pub fn abandon<T>(is_large: bool, parts: T) {
 
 /// The name in the linker's own entry of the tool note, as long as nvlink's.
 const TOOL: &str = "solder";
+const VERSION: &str = concat!("solder ", env!("CARGO_PKG_VERSION"));
 /// The lengths of nvlink's version and build in its own entry. solder's are padded to them, so that two outputs differ in
 /// nothing but these words.
 const VERSION_LENGTH: usize = 46;
@@ -317,11 +318,8 @@ fn own_note(options: &Options, objects: &[Object<'_>], with_inputs: bool) -> Vec
     let own = ToolInfo {
         object: &String::from_utf8_lossy(&object),
         tool: TOOL,
-        version: &padded(
-            concat!("solder ", env!("CARGO_PKG_VERSION"), ", as nvlink 13.0.88"),
-            VERSION_LENGTH,
-        ),
-        build: &padded(concat!("solder ", env!("CARGO_PKG_VERSION")), BUILD_LENGTH),
+        version: &padded(&format!("{}, as nvlink {}", VERSION, options.release.version), VERSION_LENGTH),
+        build: &padded(VERSION, BUILD_LENGTH),
         command_line: &String::from_utf8_lossy(&command_line),
     };
     let note = notes::tool_note(&own, objects, with_inputs);

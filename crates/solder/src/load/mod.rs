@@ -184,7 +184,7 @@ fn take_all<'data>(
         let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
         if let Product::Object(bytes) = outcome {
             is_extensible |= check::is_extensible(bytes);
-            if is_extensible && !check::is_of_this_toolkit(bytes) {
+            if is_extensible && !check::is_of_this_toolkit(bytes, options.release) {
                 return Err(sink.fatal(Message::ExtensibleOfOtherToolkit));
             }
         }
