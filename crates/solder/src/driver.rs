@@ -11,7 +11,7 @@ use crate::mode::Mode;
 use crate::options::{self, Id, Options, Values};
 use crate::signals;
 use crate::time_table;
-use crate::toolchain::nvvm;
+use crate::toolchain;
 
 /// The name used when the system gives none.
 const OWN_NAME: &str = "solder";
@@ -57,7 +57,7 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     }
     options::check(&options, &sink)?;
     time_table::begin(&options, &sink)?;
-    nvvm::library(&options, &sink)?;
+    toolchain::check_nvvm(&options, &sink)?;
     let mode = Mode::of(&options);
     crate::link(&options, &mode, &sink)
 }

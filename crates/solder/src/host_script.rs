@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::{HostScript, Options};
-use crate::toolchain::shell::{self, Outcome};
+use crate::shell::{self, Outcome};
 
 /// The script's CUDA part. The blank at the end of the fourth line is nvlink's.
 const SECTIONS: &[u8] = b"SECTIONS

@@ -1,7 +1,6 @@
 //! solder: a device linker for CUDA. `link()` lists the phases; see docs/design.md.
 
 mod ahead;
-mod cache;
 mod callees;
 mod callgraph;
 mod commands;
@@ -37,11 +36,12 @@ mod resolve;
 mod resources;
 mod roots;
 mod shared;
+mod shell;
 pub mod side_files;
 mod signals;
 mod textures;
 pub mod time_table;
-pub mod toolchain;
+mod toolchain;
 mod undefined;
 mod write;
 
@@ -71,8 +71,9 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     let side_files = side_files::read(options, sink)?;
     sink.phase("loading");
     let arena = Arena::new();
+    let toolchain = toolchain::of(options);
     let mut reader = lto::Reader::default();
-    let mut inputs = load::load(options, sink, &arena, &mut reader)?;
+    let mut inputs = load::load(options, &toolchain, sink, &arena, &mut reader)?;
     let mut mode = *mode;
     if options.lto && inputs.ir.is_empty() {
         sink.report(Message::NoLtoObjects);
@@ -81,7 +82,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     } else if options.lto {
         // Before the other inputs are looked into: their number decides how the IR is compiled, and its code is
         // one of them.
-        match lto::optimise(options, &mut inputs, reader, &arena, sink)? {
+        match lto::optimise(options, &toolchain, &mut inputs, reader, &arena, sink)? {
             Outcome::Ptx(text) => return pipeline::write_output(options.output_file(sink)?, &text, sink),
             Outcome::Whole(cubin) => {
                 pipeline::write_output(options.output_file(sink)?, &cubin, sink)?;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use hashbrown::HashSet;
 use solder_fatbin::{Compression, Container, Error, Kind, Member, Selection, select};
+use solder_toolchain::Ptx;
 
 use super::archive::{self, ArchiveMember};
 use super::arena::Arena;
@@ -18,7 +19,6 @@ use crate::ahead;
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
 use crate::parallel;
-use crate::toolchain::ptxas;
 
 /// The part of nvlink that an input goes through. After an error those parts end the run when they are entered,
 /// each in its own words.
@@ -244,7 +244,7 @@ pub(super) enum Product<'data> {
     /// A fat binary without a member for the target.
     Unmatched,
     Object(&'data [u8]),
-    Ptx(ptxas::Job<'data>),
+    Ptx(Ptx<'data>),
     Ir {
         content: IrContent<'data>,
         options: Option<&'data [u8]>,
@@ -267,7 +267,7 @@ impl<'data> Item<'data> {
             Source::Nothing => Ok(Product::Nothing),
             Source::Refused(messages) => Err(messages.clone()),
             Source::Cubin(bytes) => self.checked(bytes, options, &mut said),
-            Source::Ptx(text) => Ok(Product::Ptx(ptxas::Job { text, stored_options: &[], compiled: None })),
+            Source::Ptx(text) => Ok(Product::Ptx(Ptx { text, stored_options: &[] })),
             Source::LtoIr(bytes) => Ok(Product::Ir { content: IrContent::Plain(bytes), options: None }),
             Source::Container(bytes) => self.chosen(bytes, options, arena, &mut said),
         };
@@ -352,7 +352,7 @@ impl<'data> Item<'data> {
                     ]);
                 }
                 let stored_options = stored_options.unwrap_or_default();
-                Ok(Product::Ptx(ptxas::Job { text, stored_options, compiled: None }))
+                Ok(Product::Ptx(Ptx { text, stored_options }))
             }
             Kind::Elf | Kind::Other(_) => {
                 let content = self.unpacked(&member, arena)?;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use solder_arch::{Release, Target};
 use solder_fatbin::Request;
+pub use solder_toolchain::FastCompile;
 
 pub use archs::archs;
 pub use check::check;
@@ -30,16 +31,6 @@ pub enum HostScript {
     Augment,
     /// `lcs-abs`: the host linker's own script with the CUDA sections behind it.
     Complete,
-}
-
-/// `-Ofc`. The value is looked at only under `-lto`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FastCompile {
-    #[default]
-    Off,
-    Min,
-    Mid,
-    Max,
 }
 
 /// What the command line asks for. The recorded form of it is [`Options::recorded_command_line`].
@@ -98,6 +89,7 @@ pub struct Options {
     pub split_compile: Option<i32>,
     /// `-split-compile-extended`, if given; gone under `-emit-ptx`.
     pub split_compile_extended: Option<i32>,
+    /// `-Ofc`. The value is looked at only under `-lto`.
     pub fast_compile: FastCompile,
 
     pub maxrregcount: Option<i32>,
