@@ -4,7 +4,7 @@
 //! binary member repeats in its header. Every rule here was confirmed by planting attribute values in cubins and
 //! linking them with nvlink 13.0.88.
 
-use crate::Release;
+use crate::{Release, same_family};
 
 /// What the compiler recorded about a piece of Mercury code.
 ///
@@ -63,11 +63,6 @@ const RENUMBERED: &[(u16, u16)] = &[(101, 110), (104, 120), (130, 107)];
 /// The number an architecture goes by in finalization.
 fn remap(number: u16) -> u16 {
     RENUMBERED.iter().find(|(old, _)| *old == number).map_or(number, |(_, new)| *new)
-}
-
-/// See [`crate::Arch::is_same_family`].
-pub(crate) const fn same_family(a: u16, b: u16) -> bool {
-    a / 10 == b / 10
 }
 
 impl Release {

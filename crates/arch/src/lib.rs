@@ -90,7 +90,7 @@ impl Arch {
 
     /// Two architectures of one family have numbers that differ in the last digit only.
     pub const fn is_same_family(self, other: Self) -> bool {
-        finalize::same_family(self.number, other.number)
+        same_family(self.number, other.number)
     }
 }
 
@@ -98,6 +98,11 @@ impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.number, self.suffix.as_str())
     }
+}
+
+/// See [`Arch::is_same_family`].
+const fn same_family(a: u16, b: u16) -> bool {
+    a / 10 == b / 10
 }
 
 /// Digits as the names are written.

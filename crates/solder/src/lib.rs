@@ -71,8 +71,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     let side_files = side_files::read(options, sink)?;
     sink.phase("loading");
     let arena = Arena::new();
-    let toolchain = toolchain::of(options);
-    let mut reader = lto::Reader::default();
+    let (toolchain, mut reader) = (toolchain::of(options), lto::Reader::default());
     let mut inputs = load::load(options, &toolchain, sink, &arena, &mut reader)?;
     let mut mode = *mode;
     if options.lto && inputs.ir.is_empty() {
@@ -110,8 +109,7 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     }
     kept?;
     keep::linked(options, &objects, sink)?;
-    let as_current = |object: &Object<'_>| mercury::as_current(object, options.release);
-    finalize(&mut objects, as_current, is_large, &arena, sink)?;
+    finalize(&mut objects, |input| mercury::as_current(input, options.release), is_large, &arena, sink)?;
     check_capsules(options, &objects, sink)?;
     if options.link_target().arch.number == mercury::OTHER_MEMBER {
         finalize(&mut objects, mercury::for_other_member, is_large, &arena, sink)?;

@@ -4,7 +4,7 @@
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Command, Output};
 
 use solder_toolchain::{
     AssembleError, Cache, Environment, Flags, Guard, Supervisor, Toolchain, is_library, nvvm_library,
@@ -19,8 +19,11 @@ use crate::signals::{self, Temporary};
 pub struct Signals;
 
 impl Supervisor for Signals {
-    fn start(&self, command: &mut Command) -> io::Result<(Child, Guard)> {
-        signals::start(command).map(|(child, started)| (child, Guard::new(started)))
+    fn run(&self, command: &mut Command) -> io::Result<Output> {
+        let (child, running) = signals::start(command)?;
+        let output = child.wait_with_output();
+        drop(running);
+        output
     }
 
     fn temporary_file(&self, path: &Path) -> Guard {

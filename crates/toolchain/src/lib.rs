@@ -22,6 +22,7 @@
 mod cache;
 mod compile;
 mod environment;
+mod ir;
 #[allow(unsafe_code, reason = "the one module that opens shared libraries and calls their functions")]
 mod library;
 mod ptxas;
@@ -29,10 +30,9 @@ mod supervise;
 mod toolkit;
 
 pub use cache::{Cache, Key};
-pub use compile::{
-    CompileError, CompileRequest, Compiled, Module, ModuleKind, Packed, is_library, nvvm_library,
-};
+pub use compile::{is_library, nvvm_library};
 pub use environment::{Environment, VARIABLES};
+pub use ir::{CompileError, CompileRequest, Compiled, Module, ModuleKind, Packed};
 pub use library::nvvm::Program;
 pub use ptxas::{AssembleError, Assembled, Assembler, FastCompile, Flags, Ptx};
 pub use supervise::{Guard, Supervisor, Unsupervised};

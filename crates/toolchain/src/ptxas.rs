@@ -251,10 +251,7 @@ impl Assembler<'_> {
         let mut command = Command::new(program);
         command.args(arguments).args([INPUT, "-o", OUTPUT]).current_dir(&folder.path);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let (child, running) = self.toolchain.supervisor.start(&mut command)?;
-        let output = child.wait_with_output();
-        drop(running);
-        output
+        self.toolchain.supervisor.run(&mut command)
     }
 
     /// A folder for one run.

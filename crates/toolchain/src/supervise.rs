@@ -4,13 +4,13 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Command, Output};
 
-/// Starts processes, and is told of temporary files. A program that handles signals ends the processes and removes the
+/// Runs other programs, and is told of temporary files. A caller that handles signals ends the programs and removes the
 /// files when one ends it; [`Unsupervised`] does neither.
 pub trait Supervisor: Sync + fmt::Debug {
-    /// Starts a process. It is looked after as long as the guard lives.
-    fn start(&self, command: &mut Command) -> io::Result<(Child, Guard)>;
+    /// Starts a program, whose streams the command says, and waits for its end.
+    fn run(&self, command: &mut Command) -> io::Result<Output>;
 
     /// A file that may be there as long as the guard lives.
     fn temporary_file(&self, path: &Path) -> Guard;
@@ -48,8 +48,8 @@ impl fmt::Debug for Guard {
 pub struct Unsupervised;
 
 impl Supervisor for Unsupervised {
-    fn start(&self, command: &mut Command) -> io::Result<(Child, Guard)> {
-        command.spawn().map(|child| (child, Guard::none()))
+    fn run(&self, command: &mut Command) -> io::Result<Output> {
+        command.spawn()?.wait_with_output()
     }
 
     fn temporary_file(&self, _: &Path) -> Guard {

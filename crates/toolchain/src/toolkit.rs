@@ -135,12 +135,7 @@ fn on_path(path: &[PathBuf]) -> Option<PathBuf> {
 fn version(root: &Path, supervisor: &dyn Supervisor) -> Result<String, String> {
     let mut command = Command::new(root.join("bin/nvcc"));
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = supervisor.start(&mut command).and_then(|(child, guard)| {
-        let output = child.wait_with_output();
-        drop(guard);
-        output
-    });
-    let output = output.map_err(|error| format!("bin/nvcc does not run: {error}"))?;
+    let output = supervisor.run(&mut command).map_err(|error| format!("bin/nvcc does not run: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let version = text.lines().find_map(|line| line.split_once("release ")?.1.split_once(", V"));
     let version = version.map(|(_, version)| version.trim().to_owned());

@@ -8,7 +8,7 @@ use std::ptr;
 use libloading::Library;
 
 use super::{Fill, Handle, Size, c_string, symbol};
-use crate::compile::{CompileError, Module, ModuleKind, Packed};
+use crate::ir::{CompileError, Module, ModuleKind, Packed};
 
 /// What an input is, in the numbers of the library's header.
 const fn kind(kind: ModuleKind) -> c_int {

@@ -12,7 +12,7 @@ use std::ptr;
 use libloading::Library;
 
 use super::{Fill, Handle, Size, c_string, symbol};
-use crate::compile::{CompileError, Compiled};
+use crate::ir::{CompileError, Compiled};
 
 /// Functions that the library hands out by number, beside its documented ones. No header lists the numbers. They were
 /// observed, as were the types of the functions and the two results below, by putting a library of our own in the place
