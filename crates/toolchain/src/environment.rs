@@ -42,3 +42,21 @@ impl Environment {
         self.toolkits.iter().flatten()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_variable_names_no_toolkit() {
+        let variable = |name: &str| match name {
+            "SOLDER_TOOLKIT" => Some(OsString::new()),
+            "CUDA_PATH" => Some("/opt/cuda".into()),
+            "PATH" => Some("/usr/bin:/bin".into()),
+            _ => None,
+        };
+        let environment = Environment::new("nvlink", variable, "/tmp".into());
+        assert_eq!(environment.toolkits, [None, None, Some("/opt/cuda".into())]);
+        assert_eq!(environment.path, [PathBuf::from("/usr/bin"), "/bin".into()]);
+    }
+}

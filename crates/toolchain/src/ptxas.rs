@@ -339,11 +339,12 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
     use solder_arch::Release;
 
     use super::*;
-    use crate::{Cache, Unsupervised};
+    use crate::{Cache, Supervisor, Unsupervised};
 
     /// A program that says something, writes a file and counts how often it ran.
     const SCRIPT: &str = "#!/bin/sh\ndir=$(dirname \"$0\")\necho run >> \"$dir/count\"\necho said\n\
@@ -357,6 +358,17 @@ mod tests {
             let path = std::env::temp_dir().join(format!("solder-ptxas-{name}-{}", std::process::id()));
             fs::create_dir_all(&path).expect("a folder");
             Self(path)
+        }
+
+        /// Makes a script the assembler. No other test may start a program while it is written: that one would inherit
+        /// the open file, and a file that is open for writing cannot be run.
+        fn install(&self, script: &str) -> MutexGuard<'static, ()> {
+            static ALONE: Mutex<()> = Mutex::new(());
+            let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+            let program = self.0.join(NAME);
+            fs::write(&program, script).expect("writable");
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
+            alone
         }
 
         fn toolchain(&self, caches: bool) -> Toolchain<'static> {
@@ -383,9 +395,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_not_assembled_again() {
         let scratch = Scratch::new("kept");
-        let program = scratch.0.join(NAME);
-        fs::write(&program, SCRIPT).expect("writable");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
+        let _alone = scratch.install(SCRIPT);
         let toolchain = scratch.toolchain(true);
         let run = |text, registers| {
             let flags = Flags { registers, ..Flags::new(Arch::plain(90)) };
@@ -402,6 +412,51 @@ mod tests {
         let left = fs::read_dir(&scratch.0).expect("readable").flatten();
         let left = left.filter(|entry| entry.file_name().as_bytes().starts_with(b"solder-")).count();
         assert_eq!(left, 0, "no folder of a run remains");
+    }
+
+    /// Remembers what is to be looked after, and how much of it still is when a program runs.
+    #[derive(Debug, Default)]
+    struct Recorder {
+        files: Mutex<Vec<PathBuf>>,
+        alive: Arc<()>,
+        alive_in_run: AtomicUsize,
+    }
+
+    impl Recorder {
+        fn guard(&self, path: &Path) -> Guard {
+            self.files.lock().expect("whole").push(path.to_path_buf());
+            Guard::new(Arc::clone(&self.alive))
+        }
+    }
+
+    impl Supervisor for Recorder {
+        fn run(&self, command: &mut Command) -> io::Result<Output> {
+            self.alive_in_run.store(Arc::strong_count(&self.alive) - 1, Ordering::Relaxed);
+            Unsupervised.run(command)
+        }
+
+        fn temporary_file(&self, path: &Path) -> Guard {
+            self.guard(path)
+        }
+
+        fn temporary_folder(&self, path: &Path) -> Guard {
+            self.guard(path)
+        }
+    }
+
+    #[test]
+    fn the_supervisor_knows_of_all_that_is_temporary() {
+        let scratch = Scratch::new("supervised");
+        let _alone = scratch.install(SCRIPT);
+        let recorder = Recorder::default();
+        let toolchain = Toolchain { supervisor: &recorder, ..scratch.toolchain(false) };
+        let assembled = toolchain.assembler().assemble(&ptx(b""), &Flags::new(Arch::plain(90)));
+        assert!(assembled.expect("it runs").cubin.is_some());
+        let folder = scratch.0.join(format!("solder-{}-0", std::process::id()));
+        let files = [folder.clone(), folder.join(INPUT), folder.join(OUTPUT)];
+        assert_eq!(*recorder.files.lock().expect("whole"), files);
+        assert_eq!(recorder.alive_in_run.load(Ordering::Relaxed), files.len());
+        assert_eq!(Arc::strong_count(&recorder.alive), 1, "and of nothing more in the end");
     }
 
     #[test]

@@ -29,8 +29,7 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --seeds N       how many seeds (100)
   --from S        the first one (0)
   --seed S        this one only
-  --arch LIST     architectures, such as 75,90a (75,80,86,87,88,89,90,90a;
-                  also 100,103,110,120,121 and their a and f)
+  --arch LIST     architectures, such as 75,90a,100f, of those that solder --list-archs prints (all below 100)
   --spread        one architecture per seed, in turn, instead of all
   --form FORM     exec, r or r-then-link: executable (default) or relocatable links, or executable
                   links of what nvlink's relocatable links made of some of the modules
