@@ -11,8 +11,11 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// The release that solder is compared with.
+pub const ORACLE: &solder_arch::Release = solder_arch::Release::CUDA_13_0;
+
 /// The linker's version, and the name of the installed tree.
-pub const VERSION: &str = "13.0.88";
+pub const VERSION: &str = ORACLE.version;
 
 const PACKAGES: &[&str] = &[
     "nvidia-cuda-nvcc==13.0.88",

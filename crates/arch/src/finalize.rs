@@ -2,7 +2,9 @@
 //!
 //! The answer depends on what the compiler recorded about the code: the attributes of `.nv.compat`, which a fat
 //! binary member repeats in its header. Every rule here was confirmed by planting attribute values in cubins and
-//! linking them with nvlink 13.0.88; the numbers of the refusals are the design documents'.
+//! linking them with nvlink 13.0.88.
+
+use crate::{Release, same_family};
 
 /// What the compiler recorded about a piece of Mercury code.
 ///
@@ -22,24 +24,6 @@ pub struct CompatRecord {
 }
 
 impl CompatRecord {
-    /// The newest Mercury that can be finalized.
-    pub const NEWEST_VERSION: u16 = 0x0101;
-
-    /// What the 13.0 assembler records for ordinary code.
-    pub const fn ordinary(accelerated: bool) -> Self {
-        Self {
-            isa_class: 1,
-            tcgen05: 5,
-            level: 1,
-            accelerated: accelerated as u8,
-            version: Self::NEWEST_VERSION,
-        }
-    }
-
-    pub const fn is_too_new(self) -> bool {
-        self.version > Self::NEWEST_VERSION
-    }
-
     /// Both halves of the `INST_TCGEN05_MMA` attribute say 1: the form that sm_100 and sm_103 share.
     const fn has_shared_tcgen05(self) -> bool {
         self.tcgen05 & 0xf == 0b0101
@@ -53,23 +37,21 @@ impl CompatRecord {
 
 /// Why code cannot be finalized for a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Refusal {
-    NoRecord = 24,
-    TooNew = 25,
+    /// The code has no record.
+    NoRecord,
+    /// It is Mercury of a newer version than the release reads.
+    TooNew,
     /// Class 1: another family, or a lower number, or accelerated code.
-    Architecture = 26,
-    Class4 = 27,
-    Class3 = 28,
+    Architecture,
+    /// Class 4 stays with its number.
+    Class4,
+    /// Class 3: not one of the pairs that are open to it.
+    Class3,
     /// Class 2: not upward within the family.
-    Class2 = 29,
-    UnknownClass = 30,
-}
-
-impl Refusal {
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
+    Class2,
+    /// The class or the level has no meaning.
+    UnknownClass,
 }
 
 /// The highest level that has a meaning.
@@ -79,37 +61,51 @@ const LAST_LEVEL: u8 = 4;
 const RENUMBERED: &[(u16, u16)] = &[(101, 110), (104, 120), (130, 107)];
 
 /// The number an architecture goes by in finalization.
-pub fn remap(number: u16) -> u16 {
+fn remap(number: u16) -> u16 {
     RENUMBERED.iter().find(|(old, _)| *old == number).map_or(number, |(_, new)| *new)
 }
 
-/// Two architectures of one family have numbers that differ in the last digit only.
-pub const fn same_family(a: u16, b: u16) -> bool {
-    a / 10 == b / 10
-}
+impl Release {
+    /// What the release's assembler records for ordinary code.
+    pub const fn ordinary_record(&self, accelerated: bool) -> CompatRecord {
+        CompatRecord {
+            isa_class: 1,
+            tcgen05: 5,
+            level: 1,
+            accelerated: accelerated as u8,
+            version: self.newest_mercury,
+        }
+    }
 
-/// Whether Mercury code for the number `source`, described by `record`, can be finalized for `target`.
-pub fn check(record: Option<CompatRecord>, source: u16, target: u16) -> Result<(), Refusal> {
-    let record = record.ok_or(Refusal::NoRecord)?;
-    if record.is_too_new() {
-        return Err(Refusal::TooNew);
+    /// Whether code is Mercury of a newer version than the release reads.
+    pub const fn is_too_new(&self, record: CompatRecord) -> bool {
+        record.version > self.newest_mercury
     }
-    let (source, target) = (remap(source), remap(target));
-    if source == target {
-        return Ok(());
+
+    /// Whether Mercury code for the number `source`, described by `record`, can be finalized for `target`.
+    pub fn finalizes(&self, record: Option<CompatRecord>, source: u16, target: u16) -> Result<(), Refusal> {
+        let record = record.ok_or(Refusal::NoRecord)?;
+        if self.is_too_new(record) {
+            return Err(Refusal::TooNew);
+        }
+        let (source, target) = (remap(source), remap(target));
+        if source == target {
+            return Ok(());
+        }
+        if record.level > LAST_LEVEL {
+            return Err(Refusal::UnknownClass);
+        }
+        let upward_in_family =
+            source < target && same_family(source, target) && record.may_move_within_family();
+        let (allowed, refusal) = match record.isa_class {
+            1 => (upward_in_family || leaves_family(record.level, source, target), Refusal::Architecture),
+            2 => (upward_in_family, Refusal::Class2),
+            3 => (class3(record, source, target), Refusal::Class3),
+            4 => (false, Refusal::Class4),
+            _ => (false, Refusal::UnknownClass),
+        };
+        if allowed { Ok(()) } else { Err(refusal) }
     }
-    if record.level > LAST_LEVEL {
-        return Err(Refusal::UnknownClass);
-    }
-    let upward_in_family = source < target && same_family(source, target) && record.may_move_within_family();
-    let (allowed, refusal) = match record.isa_class {
-        1 => (upward_in_family || leaves_family(record.level, source, target), Refusal::Architecture),
-        2 => (upward_in_family, Refusal::Class2),
-        3 => (class3(record, source, target), Refusal::Class3),
-        4 => (false, Refusal::Class4),
-        _ => (false, Refusal::UnknownClass),
-    };
-    if allowed { Ok(()) } else { Err(refusal) }
 }
 
 /// Level 3 opens all families but those of 110 and 121; level 4 opens exactly these.
@@ -128,23 +124,17 @@ fn class3(record: CompatRecord, source: u16, target: u16) -> bool {
     pair && record.accelerated != 0 && record.may_move_within_family()
 }
 
-/// The bit that stands for a target in the `CAN_FASTPATH_FINALIZE` attribute.
-const FASTPATH: &[(u16, u64)] = &[(100, 0x01), (110, 0x02), (103, 0x08), (121, 0x40)];
-
-/// Whether the finalizer's short way is open: for the code's own architecture where `own` says so, else where the
-/// attribute has the target's bit. `mask` is `None` where the code has no such attribute.
-pub fn has_fastpath(mask: Option<u64>, source: u16, target: u16, own: bool) -> bool {
-    let (source, target) = (remap(source), remap(target));
-    if own && source == target {
-        return true;
-    }
-    let bit = FASTPATH.iter().find(|(number, _)| *number == target).map(|(_, bit)| *bit);
-    matches!((mask, bit), (Some(mask), Some(bit)) if mask & bit != 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn check(record: Option<CompatRecord>, source: u16, target: u16) -> Result<(), Refusal> {
+        Release::CUDA_13_0.finalizes(record, source, target)
+    }
+
+    fn ordinary(accelerated: bool) -> CompatRecord {
+        Release::CUDA_13_0.ordinary_record(accelerated)
+    }
 
     /// The sources among all numbers of a byte that are accepted for a target, other than itself.
     fn sources(record: CompatRecord, target: u16) -> Vec<u16> {
@@ -161,19 +151,18 @@ mod tests {
     }
 
     #[test]
-    fn refusals_have_the_documented_numbers() {
-        let record = CompatRecord::ordinary(false);
-        let code =
-            |record: CompatRecord, source, target| check(Some(record), source, target).map_err(Refusal::code);
-        assert_eq!(check(None, 100, 100).map_err(Refusal::code), Err(24));
-        assert_eq!(code(CompatRecord { version: 0x102, ..record }, 100, 100), Err(25));
-        assert_eq!(code(record, 103, 100), Err(26));
-        assert_eq!(code(CompatRecord { isa_class: 4, ..record }, 100, 103), Err(27));
-        assert_eq!(code(CompatRecord { isa_class: 3, ..record }, 100, 103), Err(28));
-        assert_eq!(code(CompatRecord { isa_class: 2, ..record }, 103, 100), Err(29));
-        assert_eq!(code(CompatRecord { isa_class: 5, ..record }, 100, 103), Err(30));
-        assert_eq!(code(CompatRecord { level: 5, ..record }, 100, 103), Err(30));
-        assert_eq!(code(record, 100, 103), Ok(()));
+    fn refusals() {
+        let record = ordinary(false);
+        let with = |record: CompatRecord, source, target| check(Some(record), source, target);
+        assert_eq!(check(None, 100, 100), Err(Refusal::NoRecord));
+        assert_eq!(with(CompatRecord { version: 0x102, ..record }, 100, 100), Err(Refusal::TooNew));
+        assert_eq!(with(record, 103, 100), Err(Refusal::Architecture));
+        assert_eq!(with(CompatRecord { isa_class: 4, ..record }, 100, 103), Err(Refusal::Class4));
+        assert_eq!(with(CompatRecord { isa_class: 3, ..record }, 100, 103), Err(Refusal::Class3));
+        assert_eq!(with(CompatRecord { isa_class: 2, ..record }, 103, 100), Err(Refusal::Class2));
+        assert_eq!(with(CompatRecord { isa_class: 5, ..record }, 100, 103), Err(Refusal::UnknownClass));
+        assert_eq!(with(CompatRecord { level: 5, ..record }, 100, 103), Err(Refusal::UnknownClass));
+        assert_eq!(with(record, 100, 103), Ok(()));
     }
 
     #[test]
@@ -187,7 +176,7 @@ mod tests {
     #[test]
     fn levels_open_what_was_observed() {
         for (level, accelerated) in [(0, 0), (1, 0), (2, 0), (2, 1)] {
-            let record = CompatRecord { level, accelerated, ..CompatRecord::ordinary(false) };
+            let record = CompatRecord { level, accelerated, ..ordinary(false) };
             assert_eq!(sources(record, 75), [70, 71, 72, 73, 74]);
             assert!(sources(record, 100).is_empty());
             assert_eq!(sources(record, 103), [100, 102]);
@@ -196,12 +185,12 @@ mod tests {
             assert_eq!(sources(record, 121), [104, 120]);
         }
         for level in [0, 1] {
-            let record = CompatRecord { level, ..CompatRecord::ordinary(true) };
+            let record = CompatRecord { level, ..ordinary(true) };
             assert!(sources(record, 75).is_empty() && sources(record, 103).is_empty());
             assert!(sources(record, 121).is_empty());
         }
         for accelerated in [false, true] {
-            let level3 = CompatRecord { level: 3, ..CompatRecord::ordinary(accelerated) };
+            let level3 = CompatRecord { level: 3, ..ordinary(accelerated) };
             assert!(sources(level3, 100).into_iter().eq(range(1, 99)));
             assert!(sources(level3, 103).into_iter().eq(range(1, 100).chain([102])));
             assert_eq!(sources(level3, 110), [101]);
@@ -209,12 +198,12 @@ mod tests {
             assert!(sources(level3, 120).into_iter().eq(to_120));
             assert_eq!(sources(level3, 121), [104, 120]);
         }
-        let level4 = CompatRecord { level: 4, ..CompatRecord::ordinary(false) };
+        let level4 = CompatRecord { level: 4, ..ordinary(false) };
         assert!(sources(level4, 100).is_empty());
         assert!(sources(level4, 110).into_iter().eq(range(1, 103).chain(range(105, 109)).chain([130])));
         assert_eq!(sources(level4, 120), [101, 104, 110]);
         assert!(sources(level4, 121).into_iter().eq(range(1, 120).chain([130])));
-        let accelerated = CompatRecord { level: 4, ..CompatRecord::ordinary(true) };
+        let accelerated = CompatRecord { level: 4, ..ordinary(true) };
         assert!(sources(accelerated, 103).is_empty());
         assert!(sources(accelerated, 121).into_iter().eq(range(1, 103).chain(range(105, 119)).chain([130])));
     }
@@ -248,23 +237,5 @@ mod tests {
             let expected: &[u8] = if tcgen05 & 0xf == 5 { &[2, 3] } else { &[] };
             assert_eq!(accepted(100, 103, 3, 1, tcgen05), expected);
         }
-    }
-
-    #[test]
-    fn fastpath_bits() {
-        let open = |mask| -> Vec<u16> {
-            [100, 103, 110, 120, 121]
-                .into_iter()
-                .filter(|&to| has_fastpath(Some(mask), 90, to, false))
-                .collect()
-        };
-        assert_eq!(open(0x09), [100, 103]);
-        assert_eq!(open(0x02), [110]);
-        assert_eq!(open(0x50), [121]);
-        assert!(open(0).is_empty());
-        assert!(has_fastpath(Some(0x02), 90, 101, false), "101 is 110");
-        assert!(has_fastpath(None, 104, 120, true));
-        assert!(!has_fastpath(None, 120, 120, false));
-        assert!(!has_fastpath(None, 100, 103, true));
     }
 }

@@ -1,57 +1,7 @@
-//! Which code links for which target, as nvlink 13.0.88 decides it.
+//! Which code links for which target.
 
-use crate::finalize::{self, CompatRecord};
-use crate::name::recognize;
-use crate::{Arch, Suffix};
-
-/// Machine code that links for another number than its own without being finalized anew. Everything else stays
-/// with its number: 87, 88 and 89 give nothing, 87 and 88 take nothing, 90 and 110 stand alone.
-const FORWARD: &[(u16, u16)] = &[(80, 86), (80, 89), (86, 89), (120, 121)];
-
-/// Whether machine code built for `input` by a 13.0 toolchain links for `target`.
-///
-/// The target's suffix never matters; the input's `a` ties it to its own number.
-pub fn links_sass(input: Arch, target: Arch) -> bool {
-    if input.is_mercury() {
-        return links_mercury_member(input, Some(CompatRecord::ordinary(input.has_a())), target);
-    }
-    links_member(input, target)
-}
-
-/// Whether PTX, or LTO IR, written for `input` can be compiled for `target`.
-///
-/// PTX of deprecated architectures counts; that of numbers nobody knows does not.
-pub fn links_ptx(input: Arch, target: Arch) -> bool {
-    let upward = input.number <= target.number;
-    match recognize(input.number, input.suffix) {
-        Some((Suffix::None, _)) => upward,
-        Some((Suffix::F, _)) => upward && finalize::same_family(input.number, target.number),
-        Some((Suffix::A, _)) => input == target,
-        None => false,
-    }
-}
-
-/// Whether a machine code member of a fat binary that is not flagged as Mercury is usable for `target`. Below 100
-/// this is the rule of cubins; above, where the flag is never missing in practice, suffixes count.
-pub fn links_member(input: Arch, target: Arch) -> bool {
-    let Some((suffix, _)) = recognize(input.number, input.suffix) else { return false };
-    if input.number != target.number {
-        return suffix == Suffix::None && FORWARD.contains(&(input.number, target.number));
-    }
-    match suffix {
-        Suffix::None => true,
-        Suffix::A => target.suffix == Suffix::A || !target.is_mercury(),
-        Suffix::F => target.suffix != Suffix::A,
-    }
-}
-
-/// The same for a member flagged as Mercury. `record` is the copy of the compatibility attributes in its header,
-/// which is believed over the suffix in its flags, and is not looked at for its own number.
-pub fn links_mercury_member(input: Arch, record: Option<CompatRecord>, target: Arch) -> bool {
-    let recognized = recognize(input.number, input.suffix).is_some();
-    let finalized = || finalize::check(record, input.number, target.number).is_ok();
-    recognized && (input.number == target.number || finalized())
-}
+use crate::finalize::CompatRecord;
+use crate::{Arch, Release, Suffix};
 
 /// What a cubin's header and `.nv.compat` section say about where it links.
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +14,10 @@ pub struct CubinArch {
     pub record: Option<CompatRecord>,
 }
 
+/// Whether a cubin links for a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CubinMatch {
+    /// It does.
     Links,
     /// "arch does not match target".
     Mismatch,
@@ -73,17 +25,59 @@ pub enum CubinMatch {
     Unfinalizable,
 }
 
-/// The numbers of the Mercury code that the finalizer reads.
-const FINALIZABLE: &[u16] = &[90, 100, 101, 103, 110, 120, 121];
+impl Release {
+    /// Whether machine code built for `input` by the release's own assembler links for `target`.
+    ///
+    /// The target's suffix never matters; the input's `a` ties it to its own number.
+    pub fn links_sass(&self, input: Arch, target: Arch) -> bool {
+        if input.is_mercury() {
+            return self.links_mercury_member(input, Some(self.ordinary_record(input.has_a())), target);
+        }
+        self.links_member(input, target)
+    }
 
-impl CubinArch {
-    pub fn links_for(&self, target: Arch) -> CubinMatch {
-        let finalized = || finalize::check(self.record, self.number, target.number).is_ok();
-        if !(self.links_by_name(target) || self.is_mercury && finalized()) {
+    /// Whether PTX, or LTO IR, written for `input` can be compiled for `target`.
+    ///
+    /// PTX of deprecated architectures is usable; that of numbers the release does not know is not.
+    pub fn links_ptx(&self, input: Arch, target: Arch) -> bool {
+        let upward = input.number <= target.number;
+        match self.recognize(input) {
+            Some(Suffix::None) => upward,
+            Some(Suffix::F) => upward && input.is_same_family(target),
+            Some(Suffix::A) => input == target,
+            None => false,
+        }
+    }
+
+    /// Whether a machine code member of a fat binary that is not flagged as Mercury is usable for `target`. Below 100
+    /// this is the rule of cubins; above, where the flag is never missing in practice, suffixes matter.
+    pub fn links_member(&self, input: Arch, target: Arch) -> bool {
+        let Some(suffix) = self.recognize(input) else { return false };
+        if input.number != target.number {
+            return suffix == Suffix::None && self.forward.contains(&(input.number, target.number));
+        }
+        match suffix {
+            Suffix::None => true,
+            Suffix::A => target.suffix == Suffix::A || !target.is_mercury(),
+            Suffix::F => target.suffix != Suffix::A,
+        }
+    }
+
+    /// The same for a member flagged as Mercury. `record` is the copy of the compatibility attributes in its header,
+    /// which is believed over the suffix in its flags, and is not looked at for its own number.
+    pub fn links_mercury_member(&self, input: Arch, record: Option<CompatRecord>, target: Arch) -> bool {
+        let finalized = || self.finalizes(record, input.number, target.number).is_ok();
+        self.recognize(input).is_some() && (input.number == target.number || finalized())
+    }
+
+    /// Whether a cubin links for `target`.
+    pub fn links_cubin(&self, cubin: &CubinArch, target: Arch) -> CubinMatch {
+        let finalized = || self.finalizes(cubin.record, cubin.number, target.number).is_ok();
+        if !(self.links_cubin_by_name(cubin, target) || cubin.is_mercury && finalized()) {
             return CubinMatch::Mismatch;
         }
-        let too_new = self.record.is_some_and(CompatRecord::is_too_new);
-        if self.is_mercury && (too_new || !FINALIZABLE.contains(&self.number)) {
+        let too_new = cubin.record.is_some_and(|record| self.is_too_new(record));
+        if cubin.is_mercury && (too_new || !self.finalizable.contains(&cubin.number)) {
             return CubinMatch::Unfinalizable;
         }
         CubinMatch::Links
@@ -91,31 +85,39 @@ impl CubinArch {
 
     /// Only the value 1 makes an `a` name of a cubin, while finalization takes any but 0 for accelerated; and the
     /// list of what sm_120 links for has 121 and 121a, but not 121f. Both show only where finalization refuses.
-    fn links_by_name(&self, target: Arch) -> bool {
-        let accelerated = self.record.is_some_and(|record| record.accelerated == 1);
+    fn links_cubin_by_name(&self, cubin: &CubinArch, target: Arch) -> bool {
+        let accelerated = cubin.record.is_some_and(|record| record.accelerated == 1);
         let suffix = if accelerated { Suffix::A } else { Suffix::None };
-        let Some((suffix, _)) = recognize(self.number, suffix) else { return false };
-        if self.number == target.number {
+        let Some(suffix) = self.recognize(Arch::new(cubin.number, suffix)) else { return false };
+        if cubin.number == target.number {
             return suffix == Suffix::None || target.suffix != Suffix::F;
         }
-        let listed = FORWARD.contains(&(self.number, target.number)) && target.suffix != Suffix::F;
+        let listed = self.forward.contains(&(cubin.number, target.number)) && target.suffix != Suffix::F;
         suffix == Suffix::None && listed
-    }
-}
-
-/// The oldest toolkit, as in 120 for CUDA 12.0, whose cubins for an architecture can be linked.
-pub const fn oldest_toolkit(number: u16) -> Option<u32> {
-    match number {
-        50 => Some(65),
-        90 => Some(120),
-        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ARCHS;
+
+    const RELEASE: &Release = Release::CUDA_13_0;
+
+    fn ordinary(accelerated: bool) -> CompatRecord {
+        RELEASE.ordinary_record(accelerated)
+    }
+
+    fn archs() -> impl Iterator<Item = Arch> {
+        RELEASE.archs().iter().copied()
+    }
+
+    fn arch(text: &str) -> Arch {
+        Arch::parse(text).expect(text)
+    }
+
+    fn links(cubin: CubinArch, target: &str) -> CubinMatch {
+        RELEASE.links_cubin(&cubin, arch(target))
+    }
 
     /// One row per input: the targets that nvlink accepted in the run over all 23 x 23 pairs.
     const SASS: [(&str, &str); 23] = [
@@ -147,16 +149,16 @@ mod tests {
     const CORE_FROM_75: &str = "75 80 86 87 88 89 90 90a";
     const MERCURY: &str = "100 100a 100f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f";
 
-    fn targets(input: &str, accepts: fn(Arch, Arch) -> bool) -> String {
-        let input = Arch::parse(input).expect(input);
-        let accepted = ARCHS.into_iter().filter(|&target| accepts(input, target));
+    fn targets(input: &str, accepts: fn(&Release, Arch, Arch) -> bool) -> String {
+        let input = arch(input);
+        let accepted = archs().filter(|&target| accepts(RELEASE, input, target));
         accepted.map(|target| target.to_string()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn machine_code_links_as_in_the_observed_matrix() {
         for (input, accepted) in SASS {
-            assert_eq!(targets(input, links_sass), accepted, "sm_{input}");
+            assert_eq!(targets(input, Release::links_sass), accepted, "sm_{input}");
         }
         let pairs: usize = SASS.iter().map(|(_, accepted)| accepted.split(' ').count()).sum();
         assert_eq!(pairs, 70);
@@ -172,15 +174,15 @@ mod tests {
             ("121f", "121 121a 121f"),
         ];
         for (input, accepted) in family {
-            assert_eq!(targets(input, links_ptx), accepted, "compute_{input}");
+            assert_eq!(targets(input, Release::links_ptx), accepted, "compute_{input}");
         }
         for input in ["90a", "100a", "103a", "110a", "120a", "121a"] {
-            assert_eq!(targets(input, links_ptx), input);
+            assert_eq!(targets(input, Release::links_ptx), input);
         }
         let all = format!("{CORE_FROM_75} {MERCURY}");
         for input in ["75", "80", "86", "87", "88", "89", "90", "100", "103", "110", "120", "121"] {
             let from = all.find(input).expect(input);
-            assert_eq!(targets(input, links_ptx), all[from..], "compute_{input}");
+            assert_eq!(targets(input, Release::links_ptx), all[from..], "compute_{input}");
         }
     }
 
@@ -190,11 +192,11 @@ mod tests {
 
     #[test]
     fn cubins_link_as_in_the_observed_matrix() {
-        for input in ARCHS {
-            for target in ARCHS {
-                let verdict = cubin(input.number, CompatRecord::ordinary(input.has_a())).links_for(target);
+        for input in archs() {
+            for target in archs() {
+                let verdict = RELEASE.links_cubin(&cubin(input.number, ordinary(input.has_a())), target);
                 let expected =
-                    if links_sass(input, target) { CubinMatch::Links } else { CubinMatch::Mismatch };
+                    if RELEASE.links_sass(input, target) { CubinMatch::Links } else { CubinMatch::Mismatch };
                 assert_eq!(verdict, expected, "{input} {target}");
             }
         }
@@ -203,9 +205,9 @@ mod tests {
     #[test]
     fn cubins_without_finalization_link_by_name() {
         let accepted = |number, accelerated| {
-            let record = Some(CompatRecord { accelerated, ..CompatRecord::ordinary(false) });
+            let record = Some(CompatRecord { accelerated, ..ordinary(false) });
             let cubin = CubinArch { number, is_mercury: false, record };
-            let links = ARCHS.into_iter().filter(|&target| cubin.links_for(target) == CubinMatch::Links);
+            let links = archs().filter(|&target| RELEASE.links_cubin(&cubin, target) == CubinMatch::Links);
             links.map(|target| target.to_string()).collect::<Vec<_>>().join(" ")
         };
         for accelerated in [0, 2] {
@@ -221,28 +223,28 @@ mod tests {
 
     #[test]
     fn renumbered_and_unknown_cubins() {
-        let ordinary = CompatRecord::ordinary(false);
-        assert_eq!(cubin(101, ordinary).links_for(Arch::plain(110)), CubinMatch::Links);
-        assert_eq!(cubin(101, CompatRecord::ordinary(true)).links_for(Arch::f(110)), CubinMatch::Links);
-        assert_eq!(cubin(104, ordinary).links_for(Arch::plain(120)), CubinMatch::Unfinalizable);
-        assert_eq!(cubin(102, ordinary).links_for(Arch::plain(103)), CubinMatch::Unfinalizable);
-        assert_eq!(cubin(102, ordinary).links_for(Arch::plain(100)), CubinMatch::Mismatch);
+        let ordinary = ordinary(false);
+        assert_eq!(links(cubin(101, ordinary), "110"), CubinMatch::Links);
+        assert_eq!(links(cubin(101, RELEASE.ordinary_record(true)), "110f"), CubinMatch::Links);
+        assert_eq!(links(cubin(104, ordinary), "120"), CubinMatch::Unfinalizable);
+        assert_eq!(links(cubin(102, ordinary), "103"), CubinMatch::Unfinalizable);
+        assert_eq!(links(cubin(102, ordinary), "100"), CubinMatch::Mismatch);
         let newer = CompatRecord { version: 0x102, ..ordinary };
-        assert_eq!(cubin(100, newer).links_for(Arch::plain(100)), CubinMatch::Unfinalizable);
-        assert_eq!(cubin(120, newer).links_for(Arch::plain(121)), CubinMatch::Unfinalizable);
-        assert_eq!(cubin(100, newer).links_for(Arch::plain(103)), CubinMatch::Mismatch);
-        assert_eq!(cubin(101, newer).links_for(Arch::plain(110)), CubinMatch::Mismatch);
+        assert_eq!(links(cubin(100, newer), "100"), CubinMatch::Unfinalizable);
+        assert_eq!(links(cubin(120, newer), "121"), CubinMatch::Unfinalizable);
+        assert_eq!(links(cubin(100, newer), "103"), CubinMatch::Mismatch);
+        assert_eq!(links(cubin(101, newer), "110"), CubinMatch::Mismatch);
         let bare = CubinArch { number: 100, is_mercury: true, record: None };
-        assert_eq!(bare.links_for(Arch::plain(100)), CubinMatch::Links);
-        assert_eq!(bare.links_for(Arch::plain(103)), CubinMatch::Mismatch);
+        assert_eq!(links(bare, "100"), CubinMatch::Links);
+        assert_eq!(links(bare, "103"), CubinMatch::Mismatch);
         let two = CompatRecord { accelerated: 2, ..ordinary };
-        assert_eq!(cubin(120, two).links_for(Arch::a(121)), CubinMatch::Links);
-        assert_eq!(cubin(120, two).links_for(Arch::f(121)), CubinMatch::Mismatch);
+        assert_eq!(links(cubin(120, two), "121a"), CubinMatch::Links);
+        assert_eq!(links(cubin(120, two), "121f"), CubinMatch::Mismatch);
     }
 
     #[test]
     fn members_without_the_flag_link_by_name() {
-        let by_name = |input: &str| targets(input, links_member);
+        let by_name = |input: &str| targets(input, Release::links_member);
         for input in ["75", "80", "86", "87", "88", "89", "90", "90a"] {
             let row = SASS.iter().find(|(name, _)| *name == input).expect(input);
             assert_eq!(by_name(input), row.1);
@@ -260,37 +262,40 @@ mod tests {
     #[test]
     fn a_record_overrides_the_name_of_a_member() {
         let with = |input: &str| {
-            let ordinary = Some(CompatRecord::ordinary(false));
-            let input = Arch::parse(input).expect(input);
-            let accepted = ARCHS.into_iter().filter(|&target| links_mercury_member(input, ordinary, target));
+            let ordinary = Some(ordinary(false));
+            let input = arch(input);
+            let accepted = archs().filter(|&target| RELEASE.links_mercury_member(input, ordinary, target));
             accepted.map(|target| target.to_string()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(with("80"), "80 86 87 88 89");
         assert_eq!(with("100a"), "100 100a 100f 103 103a 103f");
         assert_eq!(with("120f"), "120 120a 120f 121 121a 121f");
-        let newer = Some(CompatRecord { version: 0x102, ..CompatRecord::ordinary(false) });
-        assert!(links_mercury_member(Arch::a(100), newer, Arch::f(100)));
-        assert!(!links_mercury_member(Arch::plain(100), newer, Arch::plain(103)));
-        let ordinary = Some(CompatRecord::ordinary(false));
-        assert!(!links_mercury_member(Arch::plain(101), ordinary, Arch::plain(110)), "101 is no known name");
+        let newer = Some(CompatRecord { version: 0x102, ..ordinary(false) });
+        assert!(RELEASE.links_mercury_member(arch("100a"), newer, arch("100f")));
+        assert!(!RELEASE.links_mercury_member(Arch::plain(100), newer, Arch::plain(103)));
+        let ordinary = Some(ordinary(false));
+        assert!(
+            !RELEASE.links_mercury_member(Arch::plain(101), ordinary, Arch::plain(110)),
+            "101 is no known name"
+        );
     }
 
     #[test]
     fn ptx_of_old_and_unknown_architectures() {
         let accepted = |suffix, target| -> Vec<u16> {
-            (0..=999).filter(|&number| links_ptx(Arch::new(number, suffix), target)).collect()
+            (0..=999).filter(|&number| RELEASE.links_ptx(Arch::new(number, suffix), target)).collect()
         };
-        let mut old = crate::name::DEPRECATED.to_vec();
+        let mut old = RELEASE.deprecated.to_vec();
         old.extend([75, 80, 86, 87, 88, 89]);
         assert_eq!(accepted(Suffix::A, Arch::plain(103)), old);
         assert_eq!(accepted(Suffix::A, Arch::plain(90)), old);
         old.push(90);
-        assert_eq!(accepted(Suffix::A, Arch::a(90)), old);
+        assert_eq!(accepted(Suffix::A, arch("90a")), old);
         assert_eq!(accepted(Suffix::None, Arch::plain(90)), old);
         old.extend([100, 103, 110]);
-        assert_eq!(accepted(Suffix::None, Arch::f(110)), old);
+        assert_eq!(accepted(Suffix::None, arch("110f")), old);
         assert_eq!(accepted(Suffix::F, Arch::plain(103)), [100, 103]);
-        assert_eq!(accepted(Suffix::F, Arch::f(121)), [120, 121]);
+        assert_eq!(accepted(Suffix::F, arch("121f")), [120, 121]);
         assert!(accepted(Suffix::F, Arch::plain(90)).is_empty());
     }
 }

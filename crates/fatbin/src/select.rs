@@ -1,9 +1,9 @@
-//! Which member of a container a link takes, as nvlink 13.0.88 decides it: of the members that suit the target, the
+//! Which member of a container a link takes, as nvlink decides it: of the members that suit the target, the
 //! one that wins the comparisons of [`LEVELS`].
 
 use std::cmp::Ordering;
 
-use solder_arch::{Arch, Target, links_member, links_mercury_member, links_ptx};
+use solder_arch::{Release, Target};
 
 use crate::{Container, Error, Flags, Kind, Member};
 
@@ -11,6 +11,8 @@ use crate::{Container, Error, Flags, Kind, Member};
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub target: Target,
+    /// Whose rules decide what suits the target.
+    pub release: &'static Release,
     /// Link-time optimization is on.
     pub lto: bool,
 }
@@ -56,17 +58,18 @@ fn suits(request: Request, member: &Member<'_>) -> bool {
     let target = request.target;
     member.flags().contains(Flags::ADDRESS64)
         && match member.kind() {
-            Kind::Ptx | Kind::LtoIr => links_ptx(member.arch(), target.arch),
-            Kind::Elf => !target.is_virtual() && machine_code_suits(member, target.arch),
+            Kind::Ptx | Kind::LtoIr => request.release.links_ptx(member.arch(), target.arch),
+            Kind::Elf => !target.is_virtual() && machine_code_suits(request, member),
             Kind::Other(_) => false,
         }
 }
 
-fn machine_code_suits(member: &Member<'_>, target: Arch) -> bool {
+fn machine_code_suits(request: Request, member: &Member<'_>) -> bool {
+    let (release, target) = (request.release, request.target.arch);
     if member.flags().contains(Flags::MERCURY) {
-        links_mercury_member(member.arch(), member.compat(), target)
+        release.links_mercury_member(member.arch(), member.compat(), target)
     } else {
-        links_member(member.arch(), target)
+        release.links_member(member.arch(), target)
     }
 }
 

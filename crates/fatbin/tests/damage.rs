@@ -1,6 +1,6 @@
 //! Damaged containers: an error or fewer members, never a panic and never memory out of proportion.
 
-use solder_arch::{Arch, Suffix, Target};
+use solder_arch::{Arch, Release, Suffix, Target};
 use solder_fatbin::{Builder, Compression, Container, Error, Kind, NewMember, Request, select};
 
 fn sample() -> Vec<u8> {
@@ -29,7 +29,10 @@ fn read(data: &[u8]) -> Result<usize, Error> {
     }
     for number in [75, 80, 90, 100, 103] {
         for lto in [false, true] {
-            let _ = select(&container, Request { target: Target::sm(Arch::plain(number)), lto });
+            let _ = select(
+                &container,
+                Request { target: Target::sm(Arch::plain(number)), release: Release::CUDA_13_0, lto },
+            );
         }
     }
     Ok(unpacked)

@@ -1,6 +1,6 @@
 //! The decision table: every row was observed with nvlink 13.0.88 on containers written by the toolkit.
 
-use solder_arch::{Arch, Kind as ArchKind, Suffix, Target};
+use solder_arch::{Arch, Kind as ArchKind, Release, Suffix, Target};
 use solder_fatbin::{Builder, Container, Kind, NewMember, Request, select};
 
 /// The attributes that the tools give to machine code of sm_100 and later; `a` code is marked in them too.
@@ -41,6 +41,10 @@ fn compat(arch: Arch) -> Vec<u8> {
         0,
         0,
     ]
+}
+
+fn request(target: Target, lto: bool) -> Request {
+    Request { target, release: Release::CUDA_13_0, lto }
 }
 
 fn arch(text: &str) -> Arch {
@@ -171,7 +175,7 @@ fn check(table: &[(&str, &str)], lto: bool) {
     for (members, outcomes) in table {
         for outcome in outcomes.split(' ') {
             let (target, expected) = outcome.split_once(':').expect("target:member");
-            let request = Request { target: Target::sm(arch(target)), lto };
+            let request = request(Target::sm(arch(target)), lto);
             assert_eq!(chosen(members, request), expected, "{members} for sm_{target}, lto {lto}");
         }
     }
@@ -189,7 +193,7 @@ fn members_are_chosen_as_observed_with_lto() {
 
 #[test]
 fn a_virtual_target_takes_ptx_only() {
-    let request = Request { target: Target::new(ArchKind::Compute, arch("90")), lto: false };
+    let request = request(Target::new(ArchKind::Compute, arch("90")), false);
     assert_eq!(chosen("e90 p80", request), "p80");
     assert_eq!(chosen("e90", request), "-");
 }
@@ -201,14 +205,14 @@ fn members_without_the_64_bit_flag_are_passed_over() {
     let wide = NewMember::new(Kind::Elf, Arch::new(90, Suffix::None), b"wide");
     let bytes = Builder::new().member(&member).member(&wide).finish();
     let container = Container::parse(&bytes).expect("written by the builder");
-    let selection = select(&container, Request { target: Target::sm(arch("90")), lto: false });
+    let selection = select(&container, request(Target::sm(arch("90")), false));
     let member = selection.expect("readable").member.expect("the second");
     assert!(member.payload().starts_with(b"wide"));
 }
 
 #[test]
 fn unknown_kinds_are_counted() {
-    let request = Request { target: Target::sm(arch("90")), lto: false };
+    let request = request(Target::sm(arch("90")), false);
     let bytes = container("x90 e90 y90");
     let selection = select(&Container::parse(&bytes).expect("readable"), request).expect("readable");
     assert_eq!(selection.unknown, 2);
@@ -224,7 +228,7 @@ fn attributes_decide_whether_mercury_code_moves_forward() {
         let bytes = Builder::new().member(&member).finish();
         let container = Container::parse(&bytes).expect("readable");
         let on = |text| {
-            let request = Request { target: Target::sm(arch(text)), lto: false };
+            let request = request(Target::sm(arch(text)), false);
             select(&container, request).expect("readable").member.is_some()
         };
         assert!(on("100"), "its own number always suits");

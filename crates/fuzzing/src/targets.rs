@@ -8,7 +8,7 @@ use std::path::Path;
 use solder::diagnostics::{Printer, Settings};
 use solder::mode::Mode;
 use solder::options::{self, Options, Values};
-use solder_arch::{Arch, Target as Architecture};
+use solder_arch::{Arch, Release, Target as Architecture};
 use solder_cubin::bits::Bits;
 use solder_cubin::mercury::Pace;
 use solder_cubin::raw::{self, Rel, Rela, WordPair};
@@ -213,7 +213,7 @@ fn read_fatbin(input: &[u8], _: &Path) -> Result<bool, String> {
     for number in [75, 90, 100, 103] {
         for lto in [false, true] {
             let target = Architecture::sm(Arch::plain(number));
-            black_box(select(&container, Request { target, lto }).is_ok());
+            black_box(select(&container, Request { target, release: Release::CUDA_13_0, lto }).is_ok());
         }
     }
     Ok(true)

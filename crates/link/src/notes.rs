@@ -4,13 +4,10 @@ use crate::fastpath;
 use crate::model::mercury;
 use crate::model::object::{Object, Role};
 use crate::options::Options;
-use solder_arch::{Arch, Suffix};
+use solder_arch::{Arch, Release, Suffix};
 use solder_cubin::info::{Record, compat_attr, format, records, write_record};
 use solder_cubin::note::{self, CudaInfo, ToolInfo};
 use solder_cubin::raw;
-
-/// The toolkit whose linker this one stands in for.
-pub const TOOLKIT: u32 = 130;
 
 /// The linker's own note, then those of the inputs in their order.
 fn tool_note(own: &ToolInfo<'_>, objects: &[Object<'_>], with_inputs: bool) -> Vec<u8> {
@@ -26,6 +23,7 @@ fn tool_note(own: &ToolInfo<'_>, objects: &[Object<'_>], with_inputs: bool) -> V
 
 /// The name in the linker's own entry of the tool note, as long as nvlink's.
 const TOOL: &str = "solder";
+const VERSION: &str = concat!("solder ", env!("CARGO_PKG_VERSION"));
 /// The lengths of nvlink's version and build in its own entry. solder's are padded to them, so that two outputs differ in
 /// nothing but these words.
 const VERSION_LENGTH: usize = 46;
@@ -41,20 +39,17 @@ pub fn own_note(options: &Options<'_>, objects: &[Object<'_>]) -> Vec<u8> {
     let own = ToolInfo {
         object: &String::from_utf8_lossy(object),
         tool: TOOL,
-        version: &padded(
-            concat!("solder ", env!("CARGO_PKG_VERSION"), ", as nvlink 13.0.88"),
-            VERSION_LENGTH,
-        ),
-        build: &padded(concat!("solder ", env!("CARGO_PKG_VERSION")), BUILD_LENGTH),
+        version: &padded(&format!("{VERSION}, as nvlink {}", options.release.version), VERSION_LENGTH),
+        build: &padded(VERSION, BUILD_LENGTH),
         command_line: &String::from_utf8_lossy(command_line),
     };
     paths.applied(tool_note(&own, objects, !options.relocatable))
 }
 
 /// The lowest virtual architecture among the inputs.
-pub fn cuda_note(objects: &[Object<'_>], target: u16) -> Vec<u8> {
+pub fn cuda_note(objects: &[Object<'_>], target: u16, release: &Release) -> Vec<u8> {
     let virtual_sm = objects.iter().map(virtual_sm).min().unwrap_or(target);
-    CudaInfo { version: 2, virtual_sm, toolkit: TOOLKIT }.section()
+    CudaInfo { version: 2, virtual_sm, toolkit: release.toolkit }.section()
 }
 
 /// What an object says about its origin, in the note that the header's flags point to.
@@ -71,14 +66,17 @@ fn virtual_sm(object: &Object<'_>) -> u16 {
     cuda_info(object).map_or(0, |info| info.virtual_sm)
 }
 
-/// The toolkit of the tool that made an object, if it is another than the linker's. (The number in the other note came
-/// with 13.0.)
-pub fn other_toolkit(object: &Object<'_>) -> Option<String> {
+/// Whether the tool that made an object says that it is of another release than the linker's. (The number in the other
+/// note came with 13.0.)
+pub fn is_of_other_toolkit(object: &Object<'_>, release: &Release) -> bool {
+    tool_release(object).is_some_and(|of| of != release.name)
+}
+
+/// The release in the first entry of the tool note, as in `13.0`.
+fn tool_release<'a>(object: &'a Object<'_>) -> Option<&'a str> {
     let notes = object.first(Role::ToolNote)?.data;
     let tool = note::notes(notes).find_map(|note| ToolInfo::parse(note.desc))?;
-    let release = tool.version.split_once("release ")?.1.split(',').next()?;
-    let own = format!("{}.{}", TOOLKIT / 10, TOOLKIT % 10);
-    (release != own).then(|| release.to_owned())
+    tool.version.split_once("release ")?.1.split(',').next()
 }
 
 /// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.

@@ -2,13 +2,15 @@
 
 use crate::recorded_paths::PathRules;
 use crate::roots::{HostReferences, Roots};
-use solder_arch::Target;
+use solder_arch::{Release, Target};
 
 /// The options of a link, as values. What the options of nvlink's command line mean is said at each.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// `-arch`: what the output is for.
     pub target: Target,
+    /// The toolkit whose linker this one is.
+    pub release: &'a Release,
     /// `-r`: the output is an object, which another link takes.
     pub relocatable: bool,
     /// `-g` without `-suppress-debug-info`: code is kept for a debugger.
@@ -70,11 +72,12 @@ pub struct Record<'a> {
     pub paths: PathRules<'a>,
 }
 
-impl Options<'_> {
+impl<'a> Options<'a> {
     /// An executable image, all else as nvlink does by default.
-    pub fn new(target: Target) -> Self {
+    pub fn new(target: Target, release: &'a Release) -> Self {
         Self {
             target,
+            release,
             relocatable: false,
             debug: false,
             keeps_dead_code: false,

@@ -38,7 +38,7 @@ pub(crate) fn merge<'data>(
     let variables_used = options.variables_used.unwrap_or_default();
     let (merged, (tool_note, cuda_note)) = pool.join(
         || merge::merge(settings, objects, symbols, graph, live, variables_used, pool, sink),
-        || (notes::own_note(options, objects), notes::cuda_note(objects, options.sm())),
+        || (notes::own_note(options, objects), notes::cuda_note(objects, options.sm(), options.release)),
     );
     let (merged, globals) = merged?;
     Ok(Drafted { merged, globals, tool_note, cuda_note })

@@ -12,7 +12,7 @@ use crate::options::{self, Id, Options, Values};
 use crate::run;
 use crate::signals;
 use crate::time_table;
-use crate::toolchain::nvvm;
+use crate::toolchain;
 
 /// The name used when the system gives none.
 const OWN_NAME: &str = "solder";
@@ -50,6 +50,9 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     if options.values().is_given(Id::Version) {
         return print(&options::version(&tool));
     }
+    if options.values().is_given(Id::ListArchs) {
+        return print(&options::archs(options.release));
+    }
     let printer =
         Printer::new(options.message_settings()).with_progress(options.progress, options.report.is_some());
     let sink = printer.sink();
@@ -58,7 +61,7 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     }
     options::check(&options, &sink)?;
     time_table::begin(&options, &sink)?;
-    nvvm::library(&options, &sink)?;
+    toolchain::check_nvvm(&options, &sink)?;
     let mode = Mode::of(&options);
     run::link(&options, &mode, &printer, &sink)
 }

@@ -1,4 +1,4 @@
-//! Modes H and I: scripts for the host linker that keep the sections CUDA needs.
+//! Scripts for the host linker (`-ghls`) that keep the sections CUDA needs.
 //!
 //! `lcs-aug` is those sections alone. `lcs-abs` is the host linker's own script, asked for with the flags that the
 //! host compiler would pass, and the sections behind it; a script in a file is then tried with the linker.
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::{HostScript, Options};
-use crate::toolchain::shell::{self, Outcome};
+use crate::shell::{self, Outcome};
 
 /// The script's CUDA part. The blank at the end of the fourth line is nvlink's.
 const SECTIONS: &[u8] = b"SECTIONS

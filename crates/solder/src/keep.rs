@@ -10,27 +10,27 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::options::Options;
-use crate::toolchain::ptxas::{self, Job};
-use crate::toolchain::shell;
+use crate::shell;
 use solder_link::model::object::Object;
+use solder_toolchain::{Flags, Ptx};
 
 /// Keeps a PTX and its code, and prints how the one became the other.
 pub fn assembled(
     options: &Options,
     (number, name): (usize, &[u8]),
-    job: &Job<'_>,
+    (ptx, flags): (&Ptx<'_>, &Flags),
     cubin: Option<&[u8]>,
     sink: &Sink,
 ) -> Result<(), Stop> {
     let Some(folder) = &options.save_temps else { return Ok(()) };
     let path = |extension| folder.join(file_name(number, name, extension));
     let (source, code) = (path("ptx"), path("cubin"));
-    write(&source, job.text, sink)?;
+    write(&source, ptx.text, sink)?;
     if let Some(cubin) = cubin {
         write(&code, cubin, sink)?;
     }
     let mut words = vec![b"ptxas".to_vec()];
-    words.extend(ptxas::arguments(job, options).iter().map(|word| word.as_bytes().to_vec()));
+    words.extend(flags.arguments(ptx).iter().map(|word| word.as_bytes().to_vec()));
     words.extend([source.as_os_str(), OsStr::new("-o"), code.as_os_str()].map(|w| w.as_bytes().to_vec()));
     print(&words);
     Ok(())

@@ -1,6 +1,5 @@
 //! The command: nvlink's command line, files, messages and subcommands, over the linker of `solder-link`.
 
-mod cache;
 mod commands;
 pub mod diagnostics;
 pub mod driver;
@@ -16,8 +15,9 @@ pub mod options;
 mod output;
 pub mod register;
 pub mod run;
+mod shell;
 pub mod side_files;
 mod signals;
 mod threads;
 pub mod time_table;
-pub mod toolchain;
+mod toolchain;

@@ -1,62 +1,8 @@
 //! What one invocation does: computed once from the options, asked by the phases.
 
-use solder_arch::{Kind, Target};
+use solder_arch::Kind;
 
-use crate::options::{HostScript, Options};
-
-/// The modes of the device linker. Mode J, which keeps intermediate files, lies over the others and is none of these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Letter {
-    /// Executable link.
-    A,
-    /// Relocatable link.
-    B,
-    /// Whole-program link-time optimisation.
-    C,
-    /// Partial link-time optimisation.
-    D,
-    /// Link-time optimisation that ends with PTX.
-    E,
-    /// Link of Mercury code, executable or relocatable.
-    F,
-    /// Inputs are read and checked for a virtual target.
-    G,
-    /// The CUDA part of a host linker script.
-    H,
-    /// A complete host linker script.
-    I,
-}
-
-/// The steps of a run, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Find the `-l` libraries.
-    Libraries,
-    /// Read and check the inputs; PTX among them is assembled.
-    Load,
-    /// Compile LTO IR to PTX.
-    Compile,
-    /// Assemble the compiled PTX.
-    Assemble,
-    Merge,
-    RemoveDeadCode,
-    Layout,
-    Relocate,
-    /// Write the output file.
-    Write,
-    /// Try a script with the host linker.
-    TryScript,
-}
-
-/// Whether a mode runs a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Runs {
-    Never,
-    Always,
-    /// The inputs decide. The result of whole-program optimisation is the output; it is linked only if the
-    /// compiler left references open or returned it in parts, or if some input was no IR.
-    AsNeeded,
-}
+use crate::options::Options;
 
 /// What is written to the output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,14 +17,9 @@ pub enum Output {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode {
-    pub letter: Letter,
     pub output: Output,
     /// Link-time optimisation is on.
     pub lto: bool,
-    /// Link-time optimisation is partial whatever the inputs are.
-    pub partial_lto: bool,
-    /// The target's code is Mercury.
-    pub mercury: bool,
     /// Unreachable functions and unused kernels are removed. `-r`, `-g` and `-preserve-relocs` keep everything.
     pub removes_dead_code: bool,
     /// Shared variables keep their symbols: what `-g` without `-suppress-debug-info` adds for a debugger.
@@ -87,14 +28,9 @@ pub struct Mode {
 
 impl Mode {
     pub fn of(options: &Options) -> Self {
-        let mercury = options.target.is_some_and(Target::is_mercury);
-        let letter = letter(options, mercury);
         Self {
-            letter,
-            output: output(letter, options),
+            output: output(options),
             lto: options.lto,
-            partial_lto: options.partial_lto,
-            mercury,
             keeps_shared_symbols: options.debug && !options.suppress_debug_info && !options.relocatable,
             removes_dead_code: !(options.relocatable || options.debug || options.preserve_relocs),
         }
@@ -110,68 +46,20 @@ impl Mode {
         };
         Self { output, lto: false, ..self }
     }
-
-    pub fn runs(&self, phase: Phase) -> Runs {
-        use Phase::{
-            Assemble, Compile, Layout, Libraries, Load, Merge, Relocate, RemoveDeadCode, TryScript, Write,
-        };
-        let when = |condition| if condition { Runs::Always } else { Runs::Never };
-        let links = match self.letter {
-            Letter::A | Letter::B | Letter::D | Letter::F => Runs::Always,
-            Letter::C => Runs::AsNeeded,
-            Letter::E | Letter::G | Letter::H | Letter::I => Runs::Never,
-        };
-        let is_script = self.output == Output::HostScript;
-        match phase {
-            Libraries | Load => when(!is_script),
-            Compile => when(self.lto && !is_script),
-            Assemble => when(self.lto && !is_script && self.output != Output::Ptx),
-            Merge | Layout | Relocate => links,
-            RemoveDeadCode if self.removes_dead_code => links,
-            RemoveDeadCode => Runs::Never,
-            Write if self.output == Output::Nothing => {
-                if self.lto {
-                    Runs::AsNeeded
-                } else {
-                    Runs::Never
-                }
-            }
-            Write => Runs::Always,
-            TryScript => when(self.letter == Letter::I),
-        }
-    }
 }
 
-fn letter(options: &Options, mercury: bool) -> Letter {
-    match options.host_script {
-        Some(HostScript::Augment) => return Letter::H,
-        Some(HostScript::Complete) => return Letter::I,
-        None => {}
-    }
-    if options.lto && options.emit_ptx {
-        Letter::E
-    } else if options.target.is_some_and(|target| target.kind == Kind::Compute) {
-        Letter::G
-    } else if options.partial_lto {
-        Letter::D
-    } else if options.lto {
-        Letter::C
-    } else if mercury {
-        Letter::F
+fn output(options: &Options) -> Output {
+    let is_virtual = options.target.is_some_and(|target| target.kind == Kind::Compute);
+    if options.host_script.is_some() {
+        Output::HostScript
+    } else if options.lto && options.emit_ptx {
+        Output::Ptx
+    } else if is_virtual {
+        Output::Nothing
     } else if options.relocatable {
-        Letter::B
+        Output::Relocatable
     } else {
-        Letter::A
-    }
-}
-
-fn output(letter: Letter, options: &Options) -> Output {
-    match letter {
-        Letter::E => Output::Ptx,
-        Letter::G => Output::Nothing,
-        Letter::H | Letter::I => Output::HostScript,
-        _ if options.relocatable => Output::Relocatable,
-        _ => Output::Executable,
+        Output::Executable
     }
 }
 
@@ -191,66 +79,26 @@ mod tests {
         Mode::of(&Options::new(values, OsStr::new("nvlink")))
     }
 
-    const COLUMNS: [(Letter, &str); 9] = [
-        (Letter::A, "-arch=sm_90"),
-        (Letter::B, "-arch=sm_90 -r"),
-        (Letter::C, "-arch=sm_90 -lto"),
-        (Letter::D, "-arch=sm_90 -lto -force-partial-lto"),
-        (Letter::E, "-arch=sm_90 -lto -emit-ptx"),
-        (Letter::F, "-arch=sm_100"),
-        (Letter::G, "-arch=compute_90"),
-        (Letter::H, "-ghls=lcs-aug"),
-        (Letter::I, "-ghls"),
-    ];
-
-    /// The design document's matrix, as nvlink was seen to behave: `Y` always, `N` never, `?` the inputs decide.
-    /// Against the document: relocatable links remove nothing, whole-program optimisation is not linked, and a
-    /// virtual target writes nothing.
-    const MATRIX: [(Phase, &str); 10] = [
-        (Phase::Libraries, "YYYYYYYNN"),
-        (Phase::Load, "YYYYYYYNN"),
-        (Phase::Compile, "NNYYYNNNN"),
-        (Phase::Assemble, "NNYYNNNNN"),
-        (Phase::Merge, "YY?YNYNNN"),
-        (Phase::RemoveDeadCode, "YN?YNYNNN"),
-        (Phase::Layout, "YY?YNYNNN"),
-        (Phase::Relocate, "YY?YNYNNN"),
-        (Phase::Write, "YYYYYYNYY"),
-        (Phase::TryScript, "NNNNNNNNY"),
-    ];
-
-    #[test]
-    fn phase_matrix() {
-        for (column, (letter, line)) in COLUMNS.iter().enumerate() {
-            let mode = mode(line);
-            assert_eq!(mode.letter, *letter, "{line}");
-            for (phase, row) in MATRIX {
-                let expected = match row.as_bytes()[column] {
-                    b'Y' => Runs::Always,
-                    b'?' => Runs::AsNeeded,
-                    _ => Runs::Never,
-                };
-                assert_eq!(mode.runs(phase), expected, "{letter:?} {phase:?}");
-            }
-        }
-    }
-
     #[test]
     fn outputs() {
         let output = |line| mode(line).output;
+        assert_eq!(output("-arch=sm_90"), Output::Executable);
+        assert_eq!(output("-arch=sm_90 -lto"), Output::Executable);
         assert_eq!(output("-arch=sm_90 -lto -force-partial-lto"), Output::Executable);
         assert_eq!(output("-arch=sm_90 -lto -r"), Output::Relocatable);
         assert_eq!(output("-arch=sm_100 -r"), Output::Relocatable);
+        assert_eq!(output("-arch=sm_90 -lto -emit-ptx"), Output::Ptx);
+        assert_eq!(output("-arch=compute_90 -lto -emit-ptx"), Output::Ptx);
         assert_eq!(output("-arch=compute_90 -r"), Output::Nothing);
+        assert_eq!(output("-ghls=lcs-aug"), Output::HostScript);
         assert_eq!(output("-ghls -arch=sm_90 -lto"), Output::HostScript);
     }
 
     #[test]
     fn what_keeps_dead_code() {
         for line in ["-arch=sm_90 -g", "-arch=sm_90 -preserve-relocs", "-arch=sm_100 -r"] {
-            assert_eq!(mode(line).runs(Phase::RemoveDeadCode), Runs::Never, "{line}");
+            assert!(!mode(line).removes_dead_code, "{line}");
         }
-        assert_eq!(mode("-arch=sm_90 -lto -r").letter, Letter::D);
-        assert_eq!(mode("-arch=compute_90 -lto").runs(Phase::Write), Runs::AsNeeded);
+        assert!(mode("-arch=sm_100").removes_dead_code);
     }
 }

@@ -13,6 +13,7 @@ use crate::register;
 use crate::side_files;
 use crate::signals;
 use crate::threads;
+use crate::toolchain;
 use solder_link::inputs;
 use solder_link::layout::Layout;
 use solder_link::memory;
@@ -31,13 +32,13 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
     let side_files = side_files::read(options, sink)?;
     sink.phase("loading");
     let arena = Arena::new();
-    let mut reader = lto::Reader::default();
+    let (toolchain, mut reader) = (toolchain::of(options), lto::Reader::default());
     let explain_inputs = |survey: &load::Survey<'_>| {
         if let Some(explain) = Explain::new(options, Some(survey), printer, pool) {
             explain.stopped(&[], None);
         }
     };
-    let mut inputs = load::load(options, sink, &arena, pool, &mut reader, &explain_inputs)?;
+    let mut inputs = load::load(options, &toolchain, sink, &arena, pool, &mut reader, &explain_inputs)?;
     let mut mode = *mode;
     if options.lto && inputs.ir.is_empty() {
         sink.report(Message::NoLtoObjects);
@@ -46,7 +47,7 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
     } else if options.lto {
         // Before the other inputs are looked into: their number decides how the IR is compiled, and its code is
         // one of them.
-        match lto::optimise(options, &mut inputs, reader, &arena, pool, sink)? {
+        match lto::optimise(options, &toolchain, &mut inputs, reader, &arena, pool, sink)? {
             Outcome::Ptx(text) => return output::write_output(options.output_file(sink)?, &text, sink),
             Outcome::Whole(cubin) => {
                 output::write_output(options.output_file(sink)?, &cubin, sink)?;
@@ -147,7 +148,7 @@ fn linker_options<'a>(
         },
         // The process ends after a link.
         forgets_memory: true,
-        ..solder_link::options::Options::new(options.link_target())
+        ..solder_link::options::Options::new(options.link_target(), options.release)
     }
 }
 

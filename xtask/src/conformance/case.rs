@@ -3,6 +3,8 @@
 use crate::Result;
 use crate::assembler::Release;
 use crate::cache::at;
+use crate::toolkit::ORACLE;
+use solder_arch::Arch;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,12 +12,6 @@ use std::time::Duration;
 pub const CATEGORIES: &[&str] = &[
     "cli", "ghls", "compat", "errors", "core", "reloc", "gc", "debug", "mercury", "fatbin", "hostobj", "ptx",
     "lto", "explain", "older",
-];
-
-const CORE: &[&str] = &["75", "80", "86", "87", "88", "89", "90", "90a"];
-const MERCURY: &[&str] = &[
-    "100", "100a", "100f", "103", "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121",
-    "121a", "121f",
 ];
 
 /// The keys whose values are lines of solder's.
@@ -112,16 +108,19 @@ pub fn arch_list(text: &str) -> Result<Vec<String>> {
     let mut archs: Vec<String> = Vec::new();
     for word in text.split([' ', ',', '\t']).filter(|word| !word.is_empty()) {
         let number = word.strip_prefix("sm_").unwrap_or(word);
-        let names = match word {
-            "core" => CORE.to_vec(),
-            "mercury" => MERCURY.to_vec(),
-            "all" => [CORE, MERCURY].concat(),
-            _ if CORE.contains(&number) || MERCURY.contains(&number) => vec![number],
-            _ => return Err(format!("unknown architecture '{word}'")),
+        let is_meant = |arch: &&Arch| match word {
+            "core" => !arch.is_mercury(),
+            "mercury" => arch.is_mercury(),
+            "all" => true,
+            _ => arch.to_string() == number,
         };
-        for name in names {
-            if !archs.iter().any(|arch| arch == name) {
-                archs.push(name.to_string());
+        let mut found = ORACLE.archs().iter().filter(is_meant).map(Arch::to_string).peekable();
+        if found.peek().is_none() {
+            return Err(format!("unknown architecture '{word}'"));
+        }
+        for name in found {
+            if !archs.contains(&name) {
+                archs.push(name);
             }
         }
     }

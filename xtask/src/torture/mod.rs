@@ -15,8 +15,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Result;
 use crate::assembler::{RELEASES, Release};
+use crate::toolkit::ORACLE;
 use execute::{Bench, Form, Judge, Verdict};
 use render::Arch;
+use solder_arch::{MERCURY_FROM, Target};
 
 const USAGE: &str = "\
 usage: cargo xtask torture [OPTION…]
@@ -27,8 +29,7 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --seeds N       how many seeds (100)
   --from S        the first one (0)
   --seed S        this one only
-  --arch LIST     architectures, such as 75,90a (75,80,86,87,88,89,90,90a;
-                  also 100,103,110,120,121 and their a and f)
+  --arch LIST     architectures, such as 75,90a,100f, of those that solder --list-archs prints (all below 100)
   --spread        one architecture per seed, in turn, instead of all
   --form FORM     exec, r or r-then-link: executable (default) or relocatable links, or executable
                   links of what nvlink's relocatable links made of some of the modules
@@ -46,35 +47,14 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --like TEXT     with --reduce: keep a difference that holds TEXT instead of one like the first
   --jobs N        programs at a time (the machine's cores)";
 
-const CORE: &[Arch] = &[
-    Arch { name: "sm_75", sm: 75 },
-    Arch { name: "sm_80", sm: 80 },
-    Arch { name: "sm_86", sm: 86 },
-    Arch { name: "sm_87", sm: 87 },
-    Arch { name: "sm_88", sm: 88 },
-    Arch { name: "sm_89", sm: 89 },
-    Arch { name: "sm_90", sm: 90 },
-    Arch { name: "sm_90a", sm: 90 },
-];
-
-/// Code with a Mercury view; not among the default.
-const MERCURY: &[Arch] = &[
-    Arch { name: "sm_100", sm: 100 },
-    Arch { name: "sm_100a", sm: 100 },
-    Arch { name: "sm_100f", sm: 100 },
-    Arch { name: "sm_103", sm: 103 },
-    Arch { name: "sm_103a", sm: 103 },
-    Arch { name: "sm_103f", sm: 103 },
-    Arch { name: "sm_110", sm: 110 },
-    Arch { name: "sm_110a", sm: 110 },
-    Arch { name: "sm_110f", sm: 110 },
-    Arch { name: "sm_120", sm: 120 },
-    Arch { name: "sm_120a", sm: 120 },
-    Arch { name: "sm_120f", sm: 120 },
-    Arch { name: "sm_121", sm: 121 },
-    Arch { name: "sm_121a", sm: 121 },
-    Arch { name: "sm_121f", sm: 121 },
-];
+/// All architectures, by number. Those with a Mercury view are not among the default.
+fn known() -> impl Iterator<Item = Arch> {
+    ORACLE.archs().iter().filter_map(|arch| {
+        let target = Target::sm(*arch).to_string();
+        let name = ORACLE.names().iter().find(|name| **name == target)?;
+        Some(Arch { name, sm: u32::from(arch.number) })
+    })
+}
 
 /// Differences printed for one program; the rest is seldom news.
 const SHOWN: usize = 6;
@@ -125,7 +105,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
     let mut settings = Settings {
         seeds: 100,
         from: 0,
-        archs: CORE.to_vec(),
+        archs: known().filter(|arch| arch.sm < u32::from(MERCURY_FROM)).collect(),
         spread: false,
         form: Form::Executable,
         options: Vec::new(),
@@ -192,8 +172,8 @@ fn archs(list: &str) -> Result<Vec<Arch>> {
     words
         .map(|word| {
             let number = word.trim_start_matches("sm_");
-            let known = CORE.iter().chain(MERCURY).find(|arch| &arch.name[3..] == number);
-            known.copied().ok_or_else(|| format!("torture: '{word}' is no architecture that is known"))
+            let found = known().find(|arch| &arch.name[3..] == number);
+            found.ok_or_else(|| format!("torture: '{word}' is no architecture that is known"))
         })
         .collect()
 }
@@ -203,7 +183,7 @@ fn assemblers(list: &str) -> Result<Vec<Option<&'static Release>>> {
     let mut found = Vec::new();
     for word in list.split([',', ' ']).filter(|word| !word.is_empty()) {
         match word {
-            "13.0" => found.push(None),
+            name if name == ORACLE.name => found.push(None),
             "mixed" => {
                 found.extend(RELEASES.iter().map(Some));
                 found.push(None);

@@ -15,23 +15,11 @@ const KERNEL_SHARED: &str = ".nv.shared.";
 /// What every launch gives a kernel without asking.
 const SHARED_BY_DEFAULT: u64 = 0xc000;
 
-/// The most that a kernel can be given at all.
-fn largest_shared(sm: u16) -> u64 {
-    match sm {
-        75 => 0x1_0000,
-        80 | 87 => 0x2_8c00,
-        86 | 88 | 89 | 120 | 121 => 0x1_8c00,
-        _ => 0x3_8c00,
-    }
-}
-
 /// An architecture-specific target need not keep to what is the same everywhere.
 pub fn shared_limit(target: Target, is_extended: bool) -> u64 {
-    if is_extended || target.arch.suffix == Suffix::A {
-        largest_shared(target.arch.number)
-    } else {
-        SHARED_BY_DEFAULT
-    }
+    let is_extended = is_extended || target.arch.suffix == Suffix::A;
+    let largest = target.arch.shared_memory().filter(|_| is_extended);
+    largest.unwrap_or(SHARED_BY_DEFAULT)
 }
 
 /// The references of one kind that a kernel's table can hold, in the order in which nvlink counts them.

@@ -240,9 +240,9 @@ messages! {
         "Input file '{file}' was compiled for sm_{compiled_for}: function '{function}' has double precision, 64-bit conversion or integer \
         matrix instructions, which need other code. Compile it for sm_{target}";
     /// A capsule that cannot be brought into the form of this linker's toolkit.
-    CodeOfOtherToolkit { file: Text, function: Text } = "code-of-other-toolkit", Fatal,
+    CodeOfOtherToolkit { file: Text, function: Text, toolkit: &'static str } = "code-of-other-toolkit", Fatal,
         "Input file '{file}' was compiled by toolkit 12.8: function '{function}' has instructions whose Mercury form this \
-        linker cannot convert. Compile it by toolkit 13.0";
+        linker cannot convert. Compile it by toolkit {toolkit}";
     /// Sizes and alignments that each could be, and together cannot.
     OutputTooLarge { size: u64 } = "output-too-large", Fatal,
         "The output would be {size} bytes long, out of all proportion to the inputs: one of them is damaged";

@@ -51,8 +51,9 @@ pub fn finalize<'data>(
     sink: &Sink,
 ) -> Result<Vec<Object<'data>>, Stop> {
     let sm = options.target.arch.number;
-    rewrite_all(&mut objects, as_current, is_large, arena, pool, sink)?;
-    check_capsules(&objects, sink)?;
+    let current = |object: &Object<'_>| as_current(object, options.release);
+    rewrite_all(&mut objects, current, is_large, arena, pool, sink)?;
+    check_capsules(&objects, options, sink)?;
     if sm == OTHER_MEMBER {
         rewrite_all(&mut objects, for_other_member, is_large, arena, pool, sink)?;
     }
@@ -86,9 +87,13 @@ fn rewrite_all<'data>(
 }
 
 /// A capsule of 12.8 that has something unknown in it would be taken for other code.
-fn check_capsules(objects: &[Object<'_>], sink: &Sink) -> Result<(), Stop> {
+fn check_capsules(objects: &[Object<'_>], options: &Options<'_>, sink: &Sink) -> Result<(), Stop> {
     let found = objects.iter().find_map(|object| Some((object, not_converted(object)?)));
     let Some((object, function)) = found else { return Ok(()) };
     let file = object.name.as_str().into();
-    Err(sink.fatal(Message::CodeOfOtherToolkit { file, function: function.into() }))
+    Err(sink.fatal(Message::CodeOfOtherToolkit {
+        file,
+        function: function.into(),
+        toolkit: options.release.name,
+    }))
 }

@@ -18,6 +18,7 @@ use super::moves::{Change, Moves};
 use super::rewrite::{paced, rewritten_with};
 use crate::model::object::{Object, Role};
 use crate::notes;
+use solder_arch::Release;
 use solder_cubin::Section;
 use solder_cubin::info::{self, attr};
 use solder_cubin::mercury::{Idle, abridged, from_older, idle, is_older_capsule};
@@ -31,9 +32,9 @@ const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
 const INSTRUCTION: usize = 16;
 
 /// The input with its code as 13.0.88 finalizes it; `None` if it is that already.
-pub fn as_current(object: &Object<'_>) -> Option<Vec<u8>> {
+pub fn as_current(object: &Object<'_>, release: &Release) -> Option<Vec<u8>> {
     object.mercury.as_ref()?;
-    let is_older = notes::other_toolkit(object).is_some();
+    let is_older = notes::is_of_other_toolkit(object, release);
     if !is_older && !has_workaround(object) {
         return None;
     }

@@ -6,7 +6,7 @@
 //! its twin along; where the two views differ, order and names follow Mercury.
 
 /// The first architecture whose code comes with Mercury.
-pub const FROM: u16 = 100;
+pub const FROM: u16 = solder_arch::MERCURY_FROM;
 
 /// The bank number that lands in the field of a constant bank for a constant that nobody defines.
 pub const NO_BANK: u8 = 3;

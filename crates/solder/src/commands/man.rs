@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 use super::print;
-use crate::options::{Kind, Row, TABLE};
+use crate::options::{Kind, RELEASE, Row, TABLE};
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
     if !words.is_empty() {
@@ -44,7 +44,7 @@ solder \- device linker for CUDA
 .B solder man
 .SH DESCRIPTION
 solder links relocatable device code (cubins, fat binaries, host objects, archives, PTX, LTO IR) to the image that a GPU
-loads. It stands in for NVIDIA's nvlink 13.0.88, with the same options, messages, exit codes and output.
+loads. It stands in for NVIDIA's nvlink @VERSION@, with the same options, messages, exit codes and output.
 .PP
 Long names take two dashes, short names one. A value follows as the next word or behind an equals sign; lists are
 separated by commas, and double quotes protect a comma.
@@ -78,7 +78,7 @@ The documents that come with solder: docs/explain.md, docs/deviations.md.
 "#;
 
 pub fn page() -> String {
-    let mut text = String::from(HEAD);
+    let mut text = HEAD.replace("@VERSION@", RELEASE.version);
     for (title, own) in [("OPTIONS", false), ("OPTIONS OF SOLDER", true)] {
         let _ = writeln!(text, ".SH {title}");
         if own {

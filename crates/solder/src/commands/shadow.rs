@@ -11,7 +11,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::{print, value_of};
-use crate::toolchain::toolkit::Toolkit;
+use crate::toolchain::{self, Signals};
+use solder_toolchain::Toolkit;
 
 const USAGE: &str = "\
 usage: solder shadow DIR [--toolkit ROOT]
@@ -41,7 +42,7 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         }
     }
     let folder = folder.ok_or_else(|| format!("no folder given\n\n{USAGE}"))?;
-    let toolkit = Toolkit::find(root.as_deref()).map_err(|error| error.to_string())?;
+    let toolkit = find(root.as_deref())?;
     let toolkit = behind_shadow(toolkit)?;
     let program = std::env::current_exe().map_err(|e| format!("cannot tell where solder is: {e}"))?;
     make(&folder, &toolkit, &program)?;
@@ -52,6 +53,10 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         toolkit.root.display()
     ));
     Ok(())
+}
+
+fn find(root: Option<&Path>) -> Result<Toolkit, String> {
+    Toolkit::find(root, &toolchain::environment(), &Signals).map_err(|error| error.to_string())
 }
 
 /// The toolkit itself, also if the way to it led through a shadow of it.
@@ -65,7 +70,7 @@ fn behind_shadow(toolkit: Toolkit) -> Result<Toolkit, String> {
     if root.join(MARKER).exists() {
         return Err(format!("'{}' is a shadow of a shadow", toolkit.root.display()));
     }
-    Toolkit::find(Some(root)).map_err(|error| error.to_string())
+    find(Some(root))
 }
 
 fn make(folder: &Path, toolkit: &Toolkit, program: &Path) -> Result<(), String> {

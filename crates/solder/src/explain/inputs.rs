@@ -1,6 +1,6 @@
 //! Inputs that could not be used: what they hold, and which target would take them.
 
-use solder_arch::{CubinMatch, Kind as TargetKind, Target};
+use solder_arch::{CubinMatch, Release, Target};
 use solder_fatbin::{Container, Kind, Member, Request, select};
 
 use super::Context;
@@ -19,8 +19,8 @@ pub(super) fn member_name(member: &Member<'_>) -> String {
 }
 
 /// Real architectures for which `suits` holds, as on the command line.
-fn targets(suits: impl Fn(Target) -> bool) -> String {
-    let real = Target::all().filter(|target| target.kind == TargetKind::Sm);
+fn targets(release: &Release, suits: impl Fn(Target) -> bool) -> String {
+    let real = release.archs().iter().map(|arch| Target::sm(*arch));
     let names: Vec<String> = real.filter(|target| suits(*target)).map(|target| target.to_string()).collect();
     names.join(", ")
 }
@@ -37,10 +37,10 @@ impl Context<'_, '_> {
             let held = if members.is_empty() { "nothing".into() } else { members.join(", ") };
             notes.push(Note::new("holds", format!("it holds {held}")));
             let suits = |target| {
-                let request = Request { target, lto: self.options.lto };
+                let request = Request { target, ..self.options.request() };
                 select(&container, request).is_ok_and(|selection| selection.member.is_some())
             };
-            let suitable = targets(suits);
+            let suitable = targets(self.options.release, suits);
             if !suitable.is_empty() {
                 notes.push(Note::new("targets", format!("it would link for {suitable}")));
             }
@@ -63,7 +63,9 @@ impl Context<'_, '_> {
         let accelerated = made.arch.record.is_some_and(|record| record.accelerated != 0);
         let suffix = if accelerated { "a" } else { "" };
         notes.push(Note::new("holds", format!("it holds code for sm_{}{suffix}{toolkit}", made.arch.number)));
-        let suitable = targets(|target| made.arch.links_for(target.arch) == CubinMatch::Links);
+        let release = self.options.release;
+        let links = |target: Target| release.links_cubin(&made.arch, target.arch) == CubinMatch::Links;
+        let suitable = targets(release, links);
         if !suitable.is_empty() {
             notes.push(Note::new("targets", format!("it would link for {suitable}")));
         }
@@ -76,8 +78,7 @@ impl Context<'_, '_> {
             Content::Cubin(bytes) => Made::of(bytes),
             Content::Container(bytes) => {
                 let container = Container::parse(bytes).ok()?;
-                let request = Request { target: self.options.link_target(), lto: self.options.lto };
-                let member = select(&container, request).ok()?.member?;
+                let member = select(&container, self.options.request()).ok()?.member?;
                 Made::of(&member.content().ok()?)
             }
             _ => None,

@@ -46,7 +46,7 @@ pub fn heading(text: &mut String, title: &str) {
 fn inputs(text: &mut String, explain: Explain<'_, '_>) {
     heading(text, "Inputs");
     let survey = explain.survey;
-    let request = Request { target: explain.options.link_target(), lto: explain.options.lto };
+    let request = explain.options.request();
     let line = |input: &Input<'_>| match input.content {
         Content::Archive => String::new(),
         _ => format!("{}: {}\n", input.name, fate(input, request)),

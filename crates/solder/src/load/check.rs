@@ -1,6 +1,6 @@
 //! The checks a device ELF must pass to enter the link, in nvlink's order and words.
 
-use solder_arch::{CompatRecord, CubinArch, CubinMatch, Target, oldest_toolkit};
+use solder_arch::{CompatRecord, CubinArch, CubinMatch, Release, Target};
 use solder_cubin::note::CudaInfo;
 use solder_cubin::raw::{self, FileHeader, SectionHeader};
 use solder_fatbin::compat_record;
@@ -8,9 +8,6 @@ use zerocopy::FromBytes;
 
 use super::said::Said;
 use crate::diagnostics::{Message, Text};
-
-/// The toolkit number of this linker, as in `.note.nv.cuinfo`.
-const TOOLKIT: u32 = 130;
 
 /// Where a toolkit is demanded at all, so is this version of the note that names it.
 const OLDEST_NOTE: u16 = 2;
@@ -38,6 +35,7 @@ pub(super) fn check(
     name: &Text,
     bytes: &[u8],
     target: Target,
+    release: &Release,
     said: &mut Vec<Said>,
 ) -> Result<Verdict, Message> {
     let header = Header::parse(bytes).map_err(|reason| Message::DamagedInput {
@@ -60,14 +58,14 @@ pub(super) fn check(
     if header.number() == 0 {
         return Err(Message::UnknownArch { arch: "sm_0".into() });
     }
-    match header.links_for(target) {
+    match header.links_for(target, release) {
         CubinMatch::Links => {}
         CubinMatch::Mismatch => {
             return Err(Message::ArchMismatch { file: name.clone(), target: target.to_string().into() });
         }
         CubinMatch::Unfinalizable => return Err(Message::FinalizerError { file: name.clone() }),
     }
-    check_toolkit(&header, name)?;
+    check_toolkit(&header, name, release)?;
     Ok(Verdict::Linked)
 }
 
@@ -97,23 +95,23 @@ pub(super) fn is_extensible(bytes: &[u8]) -> bool {
     FileHeader::ref_from_prefix(bytes).is_ok_and(|(raw, _)| raw.e_type.get() == raw::ET_EXTENSIBLE)
 }
 
-pub(super) fn is_of_this_toolkit(bytes: &[u8]) -> bool {
+pub(super) fn is_of_this_toolkit(bytes: &[u8], release: &Release) -> bool {
     Header::parse(bytes)
         .ok()
         .and_then(|header| header.cuda_info())
-        .is_some_and(|note| note.toolkit == TOOLKIT)
+        .is_some_and(|note| note.toolkit == release.toolkit)
 }
 
-fn check_toolkit(header: &Header<'_>, name: &Text) -> Result<(), Message> {
+fn check_toolkit(header: &Header<'_>, name: &Text, release: &Release) -> Result<(), Message> {
     let toolkit = header.toolkit();
-    if let Some(version) = toolkit.filter(|toolkit| *toolkit > TOOLKIT) {
+    if let Some(version) = toolkit.filter(|toolkit| release.is_older_than(*toolkit)) {
         // The number is compared without a sign and printed with one.
         let version = version.cast_signed();
-        return Err(Message::NewerThanToolkit { file: name.clone(), version, toolkit: TOOLKIT });
+        return Err(Message::NewerThanToolkit { file: name.clone(), version, toolkit: release.toolkit });
     }
     let has_old_note = header.cuda_info().is_some_and(|note| note.version < OLDEST_NOTE);
     let too_old = |oldest| has_old_note || toolkit.is_none_or(|toolkit| toolkit < oldest);
-    match oldest_toolkit(header.number()) {
+    match release.oldest_toolkit(header.number()) {
         Some(oldest) if too_old(oldest) => {
             let toolkit = format!("{}.{}", oldest / 10, oldest % 10).into();
             Err(Message::MustBeRecompiled { file: name.clone(), toolkit })
@@ -174,10 +172,10 @@ impl<'data> Header<'data> {
         self.is_current() && self.flags() & FLAG_MERCURY != 0
     }
 
-    fn links_for(&self, target: Target) -> CubinMatch {
+    fn links_for(&self, target: Target, release: &Release) -> CubinMatch {
         let code = CubinArch { number: self.number(), is_mercury: self.is_mercury(), record: self.compat() };
         if !target.is_virtual() {
-            return code.links_for(target.arch);
+            return release.links_cubin(&code, target.arch);
         }
         // What is only read and never linked is taken upward, `a` code for its own number.
         let accelerated = code.record.is_some_and(|record| record.accelerated != 0);

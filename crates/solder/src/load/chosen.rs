@@ -99,7 +99,7 @@ impl Known<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use solder_arch::{Arch, Suffix, Target};
+    use solder_arch::{Arch, Release, Suffix, Target};
     use solder_fatbin::{Builder, Kind, NewMember};
 
     fn sample(size: usize) -> Vec<u8> {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     fn request(number: u16) -> Request {
-        Request { target: Target::new(solder_arch::Kind::Sm, Arch::new(number, Suffix::None)), lto: false }
+        Request { target: Target::sm(Arch::plain(number)), release: Release::CUDA_13_0, lto: false }
     }
 
     /// What is chosen from the whole.

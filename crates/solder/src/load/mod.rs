@@ -27,12 +27,13 @@ use crate::keep;
 use crate::lto;
 use crate::options::Options;
 use crate::time_table;
-use crate::toolchain::ptxas::{self, Assembler};
+use crate::toolchain;
 use open::{Item, Product};
 use said::Said;
 use solder_link::inputs::{Input, Origin};
 use solder_link::pool::Pool;
 use solder_link::roots::{HostReferences, REFERENCE_KINDS};
+use solder_toolchain::{Ptx, Toolchain};
 pub use survey::Survey;
 
 /// The messages that end the run, in order.
@@ -86,6 +87,7 @@ const PARALLEL_FROM: usize = 48;
 /// Loads all inputs. If somebody is going to ask what became of them, `surveyed` is told before the messages end the run.
 pub fn load<'data>(
     options: &Options,
+    toolchain: &Toolchain<'_>,
     sink: &Sink,
     arena: &'data Arena,
     pool: &Pool,
@@ -104,7 +106,7 @@ pub fn load<'data>(
     let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));
     let items = open::without_repeated_archives(opened);
     let mut products = pool.map(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
-    assemble(options, &items, &mut products, arena, pool, sink)?;
+    assemble(options, toolchain, &items, &mut products, arena, pool, sink)?;
     let survey = files.map(|files| Survey::new(files, &items, &products));
     let taken = take_all(options, items, products, reader, sink);
     if let Some(survey) = &survey {
@@ -130,7 +132,7 @@ fn take_all<'data>(
         let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
         if let Product::Object(bytes) = outcome {
             is_extensible |= check::is_extensible(bytes);
-            if is_extensible && !check::is_of_this_toolkit(bytes) {
+            if is_extensible && !check::is_of_this_toolkit(bytes, options.release) {
                 return Err(sink.fatal(Message::ExtensibleOfOtherToolkit));
             }
         }
@@ -158,30 +160,32 @@ fn stopped(messages: &Stopped, sink: &Sink) -> Stop {
 /// Puts the assembled code in the place of the PTX. Assembling takes long enough to be worth a thread each.
 fn assemble<'data>(
     options: &Options,
+    toolchain: &Toolchain<'_>,
     items: &[Item<'data>],
     products: &mut [open::Unpacked<'data>],
     arena: &'data Arena,
     pool: &Pool,
     sink: &Sink,
 ) -> Result<(), Stop> {
-    let job = |(index, product): (usize, &open::Unpacked<'data>)| match product.outcome {
-        Ok(Product::Ptx(job)) => Some((index, job)),
+    let ptx = |(index, product): (usize, &open::Unpacked<'data>)| match product.outcome {
+        Ok(Product::Ptx(ptx)) => Some((index, ptx)),
         _ => None,
     };
-    let waiting: Vec<(usize, ptxas::Job<'data>)> = products.iter().enumerate().filter_map(job).collect();
+    let waiting: Vec<(usize, Ptx<'data>)> = products.iter().enumerate().filter_map(ptx).collect();
     if waiting.is_empty() {
         return Ok(());
     }
-    let assembler = Assembler::find();
+    let assembler = toolchain.assembler();
+    let flags = toolchain::flags(options);
     sink.phase("assembling PTX");
     sink.expect(waiting.len());
-    let results = pool.map(&waiting, true, |(index, job)| {
-        sink.during(|| items[*index].name.to_string(), || ptxas::assemble(&assembler, job, options))
+    let results = pool.map(&waiting, true, |(index, ptx)| {
+        sink.during(|| items[*index].name.to_string(), || assembler.assemble(ptx, &flags))
     });
-    for ((index, job), result) in waiting.into_iter().zip(results) {
+    for ((index, ptx), result) in waiting.into_iter().zip(results) {
         if let Ok(assembled) = &result {
             let input = (index, items[index].name.as_bytes());
-            keep::assembled(options, input, &job, assembled.cubin.as_deref(), sink)?;
+            keep::assembled(options, input, (&ptx, &flags), assembled.cubin.as_deref(), sink)?;
         }
         let product = &mut products[index];
         product.outcome = match result {
@@ -193,7 +197,7 @@ fn assemble<'data>(
                     None => Err(vec![Message::FatbinaryError]),
                 }
             }
-            Err(failure) => Err(vec![failure.message(items[index].name.clone())]),
+            Err(error) => Err(vec![toolchain::message(error, items[index].name.clone())]),
         };
     }
     Ok(())

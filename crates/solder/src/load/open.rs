@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use hashbrown::HashSet;
-use solder_arch::Target;
-use solder_fatbin::{Compression, Container, Error, Kind, Member, Request, Selection, select};
+use solder_fatbin::{Compression, Container, Error, Kind, Member, Selection, select};
+use solder_toolchain::Ptx;
 
 use super::archive::{self, ArchiveMember};
 use super::arena::Arena;
@@ -17,7 +17,6 @@ use super::said::Said;
 use super::{IrContent, PARALLEL_FROM, Stopped, chosen, file, survey};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
-use crate::toolchain::ptxas;
 use solder_link::inputs::Origin;
 use solder_link::memory as ahead;
 use solder_link::pool::Pool;
@@ -116,7 +115,7 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena, p
         return Opened { archive: None, items };
     }
     let is_fatbin = path.extension().is_some_and(|extension| extension == "fatbin");
-    let request = Request { target: options.link_target(), lto: options.lto };
+    let request = options.request();
     if sheds
         && is_fatbin
         && let Some(container) = chosen::member(path, request, arena)
@@ -242,7 +241,7 @@ pub(super) enum Product<'data> {
     /// A fat binary without a member for the target.
     Unmatched,
     Object(&'data [u8]),
-    Ptx(ptxas::Job<'data>),
+    Ptx(Ptx<'data>),
     Ir {
         content: IrContent<'data>,
         options: Option<&'data [u8]>,
@@ -261,12 +260,11 @@ impl<'data> Item<'data> {
     /// Chooses, unpacks and checks.
     pub(super) fn unpack(&self, options: &Options, arena: &'data Arena) -> Unpacked<'data> {
         let mut said = Vec::new();
-        let target = options.link_target();
         let outcome = match &self.source {
             Source::Nothing => Ok(Product::Nothing),
             Source::Refused(messages) => Err(messages.clone()),
-            Source::Cubin(bytes) => self.checked(bytes, target, &mut said),
-            Source::Ptx(text) => Ok(Product::Ptx(ptxas::Job { text, stored_options: &[], compiled: None })),
+            Source::Cubin(bytes) => self.checked(bytes, options, &mut said),
+            Source::Ptx(text) => Ok(Product::Ptx(Ptx { text, stored_options: &[] })),
             Source::LtoIr(bytes) => Ok(Product::Ir { content: IrContent::Plain(bytes), options: None }),
             Source::Container(bytes) => self.chosen(bytes, options, arena, &mut said),
         };
@@ -303,10 +301,10 @@ impl<'data> Item<'data> {
     fn checked(
         &self,
         bytes: &'data [u8],
-        target: Target,
+        options: &Options,
         said: &mut Vec<Said>,
     ) -> Result<Product<'data>, Stopped> {
-        match check::check(&self.name, bytes, target, said) {
+        match check::check(&self.name, bytes, options.link_target(), options.release, said) {
             Ok(Verdict::Linked) => Ok(Product::Object(bytes)),
             Ok(Verdict::PassedOver) => Ok(Product::Nothing),
             Err(message) => Err(vec![message]),
@@ -322,10 +320,9 @@ impl<'data> Item<'data> {
         said: &mut Vec<Said>,
     ) -> Result<Product<'data>, Stopped> {
         let target = options.link_target();
-        let request = Request { target, lto: options.lto };
         let container = Container::parse(bytes).map_err(|error| self.container_error(error))?;
         let Selection { member, .. } =
-            select(&container, request).map_err(|error| self.container_error(error))?;
+            select(&container, options.request()).map_err(|error| self.container_error(error))?;
         let Some(member) = member else {
             if !options.suppress_arch_warning && self.origin != Origin::Archive {
                 let target = target.to_string().into();
@@ -352,14 +349,14 @@ impl<'data> Item<'data> {
                     ]);
                 }
                 let stored_options = stored_options.unwrap_or_default();
-                Ok(Product::Ptx(ptxas::Job { text, stored_options, compiled: None }))
+                Ok(Product::Ptx(Ptx { text, stored_options }))
             }
             Kind::Elf | Kind::Other(_) => {
                 let content = self.unpacked(&member, arena)?;
                 if !matches!(Form::of(content), Form::DeviceObject | Form::DeviceElf) {
                     return Err(vec![Message::WordSizeMismatch { file: self.name.clone() }]);
                 }
-                self.checked(content, target, said)
+                self.checked(content, options, said)
             }
         }
     }

@@ -9,16 +9,16 @@ mod consensus;
 use std::time::Instant;
 
 use solder_cubin::raw::STT_FUNC;
+use solder_toolchain::{
+    CompileError, CompileRequest, Compiled, Flags, Module, ModuleKind, Program, Ptx, Toolchain,
+};
 
-use crate::cache::{Cache, Key};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::keep;
 use crate::load::{Arena, Inputs, IrContent, IrModule};
 use crate::options::Options;
 use crate::time_table;
-use crate::toolchain::nvjitlink;
-use crate::toolchain::nvvm::{self, Compiled, Program};
-use crate::toolchain::ptxas::{self, Assembler, Job};
+use crate::toolchain;
 use consensus::{Agreed, Consensus};
 use solder_link::checks::undefined;
 use solder_link::inputs::{Input, Origin};
@@ -47,7 +47,7 @@ impl<'data> Reader<'data> {
                     Some(program) => program,
                     none => none.insert(open(options, sink)?),
                 };
-                add(program, bytes, &module.name, sink)
+                program.add(bytes, module.name.as_bytes()).map_err(|error| stopped(error, sink))
             }
             _ => Ok(()),
         }
@@ -55,17 +55,20 @@ impl<'data> Reader<'data> {
 }
 
 fn open<'data>(options: &Options, sink: &Sink) -> Result<Program<'data>, Stop> {
-    let path = nvvm::path(options).unwrap_or_default();
-    Program::open(&path).map_err(|_| sink.fatal(Message::LibraryLoad))
+    let path = toolchain::nvvm(options).unwrap_or_default();
+    Program::open(&path).map_err(|error| stopped(error, sink))
 }
 
-fn add<'data>(
-    program: &mut Program<'data>,
-    bytes: &'data [u8],
-    name: &Text,
-    sink: &Sink,
-) -> Result<(), Stop> {
-    if program.add(bytes, name) { Ok(()) } else { Err(sink.fatal(Message::NvvmError)) }
+/// Says why the compiler library gave no PTX.
+fn stopped(error: CompileError, sink: &Sink) -> Stop {
+    match error {
+        CompileError::Library { .. } => sink.fatal(Message::LibraryLoad),
+        CompileError::Module => sink.fatal(Message::NvvmError),
+        CompileError::Refused { log } => {
+            sink.report(Message::CompilerLog { log: log.into() });
+            sink.fatal(Message::JitCompileFailed)
+        }
+    }
 }
 
 /// What became of the IR.
@@ -101,6 +104,7 @@ impl Plan {
 /// Compiles and assembles the IR, of which there is some.
 pub fn optimise<'data>(
     options: &Options,
+    toolchain: &Toolchain<'_>,
     inputs: &mut Inputs<'data>,
     reader: Reader<'data>,
     arena: &'data Arena,
@@ -123,8 +127,8 @@ pub fn optimise<'data>(
     sink.expect(1);
     let task = || format!("{} modules", inputs.ir.len());
     let compiled = sink.during(task, || match scrambled {
-        Some(module) => with_nvjitlink(options, &arguments, plan, inputs, &module.name, sink),
-        None => with_nvvm(options, &arguments, inputs, reader.program, sink),
+        Some(module) => with_nvjitlink(options, toolchain, &arguments, plan, inputs, &module.name, sink),
+        None => with_nvvm(options, toolchain, &arguments, inputs, reader.program, sink),
     })?;
     add_time_row(options, ["lto.nvvm", "cicc", "lto.ptx"], begun.elapsed().as_secs_f64() * 1000.0);
     if !compiled.log.is_empty() {
@@ -134,7 +138,7 @@ pub fn optimise<'data>(
         return Ok(Outcome::Ptx(compiled.parts.concat()));
     }
     let whole = compiled.complete && !plan.partial && compiled.parts.len() == 1;
-    let mut cubins = assemble(options, &agreed, &compiled.parts, whole, pool, sink)?;
+    let mut cubins = assemble(options, toolchain, &agreed, &compiled.parts, whole, pool, sink)?;
     if whole {
         return Ok(Outcome::Whole(cubins.pop().unwrap_or_default()));
     }
@@ -155,46 +159,34 @@ pub fn optimise<'data>(
     Ok(Outcome::ToLink)
 }
 
+fn modules<'a>(inputs: &'a Inputs<'_>) -> Vec<Module<'a>> {
+    let module = |module: &'a IrModule<'_>| {
+        let (kind, bytes) = match module.content {
+            IrContent::Plain(bytes) => (ModuleKind::Ir, bytes),
+            IrContent::Container(bytes) => (ModuleKind::Fatbin, bytes),
+        };
+        Module { kind, bytes, name: module.name.as_bytes() }
+    };
+    inputs.ir.iter().map(module).collect()
+}
+
 fn with_nvvm<'data>(
     options: &Options,
+    toolchain: &Toolchain<'_>,
     arguments: &[Vec<u8>],
     inputs: &Inputs<'data>,
     program: Option<Program<'data>>,
     sink: &Sink,
 ) -> Result<Compiled, Stop> {
-    let cache = Cache::of(options);
-    let mut key = Key::new("nvvm");
-    if cache.is_on() {
-        key.tool(&nvvm::path(options).unwrap_or_default());
-        add_to_key(&mut key, arguments, inputs);
-        if let Some(compiled) = cache.get(&key).and_then(from_fields) {
-            return Ok(compiled);
-        }
-    }
-    let program = if let Some(program) = program {
-        program
-    } else {
-        let mut program = open(options, sink)?;
-        for module in &inputs.ir {
-            if let IrContent::Plain(bytes) = module.content {
-                add(&mut program, bytes, &module.name, sink)?;
-            }
-        }
-        program
-    };
-    let compiled = program.compile(arguments).map_err(|refused| {
-        sink.report(Message::CompilerLog { log: refused.text });
-        sink.fatal(Message::JitCompileFailed)
-    })?;
-    if cache.is_on() {
-        cache.put(&key, &to_fields(&compiled));
-    }
-    Ok(compiled)
+    let library = toolchain::nvvm(options).unwrap_or_default();
+    let request = CompileRequest { arguments, modules: &modules(inputs) };
+    toolchain.compile(&library, &request, program).map_err(|error| stopped(error, sink))
 }
 
-/// The way of IR that only the vendor's libraries can unpack.
+/// The way of IR that only NVIDIA's libraries can unpack.
 fn with_nvjitlink(
     options: &Options,
+    toolchain: &Toolchain<'_>,
     arguments: &[Vec<u8>],
     plan: Plan,
     inputs: &Inputs<'_>,
@@ -202,48 +194,20 @@ fn with_nvjitlink(
     sink: &Sink,
 ) -> Result<Compiled, Stop> {
     let arguments = arguments::for_nvjitlink(options, arguments);
-    let places = nvjitlink::places(options.nvvm_path.as_deref().unwrap_or("".as_ref()));
-    let library = nvjitlink::find(&places);
-    let cache = Cache::of(options);
-    let mut key = Key::new("nvjitlink");
-    if cache.is_on() {
-        key.tool(&library);
-        add_to_key(&mut key, &arguments, inputs);
-        if let Some(compiled) = cache.get(&key).and_then(from_fields) {
-            return Ok(compiled);
+    let request = CompileRequest { arguments: &arguments, modules: &modules(inputs) };
+    let nvvm_path = options.nvvm_path.as_deref().unwrap_or("".as_ref());
+    let packed = toolchain.compile_packed(nvvm_path, &request).map_err(|error| match error {
+        CompileError::Library { places } => {
+            let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+            sink.fatal(Message::JitLinkMissing { file: first.clone(), places: places.join(", ").into() })
         }
-    }
-    let files: Vec<nvjitlink::Input<'_>> = inputs
-        .ir
-        .iter()
-        .map(|module| {
-            let (kind, bytes) = match module.content {
-                IrContent::Plain(bytes) => (nvjitlink::Kind::LtoIr, bytes),
-                IrContent::Container(bytes) => (nvjitlink::Kind::Fatbin, bytes),
-            };
-            nvjitlink::Input { kind, bytes, name: &module.name }
-        })
-        .collect();
-    let linked =
-        nvjitlink::link(library.as_os_str(), &arguments, &files).map_err(|failure| match failure {
-            nvjitlink::Failure::Unusable => {
-                let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-                sink.fatal(Message::JitLinkMissing { file: first.clone(), places: places.join(", ").into() })
-            }
-            nvjitlink::Failure::Refused(log) => {
-                sink.report(Message::CompilerLog { log: log.into() });
-                sink.fatal(Message::JitCompileFailed)
-            }
-        })?;
+        error => stopped(error, sink),
+    })?;
     // The library does not say whether references remain; the PTX does. Without `--device-c` the compiler calls
     // everything complete.
-    let complete = !plan.device_c || is_complete(&linked.ptx);
-    let ptx = arguments::without_suffix(options, linked.ptx);
-    let compiled = Compiled { parts: vec![ptx], complete, log: linked.log };
-    if cache.is_on() {
-        cache.put(&key, &to_fields(&compiled));
-    }
-    Ok(compiled)
+    let complete = !plan.device_c || is_complete(&packed.ptx);
+    let ptx = arguments::without_suffix(options, packed.ptx);
+    Ok(Compiled { parts: vec![ptx], complete, log: packed.log })
 }
 
 /// Whether PTX needs nothing but what the driver provides.
@@ -263,58 +227,35 @@ fn is_complete(ptx: &[u8]) -> bool {
         .all(|name| undefined::is_provided(STT_FUNC, &String::from_utf8_lossy(&name)))
 }
 
-fn add_to_key(key: &mut Key, arguments: &[Vec<u8>], inputs: &Inputs<'_>) {
-    key.list(arguments.iter().map(Vec::as_slice));
-    for module in &inputs.ir {
-        let (IrContent::Plain(bytes) | IrContent::Container(bytes)) = module.content;
-        // The name is part of the compiler's messages.
-        key.field(module.name.as_bytes());
-        key.field(bytes);
-    }
-}
-
-fn to_fields(compiled: &Compiled) -> Vec<&[u8]> {
-    let complete: &[u8] = if compiled.complete { b"1" } else { b"0" };
-    [complete, &compiled.log].into_iter().chain(compiled.parts.iter().map(Vec::as_slice)).collect()
-}
-
-fn from_fields(mut fields: Vec<Vec<u8>>) -> Option<Compiled> {
-    if fields.len() < 3 {
-        return None;
-    }
-    let parts = fields.split_off(2);
-    let log = fields.pop()?;
-    Some(Compiled { parts, complete: fields.pop()? == b"1", log })
-}
-
 /// Parts are assembled at the same time and spoken about in order.
 fn assemble(
     options: &Options,
+    toolchain: &Toolchain<'_>,
     agreed: &Agreed,
     parts: &[Vec<u8>],
     whole: bool,
     pool: &Pool,
     sink: &Sink,
 ) -> Result<Vec<Vec<u8>>, Stop> {
-    let assembler = Assembler::find();
-    let compiled = ptxas::Settings {
+    let assembler = toolchain.assembler();
+    // The modules had a say in these.
+    let flags = Flags {
         whole,
         registers: agreed.registers,
         split_compile: arguments::split(options, agreed),
+        ..toolchain::flags(options)
     };
-    let to_do: Vec<Job<'_>> =
-        parts.iter().map(|text| Job { text, stored_options: &[], compiled: Some(compiled) }).collect();
+    let to_do: Vec<Ptx<'_>> = parts.iter().map(|text| Ptx { text, stored_options: &[] }).collect();
     sink.phase("assembling");
     sink.expect(parts.len());
-    let job =
-        |job: &Job<'_>| sink.during(|| "compiled IR".into(), || ptxas::assemble(&assembler, job, options));
+    let job = |ptx: &Ptx<'_>| sink.during(|| "compiled IR".into(), || assembler.assemble(ptx, &flags));
     let results = pool.map(&to_do, true, job);
     let mut cubins = Vec::with_capacity(parts.len());
     for (part, result) in results.into_iter().enumerate() {
-        let assembled = result.map_err(|failure| sink.fatal(failure.message("lto.ptx".into())))?;
+        let assembled = result.map_err(|error| sink.fatal(toolchain::message(error, "lto.ptx".into())))?;
         sink.write(&assembled.text);
         let kept = (part, &b"lto.ptx"[..]);
-        keep::assembled(options, kept, &to_do[part], assembled.cubin.as_deref(), sink)?;
+        keep::assembled(options, kept, (&to_do[part], &flags), assembled.cubin.as_deref(), sink)?;
         // The time of a refusal counts too.
         add_time_row(options, ["lto.ptx", "ptxas", NAME], assembled.milliseconds);
         cubins.push(assembled.cubin.ok_or_else(|| sink.fatal(Message::FatbinaryError))?);
@@ -339,14 +280,5 @@ mod tests {
         assert!(is_complete(print));
         assert!(!is_complete(b".extern .func  (.param .b32 func_retval0) _Z1fi\n(\n"));
         assert!(!is_complete(b".extern .func _Z1fv()\n;"));
-    }
-
-    #[test]
-    fn compiled_ir_comes_back_from_its_fields() {
-        let parts = vec![b"one".to_vec(), b"two".to_vec()];
-        let compiled = Compiled { parts, complete: true, log: b"remark".to_vec() };
-        let fields = to_fields(&compiled).into_iter().map(<[u8]>::to_vec).collect();
-        assert_eq!(from_fields(fields), Some(compiled));
-        assert_eq!(from_fields(vec![b"1".to_vec()]), None);
     }
 }

@@ -5,9 +5,6 @@ use solder_arch::Kind;
 use super::{Id, Options};
 use crate::diagnostics::{Message, Sink, Stop};
 
-/// The release this linker stands in for.
-const TOOLKIT_MAJOR: i32 = 13;
-
 /// The first architecture on which nvlink says that it does not fully keep relocations.
 const PRESERVE_RELOCS_WARNING_FROM: u16 = 90;
 
@@ -108,7 +105,9 @@ fn check_api_version(options: &Options, sink: &Sink) -> Result<(), Stop> {
     let Some(text) = options.values().scalar(Id::CudaApiVersion) else { return Ok(()) };
     match api_version(text) {
         None => Err(sink.fatal(Message::ApiVersionUnparsable)),
-        Some((major, _)) if major != TOOLKIT_MAJOR => Err(sink.fatal(Message::ApiVersionMajor)),
+        Some((major, _)) if i64::from(major) != i64::from(options.release.major()) => {
+            Err(sink.fatal(Message::ApiVersionMajor))
+        }
         Some(_) => Ok(()),
     }
 }

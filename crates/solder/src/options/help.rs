@@ -1,9 +1,6 @@
 //! `--help` and `--version`, in the form of nvlink's.
 
-use super::table::{Kind, Row, TABLE};
-
-/// The release of the toolkit whose linker this one stands in for, as its tools print it.
-pub const TOOLKIT_RELEASE: &str = "release 13.0, V13.0.88";
+use super::table::{Kind, RELEASE, Row, TABLE};
 
 const NAME_WIDTH: usize = 52;
 const SHORT_WIDTH: usize = 28;
@@ -39,11 +36,12 @@ fn padded(text: &str, width: usize) -> String {
 /// The version text.
 pub fn version(tool: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
+    let banner = RELEASE.banner();
     format!(
         "{tool}: solder, an open device linker for CUDA\n\
          Copyright (c) the solder authors, under MIT or Apache-2.0\n\
          Version {version}\n\
-         In place of nvlink of the Cuda compilation tools, {TOOLKIT_RELEASE}\n\
+         In place of nvlink of the Cuda compilation tools, {banner}\n\
          Build solder {version}\n"
     )
 }

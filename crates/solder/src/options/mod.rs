@@ -1,5 +1,6 @@
 //! The command line: a table of options in nvlink's grammar, the parser, and the typed result.
 
+mod archs;
 mod check;
 mod help;
 mod option_file;
@@ -11,12 +12,15 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use solder_arch::Target;
+use solder_arch::{Release, Target};
+use solder_fatbin::Request;
+pub use solder_toolchain::FastCompile;
 
+pub use archs::archs;
 pub use check::check;
 pub use help::{help, version};
 pub use parse::{Value, Values};
-pub use table::{Id, Kind, Record, Row, TABLE};
+pub use table::{Id, Kind, RELEASE, Record, Row, TABLE};
 
 use crate::diagnostics::{Format, Message, Settings, Show, Sink, Stop, Switches, Text};
 
@@ -29,21 +33,13 @@ pub enum HostScript {
     Complete,
 }
 
-/// `-Ofc`. The value is looked at only under `-lto`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FastCompile {
-    #[default]
-    Off,
-    Min,
-    Mid,
-    Max,
-}
-
 /// What the command line asks for. The recorded form of it is [`Options::recorded_command_line`].
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Name in messages and in the note: the name the linker was invoked by, or `-tool-name`.
     pub tool_name: OsString,
+    /// The release of nvlink whose place is taken.
+    pub release: &'static Release,
     /// `-arch`; `None` never reaches a link.
     pub target: Option<Target>,
     /// Files in the order given. Libraries stand apart: they follow all files.
@@ -93,6 +89,7 @@ pub struct Options {
     pub split_compile: Option<i32>,
     /// `-split-compile-extended`, if given; gone under `-emit-ptx`.
     pub split_compile_extended: Option<i32>,
+    /// `-Ofc`. The value is looked at only under `-lto`.
     pub fast_compile: FastCompile,
 
     pub maxrregcount: Option<i32>,
@@ -164,7 +161,8 @@ impl Options {
         let emit_ptx = values.is_true(Id::EmitPtx);
         Self {
             tool_name: values.scalar(Id::ToolName).map_or(invoked_as.into(), os_string),
-            target: values.scalar(Id::Arch).and_then(target),
+            release: RELEASE,
+            target: values.scalar(Id::Arch).and_then(|name| RELEASE.target(std::str::from_utf8(name).ok()?)),
             inputs: values.inputs.iter().map(|name| PathBuf::from(OsStr::from_bytes(name))).collect(),
             output: path(Id::Output),
             libraries: os_strings(values.list(Id::Library)),
@@ -249,6 +247,11 @@ impl Options {
         self.output.as_deref().ok_or_else(missing)
     }
 
+    /// What is asked of a fat binary.
+    pub fn request(&self) -> Request {
+        Request { target: self.link_target(), release: self.release, lto: self.lto }
+    }
+
     /// The output of a link for a real target. [`check`] lets none begin without one.
     pub fn link_output(&self) -> &PathBuf {
         self.output.as_ref().expect("checked before linking")
@@ -305,10 +308,6 @@ fn boolean(values: &Values, id: Id) -> Option<bool> {
         Some(Value::Bool(value)) => Some(*value),
         _ => None,
     }
-}
-
-fn target(name: &[u8]) -> Option<Target> {
-    Target::parse(std::str::from_utf8(name).ok()?)
 }
 
 fn show(when: &[u8]) -> Show {

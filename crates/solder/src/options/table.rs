@@ -2,7 +2,10 @@
 //!
 //! A row feeds the parser, `--help` and the recorded command line. Rows without help are hidden.
 
-use solder_arch::NAMES;
+use solder_arch::Release;
+
+/// The release whose command line this is.
+pub const RELEASE: &Release = Release::CUDA_13_0;
 
 /// How an option takes its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +169,7 @@ ids! {
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
     StackProtectorThreshold, Threads, CacheDir, SaveTemps, VerboseKeep,
     Explain, ErrorFormat, ExplainRegs, Map, WhyLive, PrintGc, Trace,
-    RemapPathPrefix, Reproducible, Report, Progress, NoFork,
+    RemapPathPrefix, Reproducible, Report, Progress, NoFork, ListArchs,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -182,7 +185,7 @@ pub static TABLE: [Row; COUNT] = [
     flag(Id::Debug, "debug").short("g").help("Link for debugging: nothing is removed."),
     scalar(Id::Arch, "arch")
         .argument("gpu architecture name")
-        .allowed(&NAMES)
+        .allowed(RELEASE.names())
         .help("The architecture to link for."),
     number(Id::Machine, "machine")
         .short("m")
@@ -396,6 +399,10 @@ pub static TABLE: [Row; COUNT] = [
             "Give the memory of a large link back before the program ends, instead of leaving a process behind that \
              does it.",
         )
+        .record(Record::Never),
+    flag(Id::ListArchs, "list-archs")
+        .long_only()
+        .help("Print the targets, and for which of them machine code and PTX of each can be linked.")
         .record(Record::Never),
 ];
 

@@ -1,4 +1,9 @@
-//! What the vendor's libraries have in common: how they are loaded, and how they hand out texts.
+//! Shared libraries of the toolkit: the only place with `unsafe`.
+//!
+//! Here is what they have in common: how they are loaded, and how they hand out texts.
+
+pub mod nvjitlink;
+pub mod nvvm;
 
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
@@ -13,7 +18,6 @@ pub type Size = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
 pub type Fill = unsafe extern "C" fn(Handle, *mut c_char) -> c_int;
 
 /// Loads a library that is never unloaded: these keep threads and handlers of their own.
-#[allow(unsafe_code)]
 pub fn load(path: &OsStr) -> Option<ManuallyDrop<Library>> {
     // SAFETY: the toolkit's own library, named or found for this purpose; loading it runs its initialisers, and nothing
     // else of it is relied on before its functions are found.
@@ -24,7 +28,6 @@ pub fn load(path: &OsStr) -> Option<ManuallyDrop<Library>> {
 ///
 /// # Safety
 /// `T` must be the function's type.
-#[allow(unsafe_code)]
 pub unsafe fn symbol<T: Copy>(library: &Library, name: &str) -> Option<T> {
     // SAFETY: as the caller promises.
     unsafe { library.get::<T>(name.as_bytes()) }.ok().map(|symbol| *symbol)
@@ -40,7 +43,6 @@ pub fn c_string(bytes: &[u8]) -> CString {
 ///
 /// # Safety
 /// The functions must be a pair of the library that the handle, still alive, belongs to.
-#[allow(unsafe_code)]
 pub unsafe fn text(handle: Handle, size: Size, fill: Fill) -> Option<Vec<u8>> {
     let mut bytes = 0;
     // SAFETY: `bytes` is a place for the size.

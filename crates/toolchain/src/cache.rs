@@ -1,10 +1,10 @@
 //! Results of compilations, kept in a folder under a hash of all that went into them: tool, options and bytes.
 //!
 //! Entries are written under a temporary name and renamed, so that links that run at the same time see whole entries
-//! or none. An entry carries a checksum; one that does not fit counts as not there.
+//! or none. An entry carries a checksum; one that does not fit is treated as absent.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest, Sha256};
 
-use crate::options::Options;
-use crate::signals::Temporary;
+use crate::Supervisor;
 
 /// Changes with the form of the entries.
 const MAGIC: &[u8; 8] = b"solder\x00\x01";
 const CHECKSUM: usize = 32;
 
 /// What an entry is found by.
+#[derive(Clone, Debug)]
 pub struct Key(Sha256);
 
 impl Key {
+    /// The beginning of the key of one kind of entries.
     pub fn new(kind: &str) -> Self {
         let mut key = Self(Sha256::new_with_prefix(MAGIC));
         key.field(env!("CARGO_PKG_VERSION").as_bytes());
@@ -30,12 +31,13 @@ impl Key {
         key
     }
 
-    /// Fields cannot run into one another.
+    /// Adds a field. Fields cannot run into one another.
     pub fn field(&mut self, bytes: &[u8]) {
         self.0.update((bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
     }
 
+    /// Adds several fields as one.
     pub fn list<'a>(&mut self, items: impl ExactSizeIterator<Item = &'a [u8]>) {
         self.field(&(items.len() as u64).to_le_bytes());
         for item in items {
@@ -43,7 +45,7 @@ impl Key {
         }
     }
 
-    /// The version of a program or library: asking it would mean to run it, so the file's identity stands for it.
+    /// Adds the version of a program or library. Asking it would mean to run it, so the file's identity is taken.
     pub fn tool(&mut self, path: &Path) {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         self.field(path.as_os_str().as_bytes());
@@ -59,21 +61,28 @@ impl Key {
     }
 }
 
-/// The folder, if one was given.
-#[derive(Clone, Copy, Debug)]
-pub struct Cache<'a>(Option<&'a Path>);
+/// A folder of entries, or none.
+#[derive(Debug)]
+pub struct Cache<'a> {
+    folder: Option<PathBuf>,
+    supervisor: &'a dyn Supervisor,
+    /// The number of the next temporary name.
+    next: AtomicUsize,
+}
 
 impl<'a> Cache<'a> {
-    pub fn of(options: &'a Options) -> Self {
-        Self(options.cache_dir.as_deref())
+    /// A cache in a folder, which is made when the first entry is kept; without one nothing is kept.
+    pub fn new(folder: Option<PathBuf>, supervisor: &'a dyn Supervisor) -> Self {
+        Self { folder, supervisor, next: AtomicUsize::new(0) }
     }
 
-    pub fn is_on(self) -> bool {
-        self.0.is_some()
+    /// Whether there is a folder.
+    pub fn is_on(&self) -> bool {
+        self.folder.is_some()
     }
 
     /// The fields of an entry; `None` if it is not there or damaged.
-    pub fn get(self, key: &Key) -> Option<Vec<Vec<u8>>> {
+    pub fn get(&self, key: &Key) -> Option<Vec<Vec<u8>>> {
         let hash = key.hash();
         let bytes = fs::read(self.path(&hash)?).ok()?;
         let rest = bytes.strip_prefix(MAGIC)?;
@@ -91,8 +100,8 @@ impl<'a> Cache<'a> {
         Some(fields)
     }
 
-    /// Keeps an entry. That it cannot be kept is no reason to fail a link.
-    pub fn put(self, key: &Key, fields: &[&[u8]]) {
+    /// Keeps an entry. That it cannot be kept is not a reason to fail.
+    pub fn put(&self, key: &Key, fields: &[&[u8]]) {
         let hash = key.hash();
         let Some(path) = self.path(&hash) else { return };
         let mut content = Vec::new();
@@ -101,12 +110,33 @@ impl<'a> Cache<'a> {
             content.extend_from_slice(field);
         }
         let checksum = checksum_of(&hash, &content);
-        let _ = write(&path, &[&MAGIC[..], &checksum, &content].concat());
+        let _ = self.write(&path, &[&MAGIC[..], &checksum, &content].concat());
     }
 
-    fn path(self, hash: &[u8; 32]) -> Option<PathBuf> {
+    fn path(&self, hash: &[u8; 32]) -> Option<PathBuf> {
         let name: String = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hexadecimal).collect();
-        Some(self.0?.join(&name[..2]).join(&name[2..]))
+        Some(self.folder.as_ref()?.join(&name[..2]).join(&name[2..]))
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        loop {
+            let name = format!(".{}-{}", std::process::id(), self.next.fetch_add(1, Ordering::Relaxed));
+            let temporary = folder.join(name);
+            let _guard = self.supervisor.temporary_file(&temporary);
+            let mut file = match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+                Ok(file) => file,
+                // Of another cache in this process, or left over.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
+            };
+            let result = file.write_all(bytes).and_then(|()| fs::rename(&temporary, path));
+            if result.is_err() {
+                let _ = fs::remove_file(&temporary);
+            }
+            return result;
+        }
     }
 }
 
@@ -118,23 +148,10 @@ fn checksum_of(hash: &[u8; 32], content: &[u8]) -> [u8; CHECKSUM] {
     Sha256::new().chain_update(hash).chain_update(content).finalize().into()
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let name = format!(".{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let temporary = folder.join(name);
-    let _temporary = Temporary::file(&temporary);
-    let result = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
-    if result.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    result
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Unsupervised;
 
     struct Folder(PathBuf);
 
@@ -145,8 +162,8 @@ mod tests {
             Self(path)
         }
 
-        fn cache(&self) -> Cache<'_> {
-            Cache(Some(&self.0))
+        fn cache(&self) -> Cache<'static> {
+            Cache::new(Some(self.0.clone()), &Unsupervised)
         }
     }
 
@@ -211,8 +228,21 @@ mod tests {
     }
 
     #[test]
+    fn a_temporary_name_that_is_taken_is_passed_over() {
+        let folder = Folder::new("taken");
+        let key = key(&["x"]);
+        let path = folder.cache().path(&key.hash()).expect("a folder");
+        let taken = path.with_file_name(format!(".{}-0", std::process::id()));
+        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+        fs::write(&taken, b"of another").expect("writable");
+        folder.cache().put(&key, &[b"content"]);
+        assert_eq!(folder.cache().get(&key), Some(vec![b"content".to_vec()]));
+        assert_eq!(fs::read(&taken).expect("still there"), b"of another");
+    }
+
+    #[test]
     fn without_a_folder_nothing_is_kept() {
-        let cache = Cache(None);
+        let cache = Cache::new(None, &Unsupervised);
         cache.put(&key(&["x"]), &[b"content"]);
         assert!(!cache.is_on() && cache.get(&key(&["x"])).is_none());
     }

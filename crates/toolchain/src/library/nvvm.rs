@@ -1,42 +1,22 @@
-//! The compiler library of link-time optimisation, called as nvlink calls it.
+//! libnvvm, the compiler library of link-time optimisation, called as nvlink calls it.
 //!
-//! It runs in this process. Nothing has been written when it runs, so that a crash in it leaves no output behind.
+//! It runs in this process. Nothing has been written when it runs, so that a crash in it leaves no output.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
-use std::fs::File;
-use std::io::Read;
+use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr;
 
 use libloading::Library;
 
-use super::library::{self, Fill, Handle, Size, c_string, symbol};
-use crate::diagnostics::{Message, Sink, Stop, Text};
-use crate::options::Options;
+use super::{Fill, Handle, Size, c_string, symbol};
+use crate::ir::{CompileError, Compiled};
 
-/// The only file that is tried, relative to `-nvvmpath`.
-const LIBRARY: &str = "lib64/libnvvm.so";
-
-const ELF_MAGIC: &[u8] = b"\x7fELF";
-
-/// The library to load, under `-lto`. nvlink finds out that it cannot be loaded before it opens any input.
-pub fn library(options: &Options, sink: &Sink) -> Result<Option<PathBuf>, Stop> {
-    let Some(library) = path(options) else { return Ok(None) };
-    let mut magic = [0; ELF_MAGIC.len()];
-    match File::open(&library).and_then(|mut file| file.read_exact(&mut magic)) {
-        Ok(()) if magic == *ELF_MAGIC => Ok(Some(library)),
-        _ => Err(sink.fatal(Message::LibraryLoad)),
-    }
-}
-
-/// Where the library must be.
-pub fn path(options: &Options) -> Option<PathBuf> {
-    options.nvvm_path.as_ref().filter(|_| options.lto).map(|root| root.join(LIBRARY))
-}
-
-/// Functions that the library hands out by number, beside its documented ones.
+/// Functions that the library hands out by number, beside its documented ones. No header lists the numbers. They were
+/// observed, as were the types of the functions and the two results below, by putting a library of our own in the place
+/// of NVIDIA's, which logs nvlink's calls and passes them on.
 const ADD_LTO_MODULE: c_uint = 0x2080;
 const PART_COUNT: c_uint = 0xf00d;
 const PART_SIZES: c_uint = 0xb0ba;
@@ -69,7 +49,7 @@ struct Functions {
     part_sizes: Sizes,
 }
 
-/// A compilation: modules that are added, then compiled together.
+/// A compilation that has begun: modules are added, then compiled together.
 pub struct Program<'data> {
     functions: Functions,
     handle: Handle,
@@ -78,52 +58,43 @@ pub struct Program<'data> {
     _library: ManuallyDrop<Library>,
 }
 
-/// What came of a compilation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compiled {
-    /// PTX, without the final NUL; several parts only under extended split compilation.
-    pub parts: Vec<Vec<u8>>,
-    /// Whether the modules were all that is needed.
-    pub complete: bool,
-    pub log: Vec<u8>,
+impl fmt::Debug for Program<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Program")
+    }
 }
 
-/// The library took the modules and could not compile them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// The log and the name of the error, run together as nvlink prints them.
-    pub text: Text,
-}
-
-/// The library cannot be used.
-#[derive(Debug)]
-pub struct Unusable;
-
-#[allow(unsafe_code)]
 impl<'data> Program<'data> {
-    pub fn open(path: &Path) -> Result<Self, Unusable> {
-        let library = library::load(path.as_os_str()).ok_or(Unusable)?;
-        let functions = Functions::find(&library).ok_or(Unusable)?;
+    /// Loads the library and begins.
+    pub fn open(path: &Path) -> Result<Self, CompileError> {
+        Self::create(path).ok_or_else(|| CompileError::Library { places: vec![path.to_path_buf()] })
+    }
+
+    fn create(path: &Path) -> Option<Self> {
+        let library = super::load(path.as_os_str())?;
+        let functions = Functions::find(&library)?;
         let mut handle: Handle = ptr::null_mut();
         // SAFETY: `handle` is a place for the handle, as the documented function wants it.
         if unsafe { (functions.create)(&raw mut handle) } != 0 || handle.is_null() {
-            return Err(Unusable);
+            return None;
         }
-        Ok(Self { functions, handle, modules: PhantomData, _library: library })
+        Some(Self { functions, handle, modules: PhantomData, _library: library })
     }
 
-    /// Adds a module; `false` if the library refuses it.
-    pub fn add(&mut self, module: &'data [u8], name: &Text) -> bool {
-        let name = c_string(name.as_bytes());
+    /// Adds a module, named as in the library's messages.
+    pub fn add(&mut self, module: &'data [u8], name: &[u8]) -> Result<(), CompileError> {
+        let name = c_string(name);
         // SAFETY: the module's bytes live as long as the program does, and the length is theirs; the name ends with a
         // NUL and is read during the call.
         let code = unsafe {
             (self.functions.add_module)(self.handle, module.as_ptr().cast(), module.len(), name.as_ptr())
         };
-        code == 0
+        if code == 0 { Ok(()) } else { Err(CompileError::Module) }
     }
 
-    pub fn compile(self, options: &[Vec<u8>]) -> Result<Compiled, Refused> {
+    /// Compiles the modules. The words of a refusal are the log and the name of the error, run together as nvlink prints
+    /// them.
+    pub fn compile(self, options: &[Vec<u8>]) -> Result<Compiled, CompileError> {
         let options: Vec<CString> = options.iter().map(|option| c_string(option)).collect();
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: `pointers` holds as many strings as is said, alive until after the call.
@@ -132,10 +103,10 @@ impl<'data> Program<'data> {
         let mut log = self.text(self.functions.log_size, self.functions.log).unwrap_or_default();
         if code != COMPLETE && code != INCOMPLETE {
             log.extend_from_slice(self.error_name(code));
-            return Err(Refused { text: log.into() });
+            return Err(CompileError::Refused { log });
         }
         let Some(ptx) = self.text(self.functions.result_size, self.functions.result) else {
-            return Err(Refused { text: log.into() });
+            return Err(CompileError::Refused { log });
         };
         Ok(Compiled { parts: self.split(ptx), complete: code == COMPLETE, log })
     }
@@ -152,7 +123,7 @@ impl<'data> Program<'data> {
 
     fn text(&self, size: Size, fill: Fill) -> Option<Vec<u8>> {
         // SAFETY: only called with pairs of functions that take this handle.
-        unsafe { library::text(self.handle, size, fill) }
+        unsafe { super::text(self.handle, size, fill) }
     }
 
     /// Cuts the result into its parts. The library puts them in any order, and in another one with every run: here
@@ -179,7 +150,6 @@ impl<'data> Program<'data> {
     }
 }
 
-#[allow(unsafe_code)]
 impl Drop for Program<'_> {
     fn drop(&mut self) {
         // SAFETY: the handle came from the library and is not used afterwards.
@@ -187,7 +157,6 @@ impl Drop for Program<'_> {
     }
 }
 
-#[allow(unsafe_code)]
 impl Functions {
     fn find(library: &Library) -> Option<Self> {
         // SAFETY: the types are those of the library's header; the function by number has the type that nvlink was

@@ -1,0 +1,242 @@
+//! The releases of the CUDA toolkit whose nvlink solder stands in for, and how they differ.
+//!
+//! A phase never compares versions. What differs is a field of [`Release`], or a rule of it with a name, asked where it
+//! applies. A release is passed to those who ask: there is no current one.
+
+use crate::{Arch, Kind, Suffix, Target};
+
+/// One release. All that is here was observed with its tools.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Release {
+    /// As in `13.0`.
+    pub name: &'static str,
+    /// The version of its nvlink, as in `13.0.88`.
+    pub version: &'static str,
+    /// Its number in objects and notes, as in 130 for 13.0.
+    pub toolkit: u32,
+    /// The names under which its nvJitLink, or one that can take its place, may be installed; the best one first.
+    pub nvjitlink: &'static [&'static str],
+    /// The targets, by number; of equal numbers plain, `a`, `f`.
+    archs: &'static [Arch],
+    names: &'static [&'static str],
+    /// Numbers that are no longer targets and whose PTX is still usable.
+    pub(crate) deprecated: &'static [u16],
+    /// Machine code that links for another number than its own without being finalized anew, as (input, target).
+    pub(crate) forward: &'static [(u16, u16)],
+    /// The numbers of the Mercury code that the finalizer reads.
+    pub(crate) finalizable: &'static [u16],
+    /// The newest Mercury that can be finalized, the major number in the high byte.
+    pub(crate) newest_mercury: u16,
+    /// Architectures whose cubins must come from a toolkit that is not older than this one.
+    oldest_toolkits: &'static [(u16, u32)],
+}
+
+impl Release {
+    /// CUDA 13.0, with nvlink 13.0.88.
+    pub const CUDA_13_0: &'static Self = &Self {
+        name: "13.0",
+        version: "13.0.88",
+        toolkit: 130,
+        nvjitlink: &["libnvJitLink.so.13", "libnvJitLink.so", "libnvJitLink.so.12"],
+        archs: &cuda_13_0::ARCHS,
+        names: &cuda_13_0::NAMES,
+        // 72 is not in the list: code for it is as unknown as for 71.
+        deprecated: &[10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 69, 70],
+        // 87, 88 and 89 give nothing, 87 and 88 take nothing, 90 and 110 have nobody.
+        forward: &[(80, 86), (80, 89), (86, 89), (120, 121)],
+        finalizable: &[90, 100, 101, 103, 110, 120, 121],
+        newest_mercury: 0x0101,
+        oldest_toolkits: &[(50, 65), (90, 120)],
+    };
+
+    /// All releases that solder stands in for.
+    pub const ALL: [&'static Self; 1] = [Self::CUDA_13_0];
+
+    /// The release that a tool of version `version`, such as `13.0.88`, belongs to.
+    pub fn of_version(version: &str) -> Option<&'static Self> {
+        let is_of = |release: &&&Self| {
+            version.strip_prefix(release.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        Self::ALL.iter().find(is_of).copied()
+    }
+
+    /// The architectures that can be linked for, by number; of equal numbers plain, `a`, `f`.
+    pub const fn archs(&self) -> &'static [Arch] {
+        self.archs
+    }
+
+    /// The names a target may have, in byte order, which is the order help texts list them in.
+    pub const fn names(&self) -> &'static [&'static str] {
+        self.names
+    }
+
+    /// Whether an architecture can be linked for.
+    pub fn knows(&self, arch: Arch) -> bool {
+        self.archs.contains(&arch)
+    }
+
+    /// The architecture of this text, such as `90a`, if it can be linked for.
+    pub fn arch(&self, text: &str) -> Option<Arch> {
+        Arch::parse(text).filter(|arch| self.knows(*arch))
+    }
+
+    /// The target of this name. Exactly the names of [`Release::names`] are accepted.
+    pub fn target(&self, name: &str) -> Option<Target> {
+        Kind::ALL.into_iter().find_map(|kind| {
+            let arch = self.arch(name.strip_prefix(kind.prefix())?)?;
+            Some(Target::new(kind, arch))
+        })
+    }
+
+    /// The release as the toolkit's tools print it: `release 13.0, V13.0.88`.
+    pub fn banner(&self) -> String {
+        format!("release {}, V{}", self.name, self.version)
+    }
+
+    /// The first part of the version. `-cuda-api-version` must name the same one.
+    pub const fn major(&self) -> u32 {
+        self.toolkit / 10
+    }
+
+    /// Whether objects of a toolkit, such as 129 for CUDA 12.9, are too new to be linked.
+    pub const fn is_older_than(&self, toolkit: u32) -> bool {
+        self.toolkit < toolkit
+    }
+
+    /// The oldest toolkit, as in 120 for CUDA 12.0, whose cubins for an architecture can be linked.
+    pub fn oldest_toolkit(&self, number: u16) -> Option<u32> {
+        self.oldest_toolkits.iter().find(|(of, _)| *of == number).map(|(_, toolkit)| *toolkit)
+    }
+
+    /// The suffix that code for an architecture has in effect; `None` if the release does not know the architecture.
+    ///
+    /// An `a` after a number that has no such variant is dropped, an `f` is not.
+    pub(crate) fn recognize(&self, arch: Arch) -> Option<Suffix> {
+        match arch.suffix {
+            suffix if self.knows(arch) => Some(suffix),
+            Suffix::A if self.knows(Arch::plain(arch.number)) => Some(Suffix::None),
+            Suffix::A | Suffix::None if self.deprecated.contains(&arch.number) => Some(Suffix::None),
+            _ => None,
+        }
+    }
+}
+
+/// From the texts of a release's architectures, their values and the names of its targets.
+macro_rules! architectures {
+    ($($text:literal)*) => {
+        pub const ARCHS: [super::Arch; [$($text),*].len()] = [$(super::arch($text)),*];
+        pub const NAMES: [&str; 3 * ARCHS.len()] = super::sorted([
+            $(concat!("compute_", $text), concat!("lto_", $text), concat!("sm_", $text)),*
+        ]);
+    };
+}
+
+mod cuda_13_0 {
+    architectures! {
+        "75" "80" "86" "87" "88" "89" "90" "90a"
+        "100" "100a" "100f" "103" "103a" "103f" "110" "110a" "110f" "120" "120a" "120f" "121" "121a" "121f"
+    }
+}
+
+const fn arch(text: &str) -> Arch {
+    match Arch::parse(text) {
+        Some(arch) => arch,
+        None => panic!("not an architecture"),
+    }
+}
+
+/// The names in byte order.
+const fn sorted<const COUNT: usize>(mut names: [&'static str; COUNT]) -> [&'static str; COUNT] {
+    let mut end = 1;
+    while end < COUNT {
+        let mut at = end;
+        while at > 0 && is_less(names[at].as_bytes(), names[at - 1].as_bytes()) {
+            (names[at], names[at - 1]) = (names[at - 1], names[at]);
+            at -= 1;
+        }
+        end += 1;
+    }
+    names
+}
+
+const fn is_less(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at < b.len() && (at == a.len() || a[at] < b[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_forms_of_a_version_agree() {
+        for release in Release::ALL {
+            assert_eq!(format!("{}.{}", release.major(), release.toolkit % 10), release.name);
+            assert_eq!(Release::of_version(release.version), Some(release));
+            assert_eq!(Release::of_version(release.name), Some(release));
+        }
+        assert_eq!(Release::CUDA_13_0.banner(), "release 13.0, V13.0.88");
+        for version in ["13.01.88", "12.9.86", "13", ""] {
+            assert_eq!(Release::of_version(version), None, "{version}");
+        }
+    }
+
+    #[test]
+    fn every_name_is_a_target_and_nothing_else_is() {
+        for release in Release::ALL {
+            for name in release.names() {
+                assert_eq!(release.target(name).expect(name).to_string(), *name);
+            }
+            let targets =
+                release.archs().iter().flat_map(|arch| Kind::ALL.map(|kind| Target::new(kind, *arch)));
+            let mut printed: Vec<_> = targets.map(|target| target.to_string()).collect();
+            printed.sort();
+            assert_eq!(printed, release.names());
+            assert!(release.archs().iter().map(|arch| arch.number).is_sorted());
+        }
+        assert_eq!(Release::CUDA_13_0.names().len(), 69);
+        let other = [
+            "",
+            "sm_",
+            "90",
+            "sm_90f",
+            "sm_75a",
+            "sm_72",
+            "sm_70",
+            "sm_101",
+            "sm_0100",
+            "sm_+90",
+            "SM_90",
+            "sass_90",
+            "compute90",
+            "sm_90aa",
+            "sm_65626",
+            "sm_99999999",
+            "sm_90 ",
+            " sm_90",
+            "lto_91",
+        ];
+        for name in other {
+            assert_eq!(Release::CUDA_13_0.target(name), None, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn old_numbers_are_recognized_and_an_a_that_does_not_exist_is_dropped() {
+        let release = Release::CUDA_13_0;
+        let recognized = |suffix| -> Vec<u16> {
+            (0..75).filter(|&number| release.recognize(Arch::new(number, suffix)).is_some()).collect()
+        };
+        assert_eq!(recognized(Suffix::None), release.deprecated);
+        assert_eq!(recognized(Suffix::A), release.deprecated);
+        assert!(recognized(Suffix::F).is_empty());
+        for text in ["72", "101", "91", "90f", "75f", "122", "1000"] {
+            assert_eq!(release.recognize(arch(text)), None, "{text}");
+        }
+        assert_eq!(release.recognize(arch("89a")), Some(Suffix::None));
+        assert_eq!(release.recognize(arch("90a")), Some(Suffix::A));
+    }
+}

@@ -1,0 +1,87 @@
+//! NVIDIA's compilers as a link uses them: the options and the surroundings of the process in the toolchain's own types,
+//! and its errors in nvlink's words.
+
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use solder_toolchain::{
+    AssembleError, Cache, Environment, Flags, Guard, Supervisor, Toolchain, is_library, nvvm_library,
+};
+
+use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::options::Options;
+use crate::signals::{self, Temporary};
+
+/// The handlers of this process: they end what was started and remove what was written.
+#[derive(Debug)]
+pub struct Signals;
+
+impl Supervisor for Signals {
+    fn run(&self, command: &mut Command) -> io::Result<Output> {
+        let (child, running) = signals::start(command)?;
+        let output = child.wait_with_output();
+        drop(running);
+        output
+    }
+
+    fn temporary_file(&self, path: &Path) -> Guard {
+        Guard::new(Temporary::file(path))
+    }
+
+    fn temporary_folder(&self, path: &Path) -> Guard {
+        Guard::new(Temporary::folder(path))
+    }
+}
+
+/// The surroundings of this process.
+pub fn environment() -> Environment {
+    let invoked_as = std::env::args_os().next().unwrap_or_default();
+    Environment::new(invoked_as, |name| std::env::var_os(name), std::env::temp_dir())
+}
+
+/// The compilers of a link.
+pub fn of(options: &Options) -> Toolchain<'static> {
+    let cache = Cache::new(options.cache_dir.clone(), &Signals);
+    Toolchain { environment: environment(), release: options.release, cache, supervisor: &Signals }
+}
+
+/// How PTX of the inputs is assembled.
+pub fn flags(options: &Options) -> Flags {
+    Flags {
+        registers: options.maxrregcount,
+        debug: options.debug && !options.suppress_debug_info,
+        stack_protector: options.device_stack_protector,
+        split_compile: options.split_compile,
+        fast_compile: options.fast_compile,
+        extra: options.xptxas.clone(),
+        ..Flags::new(options.link_target().arch)
+    }
+}
+
+/// That the assembler could not be asked about a file.
+pub fn message(error: AssembleError, file: Text) -> Message {
+    match error {
+        AssembleError::Missing { looked } => {
+            let places: Vec<_> = looked.into_iter().map(|place| place.into_os_string().into_vec()).collect();
+            Message::AssemblerMissing { file, places: places.join(&b", "[..]).into() }
+        }
+        AssembleError::NotRun { program, reason } => {
+            Message::AssemblerNotRun { file, assembler: program.into(), reason: reason.to_string().into() }
+        }
+    }
+}
+
+/// The compiler library of `-lto`.
+pub fn nvvm(options: &Options) -> Option<PathBuf> {
+    options.nvvm_path.as_deref().filter(|_| options.lto).map(nvvm_library)
+}
+
+/// Ends a run with `-lto` that has no compiler library. nvlink does so before it opens any input.
+pub fn check_nvvm(options: &Options, sink: &Sink) -> Result<(), Stop> {
+    match nvvm(options) {
+        Some(library) if !is_library(&library) => Err(sink.fatal(Message::LibraryLoad)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,151 @@
+//! LTO IR, compiled to PTX by the toolkit's libraries.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use solder_arch::Release;
+
+use crate::ir::{CompileError, CompileRequest, Compiled, Module, Packed};
+use crate::library::nvjitlink;
+use crate::{Environment, Key, Program, Toolchain};
+
+/// The only file that is tried, relative to `-nvvmpath`.
+const NVVM: &str = "lib64/libnvvm.so";
+
+/// The compiler library under the folder that `-nvvmpath` names.
+pub fn nvvm_library(root: &Path) -> PathBuf {
+    root.join(NVVM)
+}
+
+/// Whether a file begins as a shared library does. nvlink finds out that it has no compiler before it opens any input.
+pub fn is_library(path: &Path) -> bool {
+    const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
+    let mut magic = [0; ELF_MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == ELF_MAGIC
+}
+
+impl Toolchain<'_> {
+    /// Compiles IR with the compiler library at `library`, unless the cache has the result. A program that has the
+    /// modules already may be given.
+    pub fn compile<'a>(
+        &self,
+        library: &Path,
+        request: &CompileRequest<'a>,
+        begun: Option<Program<'a>>,
+    ) -> Result<Compiled, CompileError> {
+        let key = self.cache.is_on().then(|| key("nvvm", library, request));
+        if let Some(compiled) = key.as_ref().and_then(|key| from_fields(self.cache.get(key)?)) {
+            return Ok(compiled);
+        }
+        let program = match begun {
+            Some(program) => program,
+            None => with_modules(library, request.modules)?,
+        };
+        let compiled = program.compile(request.arguments)?;
+        if let Some(key) = &key {
+            self.cache.put(key, &to_fields(&compiled));
+        }
+        Ok(compiled)
+    }
+
+    /// Compiles IR, some of which only NVIDIA's libraries can unpack, with nvJitLink, unless the cache has the result.
+    /// `nvvm_path` is a folder of the toolkit whose nvJitLink is preferred.
+    pub fn compile_packed(
+        &self,
+        nvvm_path: &Path,
+        request: &CompileRequest<'_>,
+    ) -> Result<Packed, CompileError> {
+        let places = nvjitlink_places(nvvm_path, &self.environment, self.release);
+        let found = places.iter().find(|place| place.is_file()).cloned();
+        // Otherwise a name, for the system to look up.
+        let library = found.or_else(|| self.release.nvjitlink.first().map(PathBuf::from)).unwrap_or_default();
+        let key = self.cache.is_on().then(|| key("nvjitlink", &library, request));
+        let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(self.cache.get(key)?).ok());
+        if let Some([log, ptx]) = kept {
+            return Ok(Packed { ptx, log });
+        }
+        let packed = nvjitlink::link(&library, request.arguments, request.modules)
+            .map_err(|failure| failure.unwrap_or(CompileError::Library { places }))?;
+        if let Some(key) = &key {
+            self.cache.put(key, &[&packed.log, &packed.ptx]);
+        }
+        Ok(packed)
+    }
+}
+
+fn with_modules<'a>(library: &Path, modules: &[Module<'a>]) -> Result<Program<'a>, CompileError> {
+    let mut program = Program::open(library)?;
+    for module in modules {
+        program.add(module.bytes, module.name)?;
+    }
+    Ok(program)
+}
+
+/// The folders of a toolkit that may hold its libraries.
+const FOLDERS: [&str; 3] = ["lib64", "lib", "targets/x86_64-linux/lib"];
+
+/// Where nvJitLink may be: in the toolkit that `-nvvmpath` is in, then in those that the environment names.
+fn nvjitlink_places(nvvm_path: &Path, environment: &Environment, release: &Release) -> Vec<PathBuf> {
+    let beside = [nvvm_path.join("..")];
+    let roots = beside.into_iter().chain(environment.roots().cloned());
+    let folders = roots.flat_map(|root| FOLDERS.map(|folder| root.join(folder)));
+    folders.flat_map(|folder| release.nvjitlink.iter().map(move |name| folder.join(name))).collect()
+}
+
+fn key(kind: &str, library: &Path, request: &CompileRequest<'_>) -> Key {
+    let mut key = Key::new(kind);
+    key.tool(library);
+    key.list(request.arguments.iter().map(Vec::as_slice));
+    for module in request.modules {
+        // The name is part of the compiler's messages.
+        key.field(module.name);
+        key.field(module.bytes);
+    }
+    key
+}
+
+fn to_fields(compiled: &Compiled) -> Vec<&[u8]> {
+    let complete: &[u8] = if compiled.complete { b"1" } else { b"0" };
+    [complete, &compiled.log].into_iter().chain(compiled.parts.iter().map(Vec::as_slice)).collect()
+}
+
+fn from_fields(mut fields: Vec<Vec<u8>>) -> Option<Compiled> {
+    if fields.len() < 3 {
+        return None;
+    }
+    let parts = fields.split_off(2);
+    let log = fields.pop()?;
+    Some(Compiled { parts, complete: fields.pop()? == b"1", log })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compiled_ir_comes_back_from_its_fields() {
+        let parts = vec![b"one".to_vec(), b"two".to_vec()];
+        let compiled = Compiled { parts, complete: true, log: b"remark".to_vec() };
+        let fields = to_fields(&compiled).into_iter().map(<[u8]>::to_vec).collect();
+        assert_eq!(from_fields(fields), Some(compiled));
+        assert_eq!(from_fields(vec![b"1".to_vec()]), None);
+    }
+
+    #[test]
+    fn nvjitlink_is_looked_for_in_the_compilers_own_toolkit_first() {
+        let toolkits = [None, Some("/opt/cuda".into()), None];
+        let environment = Environment { toolkits, ..Environment::default() };
+        let places = nvjitlink_places(Path::new("/t/nvvm"), &environment, Release::CUDA_13_0);
+        assert_eq!(places.len(), 2 * FOLDERS.len() * Release::CUDA_13_0.nvjitlink.len());
+        assert_eq!(places[0], Path::new("/t/nvvm/../lib64/libnvJitLink.so.13"));
+        assert_eq!(places[9], Path::new("/opt/cuda/lib64/libnvJitLink.so.13"));
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_is_not_a_library() {
+        assert!(!is_library(Path::new("/nonexistent")));
+        assert!(matches!(Program::open(Path::new("/nonexistent")), Err(CompileError::Library { .. })));
+    }
+}

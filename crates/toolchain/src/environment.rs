@@ -1,0 +1,62 @@
+//! The surroundings of the program that uses this crate, as values.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Variables that name a toolkit, in the order in which they are asked.
+pub const VARIABLES: [&str; 3] = ["SOLDER_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
+
+/// What says where a toolkit is.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// The name that the program was invoked by: a path, or a bare name that `PATH` finds.
+    pub invoked_as: PathBuf,
+    /// The folders of `PATH`.
+    pub path: Vec<PathBuf>,
+    /// The roots that [`VARIABLES`] name; `None` for one that is not set, or empty.
+    pub toolkits: [Option<PathBuf>; VARIABLES.len()],
+    /// The folder for temporary folders.
+    pub temporary: PathBuf,
+}
+
+impl Environment {
+    /// `variable` returns the value of an environment variable; it is asked for [`VARIABLES`] and `PATH`.
+    pub fn new(
+        invoked_as: impl Into<PathBuf>,
+        variable: impl Fn(&str) -> Option<OsString>,
+        temporary: PathBuf,
+    ) -> Self {
+        let root = |name| variable(name).filter(|root| !root.is_empty()).map(PathBuf::from);
+        let path = variable("PATH").unwrap_or_default();
+        Self {
+            invoked_as: invoked_as.into(),
+            path: env::split_paths(&path).collect(),
+            toolkits: VARIABLES.map(root),
+            temporary,
+        }
+    }
+
+    /// The roots that are named.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &PathBuf> {
+        self.toolkits.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_variable_names_no_toolkit() {
+        let variable = |name: &str| match name {
+            "SOLDER_TOOLKIT" => Some(OsString::new()),
+            "CUDA_PATH" => Some("/opt/cuda".into()),
+            "PATH" => Some("/usr/bin:/bin".into()),
+            _ => None,
+        };
+        let environment = Environment::new("nvlink", variable, "/tmp".into());
+        assert_eq!(environment.toolkits, [None, None, Some("/opt/cuda".into())]);
+        assert_eq!(environment.path, [PathBuf::from("/usr/bin"), "/bin".into()]);
+    }
+}

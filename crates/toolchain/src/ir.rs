@@ -1,0 +1,85 @@
+//! What is said to the compiler libraries and what they answer.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// What a module is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModuleKind {
+    /// IR as the compiler library takes it.
+    Ir,
+    /// A fat binary whose member only NVIDIA's libraries can unpack.
+    Fatbin,
+}
+
+/// A part of what is compiled together.
+#[derive(Clone, Copy, Debug)]
+pub struct Module<'a> {
+    /// What it is.
+    pub kind: ModuleKind,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Its name in the compiler's messages.
+    pub name: &'a [u8],
+}
+
+/// Modules to compile together.
+#[derive(Clone, Copy, Debug)]
+pub struct CompileRequest<'a> {
+    /// The options, each in the words of the library that is asked.
+    pub arguments: &'a [Vec<u8>],
+    /// The modules, in order.
+    pub modules: &'a [Module<'a>],
+}
+
+/// What came of a compilation by libnvvm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// PTX, without the final NUL; several parts only under extended split compilation.
+    pub parts: Vec<Vec<u8>>,
+    /// Whether the modules were all that is needed.
+    pub complete: bool,
+    /// What the library says about it.
+    pub log: Vec<u8>,
+}
+
+/// What came of a compilation by nvJitLink, which does not say whether references remain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// PTX, without the final NUL.
+    pub ptx: Vec<u8>,
+    /// What the library says about it.
+    pub log: Vec<u8>,
+}
+
+/// Why there is no PTX.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompileError {
+    /// The library is in none of these places, or what is there cannot be used.
+    Library {
+        /// Where it was looked for.
+        places: Vec<PathBuf>,
+    },
+    /// It does not take a module.
+    Module,
+    /// It could not compile the modules.
+    Refused {
+        /// Its own words.
+        log: Vec<u8>,
+    },
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library { places } => {
+                let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
+                write!(f, "no usable library; looked for {}", places.join(", "))
+            }
+            Self::Module => f.write_str("the library does not take a module"),
+            Self::Refused { log } => f.write_str(&String::from_utf8_lossy(log)),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}

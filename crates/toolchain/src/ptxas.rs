@@ -1,0 +1,494 @@
+//! PTX, assembled by the user's `ptxas` as nvlink's built-in assembler would.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use solder_arch::{Arch, Suffix};
+use solder_cubin::Cubin;
+use solder_cubin::edit::with_section;
+use solder_cubin::note::{TYPE_TKINFO, notes};
+
+use crate::{Environment, Guard, Key, Toolchain};
+
+const NAME: &str = "ptxas";
+
+/// One PTX to assemble.
+#[derive(Clone, Copy, Debug)]
+pub struct Ptx<'data> {
+    /// The text.
+    pub text: &'data [u8],
+    /// The options kept with the PTX in a fat binary; the flags follow them and win.
+    pub stored_options: &'data [u8],
+}
+
+/// How much of the assembler's work is left out (`-Ofc`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FastCompile {
+    /// Nothing.
+    #[default]
+    Off,
+    /// A little.
+    Min,
+    /// More.
+    Mid,
+    /// As much as possible.
+    Max,
+}
+
+/// How PTX is assembled.
+#[derive(Clone, Debug)]
+pub struct Flags {
+    /// The architecture of the code.
+    pub arch: Arch,
+    /// The PTX is a whole program, and its code is not linked any further.
+    pub whole: bool,
+    /// `-maxrregcount`.
+    pub registers: Option<i32>,
+    /// `-g`.
+    pub debug: bool,
+    /// `-device-stack-protector`.
+    pub stack_protector: Option<bool>,
+    /// `-split-compile`: the number of threads.
+    pub split_compile: Option<i32>,
+    /// `-Ofc`.
+    pub fast_compile: FastCompile,
+    /// Other options, each to be split at blanks.
+    pub extra: Vec<OsString>,
+}
+
+impl Flags {
+    /// Nothing but the architecture.
+    pub fn new(arch: Arch) -> Self {
+        Self {
+            arch,
+            whole: false,
+            registers: None,
+            debug: false,
+            stack_protector: None,
+            split_compile: None,
+            fast_compile: FastCompile::Off,
+            extra: Vec::new(),
+        }
+    }
+
+    /// The assembler's words for a PTX: its stored options, then the flags.
+    pub fn arguments(&self, ptx: &Ptx<'_>) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = words(ptx.stored_options).collect();
+        let mut push = |text: String| arguments.push(text.into());
+        // nvlink asks its assembler for the plain architecture in the place of a family.
+        let suffix = if self.arch.suffix == Suffix::A { "a" } else { "" };
+        push(format!("-arch=sm_{}{suffix}", self.arch.number));
+        push("-m64".into());
+        if !self.whole {
+            push("-c".into());
+        }
+        if let Some(count) = self.registers {
+            push(format!("-maxrregcount={count}"));
+        }
+        if self.debug {
+            push("-g".into());
+        }
+        if let Some(on) = self.stack_protector {
+            push(format!("-device-stack-protector={on}"));
+        }
+        if let Some(threads) = self.split_compile {
+            push(format!("-split-compile={threads}"));
+        }
+        match self.fast_compile {
+            FastCompile::Off => {}
+            FastCompile::Min => push("-Ofc=min".into()),
+            FastCompile::Mid => push("-Ofc=mid".into()),
+            FastCompile::Max => push("-Ofc=max".into()),
+        }
+        arguments.extend(self.extra.iter().flat_map(|element| words(element.as_bytes())));
+        arguments
+    }
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = OsString> {
+    let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.map(|word| OsStr::from_bytes(word).to_owned())
+}
+
+/// What came of an assembly.
+#[derive(Clone, Debug)]
+pub struct Assembled {
+    /// `None` if the assembler refused; then `text` says why.
+    pub cubin: Option<Vec<u8>>,
+    /// The assembler's own lines.
+    pub text: Vec<u8>,
+    /// How long it took.
+    pub milliseconds: f64,
+}
+
+/// The assembler could not be asked.
+#[derive(Debug)]
+pub enum AssembleError {
+    /// There is none in any of these places.
+    Missing {
+        /// The files that were looked for.
+        looked: Vec<PathBuf>,
+    },
+    /// It could not be run, or its files could not be written or read.
+    NotRun {
+        /// The program.
+        program: PathBuf,
+        /// Why not.
+        reason: io::Error,
+    },
+}
+
+impl fmt::Display for AssembleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { looked } => {
+                let looked: Vec<_> = looked.iter().map(|place| place.display().to_string()).collect();
+                write!(f, "{NAME} not found; looked for {}", looked.join(", "))
+            }
+            Self::NotRun { program, reason } => write!(f, "{} could not be run: {reason}", program.display()),
+        }
+    }
+}
+
+impl std::error::Error for AssembleError {}
+
+/// The assembler in use.
+#[derive(Debug)]
+pub struct Assembler<'a> {
+    toolchain: &'a Toolchain<'a>,
+    /// The program, or the places where it was looked for.
+    program: Result<PathBuf, Vec<PathBuf>>,
+    /// The number of the next temporary folder.
+    next: AtomicUsize,
+}
+
+impl Toolchain<'_> {
+    /// Looks for the assembler beside the name that the program was invoked by (a link in a toolkit counts as that
+    /// toolkit), then in the toolkits that the environment names, then in `PATH`. That there is none is an error of the
+    /// first assembly.
+    pub fn assembler(&self) -> Assembler<'_> {
+        Assembler { toolchain: self, program: find_program(&self.environment), next: AtomicUsize::new(0) }
+    }
+}
+
+fn find_program(environment: &Environment) -> Result<PathBuf, Vec<PathBuf>> {
+    let beside = invoked_from(environment);
+    let toolkits = environment.roots().map(|root| root.join("bin"));
+    let mut looked = Vec::new();
+    for folder in beside.into_iter().chain(toolkits).chain(environment.path.iter().cloned()) {
+        let candidate = folder.join(NAME);
+        if candidate.is_file() {
+            return Ok(candidate);
+        }
+        looked.push(candidate);
+    }
+    Err(looked)
+}
+
+/// The folder of the program as it was invoked: a path as given, a bare name as `PATH` finds it.
+fn invoked_from(environment: &Environment) -> Option<PathBuf> {
+    let invoked = &environment.invoked_as;
+    if invoked.as_os_str().as_bytes().contains(&b'/') {
+        return invoked.parent().map(Path::to_path_buf);
+    }
+    environment.path.iter().find(|folder| folder.join(invoked).is_file()).cloned()
+}
+
+/// The input's name is what nvlink's messages call it; the output's is what the tool note records under `-g`.
+const INPUT: &str = "application ptx input";
+const OUTPUT: &str = "elf.o";
+
+impl Assembler<'_> {
+    /// Assembles one PTX, or takes the result of an earlier assembly from the cache. Several threads may ask at a time.
+    pub fn assemble(&self, ptx: &Ptx<'_>, flags: &Flags) -> Result<Assembled, AssembleError> {
+        let missing = |looked: &Vec<PathBuf>| AssembleError::Missing { looked: looked.clone() };
+        let program = self.program.as_ref().map_err(missing)?;
+        let arguments = flags.arguments(ptx);
+        let cache = &self.toolchain.cache;
+        let begun = Instant::now();
+        let milliseconds = || begun.elapsed().as_secs_f64() * 1000.0;
+        let key = cache.is_on().then(|| key(program, &arguments, ptx));
+        let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(cache.get(key)?).ok());
+        if let Some([text, cubin]) = kept {
+            return Ok(Assembled { cubin: Some(cubin), text, milliseconds: milliseconds() });
+        }
+        let not_run = |reason| AssembleError::NotRun { program: program.clone(), reason };
+        // The working directory changes, so a relative path must not.
+        let absolute = std::path::absolute(program).map_err(not_run)?;
+        let folder = self.folder().map_err(not_run)?;
+        let output = self.run(&absolute, &arguments, ptx, &folder).map_err(not_run)?;
+        let milliseconds = milliseconds();
+        let mut text = output.stdout;
+        text.extend(output.stderr);
+        forget_abort_line(&mut text);
+        if !output.status.success() {
+            return Ok(Assembled { cubin: None, text, milliseconds });
+        }
+        let bytes = fs::read(folder.path.join(OUTPUT)).map_err(not_run)?;
+        let cubin = forget_file_names(&bytes).unwrap_or(bytes);
+        if let Some(key) = &key {
+            cache.put(key, &[&text, &cubin]);
+        }
+        Ok(Assembled { cubin: Some(cubin), text, milliseconds })
+    }
+
+    fn run(
+        &self,
+        program: &Path,
+        arguments: &[OsString],
+        ptx: &Ptx<'_>,
+        folder: &Folder,
+    ) -> io::Result<Output> {
+        fs::write(folder.path.join(INPUT), ptx.text)?;
+        let mut command = Command::new(program);
+        command.args(arguments).args([INPUT, "-o", OUTPUT]).current_dir(&folder.path);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.toolchain.supervisor.run(&mut command)
+    }
+
+    /// A folder for one run.
+    fn folder(&self) -> io::Result<Folder> {
+        let supervisor = self.toolchain.supervisor;
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let name = format!("solder-{}-{number}", std::process::id());
+            let path = self.toolchain.environment.temporary.join(name);
+            let guard = supervisor.temporary_folder(&path);
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {
+                    let files = [INPUT, OUTPUT].map(|name| supervisor.temporary_file(&path.join(name)));
+                    return Ok(Folder { path, _files: files, _guard: guard });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn key(program: &Path, arguments: &[OsString], ptx: &Ptx<'_>) -> Key {
+    let mut key = Key::new(NAME);
+    key.tool(program);
+    key.list(arguments.iter().map(|argument| argument.as_bytes()));
+    key.field(ptx.text);
+    key
+}
+
+/// A folder for one run of the assembler, removed with all that is in it.
+struct Folder {
+    path: PathBuf,
+    _files: [Guard; 2],
+    _guard: Guard,
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed is not a reason to fail after all went well.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// nvlink's built-in assembler ends at an unsupported version without saying that it does.
+fn forget_abort_line(text: &mut Vec<u8>) {
+    const ABORT: &[u8] = b"ptxas fatal   : Ptx assembly aborted due to errors\n";
+    if text.ends_with(ABORT) && find(text, b"; fatal   : Unsupported .version ").is_some() {
+        text.truncate(text.len() - ABORT.len());
+    }
+}
+
+/// Under `-g` the assembler records the names of its files, which nvlink's built-in one has none of: they go out of
+/// the tool note.
+fn forget_file_names(bytes: &[u8]) -> Option<Vec<u8>> {
+    let cubin = Cubin::parse(bytes).ok()?;
+    let index = cubin.sections.iter().position(|section| section.name == ".note.nv.tkinfo")?;
+    let section = &cubin.sections[index];
+    let note = notes(section.data).find(|note| note.kind == TYPE_TKINFO)?;
+    let prefix = format!("{INPUT} ");
+    let recorded_output = format!("-o {OUTPUT} ");
+    let at = find(note.desc, prefix.as_bytes())?;
+    let end = at + note.desc[at..].iter().position(|&byte| byte == 0)?;
+    let line = std::str::from_utf8(&note.desc[at..end]).ok()?;
+    let line = line.strip_prefix(&prefix)?.replacen(&recorded_output, "", 1);
+    // The command line is the last string, so nothing after it moves.
+    let mut desc = note.desc[..at].to_vec();
+    desc.extend(line.as_bytes());
+    desc.push(0);
+    desc.resize(desc.len().next_multiple_of(4), 0);
+    let desc_at = note.desc.as_ptr() as usize - section.data.as_ptr() as usize;
+    if section.data.len() != desc_at + note.desc.len() {
+        return None;
+    }
+    let mut contents = section.data[..desc_at].to_vec();
+    contents[4..8].copy_from_slice(&(desc.len() as u32).to_le_bytes());
+    contents.extend(desc);
+    with_section(bytes, index, &contents)
+}
+
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+    use solder_arch::Release;
+
+    use super::*;
+    use crate::{Cache, Supervisor, Unsupervised};
+
+    /// A program that says something, writes a file and counts how often it ran.
+    const SCRIPT: &str = "#!/bin/sh\ndir=$(dirname \"$0\")\necho run >> \"$dir/count\"\necho said\n\
+        for last; do :; done\necho code > \"$last\"\n";
+
+    /// A folder that is removed at the end of a test.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("solder-ptxas-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).expect("a folder");
+            Self(path)
+        }
+
+        /// Makes a script the assembler. No other test may start a program while it is written: that one would inherit
+        /// the open file, and a file that is open for writing cannot be run.
+        fn install(&self, script: &str) -> MutexGuard<'static, ()> {
+            static ALONE: Mutex<()> = Mutex::new(());
+            let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+            let program = self.0.join(NAME);
+            fs::write(&program, script).expect("writable");
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
+            alone
+        }
+
+        fn toolchain(&self, caches: bool) -> Toolchain<'static> {
+            let environment = Environment {
+                invoked_as: self.0.join("nvlink"),
+                temporary: self.0.clone(),
+                ..Environment::default()
+            };
+            let cache = Cache::new(caches.then(|| self.0.join("cache")), &Unsupervised);
+            Toolchain { environment, release: Release::CUDA_13_0, cache, supervisor: &Unsupervised }
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn ptx(text: &[u8]) -> Ptx<'_> {
+        Ptx { text, stored_options: &[] }
+    }
+
+    #[test]
+    fn what_is_kept_is_not_assembled_again() {
+        let scratch = Scratch::new("kept");
+        let _alone = scratch.install(SCRIPT);
+        let toolchain = scratch.toolchain(true);
+        let run = |text, registers| {
+            let flags = Flags { registers, ..Flags::new(Arch::plain(90)) };
+            let result = toolchain.assembler().assemble(&ptx(text), &flags).expect("it runs");
+            let count = fs::read(scratch.0.join("count")).expect("counted").len() / "run\n".len();
+            (result.cubin, result.text, count)
+        };
+        let code = Some(b"code\n".to_vec());
+        assert_eq!(run(b".version 9.0", None), (code.clone(), b"said\n".to_vec(), 1));
+        assert_eq!(run(b".version 9.0", None), (code.clone(), b"said\n".to_vec(), 1));
+        assert_eq!(run(b".version 8.0", None).2, 2);
+        assert_eq!(run(b".version 9.0", Some(32)).2, 3);
+        assert_eq!(run(b".version 9.0", Some(32)).2, 3);
+        let left = fs::read_dir(&scratch.0).expect("readable").flatten();
+        let left = left.filter(|entry| entry.file_name().as_bytes().starts_with(b"solder-")).count();
+        assert_eq!(left, 0, "no folder of a run remains");
+    }
+
+    /// Remembers what is to be looked after, and how much of it still is when a program runs.
+    #[derive(Debug, Default)]
+    struct Recorder {
+        files: Mutex<Vec<PathBuf>>,
+        alive: Arc<()>,
+        alive_in_run: AtomicUsize,
+    }
+
+    impl Recorder {
+        fn guard(&self, path: &Path) -> Guard {
+            self.files.lock().expect("whole").push(path.to_path_buf());
+            Guard::new(Arc::clone(&self.alive))
+        }
+    }
+
+    impl Supervisor for Recorder {
+        fn run(&self, command: &mut Command) -> io::Result<Output> {
+            self.alive_in_run.store(Arc::strong_count(&self.alive) - 1, Ordering::Relaxed);
+            Unsupervised.run(command)
+        }
+
+        fn temporary_file(&self, path: &Path) -> Guard {
+            self.guard(path)
+        }
+
+        fn temporary_folder(&self, path: &Path) -> Guard {
+            self.guard(path)
+        }
+    }
+
+    #[test]
+    fn the_supervisor_knows_of_all_that_is_temporary() {
+        let scratch = Scratch::new("supervised");
+        let _alone = scratch.install(SCRIPT);
+        let recorder = Recorder::default();
+        let toolchain = Toolchain { supervisor: &recorder, ..scratch.toolchain(false) };
+        let assembled = toolchain.assembler().assemble(&ptx(b""), &Flags::new(Arch::plain(90)));
+        assert!(assembled.expect("it runs").cubin.is_some());
+        let folder = scratch.0.join(format!("solder-{}-0", std::process::id()));
+        let files = [folder.clone(), folder.join(INPUT), folder.join(OUTPUT)];
+        assert_eq!(*recorder.files.lock().expect("whole"), files);
+        assert_eq!(recorder.alive_in_run.load(Ordering::Relaxed), files.len());
+        assert_eq!(Arc::strong_count(&recorder.alive), 1, "and of nothing more in the end");
+    }
+
+    #[test]
+    fn a_missing_assembler_is_said_with_the_places() {
+        let scratch = Scratch::new("missing");
+        let toolchain = scratch.toolchain(false);
+        let result = toolchain.assembler().assemble(&ptx(b""), &Flags::new(Arch::plain(90)));
+        match result {
+            Err(AssembleError::Missing { looked }) => assert_eq!(looked, [scratch.0.join(NAME)]),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn stored_options_come_first() {
+        let flags = Flags {
+            whole: true,
+            debug: true,
+            fast_compile: FastCompile::Mid,
+            stack_protector: Some(false),
+            split_compile: Some(2),
+            extra: vec!["-a -b".into(), "-c".into()],
+            ..Flags::new(Arch::new(100, Suffix::F))
+        };
+        let ptx = Ptx { text: b"", stored_options: b"  -O1 -v" };
+        let words = flags.arguments(&ptx);
+        let expected =
+            "-O1 -v -arch=sm_100 -m64 -g -device-stack-protector=false -split-compile=2 -Ofc=mid -a -b -c";
+        assert_eq!(words.join(OsStr::new(" ")), expected);
+        assert_eq!(
+            Flags::new(Arch::new(90, Suffix::A)).arguments(&self::ptx(b"")),
+            ["-arch=sm_90a", "-m64", "-c"]
+        );
+    }
+}
