@@ -7,7 +7,6 @@
 use super::crates::Manifest;
 use super::finding::{Check, Finding};
 use super::modules::{Mention, ModuleId, Modules};
-use super::tables;
 use crate::Result;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -31,8 +30,8 @@ pub fn check(root: &Path, manifest: &Manifest, findings: &mut Vec<Finding>) -> R
         let file = format!("{}/src/{name}", manifest.folder);
         if root.join(&file).is_file() {
             let modules = Modules::read(root, &file)?;
-            let graphs = graphs(&modules);
-            for (&parent, graph) in &graphs {
+            for (parent, graph) in &graphs(&modules) {
+                let parent = *parent;
                 let mut children = graph.clone();
                 children.remove(&parent);
                 for imported in children.values_mut() {
@@ -52,24 +51,9 @@ pub fn check(root: &Path, manifest: &Manifest, findings: &mut Vec<Finding>) -> R
                     findings.push(describe(Check::Parent, &manifest.krate, &modules, parent, graph, &circle));
                 }
             }
-            check_leaves(&manifest.krate, &modules, graphs.get(&0), findings);
         }
     }
     Ok(())
-}
-
-fn check_leaves(krate: &str, modules: &Modules, top: Option<&Graph>, findings: &mut Vec<Finding>) {
-    let leaves = tables::LEAVES.iter().filter(|(name, _)| *name == krate);
-    for id in leaves.filter_map(|(_, leaf)| modules.all[0].children.get(*leaf)) {
-        for (to, place) in top.and_then(|graph| graph.get(id)).into_iter().flatten() {
-            let (leaf, other) = (&modules.all[*id].name, &modules.all[*to].name);
-            let text = format!(
-                "{leaf} imports {other} ({}), but the rest of {krate} is built on it: it imports nothing of it",
-                place.path
-            );
-            findings.push(Finding::new(Check::Layer, &place.file, place.line, text));
-        }
-    }
 }
 
 /// Where a path leads.

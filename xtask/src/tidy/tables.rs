@@ -33,9 +33,6 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("xtask", &["arch", "cubin", "fatbin", "sass", "link", "toolchain", "solder", "cubin-diff", "fuzzing"]),
 ];
 
-/// Modules that the rest of their crate is written in terms of, so that they import nothing of it.
-pub const LEAVES: &[(&str, &str)] = &[("link", "model")];
-
 /// The rooms of `unsafe`: files, or folders with all that is in them.
 pub const UNSAFE_ROOMS: &[(&str, &str)] = &[
     ("crates/solder/src/load/file.rs", "mapping files"),
