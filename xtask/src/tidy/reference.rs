@@ -15,7 +15,7 @@ pub fn check(root: &Path, files: &[String], findings: &mut Vec<Finding>) -> Resu
     for file in files.iter().filter(|file| file.starts_with(FOLDER) && files::has_extension(file, "md")) {
         let text = files::read(root, file)?;
         for (place, rule) in rules(&text).into_iter().enumerate() {
-            for text in problems(root, place + 1, &rule) {
+            for text in problems(root, files, place + 1, &rule) {
                 findings.push(Finding::new(Check::Rule, file, rule.line, text));
             }
         }
@@ -48,7 +48,7 @@ fn rules(text: &str) -> Vec<Rule> {
     rules
 }
 
-fn problems(root: &Path, expected: usize, rule: &Rule) -> Vec<String> {
+fn problems(root: &Path, files: &[String], expected: usize, rule: &Rule) -> Vec<String> {
     let number = rule.number;
     let mut problems = Vec::new();
     if number != expected {
@@ -69,7 +69,11 @@ fn problems(root: &Path, expected: usize, rule: &Rule) -> Vec<String> {
     }
     for module in modules {
         if !is_module(root, module) {
-            problems.push(format!("rule {number} names the module {module}, which does not exist"));
+            // Perhaps it has moved.
+            let name = format!("/{}", module.rsplit('/').next().unwrap_or(module));
+            let other = files.iter().find(|file| file.ends_with(&name) && name != "/mod.rs");
+            let hint = other.map(|file| format!(" (there is {file})")).unwrap_or_default();
+            problems.push(format!("rule {number} names the module {module}, which does not exist{hint}"));
         }
     }
     problems

@@ -53,7 +53,7 @@ pub const LONGEST_LINK: usize = 80;
 pub const LINK_CRATES: &[&str] = &["link", "solder"];
 
 /// The crates in which the pages of `docs/reference` look for a module that is named without its crate.
-pub const RULE_CRATES: &[&str] = &["link", "solder", "toolchain"];
+pub const RULE_CRATES: &[&str] = &["link", "solder", "toolchain", "sass", "cubin", "fatbin", "arch"];
 
 /// The folders at the root of the repository: a word of a document that begins with one is a path.
 pub const FOLDERS: &[&str] = &[".ci", "crates", "docs", "examples", "fuzz", "gpu", "tests", "xtask"];
