@@ -37,7 +37,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
 pub const UNSAFE_ROOMS: &[(&str, &str)] = &[
     ("crates/solder/src/load/file.rs", "mapping files"),
     ("crates/solder/src/toolchain", "shared libraries"),
-    ("crates/toolchain/src", "shared libraries"),
+    ("crates/toolchain/src/library", "shared libraries"),
     ("crates/nvjitlink/src", "shared libraries: it is one"),
     ("crates/solder/src/os", "the command's operating system"),
     ("crates/solder/src/os.rs", "the command's operating system"),
