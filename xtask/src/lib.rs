@@ -8,6 +8,7 @@ pub mod conformance;
 pub mod faults;
 pub mod fuzz;
 mod outcome;
+mod pip;
 pub mod process;
 pub mod realcode;
 pub mod suite;
@@ -15,6 +16,7 @@ pub mod tidy;
 pub mod toolkit;
 pub mod torture;
 pub mod words;
+mod workspace;
 
 pub use outcome::Result;
 

@@ -25,7 +25,7 @@ a link() that are too long, documents and comments that name files, modules or c
 
 pub fn run(args: &[String]) -> Result<u8> {
     let root = match args {
-        [] => crate::conformance::workspace()?,
+        [] => crate::workspace::workspace()?,
         [word] if matches!(word.as_str(), "-h" | "--help") => {
             println!("{USAGE}");
             return Ok(0);
