@@ -3,7 +3,8 @@
 //! NVIDIA's Python packages of CUDA 11 and 12 hold ptxas without a linker. Only ptxas is kept of them.
 
 use crate::cache::{self, at};
-use crate::{Result, process, toolkit};
+use crate::pip::pip_install;
+use crate::{Result, process};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,7 +119,7 @@ impl Release {
     fn unpack(&self, staged: &Path) -> Result<PathBuf> {
         fs::create_dir_all(staged).map_err(|e| at(staged, &e))?;
         let site = staged.join("site");
-        toolkit::pip_install(staged, &site, &[self.pip])?;
+        pip_install(staged, &site, &[self.pip])?;
         let tree = staged.join("tree");
         let bin = tree.join("bin");
         fs::create_dir_all(&bin).map_err(|e| at(&bin, &e))?;

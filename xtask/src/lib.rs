@@ -7,15 +7,18 @@ pub mod cache;
 pub mod conformance;
 pub mod faults;
 pub mod fuzz;
+mod outcome;
+mod pip;
 pub mod process;
 pub mod realcode;
 pub mod suite;
+pub mod tidy;
 pub mod toolkit;
 pub mod torture;
 pub mod words;
+mod workspace;
 
-/// What a developer command returns: the failure is a finished sentence for the terminal.
-pub type Result<T> = std::result::Result<T, String>;
+pub use outcome::Result;
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -29,6 +32,7 @@ commands
   fuzz                    feed damaged inputs to the readers and to whole links
   realcode [FILTER…]      link programs made of library code with both linkers, compare function by function
   test                    install what is needed and run every test of the workspace
+  tidy                    check the rules of the house that the compiler does not
   torture                 link generated programs with both linkers and compare
 
 `cargo xtask COMMAND --help` says more.";
@@ -49,6 +53,7 @@ pub fn run(args: &[String]) -> u8 {
         "fuzz" => fuzz::run(rest),
         "realcode" => realcode::run(rest),
         "test" => suite::run(rest),
+        "tidy" => tidy::run(rest),
         "torture" => torture::run(rest),
         "help" | "-h" | "--help" => {
             println!("{USAGE}");

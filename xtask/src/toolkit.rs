@@ -5,11 +5,12 @@
 
 use crate::assembler::{RELEASES, Release};
 use crate::cache::{self, at};
+pub(crate) use crate::pip::pip_install;
 use crate::{Result, process};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 /// The release that solder is compared with.
 pub const ORACLE: &solder_arch::Release = solder_arch::Release::CUDA_13_0;
@@ -113,40 +114,6 @@ fn unpack(staged: &Path) -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// Lets pip unpack packages into `site`; `staged` is a folder for its use.
-pub(crate) fn pip_install(staged: &Path, site: &Path, packages: &[&str]) -> Result<()> {
-    let mut pip = pip(staged)?;
-    pip.args(["install", "--quiet", "--no-deps", "--only-binary=:all:", "--target"]).arg(site).args(packages);
-    let output = process::capture(&mut pip)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!(
-        "pip failed.\n{}\n\n\
-         The tests need these Python packages from a package index, which takes network access:\n  {}",
-        last_lines(&output, 6),
-        packages.join("\n  ")
-    ))
-}
-
-/// A pip to install with: one of our own virtual environment, or, where Python was packaged without
-/// `ensurepip`, the machine's.
-fn pip(staged: &Path) -> Result<Command> {
-    let venv = staged.join("venv");
-    let made = process::capture(Command::new("python3").args(["-m", "venv"]).arg(&venv))
-        .map_err(|e| format!("{e}\nThe tests need Python 3 to install what they use."))?;
-    let own = venv.join("bin/python");
-    for python in [own.as_path(), Path::new("python3")] {
-        let mut probe = Command::new(python);
-        if process::capture(probe.args(["-m", "pip", "--version"])).is_ok_and(|o| o.status.success()) {
-            let mut pip = Command::new(python);
-            pip.args(["-m", "pip"]);
-            return Ok(pip);
-        }
-    }
-    Err(format!("python3 has neither a working venv nor pip.\n{}", last_lines(&made, 4)))
-}
-
 /// Adds what an installed toolkit has and the wheels lack.
 fn lay_out(tree: &Path) -> Result<()> {
     let link = |target: &str, name: PathBuf| match name.symlink_metadata() {
@@ -180,11 +147,4 @@ fn check(tree: &Path) -> Result<()> {
         return Err(format!("the installed nvlink does not run, or is not version {VERSION}"));
     }
     Ok(())
-}
-
-fn last_lines(output: &Output, count: usize) -> String {
-    let text = [output.stdout.as_slice(), &output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(count)..].join("\n")
 }

@@ -1,10 +1,9 @@
 //! The notes, and the one among them that a linker writes about itself.
 
 use crate::list::Entry;
-use crate::view::View;
 use crate::words;
 use solder_cubin::note::{self, Note};
-use solder_cubin::string_at;
+use solder_cubin::{Cubin, string_at};
 
 const TKINFO: &str = ".note.nv.tkinfo";
 
@@ -17,9 +16,9 @@ pub struct Linker {
 }
 
 impl Linker {
-    pub fn of(a: &View, b: &View, ignore: bool) -> Self {
-        let find = |view: &View| {
-            let section = view.cubin.section(TKINFO)?;
+    pub fn of(a: &Cubin, b: &Cubin, ignore: bool) -> Self {
+        let find = |cubin: &Cubin| {
+            let section = cubin.section(TKINFO)?;
             Some((section.index as usize, linker_entry(section.data)?))
         };
         match (find(a), find(b)) {

@@ -41,7 +41,7 @@ impl<'v, 'data> Both<'v, 'data> {
             same_names: sections_a == sections_b && symbols_a.eq(symbols_b),
             same_strings: a.cubin.strings == b.cubin.strings,
             ignore_tkinfo,
-            notes: Linker::of(a, b, ignore_tkinfo),
+            notes: Linker::of(&a.cubin, &b.cubin, ignore_tkinfo),
         }
     }
 }

@@ -16,13 +16,15 @@
 mod compat;
 mod compress;
 mod container;
+mod header;
 mod member;
 mod select;
 mod write;
 
 pub use compat::compat_record;
 pub use compress::Compression;
-pub use container::{CONTAINER_HEADER_SIZE, CONTAINER_MAGIC, Container, Extent, Members, container_header};
+pub use container::{Container, Extent, Members};
+pub use header::{CONTAINER_HEADER_SIZE, CONTAINER_MAGIC, container_header};
 pub use member::{Flags, Kind, Member};
 pub use select::{Request, Selection, select};
 pub use write::{Builder, NewMember};

@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::Error;
 use crate::compat;
 use crate::compress::{self, Compression};
-use crate::container::container_header;
+use crate::header::container_header;
 
 /// What a member holds. Other values are reserved; no tool writes them and the linker passes them over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use solder_arch::{Arch, Suffix};
 use zerocopy::IntoBytes;
 
 use crate::compress::{self, Compression};
-use crate::container::{CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader};
+use crate::header::{CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader};
 use crate::member::{Flags, Kind, MemberHeader, OptionsRecord};
 
 const MEMBER_VERSION: u16 = 0x0101;

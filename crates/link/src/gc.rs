@@ -3,7 +3,7 @@
 //! Roots are the kernels. A function reaches what it calls and, with an indirect call, every
 //! function of that prototype whose address is taken anywhere. Functions whose address is taken stay
 //! in any case, but what they call is not followed from there: nvlink then drops the call's
-//! relocation (observed in tests/cases/core/gc-address-taken-callee).
+//! relocation (core/pointers-unreached).
 
 use crate::model::graph::{CallGraph, Edges};
 use crate::model::ids::{EntityId, FileId};

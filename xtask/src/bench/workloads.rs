@@ -1,6 +1,6 @@
 //! The workloads: what they link, in which sizes, and what is asked of them.
 
-use super::inputs::{Archive, Maker};
+use super::maker::{Archive, Maker};
 use super::sources;
 use super::template::{Template, name};
 use crate::Result;

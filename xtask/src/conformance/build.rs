@@ -1,17 +1,16 @@
 //! Makes the inputs of a case from its sources, once: the results lie in the cache, keyed by the rule,
 //! the content of what it reads, and the toolkit.
 
-use super::Context;
 use super::case::{Run, file_name};
+use super::context::Context;
 use super::plant;
 use crate::assembler::Release;
 use crate::cache::{self, Key, at};
 use crate::{Result, process, words};
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// A file that the links find in their folder.
@@ -43,17 +42,6 @@ impl Input {
             fs::create_dir_all(parent).map_err(|e| at(parent, &e))?;
         }
         fs::write(&target, self.bytes()?).map_err(|e| at(&target, &e))
-    }
-}
-
-/// Keeps two threads from making the same input at once. Between processes the loser's work is dropped.
-#[derive(Default)]
-pub struct InProgress(Mutex<HashMap<String, Arc<Mutex<()>>>>);
-
-impl InProgress {
-    fn of(&self, key: &str) -> Arc<Mutex<()>> {
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(map.entry(key.to_string()).or_default())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Runs one linker through the steps of a case and records all that can be seen from outside.
 
-use super::Context;
 use super::build::Input;
 use super::case::Run;
+use super::context::Context;
 use crate::cache::{self, Key, at};
 use crate::process::{self, Ending};
 use crate::{Result, words};

@@ -5,19 +5,20 @@ mod bless;
 mod build;
 mod case;
 mod compare;
+mod context;
 mod coverage;
 pub(crate) mod elf;
 mod link;
 mod plant;
 mod report;
 
-use crate::assembler::Assemblers;
-use crate::{Result, cache, process, toolkit};
+pub use crate::workspace::{build, solder, workspace};
+use crate::{Result, cache, process};
 use case::{Case, Run};
+use context::Context;
 use report::{Report, Verdict};
-use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,23 +39,6 @@ Runs the cases whose id (category/name:arch[variant]) contains one of the filter
   -v, --verbose   a line for every run, and all differences of every failure
 
 SOLDER_BIN names a linker to test instead of building solder; SOLDER_TOOLKIT a toolkit to use.";
-
-/// What all runs share.
-pub struct Context {
-    toolkit: PathBuf,
-    solder: PathBuf,
-    cache: PathBuf,
-    scratch: PathBuf,
-    /// The toolkit's tools first, then the host's.
-    path: OsString,
-    /// The versions of the tools that the cached results come from.
-    fingerprint: String,
-    in_progress: build::InProgress,
-    assemblers: Assemblers,
-    fresh: bool,
-    keep: bool,
-    bless: bool,
-}
 
 #[derive(Default)]
 struct Options {
@@ -89,22 +73,11 @@ pub fn run(args: &[String]) -> Result<u8> {
         }
         return Ok(0);
     }
-    let context = Context::new(&options)?;
+    let context = Context::new(options.fresh, options.keep, options.bless)?;
     let report = Mutex::new(Report::new(options.verbose, runs.len()));
     run_all(&runs, options.jobs, &context, &report);
     let report = report.into_inner().map_err(|_| "a run panicked")?;
     Ok(report.close())
-}
-
-/// The workspace's folder: cargo says it, and without cargo it is looked for from here upwards.
-pub fn workspace() -> Result<PathBuf> {
-    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    if let Some(root) = manifest.as_deref().and_then(Path::parent) {
-        return Ok(root.to_path_buf());
-    }
-    let here = std::env::current_dir().map_err(|e| e.to_string())?;
-    let root = here.ancestors().find(|folder| folder.join("tests/cases").is_dir());
-    root.map(Path::to_path_buf).ok_or("run this inside the solder workspace".into())
 }
 
 impl Options {
@@ -153,69 +126,6 @@ impl Options {
         }
         Ok(runs)
     }
-}
-
-impl Context {
-    fn new(options: &Options) -> Result<Self> {
-        let toolkit = toolkit::ensure()?;
-        let solder = solder()?;
-        let mut path = toolkit.join("bin").into_os_string();
-        if let Some(host) = std::env::var_os("PATH") {
-            path.push(":");
-            path.push(host);
-        }
-        let mut fingerprint = String::new();
-        for (tool, option) in
-            [(toolkit.join("bin/nvlink"), "-V"), ("gcc".into(), "--version"), ("ld".into(), "-V")]
-        {
-            let output = process::capture(Command::new(tool).arg(option))?;
-            fingerprint += &String::from_utf8_lossy(&output.stdout);
-        }
-        let scratch = cache::root()?.join("scratch");
-        fs::create_dir_all(&scratch).map_err(|e| cache::at(&scratch, &e))?;
-        let cache = cache::root()?.join("conformance");
-        fs::create_dir_all(&cache).map_err(|e| cache::at(&cache, &e))?;
-        let in_progress = build::InProgress::default();
-        let assemblers = Assemblers::default();
-        let (fresh, keep, bless) = (options.fresh, options.keep, options.bless);
-        Ok(Self {
-            toolkit,
-            solder,
-            cache,
-            scratch,
-            path,
-            fingerprint,
-            in_progress,
-            assemblers,
-            fresh,
-            keep,
-            bless,
-        })
-    }
-}
-
-/// The linker to test.
-pub fn solder() -> Result<PathBuf> {
-    match std::env::var_os("SOLDER_BIN").filter(|bin| !bin.is_empty()) {
-        Some(bin) => fs::canonicalize(&bin).map_err(|e| cache::at(Path::new(&bin), &e)),
-        None => build("solder", "solder", &["--release"]),
-    }
-}
-
-/// Builds a program of the workspace; cargo's messages say where it lies, whatever the target folder.
-pub fn build(package: &str, program: &str, options: &[&str]) -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--package", package, "--bin", program]).args(options);
-    command.arg("--message-format=json-render-diagnostics").current_dir(workspace()?);
-    let output =
-        command.stderr(std::process::Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
-    if !output.status.success() {
-        return Err(format!("{package} does not build"));
-    }
-    let messages = String::from_utf8_lossy(&output.stdout);
-    let executable = messages.split("\"executable\":\"").nth(1).and_then(|rest| rest.split('"').next());
-    executable.map(PathBuf::from).ok_or("cargo does not say where the program is".into())
 }
 
 fn run_all(runs: &[Run<'_>], jobs: Option<usize>, context: &Context, report: &Mutex<Report>) {

@@ -1,0 +1,77 @@
+//! What all runs share.
+
+use crate::assembler::Assemblers;
+use crate::workspace::solder;
+use crate::{Result, cache, process, toolkit};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Tools, folders and options.
+pub struct Context {
+    pub toolkit: PathBuf,
+    pub solder: PathBuf,
+    pub cache: PathBuf,
+    pub scratch: PathBuf,
+    /// The toolkit's tools first, then the host's.
+    pub path: OsString,
+    /// The versions of the tools that the cached results come from.
+    pub fingerprint: String,
+    pub in_progress: InProgress,
+    pub assemblers: Assemblers,
+    pub fresh: bool,
+    pub keep: bool,
+    pub bless: bool,
+}
+
+impl Context {
+    pub fn new(fresh: bool, keep: bool, bless: bool) -> Result<Self> {
+        let toolkit = toolkit::ensure()?;
+        let solder = solder()?;
+        let mut path = toolkit.join("bin").into_os_string();
+        if let Some(host) = std::env::var_os("PATH") {
+            path.push(":");
+            path.push(host);
+        }
+        let mut fingerprint = String::new();
+        for (tool, option) in
+            [(toolkit.join("bin/nvlink"), "-V"), ("gcc".into(), "--version"), ("ld".into(), "-V")]
+        {
+            let output = process::capture(Command::new(tool).arg(option))?;
+            fingerprint += &String::from_utf8_lossy(&output.stdout);
+        }
+        let scratch = cache::root()?.join("scratch");
+        fs::create_dir_all(&scratch).map_err(|e| cache::at(&scratch, &e))?;
+        let cache = cache::root()?.join("conformance");
+        fs::create_dir_all(&cache).map_err(|e| cache::at(&cache, &e))?;
+        let in_progress = InProgress::default();
+        let assemblers = Assemblers::default();
+        Ok(Self {
+            toolkit,
+            solder,
+            cache,
+            scratch,
+            path,
+            fingerprint,
+            in_progress,
+            assemblers,
+            fresh,
+            keep,
+            bless,
+        })
+    }
+}
+
+/// Keeps two threads from making the same input at once. Between processes the loser's work is dropped.
+#[derive(Default)]
+pub struct InProgress(Mutex<HashMap<String, Arc<Mutex<()>>>>);
+
+impl InProgress {
+    pub fn of(&self, key: &str) -> Arc<Mutex<()>> {
+        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(map.entry(key.to_string()).or_default())
+    }
+}
