@@ -54,6 +54,7 @@ use object::{Damage, Object};
 use options::Options;
 use resolve::Resolver;
 use roots::Roots;
+use solder_sass::finalize::{Finalize, Problem, is_for_debugger};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -109,20 +110,14 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     }
     kept?;
     keep::linked(options, &objects, sink)?;
-    finalize(&mut objects, mercury::as_current, is_large, &arena, sink)?;
-    check_capsules(&objects, sink)?;
-    if options.link_target().arch.number == mercury::OTHER_MEMBER {
-        finalize(&mut objects, mercury::for_other_member, is_large, &arena, sink)?;
-    }
     let for_debugger = options.debug && !options.suppress_debug_info;
-    if for_debugger || objects.iter().any(mercury::is_for_debugger) {
-        finalize(&mut objects, mercury::with_barriers, is_large, &arena, sink)?;
-    }
-    if mode.output == mode::Output::Executable && !for_debugger {
-        let sm = options.link_target().arch.number;
-        let code = |object: &Object<'_>| mercury::without_precautions(object, sm);
-        finalize(&mut objects, code, is_large, &arena, sink)?;
-    }
+    let is_compiled_so = |object: &Object<'_>| object.mercury.is_some() && is_for_debugger(&object.cubin);
+    let what = Finalize {
+        sm: options.link_target().arch.number,
+        has_barriers: for_debugger || objects.iter().any(is_compiled_so),
+        is_whole: mode.output == mode::Output::Executable && !for_debugger,
+    };
+    finalize(&mut objects, what, is_large, &arena, sink)?;
     let roots = Roots::new(options, &inputs.references);
     let explain = Explain::new(options, &inputs);
     let host = side_files.nv_host.as_deref();
@@ -150,14 +145,22 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
 /// Makes code for sm_100 and later from that of the inputs.
 fn finalize<'data>(
     objects: &mut [Object<'data>],
-    code: impl Fn(&Object<'_>) -> Option<Vec<u8>> + Send + Sync,
+    what: Finalize,
     is_large: bool,
     arena: &'data Arena,
     sink: &Sink,
 ) -> Result<(), Stop> {
+    let code = |object: &Object<'_>| match object.mercury {
+        Some(_) => solder_sass::finalize::finalize(&object.cubin, what),
+        None => Ok(None),
+    };
     let finalized = parallel::map(objects, is_large, code);
     for (object, finalized) in objects.iter_mut().zip(finalized) {
-        let Some(bytes) = finalized else { continue };
+        let bytes = finalized.map_err(|Problem::UnknownCapsule { function }| {
+            let (file, function) = (object.name.as_str().into(), function.into());
+            sink.fatal(Message::CodeOfOtherToolkit { file, function })
+        })?;
+        let Some(bytes) = bytes else { continue };
         let name = std::mem::take(&mut object.name);
         let file = name.as_str().into();
         *object = Object::parse(name, arena.own(bytes)).map_err(|Damage { place, reason }| {
@@ -165,14 +168,6 @@ fn finalize<'data>(
         })?;
     }
     Ok(())
-}
-
-/// A capsule of 12.8 that has something unknown in it would be taken for other code.
-fn check_capsules(objects: &[Object<'_>], sink: &Sink) -> Result<(), Stop> {
-    let found = objects.iter().find_map(|object| Some((object, mercury::not_converted(object)?)));
-    let Some((object, function)) = found else { return Ok(()) };
-    let file = object.name.as_str().into();
-    Err(sink.fatal(Message::CodeOfOtherToolkit { file, function: function.into() }))
 }
 
 /// What was read from an input that has changed since is worth nothing.

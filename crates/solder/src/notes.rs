@@ -42,16 +42,6 @@ fn virtual_sm(object: &Object<'_>) -> u16 {
     cuda_info(object).map_or(0, |info| info.virtual_sm)
 }
 
-/// The toolkit of the tool that made an object, if it is another than the linker's. (The number in the other note came
-/// with 13.0.)
-pub fn other_toolkit(object: &Object<'_>) -> Option<String> {
-    let notes = object.first(Role::ToolNote)?.data;
-    let tool = note::notes(notes).find_map(|note| ToolInfo::parse(note.desc))?;
-    let release = tool.version.split_once("release ")?.1.split(',').next()?;
-    let own = format!("{}.{}", TOOLKIT / 10, TOOLKIT % 10);
-    (release != own).then(|| release.to_owned())
-}
-
 /// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
 pub fn is_older_than_10(object: &Object<'_>) -> bool {
     if let Some(toolkit) = object.cubin.header.older_toolkit() {

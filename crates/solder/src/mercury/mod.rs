@@ -7,42 +7,24 @@
 
 mod capsule;
 mod decide;
-mod exits;
 mod fastpath;
-mod fences;
-mod first_block;
-mod frames;
 mod layout;
-mod lines;
-mod members;
-mod moves;
-mod older;
-mod operands;
-mod pending;
-mod places;
-mod rewrite;
-mod scoreboards;
 mod symbols;
 mod twins;
-mod waits;
 
 pub use capsule::{capsule_patches, table_patches};
 pub use decide::{decide, jump_tables};
-pub use exits::{is_for_debugger, with_barriers};
 pub use fastpath::{BIT_103, fastpath, wrong_code};
-pub use fences::without_precautions;
-pub use frames::{Event, Frame, Frames};
 pub use layout::{
     HOLE_BEHIND_NAMES, SectionNames, hole_behind_symbol_names, section_names, segments, shares_bytes,
 };
-pub use lines::{
+pub use solder_cubin::frames::{Event, Frame, Frames};
+pub use solder_cubin::lines::{
     REGISTER_TABLE, is_line_table, places_of as register_places, translated as translated_lines,
     units as line_units,
 };
-pub use members::{TO as OTHER_MEMBER, for_other_member};
-pub use older::{as_current, not_converted};
-pub use places::Places;
-pub use scoreboards::{branch_targets, has_indirect_branches, release_stack_pointer};
+pub use solder_sass::Places;
+pub use solder_sass::finalize::{branch_targets, has_indirect_branches, release_stack_pointer};
 pub use symbols::{RESERVED_SHARED, symbol_table};
 pub use twins::Twins;
 

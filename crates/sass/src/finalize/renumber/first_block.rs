@@ -13,9 +13,7 @@
 
 use super::operands::{Operands, operands};
 use super::pending::{Pending, Set};
-use super::scoreboards::{
-    COUNT, EVERYTHING, EXIT, INSTRUCTION, NONE, OPERATION, SLOW, operation, preferred, upper,
-};
+use super::{COUNT, EVERYTHING, EXIT, INSTRUCTION, NONE, OPERATION, SLOW, operation, preferred, upper};
 use std::ops::Range;
 
 /// Scoreboard of loads that nothing in the block waits for.

@@ -1,15 +1,13 @@
-//! What a debugger's link puts in front of every exit.
+//! What a debugger's link has before every exit.
 //!
 //! Code that was compiled for a debugger waits before it exits until its memory accesses are done and their errors are
 //! known. With `-g`, and where one input has such code, nvlink has all code do so, functions that kernels call too, and
 //! whether or not the output is relocatable. (`fences` takes some of it back.)
 
-use super::moves::{Change, INSTRUCTION, operation};
-use super::rewrite::rewritten;
-use super::scoreboards::{CONTROL, COUNT, Control, EXIT, upper};
-use super::waits::wait_for_stack_pointer;
-use crate::object::Object;
-use solder_cubin::info;
+use super::function::{Function, Step};
+use super::moves::Change;
+use super::renumber::{CONTROL, COUNT, Control, EXIT, INSTRUCTION, upper, wait_for_stack_pointer};
+use super::renumber::{OPERATION, operation as opcode};
 use solder_cubin::mercury::paces;
 use std::borrow::Cow;
 
@@ -23,29 +21,17 @@ const BARRIERS: [[u8; INSTRUCTION]; 3] = [
 const MERCURY: [u8; INSTRUCTION] = [0x01, 0x11, 0x00, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 const MERCURY_CONDITIONS: [usize; 2] = [4, 11];
 
-/// What Mercury's view says of a whole object.
-const INFO: &str = ".nv.merc.nv.info";
-
-/// Whether an input makes the link one for a debugger, whatever the options say: it has functions that were compiled so.
-pub fn is_for_debugger(object: &Object<'_>) -> bool {
-    let is_mark = |record: info::Record<'_>| record.attr == info::attr::GEN_ERRBAR_AT_EXIT;
-    let mut lists = object.cubin.sections.iter().filter(|s| s.name == INFO);
-    object.mercury.is_some() && lists.any(|list| info::records(list.data).map_while(Result::ok).any(is_mark))
+fn operation(instruction: &[u8]) -> u16 {
+    opcode(instruction) & OPERATION
 }
 
-/// The input with barriers before its exits; `None` if it has them all.
-pub fn with_barriers(object: &Object<'_>) -> Option<Vec<u8>> {
-    rewritten(
-        object,
-        |text, capsule| {
-            let exits = exits(text.data, capsule.data).filter(|exits| !exits.is_empty())?;
-            let code =
-                wait_for_stack_pointer(text.data, exits[0]).map_or(Cow::Borrowed(text.data), Cow::Owned);
-            let changes = exits.into_iter().flat_map(|at| Exit { code: &code, at }.with_barriers()).collect();
-            Some((code, changes))
-        },
-        |_, _| (),
-    )
+/// The function with barriers before its exits; `None` if it has them all.
+pub fn step(function: &Function<'_, '_>) -> Option<Step> {
+    let exits = exits(&function.code, &function.capsule).filter(|exits| !exits.is_empty())?;
+    let code =
+        wait_for_stack_pointer(&function.code, exits[0]).map_or(Cow::Borrowed(&*function.code), Cow::Owned);
+    let changes = exits.into_iter().flat_map(|at| Exit { code: &code, at }.with_barriers()).collect();
+    Step::with_changes(&code, &function.capsule, changes, |_| ())
 }
 
 /// The exits that are nothing but exits in Mercury's view too.
@@ -168,12 +154,8 @@ impl Exit<'_> {
         for (at, condition) in MERCURY_CONDITIONS.into_iter().zip([condition, second]) {
             mercury[at] = in_mercury(condition);
         }
-        let exit = Change {
-            at: self.at,
-            by: vec![fence, report, last, exit],
-            mercury: Some(mercury),
-            belongs_to_last: false,
-        };
+        let by = vec![fence, report, last, exit];
+        let exit = Change { mercury: Some(mercury), ..Change::replaced(self.at, by) };
         before.into_iter().chain([exit]).collect()
     }
 
@@ -193,7 +175,7 @@ impl Exit<'_> {
         (source..self.at - 1).fold(0, |sum, at| cycles(&self.instruction(at)).saturating_add(sum))
     }
 
-    /// The instruction before the exit, if it need not take as many cycles with barriers behind it, and the cycles of the
+    /// The instruction before the exit, if it need not take as many cycles with barriers after it, and the cycles of the
     /// last one of these. The condition has to be there for the first one, what else the exit depends on for itself.
     fn cycles_before(&self, source: Option<usize>, waits: u8) -> (Option<Change>, u8) {
         let Some(before) = self.at.checked_sub(1) else { return (None, LAST_BARRIER) };
@@ -215,7 +197,7 @@ impl Exit<'_> {
                 .saturating_sub(self.cycles_since(second).saturating_add(new))
         });
         let changed = with_cycles(instruction, new, new < SHORT);
-        let change = Change { at: before, by: vec![changed], mercury: None, belongs_to_last: false };
+        let change = Change::replaced(before, vec![changed]);
         ((new != old).then_some(change), barrier.max(LAST_BARRIER))
     }
 }

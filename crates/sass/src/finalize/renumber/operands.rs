@@ -4,7 +4,7 @@
 //! depends on the form of the operation, its upper three bits: with an immediate or a constant as an operand, one of
 //! them is not a register, and with a uniform operand byte 4 is a uniform register.
 
-use super::scoreboards::{OPERATION, operation, upper};
+use super::{OPERATION, operation, upper};
 
 /// Register 255 reads as zero.
 const ZERO: u8 = 255;

@@ -1,6 +1,6 @@
 //! What is under way where in a kernel: the dataflow behind scoreboards.
 
-use super::scoreboards::{COUNT, Control, EVERYTHING, Flow, INSTRUCTION, is_collective, upper};
+use super::{COUNT, Control, EVERYTHING, Flow, INSTRUCTION, is_collective, upper};
 use std::ops::Range;
 
 /// The largest number of bits that a matrix may have. A kernel that needs more keeps its scoreboards.

@@ -5,7 +5,7 @@
 //! and may get to others, and nothing waits for it.
 
 use super::pending::{Pending, and, bits};
-use super::scoreboards::{
+use super::{
     CONTROL, COUNT, Control, EVERYTHING, INSTRUCTION, OPERATION, loads_stack_pointer, operation, preferred,
 };
 
@@ -32,7 +32,7 @@ pub fn wait_for_stack_pointer(code: &[u8], exit: usize) -> Option<Vec<u8>> {
     for (at, control) in controls(&old, &new, &numbers).into_iter().enumerate() {
         put(&mut changed, at, control);
     }
-    solder_sass::check(code, &changed, &[]).is_ok().then_some(changed)
+    crate::check(code, &changed, &[]).is_ok().then_some(changed)
 }
 
 fn put(code: &mut [u8], at: usize, control: Control) {

@@ -1,19 +1,18 @@
-//! What the assembler puts in front of fences for fear of other functions.
+//! What the assembler puts before fences in case of other functions.
 //!
-//! Compiling one file of many, the assembler does not know what runs before and behind a function. So it has every
+//! Compiling one file of many, the assembler does not know what runs before and after a function. So it has every
 //! fence preceded by loads of shared memory without effect, in case an asynchronous copy is under way, and wide
 //! fences by one of the thread block, in case barriers in memory are in use. A kernel that calls nothing is all there is:
 //! nvlink leaves the loads out if it makes no such copies, the fences if it has no such barriers, and the code gets
 //! shorter. So it is with the fence that code for a debugger has before every exit, in case addresses were translated in
-//! another function. What names places in it moves along, and the capsule says for each Mercury instruction how many of
+//! another function. The capsule says for each Mercury instruction how many of
 //! the machine it takes.
 
-use super::moves::{Change, INSTRUCTION, operation};
-use super::rewrite::rewritten;
-use crate::object::Object;
+use super::function::{Function, Step};
+use super::moves::Change;
+use super::renumber::{INSTRUCTION, OPERATION, operation as opcode};
+use crate::schedule::{Family, Outcome, shortened_without_stack_pointer};
 use solder_cubin::mercury::{Pace, paces};
-use solder_cubin::{Section, raw};
-use solder_sass::schedule::{Family, Outcome, shortened_without_stack_pointer};
 
 /// The load without effect.
 const LOAD: [u8; INSTRUCTION] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0x00, 0x08, 0, 0, 0, 0xe2, 0x0f, 0x00];
@@ -32,20 +31,15 @@ const ASYNCHRONOUS_COPY: u16 = 0x1ae;
 /// `SYNCS`
 const BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 
-/// The input without what its kernels have for fear of others; `None` if they have none of it. `sm` is the target.
-pub fn without_precautions(object: &Object<'_>, sm: u16) -> Option<Vec<u8>> {
-    let removed = |text: &Section<'_>, capsule: &Section<'_>| {
-        let is_kernel = |owner: u32| object.symbol(owner).other & raw::STO_ENTRY != 0;
-        let is_kernel = object.text_owner(text.index).is_some_and(is_kernel);
-        is_kernel.then(|| needless(text.data, capsule.data)).flatten()
-    };
-    rewritten(
-        object,
-        |text, capsule| Some((text.data.into(), removed(text, capsule)?)),
-        |whole, code| {
-            schedule_anew(whole, code, Family::of(sm));
-        },
-    )
+fn operation(instruction: &[u8]) -> u16 {
+    opcode(instruction) & OPERATION
+}
+
+/// A kernel without what it has in case of other functions; `None` if it has none of it. `sm` is the target.
+pub fn step(function: &Function<'_, '_>, sm: u16) -> Option<Step> {
+    let (whole, capsule) = (&*function.code, &*function.capsule);
+    let removed = function.is_kernel.then(|| needless(whole, capsule)).flatten()?;
+    Step::with_changes(whole, capsule, removed, |code| schedule_anew(whole, code, Family::of(sm)))
 }
 
 /// Schedules a kernel without its precautions and, if that is not used, without the load of its stack pointer. What is not
@@ -53,7 +47,7 @@ pub fn without_precautions(object: &Object<'_>, sm: u16) -> Option<Vec<u8>> {
 fn schedule_anew(whole: &[u8], code: &mut [u8], family: Family) {
     let mut scheduled = code.to_vec();
     let outcome = shortened_without_stack_pointer(whole, &mut scheduled, family);
-    if outcome == Outcome::Done && solder_sass::check(whole, &scheduled, &[]).is_ok() {
+    if outcome == Outcome::Done && crate::check(whole, &scheduled, &[]).is_ok() {
         code.copy_from_slice(&scheduled);
     }
 }

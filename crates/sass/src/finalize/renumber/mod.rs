@@ -12,10 +12,16 @@
 //! (`first_block`), where the stack pointer's is in the way. Whatever the choice, every wait of the compiler, on every path, is
 //! still there.
 
-use super::first_block::{FirstBlock, first_block, is_slow};
-use super::pending::{Pending, and, bits};
+mod exit;
+mod first_block;
+mod operands;
+mod pending;
+
+use crate::schedule::{self, Family, Outcome};
+pub use exit::wait_for_stack_pointer;
+use first_block::{FirstBlock, first_block, is_slow};
+use pending::{Pending, and, bits};
 use solder_cubin::info;
-use solder_sass::schedule::{self, Family, Outcome};
 
 pub const INSTRUCTION: usize = 16;
 const STACK_POINTER: u8 = 1;
@@ -195,7 +201,7 @@ pub fn release_stack_pointer(
     let jumps = jumps(code);
     let mut scheduled = code.to_vec();
     let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps, Family::of(sm));
-    if outcome == Outcome::Done && solder_sass::check(code, &scheduled, &jumps).is_ok() {
+    if outcome == Outcome::Done && crate::check(code, &scheduled, &jumps).is_ok() {
         code.copy_from_slice(&scheduled);
         return;
     }
@@ -208,7 +214,7 @@ pub fn release_stack_pointer(
         control.put_into(instruction);
     }
     // A wait that is missing is a wrong result now and then, on some device. What is not proven safe is not done.
-    if solder_sass::check(code, &renumbered, &jumps).is_ok() {
+    if crate::check(code, &renumbered, &jumps).is_ok() {
         code.copy_from_slice(&renumbered);
     }
 }
@@ -323,7 +329,8 @@ fn renumbered(pending: &Pending, new: &[u8], first: Option<&FirstBlock>) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::super::FROM;
+    /// The target's architecture.
+    const FROM: u16 = 100;
     use super::{ALWAYS, Control, Flow, INSTRUCTION, release_stack_pointer, upper};
 
     fn instruction(operation: u16, register: u8, written: u8, read: u8, waits: u8) -> [u8; INSTRUCTION] {
