@@ -10,16 +10,16 @@
 
 use super::function::{Function, Step};
 use super::moves::Change;
-use super::renumber::{INSTRUCTION, OPERATION, operation as opcode};
+use crate::instruction::{Instruction, SIZE};
 use crate::schedule::{Family, Outcome, shortened_without_stack_pointer};
 use solder_cubin::mercury::{Pace, paces};
 
 /// The load without effect.
-const LOAD: [u8; INSTRUCTION] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0x00, 0x08, 0, 0, 0, 0xe2, 0x0f, 0x00];
+const LOAD: [u8; SIZE] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0x00, 0x08, 0, 0, 0, 0xe2, 0x0f, 0x00];
 /// The additional fence, whatever its condition. No scheduler has seen it, so it waits for nothing and sets nothing.
-const NARROW: [u8; INSTRUCTION] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x80, 0, 0, 0, 0xc0, 0x0f, 0x00];
+const NARROW: [u8; SIZE] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x80, 0, 0, 0, 0xc0, 0x0f, 0x00];
 /// The fence of a debugger's code before errors are reported.
-const TRANSLATED: [u8; INSTRUCTION] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x50, 0, 0, 0, 0xc0, 0x0f, 0x00];
+const TRANSLATED: [u8; SIZE] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x50, 0, 0, 0, 0xc0, 0x0f, 0x00];
 const CONDITION: u8 = 0xf0;
 
 const FENCE: u16 = 0x192;
@@ -30,10 +30,6 @@ const CALLS: [u16; 2] = [0x143, 0x144];
 const ASYNCHRONOUS_COPY: u16 = 0x1ae;
 /// `SYNCS`
 const BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
-
-fn operation(instruction: &[u8]) -> u16 {
-    opcode(instruction) & OPERATION
-}
 
 /// A kernel without what it has in case of other functions; `None` if it has none of it. `sm` is the target.
 pub fn step(function: &Function<'_, '_>, sm: u16) -> Option<Step> {
@@ -54,24 +50,23 @@ fn schedule_anew(whole: &[u8], code: &mut [u8], family: Family) {
 
 /// The instructions of a kernel that it can do without.
 fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<Change>> {
-    let instructions = || code.chunks_exact(INSTRUCTION);
-    if !instructions().any(|i| operation(i) == FENCE) {
+    let length = code.len() / SIZE;
+    let operation = |at: usize| Instruction::at(code, at).operation();
+    if !(0..length).any(|at| operation(at) == FENCE) {
         return None;
     }
-    let uses = |operations: &[u16]| instructions().any(|i| operations.contains(&operation(i)));
+    let uses = |operations: &[u16]| (0..length).any(|at| operations.contains(&operation(at)));
     if uses(&CALLS) {
         return None;
     }
     let copies = uses(&[ASYNCHRONOUS_COPY]);
-    let has_barriers =
-        uses(&BARRIERS) || paces(capsule, code.len() / INSTRUCTION).ok()?.iter().any(Pace::is_about_barriers);
+    let has_barriers = uses(&BARRIERS) || paces(capsule, length).ok()?.iter().any(Pace::is_about_barriers);
     let is =
         |i: &[u8], fence: &[u8]| i[1] & !CONDITION == fence[1] && i[0] == fence[0] && i[2..] == fence[2..];
-    let removed = (0..code.len() / INSTRUCTION)
+    let removed = (0..length)
         .filter(|&at| {
-            let instruction = &code[at * INSTRUCTION..][..INSTRUCTION];
-            let next = code.get((at + 1) * INSTRUCTION..).filter(|next| next.len() >= INSTRUCTION);
-            let before = |what: u16| next.is_some_and(|next| operation(next) == what);
+            let instruction = &code[at * SIZE..][..SIZE];
+            let before = |what: u16| at + 1 < length && operation(at + 1) == what;
             (!copies && instruction == LOAD)
                 || (!has_barriers && before(FENCE) && is(instruction, &NARROW))
                 || (before(REPORT) && is(instruction, &TRANSLATED))

@@ -26,13 +26,13 @@ mod members;
 mod moves;
 mod object;
 mod older;
-mod renumber;
+mod stack_pointer;
 
 use function::Function;
 use object::Object;
-pub use renumber::{branch_targets, has_indirect_branches, release_stack_pointer};
 use solder_cubin::mercury::is_older_capsule;
 use solder_cubin::{Cubin, info};
+pub use stack_pointer::{branch_targets, has_indirect_branches, release_stack_pointer};
 
 /// What the code of an object is finalized for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
