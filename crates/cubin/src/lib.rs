@@ -1,14 +1,17 @@
 //! The device ELF ("cubin"): what its bytes mean, apart from what a linker decides about them.
 //!
 //! [`Cubin`] reads a file without copying; [`info`], [`callgraph`] and [`note`] read the contents of
-//! the sections that only device code has; [`reloc`] is the table of relocation types; [`strings`]
+//! the sections that only device code has; [`lines`] and [`frames`] the debug
+//! information that names places in code; [`reloc`] is the table of relocation types; [`strings`]
 //! and [`raw`] are what a writer needs.
 
 pub mod bits;
 pub mod callgraph;
 pub mod edit;
 pub mod file;
+pub mod frames;
 pub mod info;
+pub mod lines;
 pub mod mercury;
 pub mod note;
 pub mod raw;

@@ -62,6 +62,11 @@ impl<'a> ToolInfo<'a> {
             command_line: text(4)?,
         })
     }
+
+    /// The toolkit that the tool belongs to, such as "12.9".
+    pub fn release(&self) -> Option<&'a str> {
+        self.version.split_once("release ")?.1.split(',').next()
+    }
 }
 
 impl ToolInfo<'_> {

@@ -66,19 +66,6 @@ fn virtual_sm(object: &Object<'_>) -> u16 {
     cuda_info(object).map_or(0, |info| info.virtual_sm)
 }
 
-/// Whether the tool that made an object says that it is of another release than the linker's. (The number in the other
-/// note came with 13.0.)
-pub fn is_of_other_toolkit(object: &Object<'_>, release: &Release) -> bool {
-    tool_release(object).is_some_and(|of| of != release.name)
-}
-
-/// The release in the first entry of the tool note, as in `13.0`.
-fn tool_release<'a>(object: &'a Object<'_>) -> Option<&'a str> {
-    let notes = object.first(Role::ToolNote)?.data;
-    let tool = note::notes(notes).find_map(|note| ToolInfo::parse(note.desc))?;
-    tool.version.split_once("release ")?.1.split(',').next()
-}
-
 /// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
 pub fn is_older_than_10(object: &Object<'_>) -> bool {
     if let Some(toolkit) = object.cubin.header.older_toolkit() {

@@ -1,7 +1,6 @@
 //! Fills the image and writes it where the caller wants it.
 
 use crate::contents::{self, chunks};
-use crate::finalize;
 use crate::image::{Parts, Place};
 use crate::layout::Layout;
 use crate::model::ids::{SectionId, SymbolId};
@@ -10,6 +9,7 @@ use crate::relocate::{Patch, Relocated};
 use solder_cubin::info::attr;
 use solder_cubin::raw::{self, SectionHeader, Symbol};
 use solder_cubin::strings::Table;
+use solder_sass::finalize;
 use std::cmp::Reverse;
 use std::io;
 use std::ops::Range;

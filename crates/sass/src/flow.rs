@@ -53,6 +53,11 @@ impl Flow {
     }
 }
 
+/// Whether an instruction may change the flow of control, or is of that kind.
+pub fn is_control(instruction: Instruction) -> bool {
+    CONTROL.contains(&instruction.operation())
+}
+
 /// The predicate that control depends on besides the guard; 8 is set where it is negated.
 fn second_predicate(instruction: Instruction) -> u8 {
     instruction.field(87, 4) as u8

@@ -2,7 +2,6 @@
 
 use super::{Function, Kind, Merger, New, OutputSymbol, Settings, SharedObject, narrow};
 use crate::diagnostics::Stop;
-use crate::finalize::{REGISTER_TABLE, is_line_table};
 use crate::model::ids::{FileId, SectionId, SymbolId};
 use crate::model::object::Role;
 use crate::model::symbols::Origin;
@@ -10,6 +9,7 @@ use crate::references::DeadReferences;
 use crate::resolve::is_extern_shared;
 use crate::shared;
 use solder_cubin::Section;
+use solder_cubin::lines::{REGISTER_TABLE, is_line_table};
 use solder_cubin::raw::{self, Symbol};
 use std::collections::HashSet;
 use std::num::NonZeroU32;

@@ -5,14 +5,15 @@
 //! further one, of a replaced copy, is Mercury's without its instructions.
 
 use super::{Chunk, Content, Merger, Reloc, RelocTarget};
-use crate::finalize::{Event, Frame, Frames, Places};
 use crate::model::ids::{FileId, SectionId, SymbolId};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::Origin;
 use hashbrown::{HashMap, HashSet};
+use solder_cubin::frames::{Event, Frame, Frames};
 use solder_cubin::mercury::reloc as mercury_reloc;
 use solder_cubin::raw::{self, Rela};
 use solder_cubin::{Section, reloc};
+use solder_sass::Places;
 use std::collections::BTreeMap;
 
 /// The frames of the inputs, until it is known which of them stay.

@@ -2,10 +2,12 @@
 
 use super::frames::BYTES;
 use super::{Chunk, Content, Merger, Reloc, RelocTarget};
-use crate::finalize::{line_units, register_places, translated_lines};
 use crate::model::ids::{FileId, SectionId, SymbolId};
 use crate::model::object::Role;
 use hashbrown::{HashMap, HashSet};
+use solder_cubin::lines::{
+    places_of as register_places, translated as translated_lines, units as line_units,
+};
 use solder_cubin::raw::{self, Rela};
 use solder_cubin::{Section, reloc};
 use std::ops::Range;

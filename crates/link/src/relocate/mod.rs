@@ -4,7 +4,6 @@ mod capsule;
 mod mercury;
 
 use crate::diagnostics::{Message, Sink, Stop};
-use crate::finalize;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::mercury::NO_BANK as NO_MERCURY_BANK;
 use crate::model::merged::{Content, DESCRIBE_CODE, Kind, Merged, OutputSection, Reloc, RelocTarget};
@@ -339,7 +338,7 @@ fn names_other_lines(merged: &Merged<'_>, entry: &Reloc, target: &OutputSection<
         let section = merged.section(id);
         section.twin.is_some()
             && section.rela != target.rela
-            && finalize::is_line_table(merged.section_name(id))
+            && solder_cubin::lines::is_line_table(merged.section_name(id))
     })
 }
 

@@ -28,10 +28,11 @@ mod numbers;
 pub(crate) mod operands;
 mod order;
 mod producers;
+pub(crate) mod renumber;
 mod times;
 mod waits;
 
-use crate::instruction::{Instruction, SIZE};
+use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
 use crate::registers::File;
 pub use blocks::Jumps;
 use blocks::{Block, blocks};
@@ -75,6 +76,17 @@ impl Control {
             read: instruction.field(READ, 3) as u8,
             waits: instruction.wait_mask(),
         }
+    }
+
+    /// The scoreboards that the instruction waits for.
+    pub fn waited(self) -> impl Iterator<Item = u8> {
+        (0..SCOREBOARDS).filter(move |number| self.waits >> number & 1 != 0)
+    }
+
+    /// Whether something that waits for these waits for what this sets.
+    pub fn is_waited_by(self, waits: u8) -> bool {
+        let sets = [self.written, self.read].into_iter().filter(|number| *number < SCOREBOARDS);
+        sets.fold(0, |mask, number| mask | 1u8 << number) & waits != 0
     }
 
     /// Makes these the scoreboards and waits of an instruction.
@@ -235,7 +247,8 @@ fn is_applicable(code: &[u8]) -> bool {
     written < NONE && read == NONE && waits == 0 && has_unused_stack_pointer(code)
 }
 
-fn put_all(code: &mut [u8], controls: &[Control]) {
+/// Makes these the scoreboards and waits of code.
+pub(crate) fn put_all(code: &mut [u8], controls: &[Control]) {
     let (instructions, _) = code.as_chunks_mut::<SIZE>();
     for (place, control) in instructions.iter_mut().zip(controls) {
         control.put(place);

@@ -1,11 +1,8 @@
-//! `.debug_frame` of the machine code.
-//!
-//! nvlink makes it anew: of every function that stays, its CIE and its FDE, in the order of the inputs.
-//! (That of the Mercury view is put together from the inputs like any debug information.)
+//! `.debug_frame`: a CIE and an FDE for each function, in 64-bit DWARF.
 
 use std::ops::Range;
 
-/// The length of a 64-bit DWARF entry stands behind this mark.
+/// The length of a 64-bit DWARF entry follows this mark.
 const LENGTH_64: [u8; 4] = [0xff; 4];
 /// Length and its mark; then comes the CIE pointer, then the address.
 const CIE_POINTER: usize = 12;

@@ -6,45 +6,35 @@
 //! they wait for. What is waited for in later blocks only has no wait here: loads that others overtake have the last
 //! number for themselves then, reading of operands shares one number, and everything else takes the first that costs
 //! nothing, but never the last number if the kernel has such loads. The last instruction of the block waits for what
-//! is ready by then. The latencies are those with which this gives what the assembler gives, not those of any
-//! machine.
+//! is ready by then.
 //!
 //! That the rules hold for a kernel is seen by giving out what it has with its stack pointer.
 
-use super::operands::{Operands, operands};
 use super::pending::{Pending, Set};
-use super::scoreboards::{
-    COUNT, EVERYTHING, EXIT, INSTRUCTION, NONE, OPERATION, SLOW, operation, preferred, upper,
-};
+use super::{EVERYTHING, preferred};
+use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
+use crate::registers::File;
+use crate::schedule::NONE;
+use crate::schedule::instructions::Line;
+use crate::schedule::latency::{self, Family};
 use std::ops::Range;
 
+const COUNT: usize = SCOREBOARDS as usize;
 /// Scoreboard of loads that nothing in the block waits for.
-const LAST: u8 = COUNT - 1;
+const LAST: u8 = SCOREBOARDS - 1;
 /// When what nothing in the block waits for is needed.
 const LATER: i64 = 100_000;
-/// Where an instruction says how long the next one stays behind it.
-const STALL: u32 = 41;
-/// The predicate that is not written, and where an exchange between threads writes one.
-const NO_PREDICATE: u64 = 7;
-const PREDICATE: u32 = 17;
-const SHUFFLE: u16 = 0x189;
-
-/// How long results take, by operation.
-const LATENCIES: [(u16, i64); 5] = [(0x119, 31), (0x182, 50), (0x184, 44), (0x1ac, 18), (0x1c3, 26)];
-const LATENCY_SLOW: i64 = 230;
-const LATENCY: i64 = 23;
-/// How long it takes until operands have been read.
-const READ: [(u16, i64); 3] = [(0x181, 8), (0x186, 11), (0x188, 1)];
-const READ_OTHERS: i64 = 10;
-/// The same at the end of the block.
+/// How long it takes at the end of the block until operands have been read.
 const READ_AT_END: i64 = 12;
 
-/// How much more a choice may cost that is not the best one here: latencies are not known exactly.
+/// How much more the assembler's choice may cost than the best one here: latencies are not known exactly. (Without it the
+/// device runtime library is not as nvlink has it: mercury/device-runtime.)
 const TOLERANCE: i64 = 4;
 
 /// How many pairs of sets and instructions are looked at.
 const LARGEST: usize = 1 << 24;
 
+const EXIT: u16 = 0x14d;
 /// Memory that is read and written in order: what comes later does not overwrite what an earlier instruction has
 /// not read yet.
 const SHARED: [u16; 2] = [0x184, 0x188];
@@ -58,6 +48,7 @@ struct Event {
     operation: u16,
     /// What waits for it, if that is before the first branch.
     consumer: Option<usize>,
+    latency: i64,
     ready: i64,
 }
 
@@ -69,7 +60,6 @@ pub struct FirstBlock {
     pub waits: Vec<u8>,
     /// By set of the block: whether it is over at the end of the block.
     over: Vec<bool>,
-    pub open: Vec<Open>,
 }
 
 impl FirstBlock {
@@ -78,65 +68,21 @@ impl FirstBlock {
     }
 }
 
-/// A set that is over at the end of the block with the stack pointer's scoreboard, but not without it.
-pub struct Open {
-    pub set: usize,
-    /// The instructions of later blocks that have to wait for it, and those before which it is under way.
-    pub waits: Vec<usize>,
-    pub before: Vec<usize>,
-}
-
-impl Open {
-    /// `None` if the way cannot be seen.
-    fn of(
-        code: &[u8],
-        pending: &Pending,
-        from: usize,
-        index: usize,
-        other_waits: impl Fn(usize) -> bool,
-    ) -> Option<Self> {
-        let set = pending.sets[index];
-        let instruction = |at: usize| &code[at * INSTRUCTION..][..INSTRUCTION];
-        let own = operands(instruction(set.instruction))?;
-        let operation = operation(instruction(set.instruction)) & OPERATION;
-        let mut open = Self { set: index, waits: Vec::new(), before: Vec::new() };
-        let mut known = true;
-        pending.follow(from, |at| {
-            let Some(other) = operands(instruction(at)) else {
-                known = false;
-                return false;
-            };
-            let waits = waits_for(set, operation, &own, self::operation(instruction(at)) & OPERATION, &other);
-            if waits {
-                open.waits.push(at);
-            }
-            !waits
-        })?;
-        pending.follow(from, |at| {
-            let ends = open.waits.contains(&at) || other_waits(at);
-            if !ends {
-                open.before.push(at);
-            }
-            !ends
-        })?;
-        known.then_some(open)
-    }
-}
-
-/// `None` where the rules do not give what the assembler has.
-pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
+/// `None` where the rules do not give what the assembler has, or where something that the assembler waits for in the block is
+/// to be waited for later.
+pub fn first_block(code: &[u8], pending: &Pending, family: Family) -> Option<FirstBlock> {
     let ends = ends(code, pending)?;
-    let range = 0..*ends.last()?;
+    let end = *ends.last()?;
     if pending.sets.len().saturating_mul(pending.controls.len()) > LARGEST {
         return None;
     }
-    let sets: Vec<Set> = pending.sets.iter().take_while(|set| set.instruction < range.end).copied().collect();
-    let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).take(range.end).collect();
-    let (events, times) = events(&instructions, &sets)?;
-    let has_slow = pending.sets.iter().any(|set| is_slow(set, code));
+    let sets: Vec<Set> = pending.sets.iter().take_while(|set| set.instruction < end).copied().collect();
+    let lines = Line::all(&code[..end * SIZE])?;
+    let (events, times) = events(&lines, &sets, family);
+    let has_slow = pending.sets.iter().any(|set| is_slow(set, Instruction::at(code, set.instruction)));
     let blocks = Blocks { events: &events, times: &times, ends: &ends, has_slow };
     let had = blocks.give_out(0, Some(&sets));
-    let old = &pending.controls[range.clone()];
+    let old = &pending.controls[..end];
     let same = sets.iter().zip(&had.numbers).all(|(set, number)| set.number == *number);
     let as_before =
         old.iter().zip(&had.waits).all(|(old, waits)| old.waits == EVERYTHING || *waits == old.waits);
@@ -144,25 +90,16 @@ pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
         return None;
     }
     let mut new = blocks.give_out(1, None);
-    let over: Vec<bool> = new.until.iter().map(Option::is_some).collect();
-    let was_over: Vec<bool> = had.until.iter().map(Option::is_some).collect();
-    let open = (1..events.len()).filter(|event| was_over[*event] && !over[*event]);
-    // Waits that others with its number have end a set, too.
-    let other_waits = |event: usize, at: usize| {
-        (1..events.len()).any(|other| {
-            let waits = pending.controls[at].waits >> sets[other].number & 1 != 0;
-            !was_over[other] && new.numbers[other] == new.numbers[event] && waits
-        })
-    };
-    let open = open
-        .map(|event| Open::of(code, pending, range.end, event, |at| other_waits(event, at)))
-        .collect::<Option<_>>()?;
+    if had.until.iter().zip(&new.until).skip(1).any(|(had, new)| had.is_some() && new.is_none()) {
+        return None;
+    }
     for (waits, control) in new.waits.iter_mut().zip(old) {
         if control.waits == EVERYTHING {
             *waits = EVERYTHING;
         }
     }
-    Some(FirstBlock { numbers: new.numbers, waits: new.waits, over, open })
+    let over = new.until.iter().map(Option::is_some).collect();
+    Some(FirstBlock { numbers: new.numbers, waits: new.waits, over })
 }
 
 /// The ends of the blocks up to the first branch that the stack pointer's load is under way in: a conditional exit ends
@@ -170,9 +107,8 @@ pub fn first_block(code: &[u8], pending: &Pending) -> Option<FirstBlock> {
 fn ends(code: &[u8], pending: &Pending) -> Option<Vec<usize>> {
     let end = pending.first_block().end;
     let number = pending.sets.first()?.number;
-    let is_exit = |i: &[u8]| operation(i) & OPERATION == EXIT;
-    let exits = code.chunks_exact(INSTRUCTION).take(end).enumerate().filter(|(_, i)| is_exit(i));
-    let mut ends: Vec<usize> = exits.map(|(index, _)| index + 1).chain([end]).collect();
+    let exits = (0..end).filter(|at| Instruction::at(code, *at).operation() == EXIT);
+    let mut ends: Vec<usize> = exits.map(|at| at + 1).chain([end]).collect();
     ends.dedup();
     let waits = |index: &usize| pending.controls[*index].waits >> number & 1 != 0;
     if let Some(wait) = (1..end).find(waits) {
@@ -182,68 +118,60 @@ fn ends(code: &[u8], pending: &Pending) -> Option<Vec<usize>> {
 }
 
 /// The sets with what waits for them, and when each instruction is issued.
-fn events(instructions: &[&[u8]], sets: &[Set]) -> Option<(Vec<Event>, Vec<i64>)> {
-    let operands: Vec<Operands> = instructions.iter().map(|i| operands(i)).collect::<Option<_>>()?;
+fn events(lines: &[Line], sets: &[Set], family: Family) -> (Vec<Event>, Vec<i64>) {
     let mut events = Vec::with_capacity(sets.len());
-    let mut waits = vec![Vec::new(); instructions.len()];
+    let mut waits = vec![Vec::new(); lines.len()];
     for (index, set) in sets.iter().enumerate() {
-        let operation = operation(instructions[set.instruction]) & OPERATION;
-        if operation == SHUFFLE && upper(instructions[set.instruction]) >> PREDICATE & 7 != NO_PREDICATE {
-            return None;
-        }
-        let own = &operands[set.instruction];
-        let consumer = (set.instruction + 1..instructions.len()).find(|at| {
-            let later = self::operation(instructions[*at]) & OPERATION;
-            waits_for(*set, operation, own, later, &operands[*at])
-        });
+        let line = &lines[set.instruction];
+        let consumer = (set.instruction + 1..lines.len()).find(|at| waits_for(*set, line, &lines[*at]));
         if let Some(consumer) = consumer {
             waits[consumer].push(index);
         }
-        let slow = !set.reads && SLOW.contains(&operation);
-        let instruction = set.instruction;
-        events.push(Event { instruction, reads: set.reads, slow, operation, consumer, ready: 0 });
+        events.push(Event {
+            instruction: set.instruction,
+            reads: set.reads,
+            slow: is_slow(set, line.bits),
+            operation: line.operation(),
+            consumer,
+            latency: if set.reads {
+                latency::of_operands(line, family)
+            } else {
+                latency::of_result(line, family)
+            },
+            ready: 0,
+        });
     }
-    let mut times = Vec::with_capacity(instructions.len());
+    let mut times = Vec::with_capacity(lines.len());
     let (mut now, mut next) = (0, 0);
-    for (index, instruction) in instructions.iter().enumerate() {
+    for (index, line) in lines.iter().enumerate() {
         now = waits[index].iter().map(|event: &usize| events[*event].ready).fold(now, i64::max);
         times.push(now);
         while let Some(event) = events.get_mut(next).filter(|event| event.instruction == index) {
-            event.ready = now + latency(event);
+            event.ready = now + event.latency;
             next += 1;
         }
-        now += (upper(instruction) >> STALL & 15).max(1) as i64;
+        now += i64::from(line.bits.stall().max(1));
     }
-    Some((events, times))
+    (events, times)
 }
 
 /// Whether an instruction has to wait for a set of an earlier one.
-fn waits_for(set: Set, operation: u16, own: &Operands, later: u16, other: &Operands) -> bool {
+fn waits_for(set: Set, earlier: &Line, later: &Line) -> bool {
     if set.reads {
-        other.writes.meets_general(&own.reads) && !in_order(operation, later)
+        let overwritten = later.writes.within(&[File::General]).meets(&earlier.reads);
+        overwritten && !in_order(earlier.operation(), later.operation())
     } else {
-        other.writes.meets(&own.writes) || other.reads.meets(&own.writes)
+        later.writes.meets(&earlier.writes) || later.reads.meets(&earlier.writes)
     }
 }
 
 /// Whether a set is the result of a load that others overtake.
-pub fn is_slow(set: &Set, code: &[u8]) -> bool {
-    !set.reads && SLOW.contains(&(operation(&code[set.instruction * INSTRUCTION..]) & OPERATION))
+fn is_slow(set: &Set, instruction: Instruction) -> bool {
+    !set.reads && latency::is_slow(instruction.operation())
 }
 
 fn in_order(earlier: u16, later: u16) -> bool {
     [&SHARED[..], &GLOBAL[..]].iter().any(|memory| memory.contains(&earlier) && memory.contains(&later))
-}
-
-fn latency(event: &Event) -> i64 {
-    let find = |table: &[(u16, i64)], others: i64| {
-        table.iter().find(|row| row.0 == event.operation).map_or(others, |row| row.1)
-    };
-    match event {
-        Event { reads: true, .. } => find(&READ, READ_OTHERS),
-        Event { slow: true, .. } => LATENCY_SLOW,
-        _ => find(&LATENCIES, LATENCY),
-    }
 }
 
 /// What has been given out: numbers and ends by set, waits by instruction.
@@ -273,7 +201,7 @@ impl Blocks<'_> {
     fn give_out(&self, from: usize, assembler: Option<&[Set]>) -> Given {
         let (count, end) = (self.events.len(), self.ends.last().copied().unwrap_or_default());
         let mut given = Given { numbers: vec![NONE; count], until: vec![None; count], waits: vec![0; end] };
-        let mut groups: [Group; COUNT as usize] = Default::default();
+        let mut groups: [Group; COUNT] = Default::default();
         let mut next = from;
         for (index, &end) in self.ends.iter().enumerate() {
             let block = index.checked_sub(1).map_or(0, |before| self.ends[before])..end;
@@ -310,12 +238,7 @@ impl Blocks<'_> {
     }
 
     /// The last instruction of a block waits for what the block has begun and is ready by then.
-    fn end_what_is_ready(
-        &self,
-        given: &mut Given,
-        groups: &mut [Group; COUNT as usize],
-        block: &Range<usize>,
-    ) {
+    fn end_what_is_ready(&self, given: &mut Given, groups: &mut [Group; COUNT], block: &Range<usize>) {
         let last = block.end - 1;
         let now = self.times[last];
         let is_ready = |member: &usize| {
@@ -337,7 +260,7 @@ impl Blocks<'_> {
     fn choose(
         &self,
         index: usize,
-        groups: &[Group; COUNT as usize],
+        groups: &[Group; COUNT],
         block: &Range<usize>,
         reserved: bool,
         had: Option<u8>,
@@ -356,7 +279,7 @@ impl Blocks<'_> {
                     None => event.reads && self.is_only_read_later(group, block),
                 }
         };
-        if let Some(number) = (0..COUNT).find(together) {
+        if let Some(number) = (0..SCOREBOARDS).find(together) {
             return number;
         }
         let order = preferred(if event.reads { 0 } else { event.operation });
@@ -399,7 +322,7 @@ impl Blocks<'_> {
 
 impl Given {
     /// Ends what is waited for at an instruction or before it.
-    fn end(&mut self, groups: &mut [Group; COUNT as usize], at: usize) {
+    fn end(&mut self, groups: &mut [Group; COUNT], at: usize) {
         for (number, group) in groups.iter_mut().enumerate() {
             if let Some(until) = group.until.filter(|until| *until <= at && *until < self.waits.len()) {
                 self.waits[until] |= 1 << number;

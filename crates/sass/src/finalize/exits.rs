@@ -1,64 +1,57 @@
-//! What a debugger's link puts in front of every exit.
+//! What a debugger's link has before every exit.
 //!
 //! Code that was compiled for a debugger waits before it exits until its memory accesses are done and their errors are
 //! known. With `-g`, and where one input has such code, nvlink has all code do so, functions that kernels call too, and
 //! whether or not the output is relocatable. (`fences` takes some of it back.)
 
-use super::moves::{Change, INSTRUCTION, operation};
-use super::rewrite::rewritten;
-use super::scoreboards::{CONTROL, COUNT, Control, EXIT, upper};
-use super::waits::wait_for_stack_pointer;
-use crate::model::object::Object;
-use solder_cubin::info;
+use super::function::{Function, Step};
+use super::moves::Change;
+use super::stack_pointer::wait_for_stack_pointer;
+use crate::flow::is_control;
+use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
+use crate::schedule::Control;
 use solder_cubin::mercury::paces;
 use std::borrow::Cow;
 
 /// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR`, whatever their condition.
-const BARRIERS: [[u8; INSTRUCTION]; 3] = [
+const BARRIERS: [[u8; SIZE]; 3] = [
     [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x50, 0, 0, 0, 0xc0, 0x0f, 0x00],
     [0xab, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x00, 0, 0, 0, 0xc0, 0x0f, 0x00],
     [0xab, 0x05, 0, 0, 0, 0, 0, 0, 0x00, 0x00, 0, 0, 0, 0xec, 0x0f, 0x00],
 ];
 /// The exit of Mercury that stands for them and the exit, and where it has its condition and what else it depends on.
-const MERCURY: [u8; INSTRUCTION] = [0x01, 0x11, 0x00, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+const MERCURY: [u8; SIZE] = [0x01, 0x11, 0x00, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 const MERCURY_CONDITIONS: [usize; 2] = [4, 11];
 
-/// What Mercury's view says of a whole object.
-const INFO: &str = ".nv.merc.nv.info";
+const EXIT: u16 = 0x14d;
+/// Where an instruction has its condition.
+const GUARD: u32 = 12;
 
-/// Whether an input makes the link one for a debugger, whatever the options say: it has functions that were compiled so.
-pub fn is_for_debugger(object: &Object<'_>) -> bool {
-    let is_mark = |record: info::Record<'_>| record.attr == info::attr::GEN_ERRBAR_AT_EXIT;
-    let mut lists = object.cubin.sections.iter().filter(|s| s.name == INFO);
-    object.mercury.is_some() && lists.any(|list| info::records(list.data).map_while(Result::ok).any(is_mark))
-}
-
-/// The input with barriers before its exits; `None` if it has them all.
-pub fn with_barriers(object: &Object<'_>) -> Option<Vec<u8>> {
-    rewritten(
-        object,
-        |text, capsule| {
-            let exits = exits(text.data, capsule.data).filter(|exits| !exits.is_empty())?;
-            let code =
-                wait_for_stack_pointer(text.data, exits[0]).map_or(Cow::Borrowed(text.data), Cow::Owned);
-            let changes = exits.into_iter().flat_map(|at| Exit { code: &code, at }.with_barriers()).collect();
-            Some((code, changes))
-        },
-        |_, _| (),
-    )
+/// The function with barriers before its exits; `None` if it has them all.
+pub fn step(function: &Function<'_, '_>) -> Option<Step> {
+    let exits = exits(&function.code, &function.capsule).filter(|exits| !exits.is_empty())?;
+    let code =
+        wait_for_stack_pointer(&function.code, exits[0]).map_or(Cow::Borrowed(&*function.code), Cow::Owned);
+    let changes = exits.into_iter().flat_map(|at| Exit { code: &code, at }.with_barriers()).collect();
+    Step::with_changes(&code, &function.capsule, changes, |_| ())
 }
 
 /// The exits that are nothing but exits in Mercury's view too.
 fn exits(code: &[u8], capsule: &[u8]) -> Option<Vec<usize>> {
-    let is_exit = |i: &[u8]| operation(i) == EXIT;
-    if !code.chunks_exact(INSTRUCTION).any(is_exit) {
+    let is_exit = |at: usize| Instruction::at(code, at).operation() == EXIT;
+    let length = code.len() / SIZE;
+    if !(0..length).any(is_exit) {
         return None;
     }
     let mut exits = Vec::new();
     let mut at = 0;
-    for step in paces(capsule, code.len() / INSTRUCTION).ok()? {
-        let instruction = code.get(at * INSTRUCTION..)?.first_chunk::<INSTRUCTION>();
-        exits.extend(instruction.filter(|i| step.is_derived() && is_exit(*i)).map(|_| at));
+    for step in paces(capsule, length).ok()? {
+        if at > length {
+            return None;
+        }
+        if step.is_derived() && is_exit(at) {
+            exits.push(at);
+        }
         at = at.checked_add(step.count)?;
     }
     Some(exits)
@@ -93,8 +86,8 @@ const UNSCHEDULED_WAITS: u8 = 3;
 const UNSCHEDULED_CYCLES: u8 = 15;
 
 /// Whether an instruction is as in code without optimisation. In other code the first one waits for nothing.
-fn is_unscheduled(instruction: &Instruction) -> bool {
-    Control::of(upper(instruction)).waits == UNSCHEDULED_WAITS && cycles(instruction) == UNSCHEDULED_CYCLES
+fn is_unscheduled(instruction: Instruction) -> bool {
+    instruction.wait_mask() == UNSCHEDULED_WAITS && instruction.stall() == UNSCHEDULED_CYCLES
 }
 
 /// A predicate and whether it is negated, as Mercury writes it.
@@ -104,22 +97,15 @@ fn in_mercury(condition: u8) -> u8 {
     (if predicate == ALWAYS { MERCURY_ALWAYS } else { predicate }) << 3 | condition >> 3
 }
 
-type Instruction = [u8; INSTRUCTION];
-
-fn cycles(instruction: &[u8; INSTRUCTION]) -> u8 {
-    (u128::from_le_bytes(*instruction) >> CYCLES) as u8 & 15
-}
-
 fn with_cycles(instruction: Instruction, cycles: u8, yields: bool) -> Instruction {
-    let bits = u128::from_le_bytes(instruction) & !(15 << CYCLES | YIELD);
-    (bits | u128::from(cycles) << CYCLES | if yields { YIELD } else { 0 }).to_le_bytes()
+    let bits = instruction.0 & !(15 << CYCLES | YIELD);
+    Instruction(bits | u128::from(cycles) << CYCLES | if yields { YIELD } else { 0 })
 }
 
-fn with_control(mut instruction: Instruction, change: impl FnOnce(&mut Control)) -> Instruction {
-    let mut control = Control::of(upper(&instruction));
-    change(&mut control);
-    control.put_into(&mut instruction);
-    instruction
+fn with_waits(instruction: Instruction, waits: u8) -> Instruction {
+    let mut bytes = instruction.0.to_le_bytes();
+    Control { waits, ..Control::of(instruction) }.put(&mut bytes);
+    Instruction(u128::from_le_bytes(bytes))
 }
 
 /// An exit in the code of a function.
@@ -130,84 +116,76 @@ struct Exit<'a> {
 
 impl Exit<'_> {
     fn instruction(&self, at: usize) -> Instruction {
-        self.code[at * INSTRUCTION..].first_chunk().copied().unwrap_or_default()
+        Instruction::at(self.code, at)
     }
 
     /// The barriers and the exit, and the instruction before if it takes fewer cycles then.
     fn with_barriers(&self) -> Vec<Change> {
         let mut exit = self.instruction(self.at);
-        let condition = exit[1] >> 4;
-        let [fence, mut report, mut last] = BARRIERS.map(|mut barrier| {
-            barrier[1] |= condition << 4;
-            barrier
-        });
+        let condition = exit.guard();
+        let [fence, mut report, mut last] = BARRIERS
+            .map(|barrier| Instruction(u128::from_le_bytes(barrier) | u128::from(condition) << GUARD));
         // What the condition comes from is waited for by the first one that a scheduler has seen.
         let source = self.source(condition & ALWAYS);
-        let number = source.map(|source| Control::of(upper(&self.instruction(source))).written);
-        let waits =
-            Control::of(upper(&exit)).waits & number.map_or(0, |number| 1u8.wrapping_shl(number.into()));
-        report = with_control(report, |control| control.waits |= waits);
-        exit = with_control(exit, |control| control.waits &= !waits);
+        let number = source.map(|source| Control::of(self.instruction(source)).written);
+        let waits = exit.wait_mask() & number.map_or(0, |number| 1u8.wrapping_shl(number.into()));
+        report = with_waits(report, report.wait_mask() | waits);
+        exit = with_waits(exit, exit.wait_mask() & !waits);
         let mut before = None;
-        if is_unscheduled(&self.instruction(0)) && is_unscheduled(&self.instruction(self.at)) {
+        if is_unscheduled(self.instruction(0)) && is_unscheduled(self.instruction(self.at)) {
             exit = self.instruction(self.at);
-            [report, last] =
-                [report, last].map(|i| with_control(i, |control| control.waits = UNSCHEDULED_WAITS));
+            [report, last] = [report, last].map(|barrier| with_waits(barrier, UNSCHEDULED_WAITS));
             last = with_cycles(last, UNSCHEDULED_CYCLES, false);
         } else {
             let barrier;
-            (before, barrier) = self.cycles_before(source, Control::of(upper(&exit)).waits);
+            (before, barrier) = self.cycles_before(source, exit.wait_mask());
             last = with_cycles(last, barrier, true);
-            let needed = cycles(&exit).saturating_sub(FIRST_BARRIERS + barrier).max(EXIT_CYCLES);
-            if needed < cycles(&exit) {
+            let needed = exit.stall().saturating_sub(FIRST_BARRIERS + barrier).max(EXIT_CYCLES);
+            if needed < exit.stall() {
                 exit = with_cycles(exit, needed, true);
             }
         }
         let mut mercury = MERCURY;
-        let second = (u128::from_le_bytes(exit) >> SECOND_PREDICATE) as u8 & 15;
+        let second = exit.field(SECOND_PREDICATE, 4) as u8;
         for (at, condition) in MERCURY_CONDITIONS.into_iter().zip([condition, second]) {
             mercury[at] = in_mercury(condition);
         }
-        let exit = Change {
-            at: self.at,
-            by: vec![fence, report, last, exit],
-            mercury: Some(mercury),
-            belongs_to_last: false,
-        };
+        let by = [fence, report, last, exit].map(|instruction| instruction.0.to_le_bytes()).to_vec();
+        let exit = Change { mercury: Some(mercury), ..Change::replaced(self.at, by) };
         before.into_iter().chain([exit]).collect()
     }
 
     /// The instruction in this block that a predicate comes from.
     fn source(&self, predicate: u8) -> Option<usize> {
-        let block = (0..self.at).rev().take_while(|at| !CONTROL.contains(&operation(&self.instruction(*at))));
+        let block = (0..self.at).rev().take_while(|at| !is_control(self.instruction(*at)));
         block.filter(|_| predicate != ALWAYS).find(|at| {
             let instruction = self.instruction(*at);
-            let bits = u128::from_le_bytes(instruction);
-            let fields = SET_PREDICATES.iter().find(|(of, _)| of.contains(&operation(&instruction)));
-            fields.is_some_and(|(_, fields)| fields.iter().any(|at| (bits >> at) as u8 & 7 == predicate))
+            let fields = SET_PREDICATES.iter().find(|(of, _)| of.contains(&instruction.operation()));
+            let sets = |at: &u32| instruction.field(*at, 3) as u8 == predicate;
+            fields.is_some_and(|(_, fields)| fields.iter().any(sets))
         })
     }
 
     /// The cycles between an instruction and the one before the exit.
     fn cycles_since(&self, source: usize) -> u8 {
-        (source..self.at - 1).fold(0, |sum, at| cycles(&self.instruction(at)).saturating_add(sum))
+        (source..self.at - 1).fold(0, |sum, at| self.instruction(at).stall().saturating_add(sum))
     }
 
-    /// The instruction before the exit, if it need not take as many cycles with barriers behind it, and the cycles of the
+    /// The instruction before the exit, if it need not take as many cycles with barriers after it, and the cycles of the
     /// last one of these. The condition has to be there for the first one, what else the exit depends on for itself.
     fn cycles_before(&self, source: Option<usize>, waits: u8) -> (Option<Change>, u8) {
         let Some(before) = self.at.checked_sub(1) else { return (None, LAST_BARRIER) };
         let instruction = self.instruction(before);
-        let old = cycles(&instruction);
-        let control = |at: usize| Control::of(upper(&self.instruction(at)));
-        let fixed = |source: &usize| control(*source).written >= COUNT;
+        let old = instruction.stall();
+        let control = |at: usize| Control::of(self.instruction(at));
+        let fixed = |source: &usize| control(*source).written >= SCOREBOARDS;
         let needed = |source: usize| LATENCY.saturating_sub(self.cycles_since(source));
         let for_condition = source.filter(fixed).map_or(1, needed).max(1);
-        let second = (u128::from_le_bytes(self.instruction(self.at)) >> SECOND_PREDICATE) as u8 & 7;
+        let second = self.instruction(self.at).field(SECOND_PREDICATE, 3) as u8;
         let second = self.source(second).filter(fixed);
-        let is_scoreboard = control(before).waited_by(waits) && old == SCOREBOARD_SET;
+        let is_scoreboard = control(before).is_waited_by(waits) && old == SCOREBOARD_SET;
         let is_second = second.is_some_and(|second| needed(second) == old);
-        let is_free = (is_second || is_scoreboard) && !CONTROL.contains(&operation(&instruction));
+        let is_free = (is_second || is_scoreboard) && !is_control(instruction);
         let new = if is_free { for_condition.min(old) } else { old };
         let barrier = second.map_or(0, |second| {
             LATENCY
@@ -215,7 +193,7 @@ impl Exit<'_> {
                 .saturating_sub(self.cycles_since(second).saturating_add(new))
         });
         let changed = with_cycles(instruction, new, new < SHORT);
-        let change = Change { at: before, by: vec![changed], mercury: None, belongs_to_last: false };
+        let change = Change::replaced(before, vec![changed.0.to_le_bytes()]);
         ((new != old).then_some(change), barrier.max(LAST_BARRIER))
     }
 }

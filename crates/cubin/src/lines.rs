@@ -1,6 +1,5 @@
-//! Line number tables of the machine code (`.debug_line`, `.nv_debug_line_sass`).
-//!
-//! nvlink makes them anew: every unit of the inputs, with the sequences of the functions that stay.
+//! Line number tables of device code (`.debug_line`, `.nv_debug_line_sass`), and the table of registers that goes with
+//! them. They are read as sequences, one for each function, and can be written again for code that has moved.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,7 +23,7 @@ struct Reader<'data> {
 
 impl<'data> Reader<'data> {
     fn string(&mut self) -> Option<&'data str> {
-        let text = solder_cubin::string_at(self.data, u32::try_from(self.at).ok()?)?;
+        let text = crate::string_at(self.data, u32::try_from(self.at).ok()?)?;
         self.at += text.len() + 1;
         Some(text)
     }
@@ -133,7 +132,7 @@ struct Special {
 
 impl Special {
     fn of(header: &[u8]) -> Option<Self> {
-        /// Behind lengths, version, instruction length and the default of statements.
+        /// After lengths, version, instruction length and the default of statements.
         const LINE_BASE: usize = 12;
         let least_line = i64::from(header.get(LINE_BASE)?.cast_signed());
         let lines = i64::from(*header.get(LINE_BASE + 1)?);
@@ -147,7 +146,7 @@ impl Special {
         (adjusted / self.lines, self.least_line + adjusted % self.lines)
     }
 
-    /// A row that much behind the last one, as the assembler writes it.
+    /// A row that much after the last one, as the assembler writes it.
     fn row(&self, address: i64, line: i64, out: &mut Vec<u8>) {
         // Where only one of the two is another, it does not use them.
         let fits =

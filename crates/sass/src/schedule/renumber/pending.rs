@@ -1,6 +1,9 @@
-//! What is under way where in a kernel: the dataflow behind scoreboards.
+//! What is under way where in a kernel, by the scoreboards and waits that it has.
 
-use super::scoreboards::{COUNT, Control, EVERYTHING, Flow, INSTRUCTION, is_collective, upper};
+use super::EVERYTHING;
+use crate::flow::{is_control, place};
+use crate::instruction::{Instruction, SCOREBOARDS, SIZE, TRUE};
+use crate::schedule::Control;
 use std::ops::Range;
 
 /// The largest number of bits that a matrix may have. A kernel that needs more keeps its scoreboards.
@@ -53,10 +56,6 @@ fn add(into: &mut [u64], from: impl IntoIterator<Item = u64>) -> bool {
     changed
 }
 
-fn pairs_of(items: &[usize]) -> impl Iterator<Item = (usize, usize)> + '_ {
-    items.iter().enumerate().flat_map(|(index, one)| items[index + 1..].iter().map(|other| (*one, *other)))
-}
-
 fn insert(row: &mut [u64], bit: usize) {
     row[bit / 64] |= 1 << (bit % 64);
 }
@@ -94,26 +93,25 @@ pub struct Pending {
     pub under_way: Matrix,
     /// By set: those that are better not given its number.
     pub conflicts: Matrix,
-    /// By set: earlier ones that are over where it is, but under way on another way to where it is still under way.
-    /// Numbers are better not the same.
-    pub beside: Matrix,
 }
 
 impl Pending {
     /// `None` if the code is too large.
     pub fn of(code: &[u8]) -> Option<Self> {
-        let controls: Vec<Control> = code.chunks_exact(INSTRUCTION).map(|i| Control::of(upper(i))).collect();
+        let instructions: Vec<Instruction> =
+            (0..code.len() / SIZE).map(|at| Instruction::at(code, at)).collect();
+        let controls: Vec<Control> = instructions.iter().map(|i| Control::of(*i)).collect();
         let mut sets = Vec::new();
         for (instruction, control) in controls.iter().enumerate() {
             let both = [(control.read, true), (control.written, false)];
-            let real = both.into_iter().filter(|(number, _)| *number < COUNT);
+            let real = both.into_iter().filter(|(number, _)| *number < SCOREBOARDS);
             sets.extend(real.map(|(number, reads)| Set { instruction, number, reads }));
         }
-        if code.len() < INSTRUCTION {
+        if instructions.is_empty() {
             return None;
         }
-        let blocks = blocks(code);
-        let mut of_number = Matrix::new(COUNT.into(), sets.len())?;
+        let blocks = blocks(&instructions);
+        let mut of_number = Matrix::new(SCOREBOARDS.into(), sets.len())?;
         for (index, set) in sets.iter().enumerate() {
             insert(of_number.row_mut(set.number.into()), index);
         }
@@ -122,10 +120,9 @@ impl Pending {
             entry: Matrix::new(blocks.len(), sets.len())?,
             under_way: Matrix::new(sets.len(), sets.len())?,
             conflicts: Matrix::new(sets.len(), sets.len())?,
-            beside: Matrix::new(sets.len(), sets.len())?,
             sets,
             controls,
-            collective: code.chunks_exact(INSTRUCTION).map(is_collective).collect(),
+            collective: instructions.iter().map(|i| is_collective(*i)).collect(),
             blocks,
         };
         pending.reach()?;
@@ -138,40 +135,12 @@ impl Pending {
         self.blocks[0].range.clone()
     }
 
-    /// Calls back for the instructions from one on, wherever control goes, as long as it says to go on. `None` if
-    /// control may go anywhere.
-    pub fn follow(&self, from: usize, mut goes_on: impl FnMut(usize) -> bool) -> Option<()> {
-        let block_of = |at: usize| self.blocks.partition_point(|block| block.range.end <= at);
-        let mut reached = vec![false; self.blocks.len()];
-        let mut left = Vec::new();
-        let mut walk = |block: usize, range: Range<usize>, left: &mut Vec<usize>| {
-            for at in range {
-                if !goes_on(at) {
-                    return Some(());
-                }
-            }
-            left.extend(&self.blocks[block].next);
-            (!self.blocks[block].anywhere).then_some(())
-        };
-        let before = block_of(from.checked_sub(1)?);
-        match self.blocks.get(before)? {
-            block if block.range.end > from => walk(before, from..block.range.end, &mut left)?,
-            block if block.anywhere => return None,
-            block => left.extend(&block.next),
-        }
-        while let Some(block) = left.pop() {
-            if !std::mem::replace(&mut reached[block], true) {
-                walk(block, self.blocks[block].range.clone(), &mut left)?;
-            }
-        }
-        Some(())
-    }
-
     pub fn of_number(&self, number: u8) -> &[u64] {
         self.of_number.row(number.into())
     }
 
-    /// Ends in `row` what a wait is for. What waits for everything is not the scheduler's and does not count.
+    /// Ends in `row` what a wait is for. What waits for everything has not been scheduled and ends
+    /// nothing.
     fn wait(&self, row: &mut [u64], index: usize) {
         let control = self.controls[index];
         if control.waits == EVERYTHING || self.collective[index] {
@@ -244,33 +213,6 @@ impl Pending {
         Some(leading)
     }
 
-    /// By set: those that lead to it, are over where it is, and come with it into a later block on another way.
-    fn find_beside(&self, leading: &Matrix) -> Option<Matrix> {
-        let mut beside = Matrix::new(self.sets.len(), self.sets.len())?;
-        let mut before = vec![Vec::new(); self.blocks.len()];
-        for (index, block) in self.blocks.iter().enumerate() {
-            block.next.iter().for_each(|next| before[*next].push(index));
-        }
-        let pairs: usize = before.iter().map(|before| before.len() * before.len()).sum();
-        let words = self.sets.len().saturating_mul(self.sets.len() / 64 + 1);
-        if pairs.saturating_mul(words) > LARGEST {
-            return Some(beside);
-        }
-        let ends: Vec<Vec<u64>> =
-            (0..self.blocks.len()).map(|block| self.walk(block, |_, _, _| ())).collect();
-        for (one, other) in before.iter().flat_map(|before| pairs_of(before)) {
-            let only = |a: usize, b: usize| ends[a].iter().zip(&ends[b]).map(|(a, b)| a & !b);
-            for (a, b) in [(one, other), (other, one)] {
-                let here: Vec<u64> = only(a, b).collect();
-                bits(&here).for_each(|set| {
-                    let there: Vec<u64> = only(b, a).collect();
-                    add(beside.row_mut(set), and(&there, leading.row(set)));
-                });
-            }
-        }
-        Some(beside)
-    }
-
     /// Two sets are better apart if one of them is under way where the other is waited for alone, or where the other
     /// happens; and if one wait is for both, on different ways to it.
     fn find_conflicts(&mut self) -> Option<()> {
@@ -297,16 +239,59 @@ impl Pending {
             }
         });
         self.conflicts = conflicts;
-        self.beside = self.find_beside(&leading)?;
         self.under_way = under_way;
         Some(())
     }
 }
 
+/// `BSYNC`, `BREAK`, `BSSY` and others that go on with the next instruction, or end the thread.
+const STRAIGHT: [u16; 11] = [0x141, 0x142, 0x145, 0x146, WARP_SYNC, EXIT, 0x155, 0x156, 0x15b, 0x15c, 0x15d];
+const BRANCH: u16 = 0x147;
+const WARP_SYNC: u16 = 0x148;
+const EXIT: u16 = 0x14d;
+
+/// Whether an instruction begins something that a warp does together. What it waits for is under way up to the end of that, which
+/// waits for it again.
+fn is_collective(instruction: Instruction) -> bool {
+    instruction.operation() == WARP_SYNC && instruction.field(64 + 22, 1) != 0
+}
+
+/// Where control goes from an instruction. This is the assembler's view: threads that part meet again, so that a `BSYNC` goes on
+/// with the next instruction, where the checker ([`crate::flow`]) has to take it for any meeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Next,
+    /// To the next one or to this index.
+    Branch(usize),
+    Jump(usize),
+    End,
+    Anywhere,
+}
+
+impl Flow {
+    fn of(index: usize, instruction: Instruction) -> Self {
+        match instruction.operation() {
+            BRANCH => {
+                let Some(target) = place(index, instruction).and_then(|at| usize::try_from(at).ok()) else {
+                    return Self::Anywhere;
+                };
+                let is_plain = instruction.opcode() == 0x947 && instruction.field(82, 14) == 0xe0;
+                if instruction.guard() == TRUE && is_plain {
+                    Self::Jump(target)
+                } else {
+                    Self::Branch(target)
+                }
+            }
+            EXIT if instruction.guard() == TRUE => Self::End,
+            operation if STRAIGHT.contains(&operation) || !is_control(instruction) => Self::Next,
+            _ => Self::Anywhere,
+        }
+    }
+}
+
 /// The blocks of code between branches and their targets.
-fn blocks(code: &[u8]) -> Vec<Block> {
-    let flow: Vec<Flow> =
-        code.chunks_exact(INSTRUCTION).enumerate().map(|(index, i)| Flow::of(index, i)).collect();
+fn blocks(instructions: &[Instruction]) -> Vec<Block> {
+    let flow: Vec<Flow> = instructions.iter().enumerate().map(|(index, i)| Flow::of(index, *i)).collect();
     let mut begins = vec![false; flow.len() + 1];
     begins[0] = true;
     for (index, flow) in flow.iter().enumerate().filter(|(_, flow)| **flow != Flow::Next) {

@@ -1,11 +1,11 @@
 //! Where the Mercury instructions of a function lie in its machine code.
 //!
 //! nvlink makes what the machine code's view says about places from what Mercury's says, with the code of the copy that
-//! counts. Where records of a replaced copy of a function stay, its places are looked up in that code too.
+//! is linked. Where records of a replaced copy of a function stay, its places are looked up in that code too.
 
+use crate::instruction::{Instruction, SIZE};
+use crate::mercury_size;
 use solder_cubin::mercury::paces;
-use solder_sass::instruction::{Instruction, SIZE};
-use solder_sass::mercury_size;
 
 /// The beginnings of the Mercury instructions of a function.
 #[derive(Clone, Debug)]

@@ -1,0 +1,76 @@
+//! What the assembler puts before fences in case of other functions.
+//!
+//! Compiling one file of many, the assembler does not know what runs before and after a function. So it has every
+//! fence preceded by loads of shared memory without effect, in case an asynchronous copy is under way, and wide
+//! fences by one of the thread block, in case barriers in memory are in use. A kernel that calls nothing is all there is:
+//! nvlink leaves the loads out if it makes no such copies, the fences if it has no such barriers, and the code gets
+//! shorter. So it is with the fence that code for a debugger has before every exit, in case addresses were translated in
+//! another function. The capsule says for each Mercury instruction how many of
+//! the machine it takes.
+
+use super::function::{Function, Step};
+use super::moves::Change;
+use crate::instruction::{Instruction, SIZE};
+use crate::schedule::{Family, Outcome, shortened_without_stack_pointer};
+use solder_cubin::mercury::{Pace, paces};
+
+/// The load without effect.
+const LOAD: [u8; SIZE] = [0x84, 0xf9, 0xff, 0xff, 0, 0, 0, 0, 0x00, 0x08, 0, 0, 0, 0xe2, 0x0f, 0x00];
+/// The additional fence, whatever its condition. No scheduler has seen it, so it waits for nothing and sets nothing.
+const NARROW: [u8; SIZE] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x80, 0, 0, 0, 0xc0, 0x0f, 0x00];
+/// The fence of a debugger's code before errors are reported.
+const TRANSLATED: [u8; SIZE] = [0x92, 0x09, 0, 0, 0, 0, 0, 0, 0x00, 0x50, 0, 0, 0, 0xc0, 0x0f, 0x00];
+const CONDITION: u8 = 0xf0;
+
+const FENCE: u16 = 0x192;
+/// `ERRBAR`
+const REPORT: u16 = 0x1ab;
+const CALLS: [u16; 2] = [0x143, 0x144];
+/// `LDGSTS`
+const ASYNCHRONOUS_COPY: u16 = 0x1ae;
+/// `SYNCS`
+const BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
+
+/// A kernel without what it has in case of other functions; `None` if it has none of it. `sm` is the target.
+pub fn step(function: &Function<'_, '_>, sm: u16) -> Option<Step> {
+    let (whole, capsule) = (&*function.code, &*function.capsule);
+    let removed = function.is_kernel.then(|| needless(whole, capsule)).flatten()?;
+    Step::with_changes(whole, capsule, removed, |code| schedule_anew(whole, code, Family::of(sm)))
+}
+
+/// Schedules a kernel without its precautions and, if that is not used, without the load of its stack pointer. What is not
+/// scheduled here is still to be renumbered.
+fn schedule_anew(whole: &[u8], code: &mut [u8], family: Family) {
+    let mut scheduled = code.to_vec();
+    let outcome = shortened_without_stack_pointer(whole, &mut scheduled, family);
+    if outcome == Outcome::Done && crate::check(whole, &scheduled, &[]).is_ok() {
+        code.copy_from_slice(&scheduled);
+    }
+}
+
+/// The instructions of a kernel that it can do without.
+fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<Change>> {
+    let length = code.len() / SIZE;
+    let operation = |at: usize| Instruction::at(code, at).operation();
+    if !(0..length).any(|at| operation(at) == FENCE) {
+        return None;
+    }
+    let uses = |operations: &[u16]| (0..length).any(|at| operations.contains(&operation(at)));
+    if uses(&CALLS) {
+        return None;
+    }
+    let copies = uses(&[ASYNCHRONOUS_COPY]);
+    let has_barriers = uses(&BARRIERS) || paces(capsule, length).ok()?.iter().any(Pace::is_about_barriers);
+    let is =
+        |i: &[u8], fence: &[u8]| i[1] & !CONDITION == fence[1] && i[0] == fence[0] && i[2..] == fence[2..];
+    let removed = (0..length)
+        .filter(|&at| {
+            let instruction = &code[at * SIZE..][..SIZE];
+            let before = |what: u16| at + 1 < length && operation(at + 1) == what;
+            (!copies && instruction == LOAD)
+                || (!has_barriers && before(FENCE) && is(instruction, &NARROW))
+                || (before(REPORT) && is(instruction, &TRANSLATED))
+        })
+        .map(Change::removed);
+    Some(removed.collect())
+}

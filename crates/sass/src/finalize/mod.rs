@@ -1,0 +1,106 @@
+//! Finalizing: what nvlink makes of the code of an object for sm_100 and later before it links it.
+//!
+//! Objects hold code that an assembler has finished for one file. nvlink finishes it again for the link, from the Mercury
+//! view, by rules of its own. [`finalize`] takes the functions of an object through four steps, in this order:
+//!
+//! 1. [`older`]: code of other assemblers than that of 13.0.88 becomes what that one would have made.
+//! 2. [`members`]: code of sm_100 becomes code for sm_103.
+//! 3. [`exits`]: code for a debugger gets barriers before its exits.
+//! 4. [`fences`]: kernels lose what the assembler puts before fences in case of other functions.
+//!
+//! A step looks at one function, its code and its capsule, and makes new ones or leaves the function alone. After the last one
+//! the object is written once with the new code ([`image`]), and everything in it that names places in the code is moved:
+//! symbols, relocations, attributes, jump tables, frames, lines.
+//!
+//! A fifth step waits until the output is written, because it makes no instruction move: [`release_stack_pointer`].
+//!
+//! What is not understood stays as the assembler made it, which is always valid, with two exceptions: the caller has to refuse
+//! code of sm_100 that is not fit for sm_103 ([`is_fit_for_103`](crate::is_fit_for_103)), and a capsule of 12.8 that
+//! cannot be converted is a [`Problem`].
+
+mod exits;
+mod fences;
+mod function;
+mod image;
+mod members;
+mod moves;
+mod object;
+mod older;
+mod stack_pointer;
+
+use function::Function;
+use object::Object;
+use solder_arch::Release;
+use solder_cubin::mercury::is_older_capsule;
+use solder_cubin::{Cubin, info};
+pub use stack_pointer::{branch_targets, has_indirect_branches, release_stack_pointer};
+
+/// What the code of an object is finalized for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finalize<'a> {
+    /// The toolkit whose linker this one is.
+    pub release: &'a Release,
+    /// The number of the target architecture.
+    pub sm: u16,
+    /// Code waits for its memory accesses before it exits: the link has `-g`, or an input is for a debugger
+    /// ([`is_for_debugger`]).
+    pub has_barriers: bool,
+    /// The output is an executable without `-g`: what a kernel does not call is not there.
+    pub is_whole: bool,
+}
+
+/// Why an object cannot be finalized.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The capsule of this function is of 12.8 and has something unknown in it, so that it would be taken for other code.
+    UnknownCapsule { function: String },
+}
+
+/// The object with its code finalized; `None` if it stays as it is.
+pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>, Problem> {
+    let Some(object) = Object::new(cubin) else { return Ok(None) };
+    let origin = older::Origin::of(&object, what.release);
+    let is_for_member = members::applies(cubin.sm(), what.sm);
+    let mut changed = Vec::new();
+    for (text, capsule) in object.code() {
+        let mut function = Function::new(&object, text, capsule);
+        function.take(older::step(&object, &function, origin));
+        refuse_older_capsule(&object, &function)?;
+        if is_for_member {
+            function.take(members::step(&object, &function));
+        }
+        if what.has_barriers {
+            function.take(exits::step(&function));
+        }
+        if what.is_whole {
+            function.take(fences::step(&function, what.sm));
+        }
+        if function.is_changed() {
+            changed.push(function);
+        }
+    }
+    if changed.is_empty() {
+        return Ok(None);
+    }
+    let image = image::with_functions(&object, &changed);
+    if image.is_none() {
+        let as_it_came = |(text, capsule)| Function::new(&object, text, capsule);
+        object.code().map(as_it_came).try_for_each(|function| refuse_older_capsule(&object, &function))?;
+    }
+    Ok(image)
+}
+
+fn refuse_older_capsule(object: &Object<'_, '_>, function: &Function<'_, '_>) -> Result<(), Problem> {
+    let owner = object.owner_name(function.text).filter(|_| is_older_capsule(&function.capsule));
+    owner.map_or(Ok(()), |name| Err(Problem::UnknownCapsule { function: name.into() }))
+}
+
+/// Whether an input makes the link one for a debugger, whatever the options say: it has functions that were compiled so.
+pub fn is_for_debugger(cubin: &Cubin<'_>) -> bool {
+    /// What Mercury's view says of a whole object.
+    const INFO: &str = ".nv.merc.nv.info";
+    let is_mark = |record: info::Record<'_>| record.attr == info::attr::GEN_ERRBAR_AT_EXIT;
+    let mut lists = cubin.sections.iter().filter(|s| s.name == INFO);
+    object::has_mercury(cubin)
+        && lists.any(|list| info::records(list.data).map_while(Result::ok).any(is_mark))
+}

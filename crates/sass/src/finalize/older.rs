@@ -1,0 +1,120 @@
+//! Code of other assemblers than that of 13.0.88, finalized as nvlink does it.
+//!
+//! nvlink finalizes all code by its own rules. For objects of its own toolkit these are the assembler's; for those of 12.8 and 12.9 this
+//! is what becomes of a function, in relocatable links too (older/blackwell, older/blackwell-delays, older/blackwell-warps):
+//!
+//! 1. a capsule of 12.8 gets 13.0's form;
+//! 2. the `NOP` after every `WARPSYNC` goes;
+//! 3. the short one of several delays comes last;
+//! 4. scoreboards and waits are chosen anew.
+//!
+//! 13.0.100 has a `NOP` before every `BSYNC` and after every `BREAK`, and an attribute that says so. Both go
+//! (`.nv.info`, `NVSAL_SW_WAR`).
+//!
+//! What the checker does not accept stays as the assembler made it, which is always valid.
+
+use super::function::{Function, Jumps, Step, paced};
+use super::moves::{Change, Moves};
+use super::object::Object;
+use crate::instruction::{Instruction, SIZE};
+use crate::schedule::{Family, anew, order_delays};
+use crate::{check, is_idle_needed};
+use solder_arch::Release;
+use solder_cubin::mercury::{Idle, abridged, from_older, idle, is_older_capsule};
+use std::borrow::Cow;
+
+/// The `NOP` of these: one cycle, without waits.
+const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
+
+/// Which assembler made an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// That of another toolkit.
+    is_other: bool,
+    /// One that has the workaround of 13.0.100.
+    has_workaround: bool,
+}
+
+impl Origin {
+    pub fn of(object: &Object<'_, '_>, release: &Release) -> Self {
+        let is_other = object.release().is_some_and(|of| of != release.name);
+        Self { is_other, has_workaround: !is_other && object.has_workaround() }
+    }
+}
+
+/// The function as 13.0.88 finalizes it; `None` if it is that already.
+pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
+    if !origin.is_other && !origin.has_workaround {
+        return None;
+    }
+    let old = &function.code;
+    let capsule = current(&function.capsule, old)?;
+    let idle = needless(old, &capsule);
+    if !origin.is_other && idle.is_empty() {
+        return None;
+    }
+    let (moves, mut code) = Moves::new(&timed(old, &idle), changes(&idle))?;
+    if origin.is_other {
+        let jumps = function.jumps(object);
+        let index = |at: &usize| moves.index(*at);
+        let moved: Jumps =
+            jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
+        let is_safe = |code: &[u8]| check(old, code, &jumps).is_ok();
+        take(&mut code, is_safe, order_delays);
+        take(&mut code, is_safe, |code| anew(code, &moved, Family::of(object.cubin.sm())));
+    }
+    let capsule =
+        if moves.is_in_place() { capsule.into_owned() } else { abridged(&paced(&capsule, &moves)?)? };
+    Some(Step { code, capsule, moves })
+}
+
+/// The capsule of a function in 13.0's form.
+fn current<'a>(capsule: &'a [u8], code: &[u8]) -> Option<Cow<'a, [u8]>> {
+    if is_older_capsule(capsule) { from_older(capsule, code).map(Cow::Owned) } else { Some(capsule.into()) }
+}
+
+/// The code whose synchronisations take a cycle more where something depends on the one that goes.
+fn timed<'a>(code: &'a [u8], idle: &[Idle]) -> Cow<'a, [u8]> {
+    /// The stall of an instruction, and the longest one that is changed here.
+    const STALL: u32 = 105;
+    const LONGEST: u8 = 10;
+    let mut timed = Cow::Borrowed(code);
+    for idle in idle.iter().filter(|idle| idle.is_second && is_idle_needed(code, idle.at)) {
+        let Some(last) = idle.at.checked_sub(1) else { continue };
+        let place = &mut timed.to_mut()[last * SIZE..];
+        let Some(place) = place.first_chunk_mut::<SIZE>() else { continue };
+        let instruction = Instruction(u128::from_le_bytes(*place));
+        if instruction.stall() <= LONGEST {
+            *place = (instruction.0 + (1 << STALL)).to_le_bytes();
+        }
+    }
+    timed
+}
+
+fn changes(idle: &[Idle]) -> Vec<Change> {
+    let change = |idle: &Idle| {
+        if idle.is_second { Change::removed_after(idle.at) } else { Change::removed(idle.at) }
+    };
+    idle.iter().map(change).collect()
+}
+
+/// The instructions that nvlink does without, if the function can be changed and is then the same.
+fn needless(code: &[u8], capsule: &[u8]) -> Vec<Idle> {
+    let is_idle = |idle: &Idle| {
+        let instruction = code.get(idle.at * SIZE..).and_then(|rest| rest.first_chunk());
+        instruction.is_some_and(|instruction| u128::from_le_bytes(*instruction) == IDLE)
+    };
+    let idle: Vec<Idle> = idle(capsule).into_iter().flatten().filter(is_idle).collect();
+    let moved = Moves::new(&timed(code, &idle), changes(&idle));
+    let is_same = moved.is_some_and(|(_, moved)| check(code, &moved, &[]).is_ok());
+    if is_same { idle } else { Vec::new() }
+}
+
+/// Makes a change to code if the checker accepts the result.
+fn take(code: &mut [u8], is_safe: impl Fn(&[u8]) -> bool, change: impl Fn(&mut [u8])) {
+    let mut changed = code.to_vec();
+    change(&mut changed);
+    if changed != code && is_safe(&changed) {
+        code.copy_from_slice(&changed);
+    }
+}
