@@ -84,7 +84,9 @@ impl Tally {
             others.1,
         );
         for (what, list) in [("not accepted", refused), ("harmful and accepted", missed)] {
-            list.iter().for_each(|name| writeln!(text, "{what}: {name}").unwrap_or_default());
+            for name in list {
+                let _ = writeln!(text, "{what}: {name}");
+            }
         }
         text
     }
