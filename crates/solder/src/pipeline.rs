@@ -203,7 +203,7 @@ pub fn link_objects<'data>(
         if options.dump_callgraph && objects.is_empty() {
             sink.write(b"No relocatable objects found. Did not generate callgraph.\n");
         } else if options.dump_callgraph {
-            sink.write(call_graph::dump(target, &symbols, &graph, &merged, &resources).as_bytes());
+            sink.write(&call_graph::dump(target, &symbols, &graph, &merged, &resources));
         }
         if merged.deleted_alias_of_static {
             return Err(sink.fatal(Message::DeletedSection));
