@@ -18,7 +18,8 @@ use solder_cubin::note::{TYPE_TKINFO, notes};
 use crate::cache::{Cache, Key};
 use crate::diagnostics::{Message, Text};
 use crate::options::{FastCompile, Options};
-use crate::signals::{self, Temporary};
+use crate::os::children::{self, Group};
+use crate::os::signals::Temporary;
 use crate::toolchain::toolkit;
 
 const NAME: &str = "ptxas";
@@ -140,9 +141,8 @@ pub fn assemble(assembler: &Assembler, job: &Job<'_>, options: &Options) -> Resu
     let mut command = Command::new(&absolute);
     command.args(arguments).args([INPUT, "-o", OUTPUT]).current_dir(&folder.0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let (child, running) = signals::start(&mut command).map_err(not_run)?;
-    let output = child.wait_with_output().map_err(not_run)?;
-    drop(running);
+    let running = children::start(&mut command, Group::Own).map_err(not_run)?;
+    let output = running.wait_with_output().map_err(not_run)?;
     let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
     let mut text = output.stdout;
     text.extend(output.stderr);

@@ -6,6 +6,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::os::children::{self, Group, Running};
+
 /// Variables that name a toolkit, in the order in which they are asked.
 pub const VARIABLES: [&str; 3] = ["SOLDER_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
 
@@ -115,10 +117,10 @@ fn on_path(path: &OsStr) -> Option<PathBuf> {
 /// The version that a toolkit's nvcc says it has.
 fn version(root: &Path) -> Result<String, String> {
     let nvcc = root.join("bin/nvcc");
-    let output = Command::new(&nvcc)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output()
+    let mut command = Command::new(&nvcc);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = children::start(&mut command, Group::Own)
+        .and_then(Running::wait_with_output)
         .map_err(|error| format!("bin/nvcc does not run: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let version = text.lines().find_map(|line| line.split_once("release ")?.1.split_once(", V"));

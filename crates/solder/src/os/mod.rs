@@ -1,0 +1,6 @@
+//! What the program asks of the system beyond files: signals, other programs, and what becomes of memory.
+
+pub mod children;
+pub mod ending;
+pub mod heap;
+pub mod signals;
