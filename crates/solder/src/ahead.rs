@@ -43,28 +43,8 @@ pub fn room_for<T>(count: usize) -> Vec<T> {
     room
 }
 
-/// Has the system's allocator keep what is given back to it, and take more at a time. It would give back the end of its
-/// heap, and every block that has a mapping of its own, only to ask for as much again; all processors are told of each.
-#[cfg(target_env = "gnu")]
-#[allow(unsafe_code)]
-pub fn keep_memory() {
-    const AT_A_TIME: libc::c_int = 1 << 20;
-    const LARGE: libc::c_int = 2 << 20;
-    let settings = [
-        (libc::M_TRIM_THRESHOLD, libc::c_int::MAX),
-        (libc::M_TOP_PAD, AT_A_TIME),
-        (libc::M_MMAP_THRESHOLD, LARGE),
-    ];
-    for (setting, value) in settings {
-        // SAFETY: it changes how much memory is kept, and none of it.
-        unsafe { libc::mallopt(setting, value) };
-    }
-}
-
-#[cfg(not(target_env = "gnu"))]
-pub fn keep_memory() {}
-
 /// Asks for the pages of a range. A system that does not know the request gives them one by one, when they are touched.
+#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 pub fn ask_for(pages: Range<usize>) {
     if !pages.is_empty() {
@@ -73,21 +53,6 @@ pub fn ask_for(pages: Range<usize>) {
     }
 }
 
-/// What the processor fetches together, and as much of a table as it is told to fetch; the rest it notices by itself.
-const LINE: usize = 64;
-const MOST_FETCHED: usize = 4096;
-
-/// Has values brought into the processor's caches that are about to be read: the tables of thousands of files do not
-/// fit in there, and the next one's are elsewhere.
-#[allow(unsafe_code)]
-pub fn fetch<T>(values: &[T]) {
-    #[cfg(target_arch = "x86_64")]
-    for at in (0..size_of_val(values).min(MOST_FETCHED)).step_by(LINE) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let line = values.as_ptr().cast::<i8>().wrapping_add(at);
-        // SAFETY: it is no more than a hint, for any address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = values;
-}
+/// Elsewhere they come one by one.
+#[cfg(not(target_os = "linux"))]
+pub fn ask_for(_: Range<usize>) {}

@@ -101,9 +101,6 @@ pub fn link(options: &Options, mode: &Mode, sink: &Sink) -> Result<(), Stop> {
     }
     sink.phase("parsing");
     let is_large = is_large(inputs.objects.iter().map(|object| object.bytes));
-    if is_large {
-        ahead::keep_memory();
-    }
     let (mut objects, names) = parse(&inputs, is_large, sink)?;
     let kept = inputs.leave_out_runtime(&mut objects, options.keep_system_libraries, sink);
     if let (Err(_), Some(explain)) = (kept, Explain::new(options, &inputs)) {

@@ -1,6 +1,5 @@
 //! An input object, parsed and checked: what later phases index blindly is validated here, once.
 
-use crate::ahead;
 use crate::mercury::Twins;
 use crate::parallel;
 use solder_cubin::info::{self, compat_attr};
@@ -175,21 +174,6 @@ impl<'data> Object<'data> {
         object.prototypes = object.pairs(Role::Prototype)?;
         object.check_call_graph()?;
         Ok(object)
-    }
-
-    /// Has the symbols fetched, which are about to be looked through.
-    pub fn fetch_symbols(&self) {
-        ahead::fetch(self.cubin.symbols);
-        ahead::fetch(&self.names);
-        ahead::fetch(&self.hashes);
-        ahead::fetch(&self.roles);
-    }
-
-    /// The same of the sections.
-    pub fn fetch_sections(&self) {
-        ahead::fetch(&self.cubin.sections);
-        let headers = usize::try_from(self.cubin.header.shoff.get()).unwrap_or(usize::MAX);
-        ahead::fetch(self.cubin.bytes.get(headers..).unwrap_or_default());
     }
 
     /// Made by `ptxas -ewp`.

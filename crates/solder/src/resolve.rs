@@ -6,7 +6,7 @@
 //! Names need not wait for the last object to be parsed: those of the first ones are bound beside that. What there is
 //! to say about names waits for its turn.
 
-use crate::ahead::{self, Asked};
+use crate::ahead::Asked;
 use crate::callgraph::{CallGraph, Reader};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::ids::{EntityId, FileId, Rare};
@@ -80,13 +80,6 @@ impl Bound {
 }
 
 impl Symbols<'_> {
-    /// Has what is known of the symbols of a file fetched.
-    pub fn fetch(&self, file: usize) {
-        if let Some(symbols) = self.starts.get(file).and_then(|start| self.bound.get(*start..)) {
-            ahead::fetch(symbols);
-        }
-    }
-
     fn at(&self, file: FileId, symbol: u32) -> usize {
         self.starts[file.index()] + symbol as usize
     }
@@ -254,7 +247,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
         }
     }
 
-    /// Memory that is going to be used next, for [`ahead::ask_for`].
+    /// Memory that is going to be used next, for [`crate::ahead::ask_for`].
     pub fn pages_ahead(&mut self) -> Range<usize> {
         self.asked.next(&self.symbols.entities)
     }
@@ -275,11 +268,6 @@ impl<'a, 'data> Resolver<'a, 'data> {
                 sink.report(Message::ExtensibleWithOthers { file: object.name.as_str().into() });
             }
             if file >= read {
-                if let Some(next) = objects.get(file + 1) {
-                    next.fetch_symbols();
-                    ahead::fetch(next.call_graph);
-                    ahead::fetch(next.prototypes);
-                }
                 resolver.bind(object);
             }
             // There is nothing to say about those before the last that has been read.
@@ -306,7 +294,6 @@ impl<'data> Resolver<'_, 'data> {
         let object = self.objects[file.index()];
         for (symbol, raw) in object.symbols() {
             // Of variables too, which are next.
-            self.index.fetch_ahead(&object.hashes, symbol as usize);
             if raw.kind() != raw::STT_FUNC {
                 continue;
             }

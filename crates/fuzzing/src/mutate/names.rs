@@ -83,7 +83,7 @@ pub fn mutate(rng: &mut Rng, name: &mut Vec<u8>) {
 }
 
 /// Gives a symbol of a cubin, and the sections that are named after it, another name of the same length.
-pub fn rename(rng: &mut Rng, cubin: &mut Vec<u8>) {
+pub fn rename(rng: &mut Rng, cubin: &mut [u8]) {
     let Some(old) = symbol_name(rng, cubin) else { return };
     let mut new = sample(rng);
     for _ in 0..rng.below(4) {

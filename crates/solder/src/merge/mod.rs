@@ -299,11 +299,6 @@ impl<'a, 'data> Merger<'a, 'data> {
         let read = Mutex::new(Vec::new());
         parallel::beside(|beside| {
             for file in 0..self.objects.len() {
-                if let Some(next) = self.objects.get(file + 1) {
-                    next.fetch_symbols();
-                    next.fetch_sections();
-                    self.symbols.fetch(file + 1);
-                }
                 let ahead = self.room.next(&self.out);
                 if ahead.iter().any(|pages| !pages.is_empty()) {
                     beside.run(|| ahead.into_iter().for_each(ahead::ask_for));

@@ -246,7 +246,7 @@ fn well_known(letter: u8) -> Option<(&'static str, &'static str)> {
         b'o' => ("std::basic_ostream<char, std::char_traits<char>>", "basic_ostream"),
         b'd' => ("std::basic_iostream<char, std::char_traits<char>>", "basic_iostream"),
         // nvlink prints nothing for the other letters.
-        b'a'..=b'z' => ("", ""),
+        letter if letter.is_ascii_lowercase() => ("", ""),
         _ => return None,
     })
 }
