@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    const ROUNDS: usize = if cfg!(miri) { 300 } else { 20_000 };
+    const ROUNDS: usize = if cfg!(miri) { 40 } else { 20_000 };
 
     /// Blocks of all sizes come and go, and none changes another.
     fn churn(seed: u64) -> Vec<Block> {
