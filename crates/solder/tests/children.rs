@@ -83,7 +83,9 @@ fn assemblers_of_several_threads() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart/weights.cubin");
     scratch.program("ptxas", &format!("for last; do :; done\ncat '{}' > \"$last\"\n", example.display()));
     let names: Vec<String> = (0..8).map(|number| format!("k{number}")).collect();
-    names.iter().for_each(|name| ptx(&scratch.0, name));
+    for name in &names {
+        ptx(&scratch.0, name);
+    }
     let files: Vec<String> = names.iter().map(|name| format!("{name}.ptx")).collect();
     let words: Vec<&str> =
         ["-arch=sm_90", "-o", "out"].into_iter().chain(files.iter().map(|file| &**file)).collect();
