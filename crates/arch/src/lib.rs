@@ -123,7 +123,7 @@ const fn decimal(digits: &[u8]) -> Option<u16> {
 /// The first number whose machine code is Mercury.
 pub const MERCURY_FROM: u16 = 100;
 
-/// What an architecture's name stands for.
+/// What an architecture's name means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// `compute_`: a virtual architecture, PTX.

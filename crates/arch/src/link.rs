@@ -276,7 +276,7 @@ mod tests {
         let ordinary = Some(ordinary(false));
         assert!(
             !RELEASE.links_mercury_member(Arch::plain(101), ordinary, Arch::plain(110)),
-            "101 is no known name"
+            "101 is not a known name"
         );
     }
 

@@ -1,4 +1,4 @@
-//! The releases of the CUDA toolkit whose nvlink solder stands in for, and how they differ.
+//! The releases of the CUDA toolkit whose nvlink solder replaces, and how they differ.
 //!
 //! A phase never compares versions. What differs is a field of [`Release`], or a rule of it with a name, asked where it
 //! applies. A release is passed to those who ask: there is no current one.
@@ -49,7 +49,7 @@ impl Release {
         oldest_toolkits: &[(50, 65), (90, 120)],
     };
 
-    /// All releases that solder stands in for.
+    /// All releases whose nvlink solder replaces.
     pub const ALL: [&'static Self; 1] = [Self::CUDA_13_0];
 
     /// The release that a tool of version `version`, such as `13.0.88`, belongs to.

@@ -4,13 +4,13 @@ use crate::model::graph::{Adjacency, CallGraph};
 use crate::model::ids::{EntityId, PrototypeId, Rare, SectionId, SymbolId};
 use crate::model::mercury;
 use crate::model::merged::{Function, Merged};
-use crate::observer::View;
 use crate::options::Options;
 use crate::pool::Pool;
 use crate::relocate::Relocated;
 use crate::resources::Resources;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
+use crate::view::View;
 
 /// The null section and the tables of names and symbols, which come before all others.
 const TABLES: usize = 4;

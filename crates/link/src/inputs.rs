@@ -10,6 +10,8 @@ use solder_cubin::raw;
 use crate::checks::undefined;
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::model::object::Object;
+use crate::observer::Observer;
+use crate::options::Options;
 
 /// Where device code came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +63,8 @@ impl Inputs<'_, '_> {
 pub(crate) fn taking_part<'data>(
     inputs: Inputs<'_, '_>,
     mut objects: Vec<Object<'data>>,
-    keep_runtime: bool,
+    options: &Options<'_>,
+    observer: &dyn Observer,
     sink: &Sink,
 ) -> Result<(Vec<Object<'data>>, Vec<bool>), Stop> {
     if !inputs.objects.iter().any(|object| object.is_runtime) {
@@ -74,13 +77,13 @@ pub(crate) fn taking_part<'data>(
     for (object, input) in objects.iter().zip(inputs.objects) {
         // The first code of a link may be the runtime's archive.
         let comes_first = input.origin == Origin::Archive && !inputs.has_code_before(input.position);
-        let keep = !input.is_runtime || names.undefined > 0 || keep_runtime && !comes_first;
+        let keep = !input.is_runtime || names.undefined > 0 || options.keep_system_libraries && !comes_first;
         if keep {
             names.add(object);
         }
         if was_left_out && !input.is_runtime {
             let stop = sink.fatal(Message::UnexpectedAfterRuntime);
-            sink.observer().stopped(&objects, None);
+            observer.stopped(&objects, None);
             return Err(stop);
         }
         was_left_out |= !keep && !comes_first;

@@ -32,4 +32,5 @@ pub mod resources;
 pub mod roots;
 pub mod shared;
 pub mod textures;
+pub mod view;
 pub mod write;

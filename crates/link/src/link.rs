@@ -7,7 +7,7 @@ use crate::gc;
 use crate::image::Parts;
 use crate::inputs::{self, Inputs};
 use crate::layout;
-use crate::observer::{View, Watch};
+use crate::observer::{Observer, Watch};
 use crate::options::Options;
 use crate::overlap;
 use crate::parse;
@@ -18,6 +18,7 @@ use crate::report;
 use crate::roots::Roots;
 use crate::shared;
 use crate::textures;
+use crate::view::View;
 use crate::write::Image;
 use std::mem::forget;
 
@@ -39,17 +40,17 @@ pub struct Linked {
 pub fn link(
     inputs: Inputs<'_, '_>,
     options: &Options<'_>,
+    observer: &dyn Observer,
     write: Write<'_>,
     pool: &Pool,
     sink: &Sink,
 ) -> Result<Linked, Stop> {
-    let observer = sink.observer();
     let is_large = parse::is_large(inputs.objects);
     let arena = Arena::default();
     sink.phase("parsing");
     let (objects, names) = parse::parse(inputs.objects, is_large, pool, sink)?;
     // The device runtime comes with every link and stays out of those that do not need it.
-    let (objects, takes_part) = inputs::taking_part(inputs, objects, options.keep_system_libraries, sink)?;
+    let (objects, takes_part) = inputs::taking_part(inputs, objects, options, observer, sink)?;
     observer.parsed(&objects)?;
     // Code for sm_100 and later is made anew for this link, so that no later phase knows that places have moved.
     let objects = finalize::finalize(objects, options, is_large, &arena, pool, sink)?;

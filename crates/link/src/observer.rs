@@ -1,67 +1,12 @@
 //! What watches a link: messages, progress, explanations, maps and reports.
 
-use std::sync::Mutex;
-
-use crate::diagnostics::{Diagnostic, Message, Severity, Stop};
-use crate::gc::Live;
+use crate::diagnostics::{Collector, Receiver, Stop};
 use crate::layout::Layout;
-use crate::model::graph::CallGraph;
-use crate::model::merged::Merged;
 use crate::model::object::Object;
-use crate::model::symbols::Symbols;
-use crate::resources::Resources;
-use crate::roots::Roots;
-use crate::shared::SharedLayout;
-use crate::textures::Textures;
+use crate::view::View;
 
-/// The results of the phases.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a, 'data> {
-    /// Which definition each name means.
-    pub symbols: &'a Symbols<'data>,
-    /// The kernels that must stay.
-    pub roots: &'a Roots<'a>,
-    /// Whether functions that no kernel reaches are removed.
-    pub removes_dead_code: bool,
-    /// The functions that stay.
-    pub live: &'a Live,
-    /// Who calls whom in the inputs.
-    pub graph: &'a CallGraph<'data>,
-    /// The sections and symbols of the output.
-    pub merged: &'a Merged<'data>,
-    /// Registers, barriers and stack.
-    pub resources: &'a Resources<'data>,
-    /// Where shared variables lie.
-    pub shared: &'a SharedLayout,
-    /// The tables of handles.
-    pub textures: &'a Textures,
-}
-
-/// Watches a link. Nothing that it does changes the output; every method may be left as it is.
-pub trait Observer: Sync {
-    /// A message, with its severity after the switches.
-    fn message(&self, severity: Severity, message: &Message);
-
-    /// Text that is not a message of the linker.
-    fn text(&self, _text: &[u8]) {}
-
-    /// A phase begins.
-    fn phase(&self, _name: &'static str) {}
-
-    /// The phase has this many tasks that take their time.
-    fn expect(&self, _tasks: usize) {}
-
-    /// Whether [`Observer::begin`] and [`Observer::end`] are of use.
-    fn follows_tasks(&self) -> bool {
-        false
-    }
-
-    /// Such a task begins.
-    fn begin(&self, _task: &str) {}
-
-    /// Such a task ends.
-    fn end(&self, _task: &str) {}
-
+/// Watches a link. Nothing that it does changes the output; every method may be left as it is, as [`Collector`] does.
+pub trait Observer: Receiver {
     /// The inputs are parsed, and those that do not take part left out.
     fn parsed(&self, _objects: &[Object<'_>]) -> Result<(), Stop> {
         Ok(())
@@ -87,23 +32,7 @@ pub trait Observer: Sync {
     }
 }
 
-/// Keeps the messages of a link.
-#[derive(Debug, Default)]
-pub struct Collector(Mutex<Vec<Diagnostic>>);
-
-impl Collector {
-    /// The messages, in their order.
-    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
-        self.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-impl Observer for Collector {
-    fn message(&self, severity: Severity, message: &Message) {
-        let mut diagnostics = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        diagnostics.push(Diagnostic { severity, message: message.clone() });
-    }
-}
+impl Observer for Collector {}
 
 /// Tells the observer when a link ends before its time.
 pub(crate) struct Watch<'a> {

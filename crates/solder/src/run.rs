@@ -1,6 +1,6 @@
 //! A link of files: they are loaded, IR among them is compiled, and all is linked and written.
 
-use crate::diagnostics::{Message, Printer, Severity, Sink, Stop};
+use crate::diagnostics::{Message, Printer, Receiver, Severity, Sink, Stop};
 use crate::ending;
 use crate::explain::Explain;
 use crate::keep;
@@ -18,12 +18,13 @@ use solder_link::inputs;
 use solder_link::layout::Layout;
 use solder_link::memory;
 use solder_link::model::object::Object;
-use solder_link::observer::{Observer, View};
+use solder_link::observer::Observer;
 use solder_link::options::Record;
 use solder_link::parse;
 use solder_link::pool::Pool;
 use solder_link::recorded_paths::PathRules;
 use solder_link::roots::HostReferences;
+use solder_link::view::View;
 
 /// Links the inputs that the options name.
 pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> Result<(), Stop> {
@@ -107,9 +108,10 @@ fn link_objects<'data>(
     solder_link::link::link(
         inputs::Inputs { objects: &inputs.objects, first_host_code: inputs.first_host_code },
         &linker_options(options, mode, &inputs.references, host),
+        &watcher,
         &write,
         pool,
-        &sink.observed_by(&watcher),
+        sink,
     )
 }
 
@@ -160,7 +162,7 @@ struct Watcher<'a, 'data> {
     explain: Option<Explain<'a, 'data>>,
 }
 
-impl Observer for Watcher<'_, '_> {
+impl Receiver for Watcher<'_, '_> {
     fn message(&self, severity: Severity, message: &Message) {
         self.printer.message(severity, message);
     }
@@ -172,7 +174,9 @@ impl Observer for Watcher<'_, '_> {
     fn phase(&self, name: &'static str) {
         self.printer.phase(name);
     }
+}
 
+impl Observer for Watcher<'_, '_> {
     fn parsed(&self, objects: &[Object<'_>]) -> Result<(), Stop> {
         keep::linked(self.options, objects, self.sink)
     }

@@ -50,7 +50,7 @@ impl Toolchain<'_> {
         Ok(compiled)
     }
 
-    /// Compiles IR, some of which only NVIDIA's libraries can unpack, with nvJitLink, unless the cache has the result.
+    /// Compiles modules that only NVIDIA's libraries can unpack, and IR, with nvJitLink, unless the cache has the result.
     /// `nvvm_path` is a folder of the toolkit whose nvJitLink is preferred.
     pub fn compile_packed(
         &self,

@@ -3,6 +3,7 @@
 
 mod build;
 mod compare;
+mod mutants;
 mod packages;
 mod program;
 mod report;
@@ -33,6 +34,8 @@ and compares the outputs, and the code of every function. What nvcc, ptxas and n
   --report FILE   write every difference into this file, as Markdown
   --keep DIR      leave the objects and both outputs of links that are not exact in DIR
   --at-most N     exit with 0 if no more links than this are not exact (0)
+  --mutants N     instead of linking with solder, change one wait or scoreboard in nvlink's code, about N times in all, and
+                  see that the checker of rewritten code refuses every change that does harm
   --ptx DIR       only compile the programs, into DIR
   --list          only list the programs
   --jobs N        at a time (the machine's cores)";
@@ -46,6 +49,7 @@ struct Settings {
     report: Option<PathBuf>,
     keep: Option<PathBuf>,
     ptx: Option<PathBuf>,
+    mutants: Option<usize>,
     at_most: usize,
     list: bool,
     jobs: usize,
@@ -80,6 +84,9 @@ pub fn run(args: &[String]) -> Result<u8> {
     if let Some(folder) = &settings.ptx {
         return copy_ptx(&tools, &jobs, folder);
     }
+    if let Some(count) = settings.mutants {
+        return test_mutants(&tools, &jobs, settings.jobs, count);
+    }
     let scratch = std::env::temp_dir().join(format!("solder-realcode-{}", std::process::id()));
     let runs = parallel(&jobs, settings.jobs, |number, job| {
         let folder = scratch.join(number.to_string());
@@ -105,6 +112,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         report: None,
         keep: None,
         ptx: None,
+        mutants: None,
         at_most: 0,
         list: false,
         jobs: std::thread::available_parallelism().map_or(2, usize::from),
@@ -126,6 +134,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             "--options" => settings.sets = program::sets(&value()?)?,
             "--report" => settings.report = Some(value()?.into()),
             "--keep" => settings.keep = Some(value()?.into()),
+            "--mutants" => settings.mutants = Some(number(value()?)?),
             "--ptx" => settings.ptx = Some(value()?.into()),
             "--at-most" => settings.at_most = number(value()?)?,
             "--list" => settings.list = true,
@@ -179,6 +188,22 @@ fn compile(tools: &Tools, jobs: &[Job<'_>], threads: usize) {
         }
     }
     parallel(&first, threads, |_, job| drop(tools.ptx(job.program, job.object, job.set)));
+}
+
+/// Tests the checker of rewritten code on wrong versions of nvlink's code.
+fn test_mutants(tools: &Tools, jobs: &[Job<'_>], threads: usize, count: usize) -> Result<u8> {
+    let each = count.div_ceil(jobs.len().max(1));
+    let tallies = parallel(jobs, threads, |_, job| {
+        let object = job.object(tools)?;
+        let bytes = fs::read(&object).map_err(|e| at(&object, &e))?;
+        mutants::test(&bytes, &tools.nvlink(&object, job.target)?, each)
+    });
+    let mut all = mutants::Tally::default();
+    for tally in tallies {
+        all.add(tally?);
+    }
+    print!("{}", all.summary());
+    Ok(u8::from(all.has_failed()))
 }
 
 fn copy_ptx(tools: &Tools, jobs: &[Job<'_>], folder: &Path) -> Result<u8> {

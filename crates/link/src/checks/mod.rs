@@ -12,10 +12,10 @@ use crate::fastpath;
 use crate::model::mercury;
 use crate::model::merged::{Merged, Problem};
 use crate::model::object::Object;
-use crate::observer::View;
 use crate::options::{Options, reserved_shared};
 use crate::relocate;
 use crate::report::{call_graph, verbose};
+use crate::view::View;
 
 /// Symbols of the driver's tables need an index file, which no tool of the toolkit writes.
 pub fn unified(objects: &[Object<'_>], options: &Options<'_>, sink: &Sink) -> Result<(), Stop> {

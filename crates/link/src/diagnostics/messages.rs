@@ -1,6 +1,6 @@
 //! The table of messages: one row per text.
 
-use super::Severity;
+use super::severity::Severity;
 use super::text::{Field, Hex, Text};
 
 /// What is fixed about a message.

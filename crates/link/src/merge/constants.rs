@@ -1,24 +1,16 @@
 //! Constants that belong to one function: kernel parameters (bank 0) and what the compiler made for a
 //! function (other banks), which every kernel that reaches it carries.
 
-use super::names::In;
-use super::{Chunk, Content, FunctionConstant, Kind, Merger, New, OutputSection, OutputSymbol};
+use super::draft::NamePlace;
+use super::merger::{ConstantPlace as Place, Merger, New};
 use crate::diagnostics::Stop;
 use crate::model::ids::{ConstantId, EntityId, FileId, SectionId};
+use crate::model::merged::{Chunk, Content, FunctionConstant, Kind, OutputSection, OutputSymbol};
 use crate::model::object::Role;
 use crate::model::symbols::Origin;
 use solder_cubin::Section;
 use solder_cubin::mercury::CONSTANT_OPTIMIZER;
 use solder_cubin::raw::{self, Symbol};
-
-/// Where the constants of a function are gathered.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    /// A section of the output.
-    Section(SectionId),
-    /// `Merged::constants`, for a device function.
-    Function(u32),
-}
 
 impl<'data> Merger<'_, 'data> {
     /// A local symbol that the compiler put into the constants of a function. It brings the section in
@@ -391,7 +383,7 @@ impl<'data> Merger<'_, 'data> {
                 out
             }
             None => {
-                let [name, _] = self.name(In::Sections, &[section.name]);
+                let [name, _] = self.name(NamePlace::Sections, &[section.name]);
                 let handles = (!self.settings.relocatable).then(|| {
                     let prefix = if self.settings.force_rela { ".rela" } else { ".rel" };
                     self.name_section(&[prefix, section.name])[0]

@@ -1,8 +1,10 @@
 //! Variables and the sections that hold them; debug information; kernel parameters.
 
-use super::{Function, Kind, Merger, New, OutputSymbol, Settings, SharedObject, narrow};
+use super::merger::{Merger, New};
+use super::settings::Settings;
 use crate::diagnostics::Stop;
 use crate::model::ids::{FileId, SectionId, SymbolId};
+use crate::model::merged::{Function, Kind, OutputSymbol, SharedObject, narrow};
 use crate::model::object::Role;
 use crate::model::symbols::Origin;
 use crate::references::DeadReferences;
@@ -11,16 +13,7 @@ use crate::shared;
 use solder_cubin::Section;
 use solder_cubin::lines::{REGISTER_TABLE, is_line_table};
 use solder_cubin::raw::{self, Symbol};
-use std::collections::HashSet;
 use std::num::NonZeroU32;
-
-/// The constants of one bank under `-kernels-used` and `-variables-used`.
-#[derive(Default)]
-pub(super) struct MergedConstants<'data> {
-    /// Where the section would end if nothing were merged.
-    unmerged_size: u64,
-    seen: HashSet<(u64, &'data [u8]), foldhash::fast::FixedState>,
-}
 
 /// Constants of the program are merged, tables of addresses (bank 4) are not.
 const USER_CONSTANTS: u32 = raw::SHT_CUDA_CONSTANT + 3;

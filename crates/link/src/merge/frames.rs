@@ -4,8 +4,9 @@
 //! of a function describes its machine code: it has what all of Mercury's say, at the places that this has in the code. Any
 //! further one, of a replaced copy, is Mercury's without its instructions.
 
-use super::{Chunk, Content, Merger, Reloc, RelocTarget};
+use super::merger::{FrameTable, Merger};
 use crate::model::ids::{FileId, SectionId, SymbolId};
+use crate::model::merged::{Chunk, Content, Reloc, RelocTarget};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::Origin;
 use hashbrown::{HashMap, HashSet};
@@ -15,16 +16,6 @@ use solder_cubin::raw::{self, Rela};
 use solder_cubin::{Section, reloc};
 use solder_sass::Places;
 use std::collections::BTreeMap;
-
-/// The frames of the inputs, until it is known which of them stay.
-#[derive(Debug, Default)]
-pub(super) struct FrameTable<'data> {
-    /// Those of the machine code, by function.
-    code: HashMap<Origin, Frame<'data>, foldhash::fast::FixedState>,
-    /// Those of Mercury in the order of its section, and where they lie there.
-    mercury: Vec<(u64, Frame<'data>)>,
-    pub(super) section: Option<SectionId>,
-}
 
 static EMPTY: [u8; 40] = Frame::EMPTY;
 

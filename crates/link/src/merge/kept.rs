@@ -1,8 +1,10 @@
 //! What stays for tools: the symbols of shared variables in links with debug information, the relocations that a
 //! link with `-preserve-relocs` resolved and the symbols they name.
 
-use super::{Kind, Merger, New, Settings, SharedObject};
+use super::merger::{Merger, New};
+use super::settings::Settings;
 use crate::model::ids::{FileId, SectionId, SymbolId};
+use crate::model::merged::{Kind, SharedObject};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::Symbols;
 use crate::references::DeadReferences;

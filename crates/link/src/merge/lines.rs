@@ -1,8 +1,9 @@
 //! Line number tables of machine code that has a Mercury view.
 
 use super::frames::BYTES;
-use super::{Chunk, Content, Merger, Reloc, RelocTarget};
+use super::merger::{LineUnit, Merger};
 use crate::model::ids::{FileId, SectionId, SymbolId};
+use crate::model::merged::{Chunk, Content, Reloc, RelocTarget};
 use crate::model::object::Role;
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::lines::{
@@ -11,22 +12,6 @@ use solder_cubin::lines::{
 use solder_cubin::raw::{self, Rela};
 use solder_cubin::{Section, reloc};
 use std::ops::Range;
-
-/// A unit of an input.
-#[derive(Debug)]
-pub(super) struct LineUnit<'data> {
-    section: SectionId,
-    /// Where it lay if all units stayed whole.
-    at: u64,
-    header: &'data [u8],
-    file: FileId,
-    /// The section of the input, and which unit of it this is.
-    input: (u32, usize),
-    /// Places in the header that only Mercury's has relocations for: where the names of inlined functions lie.
-    names: Vec<Rela>,
-    /// The sequences of functions that stay, with relocations relative to them.
-    sequences: Vec<(&'data [u8], Vec<Reloc>)>,
-}
 
 /// Sequences of Mercury's by function.
 type Sequences<'data> = HashMap<SymbolId, &'data [u8], foldhash::fast::FixedState>;
@@ -39,12 +24,6 @@ struct Others<'data> {
     named_twice: HashSet<SectionId, foldhash::fast::FixedState>,
     /// Those of Mercury, by section of the input, as far as they were asked for.
     sequences: HashMap<(FileId, u32), Vec<Sequences<'data>>, foldhash::fast::FixedState>,
-}
-
-impl LineUnit<'_> {
-    pub(super) fn section(&self) -> SectionId {
-        self.section
-    }
 }
 
 impl<'data> Merger<'_, 'data> {

@@ -1,52 +1,25 @@
 //! The Mercury side of the merge: twins of sections, relocations of the Mercury view, and what nvlink
 //! makes only when the machine code's view is derived from it.
 
-use super::constants::Place;
-use super::names::In;
-use super::reading::From;
-use super::{Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Merger, New, Reloc, RelocTarget};
+use super::draft::NamePlace;
+use super::merger::{ConstantPlace as Place, Merger, New};
+use super::reading::Source;
 use crate::diagnostics::Stop;
 use crate::model::ids::{FileId, SectionId, SymbolId};
+use crate::model::merged::{
+    Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Reloc, RelocTarget,
+};
 use crate::model::object::Role;
 use crate::model::symbols::Origin;
 use crate::notes::OLDEST_MERCURY;
 use crate::references::DeadReferences;
 use crate::textures::kernels_with_table;
-use hashbrown::HashSet;
 use solder_cubin::Section;
 use solder_cubin::info::{attr, format, records};
 use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name, reloc as mercury_reloc};
 use solder_cubin::raw::{self, Rela, Symbol};
 use solder_cubin::strings::Table;
 use std::borrow::Cow;
-
-/// What the merge remembers about the Mercury view.
-#[derive(Debug, Default)]
-pub(super) struct State<'data> {
-    pub(super) frames: super::frames::FrameTable<'data>,
-    /// The units of line number tables.
-    pub(super) lines: Vec<super::lines::LineUnit<'data>>,
-    /// The functions that register tables tell of.
-    pub(super) described: HashSet<&'data str, foldhash::fast::FixedState>,
-    /// The parameters of kernels, by text section.
-    kernel_constants: Vec<(SectionId, Section<'data>)>,
-    /// The twins of device functions' constants in the file being merged: section, index into
-    /// `Merged::constants`, offset there.
-    function_twins: Vec<(u32, u32, u64)>,
-    /// How many symbols in such constants it had so far.
-    constant_symbols: u32,
-}
-
-impl State<'_> {
-    pub(super) fn begin_file(&mut self) {
-        self.function_twins.clear();
-        self.constant_symbols = 0;
-    }
-
-    pub(super) fn is_line_table(&self, section: SectionId) -> bool {
-        self.lines.iter().any(|unit| unit.section() == section)
-    }
-}
 
 /// What the system has in every kernel's reserved shared memory, before the variables of objects.
 const RESERVED_IN_FRONT: u64 = 0x40;
@@ -237,7 +210,7 @@ impl<'data> Merger<'_, 'data> {
                 continue;
             }
             let (_, section) = self.mercury.kernel_constants.remove(at);
-            let [name_offset, _] = self.name(In::Sections, &[prefix, name]);
+            let [name_offset, _] = self.name(NamePlace::Sections, &[prefix, name]);
             let [handles, _] = self.name_section(&[".rela", prefix, name]);
             let out = self.create_kernel_constant(Kind::KernelConstant, text, &section, name_offset);
             self.section_symbol_parts(out, &[prefix, name]);
@@ -406,7 +379,7 @@ impl<'data> Merger<'_, 'data> {
             both.push(InfoRecord { file, code_only: true, ..record });
             self.out.has_code_records = true;
         }
-        self.left.attributes.push((From { out, file, section: mercury.index }, Some(Ok(both))));
+        self.unread.attributes.push((Source { out, file, section: mercury.index }, Some(Ok(both))));
         Ok(())
     }
 
@@ -556,7 +529,7 @@ impl<'data> Merger<'_, 'data> {
     ) -> &'a Section<'data> {
         let object = &self.objects[file.index()];
         let Some(twins) = &object.mercury else { return section };
-        let first = twins.relocations(object, section);
+        let first = object.section(twins.relocations(section.index));
         let stays = self.out.files[file.index()].sections[first.info() as usize].is_some();
         if stays { first } else { section }
     }

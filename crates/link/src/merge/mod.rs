@@ -4,176 +4,46 @@
 
 mod constants;
 mod data;
+mod draft;
 mod frames;
+mod hand_over;
 mod info;
 mod kept;
 mod lines;
 mod mercury;
+mod merger;
 mod names;
 mod packing;
 mod reading;
 mod relocatable;
 mod relocations;
+mod settings;
 
-pub use crate::model::merged::*;
-pub use names::Globals;
+pub use draft::Globals;
+pub use settings::Settings;
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::gc::Live;
-use crate::memory::{self, Asked};
+use crate::memory::{self};
 use crate::model::calls::Calls;
 use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, SectionId, SymbolId};
+use crate::model::merged::{
+    Content, FileMap, Function, Kind, Merged, OutputSection, OutputSymbol, Problem, WellKnown, narrow,
+};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::{Origin, Symbols};
 use crate::notes;
-use crate::options::Options;
 use crate::pool::Pool;
 use crate::resolve::is_extern_shared;
-use crate::roots::Roots;
+use draft::{Draft, Entering, NamePlace, Tables, locked};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
-use names::{Draft, Entering, In, Tables};
-use reading::{Left, Reading};
+use merger::{MercuryState, Merger, New, Room};
+use reading::{Reading, Unread};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::{StringTables, Table};
-use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// What the merge does differently for one target or mode.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings<'data> {
-    pub sm: u16,
-    pub relocatable: bool,
-    /// Shared variables keep their symbols, for a debugger.
-    pub keeps_shared_symbols: bool,
-    /// Relocations that the link resolves stay, and so do the symbols they name.
-    pub preserves_relocs: bool,
-    /// `-force-rela`.
-    pub force_rela: bool,
-    /// The bytes of `--nv-host`.
-    pub host: Option<&'data [u8]>,
-    /// `-kernels-used`, `-variables-used` or references of host code: constants that stand in the output already are not
-    /// added.
-    pub merges_constants: bool,
-    /// Whether variables that nothing asks for leave a bank that overflows.
-    pub drops_constants: bool,
-    /// A relocatable link gives extern shared arrays their place, for a debugger.
-    pub places_dynamic: bool,
-    /// The system keeps the beginning of shared memory.
-    pub reserves_shared: bool,
-    /// Kernels were removed because host code does not refer to them.
-    pub kernels_removed_by_host: bool,
-}
-
-impl<'data> Settings<'data> {
-    /// From the options of a link.
-    pub fn new(options: &Options<'data>, roots: &Roots<'_>) -> Self {
-        let Options { relocatable, debug, .. } = *options;
-        Self {
-            sm: options.sm(),
-            relocatable,
-            keeps_shared_symbols: options.keeps_shared_symbols(),
-            preserves_relocs: options.preserve_relocs,
-            force_rela: options.force_rela,
-            host: options.host,
-            merges_constants: options.merges_constants(roots),
-            drops_constants: options.asks_for_names() && !relocatable && !options.keeps_shared_symbols(),
-            places_dynamic: relocatable && debug,
-            reserves_shared: options.reserved_shared() > 0,
-            kernels_removed_by_host: matches!(roots, Roots::Matching(_)),
-        }
-    }
-
-    /// From sm_90 on, relocations always have addends.
-    fn always_rela(&self) -> bool {
-        self.sm >= 90 || self.force_rela
-    }
-
-    /// Whether shared variables have symbols in the output.
-    fn shows_shared(&self) -> bool {
-        self.relocatable || self.keeps_shared_symbols || self.preserves_relocs
-    }
-
-    /// Whether symbols that images do not have are in the output.
-    fn shows_hidden(&self) -> bool {
-        self.relocatable || self.preserves_relocs
-    }
-
-    /// The type of an output section: a relocatable link leaves it as in objects.
-    fn section_type(&self, in_objects: u32, in_images: u32) -> u32 {
-        if self.relocatable { in_objects } else { in_images }
-    }
-
-    /// The code has a Mercury view.
-    fn mercury(&self) -> bool {
-        self.sm >= crate::model::mercury::FROM
-    }
-}
-
-struct Merger<'a, 'data> {
-    settings: Settings<'data>,
-    objects: &'a [Object<'data>],
-    symbols: &'a Symbols<'data>,
-    live: &'a Live,
-    /// `-variables-used`
-    variables_used: &'a [Vec<u8>],
-    sink: &'a Sink<'a>,
-    pool: &'a Pool,
-    out: Merged<'data>,
-    /// The output symbol of each entity.
-    symbol_of: Vec<Option<SymbolId>>,
-    /// Sections that inputs share by name: constants, data, debug information.
-    by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
-    /// The constants of functions: nvlink finds them by name, so that equal-named static kernels
-    /// share a section.
-    constants_by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
-    /// Those that go into the kernels, in `Merged::constants`, by function and bank.
-    gathered_constants: HashMap<(u32, u8), u32, foldhash::fast::FixedState>,
-    /// Those of the file being merged, by section.
-    placed_constants: HashMap<u32, (constants::Place, u64), foldhash::fast::FixedState>,
-    /// Where the symbols of each of its sections end.
-    constants_end: HashMap<u32, u64, foldhash::fast::FixedState>,
-    /// The shared memory of kernels: nvlink finds it by name too.
-    shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
-    /// The banks in which equal constants are merged.
-    merged_constants: HashMap<SectionId, data::MergedConstants<'data>, foldhash::fast::FixedState>,
-    /// Removed weak functions whose code had relocations.
-    dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
-    /// `.nv.resolvedrela*`, by the name of what it is for.
-    resolved_by_name: HashMap<String, SectionId, foldhash::fast::FixedState>,
-    /// The names that are to be entered into the string tables, while files are merged.
-    draft: Option<Draft>,
-    /// Names of sections that were looked for, and where the section would be if there was none.
-    looked_for: Vec<(u32, SectionId)>,
-    /// What code refers to, by entity; read where shared variables keep their symbols.
-    referenced: Vec<bool>,
-    /// Tentative definitions in the order in which they became such.
-    commons: Vec<SymbolId>,
-    left: Left<'data>,
-    /// Some function was replaced by another copy of it.
-    has_replaced: bool,
-    room: Room,
-    clock: u32,
-    /// Some symbol is that of a shared variable.
-    has_shared_symbols: bool,
-    /// How many output symbols the files before the current one made.
-    symbols_before_file: usize,
-    mercury: mercury::State<'data>,
-}
-
-/// What has been asked for of the sections and the symbols of the output.
-#[derive(Debug, Default)]
-struct Room {
-    sections: Asked,
-    symbols: Asked,
-}
-
-impl Room {
-    fn next(&mut self, out: &Merged<'_>) -> [Range<usize>; 2] {
-        [self.sections.next(&out.sections), self.symbols.next(&out.symbols)]
-    }
-}
+use std::sync::{Mutex, PoisonError};
 
 /// Merges the inputs. The names of the globals may be left to be given, by [`Globals::name`].
 pub fn merge<'data>(
@@ -216,7 +86,7 @@ pub fn merge<'data>(
             has_code_records: false,
             problems: Vec::new(),
             keeps_replaced_frames: settings.force_rela && settings.sm < 90,
-            calls: Calls::new(&[], &[], &CallGraph::default()),
+            calls: Calls::new(0, &[], &CallGraph::default()),
             resolved: HashMap::default(),
             names: StringTables::with_room([1, 2].map(|times| times * strings)),
             files: Vec::with_capacity(objects.len()),
@@ -242,13 +112,13 @@ pub fn merge<'data>(
         looked_for: Vec::new(),
         referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
-        left: Left::default(),
+        unread: Unread::default(),
         has_replaced: false,
         room: Room::default(),
         clock: 0,
         has_shared_symbols: false,
         symbols_before_file: 0,
-        mercury: mercury::State::default(),
+        mercury: MercuryState::default(),
     };
     merger.out.prototype_names = merger.name_prototypes(graph);
     merger.draft = Some(Draft::default());
@@ -256,16 +126,6 @@ pub fn merge<'data>(
     merger.files(graph)?;
     let globals = merger.end();
     Ok((merger.out, globals))
-}
-
-/// The properties of a section to be created.
-struct New<'n> {
-    kind: Kind,
-    name: &'n [&'n str],
-    sh_type: u32,
-    flags: u64,
-    align: u64,
-    entsize: u64,
 }
 
 impl<'a, 'data> Merger<'a, 'data> {
@@ -328,7 +188,7 @@ impl<'a, 'data> Merger<'a, 'data> {
                     beside.run(|| ahead.into_iter().for_each(memory::ask_for));
                 }
                 self.file(FileId::at(file))?;
-                if self.left.is_much() || file + 1 == self.objects.len() {
+                if self.unread.is_much() || file + 1 == self.objects.len() {
                     let mut left = self.hand_over(names.old());
                     let (names, read) = (&names, &read);
                     beside.run(move || {
@@ -338,7 +198,7 @@ impl<'a, 'data> Merger<'a, 'data> {
                     });
                 }
             }
-            self.out.calls = Calls::new(&self.out.functions, &self.out.function_of, graph);
+            self.out.calls = Calls::new(self.out.functions.len(), &self.out.function_of, graph);
             Ok(())
         })?;
         names.enter(self.draft.take().unwrap_or_default());
@@ -456,19 +316,19 @@ impl<'a, 'data> Merger<'a, 'data> {
     }
 
     fn create(&mut self, new: &New<'_>) -> SectionId {
-        self.create_in(In::Both, new)
+        self.create_in(NamePlace::Both, new)
     }
 
-    fn create_in(&mut self, place: In, new: &New<'_>) -> SectionId {
+    fn create_in(&mut self, place: NamePlace, new: &New<'_>) -> SectionId {
         let [name, _] = self.name(place, new.name);
         self.push_section(new, name)
     }
 
     fn create_with_symbol(&mut self, new: &New<'_>) -> SectionId {
-        self.create_with_symbol_in(In::Both, new)
+        self.create_with_symbol_in(NamePlace::Both, new)
     }
 
-    fn create_with_symbol_in(&mut self, place: In, new: &New<'_>) -> SectionId {
+    fn create_with_symbol_in(&mut self, place: NamePlace, new: &New<'_>) -> SectionId {
         let [name, symbol_name] = self.name(place, new.name);
         let section = self.push_section(new, name);
         self.section_symbol_named(section, symbol_name);
@@ -718,7 +578,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             entsize: 0,
         };
         let is_named_alone = self.is_named_alone(section.name, name, raw);
-        let text = self.create_with_symbol_in(In::of_own(is_named_alone), &new);
+        let text = self.create_with_symbol_in(NamePlace::of_own(is_named_alone), &new);
         let out = self.out.section_mut(text);
         out.is_named_alone = is_named_alone;
         out.append(section.data, section.data.len() as u64, section.align());
@@ -795,7 +655,7 @@ impl<'a, 'data> Merger<'a, 'data> {
     }
 
     fn function_info(&mut self, text: SectionId, function: &str) -> SectionId {
-        let place = In::of_own(self.out.section(text).is_named_alone);
+        let place = NamePlace::of_own(self.out.section(text).is_named_alone);
         let new = New {
             kind: Kind::FunctionInfo,
             name: &[".nv.info.", function],
@@ -875,10 +735,6 @@ impl<'a, 'data> Merger<'a, 'data> {
             reason: reason.into(),
         })
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a function symbol is another name for the function that its section belongs to.

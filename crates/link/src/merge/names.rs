@@ -1,241 +1,14 @@
 //! The names that the merge gives: written down one behind the other, and entered into the string tables, where each
 //! stands once, beside the merge of later files. Until then a name is known by its number.
 
-use super::{Merged, Merger, locked};
-use crate::checks::undefined::UNIFIED_TABLES;
-use crate::model::ids::{SectionId, SymbolId};
-use crate::model::object::Object;
-use crate::model::symbols::{Origin, Symbols};
+use super::draft::NamePlace;
+use super::merger::Merger;
+use crate::model::ids::SectionId;
 use solder_cubin::raw::{self, Symbol};
-use solder_cubin::strings::{StringTables, Table};
-use std::sync::{Mutex, PoisonError};
-
-/// Where a name stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum In {
-    /// In `.shstrtab` and in `.strtab`, as the names of sections do.
-    Both,
-    /// The same of a section that is only looked for.
-    BothIfMissing,
-    /// The same of a section that a strong function has for itself.
-    Own,
-    Sections,
-    Symbols,
-}
-
-impl In {
-    const ALL: [Self; 5] = [Self::Both, Self::BothIfMissing, Self::Own, Self::Sections, Self::Symbols];
-    const BITS: u32 = 3;
-
-    /// Of a section that a strong function has for itself, or of any other.
-    pub fn of_own(is_own: bool) -> Self {
-        if is_own { Self::Own } else { Self::Both }
-    }
-
-    /// Where in the tables a name is then; 0 where it was not to be.
-    fn enter(self, names: &mut StringTables, name: &str) -> [u32; 2] {
-        match self {
-            Self::Sections => [names.add(Table::Sections, name), 0],
-            Self::Symbols => [0, names.add(Table::Symbols, name)],
-            Self::Both | Self::BothIfMissing => names.add_to_both(name),
-            Self::Own => names.add_own(name),
-        }
-    }
-}
-
-/// Names in the order in which they were given.
-#[derive(Debug, Default)]
-pub(super) struct Draft {
-    text: String,
-    /// Where each ends, and in the low bits where it stands.
-    ends: Vec<u64>,
-    /// How many drafts were before this one, and how many names in them.
-    number: usize,
-    before: u32,
-}
-
-impl Draft {
-    /// The number of a new name. 0 is the empty one.
-    fn add(&mut self, place: In, parts: &[&str]) -> u32 {
-        let start = self.text.len();
-        self.text.extend(parts.iter().copied());
-        if self.text.len() == start {
-            return 0;
-        }
-        self.ends.push((self.text.len() as u64) << In::BITS | place as u64);
-        self.before + self.ends.len() as u32
-    }
-
-    /// What has been written down; the next name is the first of another draft, for which there may be an old one.
-    pub fn hand_over(&mut self, old: Option<Self>) -> Self {
-        let Self { mut text, mut ends, .. } = old.unwrap_or_else(|| Self {
-            text: String::with_capacity(self.text.len()),
-            ends: Vec::with_capacity(self.ends.len()),
-            ..Self::default()
-        });
-        text.clear();
-        ends.clear();
-        let before = self.before + self.ends.len() as u32;
-        std::mem::replace(self, Self { text, ends, number: self.number + 1, before })
-    }
-
-    fn names(&self) -> impl Iterator<Item = (In, &str)> {
-        let mut start = 0;
-        self.ends.iter().map(move |end| {
-            let place = In::ALL[(*end & ((1 << In::BITS) - 1)) as usize];
-            let end = (*end >> In::BITS) as usize;
-            (place, &self.text[std::mem::replace(&mut start, end)..end])
-        })
-    }
-}
-
-/// Drafts on their way into the string tables, one after the other.
-#[derive(Debug)]
-pub(super) struct Entering {
-    /// Those that came before their turn, or while another was entered.
-    waiting: Mutex<Vec<Draft>>,
-    /// Those that have been entered: their memory is at hand.
-    entered: Mutex<Vec<Draft>>,
-    tables: Mutex<Tables>,
-}
-
-impl Entering {
-    pub fn new(tables: Tables) -> Self {
-        Self { waiting: Mutex::default(), entered: Mutex::default(), tables: Mutex::new(tables) }
-    }
-
-    /// A draft that has been entered.
-    pub fn old(&self) -> Option<Draft> {
-        locked(&self.entered).pop()
-    }
-
-    /// Enters a draft, as soon as all before it have been. While another thread enters drafts, it is left to that one.
-    pub fn enter(&self, draft: Draft) {
-        locked(&self.waiting).push(draft);
-        while let Ok(mut tables) = self.tables.try_lock() {
-            let Some(next) = take_next(&mut locked(&self.waiting), &tables) else { return };
-            tables.enter(&next);
-            locked(&self.entered).push(next);
-        }
-    }
-
-    /// Enters what is left.
-    pub fn finish(self) -> Tables {
-        let mut tables = self.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut waiting = self.waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
-        while let Some(next) = take_next(&mut waiting, &tables) {
-            tables.enter(&next);
-        }
-        tables
-    }
-}
-
-/// The draft whose turn it is.
-fn take_next(waiting: &mut Vec<Draft>, tables: &Tables) -> Option<Draft> {
-    let next = waiting.iter().position(|draft| draft.number == tables.entered)?;
-    Some(waiting.swap_remove(next))
-}
-
-/// The string tables while drafts are entered into them.
-#[derive(Debug, Default)]
-pub(super) struct Tables {
-    pub names: StringTables,
-    /// Where the names are, by their numbers: offsets in the two tables.
-    placed: Vec<[u32; 2]>,
-    /// Those that were only looked for and not there, in order.
-    pub missing: Vec<u32>,
-    entered: usize,
-}
-
-impl Tables {
-    /// For so many functions. Each has a few sections, of which some have names that others could have.
-    pub fn new(mut names: StringTables, functions: usize) -> Self {
-        names.expect(functions, functions);
-        let mut placed = Vec::with_capacity(6 * functions);
-        placed.push([0; 2]);
-        Self { names, placed, ..Self::default() }
-    }
-
-    fn enter(&mut self, draft: &Draft) {
-        draft.names().for_each(|(place, name)| self.add(place, name));
-        self.entered += 1;
-    }
-
-    fn add(&mut self, place: In, name: &str) {
-        let size = self.names.bytes(Table::Sections).len();
-        let placed = place.enter(&mut self.names, name);
-        if place == In::BothIfMissing && self.names.bytes(Table::Sections).len() > size {
-            self.missing.push(self.placed.len() as u32);
-        }
-        self.placed.push(placed);
-    }
-
-    /// Where the section name of a number is.
-    pub fn of_section(&self, number: u32) -> u32 {
-        self.placed[number as usize][0]
-    }
-
-    /// Where the symbol name of a number is.
-    pub fn of_symbol(&self, number: u32) -> u32 {
-        self.placed[number as usize][1]
-    }
-}
-
-/// The names of global symbols, which come behind all others; until they are given, the merge's result has no names.
-#[derive(Debug)]
-pub struct Globals {
-    names: StringTables,
-    /// Where in `.strtab` those of all symbols are.
-    offsets: Vec<u32>,
-    unplaced: Vec<SymbolId>,
-}
-
-impl Globals {
-    /// Takes the names that have been given.
-    pub fn of(merged: &mut Merged<'_>) -> Self {
-        let (names, offsets) = (std::mem::take(&mut merged.names), std::mem::take(&mut merged.symbol_names));
-        Self { names, offsets, unplaced: Vec::new() }
-    }
-
-    /// Gives the global symbols their names, which differ from one another as those of entities do.
-    pub fn name(&mut self, merged: &Merged<'_>, symbols: &Symbols<'_>, objects: &[Object<'_>]) {
-        for ((index, symbol), offset) in merged.symbols.iter().enumerate().zip(&mut self.offsets) {
-            if let (Some(_), None) = (symbol.entity, symbol.section) {
-                self.unplaced.push(SymbolId::at(index));
-            }
-            let is_removed =
-                symbol.dropped && (symbol.shared || merged.packed || symbol.other & 3 == raw::STV_INTERNAL);
-            if !symbol.among_globals || is_removed {
-                continue;
-            }
-            // Whoever mentions it, the name is the same.
-            let first = || symbol.entity.map(|entity| symbols.get(entity).first);
-            *offset = match symbol.origin.or_else(first) {
-                Some(Origin { file, symbol: index }) => {
-                    self.names.add_distinct(symbol.name, objects[file.index()].hashes[index as usize])
-                }
-                None => self.names.add(Table::Symbols, symbol.name),
-            };
-        }
-    }
-}
-
-impl Merged<'_> {
-    /// Takes all names back.
-    pub fn take_globals(&mut self, globals: Globals, relocatable: bool) {
-        if !relocatable {
-            for id in &globals.unplaced {
-                let symbol = self.symbol_mut(*id);
-                symbol.dropped |= UNIFIED_TABLES.contains(&symbol.name);
-            }
-        }
-        (self.names, self.symbol_names, self.unplaced) = (globals.names, globals.offsets, globals.unplaced);
-    }
-}
 
 impl Merger<'_, '_> {
     /// Gives the name that the parts make together. While files are merged, the answer is its number.
-    pub(super) fn name(&mut self, place: In, parts: &[&str]) -> [u32; 2] {
+    pub(super) fn name(&mut self, place: NamePlace, parts: &[&str]) -> [u32; 2] {
         if let Some(draft) = &mut self.draft {
             return [draft.add(place, parts); 2];
         }
@@ -244,7 +17,7 @@ impl Merger<'_, '_> {
 
     /// Section names stand in both string tables; where, in `.shstrtab` and in `.strtab`.
     pub(super) fn name_section(&mut self, parts: &[&str]) -> [u32; 2] {
-        self.name(In::Both, parts)
+        self.name(NamePlace::Both, parts)
     }
 
     /// Whether the sections of no other strong function can be called as those of this one.
@@ -256,12 +29,12 @@ impl Merger<'_, '_> {
 
     /// Where in `.strtab` a name is.
     pub(super) fn name_symbol(&mut self, name: &str) -> u32 {
-        self.name(In::Symbols, &[name])[1]
+        self.name(NamePlace::Symbols, &[name])[1]
     }
 
     /// Looks for a section: nvlink makes what it does not find, and removes it in the end as it is empty. Its name stays.
     pub(super) fn name_only(&mut self, parts: &[&str]) {
-        let [name, _] = self.name(In::BothIfMissing, parts);
+        let [name, _] = self.name(NamePlace::BothIfMissing, parts);
         self.looked_for.push((name, SectionId::at(self.out.sections.len())));
     }
 }

@@ -1,9 +1,10 @@
 //! Constants that do not fit into their bank one input behind the other are packed: variables are placed anew, without
 //! regard to the alignment they were declared with.
 
-use super::{Chunk, Content, Kind, Merged, Merger, OutputSymbol, RelocTarget, narrow};
+use super::merger::Merger;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::CONSTANT_BANK;
+use crate::model::merged::{Chunk, Content, Kind, Merged, OutputSymbol, RelocTarget, narrow};
 use crate::roots;
 use hashbrown::HashSet;
 use solder_cubin::raw;

@@ -1,17 +1,24 @@
 //! What is read of a file when it is merged: most of its attributes and the relocations of its code. They depend on
 //! nothing that later files change, so that they are read beside the merge of those.
 
-use super::info::Malformed;
-use super::names::{Draft, Tables};
-use super::relocations::CONSTANTS_SIZE;
-use super::{FileMap, InfoRecord, Merger, OutputSection, Reloc, RelocTarget, Settings};
-use crate::diagnostics::Stop;
+use super::draft::Draft;
+use super::settings::Settings;
 use crate::model::ids::{FileId, SectionId};
+use crate::model::merged::{FileMap, InfoRecord, InfoValue, Reloc, RelocTarget};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::Symbols;
-use crate::pool::Pool;
 use solder_cubin::Section;
+use solder_cubin::info::{Record, attr, format, records};
 use solder_cubin::raw;
+
+/// The symbol that means the size of the program's constants.
+pub(super) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
+
+/// An attribute that lacks what its kind should have.
+#[derive(Clone, Copy)]
+pub(super) struct Malformed {
+    pub(super) attr: u8,
+}
 
 /// What reading takes beside the map of a file.
 #[derive(Clone, Copy)]
@@ -23,7 +30,7 @@ pub(super) struct Reading<'a, 'data> {
 
 /// A section that goes to an output section.
 #[derive(Clone, Copy)]
-pub(super) struct From {
+pub(super) struct Source {
     pub out: SectionId,
     pub file: FileId,
     pub section: u32,
@@ -34,20 +41,20 @@ pub(super) type Attributes<'data> = Option<Result<Vec<InfoRecord<'data>>, Malfor
 
 /// Files that have been merged, and what is left to read of them.
 #[derive(Default)]
-pub(super) struct Left<'data> {
+pub(super) struct Unread<'data> {
     /// The first of the files, and the first section that they made.
     pub first: usize,
-    first_section: usize,
+    pub(super) first_section: usize,
     pub maps: Vec<FileMap>,
     pub names: Draft,
-    pub attributes: Vec<(From, Attributes<'data>)>,
-    pub relocations: Vec<(From, Vec<Reloc>)>,
+    pub attributes: Vec<(Source, Attributes<'data>)>,
+    pub relocations: Vec<(Source, Vec<Reloc>)>,
 }
 
 /// As many sections are worth handing to another thread.
 const MANY: usize = 256;
 
-impl Left<'_> {
+impl Unread<'_> {
     pub fn is_much(&self) -> bool {
         self.attributes.len() + self.relocations.len() >= MANY
     }
@@ -55,8 +62,8 @@ impl Left<'_> {
 
 impl<'data> Reading<'_, 'data> {
     /// Reads all that is left.
-    pub fn read(&self, left: &mut Left<'data>) {
-        let map = |from: &From| &left.maps[from.file.index() - left.first];
+    pub fn read(&self, left: &mut Unread<'data>) {
+        let map = |from: &Source| &left.maps[from.file.index() - left.first];
         let mut gathered = Vec::new();
         for (from, records) in left.attributes.iter_mut().filter(|(_, records)| records.is_none()) {
             *records = Some(self.attributes(*from, map(from), &mut gathered));
@@ -70,7 +77,7 @@ impl<'data> Reading<'_, 'data> {
         }
     }
 
-    fn relocations(&self, from: From, map: &FileMap) -> Vec<Reloc> {
+    fn relocations(&self, from: Source, map: &FileMap) -> Vec<Reloc> {
         let file = from.file;
         let object = &self.objects[file.index()];
         let section = object.section(from.section);
@@ -137,121 +144,93 @@ impl<'data> Reading<'_, 'data> {
     }
 }
 
-/// What goes to sections that files before the present ones made, or for which there was something already.
-#[derive(Default)]
-struct Late<'data> {
-    attributes: Vec<(SectionId, Vec<InfoRecord<'data>>)>,
-    relocations: Vec<(SectionId, Vec<Reloc>)>,
-}
-
-/// Puts what was read into the sections that the same files made, of which the first has the number `first`; what goes to
-/// others comes back. Where attributes are malformed, the first that are.
-fn take<'data>(
-    sections: &mut [OutputSection<'data>],
-    first: usize,
-    read: &mut [Left<'data>],
-    names: &Tables,
-    pool: &Pool,
-) -> Result<Late<'data>, (From, Malformed)> {
-    if read.len() > 1 {
-        let (left, right) = read.split_at_mut(read.len() / 2);
-        let start = right[0].first_section;
-        let (of_left, of_right) = sections.split_at_mut(start - first);
-        let (early, late) = pool
-            .join(|| take(of_left, first, left, names, pool), || take(of_right, start, right, names, pool));
-        let (mut early, late) = (early?, late?);
-        early.attributes.extend(late.attributes);
-        early.relocations.extend(late.relocations);
-        return Ok(early);
-    }
-    let mut late = Late::default();
-    for section in &mut *sections {
-        section.name = names.of_section(section.name);
-    }
-    let Some(part) = read.first_mut() else { return Ok(late) };
-    let place = |out: SectionId| out.index().checked_sub(first);
-    for (from, list) in std::mem::take(&mut part.attributes) {
-        let list = list.unwrap_or(Ok(Vec::new())).map_err(|bad| (from, bad))?;
-        match place(from.out).map(|place| sections[place].records_mut()) {
-            Some(records) if records.capacity() == 0 => *records = list,
-            _ => late.attributes.push((from.out, list)),
-        }
-    }
-    for (from, list) in std::mem::take(&mut part.relocations) {
-        match place(from.out).map(|place| sections[place].relocations_mut()) {
-            Some(entries) if entries.capacity() == 0 => *entries = list,
-            _ => late.relocations.push((from.out, list)),
-        }
-    }
-    Ok(late)
-}
-
-impl<'data> Merger<'_, 'data> {
-    /// What is left of the files that have been merged, for another thread to read. Their maps come back with it.
-    pub(super) fn hand_over(&mut self, old: Option<Draft>) -> Left<'data> {
-        let first = self.left.first;
-        let maps = self.out.files[first..].iter_mut().map(std::mem::take).collect();
-        let next = Left {
-            first: self.out.files.len(),
-            first_section: self.out.sections.len(),
-            attributes: Vec::with_capacity(self.left.attributes.len()),
-            relocations: Vec::with_capacity(self.left.relocations.len()),
-            ..Left::default()
-        };
-        let names = self.draft.as_mut().map(|draft| draft.hand_over(old)).unwrap_or_default();
-        Left { maps, names, ..std::mem::replace(&mut self.left, next) }
-    }
-
-    /// Puts what was read, in the order of the files, where it belongs, and tells sections where their names are.
-    pub(super) fn take_back(&mut self, read: &mut [Left<'data>], names: &Tables) -> Result<(), Stop> {
-        read.sort_unstable_by_key(|part| part.first);
-        let maps = read.iter_mut().flat_map(|part| std::mem::take(&mut part.maps));
-        self.out.files = maps.collect();
-        if self.has_replaced {
-            for part in &mut *read {
-                let counts = |from: &From| !self.is_replaced(self.out.section(from.out).of, from.file);
-                part.attributes.retain(|(from, _)| counts(from));
-                part.relocations.retain(|(from, _)| counts(from));
+impl<'data> Reading<'_, 'data> {
+    /// The attributes of a section, in which there are no lists of symbols. They are gathered in a list that is used
+    /// again, so that what is kept takes no more room than it needs.
+    pub fn attributes(
+        &self,
+        from: Source,
+        map: &FileMap,
+        list: &mut Vec<InfoRecord<'data>>,
+    ) -> Result<Vec<InfoRecord<'data>>, Malformed> {
+        let Source { file, section, .. } = from;
+        list.clear();
+        for record in records(self.objects[file.index()].section(section).data).flatten() {
+            if let Some(value) = self.info_value(file, map, &record)? {
+                list.push(InfoRecord { file, ..InfoRecord::new(record.format, record.attr, value) });
             }
         }
-        let late = take(&mut self.out.sections, 0, read, names, self.pool).map_err(|(from, bad)| {
-            let section = self.objects[from.file.index()].section(from.section);
-            self.malformed(from.file, section, bad)
-        })?;
-        self.take_late(late);
-        Ok(())
+        let mut kept = Vec::with_capacity(list.len());
+        kept.append(list);
+        Ok(kept)
     }
 
-    /// Puts what came to sections of earlier files behind what these had.
-    fn take_late(&mut self, late: Late<'data>) {
-        let info = self.out.well_known.info;
-        let (of_module, others): (Vec<_>, Vec<_>) =
-            late.attributes.into_iter().partition(|(out, _)| Some(*out) == info);
-        if let Some(info) = info {
-            let first = std::mem::take(self.out.section_mut(info).records_mut());
-            let mut all =
-                Vec::with_capacity(of_module.iter().map(|(_, list)| list.len()).sum::<usize>() + first.len());
-            all.extend(of_module.into_iter().rev().flat_map(|(_, list)| list));
-            all.extend(first);
-            *self.out.section_mut(info).records_mut() = all;
-        }
-        for (out, mut list) in others {
-            let records = self.out.section_mut(out).records_mut();
-            list.append(records);
-            *records = list;
-        }
-        for (out, mut list) in late.relocations {
-            self.out.section_mut(out).relocations_mut().append(&mut list);
-        }
+    /// The value in terms of the output; `None` for a record that is not taken over. Lists of symbols are whole.
+    pub(super) fn info_value(
+        &self,
+        file: FileId,
+        map: &FileMap,
+        record: &Record<'data>,
+    ) -> Result<Option<InfoValue<'data>>, Malformed> {
+        let malformed = Malformed { attr: record.attr };
+        let symbols = &map.symbols;
+        let operand = |at: usize| match record.word(at) {
+            Some(word) if at > 0 || (word as usize) < symbols.len() => Ok(word),
+            _ => Err(malformed),
+        };
+        let value = match record.attr {
+            attr::REGCOUNT | attr::FRAME_SIZE | attr::MIN_STACK_SIZE | attr::MAX_STACK_SIZE => {
+                let (symbol, value) = (operand(0)?, operand(4)?);
+                let ours = self.is_current_definition(file, map, symbol);
+                let dropped = matches!(record.attr, attr::MIN_STACK_SIZE | attr::MAX_STACK_SIZE)
+                    && !self.settings.relocatable;
+                match symbols[symbol as usize] {
+                    Some(out) if ours && !dropped => InfoValue::Symbol(out, value),
+                    _ => return Ok(None),
+                }
+            }
+            attr::PARAM_CBANK if self.settings.mercury() => InfoValue::Parameters(operand(4)?),
+            attr::PARAM_CBANK => match symbols[operand(0)? as usize] {
+                Some(out) => InfoValue::Symbol(out, operand(4)?),
+                None => return Ok(None),
+            },
+            attr::EXTERNS => {
+                let words =
+                    record.payload.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
+                InfoValue::Symbols(words.filter_map(|w| *symbols.get(w as usize)?).collect())
+            }
+            attr::KPARAM_INFO | attr::KPARAM_INFO_V2 if record.payload.len() >= 4 => {
+                let mut bytes: Box<[u8]> = record.payload.into();
+                bytes[..4].fill(0);
+                InfoValue::Owned(bytes)
+            }
+            attr::IMAGE_SLOT
+            | attr::IMAGE_OFFSET
+            | attr::IMAGE_SIZE
+            | attr::TEXTURE_NORMALIZED
+            | attr::SAMPLER_INIT
+            | attr::SAMPLER_FORCE_UNNORMALIZED
+            | attr::BINDLESS_IMAGE_OFFSETS
+            | attr::SAM_REGION_STACK_SIZE => {
+                let symbol = record.word(0).ok_or(malformed)?;
+                let is_section = || self.objects[file.index()].symbol(symbol).kind() == raw::STT_SECTION;
+                match symbols.get(symbol as usize) {
+                    Some(Some(out)) if !is_section() => InfoValue::Operand(*out, &record.payload[4..]),
+                    _ => return Ok(None),
+                }
+            }
+            attr::LOAD_CACHE_REQUEST => return Ok(None),
+            _ if record.format == format::SIZED && record.payload.is_empty() => return Ok(None),
+            _ => InfoValue::Bytes(record.payload),
+        };
+        Ok(Some(value))
     }
 
-    /// Whether another copy has taken the place of the function whose code, in a section of the output, a file had.
-    pub(super) fn is_replaced(&self, text: Option<SectionId>, file: FileId) -> bool {
-        if !self.has_replaced {
-            return false;
-        }
-        let function = text.and_then(|text| self.out.section(text).function);
-        let origin = function.and_then(|function| self.out.symbol(function).origin);
-        origin.is_some_and(|origin| origin.file != file)
+    /// Whether the function this symbol defines is, for now, the copy that counts.
+    fn is_current_definition(&self, file: FileId, map: &FileMap, symbol: u32) -> bool {
+        let raw = self.objects[file.index()].symbol(symbol);
+        raw.is_defined()
+            && raw.shndx.get() != raw::SHN_COMMON
+            && map.sections[usize::from(raw.shndx.get())].is_some()
     }
 }

@@ -1,10 +1,11 @@
 //! What a relocatable link does with shared memory: nothing is placed, the variables stay as they are, and the
 //! sections say how much there is. And the symbols that only objects have.
 
-use super::relocations::CONSTANTS_SIZE;
-use super::{Content, Function, Kind, Merger, OutputSymbol, RelocTarget};
+use super::merger::Merger;
+use super::reading::CONSTANTS_SIZE;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::mercury::RESERVED_SHARED;
+use crate::model::merged::{Content, Function, Kind, OutputSymbol, RelocTarget};
 use crate::model::symbols::Origin;
 use crate::shared::{find, read_at};
 use hashbrown::HashMap;

@@ -1,17 +1,15 @@
 //! Relocations: each entry read goes to the list of its output section, which comes out reversed.
 
-use super::names::In;
-use super::reading::From;
-use super::{Kind, Merger, New, Reloc, RelocTarget};
+use super::draft::NamePlace;
+use super::merger::{Merger, New};
+use super::reading::Source;
 use crate::diagnostics::Stop;
 use crate::model::ids::{FileId, SectionId};
 use crate::model::merged::DESCRIBE_CODE;
+use crate::model::merged::{Kind, Reloc, RelocTarget};
 use crate::model::object::{Object, Role};
 use solder_cubin::Section;
 use solder_cubin::{raw, reloc};
-
-/// The symbol that stands for the size of the program's constants.
-pub(super) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
 
 /// The addend of a relocation that has none of its own.
 fn implicit_addend(data: &[u8], offset: u64, r_type: u32) -> i64 {
@@ -149,7 +147,7 @@ impl<'data> Merger<'_, 'data> {
         if rela && !looks_up_first && noticed.later_without_addend {
             self.name_only(&[".rel", name]);
         }
-        self.left.relocations.push((From { out, file, section: section.index }, Vec::new()));
+        self.unread.relocations.push((Source { out, file, section: section.index }, Vec::new()));
     }
 
     pub(super) fn create_relocations(&mut self, target: SectionId, of: &str, rela: bool) -> SectionId {
@@ -167,7 +165,8 @@ impl<'data> Merger<'_, 'data> {
             entsize: entsize as u64,
         };
         // Without addends, the section may have been looked for already.
-        let section = self.create_in(In::of_own(rela && self.out.section(target).is_named_alone), &new);
+        let section =
+            self.create_in(NamePlace::of_own(rela && self.out.section(target).is_named_alone), &new);
         self.out.section_mut(section).of = Some(target);
         let out = self.out.section_mut(target);
         if rela {

@@ -6,7 +6,6 @@
 
 use crate::model::graph::{Adjacency, CallGraph};
 use crate::model::ids::EntityId;
-use crate::model::merged::Function;
 
 /// Words of bit sets held at once, 32 MiB of them, before kernels are walked one by one instead.
 const SETS_AT_ONCE: usize = 1 << 22;
@@ -69,8 +68,7 @@ pub struct Need {
 }
 
 impl Calls {
-    pub fn new(functions: &[Function], function_of: &[Option<u32>], graph: &CallGraph<'_>) -> Self {
-        let functions = functions.len();
+    pub fn new(functions: usize, function_of: &[Option<u32>], graph: &CallGraph<'_>) -> Self {
         let nodes = functions + graph.prototypes.len();
         let node = |entity: EntityId| function_of[entity.index()];
         let direct = graph.calls.iter().filter_map(|(a, b)| Some((node(*a)?, node(*b)?)));

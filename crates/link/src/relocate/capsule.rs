@@ -1,6 +1,6 @@
 //! What a link writes into capsules: where the constants lie that their instructions load.
 
-use super::Patch;
+use super::patch::Patch;
 use crate::model::merged::{Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::textures::Textures;
 use solder_cubin::mercury::{Bank, Load, indexed_handles, loads, reloc};

@@ -1,6 +1,6 @@
 //! Relocations of the Mercury view: resolved, kept or dropped.
 
-use super::{Outcome, Patch, is_constant, is_unified_table};
+use super::patch::{Outcome, Patch, is_constant, is_unified_table};
 use crate::model::merged::{Content, Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::shared::SharedLayout;
 use crate::textures::Textures;

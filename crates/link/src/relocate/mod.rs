@@ -2,28 +2,23 @@
 
 mod capsule;
 mod mercury;
+mod patch;
+
+pub use patch::Patch;
 
 use crate::diagnostics::{Message, Sink, Stop};
-use crate::model::ids::{SectionId, SymbolId};
+use crate::model::ids::SectionId;
 use crate::model::mercury::NO_BANK as NO_MERCURY_BANK;
 use crate::model::merged::{Content, DESCRIBE_CODE, Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::model::object::Object;
 use crate::pool::Pool;
 use crate::shared::SharedLayout;
 use crate::textures::{NO_BANK, Textures};
+use patch::{Outcome, is_constant, is_unified_table};
 use solder_cubin::mercury::reloc as mercury_reloc;
 use solder_cubin::raw;
 use solder_cubin::reloc::{self, Action};
 use std::cmp::Reverse;
-
-/// A change to the bytes of an output section.
-#[derive(Clone, Copy, Debug)]
-pub enum Patch {
-    /// The field of a relocation type.
-    Field { r_type: u32, value: u64, bank: u8 },
-    /// This many bytes of a value.
-    Bytes { value: u64, count: u8 },
-}
 
 /// What becomes of the relocations, by relocation section.
 #[derive(Debug)]
@@ -99,14 +94,6 @@ impl Relocated {
             Reloc { r_type, target: behind_alias(merged, entry.target), ..entry }
         })
     }
-}
-
-pub enum Outcome {
-    Keep,
-    KeepWith(Patch),
-    Patch(Patch),
-    Drop,
-    Wrong(&'static str),
 }
 
 /// The bank number that lands in a constant-bank field when its symbol is in shared memory.
@@ -481,48 +468,4 @@ fn decide(
         return field(symbol.value, nowhere);
     }
     Outcome::Keep
-}
-
-/// Whether `st_other` of an object's symbol says that it is a constant.
-pub fn is_constant(other: u8) -> bool {
-    other & 0xe0 == raw::STO_CONSTANT
-}
-
-/// The unified function and data tables that only a driver has.
-pub fn is_unified_table(merged: &Merged<'_>, id: SymbolId) -> bool {
-    let name = merged.symbol(id).name;
-    name.starts_with("__UFT") || name.starts_with("__UDT")
-}
-
-impl Patch {
-    /// The most that one changes: an instruction.
-    pub const LONGEST: u64 = 16;
-
-    /// How many bytes it reads and changes.
-    pub fn size(self) -> usize {
-        match self {
-            Self::Bytes { count, .. } => usize::from(count),
-            Self::Field { r_type, .. } => {
-                reloc::kind_of(r_type).map_or(0, |kind| kind.field.bytes().max(kind.bank.bytes()))
-            }
-        }
-    }
-
-    /// Writes the value at the beginning of `place`, which layout and `relocate` made long enough.
-    pub fn apply(self, place: &mut [u8]) {
-        match self {
-            Self::Bytes { value, count } => {
-                place[..usize::from(count)].copy_from_slice(&value.to_le_bytes()[..usize::from(count)]);
-            }
-            Self::Field { r_type, value, bank } => {
-                let Some(kind) = reloc::kind_of(r_type) else { return };
-                if !kind.field.is_empty() {
-                    kind.field.insert(place, kind.value.extract(value));
-                }
-                if !kind.bank.is_empty() {
-                    kind.bank.insert(place, u64::from(bank));
-                }
-            }
-        }
-    }
 }

@@ -3,8 +3,8 @@
 pub mod call_graph;
 pub mod verbose;
 
-use crate::observer::View;
 use crate::options::Options;
+use crate::view::View;
 
 /// The call graph, drawn for `dot`.
 pub fn draw(view: View<'_, '_>, options: &Options<'_>) -> String {

@@ -2,6 +2,9 @@
 //! attributes of the functions it reaches say about it.
 
 mod propagate;
+mod records;
+
+pub use records::Own;
 
 use crate::diagnostics::{Message, Sink};
 use crate::model::calls::{Calls, Need, OfNodes};
@@ -12,6 +15,7 @@ use crate::notes;
 use crate::options::Options;
 use crate::pool::Pool;
 use hashbrown::{HashMap, HashSet};
+use records::{Changed, Records};
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
 
@@ -37,9 +41,6 @@ pub struct Resources<'data> {
     pub of_module: Vec<InfoRecord<'data>>,
 }
 
-/// The final records of the attribute sections in which they are not those of the merge.
-type Changed<'data> = HashMap<SectionId, Vec<InfoRecord<'data>>, foldhash::fast::FixedState>;
-
 impl<'data> Resources<'data> {
     /// The final records of an attribute section.
     pub fn records<'a>(&'a self, merged: &'a Merged<'data>, id: SectionId) -> &'a [InfoRecord<'data>] {
@@ -51,45 +52,6 @@ impl<'data> Resources<'data> {
         let function = merged.function_of[merged.symbol(symbol).entity?.index()]?;
         Some(self.registers[function as usize])
     }
-}
-
-/// Attribute records on their way from the merge to the output.
-pub struct Records<'a, 'data> {
-    pub merged: &'a Merged<'data>,
-    changed: Changed<'data>,
-}
-
-impl<'data> Records<'_, 'data> {
-    pub fn of(&self, id: SectionId) -> &[InfoRecord<'data>] {
-        self.changed.get(&id).map_or_else(|| self.merged.info_records(id), Vec::as_slice)
-    }
-    pub fn of_mut(&mut self, id: SectionId) -> &mut Vec<InfoRecord<'data>> {
-        self.changed.entry(id).or_insert_with(|| self.merged.info_records(id).to_vec())
-    }
-    pub fn set(&mut self, id: SectionId, records: Vec<InfoRecord<'data>>) {
-        self.changed.insert(id, records);
-    }
-}
-
-/// What the attributes of one function say.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Own {
-    pub registers: u32,
-    pub frame: u32,
-    call_stack: u32,
-    /// Several of them say how much stack its branches need.
-    pub has_two_call_stacks: bool,
-    pub max_registers: Option<u32>,
-    /// The barriers that the header of its code names.
-    pub barriers: u8,
-    /// They tell on the kernels that reach the function.
-    pub tells_on_kernels: bool,
-    /// They list functions that were outside of the file, and
-    pub lists_externs: bool,
-    /// some of them are outside of the link too.
-    pub lists_external: bool,
-    /// How it uses sparse matrix instructions.
-    pub sparse_mask: Option<u16>,
 }
 
 pub fn compute<'data>(

@@ -4,7 +4,7 @@
 //! order of the input; what a kernel lacks is added at the end of its own records. In a link with one
 //! kernel nvlink does not ask what it reaches: every function counts, one attribute after the other.
 
-use super::{Own, Records};
+use super::records::{Own, Records};
 use crate::model::calls::Calls;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::{Function, InfoRecord, InfoValue, Merged};

@@ -91,7 +91,10 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
 }
 
 fn refuse_older_capsule(object: &Object<'_, '_>, function: &Function<'_, '_>) -> Result<(), Problem> {
-    let owner = object.owner_name(function.text).filter(|_| is_older_capsule(&function.capsule));
+    if !is_older_capsule(&function.capsule) {
+        return Ok(());
+    }
+    let owner = object.owner_name(function.text);
     owner.map_or(Ok(()), |name| Err(Problem::UnknownCapsule { function: name.into() }))
 }
 

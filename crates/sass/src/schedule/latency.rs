@@ -1,7 +1,12 @@
 //! How long producers take, in cycles, as far as the choice of scoreboards is concerned.
 //!
 //! These are the assembler's estimates, not measurements: they say which scoreboard is shared when there are too few,
-//! and which waits cost nothing at the end of a block.
+//! and which waits cost nothing at the end of a block. What a family has for itself is in its [`Estimates`], the rest in tables
+//! for all.
+//!
+//! Results of fixed latency have an estimate too ([`of_operand`]), one for all families. `member::latency` has the exact ones of
+//! sm_100 and sm_103, from which stalls are made. They do not replace the estimate: with them no kernel of realcode differs
+//! otherwise on sm_100, but 12 more do on sm_120, whose fixed latencies are not known.
 
 use super::instructions::{Line, operation};
 use crate::registers::File;
@@ -58,29 +63,66 @@ impl Size {
     }
 }
 
-/// Until the result is written. Sizes matter for those operations alone that have some.
-const RESULT: i64 = 23;
-const RESULT_OF_120: i64 = 24;
+/// Operation, sizes, cycles. Sizes matter for those operations alone that have some.
 type Table = [(u16, &'static [Size], i64)];
-/// Of one family, where that differs from the table of all.
-const RESULTS_OF_103: &Table = &[
-    (DMMA, &[], 584),
-    (F2F_DOUBLE, &[], 1),
-    (F2I_DOUBLE, &[], 1),
-    (I2F_DOUBLE, &[], 1),
-    (FRND_DOUBLE, &[], 1),
-];
-const RESULTS_OF_120: &Table = &[
-    (S2R, &[], 32),
-    (LDC, &[], 48),
-    (MUFU, &[], 18),
-    (FLO, &[], 15),
-    (BREV, &[], 15),
-    (F2F_DOUBLE, &[], 2),
-    (F2I_DOUBLE, &[], 2),
-    (I2F_DOUBLE, &[], 2),
-    (FRND_DOUBLE, &[], 2),
-];
+
+/// What a family has for itself: it goes before the tables for all.
+struct Estimates {
+    /// Until the result of an operation is written that is in no table.
+    result: i64,
+    results: &'static Table,
+    /// Until the operands have been read.
+    reads: &'static Table,
+}
+
+const OF_100: Estimates = Estimates { result: 23, results: &[], reads: &[(SHFL, &[], 7), (ATOMS, &[], 9)] };
+const OF_103: Estimates = Estimates {
+    results: &[
+        (DMMA, &[], 584),
+        (F2F_DOUBLE, &[], 1),
+        (F2I_DOUBLE, &[], 1),
+        (I2F_DOUBLE, &[], 1),
+        (FRND_DOUBLE, &[], 1),
+    ],
+    ..OF_100
+};
+const OF_120: Estimates = Estimates {
+    result: 24,
+    results: &[
+        (S2R, &[], 32),
+        (LDC, &[], 48),
+        (MUFU, &[], 18),
+        (FLO, &[], 15),
+        (BREV, &[], 15),
+        (F2F_DOUBLE, &[], 2),
+        (F2I_DOUBLE, &[], 2),
+        (I2F_DOUBLE, &[], 2),
+        (FRND_DOUBLE, &[], 2),
+    ],
+    reads: &[
+        (LDG, &[], 10),
+        (STS, &[Double], 11),
+        (SHFL, &[], 8),
+        (ATOMS, &[], 11),
+        (ATOMG, &[], 11),
+        (F2F_DOUBLE, &[], 2),
+        (F2I_DOUBLE, &[], 2),
+        (I2F_DOUBLE, &[], 2),
+        (FRND_DOUBLE, &[], 2),
+    ],
+};
+
+impl Family {
+    fn estimates(self) -> &'static Estimates {
+        match self {
+            Self::Of100 => &OF_100,
+            Self::Of103 => &OF_103,
+            Self::Of120 => &OF_120,
+        }
+    }
+}
+
+/// Until the result is written.
 const RESULTS: &Table = &[
     // Double precision, where it is not of fixed latency: nearly always over at the end of a block.
     (DMUL, &[], 2),
@@ -115,18 +157,6 @@ const STORE_OPERANDS: i64 = 12;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
-const READS_OF_100: &Table = &[(SHFL, &[], 7), (ATOMS, &[], 9)];
-const READS_OF_120: &Table = &[
-    (LDG, &[], 10),
-    (STS, &[Double], 11),
-    (SHFL, &[], 8),
-    (ATOMS, &[], 11),
-    (ATOMG, &[], 11),
-    (F2F_DOUBLE, &[], 2),
-    (F2I_DOUBLE, &[], 2),
-    (I2F_DOUBLE, &[], 2),
-    (FRND_DOUBLE, &[], 2),
-];
 /// The form of `SHFL` whose distance and mask are in no register.
 const ALL_IMMEDIATE: u16 = 7;
 const READS: &Table = &[
@@ -165,12 +195,8 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
     if is_slow(line.operation()) {
         return SLOW_RESULT;
     }
-    let (own, other): (&Table, i64) = match family {
-        Family::Of100 => (&[], RESULT),
-        Family::Of103 => (RESULTS_OF_103, RESULT),
-        Family::Of120 => (RESULTS_OF_120, RESULT_OF_120),
-    };
-    find(own, line).or_else(|| find(RESULTS, line)).unwrap_or(other)
+    let own = family.estimates();
+    find(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result)
 }
 
 /// Until this instruction has read its operands.
@@ -181,11 +207,7 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
         return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
     }
     let is_indexed = operation == SHFL && line.bits.form() != ALL_IMMEDIATE;
-    let own = match family {
-        _ if is_indexed => &[],
-        Family::Of100 | Family::Of103 => READS_OF_100,
-        Family::Of120 => READS_OF_120,
-    };
+    let own = if is_indexed { &[] } else { family.estimates().reads };
     if let Some(latency) = find(own, line).or_else(|| find(READS, line)) {
         return latency;
     }

@@ -9,10 +9,9 @@ use std::time::Duration;
 
 pub use held::{Format, Note};
 pub use progress::{Progress, Show};
-pub use solder_link::diagnostics::{Hex, Message, Severity, Sink, Stop, Switches, TABLE, Text};
+pub use solder_link::diagnostics::{Hex, Message, Receiver, Severity, Sink, Stop, Switches, TABLE, Text};
 
 use held::{Event, Printed};
-use solder_link::observer::Observer;
 
 /// How messages are printed; all of it follows from the options.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +147,7 @@ impl Printer {
     }
 }
 
-impl Observer for Printer {
+impl Receiver for Printer {
     fn message(&self, severity: Severity, message: &Message) {
         if self.settings.holds() {
             lock(&self.held).push(Event::Message(severity, message.clone()));

@@ -25,8 +25,8 @@ use crate::load::{Arena, Survey};
 use crate::options::Options;
 use solder_link::layout::Layout;
 use solder_link::model::object::Object;
-use solder_link::observer::View;
 use solder_link::pool::Pool;
+use solder_link::view::View;
 
 /// What the link is asked to tell.
 #[derive(Clone, Copy)]

@@ -1,5 +1,8 @@
 //! Parses the inputs.
 
+mod object;
+mod twins;
+
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::inputs::Input;
 use crate::memory;

@@ -1,0 +1,170 @@
+//! What the merge keeps while it works.
+
+use super::draft::Draft;
+use super::reading::Unread;
+use super::settings::Settings;
+use crate::diagnostics::Sink;
+use crate::gc::Live;
+use crate::memory::Asked;
+use crate::model::ids::{EntityId, FileId, SectionId, SymbolId};
+use crate::model::merged::{Kind, Merged, Reloc};
+use crate::model::object::Object;
+use crate::model::symbols::{Origin, Symbols};
+use crate::pool::Pool;
+use hashbrown::{HashMap, HashSet};
+use solder_cubin::Section;
+use solder_cubin::frames::Frame;
+use solder_cubin::raw::Rela;
+use std::ops::Range;
+
+/// Merges files, one after the other.
+pub(super) struct Merger<'a, 'data> {
+    pub(super) settings: Settings<'data>,
+    pub(super) objects: &'a [Object<'data>],
+    pub(super) symbols: &'a Symbols<'data>,
+    pub(super) live: &'a Live,
+    /// `-variables-used`
+    pub(super) variables_used: &'a [Vec<u8>],
+    pub(super) sink: &'a Sink<'a>,
+    pub(super) pool: &'a Pool,
+    pub(super) out: Merged<'data>,
+    /// The output symbol of each entity.
+    pub(super) symbol_of: Vec<Option<SymbolId>>,
+    /// Sections that inputs share by name: constants, data, debug information.
+    pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// The constants of functions: nvlink finds them by name, so that equal-named static kernels
+    /// share a section.
+    pub(super) constants_by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// Those that go into the kernels, in `Merged::constants`, by function and bank.
+    pub(super) gathered_constants: HashMap<(u32, u8), u32, foldhash::fast::FixedState>,
+    /// Those of the file being merged, by section.
+    pub(super) placed_constants: HashMap<u32, (ConstantPlace, u64), foldhash::fast::FixedState>,
+    /// Where the symbols of each of its sections end.
+    pub(super) constants_end: HashMap<u32, u64, foldhash::fast::FixedState>,
+    /// The shared memory of kernels: nvlink finds it by name too.
+    pub(super) shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    /// The banks in which equal constants are merged.
+    pub(super) merged_constants: HashMap<SectionId, MergedConstants<'data>, foldhash::fast::FixedState>,
+    /// Removed weak functions whose code had relocations.
+    pub(super) dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
+    /// `.nv.resolvedrela*`, by the name of what it is for.
+    pub(super) resolved_by_name: HashMap<String, SectionId, foldhash::fast::FixedState>,
+    /// The names that are to be entered into the string tables, while files are merged.
+    pub(super) draft: Option<Draft>,
+    /// Names of sections that were looked for, and where the section would be if there was none.
+    pub(super) looked_for: Vec<(u32, SectionId)>,
+    /// What code refers to, by entity; read where shared variables keep their symbols.
+    pub(super) referenced: Vec<bool>,
+    /// Tentative definitions in the order in which they became such.
+    pub(super) commons: Vec<SymbolId>,
+    pub(super) unread: Unread<'data>,
+    /// Some function was replaced by another copy of it.
+    pub(super) has_replaced: bool,
+    pub(super) room: Room,
+    pub(super) clock: u32,
+    /// Some symbol is that of a shared variable.
+    pub(super) has_shared_symbols: bool,
+    /// How many output symbols the files before the current one made.
+    pub(super) symbols_before_file: usize,
+    pub(super) mercury: MercuryState<'data>,
+}
+
+/// What has been asked for of the sections and the symbols of the output.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    pub(super) sections: Asked,
+    pub(super) symbols: Asked,
+}
+
+impl Room {
+    pub(super) fn next(&mut self, out: &Merged<'_>) -> [Range<usize>; 2] {
+        [self.sections.next(&out.sections), self.symbols.next(&out.symbols)]
+    }
+}
+
+/// The properties of a section to be created.
+pub(super) struct New<'n> {
+    pub(super) kind: Kind,
+    pub(super) name: &'n [&'n str],
+    pub(super) sh_type: u32,
+    pub(super) flags: u64,
+    pub(super) align: u64,
+    pub(super) entsize: u64,
+}
+
+/// Where the constants of a function are gathered.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ConstantPlace {
+    /// A section of the output.
+    Section(SectionId),
+    /// `Merged::constants`, for a device function.
+    Function(u32),
+}
+
+/// The constants of one bank under `-kernels-used` and `-variables-used`.
+#[derive(Default)]
+pub(super) struct MergedConstants<'data> {
+    /// Where the section would end if nothing were merged.
+    pub(super) unmerged_size: u64,
+    pub(super) seen: HashSet<(u64, &'data [u8]), foldhash::fast::FixedState>,
+}
+
+/// What the merge remembers about the Mercury view.
+#[derive(Debug, Default)]
+pub(super) struct MercuryState<'data> {
+    pub(super) frames: FrameTable<'data>,
+    /// The units of line number tables.
+    pub(super) lines: Vec<LineUnit<'data>>,
+    /// The functions that register tables tell of.
+    pub(super) described: HashSet<&'data str, foldhash::fast::FixedState>,
+    /// The parameters of kernels, by text section.
+    pub(super) kernel_constants: Vec<(SectionId, Section<'data>)>,
+    /// The twins of device functions' constants in the file being merged: section, index into
+    /// `Merged::constants`, offset there.
+    pub(super) function_twins: Vec<(u32, u32, u64)>,
+    /// How many symbols in such constants it had so far.
+    pub(super) constant_symbols: u32,
+}
+
+impl MercuryState<'_> {
+    pub(super) fn begin_file(&mut self) {
+        self.function_twins.clear();
+        self.constant_symbols = 0;
+    }
+
+    pub(super) fn is_line_table(&self, section: SectionId) -> bool {
+        self.lines.iter().any(|unit| unit.section() == section)
+    }
+}
+
+/// The frames of the inputs, until it is known which of them stay.
+#[derive(Debug, Default)]
+pub(super) struct FrameTable<'data> {
+    /// Those of the machine code, by function.
+    pub(super) code: HashMap<Origin, Frame<'data>, foldhash::fast::FixedState>,
+    /// Those of Mercury in the order of its section, and where they lie there.
+    pub(super) mercury: Vec<(u64, Frame<'data>)>,
+    pub(super) section: Option<SectionId>,
+}
+
+/// A unit of an input.
+#[derive(Debug)]
+pub(super) struct LineUnit<'data> {
+    pub(super) section: SectionId,
+    /// Where it lay if all units stayed whole.
+    pub(super) at: u64,
+    pub(super) header: &'data [u8],
+    pub(super) file: FileId,
+    /// The section of the input, and which unit of it this is.
+    pub(super) input: (u32, usize),
+    /// Places in the header that only Mercury's has relocations for: where the names of inlined functions lie.
+    pub(super) names: Vec<Rela>,
+    /// The sequences of functions that stay, with relocations relative to them.
+    pub(super) sequences: Vec<(&'data [u8], Vec<Reloc>)>,
+}
+
+impl LineUnit<'_> {
+    pub(super) fn section(&self) -> SectionId {
+        self.section
+    }
+}

@@ -1,0 +1,76 @@
+//! What the merge does differently for one target or mode.
+
+use crate::model::mercury;
+use crate::options::Options;
+use crate::roots::Roots;
+
+/// The settings of a merge.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'data> {
+    pub sm: u16,
+    pub relocatable: bool,
+    /// Shared variables keep their symbols, for a debugger.
+    pub keeps_shared_symbols: bool,
+    /// Relocations that the link resolves stay, and so do the symbols they name.
+    pub preserves_relocs: bool,
+    /// `-force-rela`.
+    pub force_rela: bool,
+    /// The bytes of `--nv-host`.
+    pub host: Option<&'data [u8]>,
+    /// `-kernels-used`, `-variables-used` or references of host code: constants that stand in the output already are not
+    /// added.
+    pub merges_constants: bool,
+    /// Whether variables that nothing asks for leave a bank that overflows.
+    pub drops_constants: bool,
+    /// A relocatable link gives extern shared arrays their place, for a debugger.
+    pub places_dynamic: bool,
+    /// The system keeps the beginning of shared memory.
+    pub reserves_shared: bool,
+    /// Kernels were removed because host code does not refer to them.
+    pub kernels_removed_by_host: bool,
+}
+
+impl<'data> Settings<'data> {
+    /// From the options of a link.
+    pub fn new(options: &Options<'data>, roots: &Roots<'_>) -> Self {
+        let Options { relocatable, debug, .. } = *options;
+        Self {
+            sm: options.sm(),
+            relocatable,
+            keeps_shared_symbols: options.keeps_shared_symbols(),
+            preserves_relocs: options.preserve_relocs,
+            force_rela: options.force_rela,
+            host: options.host,
+            merges_constants: options.merges_constants(roots),
+            drops_constants: options.asks_for_names() && !relocatable && !options.keeps_shared_symbols(),
+            places_dynamic: relocatable && debug,
+            reserves_shared: options.reserved_shared() > 0,
+            kernels_removed_by_host: matches!(roots, Roots::Matching(_)),
+        }
+    }
+
+    /// From sm_90 on, relocations always have addends.
+    pub(super) fn always_rela(&self) -> bool {
+        self.sm >= 90 || self.force_rela
+    }
+
+    /// Whether shared variables have symbols in the output.
+    pub(super) fn shows_shared(&self) -> bool {
+        self.relocatable || self.keeps_shared_symbols || self.preserves_relocs
+    }
+
+    /// Whether symbols that images do not have are in the output.
+    pub(super) fn shows_hidden(&self) -> bool {
+        self.relocatable || self.preserves_relocs
+    }
+
+    /// The type of an output section: a relocatable link leaves it as in objects.
+    pub(super) fn section_type(&self, in_objects: u32, in_images: u32) -> u32 {
+        if self.relocatable { in_objects } else { in_images }
+    }
+
+    /// The code has a Mercury view.
+    pub(super) fn mercury(&self) -> bool {
+        self.sm >= mercury::FROM
+    }
+}
