@@ -2,34 +2,9 @@
 
 use crate::Result;
 
-/// Single quotes keep everything, double quotes keep all but `\"` and `\\`, a backslash outside of
-/// quotes keeps the next character.
+/// As a POSIX shell, so a word that begins with `#` would begin a comment.
 pub fn split(line: &str) -> Result<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            ' ' | '\t' => words.extend(word.take()),
-            '\'' => quoted(&mut chars, '\'', word.get_or_insert_default())?,
-            '"' => quoted(&mut chars, '"', word.get_or_insert_default())?,
-            '\\' => word.get_or_insert_default().extend(chars.next()),
-            _ => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    Ok(words)
-}
-
-fn quoted(chars: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> Result<()> {
-    while let Some(c) = chars.next() {
-        match c {
-            _ if c == quote => return Ok(()),
-            '\\' if quote == '"' && chars.as_str().starts_with(['"', '\\']) => word.extend(chars.next()),
-            _ => word.push(c),
-        }
-    }
-    Err(format!("a {quote} is not closed"))
+    shlex::split(line).ok_or_else(|| "a quote is not closed".into())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A zero-copy, bounds-checked view of a device ELF.
 
 use crate::raw::{self, FileHeader, ProgramHeader, Rel, Rela, SectionHeader, Symbol};
+use memchr::memchr;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// Why a file cannot be read. The caller knows the file and says so.
@@ -137,24 +138,8 @@ pub struct Cubin<'data> {
 /// The NUL-terminated string at `offset`; `None` if it is outside, unterminated or not UTF-8.
 pub fn string_at(table: &[u8], offset: u32) -> Option<&str> {
     let tail = table.get(offset as usize..)?;
-    let end = memchr_nul(tail)?;
+    let end = memchr(0, tail)?;
     std::str::from_utf8(&tail[..end]).ok()
-}
-
-/// Where the first NUL is; eight bytes at a time, since names are short and many.
-fn memchr_nul(bytes: &[u8]) -> Option<usize> {
-    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
-    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        // Of the bits that are set here, the lowest belongs to the first byte that is 0.
-        let zeros = word.wrapping_sub(LOW) & !word & HIGH;
-        if zeros != 0 {
-            return Some(index * 8 + zeros.trailing_zeros() as usize / 8);
-        }
-    }
-    rest.iter().position(|byte| *byte == 0).map(|at| words.len() * 8 + at)
 }
 
 /// A string table of which many names are read. It is checked to be text once: a tenth of a large link went into doing
@@ -180,7 +165,7 @@ impl<'data> Names<'data> {
     pub fn at(&self, offset: u32) -> Option<&'data str> {
         let Some(text) = self.text else { return string_at(self.bytes, offset) };
         let tail = text.get(offset as usize..)?;
-        tail.get(..memchr_nul(tail.as_bytes())?)
+        tail.get(..memchr(0, tail.as_bytes())?)
     }
 }
 

@@ -63,6 +63,24 @@ impl Job {
         Self { words, files }
     }
 
+    /// A link with options that print names, in which symbols have odd names and some of the files are damaged.
+    pub fn generate_report(rng: &mut Rng, corpus: &Corpus) -> Self {
+        let chosen = corpus.linked_together(rng);
+        let devices: Vec<_> = chosen.iter().filter_map(|index| corpus.devices.get(*index)).collect();
+        let Some(first) = devices.first() else { return Self::default() };
+        let words = mutate::report_words(rng, first.sm);
+        let file = |(number, bytes)| (format!("{number}.{}", extension(Kind::Cubin)), bytes);
+        let files = devices.iter().map(|device| device.bytes.clone()).enumerate().map(file).collect();
+        let mut job = Self { words, files };
+        for _ in 0..=rng.below(4) {
+            job.rename(rng);
+        }
+        if rng.percent(50) {
+            job.mutate(rng, corpus);
+        }
+        job
+    }
+
     /// Links one file of its own.
     pub fn of_file(sm: u16, kind: Kind, bytes: Vec<u8>) -> Self {
         Self { words: vec![format!("-arch=sm_{sm}")], files: vec![(format!("0.{}", extension(kind)), bytes)] }
@@ -113,6 +131,14 @@ impl Job {
         if let Some((_, bytes)) = self.files.get_mut(index) {
             let kind = Kind::of(bytes).unwrap_or(Kind::Cubin);
             mutate::mutate(rng, kind, bytes, corpus);
+        }
+    }
+
+    /// Gives a symbol of one of the files another name.
+    pub fn rename(&mut self, rng: &mut Rng) {
+        let index = rng.below(self.files.len());
+        if let Some((_, bytes)) = self.files.get_mut(index) {
+            mutate::names::rename(rng, bytes);
         }
     }
 

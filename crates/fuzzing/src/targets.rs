@@ -32,7 +32,7 @@ pub struct Target {
     pub run: fn(&[u8], &Path) -> Result<bool, String>,
 }
 
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 11] = [
     Target { name: "device-elf", sample: cubin, mutate: mutate_cubin, run: device_elf },
     Target { name: "nv-info", sample: attributes, mutate: mutate_bytes, run: nv_info },
     Target { name: "relocations", sample: relocation_entries, mutate: mutate_bytes, run: relocations },
@@ -41,6 +41,8 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "host-elf", sample: host_object, mutate: mutate_host, run: link_host },
     Target { name: "option-file", sample: option_file, mutate: mutate_options, run: read_options },
     Target { name: "inspect", sample: anything, mutate: mutate_anything, run: inspect },
+    Target { name: "demangle", sample: name, mutate: mutate_name, run: demangle },
+    Target { name: "reports", sample: report, mutate: mutate_report, run: run_link },
     Target { name: "link", sample: link, mutate: mutate_link, run: run_link },
 ];
 
@@ -53,6 +55,9 @@ impl Target {
     pub fn generate(&self, rng: &mut Rng, corpus: &Corpus) -> Vec<u8> {
         if self.name == "link" {
             return Job::generate(rng, corpus).to_bytes();
+        }
+        if self.name == "reports" {
+            return Job::generate_report(rng, corpus).to_bytes();
         }
         let mut input = (self.sample)(rng, corpus);
         for _ in 0..[1, 1, 1, 2, 2, 3, 5][rng.below(7)] {
@@ -293,6 +298,43 @@ fn inspect(input: &[u8], folder: &Path) -> Result<bool, String> {
     let form = (input.len() / 8).is_multiple_of(2).then(|| OsString::from("--json"));
     let words = ["solder".into(), "inspect".into()].into_iter().chain(form).chain([file.into()]);
     Ok(solder::driver::run(words) == 0)
+}
+
+fn name(rng: &mut Rng, _: &Corpus) -> Vec<u8> {
+    mutate::names::sample(rng)
+}
+
+fn mutate_name(rng: &mut Rng, input: &mut Vec<u8>, _: &Corpus) {
+    mutate::names::mutate(rng, input);
+}
+
+/// A name is printed as it is, or within bounds; the same way every time.
+fn demangle(input: &[u8], _: &Path) -> Result<bool, String> {
+    const LONGEST: usize = 1 << 20;
+    let printed = solder_link::demangle::demangle(input);
+    if printed.len() > LONGEST.max(input.len()) {
+        return Err(format!("{} bytes for a name of {}", printed.len(), input.len()));
+    }
+    if solder_link::demangle::demangle(input) != printed {
+        return Err("another text the second time".into());
+    }
+    Ok(printed != input)
+}
+
+fn report(rng: &mut Rng, corpus: &Corpus) -> Vec<u8> {
+    let mut job = Job::from_bytes(&link(rng, corpus));
+    job.words.push("-dump-callgraph".into());
+    job.to_bytes()
+}
+
+fn mutate_report(rng: &mut Rng, input: &mut Vec<u8>, corpus: &Corpus) {
+    let mut job = Job::from_bytes(input);
+    if rng.percent(50) {
+        job.rename(rng);
+    } else {
+        job.mutate(rng, corpus);
+    }
+    *input = job.to_bytes();
 }
 
 fn link(rng: &mut Rng, corpus: &Corpus) -> Vec<u8> {

@@ -114,7 +114,7 @@ fn survive(folder: &Path, work: impl FnOnce() -> Result<bool, String>) -> Result
 pub fn keep(settings: &Settings, target: &Target, seed: u64, input: &[u8]) {
     let Some(folder) = &settings.keep else { return };
     let folder = folder.join(format!("{}-{seed}", target.name));
-    let written = if target.name == "link" {
+    let written = if matches!(target.name, "link" | "reports") {
         let job = Job::from_bytes(input);
         let line = job.command_line(Path::new("")).join(" ");
         job.write(&folder).and_then(|()| fs::write(folder.join("command"), line))

@@ -3,17 +3,19 @@
 //! Threads are started by the first loop that is long enough to be worth it: a link of a few cubins takes less time
 //! than their start.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::memory;
+use crate::prefault::pages_of;
 
 /// The threads of a link. Several links may share one pool, at the same time too.
 pub struct Pool {
     threads: OnceLock<Option<ThreadPool>>,
     start: Box<dyn Fn() -> Option<ThreadPool> + Send + Sync>,
+    prefault: fn(Range<usize>),
 }
 
 impl std::fmt::Debug for Pool {
@@ -31,7 +33,7 @@ impl Default for Pool {
 impl Pool {
     /// No threads: everything runs on the calling one.
     pub fn none() -> Self {
-        Self { threads: OnceLock::from(None), start: Box::new(|| None) }
+        Self { threads: OnceLock::from(None), start: Box::new(|| None), prefault: |_| () }
     }
 
     /// So many threads of its own. They are started when there is work for them, and end with the pool.
@@ -41,7 +43,28 @@ impl Pool {
 
     /// Threads that the caller starts, when there is work for them; `None` where there are none.
     pub fn starting(start: impl Fn() -> Option<ThreadPool> + Send + Sync + 'static) -> Self {
-        Self { threads: OnceLock::new(), start: Box::new(start) }
+        Self { threads: OnceLock::new(), start: Box::new(start), prefault: |_| () }
+    }
+
+    /// The same, where `prefault` has the system give the pages of a range of addresses, as a hint: the range may have
+    /// ceased to be memory by then, and nothing in it may change.
+    #[must_use]
+    pub fn with_prefault(self, prefault: fn(Range<usize>)) -> Self {
+        Self { prefault, ..self }
+    }
+
+    /// Prefaults pages.
+    pub(crate) fn prefault(&self, pages: Range<usize>) {
+        if !pages.is_empty() {
+            (self.prefault)(pages);
+        }
+    }
+
+    /// Room for this many values, all of which are about to be written.
+    pub fn room_for<T>(&self, count: usize) -> Vec<T> {
+        let room = Vec::with_capacity(count);
+        self.prefault(pages_of(&room));
+        room
     }
 
     /// The threads, started if they were not. One thread is none.
@@ -126,7 +149,7 @@ impl Pool {
         let Some(threads) = (if count >= MANY { self.started() } else { None }) else {
             return (0..count).map(work).collect();
         };
-        let mut results = memory::room_for(count);
+        let mut results = self.room_for(count);
         threads.install(|| {
             (0..count).into_par_iter().with_min_len(AT_A_TIME).map(work).collect_into_vec(&mut results);
         });

@@ -9,8 +9,8 @@ use crate::diagnostics::{Printer, Settings, Stop, Text};
 use crate::host_script;
 use crate::mode::Mode;
 use crate::options::{self, Id, Options, Values};
+use crate::os::signals;
 use crate::run;
-use crate::signals;
 use crate::time_table;
 use crate::toolchain;
 

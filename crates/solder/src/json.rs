@@ -1,9 +1,12 @@
 //! JSON, written.
 
-use std::fmt::{self, Write};
+use std::fmt;
+
+use serde_core::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 /// A value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Json {
     Null,
     Bool(bool),
@@ -11,7 +14,7 @@ pub enum Json {
     Signed(i64),
     Text(String),
     /// A value that was written before.
-    Written(String),
+    Written(Box<RawValue>),
     List(Vec<Json>),
     /// Fields in the order in which they are written.
     Object(Vec<(&'static str, Json)>),
@@ -59,93 +62,43 @@ impl<T: Into<Json>> FromIterator<T> for Json {
     }
 }
 
+/// Each field and element on a line of its own.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, 0)
+        f.write_str(&serde_json::to_string_pretty(self).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Number(value) => serializer.serialize_u64(*value),
+            Self::Signed(value) => serializer.serialize_i64(*value),
+            Self::Text(value) => serializer.serialize_str(value),
+            Self::Written(value) => value.serialize(serializer),
+            Self::List(values) => serializer.collect_seq(values),
+            Self::Object(fields) => serializer.collect_map(fields.iter().map(|(name, value)| (name, value))),
+        }
     }
 }
 
 impl Json {
-    /// The value on one line of its own.
-    pub fn line(&self) -> String {
-        let mut line = String::new();
-        let _ = self.write_compact(&mut line);
-        line.push('\n');
-        line
+    /// A value that was written before.
+    pub fn written(text: String) -> Self {
+        RawValue::from_string(text).map_or(Self::Null, Self::Written)
     }
 
     /// The value without blanks.
-    pub fn write_compact(&self, f: &mut impl Write) -> fmt::Result {
-        match self {
-            Self::Null => f.write_str("null"),
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::Number(value) => write!(f, "{value}"),
-            Self::Signed(value) => write!(f, "{value}"),
-            Self::Text(value) => write_text(f, value),
-            Self::Written(text) => f.write_str(text),
-            Self::List(values) => {
-                f.write_char('[')?;
-                for (index, value) in values.iter().enumerate() {
-                    f.write_str(if index > 0 { "," } else { "" })?;
-                    value.write_compact(f)?;
-                }
-                f.write_char(']')
-            }
-            Self::Object(fields) => {
-                f.write_char('{')?;
-                for (index, (name, value)) in fields.iter().enumerate() {
-                    write!(f, "{}\"{name}\":", if index > 0 { "," } else { "" })?;
-                    value.write_compact(f)?;
-                }
-                f.write_char('}')
-            }
-        }
+    pub fn compact(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
     }
 
-    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
-        match self {
-            Self::List(values) => lines(f, depth, ('[', ']'), values, |f, value| value.write(f, depth + 1)),
-            Self::Object(fields) => lines(f, depth, ('{', '}'), fields, |f, (name, value)| {
-                write!(f, "\"{name}\": ")?;
-                value.write(f, depth + 1)
-            }),
-            plain => plain.write_compact(f),
-        }
+    /// The value on one line of its own.
+    pub fn line(&self) -> String {
+        self.compact() + "\n"
     }
-}
-
-/// Elements between brackets, each on a line of its own.
-fn lines<T>(
-    f: &mut fmt::Formatter<'_>,
-    depth: usize,
-    (open, close): (char, char),
-    elements: &[T],
-    mut write: impl FnMut(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
-) -> fmt::Result {
-    f.write_char(open)?;
-    for (index, element) in elements.iter().enumerate() {
-        write!(f, "{}\n{:width$}", if index > 0 { "," } else { "" }, "", width = 2 * depth + 2)?;
-        write(f, element)?;
-    }
-    if !elements.is_empty() {
-        write!(f, "\n{:width$}", "", width = 2 * depth)?;
-    }
-    f.write_char(close)
-}
-
-fn write_text(f: &mut impl Write, text: &str) -> fmt::Result {
-    f.write_char('"')?;
-    for c in text.chars() {
-        match c {
-            '"' => f.write_str("\\\"")?,
-            '\\' => f.write_str("\\\\")?,
-            '\n' => f.write_str("\\n")?,
-            '\t' => f.write_str("\\t")?,
-            c if c < ' ' => write!(f, "\\u{:04x}", c as u32)?,
-            c => f.write_char(c)?,
-        }
-    }
-    f.write_char('"')
 }
 
 #[cfg(test)]

@@ -2,13 +2,12 @@
 //! a handler of overflows, which takes a tenth of the time of a small link. What of it matters to a linker is done here.
 #![no_main]
 
-mod heap;
-
 use std::ffi::{CStr, OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use libc::{c_char, c_int};
+use solder::os::{ending, heap, signals};
 
 #[global_allocator]
 static HEAP: heap::Heap = heap::Heap;
@@ -21,7 +20,11 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
     let code = solder::driver::run(arguments(count, words));
     // What cannot be written is lost at the end of any program.
     let _ = std::io::stdout().flush();
-    solder::ending::leave_memory_behind();
+    // SAFETY: the program ends, and nothing but its exit code is left to hand over.
+    #[allow(unsafe_code)]
+    unsafe {
+        ending::leave_memory_behind();
+    }
     c_int::from(code)
 }
 
@@ -36,8 +39,8 @@ fn open_streams() {
                 libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
             }
         }
-        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
     }
+    signals::broken_pipe_is_an_error();
 }
 
 #[allow(unsafe_code)]

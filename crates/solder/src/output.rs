@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::diagnostics::{Message, Sink, Stop};
-use crate::signals::{self, Temporary};
+use crate::os::signals::{self, Temporary};
 use solder_link::pool::Pool;
 use solder_link::write::{Destination, Image};
 

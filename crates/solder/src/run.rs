@@ -1,22 +1,19 @@
 //! A link of files: they are loaded, IR among them is compiled, and all is linked and written.
 
 use crate::diagnostics::{Message, Printer, Receiver, Severity, Sink, Stop};
-use crate::ending;
 use crate::explain::Explain;
 use crate::keep;
 use crate::load::{self, Arena, Inputs};
 use crate::lto::{self, Outcome};
 use crate::mode::{Mode, Output};
 use crate::options::Options;
+use crate::os::{ending, signals, threads};
 use crate::output;
 use crate::register;
 use crate::side_files;
-use crate::signals;
-use crate::threads;
 use crate::toolchain;
 use solder_link::inputs;
 use solder_link::layout::Layout;
-use solder_link::memory;
 use solder_link::model::object::Object;
 use solder_link::observer::Observer;
 use solder_link::options::Record;
@@ -65,9 +62,6 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
         return write_registrations(options, &inputs, sink);
     }
     let is_large = is_large(&inputs);
-    if is_large {
-        memory::keep_memory();
-    }
     let host = side_files.nv_host.as_deref();
     let linked = link_objects(options, mode, &inputs, host, printer, pool, sink)?;
     inputs.leave_out(&linked.takes_part);

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 
+use crate::os::children::{self, Group};
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -17,7 +19,9 @@ pub enum Outcome {
 /// Runs a command line and waits for it. It shares the standard streams with the linker.
 pub fn run(command: &OsStr) -> io::Result<Outcome> {
     // The shell puts its name in front of its complaints: `sh`, not the path it was found at.
-    let status = Command::new("/bin/sh").arg0("sh").arg("-c").arg(command).status()?;
+    let mut shell = Command::new("/bin/sh");
+    shell.arg0("sh").arg("-c").arg(command);
+    let status = children::start(&mut shell, Group::Shared)?.wait()?;
     Ok(match status.signal() {
         Some(signal) => Outcome::Signal(signal),
         None if status.success() => Outcome::Success,

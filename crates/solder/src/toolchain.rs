@@ -12,7 +12,8 @@ use solder_toolchain::{
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
-use crate::signals::{self, Temporary};
+use crate::os::children::{self, Group, Running};
+use crate::os::signals::Temporary;
 
 /// The handlers of this process: they end what was started and remove what was written.
 #[derive(Debug)]
@@ -20,10 +21,7 @@ pub struct Signals;
 
 impl Supervisor for Signals {
     fn run(&self, command: &mut Command) -> io::Result<Output> {
-        let (child, running) = signals::start(command)?;
-        let output = child.wait_with_output();
-        drop(running);
-        output
+        children::start(command, Group::Own).and_then(Running::wait_with_output)
     }
 
     fn temporary_file(&self, path: &Path) -> Guard {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A target and the files, or folders, that hold what it is for.
-const READERS: [(&str, &[&str]); 9] = [
+const READERS: [(&str, &[&str]); 11] = [
     ("device-elf", &["cubin/src/file.rs", "cubin/src/mercury.rs"]),
     (
         "nv-info",
@@ -30,6 +30,8 @@ const READERS: [(&str, &[&str]); 9] = [
     ("host-elf", &["solder/src/load/host.rs"]),
     ("option-file", &["solder/src/options/option_file.rs", "solder/src/options/parse.rs"]),
     ("inspect", &["solder/src/commands/inspect/"]),
+    ("demangle", &["solder/src/reports/demangle/"]),
+    ("reports", &["solder/src/reports/", "solder/src/explain/"]),
     (
         "link",
         &[

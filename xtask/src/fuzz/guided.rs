@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-const TARGETS: [&str; 9] = [
+const TARGETS: [&str; 11] = [
     "device-elf",
     "nv-info",
     "relocations",
@@ -16,6 +16,8 @@ const TARGETS: [&str; 9] = [
     "host-elf",
     "option-file",
     "inspect",
+    "demangle",
+    "reports",
     "link",
 ];
 

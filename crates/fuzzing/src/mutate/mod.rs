@@ -5,13 +5,14 @@ mod bytes;
 mod elf;
 mod fatbin;
 mod host;
+pub mod names;
 mod options;
 mod records;
 
 use crate::corpus::{Corpus, Kind};
 use crate::rng::Rng;
 
-pub use options::{file as option_file, is_of_links, words as option_words};
+pub use options::{file as option_file, is_of_links, report_words, words as option_words};
 
 /// Changes an input once.
 pub fn mutate(rng: &mut Rng, kind: Kind, input: &mut Vec<u8>, corpus: &Corpus) {

@@ -47,9 +47,37 @@ pub fn words(rng: &mut Rng, sm: u16) -> Vec<String> {
     words
 }
 
-/// Whether a word is one that `words` makes.
+/// Options that have a link say more than nvlink does, or print names.
+const FOR_REPORTS: [&str; 11] = [
+    "-dump-callgraph",
+    "--explain",
+    "--error-format=json",
+    "--explain-regs",
+    "--explain-regs=k",
+    "--map=/dev/null",
+    "--report=/dev/null",
+    "-dot=/dev/null",
+    "--why-live=f,k",
+    "--print-gc",
+    "--trace=f,k",
+];
+
+/// Some of them, together with those of a link.
+pub fn report_words(rng: &mut Rng, sm: u16) -> Vec<String> {
+    let mut words = words(rng, sm);
+    for _ in 0..=rng.below(4) {
+        let word = FOR_REPORTS[rng.below(FOR_REPORTS.len())];
+        if words.iter().all(|known| known.trim_start_matches('-') != word.trim_start_matches('-')) {
+            words.push(word.into());
+        }
+    }
+    words
+}
+
+/// Whether a word is one that `words` or `report_words` makes.
 pub fn is_of_links(word: &str) -> bool {
-    word.starts_with("-arch=sm_") || FOR_LINKS.iter().any(|options| options.split(' ').any(|one| one == word))
+    let known = FOR_LINKS.iter().chain(&FOR_REPORTS);
+    word.starts_with("-arch=sm_") || known.flat_map(|options| options.split(' ')).any(|one| one == word)
 }
 
 const ODD_VALUES: [&str; 10] =

@@ -57,7 +57,7 @@ pub fn of_link(
         if options.dump_callgraph && objects.is_empty() {
             sink.write(b"No relocatable objects found. Did not generate callgraph.\n");
         } else if options.dump_callgraph {
-            sink.write(call_graph::dump(options.target, symbols, graph, merged, resources).as_bytes());
+            sink.write(&call_graph::dump(options.target, symbols, graph, merged, resources));
         }
         if merged.has(Problem::DeletedAliasOfStatic) {
             return Err(sink.fatal(Message::DeletedSection));

@@ -36,8 +36,13 @@ pub fn report(merged: &Merged<'_>, resources: &Resources<'_>, tell: bool, sink: 
             });
         }
         if tell {
-            let (from, to) = (demangle(merged.function_name(source)), demangle(merged.function_name(kernel)));
-            sink.write(format!("regcount {registers} for {from} propagated to entry {to}\n").as_bytes());
+            let shown = |function| demangle(merged.function_name(function).as_bytes());
+            let mut line = format!("regcount {registers} for ").into_bytes();
+            line.extend(shown(source));
+            line.extend_from_slice(b" propagated to entry ");
+            line.extend(shown(kernel));
+            line.push(b'\n');
+            sink.write(&line);
         }
     }
 }

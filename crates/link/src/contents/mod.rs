@@ -4,7 +4,6 @@
 mod mercury_symbols;
 
 use crate::image::{GraphRecords, Notes, Numbers, Parts};
-use crate::memory;
 use crate::model::ids::SectionId;
 use crate::model::mercury;
 use crate::model::merged::{Chunk, Function, InfoRecord, InfoValue, Kind, Merged, OutputSection};
@@ -95,7 +94,7 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
         Kind::Info => {
             // Mostly a symbol and a number.
             let count = parts.resources.records(merged, id).len() + parts.resources.of_module.len();
-            let mut out = memory::room_for(count * record_size(format::SIZED, size_of::<[u32; 2]>()));
+            let mut out = parts.pool.room_for(count * record_size(format::SIZED, size_of::<[u32; 2]>()));
             attributes(parts, numbers, id, &mut |format, attr, value| {
                 write_record(&mut out, format, attr, value);
             });

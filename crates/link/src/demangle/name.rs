@@ -1,27 +1,27 @@
 //! Names: qualified, local to a function, of operators and constructors.
 
 use super::types::Qualifiers;
-use super::{Parser, Scope, Substitution};
+use super::{Parser, Scope, Substitution, Text, cat, decimal};
 
 /// A name and what it says about the function that it names.
 #[derive(Clone, Debug, Default)]
 pub struct Name {
-    pub text: String,
+    pub text: Text,
     /// The component that constructors behind it are named by.
-    last: String,
+    last: Text,
     /// The last component has template arguments: the encoding begins with the type of the result.
     template: bool,
     /// Constructors, destructors and conversions have no such type.
     no_result: bool,
     /// What follows the parameters: qualifiers.
-    qualifiers: String,
+    qualifiers: Text,
     /// The variant of a constructor or destructor, behind everything.
     variant: &'static str,
 }
 
 /// `operator` and this.
-fn operator(code: &[u8]) -> Option<&'static str> {
-    Some(match code {
+fn operator(code: [u8; 2]) -> Option<&'static str> {
+    Some(match &code {
         b"nw" => "new ",
         b"na" => "new[] ",
         b"dl" => "delete ",
@@ -35,8 +35,8 @@ fn operator(code: &[u8]) -> Option<&'static str> {
 }
 
 /// The sign of an operator, as in expressions.
-pub fn symbol(code: &[u8]) -> Option<&'static str> {
-    Some(match code {
+pub fn symbol(code: [u8; 2]) -> Option<&'static str> {
+    Some(match &code {
         b"ps" | b"pl" => "+",
         b"ng" | b"mi" => "-",
         b"ad" | b"an" => "&",
@@ -80,31 +80,31 @@ pub fn symbol(code: &[u8]) -> Option<&'static str> {
 
 impl Parser<'_> {
     /// A whole symbol. Without `full`, as an argument of a template, a function is its name alone.
-    pub(super) fn encoding(&mut self, full: bool) -> Option<String> {
+    pub(super) fn encoding(&mut self, full: bool) -> Option<Text> {
         self.deeper(|parser| parser.encoding_here(full))
     }
 
-    fn encoding_here(&mut self, full: bool) -> Option<String> {
+    fn encoding_here(&mut self, full: bool) -> Option<Text> {
         if matches!(self.peek(), b'T' | b'G') {
             return self.special();
         }
         let name = self.name()?;
         if self.at_end() || self.peek() == b'E' {
-            return Some(name.text + name.variant);
+            return Some(cat![name.text, name.variant]);
         }
-        let mut result = String::new();
+        let mut result = Text::new();
         if name.template && !name.no_result {
-            result = self.type_()?.print() + " ";
+            result = cat![self.type_()?.print()?, " "];
         }
         let parameters = self.parameters()?;
         if !full {
             return Some(name.text);
         }
         let Name { text, qualifiers, variant, .. } = name;
-        Some(format!("{result}{text}({parameters}){qualifiers}{variant}"))
+        Some(cat![result, text, "(", parameters, ")", qualifiers, variant])
     }
 
-    fn special(&mut self) -> Option<String> {
+    fn special(&mut self) -> Option<Text> {
         const OF_TYPES: &[(&str, &str)] = &[
             ("TV", "Virtual function table for "),
             ("TT", "Virtual table table for "),
@@ -113,27 +113,26 @@ impl Parser<'_> {
         ];
         for (code, words) in OF_TYPES {
             if self.take(code) {
-                return Some(format!("{words}{}", self.type_()?.print()));
+                return Some(cat![words, self.type_()?.print()?]);
             }
         }
         if self.take("GV") {
-            return Some(format!("Initialization guard variable for {}", self.name()?.text));
+            return Some(cat!["Initialization guard variable for ", self.name()?.text]);
         }
         let offsets = if self.take("Tv") {
-            let fixed = self.offset()?;
-            format!("{fixed}, virtual offset {}", self.offset()?)
+            cat![self.offset()?, ", virtual offset ", self.offset()?]
         } else {
             self.expect("Th")?;
             self.offset()?
         };
-        Some(format!("Thunk for (offset {offsets}) {}", self.encoding(true)?))
+        Some(cat!["Thunk for (offset ", offsets, ") ", self.encoding(true)?])
     }
 
-    fn offset(&mut self) -> Option<String> {
+    fn offset(&mut self) -> Option<Text> {
         let sign = if self.take("n") { "-" } else { "" };
         let offset = self.digits()?;
         self.expect("_")?;
-        Some(format!("{sign}{offset}"))
+        Some(cat![sign, decimal(offset)])
     }
 
     pub(super) fn name(&mut self) -> Option<Name> {
@@ -147,23 +146,23 @@ impl Parser<'_> {
     /// A name outside of all classes, or directly in `std`.
     fn plain_name(&mut self) -> Option<Name> {
         let name = if self.peek() == b'S' && self.peek_at(1) != b't' {
-            let scope = self.substitution()?.into_scope();
+            let scope = self.substitution()?.into_scope()?;
             if self.peek() != b'I' {
                 return None;
             }
             Name { text: scope.text, last: scope.last, ..Name::default() }
         } else {
             let prefix = if self.take("St") { "std::" } else { "" };
-            let part = self.component("")?;
-            let name = Name { text: prefix.to_owned() + &part.text, ..part };
+            let part = self.component(None)?;
+            let name = Name { text: cat![prefix, part.text], ..part };
             if self.peek() != b'I' {
                 return Some(name);
             }
-            self.remember(Substitution::Prefix(name.scope()));
+            self.remember(Substitution::Prefix(name.scope()))?;
             name
         };
         let arguments = self.template_arguments()?;
-        Some(Name { text: name.text + &arguments, template: true, ..name })
+        Some(Name { text: cat![name.text, arguments], template: true, ..name })
     }
 
     fn nested_name(&mut self) -> Option<Name> {
@@ -171,16 +170,16 @@ impl Parser<'_> {
         let qualifiers: Qualifiers = self.qualifiers();
         let mut trailing = qualifiers.trailing();
         if self.take("R") {
-            trailing.push_str(" &");
+            trailing.extend_from_slice(b" &");
         } else if self.take("O") {
-            trailing.push_str(" &&");
+            trailing.extend_from_slice(b" &&");
         }
         let mut name = Name::default();
         // Every beginning of the name can be referred to; the whole of it is remembered as a type.
         let mut pending = None;
         while !self.take("E") {
             if let Some(scope) = pending.take() {
-                self.remember(Substitution::Prefix(scope));
+                self.remember(Substitution::Prefix(scope))?;
             }
             let known;
             (name, known) = self.nested_part(name)?;
@@ -191,45 +190,50 @@ impl Parser<'_> {
     }
 
     /// One more component of a nested name, and whether it was a reference to an earlier one.
-    fn nested_part(&mut self, scope: Name) -> Option<(Name, bool)> {
+    fn nested_part(&mut self, mut scope: Name) -> Option<(Name, bool)> {
         let part = match self.peek() {
             b'S' if self.peek_at(1) == b't' => {
-                self.at += 2;
-                return Some((Name { text: "std".into(), last: "std".into(), ..Name::default() }, true));
+                self.skip(2);
+                let text = if scope.text.is_empty() { b"std".into() } else { cat![scope.text, "::std"] };
+                return Some((Name { text, last: b"std".into(), ..Name::default() }, true));
             }
-            b'S' => {
-                let scope = self.substitution()?.into_scope();
+            b'S' if scope.text.is_empty() => {
+                let scope = self.substitution()?.into_scope()?;
                 return Some((Name { text: scope.text, last: scope.last, ..Name::default() }, true));
             }
             b'I' => {
-                let arguments = self.template_arguments()?;
-                return Some((Name { text: scope.text + &arguments, template: true, ..scope }, false));
+                scope.text.extend(self.template_arguments()?);
+                return Some((Name { template: true, ..scope }, false));
             }
             b'T' => {
                 let text = self.template_parameter()?;
                 Name { last: text.clone(), text, ..Name::default() }
             }
             b'D' if matches!(self.peek_at(1), b't' | b'T') => {
-                let text = self.type_d_text()?;
+                let text = self.decltype()?;
                 Name { last: text.clone(), text, ..Name::default() }
             }
             // The variable or member that a closure belongs to.
             b'M' => {
-                self.at += 1;
+                self.skip(1);
                 return Some((scope, true));
             }
-            _ => self.component(&scope.last)?,
+            _ => self.component(Some(&scope.last))?,
         };
-        let between = if scope.text.is_empty() || part.text.is_empty() { "" } else { "::" };
-        Some((Name { text: scope.text + between + &part.text, ..part }, false))
+        let mut text = scope.text;
+        if !text.is_empty() && !part.text.is_empty() {
+            text.extend_from_slice(b"::");
+        }
+        text.extend(part.text);
+        Some((Name { text, ..part }, false))
     }
 
-    fn type_d_text(&mut self) -> Option<String> {
+    pub(super) fn decltype(&mut self) -> Option<Text> {
         let bare = self.peek_at(1) == b't';
-        self.at += 2;
+        self.skip(2);
         let expression = self.expression()?;
         self.expect("E")?;
-        Some(if bare { format!("decltype({expression})") } else { format!("decltype(({expression}))") })
+        Some(if bare { cat!["decltype(", expression, ")"] } else { cat!["decltype((", expression, "))"] })
     }
 
     /// `Z function E entity`.
@@ -238,23 +242,23 @@ impl Parser<'_> {
         let function = self.encoding(true)?;
         self.expect("E")?;
         if self.take("s") {
-            let text = format!("{function}::string{}", self.discriminator()?);
+            let text = cat![function, "::string", self.discriminator()?];
             return Some(Name { text, ..Name::default() });
         }
         let scope = if self.take("d") {
-            format!("{function}::[default argument {} (from end)]", self.ordinal()?)
+            cat![function, "::[default argument ", decimal(self.ordinal()?), " (from end)]"]
         } else {
             function
         };
         let name = self.name()?;
-        let text = format!("{scope}::{}{}", name.text, self.discriminator()?);
+        let text = cat![scope, "::", name.text, self.discriminator()?];
         Some(Name { text, ..name })
     }
 
     /// Which of several equally named entities of a function it is.
-    fn discriminator(&mut self) -> Option<String> {
+    fn discriminator(&mut self) -> Option<Text> {
         if !self.take("_") {
-            return Some(String::new());
+            return Some(Text::new());
         }
         let number = if self.take("_") {
             let number = self.digits()?;
@@ -262,37 +266,37 @@ impl Parser<'_> {
             number
         } else {
             let digit = self.next();
-            digit.is_ascii_digit().then(|| usize::from(digit - b'0'))?
+            digit.is_ascii_digit().then(|| i64::from(digit - b'0'))?
         };
-        Some(format!(" (instance {})", number.checked_add(2)?))
+        Some(cat![" (instance ", decimal(number.checked_add(2)?), ")"])
     }
 
-    /// A component: an identifier, an operator, a constructor or a type without name.
-    fn component(&mut self, scope: &str) -> Option<Name> {
-        let mut name = match self.peek() {
-            b'0'..=b'9' => {
-                let text = shown(self.identifier()?);
+    /// A component: an identifier, an operator, a type without name, or a constructor of the class before it.
+    fn component(&mut self, class: Option<&[u8]>) -> Option<Name> {
+        let mut name = match (self.peek(), class) {
+            (b'0'..=b'9', _) => {
+                let text = shown(self.source_name()?)?;
                 Name { last: text.clone(), text, ..Name::default() }
             }
-            b'C' => self.constructor(scope)?,
-            b'D' if self.peek_at(1).is_ascii_digit() => self.destructor(scope)?,
-            b'U' => self.unnamed()?,
-            b'a'..=b'z' => self.operator_name()?,
+            (b'C', Some(class)) => self.constructor(class)?,
+            (b'D', Some(class)) => self.destructor(class)?,
+            (b'U', _) => self.unnamed()?,
+            (b'a'..=b'z', _) => self.operator_name()?,
             _ => return None,
         };
         if self.peek() == b'B' {
             let mut tags = Vec::new();
             while self.take("B") {
-                tags.push(self.identifier()?);
+                tags.push(self.source_name()?);
             }
-            let tags = format!("[abi:{}]", tags.join(","));
-            name.text += &tags;
-            name.last += &tags;
+            let tags = cat!["[abi:", tags.join(&b","[..]), "]"];
+            name.text.extend_from_slice(&tags);
+            name.last.extend(tags);
         }
         Some(name)
     }
 
-    fn constructor(&mut self, scope: &str) -> Option<Name> {
+    fn constructor(&mut self, scope: &[u8]) -> Option<Name> {
         self.expect("C")?;
         if self.take("I") {
             let variant = match self.next() {
@@ -300,7 +304,7 @@ impl Parser<'_> {
                 b'2' => " [base inheriting]",
                 _ => return None,
             };
-            let text = self.type_()?.print();
+            let text = self.type_()?.print()?;
             return Some(Name { last: text.clone(), text, no_result: true, variant, ..Name::default() });
         }
         let variant = match self.next() {
@@ -313,7 +317,7 @@ impl Parser<'_> {
         Some(Name { text: scope.into(), last: scope.into(), no_result: true, variant, ..Name::default() })
     }
 
-    fn destructor(&mut self, scope: &str) -> Option<Name> {
+    fn destructor(&mut self, scope: &[u8]) -> Option<Name> {
         self.expect("D")?;
         let variant = match self.next() {
             b'0' => " [deleting]",
@@ -322,19 +326,19 @@ impl Parser<'_> {
             b'9' => " [delegation]",
             _ => return None,
         };
-        let text = format!("~{scope}");
+        let text = cat!["~", scope];
         Some(Name { text, last: scope.into(), no_result: true, variant, ..Name::default() })
     }
 
     /// A closure, or a type without a name.
     fn unnamed(&mut self) -> Option<Name> {
         let text = if self.take("Ut") {
-            format!("[unnamed type (instance {})]", self.ordinal()?)
+            cat!["[unnamed type (instance ", decimal(self.ordinal()?), ")]"]
         } else {
             self.expect("Ul")?;
             let parameters = self.parameters()?;
             self.expect("E")?;
-            format!("[lambda({parameters}) (instance {})]", self.ordinal()?)
+            cat!["[lambda(", parameters, ") (instance ", decimal(self.ordinal()?), ")]"]
         };
         Some(Name { last: text.clone(), text, ..Name::default() })
     }
@@ -342,34 +346,36 @@ impl Parser<'_> {
     fn operator_name(&mut self) -> Option<Name> {
         if self.take("cv") {
             let outer = std::mem::replace(&mut self.in_conversion, true);
-            let to = self.type_()?.print();
+            let to = self.type_()?.print()?;
             self.in_conversion = outer;
-            let text = format!("operator {to}");
+            let text = cat!["operator ", to];
             return Some(Name { last: text.clone(), text, no_result: true, ..Name::default() });
         }
         if self.take("li") {
-            let text = format!("operator \"\"{}", self.identifier()?);
+            let text = cat!["operator \"\"", self.source_name()?];
             return Some(Name { last: text.clone(), text, ..Name::default() });
         }
-        let sign = operator(self.text.get(self.at..self.at + 2)?)?;
-        self.at += 2;
-        let text = format!("operator {sign}");
+        let text = cat!["operator ", operator([self.next(), self.next()])?];
         Some(Name { last: text.clone(), text, ..Name::default() })
     }
 
-    pub(super) fn identifier(&mut self) -> Option<String> {
-        let length = self.digits()?;
-        let bytes = self.text.get(self.at..self.at.checked_add(length)?)?;
-        self.at += length;
-        (length > 0).then(|| String::from_utf8_lossy(bytes).into_owned())
+    pub(super) fn identifier(&mut self) -> Option<Text> {
+        let name = self.source_name()?;
+        is_identifier(&name).then_some(name)
+    }
+
+    /// A length and as many bytes.
+    fn source_name(&mut self) -> Option<Text> {
+        let length = usize::try_from(self.digits()?).ok().filter(|length| *length > 0)?;
+        self.take_bytes(length).map(<[u8]>::to_vec)
     }
 
     /// A name in an expression that is looked up when the template is used.
-    pub(super) fn unresolved_name(&mut self) -> Option<String> {
+    pub(super) fn unresolved_name(&mut self) -> Option<Text> {
         if self.take("on") {
             let mut text = self.operator_name()?.text;
             if self.peek() == b'I' {
-                text += &self.template_arguments()?;
+                text.extend(self.template_arguments()?);
             }
             return Some(text);
         }
@@ -378,11 +384,11 @@ impl Parser<'_> {
         }
         if self.take("dn") {
             let of = if self.peek() == b'T' { self.template_parameter()? } else { self.identifier()? };
-            return Some(format!("~{of}"));
+            return Some(cat!["~", of]);
         }
-        let mut text = self.component("")?.text;
+        let mut text = self.component(None)?.text;
         if self.peek() == b'I' {
-            text += &self.template_arguments()?;
+            text.extend(self.template_arguments()?);
         }
         Some(text)
     }
@@ -395,12 +401,17 @@ impl Name {
 }
 
 /// Namespaces that the compiler made: of the module, which is not shown, and those without a name.
-fn shown(identifier: String) -> String {
-    if identifier.starts_with("_INTERNAL") {
-        String::new()
-    } else if identifier.starts_with("_GLOBAL__N_") {
-        "<unnamed>".into()
+fn shown(name: Text) -> Option<Text> {
+    if name.starts_with(b"_INTERNAL") {
+        Some(Text::new())
+    } else if name.starts_with(b"_GLOBAL__N_") {
+        Some(b"<unnamed>".into())
     } else {
-        identifier
+        is_identifier(&name).then_some(name)
     }
+}
+
+/// nvlink takes a name with any other byte in it for no name of C++, and prints the whole symbol as it is.
+fn is_identifier(name: &[u8]) -> bool {
+    name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))
 }

@@ -1,6 +1,6 @@
 //! Types. A declarator is printed in two parts, around what it declares: `int (*` and `)[3]`.
 
-use super::{Parser, Scope, Substitution};
+use super::{LONGEST, Parser, Scope, Substitution, Text, cat, decimal};
 use std::rc::Rc;
 
 #[derive(Clone, Debug)]
@@ -8,7 +8,7 @@ pub enum Type {
     /// A name, and whether it keeps its distance from a declarator: a part of an earlier name that is
     /// referred to does not.
     Name {
-        text: String,
+        text: Text,
         spaced: bool,
     },
     /// `*`, `&` or `&&`.
@@ -18,13 +18,13 @@ pub enum Type {
         of: Rc<Type>,
     },
     Array {
-        bound: String,
+        bound: Text,
         of: Rc<Type>,
     },
     Function {
         result: Rc<Type>,
-        parameters: String,
-        qualifiers: String,
+        parameters: Text,
+        qualifiers: Text,
     },
     Qualified {
         qualifiers: Qualifiers,
@@ -32,11 +32,11 @@ pub enum Type {
     },
     /// A qualifier of the vendor's.
     Vendor {
-        name: String,
+        name: Text,
         of: Rc<Type>,
     },
     Vector {
-        count: String,
+        count: Text,
         of: Rc<Type>,
     },
     Complex(Rc<Type>),
@@ -57,108 +57,116 @@ impl Qualifiers {
     }
 
     /// As they stand behind a list of parameters.
-    pub fn trailing(self) -> String {
-        self.words().fold(String::new(), |text, word| text + " " + word)
+    pub fn trailing(self) -> Text {
+        self.words().fold(Text::new(), |text, word| cat![text, " ", word])
     }
 
-    fn leading(self) -> String {
-        self.words().fold(String::new(), |text, word| text + word + " ")
+    fn leading(self) -> Text {
+        self.words().fold(Text::new(), |text, word| cat![text, word, " "])
+    }
+}
+
+/// A text that only grows up to a limit.
+struct Printed(Text);
+
+impl Printed {
+    fn push(&mut self, text: impl AsRef<[u8]>) -> Option<()> {
+        let text = text.as_ref();
+        (self.0.len() + text.len() <= LONGEST).then(|| self.0.extend_from_slice(text))
     }
 }
 
 impl Type {
-    pub fn print(&self) -> String {
-        let mut out = String::new();
-        self.first(&mut out, false, false);
-        self.second(&mut out, false);
-        out
+    /// `None` if it is too long: the type of a vector prints its elements' twice, and they may be vectors.
+    pub fn print(&self) -> Option<Text> {
+        let mut out = Printed(Text::new());
+        self.first(&mut out, false, false)?;
+        self.second(&mut out, false)?;
+        Some(out.0)
     }
 
     /// The part in front. `declared` says that a declarator follows which binds less than the suffix.
-    fn first(&self, out: &mut String, declared: bool, space: bool) {
+    fn first(&self, out: &mut Printed, declared: bool, space: bool) -> Option<()> {
         match self {
             Self::Name { text, spaced } => {
-                out.push_str(text);
-                if space && *spaced {
-                    out.push(' ');
-                }
+                out.push(text)?;
+                out.push(if space && *spaced { " " } else { "" })
             }
             Self::Pointer(sign, of) => {
-                of.first(out, true, true);
-                out.push_str(sign);
+                of.first(out, true, true)?;
+                out.push(sign)
             }
             Self::Member { class, of } => {
-                of.first(out, true, true);
-                out.push_str(" :: ");
-                out.push_str(&class.print());
-                out.push_str("::*");
+                of.first(out, true, true)?;
+                out.push(" :: ")?;
+                out.push(class.print()?)?;
+                out.push("::*")
             }
             Self::Array { of, .. } => {
-                of.first(out, false, true);
-                out.push_str(if declared { "(" } else { "" });
+                of.first(out, false, true)?;
+                out.push(if declared { "(" } else { "" })
             }
             Self::Function { result, .. } => {
-                result.first(out, false, true);
-                out.push_str(if declared { "(" } else { "" });
+                result.first(out, false, true)?;
+                out.push(if declared { "(" } else { "" })
             }
             Self::Qualified { qualifiers, of } => match &**of {
                 // What an array or a function is qualified with stands elsewhere, or nowhere.
                 Self::Array { .. } | Self::Function { .. } => of.first(out, declared, space),
-                Self::Pointer(..) | Self::Member { .. } => {
-                    of.first(out, declared, space);
-                    out.push_str(&qualifiers.leading());
+                Self::Pointer(..) | Self::Member { .. } | Self::Complex(_) => {
+                    of.first(out, declared, space)?;
+                    out.push(qualifiers.leading())
                 }
                 _ => {
-                    out.push_str(&qualifiers.leading());
-                    of.first(out, declared, space);
+                    out.push(qualifiers.leading())?;
+                    of.first(out, declared, space)
                 }
             },
             Self::Vendor { name, of } => {
-                of.first(out, false, true);
-                out.push_str(name);
+                of.first(out, false, true)?;
+                out.push(name)
             }
             Self::Vector { count, of } => {
-                of.first(out, false, false);
-                out.push_str(" __attribute((vector_size(");
-                out.push_str(count);
-                out.push_str("*sizeof(");
-                out.push_str(&of.print());
-                out.push_str(")))) ");
-                out.push_str(if space { " " } else { "" });
+                of.first(out, false, false)?;
+                out.push(" __attribute((vector_size(")?;
+                out.push(count)?;
+                out.push("*sizeof(")?;
+                out.push(of.print()?)?;
+                out.push(")))) ")?;
+                out.push(if space { " " } else { "" })
             }
             Self::Complex(of) => {
-                out.push_str("_Complex ");
-                of.first(out, declared, true);
+                out.push("_Complex ")?;
+                of.first(out, true, true)
             }
             Self::Pack(of) => {
-                of.first(out, declared, false);
-                out.push_str(if space { "... " } else { "..." });
+                of.first(out, declared, false)?;
+                out.push(if space { "... " } else { "..." })
             }
         }
     }
 
     /// The part behind.
-    fn second(&self, out: &mut String, declared: bool) {
+    fn second(&self, out: &mut Printed, declared: bool) -> Option<()> {
         match self {
-            Self::Name { .. } => {}
-            Self::Pointer(_, of) | Self::Member { of, .. } => of.second(out, true),
+            Self::Name { .. } => Some(()),
+            Self::Pointer(_, of) | Self::Member { of, .. } | Self::Complex(of) => of.second(out, true),
             Self::Array { bound, of } => {
-                out.push_str(if declared { ")[" } else { "[" });
-                out.push_str(bound);
-                out.push(']');
-                of.second(out, false);
+                out.push(if declared { ")[" } else { "[" })?;
+                out.push(bound)?;
+                out.push("]")?;
+                of.second(out, false)
             }
             Self::Function { result, parameters, qualifiers } => {
-                out.push_str(if declared { ")(" } else { "(" });
-                out.push_str(parameters);
-                out.push(')');
-                out.push_str(qualifiers);
-                result.second(out, false);
+                out.push(if declared { ")(" } else { "(" })?;
+                out.push(parameters)?;
+                out.push(")")?;
+                out.push(qualifiers)?;
+                result.second(out, false)
             }
             Self::Qualified { of, .. }
             | Self::Vendor { of, .. }
             | Self::Vector { of, .. }
-            | Self::Complex(of)
             | Self::Pack(of) => of.second(out, declared),
         }
     }
@@ -187,7 +195,6 @@ fn builtin(letter: u8) -> Option<&'static str> {
         b'w' => "wchar_t",
         b'x' => "long long",
         b'y' => "unsigned long long",
-        b'z' => "...",
         _ => return None,
     })
 }
@@ -205,7 +212,7 @@ fn builtin_d(letter: u8) -> Option<&'static str> {
     })
 }
 
-pub fn named(text: impl Into<String>) -> Rc<Type> {
+pub fn named(text: impl Into<Text>) -> Rc<Type> {
     Rc::new(Type::Name { text: text.into(), spaced: true })
 }
 
@@ -216,7 +223,7 @@ impl Parser<'_> {
 
     fn type_here(&mut self) -> Option<Rc<Type>> {
         if let Some(text) = builtin(self.peek()) {
-            self.at += 1;
+            self.skip(1);
             return Some(named(text));
         }
         if let Some(text) = self.builtin_of_two() {
@@ -226,24 +233,24 @@ impl Parser<'_> {
             return self.substituted_type();
         }
         let made = self.new_type()?;
-        self.remember(Substitution::Type(made.clone()));
+        self.remember(Substitution::Type(made.clone()))?;
         Some(made)
     }
 
-    fn builtin_of_two(&mut self) -> Option<String> {
+    fn builtin_of_two(&mut self) -> Option<Text> {
         if self.peek() != b'D' {
             return None;
         }
         if let Some(text) = builtin_d(self.peek_at(1)) {
-            self.at += 2;
+            self.skip(2);
             return Some(text.into());
         }
         if self.peek_at(1) == b'F' {
-            self.at += 2;
-            let bits = self.digits()?;
+            self.skip(2);
+            let bits = self.digits().filter(|bits| matches!(bits, 16 | 32 | 64 | 128))?;
             return match self.next() {
-                b'_' => Some(format!("_Float{bits}")),
-                b'x' => Some(format!("_Float{bits}x")),
+                b'_' => Some(cat!["_Float", decimal(bits)]),
+                b'x' => Some(cat!["_Float", decimal(bits), "x"]),
                 b'b' if bits == 16 => Some("std::bfloat16_t".into()),
                 _ => None,
             };
@@ -254,10 +261,10 @@ impl Parser<'_> {
     fn substituted_type(&mut self) -> Option<Rc<Type>> {
         let found = self.substitution()?;
         if self.peek() == b'I' {
-            let scope = found.into_scope();
-            let text = scope.text + &self.template_arguments()?;
+            let scope = found.into_scope()?;
+            let text = cat![scope.text, self.template_arguments()?];
             let made = Rc::new(Type::Name { text, spaced: false });
-            self.remember(Substitution::Type(made.clone()));
+            self.remember(Substitution::Type(made.clone()))?;
             return Some(made);
         }
         Some(match found {
@@ -280,27 +287,26 @@ impl Parser<'_> {
             b'R' => self.pointer("&")?,
             b'O' => self.pointer("&&")?,
             b'M' => {
-                self.at += 1;
+                self.skip(1);
                 let class = self.type_()?;
                 Type::Member { class, of: self.type_()? }
             }
             b'A' => self.array()?,
             b'u' => {
-                self.at += 1;
+                self.skip(1);
                 return self.identifier().map(named);
             }
-            b'F' => self.function("")?,
+            b'F' => self.function(b"")?,
             b'C' => {
-                self.at += 1;
+                self.skip(1);
                 Type::Complex(self.type_()?)
             }
             b'U' if self.peek_at(1).is_ascii_digit() => {
-                self.at += 1;
+                self.skip(1);
                 let name = self.identifier()?;
                 let of = self.type_()?;
-                if name == "__vector" {
-                    let text = format!("__attribute__((vector_size(?))) {}", of.print());
-                    return Some(named(text));
+                if name == b"__vector" {
+                    return Some(named(cat!["__attribute__((vector_size(?))) ", of.print()?]));
                 }
                 Type::Vendor { name, of }
             }
@@ -308,19 +314,15 @@ impl Parser<'_> {
                 let parameter = self.template_parameter()?;
                 if self.peek() == b'I' && !self.in_conversion {
                     let (text, last) = (parameter.clone(), parameter.clone());
-                    self.remember(Substitution::Prefix(Scope { text, last }));
+                    self.remember(Substitution::Prefix(Scope { text, last }))?;
                     let arguments = self.template_arguments()?;
-                    return Some(named(parameter + &arguments));
+                    return Some(named(cat![parameter, arguments]));
                 }
                 return Some(named(parameter));
             }
             b'D' => return self.type_d(),
-            // Types without a name occur in functions and classes only.
-            b'U' => return None,
-            _ => {
-                let name = self.name()?;
-                return Some(named(name.text));
-            }
+            b'0'..=b'9' | b'N' | b'Z' | b'S' => return Some(named(self.name()?.text)),
+            _ => return None,
         };
         Some(Rc::new(made))
     }
@@ -328,33 +330,23 @@ impl Parser<'_> {
     fn type_d(&mut self) -> Option<Rc<Type>> {
         Some(match self.peek_at(1) {
             b'p' => {
-                self.at += 2;
+                self.skip(2);
                 Rc::new(Type::Pack(self.type_()?))
             }
-            b't' | b'T' => {
-                let bare = self.peek_at(1) == b't';
-                self.at += 2;
-                let expression = self.expression()?;
-                self.expect("E")?;
-                named(if bare {
-                    format!("decltype({expression})")
-                } else {
-                    format!("decltype(({expression}))")
-                })
-            }
+            b't' | b'T' => named(self.decltype()?),
             b'v' => {
-                self.at += 2;
-                let count = self.digits()?.to_string();
+                self.skip(2);
+                let count = decimal(self.digits()?);
                 self.expect("_")?;
                 Rc::new(Type::Vector { count, of: self.type_()? })
             }
-            b'o' | b'O' => Rc::new(self.function("")?),
+            b'o' | b'O' => Rc::new(self.function(b"")?),
             _ => return None,
         })
     }
 
     fn pointer(&mut self, sign: &'static str) -> Option<Type> {
-        self.at += 1;
+        self.skip(1);
         Some(Type::Pointer(sign, self.type_()?))
     }
 
@@ -367,12 +359,12 @@ impl Parser<'_> {
                 b'K' => qualifiers.constant = true,
                 _ => return qualifiers,
             }
-            self.at += 1;
+            self.skip(1);
         }
     }
 
     /// What qualifiers apply to. A qualified function is one type together with them.
-    fn type_unless_function(&mut self, qualifiers: &str) -> Option<Rc<Type>> {
+    fn type_unless_function(&mut self, qualifiers: &[u8]) -> Option<Rc<Type>> {
         let is_function =
             self.peek() == b'F' || (self.peek() == b'D' && matches!(self.peek_at(1), b'o' | b'O'));
         if is_function {
@@ -382,22 +374,22 @@ impl Parser<'_> {
     }
 
     fn array(&mut self) -> Option<Type> {
-        self.at += 1;
+        self.skip(1);
         let bound = match self.peek() {
-            b'_' => String::new(),
-            digit if digit.is_ascii_digit() => self.digits()?.to_string(),
+            b'_' => Text::new(),
+            digit if digit.is_ascii_digit() => self.take_while(|byte| byte.is_ascii_digit()).to_vec(),
             _ => self.expression()?,
         };
         self.expect("_")?;
         Some(Type::Array { bound, of: self.type_()? })
     }
 
-    fn function(&mut self, qualifiers: &str) -> Option<Type> {
-        let mut exception = String::new();
+    fn function(&mut self, qualifiers: &[u8]) -> Option<Type> {
+        let mut exception = Text::new();
         if self.take("Do") {
-            exception.push_str(" noexcept");
+            exception.extend_from_slice(b" noexcept");
         } else if self.take("DO") {
-            exception = format!(" noexcept({})", self.expression()?);
+            exception = cat![" noexcept(", self.expression()?, ")"];
             self.expect("E")?;
         }
         self.expect("F")?;
@@ -409,36 +401,46 @@ impl Parser<'_> {
             b'O' => " &&",
             _ => "",
         };
-        self.at += usize::from(!reference.is_empty());
+        self.skip(usize::from(!reference.is_empty()));
         self.expect("E")?;
-        let qualifiers = format!("{qualifiers}{reference}{exception}");
+        let qualifiers = cat![qualifiers, reference, exception];
         Some(Type::Function { result, parameters, qualifiers })
     }
 
     /// The parameters of a function, up to what cannot be a type; `v` alone is none.
-    pub(super) fn parameters(&mut self) -> Option<String> {
-        if self.peek() == b'v' && matches!(self.peek_at(1), 0 | b'$' | b'E' | b'R' | b'O') {
-            self.at += 1;
-            return Some(String::new());
+    pub(super) fn parameters(&mut self) -> Option<Text> {
+        if self.peek() == b'v' && self.ends_parameters(1) {
+            self.skip(1);
+            return Some(Text::new());
         }
         let mut list = Vec::new();
-        while !self.at_end() && !matches!(self.peek(), b'E' | b'$') && !self.at_reference_qualifier() {
-            list.push(self.type_()?.print());
+        while !self.ends_parameters(0) {
+            if self.peek() == b'z' && self.ends_parameters(1) {
+                self.skip(1);
+                list.push(b"...".into());
+            } else {
+                list.push(self.type_()?.print()?);
+            }
         }
-        (!list.is_empty()).then(|| list.join(", "))
+        (!list.is_empty()).then(|| list.join(&b", "[..]))
     }
 
-    fn at_reference_qualifier(&self) -> bool {
-        matches!(self.peek(), b'R' | b'O') && self.peek_at(1) == b'E'
+    /// Whether the byte at this offset ends a list of parameters, or is the qualifier of a function that ends.
+    fn ends_parameters(&self, offset: usize) -> bool {
+        match self.peek_at(offset) {
+            0 | b'$' | b'E' => true,
+            b'R' | b'O' => self.peek_at(offset + 1) == b'E',
+            _ => false,
+        }
     }
 
-    pub(super) fn template_parameter(&mut self) -> Option<String> {
+    pub(super) fn template_parameter(&mut self) -> Option<Text> {
         self.expect("T")?;
-        Some(format!("T{}", self.ordinal()?))
+        Some(cat!["T", decimal(self.ordinal()?)])
     }
 
     /// `<…>`, without a blank between closing brackets.
-    pub(super) fn template_arguments(&mut self) -> Option<String> {
+    pub(super) fn template_arguments(&mut self) -> Option<Text> {
         self.expect("I")?;
         let in_conversion = std::mem::take(&mut self.in_conversion);
         let mut list = Vec::new();
@@ -446,42 +448,42 @@ impl Parser<'_> {
             self.template_argument(&mut list)?;
         }
         self.in_conversion = in_conversion;
-        Some(format!("<{}>", list.join(", ")))
+        Some(cat!["<", list.join(&b", "[..]), ">"])
     }
 
-    fn template_argument(&mut self, list: &mut Vec<String>) -> Option<()> {
+    fn template_argument(&mut self, list: &mut Vec<Text>) -> Option<()> {
         match self.peek() {
             b'X' => {
-                self.at += 1;
+                self.skip(1);
                 list.push(self.expression()?);
                 self.expect("E")?;
             }
             b'L' => list.push(self.literal()?),
             // A pack is part of the list, and nothing of it is an empty part.
             b'J' => {
-                self.at += 1;
+                self.skip(1);
                 if self.peek() == b'E' {
-                    list.push(String::new());
+                    list.push(Text::new());
                 }
                 while !self.take("E") {
                     self.deeper(|parser| parser.template_argument(list))?;
                 }
             }
-            _ => list.push(self.type_()?.print()),
+            _ => list.push(self.type_()?.print()?),
         }
         Some(())
     }
 }
 
 impl Substitution {
-    pub(super) fn into_scope(self) -> Scope {
+    pub(super) fn into_scope(self) -> Option<Scope> {
         match self {
-            Self::Prefix(scope) => scope,
+            Self::Prefix(scope) => Some(scope),
             Self::Type(of) => {
-                let text = of.print();
-                let end = text.find('<').unwrap_or(text.len());
-                let start = text[..end].rfind("::").map_or(0, |at| at + 2);
-                Scope { last: text[start..end].into(), text }
+                let text = of.print()?;
+                let name = text.split(|byte| *byte == b'<').next()?;
+                let last = name.windows(2).rposition(|pair| pair == b"::").map_or(0, |at| at + 2);
+                Some(Scope { last: name[last..].to_vec(), text })
             }
         }
     }

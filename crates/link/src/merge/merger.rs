@@ -5,12 +5,12 @@ use super::reading::Unread;
 use super::settings::Settings;
 use crate::diagnostics::Sink;
 use crate::gc::Live;
-use crate::memory::Asked;
 use crate::model::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::model::merged::{Kind, Merged, Reloc};
 use crate::model::object::Object;
 use crate::model::symbols::{Origin, Symbols};
 use crate::pool::Pool;
+use crate::prefault::Prefaulted;
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::Section;
 use solder_cubin::frames::Frame;
@@ -72,8 +72,8 @@ pub(super) struct Merger<'a, 'data> {
 /// What has been asked for of the sections and the symbols of the output.
 #[derive(Debug, Default)]
 pub(super) struct Room {
-    pub(super) sections: Asked,
-    pub(super) symbols: Asked,
+    pub(super) sections: Prefaulted,
+    pub(super) symbols: Prefaulted,
 }
 
 impl Room {

@@ -24,7 +24,6 @@ pub use settings::Settings;
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::gc::Live;
-use crate::memory::{self};
 use crate::model::calls::Calls;
 use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, SectionId, SymbolId};
@@ -178,14 +177,10 @@ impl<'a, 'data> Merger<'a, 'data> {
         let read = Mutex::new(Vec::new());
         self.pool.beside(|beside| {
             for file in 0..self.objects.len() {
-                if let Some(next) = self.objects.get(file + 1) {
-                    next.fetch_symbols();
-                    next.fetch_sections();
-                    self.symbols.fetch(file + 1);
-                }
                 let ahead = self.room.next(&self.out);
                 if ahead.iter().any(|pages| !pages.is_empty()) {
-                    beside.run(|| ahead.into_iter().for_each(memory::ask_for));
+                    let pool = self.pool;
+                    beside.run(move || ahead.into_iter().for_each(|pages| pool.prefault(pages)));
                 }
                 self.file(FileId::at(file))?;
                 if self.unread.is_much() || file + 1 == self.objects.len() {

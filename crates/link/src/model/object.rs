@@ -1,7 +1,6 @@
 //! An input object, parsed and checked.
 
 use super::twins::Twins;
-use crate::memory;
 use solder_cubin::info::{self, compat_attr};
 use solder_cubin::raw::{self, Symbol, WordPair};
 use solder_cubin::{Cubin, Section};
@@ -94,21 +93,6 @@ pub struct Object<'data> {
 }
 
 impl<'data> Object<'data> {
-    /// Has the symbols fetched, which are about to be looked through.
-    pub fn fetch_symbols(&self) {
-        memory::fetch(self.cubin.symbols);
-        memory::fetch(&self.names);
-        memory::fetch(&self.hashes);
-        memory::fetch(&self.roles);
-    }
-
-    /// The same of the sections.
-    pub fn fetch_sections(&self) {
-        memory::fetch(&self.cubin.sections);
-        let headers = usize::try_from(self.cubin.header.shoff.get()).unwrap_or(usize::MAX);
-        memory::fetch(self.cubin.bytes.get(headers..).unwrap_or_default());
-    }
-
     /// Made by `ptxas -ewp`.
     pub fn is_extensible(&self) -> bool {
         self.cubin.header.e_type.get() == raw::ET_EXTENSIBLE

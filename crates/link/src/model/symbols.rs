@@ -2,7 +2,6 @@
 
 use super::ids::{EntityId, FileId};
 use super::object::Object;
-use crate::memory;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -66,13 +65,6 @@ impl Bound {
 }
 
 impl Symbols<'_> {
-    /// Has what is known of the symbols of a file fetched.
-    pub fn fetch(&self, file: usize) {
-        if let Some(symbols) = self.starts.get(file).and_then(|start| self.bound.get(*start..)) {
-            memory::fetch(symbols);
-        }
-    }
-
     pub(crate) fn at(&self, file: FileId, symbol: u32) -> usize {
         self.starts[file.index()] + symbol as usize
     }

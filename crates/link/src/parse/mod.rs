@@ -5,7 +5,6 @@ mod twins;
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::inputs::Input;
-use crate::memory;
 use crate::model::object::{Damage, Object};
 use crate::pool::Pool;
 use crate::resolve::Resolver;
@@ -57,7 +56,7 @@ pub(crate) fn parse<'data>(
             }
             let pages = names.pages_ahead();
             if !pages.is_empty() {
-                beside.run(|| memory::ask_for(pages));
+                beside.run(|| pool.prefault(pages));
             }
         }
         while parse_next() {}

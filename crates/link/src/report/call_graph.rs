@@ -8,7 +8,8 @@ use crate::model::symbols::Symbols;
 use crate::resources::Resources;
 use hashbrown::HashSet;
 use solder_arch::Target;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 
 const LEGEND: &str = "\
 # A: s -> B // s (number A) potentially calls B
@@ -53,7 +54,7 @@ pub fn dump(
     graph: &CallGraph<'_>,
     merged: &Merged<'_>,
     resources: &Resources<'_>,
-) -> String {
+) -> Vec<u8> {
     let count = symbols.entities.len();
     let mut numbers = vec![0u32; count];
     let mut next = 0;
@@ -67,25 +68,27 @@ pub fn dump(
     // Functions within the code of others are known by their symbols alone.
     let of_functions = merged.symbols.iter().filter(|symbol| symbol.is_function());
     let pieces: HashSet<_> = of_functions.filter_map(|symbol| symbol.entity).collect();
-    let mut text = format!("callgraph for sm_{}:\n{LEGEND}", target.arch.number);
+    let mut text = format!("callgraph for sm_{}:\n{LEGEND}", target.arch.number).into_bytes();
     for (index, entity) in symbols.entities.iter().enumerate().filter(|(_, e)| e.function) {
         let _ = write!(text, "{}: ", numbers[index]);
         if let Some(function) = merged.function_of[index] {
             let kept = &merged.functions[function as usize];
             let mark = if kept.entry && !kept.launched { "^" } else { "" };
             let taken = if graph.taken.get(EntityId::at(index)).is_some() { "&" } else { "" };
-            let _ = write!(text, "{mark}{taken}{}", demangle(entity.name));
+            let _ = write!(text, "{mark}{taken}");
+            text.extend(demangle(entity.name.as_bytes()));
             if kept.text.is_some() && !kept.alias {
                 let _ = write!(text, " [{}]", resources.own[function as usize].registers);
             }
-            text.push_str(" ->");
+            text.extend_from_slice(b" ->");
             for callee in &edges.of[index] {
                 let _ = write!(text, " {}", numbers[callee.index()]);
             }
         } else if pieces.contains(&EntityId::at(index)) {
-            let _ = write!(text, "{} ->", demangle(entity.name));
+            text.extend(demangle(entity.name.as_bytes()));
+            text.extend_from_slice(b" ->");
         }
-        text.push('\n');
+        text.push(b'\n');
     }
     text
 }

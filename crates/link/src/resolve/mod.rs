@@ -10,11 +10,11 @@ mod name_index;
 
 use crate::call_graph::Reader;
 use crate::diagnostics::{Message, Sink, Stop, Text};
-use crate::memory::{self, Asked};
 use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, Rare};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::{Bound, Entity, Origin, Symbols};
+use crate::prefault::Prefaulted;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use name_index::NameIndex;
@@ -55,7 +55,7 @@ pub struct Resolver<'a, 'data> {
     calls: Reader<'data>,
     /// Whether one of the objects was made by `ptxas -ewp`.
     is_extensible: bool,
-    asked: Asked,
+    prefaulted: Prefaulted,
     /// Register counts of each file's functions, read when two copies of a weak function meet.
     registers: HashMap<FileId, Vec<(u32, u32)>, FixedState>,
     locals: Locals<'data>,
@@ -101,7 +101,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             start: 0,
             calls: Reader::default(),
             is_extensible: false,
-            asked: Asked::default(),
+            prefaulted: Prefaulted::default(),
             registers: HashMap::default(),
             locals: Locals::default(),
             function_is_image: false,
@@ -122,7 +122,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             start: self.start,
             calls: self.calls,
             is_extensible: self.is_extensible,
-            asked: self.asked,
+            prefaulted: self.prefaulted,
             registers: self.registers,
             locals: self.locals,
             function_is_image: self.function_is_image,
@@ -166,9 +166,9 @@ impl<'a, 'data> Resolver<'a, 'data> {
         }
     }
 
-    /// Memory that is going to be used next, for [`memory::ask_for`].
+    /// The pages that are going to be used next.
     pub fn pages_ahead(&mut self) -> Range<usize> {
-        self.asked.next(&self.symbols.entities)
+        self.prefaulted.next(&self.symbols.entities)
     }
 
     /// Binds the names of all objects, of which some have been read. Code made for a later version of the API than
@@ -187,11 +187,6 @@ impl<'a, 'data> Resolver<'a, 'data> {
                 sink.report(Message::ExtensibleWithOthers { file: object.name.as_str().into() });
             }
             if file >= read {
-                if let Some(next) = objects.get(file + 1) {
-                    next.fetch_symbols();
-                    memory::fetch(next.call_graph);
-                    memory::fetch(next.prototypes);
-                }
                 resolver.bind(object);
             }
             // There is nothing to say about those before the last that has been read.
@@ -218,7 +213,6 @@ impl<'data> Resolver<'_, 'data> {
         let object = self.objects[file.index()];
         for (symbol, raw) in object.symbols() {
             // Of variables too, which are next.
-            self.index.fetch_ahead(&object.hashes, symbol as usize);
             if raw.kind() != raw::STT_FUNC {
                 continue;
             }

@@ -1,13 +1,7 @@
-//! The index of global names.
-//!
-//! Where a name stands follows from its hash alone, so that its place can be fetched into the caches before it is
-//! looked for: a large link looks for a hundred thousand names, one after the other, and most of them are new.
+//! The index of global names: a table of hashes. A large link looks for a hundred thousand names, one after the other, and
+//! most of them are new.
 
-use crate::memory;
 use crate::model::ids::EntityId;
-
-/// How many names ahead of their use places are fetched.
-const AHEAD: usize = 16;
 
 /// What bears which name.
 #[derive(Debug)]
@@ -35,7 +29,7 @@ impl NameIndex {
         if size <= self.places.len() {
             return;
         }
-        let mut places = memory::room_for(size);
+        let mut places = Vec::with_capacity(size);
         places.resize(size, 0);
         std::mem::swap(&mut self.places, &mut places);
         for place in places.into_iter().filter(|place| *place != 0) {
@@ -76,14 +70,6 @@ impl NameIndex {
                 return at;
             }
             at = (at + 1) & last;
-        }
-    }
-
-    /// Has the place of a name fetched that comes some names behind the one at `at`.
-    pub fn fetch_ahead(&self, hashes: &[u32], at: usize) {
-        if let Some(hash) = hashes.get(at + AHEAD) {
-            let place = *hash as usize & (self.places.len() - 1);
-            memory::fetch(&self.places[place..=place]);
         }
     }
 }

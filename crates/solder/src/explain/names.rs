@@ -10,9 +10,9 @@ use solder_link::model::symbols::Symbols;
 pub fn shown(name: &str) -> String {
     let inner = || {
         let (inner, number) = name.strip_prefix("$__")?.rsplit_once("__")?;
-        number.bytes().all(|b| b.is_ascii_digit()).then(|| demangle(inner))
+        number.bytes().all(|b| b.is_ascii_digit()).then_some(inner)
     };
-    inner().unwrap_or_else(|| demangle(name))
+    String::from_utf8_lossy(&demangle(inner().unwrap_or(name).as_bytes())).into_owned()
 }
 
 /// Whether a name is the one that a person wrote: as it is, demangled, or without scope and parameters.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use memmap2::{Mmap, MmapOptions};
 
-use crate::signals::Mapped;
+use crate::os::signals::Mapped;
 
 enum Bytes {
     Mapped(Mmap, #[allow(dead_code, reason = "it only has to live")] Mapped),

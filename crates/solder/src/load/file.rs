@@ -8,7 +8,7 @@ use std::path::Path;
 use memmap2::{Mmap, MmapOptions};
 
 use super::arena::Arena;
-use crate::signals::Mapped;
+use crate::os::signals::Mapped;
 
 /// Below this size a read is cheaper than a mapping and its page faults. Above, a mapping saves the copy and, mostly, the
 /// new memory that it would need.

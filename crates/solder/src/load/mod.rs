@@ -104,7 +104,7 @@ pub fn load<'data>(
     }
     let opened = pool.map(&files, are_many, |path| open::open(path, options, arena, pool));
     let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));
-    let items = open::without_repeated_archives(opened);
+    let items = open::without_repeated_archives(opened, pool);
     let mut products = pool.map(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
     assemble(options, toolchain, &items, &mut products, arena, pool, sink)?;
     let survey = files.map(|files| Survey::new(files, &items, &products));

@@ -18,7 +18,6 @@ use super::{IrContent, PARALLEL_FROM, Stopped, chosen, file, survey};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
 use solder_link::inputs::Origin;
-use solder_link::memory as ahead;
 use solder_link::pool::Pool;
 use solder_link::resolve::is_runtime;
 
@@ -86,9 +85,9 @@ pub(super) struct Opened<'data> {
 }
 
 /// Archives are linked once, however often and under whatever names they are given.
-pub(super) fn without_repeated_archives(opened: Vec<Opened<'_>>) -> Vec<Item<'_>> {
+pub(super) fn without_repeated_archives<'data>(opened: Vec<Opened<'data>>, pool: &Pool) -> Vec<Item<'data>> {
     let mut seen = HashSet::new();
-    let mut items = ahead::room_for(opened.iter().map(|file| file.items.len()).sum());
+    let mut items = pool.room_for(opened.iter().map(|file| file.items.len()).sum());
     for file in opened {
         if file.archive.is_none_or(|identity| seen.insert(identity)) {
             items.extend(file.items);

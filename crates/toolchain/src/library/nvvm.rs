@@ -21,7 +21,7 @@ const ADD_LTO_MODULE: c_uint = 0x2080;
 const PART_COUNT: c_uint = 0xf00d;
 const PART_SIZES: c_uint = 0xb0ba;
 
-/// Nothing outside of the modules is needed.
+/// What the compilation returned, observed in the same way: nothing outside of the modules is needed.
 const COMPLETE: c_int = 100;
 /// References outside of the modules remain.
 const INCOMPLETE: c_int = 0;

@@ -32,10 +32,8 @@ pub fn page(
 
 /// The page with its data.
 pub fn filled(content: &Json) -> String {
-    let mut data = String::new();
-    let _ = content.write_compact(&mut data);
     // No text in the data can end the element that holds it.
-    let data = data.replace('<', "\\u003c");
+    let data = content.compact().replace('<', "\\u003c");
     let fill = |page: &str, mark: &str, text: &str| page.replacen(mark, text, 1);
     let page = fill(PAGE, "/*STYLE*/", STYLE);
     let page = fill(&page, "/*SCRIPT*/", SCRIPT);
@@ -80,13 +78,13 @@ fn functions(view: View<'_, '_>, pool: &Pool) -> Json {
         let mut text = String::new();
         for index in indices {
             text.push(if *index == 0 { '[' } else { ',' });
-            let _ = function(view, *index).write_compact(&mut text);
+            text.push_str(&function(view, *index).compact());
         }
         text
     };
     let mut text = in_parts(pool, &indices, part).concat();
     text.push_str(if indices.is_empty() { "[]" } else { "]" });
-    Json::Written(text)
+    Json::written(text)
 }
 
 fn function(view: View<'_, '_>, node: u32) -> Json {

@@ -6,29 +6,26 @@
 
 use std::ffi::{CString, OsStr};
 use std::fs::{self, Metadata};
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command};
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
 
 use libc::{c_char, c_int};
 
+use super::children;
 use crate::diagnostics::{Message, Severity};
 use solder_link::pool::Pool;
 
 /// At most so many at a time, far more than there are threads; what finds no place is not cleaned up.
-const PLACES: usize = 256;
+pub(super) const PLACES: usize = 256;
 
 static FILES: [AtomicPtr<c_char>; PLACES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
 static FOLDERS: [AtomicPtr<c_char>; PLACES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
-static CHILDREN: [AtomicI32; PLACES] = [const { AtomicI32::new(0) }; PLACES];
 
 /// Signals that ask a program to end.
-const ENDING: [c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+pub(super) const ENDING: [c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// Something that must not outlive the run. When it is dropped it is no longer looked after.
 #[derive(Debug)]
@@ -68,61 +65,7 @@ impl Drop for Temporary {
     }
 }
 
-/// A process that leads a group of its own, so that all of it can be ended, and ends with this one.
-#[derive(Debug)]
-#[must_use]
-pub struct Child(Option<&'static AtomicI32>);
-
-/// Programs that have been started and are not in the table yet.
-static STARTING: AtomicUsize = AtomicUsize::new(0);
-
-/// Starts a program that ends with this one. A signal that comes in between waits until it is in the table.
-#[allow(unsafe_code)]
-pub fn start(command: &mut Command) -> io::Result<(process::Child, Child)> {
-    install();
-    STARTING.fetch_add(1, Ordering::SeqCst);
-    // SAFETY: the sets live through the calls, and zeros are valid values for them. The program that is started
-    // does not inherit the mask.
-    let before = unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        for signal in ENDING {
-            libc::sigaddset(&raw mut set, signal);
-        }
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
-        before
-    };
-    let started = command.process_group(0).spawn().map(|child| {
-        let entered = Child::enter(child.id());
-        (child, entered)
-    });
-    STARTING.fetch_sub(1, Ordering::SeqCst);
-    // SAFETY: the set was filled by the call above.
-    unsafe {
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-    }
-    started
-}
-
-impl Child {
-    fn enter(id: u32) -> Self {
-        let id = i32::try_from(id).unwrap_or(0);
-        let free =
-            |place: &&AtomicI32| place.compare_exchange(0, id, Ordering::SeqCst, Ordering::Relaxed).is_ok();
-        Self(CHILDREN.iter().find(free))
-    }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        if let Some(place) = self.0 {
-            place.store(0, Ordering::SeqCst);
-        }
-    }
-}
-
-fn install() {
+pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         for signal in ENDING {
@@ -163,33 +106,15 @@ extern "C" fn end(signal: c_int) {
 /// The programs first, since they may still write files; the folders last.
 #[allow(unsafe_code)]
 fn clean_up() {
-    let children = || CHILDREN.iter().map(|place| place.load(Ordering::SeqCst)).filter(|id| *id > 0);
     let names = |table: &'static [AtomicPtr<c_char>]| {
         table
             .iter()
             .map(|place| place.swap(std::ptr::null_mut(), Ordering::SeqCst))
             .filter(|name| !name.is_null())
     };
-    // Another thread may be starting one; this one does not, since it would not have the signal yet.
-    for _ in 0..1000 {
-        if STARTING.load(Ordering::SeqCst) == 0 {
-            break;
-        }
-        let moment = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-        // SAFETY: the time lives through the call, which may be made in a handler.
-        unsafe {
-            libc::nanosleep(&raw const moment, std::ptr::null_mut());
-        }
-    }
-    // SAFETY: these functions may be called in a handler. The ids are of children that have not been waited for, or
-    // were a moment ago; the names are strings that are never freed.
+    children::end_all();
+    // SAFETY: these functions may be called in a handler; the names are strings that are never freed.
     unsafe {
-        children().for_each(|id| {
-            libc::kill(-id, libc::SIGKILL);
-        });
-        children().for_each(|id| {
-            libc::waitpid(id, std::ptr::null_mut(), 0);
-        });
         names(&FILES).for_each(|name| {
             libc::unlink(name);
         });
@@ -361,11 +286,53 @@ pub fn explain_panics() {
     }));
 }
 
-/// Makes a file that grows past the limit for its size an error of the write instead of the end of the program.
+/// Signals that this program ignores for itself, and what it was started with for them.
+static IGNORED: [(c_int, AtomicUsize); 2] =
+    [(libc::SIGPIPE, AtomicUsize::new(NOT_IGNORED)), (libc::SIGXFSZ, AtomicUsize::new(NOT_IGNORED))];
+/// No address of a handler.
+const NOT_IGNORED: usize = libc::SIG_ERR;
+
 #[allow(unsafe_code)]
-pub fn size_limit_is_an_error() {
+fn ignore(signal: c_int) {
     // SAFETY: ignoring a signal has no preconditions.
+    let before = unsafe { libc::signal(signal, libc::SIG_IGN) };
+    if let Some((_, first)) = IGNORED.iter().find(|(ignored, _)| *ignored == signal) {
+        let _ = first.compare_exchange(NOT_IGNORED, before, Ordering::SeqCst, Ordering::Relaxed);
+    }
+}
+
+/// Makes a file that grows past the limit for its size an error of the write instead of the end of the program.
+pub fn size_limit_is_an_error() {
+    ignore(libc::SIGXFSZ);
+}
+
+/// Makes a reader who has gone an error of the write.
+pub fn broken_pipe_is_an_error() {
+    ignore(libc::SIGPIPE);
+}
+
+/// Gives a process that is about to become another program the signals that this program was started with. The handlers go
+/// first: a signal that waited until now must not have this process clean up after its parent.
+#[allow(unsafe_code)]
+pub(super) fn restore(mask: &libc::sigset_t) {
+    // SAFETY: zeros are a valid value for the structure, which lives through the calls; all that is called may be called
+    // between a fork and the start of the other program.
     unsafe {
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        for signal in ENDING.into_iter().chain([libc::SIGBUS]) {
+            let mut now: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut now);
+            if now.sa_sigaction != libc::SIG_IGN {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+        }
+        for (signal, before) in &IGNORED {
+            match before.load(Ordering::SeqCst) {
+                NOT_IGNORED => {}
+                before => {
+                    libc::signal(*signal, before);
+                }
+            }
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut());
     }
 }

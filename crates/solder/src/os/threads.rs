@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use super::memory;
 use solder_link::pool::Pool;
 
 /// So few processors that a limit on the time of a group of processes, as containers have, makes little difference.
@@ -32,4 +33,5 @@ pub fn pool(wanted: Option<usize>) -> Pool {
         // Where no thread can be started, all runs on this one.
         rayon::ThreadPoolBuilder::new().num_threads(wanted).use_current_thread().build().ok()
     })
+    .with_prefault(memory::prefault_pages)
 }

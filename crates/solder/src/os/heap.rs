@@ -102,20 +102,30 @@ impl Local {
         block
     }
 
-    /// Asks for the pages of the chunk up to `end` and some more, as far as they are wholly its own. A kernel that does
-    /// not know the request gives them one by one.
+    /// Prefaults the pages of the chunk up to `end` and some more, as far as they are wholly its own.
     #[cold]
     fn make_ready(&self, end: usize) {
         let (from, chunk_end) = (self.ready.get(), self.next.get() as usize + self.left.get());
         let to = (end + AHEAD).min(chunk_end) & !(PAGE - 1);
         if to > from {
-            // SAFETY: from the page in which the chunk begins to the last that it fills, all is mapped and writable,
-            // and no byte changes.
-            unsafe { libc::madvise(from as *mut libc::c_void, to - from, libc::MADV_POPULATE_WRITE) };
+            prefault(from, to - from);
         }
         self.ready.set(to.max(end));
     }
 }
+
+/// Has the kernel provide pages of a chunk before they are touched.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[allow(unsafe_code)]
+fn prefault(from: usize, size: usize) {
+    // SAFETY: from the page in which the chunk begins to the last that it fills, all is mapped and writable, and no byte
+    // changes.
+    unsafe { libc::madvise(from as *mut libc::c_void, size, libc::MADV_POPULATE_WRITE) };
+}
+
+/// Elsewhere pages come one by one, when they are touched.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn prefault(_: usize, _: usize) {}
 
 // SAFETY: a small block is a part of a chunk that overlaps no other until it is given back, is as long as its size in
 // steps and aligned to a step; which blocks are small follows from the layout alone. All others are the system's.
@@ -167,5 +177,125 @@ unsafe impl GlobalAlloc for Heap {
             }
             moved
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(unsafe_code)]
+mod tests {
+    use super::*;
+
+    /// A block of [`Heap`], filled with a pattern of its own.
+    struct Block {
+        start: *mut u8,
+        layout: Layout,
+        pattern: u8,
+    }
+
+    // SAFETY: nobody else has the block.
+    unsafe impl Send for Block {}
+
+    impl Block {
+        fn new(size: usize, align: usize, pattern: u8) -> Self {
+            let layout = Layout::from_size_align(size, align).expect("a layout");
+            // SAFETY: the layout is not empty.
+            let start = unsafe { Heap.alloc(layout) };
+            assert!(!start.is_null());
+            assert_eq!(start as usize % align, 0);
+            let block = Self { start, layout, pattern };
+            block.fill();
+            block
+        }
+
+        fn fill(&self) {
+            // SAFETY: the block has this size.
+            unsafe { self.start.write_bytes(self.pattern, self.layout.size()) };
+        }
+
+        fn holds_pattern(&self, size: usize) -> bool {
+            // SAFETY: the block was filled.
+            unsafe { std::slice::from_raw_parts(self.start, size) }.iter().all(|byte| *byte == self.pattern)
+        }
+
+        fn resize(&mut self, size: usize) {
+            let kept = self.layout.size().min(size);
+            // SAFETY: the block is of this layout, and the size is not 0.
+            self.start = unsafe { Heap.realloc(self.start, self.layout, size) };
+            assert!(!self.start.is_null());
+            self.layout = Layout::from_size_align(size, self.layout.align()).expect("a layout");
+            assert!(self.holds_pattern(kept));
+            self.fill();
+        }
+    }
+
+    impl Drop for Block {
+        fn drop(&mut self) {
+            assert!(self.holds_pattern(self.layout.size()));
+            // SAFETY: the block is of this layout, and is not used again.
+            unsafe { Heap.dealloc(self.start, self.layout) };
+        }
+    }
+
+    const ROUNDS: usize = if cfg!(miri) { 40 } else { 20_000 };
+
+    /// Blocks of all sizes come and go, and none changes another.
+    fn churn(seed: u64) -> Vec<Block> {
+        let mut state = seed;
+        let mut next = move |below: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % below
+        };
+        let mut blocks: Vec<Block> = Vec::new();
+        for round in 0..ROUNDS {
+            let most = [16, 64, 600, SMALL + 64, 3 * SMALL][next(5)];
+            let size = 1 + next(most);
+            match next(4) {
+                0 if !blocks.is_empty() => drop(blocks.swap_remove(next(blocks.len()))),
+                1 if !blocks.is_empty() => {
+                    let index = next(blocks.len());
+                    blocks[index].resize(size);
+                }
+                _ => blocks.push(Block::new(size, [1, 4, 8, 16, 64, 4096][next(6)], round as u8)),
+            }
+        }
+        blocks
+    }
+
+    #[test]
+    fn blocks_do_not_overlap() {
+        drop(churn(1));
+    }
+
+    #[test]
+    fn blocks_change_threads() {
+        let made: Vec<_> = (0..4).map(|seed| std::thread::spawn(move || churn(seed))).collect();
+        let blocks: Vec<Block> =
+            made.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect();
+        let (left, right): (Vec<_>, Vec<_>) = blocks.into_iter().enumerate().partition(|(at, _)| at % 2 == 0);
+        std::thread::scope(|scope| {
+            scope.spawn(move || drop(left));
+            scope.spawn(move || drop(right));
+        });
+        drop(churn(5));
+    }
+
+    #[test]
+    fn freed_blocks_are_zeroed_when_asked_for() {
+        drop(Block::new(200, 8, 0xff));
+        let layout = Layout::from_size_align(200, 8).expect("a layout");
+        // SAFETY: the layout is not empty; the block has its size and is freed once.
+        unsafe {
+            let start = Heap.alloc_zeroed(layout);
+            assert!(std::slice::from_raw_parts(start, 200).iter().all(|byte| *byte == 0));
+            Heap.dealloc(start, layout);
+        }
+    }
+
+    #[test]
+    fn a_freed_block_is_the_next_of_its_size() {
+        let block = Block::new(100, 8, 1);
+        let start = block.start;
+        drop(block);
+        assert_eq!(Block::new(97, 8, 2).start, start);
     }
 }

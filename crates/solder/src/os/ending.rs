@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+#[cfg(target_os = "linux")]
 use libc::{c_int, c_uint, c_void};
 
 /// Whether there is much to give back.
@@ -17,12 +18,17 @@ pub fn leaves_much() {
 }
 
 /// Enough for three system calls, in units of what a stack is aligned to.
+#[cfg(target_os = "linux")]
 const STACK: usize = 1 << 10;
 
 /// Leaves a large link's memory to another process. The last thing that the program does, after all output: its files are
 /// closed, so that nobody waits for the other process. Where the system refuses, the program ends as any other.
+///
+/// # Safety
+/// All files of the process are closed, whoever uses them. Nothing may follow but the end of the process.
+#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-pub fn leave_memory_behind() {
+pub unsafe fn leave_memory_behind() {
     if !MUCH.load(Ordering::Relaxed) {
         return;
     }
@@ -43,6 +49,7 @@ pub fn leave_memory_behind() {
 
 /// Waits until the program has let go of its memory, which it does before it lets go of its end of the pipe.
 /// What belongs to a thread, as `errno` does, is the program's: nothing may be called that could change it.
+#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 extern "C" fn outlive(ends: *mut c_void) -> c_int {
     // SAFETY: the two numbers are never freed, and nobody else uses them any more; the byte lives through the call.
@@ -55,3 +62,11 @@ extern "C" fn outlive(ends: *mut c_void) -> c_int {
     }
     0
 }
+
+/// Elsewhere the program gives its memory back itself.
+///
+/// # Safety
+/// As on Linux.
+#[cfg(not(target_os = "linux"))]
+#[allow(unsafe_code)]
+pub unsafe fn leave_memory_behind() {}

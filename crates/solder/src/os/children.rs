@@ -1,0 +1,150 @@
+//! Programs that are started: the assembler, the shell, nvcc.
+//!
+//! All are started by [`start`]. A program begins with the blocked and ignored signals that this one was started with,
+//! whatever this one has set for itself since.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{self, Command, ExitStatus, Output};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+
+use super::signals::{self, ENDING, PLACES};
+
+/// The leaders of groups that end with this program.
+static CHILDREN: [AtomicI32; PLACES] = [const { AtomicI32::new(0) }; PLACES];
+
+/// Programs that have been started and are not in the table yet.
+static STARTING: AtomicUsize = AtomicUsize::new(0);
+
+/// The group of processes that a program belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// It leads a group of its own. All of the group ends when a signal ends this program.
+    Own,
+    /// It belongs to the group of this program, and to its terminal.
+    Shared,
+}
+
+/// A program that was started.
+#[derive(Debug)]
+#[must_use]
+pub struct Running {
+    child: process::Child,
+    place: Option<&'static AtomicI32>,
+}
+
+/// Starts a program. A signal that would end this one waits until the other is in the table of those that end with it.
+pub fn start(command: &mut Command, group: Group) -> io::Result<Running> {
+    signals::install();
+    let waiting = Waiting::begin();
+    begin_as_started(command, waiting.mask);
+    if group == Group::Own {
+        command.process_group(0);
+    }
+    let child = command.spawn()?;
+    let place = if group == Group::Own { enter(child.id()) } else { None };
+    Ok(Running { child, place })
+}
+
+impl Running {
+    pub fn wait(mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait();
+        leave(self.place);
+        status
+    }
+
+    pub fn wait_with_output(self) -> io::Result<Output> {
+        let output = self.child.wait_with_output();
+        leave(self.place);
+        output
+    }
+}
+
+fn enter(id: u32) -> Option<&'static AtomicI32> {
+    let id = i32::try_from(id).ok()?;
+    let is_taken =
+        |place: &&AtomicI32| place.compare_exchange(0, id, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+    CHILDREN.iter().find(is_taken)
+}
+
+fn leave(place: Option<&'static AtomicI32>) {
+    if let Some(place) = place {
+        place.store(0, Ordering::SeqCst);
+    }
+}
+
+/// While it lives, signals that end this program wait in this thread, and handlers in other threads wait for this one.
+struct Waiting {
+    /// The signals that were blocked before.
+    mask: libc::sigset_t,
+}
+
+impl Waiting {
+    #[allow(unsafe_code)]
+    fn begin() -> Self {
+        STARTING.fetch_add(1, Ordering::SeqCst);
+        // SAFETY: the sets live through the calls, and zeros are valid values for them.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            let mut mask: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            for signal in ENDING {
+                libc::sigaddset(&raw mut set, signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut mask);
+            Self { mask }
+        }
+    }
+}
+
+impl Drop for Waiting {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        STARTING.fetch_sub(1, Ordering::SeqCst);
+        // SAFETY: the set is the one that the thread had before.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.mask, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Rust's library hands on the mask of the thread that starts a program, and ignored signals stay ignored.
+#[allow(unsafe_code)]
+fn begin_as_started(command: &mut Command, mask: libc::sigset_t) {
+    let restore = move || {
+        signals::restore(&mask);
+        Ok(())
+    };
+    // SAFETY: it takes no lock, allocates nothing and calls only what may be called between a fork and the start of the
+    // other program.
+    unsafe {
+        command.pre_exec(restore);
+    }
+}
+
+/// Ends all groups, for a handler of signals.
+#[allow(unsafe_code)]
+pub(super) fn end_all() {
+    // Another thread may be starting one; this one does not, since it would not have the signal yet.
+    for _ in 0..1000 {
+        if STARTING.load(Ordering::SeqCst) == 0 {
+            break;
+        }
+        let moment = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        // SAFETY: the time lives through the call, which may be made in a handler.
+        unsafe {
+            libc::nanosleep(&raw const moment, std::ptr::null_mut());
+        }
+    }
+    let children = || CHILDREN.iter().map(|place| place.load(Ordering::SeqCst)).filter(|id| *id > 0);
+    // SAFETY: these functions may be called in a handler. The ids are of children that have not been waited for, or
+    // were a moment ago.
+    unsafe {
+        children().for_each(|id| {
+            libc::kill(-id, libc::SIGKILL);
+        });
+        children().for_each(|id| {
+            libc::waitpid(id, std::ptr::null_mut(), 0);
+        });
+    }
+}

@@ -1,0 +1,8 @@
+//! What the program asks of the system beyond files: signals, other programs, and what becomes of memory.
+
+pub mod children;
+pub mod ending;
+pub mod heap;
+pub mod memory;
+pub mod signals;
+pub mod threads;
