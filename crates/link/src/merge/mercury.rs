@@ -368,7 +368,7 @@ impl<'data> Merger<'_, 'data> {
             let record = InfoRecord::new(format::HALF, attr::MERCURY_ISA_VERSION, value);
             both.push(InfoRecord { file, ..record });
         }
-        // nvlink 13.0.88 does not have the workaround that newer assemblers apply (findings, Mercury).
+        // nvlink 13.0.88 does not have the workaround that newer assemblers apply (docs/reference/finalize.md).
         for record in rest.into_iter().flatten().filter(|record| record.attr != attr::NVSAL_SW_WAR) {
             let Some(value) =
                 self.info_value(file, &record).map_err(|bad| self.malformed(file, code, bad))?
