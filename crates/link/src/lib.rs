@@ -28,7 +28,6 @@
 pub mod accept;
 mod call_graph;
 pub mod checks;
-pub mod container;
 mod contents;
 pub mod demangle;
 pub mod diagnostics;

@@ -42,7 +42,6 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use crate::accept::{self, ExtensibleCheck, Verdict};
-use crate::container;
 use crate::diagnostics::{Diagnostic, Message, Severity, Sink, Stop, Switches, Text};
 use crate::form::Form;
 use crate::inputs::{Input, Inputs, Origin};
@@ -57,7 +56,7 @@ use crate::resolve::is_runtime;
 use crate::roots::HostReferences;
 use crate::write::{Destination, Image};
 use solder_arch::{Kind, Release, Target};
-use solder_fatbin::{Kind as MemberKind, Request};
+use solder_fatbin::{Container, Error, Kind as MemberKind, Request, select};
 
 /// From this many inputs on, threads are worth their start.
 const PARALLEL_FROM: usize = 48;
@@ -434,8 +433,15 @@ impl Linker<'_> {
     /// The member of a fat binary that suits the target.
     fn chosen<'b>(&self, given: &'b Given<'_>, warnings: &mut Vec<Message>) -> Code<'b> {
         let Given { name, origin, bytes } = given;
+        // nvlink's own words for a fat binary that it cannot read do not name it.
+        let damaged = |error: Error| {
+            let (place, reason) = ("the fat binary".into(), error.to_string().into());
+            vec![Message::DamagedInput { file: name.clone(), place, reason }]
+        };
+        let other = |kind| Err(vec![Message::InputKind { file: name.clone(), kind }]);
         let request = Request { target: self.options.target, release: self.release, lto: false };
-        let Some(member) = container::choose(name, bytes, request)? else {
+        let container = Container::parse(bytes).map_err(damaged)?;
+        let Some(member) = select(&container, request).map_err(damaged)?.member else {
             if !self.suppress_arch_warning && *origin != Origin::Archive {
                 let target = self.options.target.to_string().into();
                 warnings.push(Message::ArchNotFound { target, file: name.clone() });
@@ -443,13 +449,14 @@ impl Linker<'_> {
             return Ok(None);
         };
         match member.kind() {
-            MemberKind::LtoIr => Err(vec![Message::LtoObjectsWithoutLto]),
-            MemberKind::Ptx => {
-                let kind = "a fat binary that has PTX for the target and no machine code";
-                Err(vec![Message::InputKind { file: name.clone(), kind }])
-            }
+            MemberKind::LtoIr => other("a fat binary with LTO IR for the target"),
+            MemberKind::Ptx => other("a fat binary with PTX for the target"),
             MemberKind::Elf | MemberKind::Other(_) => {
-                self.checked(given, container::unpack(name, &member, |_| None)?, warnings)
+                let content = member.content().map_err(damaged)?;
+                if !Form::of(&content).is_device_elf() {
+                    return Err(vec![Message::WordSizeMismatch { file: name.clone() }]);
+                }
+                self.checked(given, content, warnings)
             }
         }
     }

@@ -5,7 +5,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::diagnostics::Message;
-use solder_link::container;
 use solder_link::form::Form;
 
 /// Files shorter than this cannot be told apart and are refused, archives excepted.
@@ -43,12 +42,17 @@ impl Refusal {
             Self::CubinNotElf => vec![Message::CubinNotElf],
             Self::CubinNotDeviceElf => vec![Message::CubinNotDeviceElf],
             Self::FatbinWrongFormat => vec![Message::FatbinWrongFormat],
-            Self::PtxNotRecognized => container::not_recognized(),
+            Self::PtxNotRecognized => not_recognized(),
             Self::Bitcode => vec![Message::BitcodeInput],
             Self::LtoIrWithoutLto => vec![Message::NvvmWithoutLto],
             Self::LtoIrWrongFormat => vec![Message::NvvmError],
         }
     }
+}
+
+/// nvlink's words for content it cannot place; the odd key and empty name are literal.
+pub(super) fn not_recognized() -> Vec<Message> {
+    vec![Message::BinaryFormat { key: "0".into(), ident: "".into() }, Message::FatbinaryError]
 }
 
 pub(super) fn role(path: &Path, data: &[u8], lto: bool) -> Role {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use hashbrown::HashSet;
-use solder_fatbin::{Container, Kind, Member};
+use solder_fatbin::{Compression, Container, Error, Kind, Member, Selection, select};
 use solder_toolchain::Ptx;
 
 use super::archive::{self, ArchiveMember};
@@ -17,7 +17,6 @@ use super::{IrContent, PARALLEL_FROM, Stopped, chosen, file, survey};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
 use solder_link::accept::{self, Verdict};
-use solder_link::container;
 use solder_link::form::{self, Form};
 use solder_link::inputs::Origin;
 use solder_link::memory as ahead;
@@ -325,7 +324,9 @@ impl<'data> Item<'data> {
         said: &mut Vec<Said>,
     ) -> Result<Product<'data>, Stopped> {
         let target = options.link_target();
-        let member = container::choose(&self.name, bytes, options.request())?;
+        let container = Container::parse(bytes).map_err(|error| self.container_error(error))?;
+        let Selection { member, .. } =
+            select(&container, options.request()).map_err(|error| self.container_error(error))?;
         let Some(member) = member else {
             if !options.suppress_arch_warning && self.origin != Origin::Archive {
                 let target = target.to_string().into();
@@ -333,7 +334,7 @@ impl<'data> Item<'data> {
             }
             return Ok(Product::Unmatched);
         };
-        let stored_options = member.options().map_err(|error| container::messages(&self.name, error))?;
+        let stored_options = member.options().map_err(|error| self.container_error(error))?;
         match member.kind() {
             Kind::LtoIr if !options.lto => Err(vec![Message::LtoObjectsWithoutLto]),
             Kind::LtoIr => {
@@ -347,24 +348,32 @@ impl<'data> Item<'data> {
             Kind::Ptx => {
                 let text = self.unpacked(&member, arena)?;
                 if !form::is_ptx(text) {
-                    return Err(vec![Message::DamagedInput {
-                        file: self.name.clone(),
-                        place: "the PTX in a fat binary".into(),
-                        reason: "it does not begin with its version".into(),
-                    }]);
+                    return Err(vec![
+                        self.damaged("the PTX in a fat binary", "it does not begin with its version"),
+                    ]);
                 }
                 let stored_options = stored_options.unwrap_or_default();
                 Ok(Product::Ptx(Ptx { text, stored_options }))
             }
             Kind::Elf | Kind::Other(_) => {
                 let content = self.unpacked(&member, arena)?;
+                if !Form::of(content).is_device_elf() {
+                    return Err(vec![Message::WordSizeMismatch { file: self.name.clone() }]);
+                }
                 self.checked(content, options, said)
             }
         }
     }
 
     fn unpacked(&self, member: &Member<'data>, arena: &'data Arena) -> Result<&'data [u8], Stopped> {
-        let content = container::unpack(&self.name, member, |size| arena.room(size))?;
+        let content = member.content_in(|size| arena.room(size)).map_err(|error| {
+            let mut messages = self.container_error(error);
+            // A damaged frame is reported by the decompression and by what called for it.
+            if error == Error::Uncompress && member.compression() == Ok(Compression::Zstd) {
+                messages.insert(0, Message::UncompressFailed);
+            }
+            messages
+        })?;
         match content {
             Cow::Borrowed(bytes) if self.is_shed_for(bytes) => Ok(arena.copy(bytes)),
             Cow::Borrowed(bytes) => Ok(bytes),
@@ -380,5 +389,19 @@ impl<'data> Item<'data> {
     /// Whether a member is so small a part of the file that a copy of it is the better thing to keep.
     fn is_shed_for(&self, member: &[u8]) -> bool {
         self.sheds && self.has(member) && member.len() <= self.bytes.len() / 4 * 3
+    }
+
+    fn container_error(&self, error: Error) -> Stopped {
+        match error {
+            Error::Version(_) => classify::not_recognized(),
+            Error::Uncompress | Error::UnpackedSize | Error::UnknownCompression | Error::TooLarge => {
+                vec![Message::UncompressFailed, Message::FatbinaryError]
+            }
+            error => vec![self.damaged("the fat binary", &error.to_string())],
+        }
+    }
+
+    fn damaged(&self, place: &str, reason: &str) -> Message {
+        Message::DamagedInput { file: self.name.clone(), place: place.into(), reason: reason.into() }
     }
 }
