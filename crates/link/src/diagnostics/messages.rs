@@ -249,6 +249,9 @@ messages! {
     /// Noticed before anything is written.
     InputChanged { file: Text } = "input-changed", Fatal,
         "Input file '{file}' changed while it was linked";
+    /// What a program hands to the library beside device code; the command has other words for files.
+    InputKind { file: Text, kind: &'static str } = "input-kind", Fatal,
+        "Input file '{file}' is {kind}: a device ELF or a fat binary with machine code for the target is expected";
     AssemblerMissing { file: Text, places: Text } = "assembler-missing", Fatal,
         "Input file '{file}' holds PTX, but no ptxas was found to assemble it: looked for {places}";
     /// IR that is both compressed and scrambled.

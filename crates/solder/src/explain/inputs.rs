@@ -174,15 +174,5 @@ pub(super) fn not_opened(file: &Text) -> Vec<Note> {
 
 /// What the first bytes say.
 fn described(bytes: &[u8]) -> &'static str {
-    match Form::of(bytes) {
-        Form::DeviceObject => "a relocatable device ELF",
-        Form::DeviceElf => "a linked device ELF",
-        Form::HostObject => "a host object",
-        Form::OtherElf => "a host executable or shared library",
-        Form::Archive => "an archive",
-        Form::Fatbin => "a fat binary",
-        Form::LtoIr => "LTO IR",
-        Form::Ptx => "PTX",
-        Form::Other => "no kind of device input",
-    }
+    Form::of(bytes).description()
 }

@@ -4,60 +4,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use solder_cubin::{elf_header, raw};
-
 use crate::diagnostics::Message;
+use solder_link::form::Form;
 
 /// Files shorter than this cannot be told apart and are refused, archives excepted.
 pub(super) const SHORTEST: usize = 56;
-
-pub(super) const ARCHIVE: &[u8] = b"!<arch>\n";
-pub(super) const THIN_ARCHIVE: &[u8] = b"!<thin>\n";
-const LTO_IR: &[u8] = &[0xed, 0x43, 0x4e, 0x7f];
-
-/// What the first bytes say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// A relocatable device ELF.
-    DeviceObject,
-    /// Any other device ELF.
-    DeviceElf,
-    /// A relocatable ELF for another machine.
-    HostObject,
-    /// An executable or shared library for another machine.
-    OtherElf,
-    Archive,
-    Fatbin,
-    LtoIr,
-    Ptx,
-    Other,
-}
-
-impl Form {
-    pub fn of(data: &[u8]) -> Self {
-        if data.starts_with(&raw::ELF_MAGIC) {
-            return match elf_header(data) {
-                Some(header) if header.machine.get() == raw::EM_CUDA => match header.e_type.get() {
-                    raw::ET_REL => Self::DeviceObject,
-                    _ => Self::DeviceElf,
-                },
-                Some(header) if header.e_type.get() == raw::ET_REL => Self::HostObject,
-                _ => Self::OtherElf,
-            };
-        }
-        if data.starts_with(ARCHIVE) || data.starts_with(THIN_ARCHIVE) {
-            Self::Archive
-        } else if solder_fatbin::Container::matches(data) {
-            Self::Fatbin
-        } else if data.starts_with(LTO_IR) {
-            Self::LtoIr
-        } else if is_ptx(data) {
-            Self::Ptx
-        } else {
-            Self::Other
-        }
-    }
-}
 
 /// How a file takes part in the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,26 +94,12 @@ fn extension(path: &Path) -> Option<&[u8]> {
     Some(&name[dot + 1..])
 }
 
-/// Whether the first thing in a text, after blanks and comments, is the version that all PTX begins with.
-pub(super) fn is_ptx(mut text: &[u8]) -> bool {
-    loop {
-        text = text.trim_ascii_start();
-        if text.starts_with(b"//") {
-            let Some(end) = text.iter().position(|&byte| byte == b'\n') else { return false };
-            text = &text[end..];
-        } else if text.starts_with(b"/*") {
-            let Some(end) = text[2..].windows(2).position(|pair| pair == b"*/") else { return false };
-            text = &text[2 + end + 2..];
-        } else {
-            return text.starts_with(b".version");
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::Form::{Archive, DeviceElf, DeviceObject, Fatbin, HostObject, LtoIr, Ptx};
     use super::*;
+    use solder_cubin::raw;
+    use solder_link::form::{ARCHIVE, LTO_IR};
 
     const SHORT_FORMS: [(Form, &[u8]); 5] = [
         (Form::Archive, ARCHIVE),
@@ -191,13 +128,6 @@ mod tests {
     }
 
     #[test]
-    fn forms() {
-        for (form, bytes) in samples() {
-            assert_eq!(Form::of(&bytes), form);
-        }
-    }
-
-    #[test]
     fn the_extension_decides_first() {
         let used = |name: &str, lto| {
             let role_of = |(form, bytes): (Form, Vec<u8>)| (form, role(Path::new(name), &bytes, lto));
@@ -219,29 +149,5 @@ mod tests {
         assert_eq!(used("d.x/.fobj", false), [Archive, DeviceObject, HostObject]);
         assert_eq!(used("a.CUBIN", false), [Archive, DeviceObject, HostObject]);
         assert_eq!(used("d.o/plain", false), []);
-    }
-
-    #[test]
-    fn ptx_begins_with_its_version() {
-        for text in [
-            ".version 9.0",
-            "// c\n.version 9.0",
-            "/* c */ .version",
-            "\n\n \t.version",
-            "//a\n/*b*/\n.version",
-        ] {
-            assert!(is_ptx(text.as_bytes()), "{text:?}");
-        }
-        for text in [
-            "",
-            "x .version",
-            ".target sm_90\n.version",
-            "//.version 9.0",
-            "/* .version",
-            "\u{feff}.version",
-            "/",
-        ] {
-            assert!(!is_ptx(text.as_bytes()), "{text:?}");
-        }
     }
 }

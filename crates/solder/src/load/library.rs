@@ -104,7 +104,7 @@ fn host_machine(options: &Options) -> u16 {
 fn is_compatible(path: &Path, machine: u16, arena: &Arena) -> Result<bool, Stopped> {
     let opened = file::read(path, arena).map_err(|_| vec![Message::MemoryAllocation])?;
     // Too short for an archive's magic: nvlink finds nothing in it rather than something wrong with it.
-    if opened.data.len() < super::classify::ARCHIVE.len() {
+    if opened.data.len() < solder_link::form::ARCHIVE.len() {
         return Ok(false);
     }
     let members = super::archive::members(path, opened.data, opened.mapped.as_ref(), arena)?;

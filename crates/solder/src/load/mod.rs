@@ -6,7 +6,6 @@
 
 mod archive;
 mod arena;
-mod check;
 mod chosen;
 mod classify;
 mod file;
@@ -30,6 +29,7 @@ use crate::time_table;
 use crate::toolchain;
 use open::{Item, Product};
 use said::Said;
+use solder_link::accept::ExtensibleCheck;
 use solder_link::inputs::{Input, Origin};
 use solder_link::pool::Pool;
 use solder_link::roots::{HostReferences, REFERENCE_KINDS};
@@ -125,16 +125,13 @@ fn take_all<'data>(
 ) -> Result<Inputs<'data>, Stop> {
     let mut inputs = Inputs::default();
     inputs.objects.reserve(items.len());
-    let mut is_extensible = false;
+    let mut extensible = ExtensibleCheck::default();
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.door.pass(sink)?;
         product.said.iter().for_each(|said| said.report(sink));
         let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
         if let Product::Object(bytes) = outcome {
-            is_extensible |= check::is_extensible(bytes);
-            if is_extensible && !check::is_of_this_toolkit(bytes, options.release) {
-                return Err(sink.fatal(Message::ExtensibleOfOtherToolkit));
-            }
+            extensible.admit(bytes, options.release).map_err(|message| sink.fatal(message))?;
         }
         if let Some(milliseconds) = product.milliseconds {
             time_table::add(options, &item.time_row(options, milliseconds));

@@ -10,13 +10,14 @@ use solder_toolchain::Ptx;
 
 use super::archive::{self, ArchiveMember};
 use super::arena::Arena;
-use super::check::{self, Verdict};
-use super::classify::{self, Form, Role};
+use super::classify::{self, Role};
 use super::host::{HostObject, Unreadable};
 use super::said::Said;
 use super::{IrContent, PARALLEL_FROM, Stopped, chosen, file, survey};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
+use solder_link::accept::{self, Verdict};
+use solder_link::form::{self, Form};
 use solder_link::inputs::Origin;
 use solder_link::pool::Pool;
 use solder_link::resolve::is_runtime;
@@ -303,7 +304,10 @@ impl<'data> Item<'data> {
         options: &Options,
         said: &mut Vec<Said>,
     ) -> Result<Product<'data>, Stopped> {
-        match check::check(&self.name, bytes, options.link_target(), options.release, said) {
+        let mut warnings = Vec::new();
+        let verdict = accept::check(&self.name, bytes, options.link_target(), options.release, &mut warnings);
+        said.extend(warnings.into_iter().map(Said::from));
+        match verdict {
             Ok(Verdict::Linked) => Ok(Product::Object(bytes)),
             Ok(Verdict::PassedOver) => Ok(Product::Nothing),
             Err(message) => Err(vec![message]),
@@ -342,7 +346,7 @@ impl<'data> Item<'data> {
             }
             Kind::Ptx => {
                 let text = self.unpacked(&member, arena)?;
-                if !classify::is_ptx(text) {
+                if !form::is_ptx(text) {
                     return Err(vec![
                         self.damaged("the PTX in a fat binary", "it does not begin with its version"),
                     ]);
@@ -352,7 +356,7 @@ impl<'data> Item<'data> {
             }
             Kind::Elf | Kind::Other(_) => {
                 let content = self.unpacked(&member, arena)?;
-                if !matches!(Form::of(content), Form::DeviceObject | Form::DeviceElf) {
+                if !Form::of(content).is_device_elf() {
                     return Err(vec![Message::WordSizeMismatch { file: self.name.clone() }]);
                 }
                 self.checked(content, options, said)

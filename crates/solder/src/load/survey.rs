@@ -16,9 +16,9 @@ use super::{Arena, file};
 use crate::diagnostics::Text;
 use solder_link::inputs::Origin;
 
-pub use super::check::Made;
-pub use super::classify::Form;
 pub use super::library::{Missing, missing};
+pub use solder_link::accept::Made;
+pub use solder_link::form::Form;
 
 /// Everything that was looked at.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,4 @@
-//! The checks a device ELF must pass to enter the link, in nvlink's order and words.
+//! The checks a device ELF must pass to enter the link, in nvlink's order and words: bytes in, a verdict and messages out.
 
 use solder_arch::{CompatRecord, CubinArch, CubinMatch, Release, Target};
 use solder_cubin::note::CudaInfo;
@@ -6,7 +6,6 @@ use solder_cubin::raw::{self, FileHeader, SectionHeader};
 use solder_fatbin::compat_record;
 use zerocopy::FromBytes;
 
-use super::said::Said;
 use crate::diagnostics::{Message, Text};
 
 /// Where a toolkit is demanded at all, so is this version of the note that names it.
@@ -24,19 +23,20 @@ const FLAG_MERCURY: u32 = 0x2;
 
 /// What becomes of a device ELF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
+    /// It takes part.
     Linked,
-    /// Already linked code has nothing to give; nvlink passes it over without looking further.
+    /// It is linked already and has nothing to give; nvlink passes it over without looking further.
     PassedOver,
 }
 
-/// Checks one device ELF. Warnings go to `said`; the message that refuses it is the error.
-pub(super) fn check(
+/// Checks one device ELF. Warnings are added to `warnings`; the message that refuses it is the error.
+pub fn check(
     name: &Text,
     bytes: &[u8],
     target: Target,
     release: &Release,
-    said: &mut Vec<Said>,
+    warnings: &mut Vec<Message>,
 ) -> Result<Verdict, Message> {
     let header = Header::parse(bytes).map_err(|reason| Message::DamagedInput {
         file: name.clone(),
@@ -47,13 +47,13 @@ pub(super) fn check(
         return Ok(Verdict::PassedOver);
     }
     if header.lacks_64_bit_flag() {
-        said.push(Message::Expected64Bit { file: name.clone() }.into());
+        warnings.push(Message::Expected64Bit { file: name.clone() });
     }
     if !header.abi_matches() {
         return Err(Message::AbiMismatch { file: name.clone() });
     }
     if target.is_mercury() && !header.is_mercury() {
-        said.push(Message::OutputLimited { arch: target.arch.number.into(), file: name.clone() }.into());
+        warnings.push(Message::OutputLimited { arch: target.arch.number.into(), file: name.clone() });
     }
     if header.number() == 0 {
         return Err(Message::UnknownArch { arch: "sm_0".into() });
@@ -72,13 +72,16 @@ pub(super) fn check(
 /// What a device ELF says about where it links.
 #[derive(Clone, Copy, Debug)]
 pub struct Made {
+    /// The architecture and what the compiler recorded about the code.
     pub arch: CubinArch,
     /// As in 130 for CUDA 13.0; `None` if it does not say.
     pub toolkit: Option<u32>,
+    /// It is linked already.
     pub executable: bool,
 }
 
 impl Made {
+    /// Reads it from the header; `None` if that cannot be read.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let header = Header::parse(bytes).ok()?;
         let (number, is_mercury, record) = (header.number(), header.is_mercury(), header.compat());
@@ -90,16 +93,30 @@ impl Made {
     }
 }
 
-/// Whether a device ELF was made by `ptxas -ewp`.
-pub(super) fn is_extensible(bytes: &[u8]) -> bool {
+/// The check on all objects together: from the first that `ptxas -ewp` made on, all must come from the linker's own toolkit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExtensibleCheck {
+    has_extensible: bool,
+}
+
+impl ExtensibleCheck {
+    /// Checks the next object in link order.
+    pub fn admit(&mut self, bytes: &[u8], release: &Release) -> Result<(), Message> {
+        self.has_extensible |= is_extensible(bytes);
+        if self.has_extensible && !is_of_toolkit(bytes, release) {
+            return Err(Message::ExtensibleOfOtherToolkit);
+        }
+        Ok(())
+    }
+}
+
+fn is_extensible(bytes: &[u8]) -> bool {
     FileHeader::ref_from_prefix(bytes).is_ok_and(|(raw, _)| raw.e_type.get() == raw::ET_EXTENSIBLE)
 }
 
-pub(super) fn is_of_this_toolkit(bytes: &[u8], release: &Release) -> bool {
-    Header::parse(bytes)
-        .ok()
-        .and_then(|header| header.cuda_info())
-        .is_some_and(|note| note.toolkit == release.toolkit)
+fn is_of_toolkit(bytes: &[u8], release: &Release) -> bool {
+    let note = Header::parse(bytes).ok().and_then(|header| header.cuda_info());
+    note.is_some_and(|note| note.toolkit == release.toolkit)
 }
 
 fn check_toolkit(header: &Header<'_>, name: &Text, release: &Release) -> Result<(), Message> {
