@@ -1,7 +1,7 @@
 //! Expressions in template arguments, array bounds and `decltype`.
 
 use super::name::symbol;
-use super::{Parser, Text, cat, decimal};
+use super::parser::{Parser, Text, cat, decimal};
 
 /// Operators of one operand, written before it.
 const PREFIX: [[u8; 2]; 6] = [*b"ps", *b"ng", *b"ad", *b"de", *b"co", *b"nt"];

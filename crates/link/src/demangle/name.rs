@@ -1,7 +1,6 @@
 //! Names: qualified, local to a function, of operators and constructors.
 
-use super::types::Qualifiers;
-use super::{Parser, Scope, Substitution, Text, cat, decimal};
+use super::parser::{Parser, Qualifiers, Scope, Substitution, Text, cat, decimal};
 
 /// A name and what it says about the function that it names.
 #[derive(Clone, Debug, Default)]

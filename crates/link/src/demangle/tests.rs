@@ -1,6 +1,7 @@
 //! The expected texts are what nvlink printed for functions of these names: one pair per two lines.
 
-use super::{LONGEST, TOO_LONG, demangle};
+use super::parser::LONGEST;
+use super::{TOO_LONG, demangle};
 
 const PRINTED: &str = include_str!("printed.txt");
 

@@ -1,70 +1,7 @@
 //! Types. A declarator is printed in two parts, around what it declares: `int (*` and `)[3]`.
 
-use super::{LONGEST, Parser, Scope, Substitution, Text, cat, decimal};
+use super::parser::{LONGEST, Parser, Qualifiers, Scope, Substitution, Text, Type, cat, decimal};
 use std::rc::Rc;
-
-#[derive(Clone, Debug)]
-pub enum Type {
-    /// A name, and whether it keeps its distance from a declarator: a part of an earlier name that is
-    /// referred to does not.
-    Name {
-        text: Text,
-        spaced: bool,
-    },
-    /// `*`, `&` or `&&`.
-    Pointer(&'static str, Rc<Type>),
-    Member {
-        class: Rc<Type>,
-        of: Rc<Type>,
-    },
-    Array {
-        bound: Text,
-        of: Rc<Type>,
-    },
-    Function {
-        result: Rc<Type>,
-        parameters: Text,
-        qualifiers: Text,
-    },
-    Qualified {
-        qualifiers: Qualifiers,
-        of: Rc<Type>,
-    },
-    /// A qualifier of the vendor's.
-    Vendor {
-        name: Text,
-        of: Rc<Type>,
-    },
-    Vector {
-        count: Text,
-        of: Rc<Type>,
-    },
-    Complex(Rc<Type>),
-    Pack(Rc<Type>),
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Qualifiers {
-    pub constant: bool,
-    pub volatile: bool,
-    pub restrict: bool,
-}
-
-impl Qualifiers {
-    fn words(self) -> impl Iterator<Item = &'static str> {
-        let all = [(self.constant, "const"), (self.volatile, "volatile"), (self.restrict, "restrict")];
-        all.into_iter().filter_map(|(given, word)| given.then_some(word))
-    }
-
-    /// As they stand behind a list of parameters.
-    pub fn trailing(self) -> Text {
-        self.words().fold(Text::new(), |text, word| cat![text, " ", word])
-    }
-
-    fn leading(self) -> Text {
-        self.words().fold(Text::new(), |text, word| cat![text, word, " "])
-    }
-}
 
 /// A text that only grows up to a limit.
 struct Printed(Text);
