@@ -1,16 +1,15 @@
 //! The output file: written without a name where the system can do that, or under a temporary one, and put in place
 //! at the end, so that the target is either the old file or the complete new one.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Seek, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::diagnostics::{Message, Sink, Stop};
+use crate::os::files::{in_memory, link, replace};
 use crate::os::signals::{self, Temporary};
 use solder_link::pool::Pool;
 use solder_link::write::{Destination, Image};
@@ -75,18 +74,6 @@ fn write_over(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
     let mut whole = in_memory().map_err(WriteError::Write)?;
     produce(&mut whole).and_then(|()| whole.rewind()).map_err(WriteError::Write)?;
     write_directly(path, &mut |file| io::copy(&mut whole, file).map(drop))
-}
-
-/// A file that is nowhere but in memory.
-#[allow(unsafe_code)]
-fn in_memory() -> io::Result<File> {
-    // SAFETY: the name is a string of this program; a descriptor that is returned is nobody else's.
-    unsafe {
-        match libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC) {
-            -1 => Err(io::Error::last_os_error()),
-            descriptor => Ok(File::from_raw_fd(descriptor)),
-        }
-    }
 }
 
 /// A new file in the folder of the target.
@@ -170,30 +157,6 @@ fn temporary_name<T>(
         }
     }
     Err(ErrorKind::AlreadyExists.into())
-}
-
-/// Puts a file in the place of another, in one step. A rename onto a file that is there makes some file systems write the
-/// new one to the disk first, so the two change places, where the system can do that, and the old one goes.
-#[allow(unsafe_code)]
-fn replace(new: &Path, target: &Path) -> io::Result<()> {
-    let (from, to) =
-        (CString::new(new.as_os_str().as_bytes())?, CString::new(target.as_os_str().as_bytes())?);
-    let (here, exchange) = (libc::AT_FDCWD, libc::RENAME_EXCHANGE);
-    // SAFETY: both names are strings that live through the call.
-    let done = unsafe { libc::renameat2(here, from.as_ptr(), here, to.as_ptr(), exchange) };
-    if done == 0 { fs::remove_file(new) } else { fs::rename(new, target) }
-}
-
-/// Gives an open file without a name one.
-#[allow(unsafe_code)]
-fn link(file: &File, path: &Path) -> io::Result<()> {
-    let from = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-    let to = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: both names are strings that live through the call.
-    let done = unsafe {
-        libc::linkat(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::AT_SYMLINK_FOLLOW)
-    };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Writes an output file.

@@ -1,10 +1,9 @@
 //! `--register-link-binaries`: the list of linked modules that the host side compiles its registration from.
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::diagnostics::{Sink, Stop, Text};
+use crate::diagnostics::{Sink, Stop};
 use crate::load::Registration;
 use crate::output;
 
@@ -40,19 +39,6 @@ fn text<'a>(registrations: impl IntoIterator<Item = &'a Registration>) -> Vec<u8
     text
 }
 
-/// The id of a file that is no host object: its path from the root, not normalised, with an underscore for all that
-/// cannot stand in an identifier.
-pub(crate) fn file_id(name: &Text) -> Vec<u8> {
-    let mut path = Vec::new();
-    if !name.as_bytes().starts_with(b"/") {
-        let folder = std::env::current_dir().unwrap_or_default();
-        path.extend_from_slice(folder.as_os_str().as_bytes());
-        path.push(b'/');
-    }
-    path.extend_from_slice(name.as_bytes());
-    path.into_iter().map(|byte| if byte.is_ascii_alphanumeric() { byte } else { b'_' }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,10 +50,5 @@ mod tests {
             "#define NUM_PRELINKED_OBJECTS 2\nDEFINE_REGISTER_FUNC(_a_cu)\nDEFINE_REGISTER_FUNC(_b_cu)\n";
         assert_eq!(text(&registrations), expected.as_bytes());
         assert_eq!(text(&[]), b"#define NUM_PRELINKED_OBJECTS 0\n");
-    }
-
-    #[test]
-    fn ids_of_files() {
-        assert_eq!(file_id(&"/d/x/./k.cubin".into()), b"_d_x___k_cubin");
     }
 }

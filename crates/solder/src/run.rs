@@ -36,7 +36,15 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
             explain.stopped(&[], None);
         }
     };
-    let mut inputs = load::load(options, &toolchain, sink, &arena, pool, &mut reader, &explain_inputs)?;
+    let mut inputs = load::load(
+        options,
+        &toolchain,
+        sink,
+        &arena,
+        pool,
+        &mut |module| reader.read(module, options, sink),
+        &explain_inputs,
+    )?;
     let mut mode = *mode;
     if options.lto && inputs.ir.is_empty() {
         sink.report(Message::NoLtoObjects);

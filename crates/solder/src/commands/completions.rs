@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 
-use super::print;
+use super::words::{NAMES, print};
 use crate::options::{Kind, Row, TABLE};
 
 /// Makes the script of a shell.
@@ -43,7 +43,7 @@ fn summary(row: &Row) -> &'static str {
 }
 
 fn subcommands() -> Vec<&'static str> {
-    super::COMMANDS.iter().map(|(name, _)| *name).collect()
+    NAMES.to_vec()
 }
 
 fn bash() -> String {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 
-use super::print;
+use super::words::print;
 use crate::options::{Kind, RELEASE, Row, TABLE};
 
 pub fn run(words: &[OsString]) -> Result<(), String> {

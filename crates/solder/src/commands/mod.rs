@@ -5,8 +5,10 @@ mod completions;
 mod inspect;
 mod man;
 mod shadow;
+mod words;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
+use words::eprint;
 
 /// A subcommand: the words behind its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
@@ -31,27 +33,12 @@ pub fn run(words: &[OsString]) -> Option<u8> {
     })
 }
 
-/// Takes `--name VALUE` or `--name=VALUE` out of the words, if the next is one.
-fn value_of(
-    name: &str,
-    word: &OsStr,
-    rest: &mut std::slice::Iter<'_, OsString>,
-) -> Result<Option<OsString>, String> {
-    use std::os::unix::ffi::OsStrExt;
-    if word == name {
-        return rest.next().cloned().map(Some).ok_or(format!("{name} needs a value"));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_subcommands_are_completed() {
+        assert_eq!(COMMANDS.map(|(name, _)| name), words::NAMES);
     }
-    let joined = word.as_bytes().strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
-    Ok(joined.map(|value| OsStr::from_bytes(value).to_owned()))
-}
-
-/// That nobody reads it is no fault.
-fn print(text: &str) {
-    use std::io::Write;
-    let _ = std::io::stdout().write_all(text.as_bytes());
-}
-
-fn eprint(text: &str) {
-    use std::io::Write;
-    let _ = std::io::stderr().write_all(text.as_bytes());
 }

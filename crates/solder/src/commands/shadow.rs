@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::{print, value_of};
+use super::words::{print, value_of};
 use crate::toolchain::{self, Signals};
 use solder_toolchain::Toolkit;
 

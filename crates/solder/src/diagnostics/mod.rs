@@ -1,6 +1,7 @@
 //! How messages are shown: as text, as nvlink prints it, or as JSON, at once or with what explains them.
 
 mod held;
+mod lock;
 mod progress;
 
 use std::io::Write;
@@ -12,6 +13,7 @@ pub use progress::{Progress, Show};
 pub use solder_link::diagnostics::{Hex, Message, Receiver, Severity, Sink, Stop, Switches, TABLE, Text};
 
 use held::{Event, Printed};
+use lock::lock;
 
 /// How messages are printed; all of it follows from the options.
 #[derive(Clone, Debug, Default)]
@@ -198,10 +200,6 @@ impl Drop for Printer {
     fn drop(&mut self) {
         self.release(&|_| Vec::new());
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::lock;
+use super::lock::lock;
 
 /// Links shorter than this show nothing by themselves.
 const PATIENCE: Duration = Duration::from_secs(2);

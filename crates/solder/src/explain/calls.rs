@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::View;
 use super::names::shown;
 use solder_link::model::calls::Calls;
+use solder_link::view::View;
 
 /// The shortest way from a node to one that is wanted, both included.
 pub fn path(calls: &Calls, from: u32, wanted: impl Fn(u32) -> bool) -> Option<Vec<u32>> {

@@ -2,8 +2,8 @@
 
 use solder_cubin::raw;
 
+use super::context::{Context, capped, counted};
 use super::names::shown;
-use super::{Context, capped, counted};
 use crate::diagnostics::Note;
 use solder_link::model::object::{Object, Role};
 

@@ -3,7 +3,7 @@
 use solder_arch::{CubinMatch, Release, Target};
 use solder_fatbin::{Container, Kind, Member, Request, select};
 
-use super::Context;
+use super::context::Context;
 use crate::diagnostics::{Note, Text};
 use crate::load::survey::{self, Content, Fate, Form, Made};
 
@@ -129,7 +129,7 @@ impl Context<'_, '_> {
             };
             Note::new("holds", format!("'{}' holds {members}", input.name))
         };
-        let mut notes = super::capped(inputs.map(note).collect(), 8, "inputs");
+        let mut notes = super::context::capped(inputs.map(note).collect(), 8, "inputs");
         notes.push(Note::new(
             "hint",
             "link with -lto and -nvvmpath, or compile with code=sm_... instead of code=lto_...",
@@ -165,7 +165,10 @@ pub(super) fn not_opened(file: &Text) -> Vec<Note> {
         Ok(metadata) => match std::fs::File::open(path) {
             Err(error) => error.to_string(),
             Ok(_) => {
-                format!("it is {} long, too short for any input", super::counted(metadata.len(), "byte"))
+                format!(
+                    "it is {} long, too short for any input",
+                    super::context::counted(metadata.len(), "byte")
+                )
             }
         },
     };

@@ -4,12 +4,14 @@ use super::calls::Named;
 use hashbrown::HashSet;
 use solder_cubin::raw;
 
+use super::calls;
+use super::context::{Context, capped, counted};
 use super::names::shown;
-use super::{Context, View, calls, capped, counted};
 use crate::diagnostics::Note;
 use solder_link::model::ids::SectionId;
 use solder_link::model::merged::Kind;
 use solder_link::model::object::Object;
+use solder_link::view::View;
 
 /// Contributors named.
 const MOST: usize = 12;

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::fmt::Write;
 
+use super::context::counted;
 use super::names::{self, shown};
-use super::{View, counted};
 use solder_cubin::raw;
 use solder_link::model::graph::Edges;
 use solder_link::model::ids::EntityId;
 use solder_link::model::object::Object;
 use solder_link::roots::Roots;
+use solder_link::view::View;
 
 /// How a function came to stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,15 +5,17 @@ use std::fmt::Write;
 use solder_cubin::raw;
 use solder_fatbin::{Container, Kind, Member, Request, select};
 
+use super::context::{Explain, in_parts};
 use super::inputs::member_name;
 use super::names::shown;
-use super::{Explain, View, in_parts, live, registers};
+use super::{live, registers};
 use crate::load::survey::{Content, Fate, FileState, Input};
 use solder_link::layout::Layout;
 use solder_link::model::ids::{FileId, SectionId, SymbolId};
 use solder_link::model::object::Object;
 use solder_link::pool::Pool;
 use solder_link::resources::UNKNOWN_STACK;
+use solder_link::view::View;
 
 /// The whole map.
 pub fn text(

@@ -5,37 +5,30 @@
 //! afterwards, so that a plain link pays nothing.
 
 mod calls;
+mod context;
 mod duplicates;
 mod inputs;
 mod limits;
 mod live;
 mod map;
 mod names;
+mod references;
 mod registers;
 mod report;
 mod trace;
 mod undefined;
 mod whole;
 
-use std::cell::OnceCell;
-use std::path::Path;
+pub use context::Explain;
 
 use crate::diagnostics::{Message, Note, Printer, Sink, Stop};
-use crate::load::{Arena, Survey};
+use crate::load::Survey;
 use crate::options::Options;
+use context::{Context, print, write};
 use solder_link::layout::Layout;
 use solder_link::model::object::Object;
 use solder_link::pool::Pool;
 use solder_link::view::View;
-
-/// What the link is asked to tell.
-#[derive(Clone, Copy)]
-pub struct Explain<'a, 'data> {
-    options: &'a Options,
-    survey: &'a Survey<'data>,
-    printer: &'a Printer,
-    pool: &'a Pool,
-}
 
 impl<'a, 'data> Explain<'a, 'data> {
     /// `None` if nothing is asked.
@@ -99,40 +92,7 @@ impl<'a, 'data> Explain<'a, 'data> {
     }
 }
 
-/// Reports go to standard output, apart from the messages; that nobody reads them is no fault.
-fn print(text: &str) {
-    use std::io::Write;
-    let _ = std::io::stdout().write_all(text.as_bytes());
-}
-
-/// `-` is standard output.
-fn write(file: &Path, text: &str, sink: &Sink) -> Result<(), Stop> {
-    if file == Path::new("-") {
-        print(text);
-        return Ok(());
-    }
-    crate::output::write_output(file, text.as_bytes(), sink)
-}
-
-/// What explanations are drawn from; indices are made when the first message asks for them.
-struct Context<'a, 'data> {
-    options: &'a Options,
-    survey: &'a Survey<'data>,
-    objects: &'a [Object<'data>],
-    view: Option<View<'a, 'data>>,
-    names: OnceCell<names::Index<'a>>,
-    references: OnceCell<undefined::References<'a>>,
-    /// For what is read again.
-    arena: Arena,
-}
-
-impl<'a, 'data> Context<'a, 'data> {
-    fn new(explain: Explain<'a, 'data>, objects: &'a [Object<'data>], view: Option<View<'a, 'data>>) -> Self {
-        let Explain { options, survey, .. } = explain;
-        let (names, references) = (OnceCell::new(), OnceCell::new());
-        Self { options, survey, objects, view, names, references, arena: Arena::new() }
-    }
-
+impl Context<'_, '_> {
     fn notes(&self, message: &Message) -> Vec<Note> {
         match message {
             Message::UndefinedReference { symbol, .. } => self.undefined(&symbol.to_string()),
@@ -177,30 +137,4 @@ impl<'a, 'data> Context<'a, 'data> {
             _ => Vec::new(),
         }
     }
-}
-
-/// Things told at once by one thread.
-const PART: usize = 512;
-
-/// What `tell` says of the items, some at a time.
-fn in_parts<T: Sync>(pool: &Pool, items: &[T], tell: impl Fn(&[T]) -> String + Send + Sync) -> Vec<String> {
-    let parts: Vec<&[T]> = items.chunks(PART).collect();
-    pool.map(&parts, parts.len() >= 4, |part| tell(part))
-}
-
-/// `1 byte`, `2 bytes`.
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// The first `most` lines, then how many were left out.
-fn capped(mut notes: Vec<Note>, most: usize, what: &str) -> Vec<Note> {
-    let rest = notes.len().saturating_sub(most);
-    // One line that says that one is missing would take its place.
-    if rest > 1 {
-        let kind = notes[0].kind;
-        notes.truncate(most);
-        notes.push(Note::new(kind, format!("and {rest} more {what}")));
-    }
-    notes
 }

@@ -3,11 +3,13 @@
 use super::calls::Named;
 use std::fmt::Write;
 
-use super::{View, calls, counted, names};
+use super::context::counted;
+use super::{calls, names};
 use solder_cubin::info::attr;
 use solder_link::model::calls::{Need, OfNodes};
 use solder_link::model::merged::{Function, InfoRecord};
 use solder_link::resources::UNKNOWN_STACK;
+use solder_link::view::View;
 
 /// The stack that call paths from each function need.
 type Depths<'a> = OfNodes<'a, Need>;

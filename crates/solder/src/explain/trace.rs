@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use super::context::Context;
 use super::duplicates::Mention;
 use super::names::{self, shown};
-use super::{Context, undefined};
+use super::undefined;
 use solder_link::model::ids::FileId;
 use solder_link::model::symbols::Symbols;
 

@@ -1,36 +1,19 @@
 //! Undefined references: who refers, what was meant, and which input would have defined it.
 
-use hashbrown::HashMap;
 use solder_cubin::{Cubin, raw};
 use solder_fatbin::{Container, Kind, Member};
 
+use super::context::{Context, capped};
+use super::names;
 use super::names::Likeness;
 use super::names::shown;
-use super::{Context, capped, names};
+use super::references::References;
 use crate::diagnostics::Note;
 use crate::load::survey::{self, Content, Fate, FileState, Form, Made, Missing};
 use solder_link::model::object::{Object, Role};
 
 /// Places named of one symbol.
 const MOST: usize = 10;
-
-/// The objects in which each name is undefined, with its symbol there.
-#[derive(Debug)]
-pub struct References<'a>(HashMap<&'a str, Vec<(usize, u32)>>);
-
-impl<'a> References<'a> {
-    fn new(objects: &'a [Object<'_>]) -> Self {
-        let mut index: HashMap<&str, Vec<(usize, u32)>> = HashMap::new();
-        for (file, object) in objects.iter().enumerate() {
-            for (symbol, raw) in object.symbols() {
-                if !raw.is_defined() && raw.bind() != raw::STB_LOCAL {
-                    index.entry(object.names[symbol as usize]).or_default().push((file, symbol));
-                }
-            }
-        }
-        Self(index)
-    }
-}
 
 /// Prefixes of what the device runtime library defines, and of the driver's part of it.
 const RUNTIME: &[&str] = &["cuda", "cnp", "__cudaCDP"];

@@ -5,8 +5,9 @@ use std::fmt::Write;
 use solder_cubin::info::{self, attr};
 use solder_cubin::{Cubin, callgraph, raw};
 
+use super::context::Explain;
 use super::names::shown;
-use super::{Explain, map, report};
+use super::{map, report};
 use crate::diagnostics::{Sink, Stop};
 use crate::json::Json;
 use solder_link::checks::limits::shared_limit;
@@ -24,14 +25,16 @@ impl Explain<'_, '_> {
             || !asked.why_live.is_empty()
             || !asked.trace.is_empty();
         if others {
-            super::print("the compiler made the output: there are no calls, removals or names to report\n");
+            super::context::print(
+                "the compiler made the output: there are no calls, removals or names to report\n",
+            );
         }
         let Ok(cubin) = Cubin::parse(output) else { return Ok(()) };
         if let Some(file) = &asked.map {
-            super::write(file, &map_text(self, &cubin, output.len()), sink)?;
+            super::context::write(file, &map_text(self, &cubin, output.len()), sink)?;
         }
         if let Some(file) = &asked.report {
-            super::write(file, &report::filled(&content(self, &cubin, output.len())), sink)?;
+            super::context::write(file, &report::filled(&content(self, &cubin, output.len())), sink)?;
         }
         Ok(())
     }

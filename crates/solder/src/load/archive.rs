@@ -10,8 +10,9 @@ use object::read::archive::ArchiveFile;
 use solder_cubin::elf_header;
 
 use super::arena::Arena;
+use super::file;
 use super::peek::{self, Begins, HEAD, Headers};
-use super::{PARALLEL_FROM, Stopped, file};
+use super::taken::{PARALLEL_FROM, Stopped};
 use crate::diagnostics::{Message, Text};
 use solder_link::pool::Pool;
 

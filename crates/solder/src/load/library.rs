@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use solder_cubin::elf_header;
 
 use super::arena::Arena;
-use super::{Stopped, file};
+use super::file;
+use super::taken::Stopped;
 use crate::diagnostics::{Message, Sink};
 use crate::options::{Id, Options};
 

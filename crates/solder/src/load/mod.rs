@@ -8,6 +8,7 @@ mod archive;
 mod arena;
 mod chosen;
 mod classify;
+mod content;
 mod file;
 mod host;
 mod library;
@@ -16,14 +17,14 @@ mod peek;
 mod said;
 mod shed;
 pub mod survey;
+mod taken;
 
 use std::path::Path;
 
 pub use arena::Arena;
 
-use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::diagnostics::{Message, Sink, Stop};
 use crate::keep;
-use crate::lto;
 use crate::options::Options;
 use crate::time_table;
 use crate::toolchain;
@@ -32,57 +33,11 @@ use said::Said;
 use solder_link::accept::ExtensibleCheck;
 use solder_link::inputs::{Input, Origin};
 use solder_link::pool::Pool;
-use solder_link::roots::{HostReferences, REFERENCE_KINDS};
+use solder_link::roots::REFERENCE_KINDS;
 use solder_toolchain::{Ptx, Toolchain};
 pub use survey::Survey;
-
-/// The messages that end the run, in order.
-type Stopped = Vec<Message>;
-
-/// IR for link-time optimization.
-#[derive(Clone, Debug)]
-pub struct IrModule<'data> {
-    pub name: Text,
-    pub content: IrContent<'data>,
-    /// The options the module was compiled with; `None` for a file of its own.
-    pub options: Option<&'data [u8]>,
-    pub origin: Origin,
-    pub position: usize,
-    pub is_runtime: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub enum IrContent<'data> {
-    /// The IR as the compiler library takes it.
-    Plain(&'data [u8]),
-    /// A fat binary whose member only the vendor's libraries can unpack.
-    Container(&'data [u8]),
-}
-
-/// A line of the file that `--register-link-binaries` writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Registration {
-    pub id: Vec<u8>,
-    /// Left out together with the runtime at this position.
-    pub runtime_at: Option<usize>,
-}
-
-/// All that was loaded.
-#[derive(Clone, Debug, Default)]
-pub struct Inputs<'data> {
-    pub objects: Vec<Input<'data>>,
-    pub ir: Vec<IrModule<'data>>,
-    pub references: HostReferences<'data>,
-    pub registrations: Vec<Registration>,
-    /// Place of the first host object with device code, for whatever architecture. An archive of the device runtime in
-    /// front of it is not asked what it refers to, and does not make code count as incomplete.
-    pub first_host_code: Option<usize>,
-    /// What became of every input, if somebody is going to ask.
-    pub survey: Option<Survey<'data>>,
-}
-
-/// From this many files on, threads are worth their start.
-const PARALLEL_FROM: usize = 48;
+pub use taken::{Inputs, IrContent, IrModule, ReadIr, Registration};
+use taken::{PARALLEL_FROM, Stopped, file_id};
 
 /// Loads all inputs. If somebody is going to ask what became of them, `surveyed` is told before the messages end the run.
 pub fn load<'data>(
@@ -91,7 +46,7 @@ pub fn load<'data>(
     sink: &Sink,
     arena: &'data Arena,
     pool: &Pool,
-    reader: &mut lto::Reader<'data>,
+    read_ir: ReadIr<'_, 'data>,
     surveyed: &dyn Fn(&Survey<'data>),
 ) -> Result<Inputs<'data>, Stop> {
     let library_path = std::env::var_os("LIBRARY_PATH");
@@ -108,7 +63,7 @@ pub fn load<'data>(
     let mut products = pool.map(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
     assemble(options, toolchain, &items, &mut products, arena, pool, sink)?;
     let survey = files.map(|files| Survey::new(files, &items, &products));
-    let taken = take_all(options, items, products, reader, sink);
+    let taken = take_all(options, items, products, read_ir, sink);
     if let Some(survey) = &survey {
         surveyed(survey);
     }
@@ -120,7 +75,7 @@ fn take_all<'data>(
     options: &Options,
     items: Vec<Item<'data>>,
     products: Vec<open::Unpacked<'data>>,
-    reader: &mut lto::Reader<'data>,
+    read_ir: ReadIr<'_, 'data>,
     sink: &Sink,
 ) -> Result<Inputs<'data>, Stop> {
     let mut inputs = Inputs::default();
@@ -139,7 +94,7 @@ fn take_all<'data>(
         let modules = inputs.ir.len();
         inputs.take(options, position, item, outcome, sink);
         for module in &inputs.ir[modules..] {
-            reader.read(module, options, sink)?;
+            read_ir(module)?;
         }
     }
     // Warnings that are errors let the reading come to its end, and nothing else.
@@ -264,7 +219,7 @@ impl<'data> Inputs<'data> {
             self.references.raw_inputs = true;
             let runtime_at = is_runtime.then_some(position);
             if options.register_link_binaries.is_some() {
-                self.registrations.push(Registration { id: crate::register::file_id(&name), runtime_at });
+                self.registrations.push(Registration { id: file_id(&name), runtime_at });
             }
         }
     }

@@ -11,9 +11,11 @@ use solder_toolchain::Ptx;
 use super::archive::{self, ArchiveMember};
 use super::arena::Arena;
 use super::classify::{self, Role};
+use super::content::Content;
 use super::host::{HostObject, Unreadable};
 use super::said::Said;
-use super::{IrContent, PARALLEL_FROM, Stopped, chosen, file, survey};
+use super::taken::{IrContent, PARALLEL_FROM, Stopped};
+use super::{chosen, file};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::options::Options;
 use solder_link::accept::{self, Verdict};
@@ -275,15 +277,15 @@ impl<'data> Item<'data> {
     }
 
     /// What the item is, as far as `--explain` and its relatives ask.
-    pub(super) fn content(&self) -> survey::Content<'data> {
+    pub(super) fn content(&self) -> Content<'data> {
         match self.source {
-            Source::Nothing if self.host.is_none() => survey::Content::Archive,
-            Source::Nothing => survey::Content::HostCode,
-            Source::Cubin(bytes) => survey::Content::Cubin(bytes),
-            Source::Container(bytes) => survey::Content::Container(bytes),
-            Source::Ptx(bytes) => survey::Content::Ptx(bytes),
-            Source::LtoIr(_) => survey::Content::LtoIr,
-            Source::Refused(_) => survey::Content::Unknown,
+            Source::Nothing if self.host.is_none() => Content::Archive,
+            Source::Nothing => Content::HostCode,
+            Source::Cubin(bytes) => Content::Cubin(bytes),
+            Source::Container(bytes) => Content::Container(bytes),
+            Source::Ptx(bytes) => Content::Ptx(bytes),
+            Source::LtoIr(_) => Content::LtoIr,
+            Source::Refused(_) => Content::Unknown,
         }
     }
 

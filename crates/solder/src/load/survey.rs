@@ -11,11 +11,13 @@ use object::read::archive::ArchiveFile;
 use object::read::elf::{FileHeader, SectionHeader};
 use solder_cubin::elf_header;
 
+use super::arena::Arena;
+use super::file;
 use super::open::{Item, Opened, Product, Unpacked};
-use super::{Arena, file};
 use crate::diagnostics::Text;
 use solder_link::inputs::Origin;
 
+pub use super::content::Content;
 pub use super::library::{Missing, missing};
 pub use solder_link::accept::Made;
 pub use solder_link::form::Form;
@@ -55,19 +57,6 @@ pub struct Input<'data> {
     pub bytes: &'data [u8],
     pub content: Content<'data>,
     pub fate: Fate,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub enum Content<'data> {
-    Cubin(&'data [u8]),
-    Container(&'data [u8]),
-    Ptx(&'data [u8]),
-    LtoIr,
-    /// A host object without relocatable device code.
-    HostCode,
-    /// The archive itself; its members follow.
-    Archive,
-    Unknown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

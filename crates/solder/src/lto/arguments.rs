@@ -2,8 +2,8 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use super::Plan;
 use super::consensus::Agreed;
+use super::plan::Plan;
 use crate::options::{FastCompile, Options};
 use solder_arch::Suffix;
 use solder_link::roots::{HostReferences, REFERENCE_KINDS};

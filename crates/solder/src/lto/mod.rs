@@ -5,6 +5,7 @@
 
 mod arguments;
 mod consensus;
+mod plan;
 
 use std::time::Instant;
 
@@ -20,6 +21,7 @@ use crate::options::Options;
 use crate::time_table;
 use crate::toolchain;
 use consensus::{Agreed, Consensus};
+use plan::Plan;
 use solder_link::checks::undefined;
 use solder_link::inputs::{Input, Origin};
 use solder_link::pool::Pool;
@@ -79,26 +81,6 @@ pub enum Outcome {
     Whole(Vec<u8>),
     /// It is among the objects.
     ToLink,
-}
-
-/// How the IR is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Other code takes part, or the output is to be linked again: everything visible stays.
-    pub partial: bool,
-    /// References outside of the IR may remain.
-    pub device_c: bool,
-}
-
-impl Plan {
-    fn new(options: &Options, inputs: &Inputs<'_>) -> Self {
-        let partial = options.partial_lto || inputs.objects.iter().any(|object| !object.is_runtime);
-        let counts = |object: &Input<'_>| {
-            object.is_runtime && inputs.first_host_code.is_some_and(|first| object.position > first)
-        };
-        let has_runtime = inputs.objects.iter().any(counts);
-        Self { partial, device_c: partial || has_runtime }
-    }
 }
 
 /// Compiles and assembles the IR, of which there is some.

@@ -2,6 +2,7 @@
 
 use solder_arch::Kind;
 
+use super::values::{api_version, fast_compile};
 use super::{Id, Options};
 use crate::diagnostics::{Message, Sink, Stop};
 
@@ -88,7 +89,7 @@ fn check_lto(options: &Options, sink: &Sink) -> Result<(), Stop> {
             used: "-split-compile",
         });
     }
-    if values.scalar(Id::OfastCompile).is_some_and(|name| super::fast_compile(name).is_none()) {
+    if values.scalar(Id::OfastCompile).is_some_and(|name| fast_compile(name).is_none()) {
         return Err(sink.fatal(Message::InvalidArgument { option: "--Ofast-compile" }));
     }
     Ok(())
@@ -110,21 +111,4 @@ fn check_api_version(options: &Options, sink: &Sink) -> Result<(), Stop> {
         }
         Some(_) => Ok(()),
     }
-}
-
-/// `major.minor`, each as C reads a decimal number: blanks and a sign may precede it, and it is cut to 32 bits.
-pub(super) fn api_version(text: &[u8]) -> Option<(i32, i32)> {
-    let dot = text.iter().position(|byte| *byte == b'.')?;
-    Some((decimal(&text[..dot])?, decimal(&text[dot + 1..])?))
-}
-
-fn decimal(text: &[u8]) -> Option<i32> {
-    let text = std::str::from_utf8(text).ok()?;
-    let digits = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
-    let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
-    if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let limit = if digits.starts_with('-') { i64::MIN } else { i64::MAX };
-    Some(digits.parse::<i64>().unwrap_or(limit) as i32)
 }

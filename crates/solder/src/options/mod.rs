@@ -7,6 +7,7 @@ mod option_file;
 mod parse;
 mod record;
 mod table;
+mod values;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -21,6 +22,8 @@ pub use check::check;
 pub use help::{help, version};
 pub use parse::{Value, Values};
 pub use table::{Id, Kind, RELEASE, Record, Row, TABLE};
+
+use values::{api_version, fast_compile};
 
 use crate::diagnostics::{Format, Message, Settings, Show, Sink, Stop, Switches, Text};
 
@@ -202,7 +205,7 @@ impl Options {
             stack_protector_threshold: values.number(Id::StackProtectorThreshold),
             nv_host: path(Id::NvHost),
             uidx_file: path(Id::UidxFile),
-            cuda_api_version: values.scalar(Id::CudaApiVersion).and_then(check::api_version),
+            cuda_api_version: values.scalar(Id::CudaApiVersion).and_then(api_version),
             force_rela: values.is_true(Id::ForceRela),
             reserve_null_pointer: values.is_true(Id::ReserveNullPointer),
             dont_reserve_null_pointer: values.is_true(Id::DontReserveNullPointer),
@@ -331,14 +334,4 @@ pub fn format_of_words(words: &[Vec<u8>]) -> Format {
 
 fn host_script(name: &[u8]) -> HostScript {
     if name == b"lcs-aug" { HostScript::Augment } else { HostScript::Complete }
-}
-
-fn fast_compile(name: &[u8]) -> Option<FastCompile> {
-    match name {
-        b"0" => Some(FastCompile::Off),
-        b"min" => Some(FastCompile::Min),
-        b"mid" => Some(FastCompile::Mid),
-        b"max" => Some(FastCompile::Max),
-        _ => None,
-    }
 }

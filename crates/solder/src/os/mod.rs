@@ -2,6 +2,8 @@
 
 pub mod children;
 pub mod ending;
+pub mod files;
+mod groups;
 pub mod heap;
 pub mod memory;
 pub mod signals;

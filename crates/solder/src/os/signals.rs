@@ -14,12 +14,9 @@ use std::sync::{Once, OnceLock};
 
 use libc::{c_char, c_int};
 
-use super::children;
+use super::groups::{self, PLACES};
 use crate::diagnostics::{Message, Severity};
 use solder_link::pool::Pool;
-
-/// At most so many at a time, far more than there are threads; what finds no place is not cleaned up.
-pub(super) const PLACES: usize = 256;
 
 static FILES: [AtomicPtr<c_char>; PLACES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
 static FOLDERS: [AtomicPtr<c_char>; PLACES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
@@ -112,7 +109,7 @@ fn clean_up() {
             .map(|place| place.swap(std::ptr::null_mut(), Ordering::SeqCst))
             .filter(|name| !name.is_null())
     };
-    children::end_all();
+    groups::end_all();
     // SAFETY: these functions may be called in a handler; the names are strings that are never freed.
     unsafe {
         names(&FILES).for_each(|name| {

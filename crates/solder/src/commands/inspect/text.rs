@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::cubin::{Cubin, Function, UNBOUNDED};
 use super::fatbin::{Fatbin, MemberView};
 use super::host::Host;
-use super::{Content, Item};
+use super::item::{Content, Item};
 
 pub fn of(items: &[Item]) -> String {
     let mut page = Page { text: String::new(), depth: 0 };

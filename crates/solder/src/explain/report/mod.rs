@@ -3,8 +3,9 @@
 use super::calls::Named;
 use solder_cubin::raw;
 
+use super::context::{Explain, in_parts};
 use super::names::shown;
-use super::{Explain, View, in_parts, live, registers};
+use super::{live, registers};
 use crate::diagnostics::Printer;
 use crate::json::Json;
 use solder_link::checks::limits::shared_limit;
@@ -15,6 +16,7 @@ use solder_link::model::merged::{Kind, OutputSymbol};
 use solder_link::model::object::Object;
 use solder_link::pool::Pool;
 use solder_link::resources::UNKNOWN_STACK;
+use solder_link::view::View;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");

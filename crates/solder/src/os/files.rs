@@ -1,0 +1,44 @@
+//! Files that have no name yet, or change places with others.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A file that is nowhere but in memory.
+#[allow(unsafe_code)]
+pub fn in_memory() -> io::Result<File> {
+    // SAFETY: the name is a string of this program; a descriptor that is returned is nobody else's.
+    unsafe {
+        match libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC) {
+            -1 => Err(io::Error::last_os_error()),
+            descriptor => Ok(File::from_raw_fd(descriptor)),
+        }
+    }
+}
+
+/// Puts a file in the place of another, in one step. A rename onto a file that is there makes some file systems write the
+/// new one to the disk first, so the two change places, where the system can do that, and the old one goes.
+#[allow(unsafe_code)]
+pub fn replace(new: &Path, target: &Path) -> io::Result<()> {
+    let (from, to) =
+        (CString::new(new.as_os_str().as_bytes())?, CString::new(target.as_os_str().as_bytes())?);
+    let (here, exchange) = (libc::AT_FDCWD, libc::RENAME_EXCHANGE);
+    // SAFETY: both names are strings that live through the call.
+    let done = unsafe { libc::renameat2(here, from.as_ptr(), here, to.as_ptr(), exchange) };
+    if done == 0 { fs::remove_file(new) } else { fs::rename(new, target) }
+}
+
+/// Gives an open file without a name one.
+#[allow(unsafe_code)]
+pub fn link(file: &File, path: &Path) -> io::Result<()> {
+    let from = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    let to = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: both names are strings that live through the call.
+    let done = unsafe {
+        libc::linkat(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::AT_SYMLINK_FOLLOW)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
