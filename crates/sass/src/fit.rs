@@ -8,8 +8,8 @@
 use crate::flow::{Flow, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SIZE};
 use crate::operands::Operands;
+use crate::operands::exact::checked;
 use crate::registers::{File, Registers};
-use crate::schedule::operands::checked;
 
 /// `DMUL`, `DADD`, `DSETP`, `DFMA`.
 const DOUBLE: std::ops::RangeInclusive<u16> = 0x028..=0x02b;

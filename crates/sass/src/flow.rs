@@ -17,6 +17,9 @@ const INDIRECT_BRANCHES: [u16; 2] = [0x149, 0x158];
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
 const STRAIGHT: [u16; 11] = [0x142, BREAK_SET, 0x146, 0x152, 0x153, 0x155, 0x156, 0x15b, 0x15c, 0x15d, 0x14e];
 
+/// Where each indirect branch may go: its index and those of its targets, in instructions.
+pub type Jumps = [(usize, Vec<usize>)];
+
 /// What follows an instruction. A number is an index of an instruction, counted from the start of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {

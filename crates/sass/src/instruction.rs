@@ -103,6 +103,15 @@ impl Instruction {
         self.operation() == 0x150
     }
 
+    /// Whether it does nothing but take time: a `NOP` without scoreboards and waits.
+    pub fn is_delay(self) -> bool {
+        self.operation() == 0x118
+            && self.is_unconditional()
+            && self.wait_mask() == 0
+            && self.write_scoreboard().is_none()
+            && self.read_scoreboard().is_none()
+    }
+
     /// `DEPBAR`, the wait as an instruction of its own.
     pub fn counted_wait(self) -> Option<CountedWait> {
         (self.operation() == 0x11a).then(|| CountedWait {

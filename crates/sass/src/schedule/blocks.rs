@@ -4,13 +4,11 @@
 //! the code. Calls, `BSYNC` and `WARPSYNC.COLLECTIVE` are blocks of their own, some begin with `WARPSYNC.ALL`, and the `NOP`s
 //! at the end are in no block.
 
-use super::instructions::{Line, operation};
-use crate::flow::Flow;
+use super::instructions::Line;
+use crate::flow::{Flow, Jumps};
+use crate::operation;
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// Where each indirect branch may go: its index and those of its targets, in instructions.
-pub type Jumps = [(usize, Vec<usize>)];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {

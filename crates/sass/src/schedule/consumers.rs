@@ -1,7 +1,8 @@
 //! Consumers: the first instruction that depends on a producer, in its own block or in a later one.
 
-use super::instructions::{Line, operation};
+use super::instructions::Line;
 use super::producers::{Producer, Producers};
+use crate::operation;
 use crate::registers::Registers;
 use operation::{
     ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BAR, BSYNC, DADD, DFMA, DMUL, DOUBLE, DSETP, EXIT,

@@ -7,19 +7,9 @@ use crate::instruction::{Instruction, SIZE};
 
 /// The longest stall, and how it is written where another warp goes on.
 const LONGEST: u8 = 15;
-const NOP: u16 = 0x118;
 const STALL: u32 = 105;
 /// The stall and, above it, that no other warp goes on.
 const PACE: u128 = 0x1f << STALL;
-
-/// Whether an instruction does nothing but take time.
-pub(crate) fn is_delay(instruction: Instruction) -> bool {
-    instruction.operation() == NOP
-        && instruction.is_unconditional()
-        && instruction.wait_mask() == 0
-        && instruction.write_scoreboard().is_none()
-        && instruction.read_scoreboard().is_none()
-}
 
 /// Puts the short one of several delays last.
 pub fn order_delays(code: &mut [u8]) {
@@ -29,7 +19,7 @@ pub fn order_delays(code: &mut [u8]) {
     let mut index = 1;
     while index < instructions.len() {
         let begin = index;
-        while index < instructions.len() && is_delay(at(&instructions[index])) {
+        while index < instructions.len() && at(&instructions[index]).is_delay() {
             index += 1;
         }
         if index == begin {

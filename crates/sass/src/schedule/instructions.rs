@@ -1,82 +1,10 @@
 //! What the schedule depends on in each instruction: operation, registers, guard.
 
-use super::operands::operands;
 use crate::instruction::{Instruction, TRUE};
 use crate::operands::Operands;
+use crate::operands::exact::operands;
+use crate::operation;
 use crate::registers::{File, Registers};
-
-/// Operations, by the low nine bits of the opcode.
-pub mod operation {
-    pub const DMUL: u16 = 0x028;
-    pub const DADD: u16 = 0x029;
-    pub const DSETP: u16 = 0x02a;
-    pub const DFMA: u16 = 0x02b;
-    /// Double precision arithmetic.
-    pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
-    pub const IMMA: u16 = 0x037;
-    pub const LDSM: u16 = 0x03b;
-    pub const DMMA: u16 = 0x03f;
-    pub const STSM: u16 = 0x044;
-    pub const FLO: u16 = 0x100;
-    pub const BREV: u16 = 0x101;
-    pub const FCHK: u16 = 0x102;
-    pub const F2I: u16 = 0x105;
-    pub const I2F: u16 = 0x106;
-    pub const MUFU: u16 = 0x108;
-    pub const POPC: u16 = 0x109;
-    pub const F2F_DOUBLE: u16 = 0x110;
-    pub const F2I_DOUBLE: u16 = 0x111;
-    pub const I2F_DOUBLE: u16 = 0x112;
-    pub const FRND_DOUBLE: u16 = 0x113;
-    /// Conversions from and to 64 bits.
-    pub const LONG_CONVERSIONS: [u16; 4] = [F2F_DOUBLE, F2I_DOUBLE, I2F_DOUBLE, FRND_DOUBLE];
-    pub const NOP: u16 = 0x118;
-    pub const S2R: u16 = 0x119;
-    pub const ENDCOLLECTIVE: u16 = 0x11b;
-    pub const BAR: u16 = 0x11d;
-    pub const BSYNC: u16 = 0x141;
-    pub const BSSY: u16 = 0x145;
-    pub const BRA: u16 = 0x147;
-    pub const WARPSYNC: u16 = 0x148;
-    pub const BMOV: u16 = 0x155;
-    pub const BRX: u16 = 0x149;
-    pub const BRXU: u16 = 0x158;
-    pub const EXIT: u16 = 0x14d;
-    pub const LD: u16 = 0x180;
-    pub const LDG: u16 = 0x181;
-    pub const LDC: u16 = 0x182;
-    pub const LDL: u16 = 0x183;
-    pub const LDS: u16 = 0x184;
-    pub const ST: u16 = 0x185;
-    pub const STG: u16 = 0x186;
-    pub const STL: u16 = 0x187;
-    pub const STS: u16 = 0x188;
-    pub const SHFL: u16 = 0x189;
-    pub const ATOM: u16 = 0x18a;
-    pub const ATOM_CAS: u16 = 0x18b;
-    pub const ATOMS: u16 = 0x18c;
-    pub const ATOMS_CAS: u16 = 0x18d;
-    pub const REDG: u16 = 0x18e;
-    pub const CCTL: u16 = 0x18f;
-    pub const MEMBAR: u16 = 0x192;
-    pub const SUST: u16 = 0x19d;
-    pub const ATOM_FLOAT: u16 = 0x1a2;
-    pub const ATOMG_FLOAT: u16 = 0x1a3;
-    pub const REDG_FLOAT: u16 = 0x1a6;
-    pub const SYNCS: u16 = 0x1a7;
-    pub const ATOMG: u16 = 0x1a8;
-    pub const ATOMG_CAS: u16 = 0x1a9;
-    pub const ERRBAR: u16 = 0x1ab;
-    pub const LDGDEPBAR: u16 = 0x1af;
-    pub const LDCU: u16 = 0x1ac;
-    pub const LDGSTS: u16 = 0x1ae;
-    pub const SYNCS_EXCH: u16 = 0x1b2;
-    pub const UTMACMDFLUSH: u16 = 0x1b7;
-    pub const STAS: u16 = 0x1bd;
-    pub const FENCE: u16 = 0x1c6;
-    pub const STTM: u16 = 0x1ed;
-    pub const LDTM: u16 = 0x1ee;
-}
 use operation::{BRA, BRX, BRXU, CCTL, EXIT, LD, LDG, LDL, WARPSYNC};
 
 const MEETING_OF_ALL: u16 = 0x948;

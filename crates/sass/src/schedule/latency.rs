@@ -8,7 +8,8 @@
 //! sm_100 and sm_103, from which stalls are made. They do not replace the estimate: with them no kernel of realcode differs
 //! otherwise on sm_100, but 12 more do on sm_120, whose fixed latencies are not known.
 
-use super::instructions::{Line, operation};
+use super::instructions::Line;
+use crate::operation;
 use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,

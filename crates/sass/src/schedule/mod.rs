@@ -25,20 +25,18 @@ mod instructions;
 mod latency;
 pub mod member;
 mod numbers;
-pub(crate) mod operands;
 mod order;
 mod producers;
 pub(crate) mod renumber;
 mod times;
 mod waits;
 
+pub use crate::flow::Jumps;
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
-use crate::registers::File;
-pub use blocks::Jumps;
+use crate::operation::{LDGDEPBAR, UTMACMDFLUSH};
+pub use crate::stack_pointer::has_unused_stack_pointer;
 use blocks::{Block, blocks};
-pub(crate) use delays::is_delay;
 pub use delays::order_delays;
-use instructions::operation::{LDGDEPBAR, UTMACMDFLUSH};
 use instructions::{Line, number_guards};
 pub use latency::Family;
 use numbers::COUNTED;
@@ -50,8 +48,6 @@ pub const NONE: u8 = 7;
 const MAX_INSTRUCTIONS: usize = 1 << 18;
 /// How many times producers may be looked at: for each instruction, and in any case.
 const BUDGET: (usize, usize) = (1 << 8, 1 << 20);
-
-const STACK_POINTER: u16 = 1;
 
 /// The scoreboards and waits of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,26 +263,6 @@ fn delay_waits(code: &mut [u8]) {
             instructions[at - 1] = bits.to_le_bytes();
         }
     }
-}
-
-/// Whether the first instruction loads the stack pointer and nothing else in the function uses it: no instruction names it,
-/// and there are no calls and no returns.
-pub fn has_unused_stack_pointer(code: &[u8]) -> bool {
-    let first = Instruction::at(code, 0);
-    let is_load =
-        first.operation() == instructions::operation::LDC && u16::from(first.byte(2)) == STACK_POINTER;
-    is_load
-        && first.is_unconditional()
-        && (1..code.len() / SIZE).all(|at| !mentions_stack_pointer(Instruction::at(code, at)))
-}
-
-/// Whether an instruction may use the stack pointer.
-pub(crate) fn mentions_stack_pointer(instruction: Instruction) -> bool {
-    if instruction.is_call_or_return() {
-        return true;
-    }
-    let Some(operands) = operands::operands(instruction) else { return true };
-    [operands.reads, operands.writes].iter().any(|set| set.contains(File::General, STACK_POINTER))
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@
 //! on it. The other is over when its results are written: whatever uses or overwrites them depends on it. The first such
 //! instruction is the consumer, which `consumers` finds.
 
-use super::instructions::{Line, operation};
+use super::instructions::Line;
 use super::latency;
 use super::latency::Family;
+use crate::operation;
 use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,

@@ -5,9 +5,10 @@
 //! if neither an operand nor the distance from a barrier explains it. What an operand needs is counted from when it was
 //! really issued. Nothing is issued before the stalls alone would have it.
 
-use super::instructions::{Line, operation};
+use super::instructions::Line;
 use super::latency;
 use super::producers::Producers;
+use crate::operation;
 use crate::registers::Registers;
 use std::ops::Range;
 

@@ -2,13 +2,14 @@
 
 use super::blocks::Block;
 use super::consumers::{Consumers, FirstUses};
-use super::instructions::{Line, operation};
+use super::instructions::Line;
 use super::latency::Family;
 use super::numbers::{Choice, Group, Kinds, Pending};
 use super::order::order;
 use super::producers::{Producer, Producers};
 use super::times::Times;
 use crate::instruction::{CountedWait, SCOREBOARDS};
+use crate::operation;
 
 const COUNT: usize = SCOREBOARDS as usize;
 /// A wait for every scoreboard.

@@ -6,8 +6,9 @@
 
 use crate::flow::Flow;
 use crate::instruction::{Instruction, SIZE};
+use crate::operation;
 use crate::schedule::STALL_AT;
-use crate::schedule::instructions::{Line, operation};
+use crate::schedule::instructions::Line;
 use std::ops::Range;
 
 /// The longest stall of an instruction that lets other warps go on, and of one that does not.

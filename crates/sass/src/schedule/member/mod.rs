@@ -18,11 +18,11 @@ mod marks;
 mod pipes;
 mod stalls;
 
-use super::blocks::Jumps;
-use super::instructions::operation::LDGDEPBAR;
 use super::{Code, Control, Family, NONE, STALL_AT, delay_waits, put_all};
+use crate::flow::Jumps;
 use crate::instruction::{Instruction, SIZE};
-use crate::is_fit_for_103;
+use crate::operation::LDGDEPBAR;
+use crate::{check, is_fit_for_103};
 use delays::{Scheduled, is_delay};
 use doubles::{Consumer, doubles};
 use marks::Marks;
@@ -228,7 +228,7 @@ fn keeps_waits(old: &[u8], jumps: &Jumps, code: &[u8]) -> bool {
             *place = bits.to_le_bytes();
         }
     }
-    others.next().is_none() && crate::check(old, &restored, jumps).is_ok()
+    others.next().is_none() && check(old, &restored, jumps).is_ok()
 }
 
 #[cfg(test)]

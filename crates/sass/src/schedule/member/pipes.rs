@@ -1,7 +1,7 @@
 //! Which unit does an operation, and how soon that takes the next one.
 
 use crate::instruction::Instruction;
-use crate::schedule::instructions::operation::{DMMA, DOUBLE, IMMA, LONG_CONVERSIONS, MUFU, NOP, POPC};
+use crate::operation::{DMMA, DOUBLE, IMMA, LONG_CONVERSIONS, MUFU, NOP, POPC};
 
 /// Units that matter here. Instructions of others are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@
 //!
 //! That the rules hold for a kernel is seen by giving out what it has with its stack pointer.
 
-use super::pending::{Pending, Set};
-use super::{EVERYTHING, preferred};
+use super::pending::{EVERYTHING, Pending, Set};
+use super::preferred::preferred;
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
 use crate::registers::File;
 use crate::schedule::NONE;

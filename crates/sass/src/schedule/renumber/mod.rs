@@ -13,16 +13,14 @@
 
 mod first_block;
 mod pending;
+mod preferred;
 
-use super::latency::{Family, is_slow};
-use super::producers::is_texture;
+use super::latency::Family;
 use super::{Control, NONE};
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
 use first_block::{FirstBlock, first_block};
-use pending::{Pending, and, bits};
-
-/// What waits for everything has not been scheduled, and is left alone.
-const EVERYTHING: u8 = (1 << SCOREBOARDS) - 1;
+use pending::{EVERYTHING, Pending, and, bits};
+use preferred::preferred;
 
 /// The schedule without the scoreboard of the first instruction, which loads a stack pointer that nothing uses.
 pub fn without_stack_pointer(code: &[u8], family: Family) -> Option<Vec<Control>> {
@@ -50,15 +48,6 @@ pub fn with_wait(code: &[u8], at: usize) -> Option<Vec<Control>> {
     let new = Pending::of(&changed)?;
     let renumbering = Renumbering { code, old: &old, new: &new, first: None };
     Some(renumbering.controls(&renumbering.numbers(vec![number])?))
-}
-
-/// The order in which the result of an instruction tries the scoreboards.
-fn preferred(operation: u16) -> [u8; SCOREBOARDS as usize] {
-    match operation {
-        operation if is_slow(operation) => [2, 3, 4, 5, 1, 0],
-        operation if is_texture(operation) => [5, 4, 3, 2, 1, 0],
-        _ => [0, 1, 2, 3, 4, 5],
-    }
 }
 
 /// Code whose scoreboards are numbered anew.

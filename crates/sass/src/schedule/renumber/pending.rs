@@ -1,6 +1,5 @@
 //! What is under way where in a kernel, by the scoreboards and waits that it has.
 
-use super::EVERYTHING;
 use crate::flow::{is_control, place};
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE, TRUE};
 use crate::schedule::Control;
@@ -8,6 +7,9 @@ use std::ops::Range;
 
 /// The largest number of bits that a matrix may have. A kernel that needs more keeps its scoreboards.
 const LARGEST: usize = 1 << 28;
+
+/// What waits for everything has not been scheduled, and is left alone.
+pub const EVERYTHING: u8 = (1 << SCOREBOARDS) - 1;
 
 /// Rows of bits.
 #[derive(Debug)]

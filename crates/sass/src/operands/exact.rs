@@ -3,12 +3,12 @@
 //! The checker may take an instruction to use more registers than it does. The schedule must not: a register too many is
 //! a wait too many. So this is what the checker knows, without what the instruction has no use for.
 
-use super::instructions::operation::{
+use super::Operands;
+use crate::instruction::Instruction;
+use crate::operation::{
     ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, IMMA, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG,
     STSM, SUST,
 };
-use crate::instruction::Instruction;
-use crate::operands::Operands;
 use crate::registers::{File, Registers};
 use crate::table::PREDICATES_TO_REGISTER;
 

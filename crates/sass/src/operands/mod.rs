@@ -2,6 +2,8 @@
 //!
 //! The places of operands are in `table`; here is how they depend on the form and the marks of an instruction.
 
+pub(crate) mod exact;
+
 use crate::instruction::Instruction;
 use crate::registers::{File, Registers};
 use crate::table::{

@@ -1,8 +1,7 @@
 //! Delays whose order a rewrite may change: where control goes through all of them, it does not matter which takes how long.
 
-use crate::align::Alignment;
-use crate::flow::place;
-use crate::schedule::{Jumps, is_delay};
+use super::align::Alignment;
+use crate::flow::{Jumps, place};
 
 /// Stalls of so many cycles may mean something else with the yield flag.
 pub const LONG_STALL: u8 = 12;
@@ -19,7 +18,7 @@ pub fn reordered(alignment: &Alignment<'_>, jumps: &Jumps) -> Vec<bool> {
         step.before.zip(step.after).is_some_and(|(before, after)| before == after)
     };
     let both = |at: usize| alignment.step(at).before.zip(alignment.step(at).after);
-    let is_one = |at: usize| both(at).is_some_and(|(before, after)| is_delay(before) && is_delay(after));
+    let is_one = |at: usize| both(at).is_some_and(|(before, after)| before.is_delay() && after.is_delay());
     let mut entered = None;
     let mut at = 0;
     while at < alignment.len() {

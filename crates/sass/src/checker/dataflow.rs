@@ -6,14 +6,14 @@
 //! a set be late. Paths are followed forward, block by block, until nothing changes; where paths meet, all that may be is
 //! kept. As old and new code are followed along the same path, a path that never happens can only make the checker refuse.
 
-use crate::align::{Alignment, Step};
-use crate::flow::{Flow, is_indirect_branch, place, sets_meeting};
+use super::align::{Alignment, Step};
+use super::violation::{Problem, Violation};
+use crate::flow::{Flow, Jumps, is_indirect_branch, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
+use crate::operands::exact::checked;
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
 use crate::registers::Registers;
-use crate::schedule::operands::checked;
-use crate::schedule::{Jumps, mentions_stack_pointer};
-use crate::{Problem, Violation};
+use crate::stack_pointer::mentions_stack_pointer;
 use std::collections::HashMap;
 
 /// Under way in both codes; over in the old code only; over in the new code only.

@@ -4,10 +4,10 @@
 //! same but for its scoreboards. The two codes become one list of steps, each with an instruction of the old code, of the
 //! new one, or of both.
 
+use super::violation::{Problem, Violation};
 use crate::flow::{has_other_place, place, without_place};
 use crate::idle::is_needed as is_idle_needed;
 use crate::instruction::{Instruction, SIZE};
-use crate::{Problem, Violation};
 
 const GUARD: u128 = 0xf000;
 /// `@!PT LDS RZ, [RZ]`, which does nothing but wait for asynchronous copies to be seen.
