@@ -211,7 +211,7 @@ impl Linker<'_> {
         relocatable => options.relocatable;
         /// `-g`: code is kept for a debugger, and functions that no kernel reaches stay.
         debug => debug;
-        /// `-suppress-debug-info`: of `-g`, only that functions stay.
+        /// `-suppress-debug-info`: of `-g`, only that functions stay. Without `-g` it is an error.
         suppress_debug_info => suppress_debug_info;
         /// `-preserve-relocs`: relocations that the link resolves are listed in sections of their own.
         preserve_relocs => options.preserve_relocs;
@@ -368,6 +368,10 @@ impl Linker<'_> {
         }
         if self.inputs.is_empty() {
             return Err(sink.fatal(Message::NoInputFiles));
+        }
+        if self.suppress_debug_info && !self.debug {
+            let (first, second) = ("-suppress-debug-info", "no -g");
+            return Err(sink.fatal(Message::ConflictingOptions { first, second }));
         }
         if self.options.preserve_relocs && target.arch.number >= PRESERVE_RELOCS_WARNING_FROM {
             sink.report(Message::PreserveRelocsIncomplete { arch: name() });

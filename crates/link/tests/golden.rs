@@ -101,7 +101,7 @@ const CASES: &[Case] = &[
     case("relocate-pointers", &["pointers.sm_90", "function.sm_90"]),
     with("relocate-addends", &["pointers.sm_90", "function.sm_90"], &[RELOCATABLE, RELA]),
     with("relocate-preserved", &["pointers.sm_90", "function.sm_90"], &[PRESERVE]),
-    with("checks-extra-warnings", &["pointers.sm_90", "recursion.sm_90"], &[EXTRA]),
+    with("checks-extra-warnings", &["taken.sm_90"], &[EXTRA]),
     on("sm_75", case("layout-sm_75", &["kernel.sm_75", "function.sm_75"])),
     on("sm_100", case("layout-mercury", &["kernel.sm_100", "weak_one.sm_100"])),
     on("sm_100", with("layout-mercury-relocatable", &["kernel.sm_100", "weak_one.sm_100"], &[RELOCATABLE])),

@@ -99,6 +99,10 @@ fn options_are_checked() {
     assert_eq!(first_problem(linker("compute_90").object("a", &kernel)).0, "virtual-target");
     assert_eq!(first_problem(&linker("sm_90")).0, "no-input-files");
     assert_eq!(
+        first_problem(linker("sm_90").object("a", &kernel).suppress_debug_info(true)).0,
+        "conflicting-options"
+    );
+    assert_eq!(
         first_problem(linker("sm_90").object("a", &kernel).cuda_api_version(12, 0)).0,
         "api-version-major"
     );
