@@ -26,7 +26,9 @@ fn main() -> ExitCode {
             println!("an image of {} bytes for {target}", output.image.len());
         }
         Err(problems) => {
-            problems.iter().for_each(|problem| println!("{problem}"));
+            for problem in &problems {
+                println!("{problem}");
+            }
             return ExitCode::FAILURE;
         }
     }

@@ -212,7 +212,7 @@ impl Linker<'_> {
         relocatable => options.relocatable;
         /// `-g`: code is kept for a debugger, and functions that no kernel reaches stay.
         debug => debug;
-        /// `-suppress-debug-info`: of `-g`, only that functions stay.
+        /// `-suppress-debug-info`: of `-g`, only that functions stay. Without `-g` it is an error.
         suppress_debug_info => suppress_debug_info;
         /// `-preserve-relocs`: relocations that the link resolves are listed in sections of their own.
         preserve_relocs => options.preserve_relocs;
@@ -265,7 +265,8 @@ impl<'a> Linker<'a> {
         self
     }
 
-    /// What host code refers to: if it names all kernels that it uses, the others are removed.
+    /// What host code refers to: if it names all kernels that it uses, the others are removed. As in nvlink, none is
+    /// removed if some code came without host code, that is, by [`Linker::object`].
     pub fn host_references(&mut self, references: &'a HostReferences<'a>) -> &mut Self {
         self.options.references = Some(references);
         self
@@ -344,7 +345,7 @@ impl Linker<'_> {
         let given: Vec<&Given<'_>> = self.inputs.iter().collect();
         let opened = pool.map(&given, given.len() >= PARALLEL_FROM, |given| self.open(given));
         let objects = self.take(&opened, sink)?;
-        let inputs = Inputs { objects: &objects, first_host_code: None };
+        let inputs = Inputs { objects: &objects, first_host_code: self.first_host_code() };
         let write = |image: Image<'_, '_>| {
             write(image).map_err(|error| {
                 let (file, reason) = (self.object_name.as_slice().into(), error.to_string().into());
@@ -371,6 +372,10 @@ impl Linker<'_> {
         if self.inputs.is_empty() {
             return Err(sink.fatal(Message::NoInputFiles));
         }
+        if self.suppress_debug_info && !self.debug {
+            let (first, second) = ("-suppress-debug-info", "no -g");
+            return Err(sink.fatal(Message::ConflictingOptions { first, second }));
+        }
         if self.options.preserve_relocs && target.arch.number >= PRESERVE_RELOCS_WARNING_FROM {
             sink.report(Message::PreserveRelocsIncomplete { arch: name() });
         }
@@ -382,13 +387,22 @@ impl Linker<'_> {
         }
     }
 
+    /// See [`Inputs::first_host_code`]. An archive of the device runtime before it does not matter.
+    fn first_host_code(&self) -> Option<usize> {
+        let is_runtime =
+            |given: &Given<'_>| given.origin == Origin::Archive && is_runtime(given.name.as_bytes());
+        self.inputs.iter().position(|given| given.origin != Origin::File && !is_runtime(given))
+    }
+
     fn link_options(&self) -> Options<'_> {
         let Options { relocatable, preserve_relocs, .. } = self.options;
+        let all_from_hosts = self.inputs.iter().all(|given| given.origin != Origin::File);
         Options {
             debug: self.debug && !self.suppress_debug_info,
             keeps_dead_code: relocatable || self.debug || preserve_relocs,
             kernels_used: self.kernels_used.as_deref(),
             variables_used: self.variables_used.as_deref(),
+            references: self.options.references.filter(|_| all_from_hosts),
             record: Record {
                 object: self.object_name.clone(),
                 command_line: self.command_line.clone(),

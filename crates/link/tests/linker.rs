@@ -6,6 +6,7 @@ use common::{input, target, unit};
 use solder_arch::Arch;
 use solder_fatbin::{Builder, Compression, Kind, NewMember};
 use solder_link::inputs::Origin;
+use solder_link::roots::HostReferences;
 use solder_link::{
     Destination, Diagnostic, Linker, Message, Observer, Pool, Receiver, Release, Severity, Stream, Target,
 };
@@ -98,9 +99,30 @@ fn options_are_checked() {
     assert_eq!(first_problem(linker("compute_90").object("a", &kernel)).0, "virtual-target");
     assert_eq!(first_problem(&linker("sm_90")).0, "no-input-files");
     assert_eq!(
+        first_problem(linker("sm_90").object("a", &kernel).suppress_debug_info(true)).0,
+        "conflicting-options"
+    );
+    assert_eq!(
         first_problem(linker("sm_90").object("a", &kernel).cuda_api_version(12, 0)).0,
         "api-version-major"
     );
+}
+
+/// Host code names the kernels that stay, unless some device code came without host code.
+#[test]
+fn kernels_that_host_code_does_not_name_are_removed() {
+    let mut references = HostReferences { any_kernel: true, ..HostReferences::default() };
+    references.patterns[0].push(b"second*");
+    for (origin, is_removed) in [(Origin::HostObject, true), (Origin::File, false)] {
+        let mut linker = linker("sm_90");
+        linker.host_references(&references);
+        for name in ["kernel.sm_90", "second_kernel.sm_90", "function.sm_90"] {
+            linker.object_from(origin, name, input(name));
+        }
+        let image = linker.link().expect("it links").image;
+        let has = |name: &[u8]| image.windows(name.len()).any(|part| part == name);
+        assert_eq!((has(b".text.k\0"), has(b".text.second\0")), (!is_removed, true));
+    }
 }
 
 /// Wherever an input ends, the link ends with a diagnostic that names it.
