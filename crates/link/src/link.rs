@@ -66,7 +66,7 @@ pub fn link(
     let live = gc::live(&objects, &symbols, &graph, &roots, options);
     sink.phase("merging");
     // From here on dead functions do not exist. What the merge creates is in the order of the file.
-    let drafted = overlap::merge(&objects, &symbols, &graph, &live, &roots, options, pool, sink)?;
+    let drafted = overlap::merge(&objects, (&symbols, &graph), &live, &roots, options, pool, sink)?;
     sink.phase("registers and memory");
     // No symbol or section is added from here on.
     let (merged, resources, records) =

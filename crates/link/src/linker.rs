@@ -581,7 +581,7 @@ impl Receiver for Recorder<'_> {
     }
 
     fn follows_tasks(&self) -> bool {
-        self.observer.is_some_and(|observer| observer.follows_tasks())
+        self.observer.is_some_and(Receiver::follows_tasks)
     }
 
     fn begin(&self, task: &str) {

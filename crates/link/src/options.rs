@@ -55,8 +55,6 @@ pub struct Options<'a> {
     pub enable_extended_smem: bool,
     /// The linker's own entry in `.note.nv.tkinfo`.
     pub record: Record<'a>,
-    /// More than the result is wanted: [`crate::observer::Observer`] gets to see the phases.
-    pub is_observed: bool,
     /// What a large link was made of is not freed: for programs that end right after it.
     pub forgets_memory: bool,
 }
@@ -100,7 +98,6 @@ impl<'a> Options<'a> {
             disable_smem_reservation: false,
             enable_extended_smem: false,
             record: Record::default(),
-            is_observed: false,
             forgets_memory: false,
         }
     }

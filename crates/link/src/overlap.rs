@@ -26,8 +26,7 @@ pub(crate) struct Drafted<'data> {
 /// Merges, and makes the notes meanwhile.
 pub(crate) fn merge<'data>(
     objects: &[Object<'data>],
-    symbols: &Symbols<'data>,
-    graph: &CallGraph<'data>,
+    (symbols, graph): (&Symbols<'data>, &CallGraph<'data>),
     live: &Live,
     roots: &Roots<'_>,
     options: &Options<'data>,
@@ -35,9 +34,8 @@ pub(crate) fn merge<'data>(
     sink: &Sink,
 ) -> Result<Drafted<'data>, Stop> {
     let settings = merge::Settings::new(options, roots);
-    let variables_used = options.variables_used.unwrap_or_default();
     let (merged, (tool_note, cuda_note)) = pool.join(
-        || merge::merge(settings, objects, symbols, graph, live, variables_used, pool, sink),
+        || merge::merge(settings, objects, symbols, graph, live, pool, sink),
         || (notes::own_note(options, objects), notes::cuda_note(objects, options.sm(), options.release)),
     );
     let (merged, globals) = merged?;

@@ -22,8 +22,6 @@ pub struct Mode {
     pub lto: bool,
     /// Unreachable functions and unused kernels are removed. `-r`, `-g` and `-preserve-relocs` keep everything.
     pub removes_dead_code: bool,
-    /// Shared variables keep their symbols: what `-g` without `-suppress-debug-info` adds for a debugger.
-    pub keeps_shared_symbols: bool,
 }
 
 impl Mode {
@@ -31,7 +29,6 @@ impl Mode {
         Self {
             output: output(options),
             lto: options.lto,
-            keeps_shared_symbols: options.debug && !options.suppress_debug_info && !options.relocatable,
             removes_dead_code: !(options.relocatable || options.debug || options.preserve_relocs),
         }
     }

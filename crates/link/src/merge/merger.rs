@@ -23,8 +23,6 @@ pub(super) struct Merger<'a, 'data> {
     pub(super) objects: &'a [Object<'data>],
     pub(super) symbols: &'a Symbols<'data>,
     pub(super) live: &'a Live,
-    /// `-variables-used`
-    pub(super) variables_used: &'a [Vec<u8>],
     pub(super) sink: &'a Sink<'a>,
     pub(super) pool: &'a Pool,
     pub(super) out: Merged<'data>,

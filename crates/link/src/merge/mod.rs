@@ -51,7 +51,6 @@ pub fn merge<'data>(
     symbols: &Symbols<'data>,
     graph: &CallGraph<'data>,
     live: &Live,
-    variables_used: &[Vec<u8>],
     pool: &Pool,
     sink: &Sink,
 ) -> Result<(Merged<'data>, Option<Globals>), Stop> {
@@ -63,7 +62,6 @@ pub fn merge<'data>(
         objects,
         symbols,
         live,
-        variables_used,
         sink,
         pool,
         out: Merged {

@@ -68,8 +68,9 @@ impl<'data> Merger<'_, 'data> {
     /// Removes the variables that nothing refers to and that were not asked for.
     fn without_unused(&mut self, bank: SectionId, variables: Vec<SymbolId>) -> Vec<SymbolId> {
         let is_referenced = referenced(&self.out);
-        let is_asked_for =
-            |name: &str| self.variables_used.iter().any(|text| roots::contains(name.as_bytes(), text));
+        let is_asked_for = |name: &str| {
+            self.settings.variables_used.iter().any(|text| roots::contains(name.as_bytes(), text))
+        };
         let (used, unused): (Vec<_>, Vec<_>) = variables
             .into_iter()
             .partition(|id| is_referenced[id.index()] || is_asked_for(self.out.symbol(*id).name));

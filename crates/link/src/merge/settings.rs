@@ -26,6 +26,8 @@ pub struct Settings<'data> {
     pub places_dynamic: bool,
     /// The system keeps the beginning of shared memory.
     pub reserves_shared: bool,
+    /// `-variables-used`.
+    pub variables_used: &'data [Vec<u8>],
     /// Kernels were removed because host code does not refer to them.
     pub kernels_removed_by_host: bool,
 }
@@ -45,6 +47,7 @@ impl<'data> Settings<'data> {
             drops_constants: options.asks_for_names() && !relocatable && !options.keeps_shared_symbols(),
             places_dynamic: relocatable && debug,
             reserves_shared: options.reserved_shared() > 0,
+            variables_used: options.variables_used.unwrap_or_default(),
             kernels_removed_by_host: matches!(roots, Roots::Matching(_)),
         }
     }

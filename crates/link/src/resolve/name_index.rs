@@ -29,8 +29,7 @@ impl NameIndex {
         if size <= self.places.len() {
             return;
         }
-        let mut places = Vec::with_capacity(size);
-        places.resize(size, 0);
+        let mut places = vec![0; size];
         std::mem::swap(&mut self.places, &mut places);
         for place in places.into_iter().filter(|place| *place != 0) {
             let at = self.find((place >> 32) as u32, |_| false);

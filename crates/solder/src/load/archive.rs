@@ -12,7 +12,7 @@ use solder_cubin::elf_header;
 use super::arena::Arena;
 use super::file;
 use super::peek::{self, Begins, HEAD, Headers};
-use super::taken::{PARALLEL_FROM, Stopped};
+use super::said::{PARALLEL_FROM, Stopped};
 use crate::diagnostics::{Message, Text};
 use solder_link::pool::Pool;
 

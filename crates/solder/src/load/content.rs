@@ -13,3 +13,12 @@ pub enum Content<'data> {
     Archive,
     Unknown,
 }
+
+/// What IR is in.
+#[derive(Clone, Copy, Debug)]
+pub enum IrContent<'data> {
+    /// The IR as the compiler library takes it.
+    Plain(&'data [u8]),
+    /// A fat binary whose member only the vendor's libraries can unpack.
+    Container(&'data [u8]),
+}

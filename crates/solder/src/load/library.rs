@@ -8,7 +8,7 @@ use solder_cubin::elf_header;
 
 use super::arena::Arena;
 use super::file;
-use super::taken::Stopped;
+use super::said::Stopped;
 use crate::diagnostics::{Message, Sink};
 use crate::options::{Id, Options};
 

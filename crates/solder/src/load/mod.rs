@@ -28,16 +28,17 @@ use crate::keep;
 use crate::options::Options;
 use crate::time_table;
 use crate::toolchain;
+pub use content::IrContent;
 use open::{Item, Product};
-use said::Said;
+use said::{PARALLEL_FROM, Said, Stopped};
 use solder_link::accept::ExtensibleCheck;
 use solder_link::inputs::{Input, Origin};
 use solder_link::pool::Pool;
 use solder_link::roots::REFERENCE_KINDS;
 use solder_toolchain::{Ptx, Toolchain};
 pub use survey::Survey;
-pub use taken::{Inputs, IrContent, IrModule, ReadIr, Registration};
-use taken::{PARALLEL_FROM, Stopped, file_id};
+use taken::file_id;
+pub use taken::{Inputs, IrModule, ReadIr, Registration};
 
 /// Loads all inputs. If somebody is going to ask what became of them, `surveyed` is told before the messages end the run.
 pub fn load<'data>(

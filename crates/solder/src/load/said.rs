@@ -23,3 +23,9 @@ impl Said {
         }
     }
 }
+
+/// The messages that end the run, in order.
+pub(super) type Stopped = Vec<Message>;
+
+/// From this many files on, threads are worth their start.
+pub(super) const PARALLEL_FROM: usize = 48;

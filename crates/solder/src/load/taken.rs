@@ -2,13 +2,11 @@
 
 use std::os::unix::ffi::OsStrExt;
 
+use super::content::IrContent;
 use super::survey::Survey;
-use crate::diagnostics::{Message, Stop, Text};
+use crate::diagnostics::{Stop, Text};
 use solder_link::inputs::{Input, Origin};
 use solder_link::roots::HostReferences;
-
-/// The messages that end the run, in order.
-pub(super) type Stopped = Vec<Message>;
 
 /// IR for link-time optimization.
 #[derive(Clone, Debug)]
@@ -20,14 +18,6 @@ pub struct IrModule<'data> {
     pub origin: Origin,
     pub position: usize,
     pub is_runtime: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub enum IrContent<'data> {
-    /// The IR as the compiler library takes it.
-    Plain(&'data [u8]),
-    /// A fat binary whose member only the vendor's libraries can unpack.
-    Container(&'data [u8]),
 }
 
 /// A line of the file that `--register-link-binaries` writes.
@@ -51,9 +41,6 @@ pub struct Inputs<'data> {
     /// What became of every input, if somebody is going to ask.
     pub survey: Option<Survey<'data>>,
 }
-
-/// From this many files on, threads are worth their start.
-pub(super) const PARALLEL_FROM: usize = 48;
 
 /// Takes IR as it is read.
 pub type ReadIr<'a, 'data> = &'a mut dyn FnMut(&IrModule<'data>) -> Result<(), Stop>;
