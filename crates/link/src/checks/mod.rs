@@ -50,9 +50,12 @@ pub fn of_link(
     limits::check(options, merged, shared, uncounted, sink);
     let deleted =
         |problem| if merged.has(problem) { Err(sink.fatal(Message::DeletedSymbol)) } else { Ok(()) };
-    deleted(Problem::OrphanedAlias)?;
-    if !relocatable {
+    if relocatable {
+        deleted(Problem::OrphanedAlias)?;
+    } else {
+        // Undefined references come first (core/alias-deleted-undefined).
         undefined::report(merged, symbols, objects, options.allow_undefined_globals, sink);
+        deleted(Problem::OrphanedAlias)?;
         deleted(Problem::DeletedAlias)?;
         if options.dump_callgraph && objects.is_empty() {
             sink.write(b"No relocatable objects found. Did not generate callgraph.\n");
