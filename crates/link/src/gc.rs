@@ -25,6 +25,7 @@ pub struct Live {
 }
 
 impl Live {
+    /// Whether a function stays.
     pub fn is_live(&self, entity: EntityId) -> bool {
         self.stays[entity.index()]
     }

@@ -25,6 +25,8 @@
 //!
 //! Readers of the code start with [`link::link`], which lists the phases.
 
+#![deny(missing_docs)]
+
 pub mod accept;
 mod call_graph;
 pub mod checks;

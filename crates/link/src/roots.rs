@@ -67,9 +67,11 @@ impl<'data> HostReferences<'data> {
 /// The kernels that stay, by name.
 #[derive(Debug)]
 pub enum Roots<'a> {
+    /// All of them.
     All,
     /// `-kernels-used`: names that contain one of the texts. None stay if only variables were asked for.
     Containing(&'a [Vec<u8>]),
+    /// Those that host code refers to.
     Matching(Patterns<'a>),
 }
 
@@ -113,6 +115,7 @@ impl<'a> Roots<'a> {
     }
 }
 
+/// Whether a name contains a text.
 pub fn contains(name: &[u8], text: &[u8]) -> bool {
     text.is_empty() || name.windows(text.len()).any(|part| part == text)
 }

@@ -79,7 +79,9 @@ impl Settings {
 /// Size and alignment of a kernel's shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelShared {
+    /// Bytes.
     pub size: u64,
+    /// What it is aligned to.
     pub align: u64,
 }
 

@@ -81,6 +81,7 @@ impl Textures {
         self.unplaced.filter(|_| kind(symbol) != 0)
     }
 
+    /// The offset of the first handle.
     pub fn base(&self) -> u64 {
         self.base
     }

@@ -8,9 +8,11 @@ use super::text::{Field, Hex, Text};
 pub struct Row {
     /// A stable name for programs.
     pub code: &'static str,
+    /// How serious it is, before switches change that.
     pub severity: Severity,
     /// The text, with `{field}` where a value goes.
     pub text: &'static str,
+    /// The names of its values.
     pub fields: &'static [&'static str],
 }
 
@@ -21,7 +23,14 @@ macro_rules! messages {
     )*) => {
         /// A message with its values.
         #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Message { $( $(#[$doc])* $name $({ $($field: $ty),* })?, )* }
+        pub enum Message { $(
+            #[doc = concat!("`", $text, "`")]
+            $(#[$doc])*
+            $name $({ $(
+                #[doc = concat!("`{", stringify!($field), "}` in the text.")]
+                $field: $ty
+            ),* })?,
+        )* }
 
         #[derive(Clone, Copy)]
         enum Index { $($name),* }
@@ -37,6 +46,7 @@ macro_rules! messages {
         )* ];
 
         impl Message {
+            /// What is fixed about the message.
             pub fn row(&self) -> &'static Row {
                 let index = match self { $( Self::$name { .. } => Index::$name, )* };
                 &TABLE[index as usize]

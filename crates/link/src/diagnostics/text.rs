@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 pub struct Text(Vec<u8>);
 
 impl Text {
+    /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -84,6 +85,7 @@ pub struct Hex(pub u64);
 
 /// Something that can stand in a message.
 pub trait Field {
+    /// Writes it as it is in the text.
     fn write(&self, out: &mut Vec<u8>);
 }
 

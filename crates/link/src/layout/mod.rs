@@ -31,12 +31,17 @@ const MANY_SECTIONS: usize = 0xff00;
 #[derive(Debug)]
 pub struct Layout<'a, 'data> {
     parts: Parts<'a, 'data>,
+    /// The numbers of sections and symbols.
     pub numbers: Numbers,
     places: Places,
+    /// The program headers.
     pub segments: Vec<ProgramHeader>,
+    /// The header of the file.
     pub header: FileHeader,
+    /// The bytes of sections that are made during the layout.
     pub contents: Contents,
     names: SectionNames,
+    /// Bytes of the file.
     pub file_size: u64,
 }
 
@@ -99,6 +104,7 @@ fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
     if parts.resources.listed_barriers.contains(&id) { flags & !raw::SHF_BARRIERS } else { flags }
 }
 
+/// Gives every section and symbol its number, and every section its place.
 pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     let numbers = number(parts);
     let mut tables = Vec::with_capacity(numbers.tables());

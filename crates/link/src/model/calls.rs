@@ -68,6 +68,7 @@ pub struct Need {
 }
 
 impl Calls {
+    /// The calls among so many functions.
     pub fn new(functions: usize, function_of: &[Option<u32>], graph: &CallGraph<'_>) -> Self {
         let nodes = functions + graph.prototypes.len();
         let node = |entity: EntityId| function_of[entity.index()];
@@ -83,6 +84,7 @@ impl Calls {
         Self { functions, edges, component, members }
     }
 
+    /// How many functions and prototypes there are.
     pub fn nodes(&self) -> usize {
         self.component.len()
     }
@@ -242,15 +244,19 @@ impl BitSet {
     pub fn new(count: usize) -> Self {
         Self(vec![0; count.div_ceil(64)])
     }
+    /// Adds a number.
     pub fn insert(&mut self, number: usize) {
         self.0[number / 64] |= 1 << (number % 64);
     }
+    /// Adds the numbers of another set.
     pub fn union(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
+    /// Whether both sets have a number.
     pub fn intersects(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
     }
+    /// How many numbers there are.
     pub fn count(&self) -> usize {
         self.0.iter().map(|w| w.count_ones() as usize).sum()
     }

@@ -7,6 +7,7 @@ use super::ids::{EntityId, PrototypeId, Rare};
 /// Records about a copy of a function that was never taken do not count.
 #[derive(Debug, Default)]
 pub struct CallGraph<'data> {
+    /// The prototypes, in the order of their first mention.
     pub prototypes: Vec<&'data str>,
     /// caller, callee
     pub calls: Vec<(EntityId, EntityId)>,
@@ -34,6 +35,7 @@ pub struct Edges {
 }
 
 impl Edges {
+    /// The lists of a graph over so many entities.
     pub fn new(count: usize, graph: &CallGraph<'_>) -> Self {
         let taken =
             graph.taken_order.iter().filter_map(|f| Some((graph.taken.get(*f)?.number(), f.number())));
@@ -54,6 +56,7 @@ pub struct Adjacency {
 }
 
 impl Adjacency {
+    /// The lists of so many nodes, from pairs of a node and its neighbour.
     pub fn new(nodes: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         if pairs.clone().next().is_none() {
             return Self { starts: Vec::new(), targets: Vec::new() };
@@ -75,6 +78,7 @@ impl Adjacency {
         Self { starts, targets }
     }
 
+    /// The neighbours of a node.
     pub fn of(&self, node: usize) -> &[u32] {
         let bounds = self.starts.get(node..node + 2);
         bounds.map_or(&[], |bounds| &self.targets[bounds[0] as usize..bounds[1] as usize])

@@ -9,9 +9,11 @@ macro_rules! id {
         pub struct $name(NonZeroU32);
 
         impl $name {
+            /// The id with this index.
             pub fn at(index: usize) -> Self {
                 Self(NonZeroU32::MIN.saturating_add(index as u32))
             }
+            /// The index.
             pub fn index(self) -> usize {
                 self.number() as usize
             }
@@ -59,10 +61,12 @@ impl<T> Default for Rare<T> {
 }
 
 impl<T: Copy> Rare<T> {
+    /// The property of an entity, if it has it.
     pub fn get(&self, entity: EntityId) -> Option<T> {
         self.0.get(entity.index()).copied().flatten()
     }
 
+    /// The place of the property of an entity.
     pub fn get_mut(&mut self, entity: EntityId) -> &mut Option<T> {
         if self.0.len() <= entity.index() {
             self.0.resize(entity.index() + 1, None);

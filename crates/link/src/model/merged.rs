@@ -14,15 +14,23 @@ use std::ops::Range;
 /// What an output section is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// `.note.nv.tkinfo`
     ToolNote,
+    /// `.note.nv.cuinfo`
     CudaNote,
+    /// `.nv.info`
     Info,
+    /// `.nv.compat`
     Compat,
     /// The bytes of `--nv-host`.
     Host,
+    /// `.text.F`
     Text,
+    /// `.nv.info.F`
     FunctionInfo,
+    /// `.nv.shared.K`
     KernelShared,
+    /// `.nv.constant0.K`
     KernelConstant,
     /// The same for kernels without textures in files with a Mercury view, which does not have it.
     LateKernelConstant,
@@ -30,28 +38,41 @@ pub enum Kind {
     FunctionConstant(u8),
     /// `.nv.constantN`, N > 0, of the whole module.
     Constant(u8),
+    /// `.nv.global`
     Global,
+    /// `.nv.global.init`
     GlobalInit,
+    /// `.nv_debug.shared`
     FileShared,
     /// `.nv.shared.reserved.0`
     ReservedShared,
+    /// Debug information.
     Debug,
+    /// `.rel.*` and `.rela.*`
     Relocations,
     /// The relocations that the link resolved, kept by `-preserve-relocs`.
     Resolved,
+    /// `.nv.callgraph`
     CallGraph,
+    /// `.nv.prototype`
     Prototype,
+    /// `.nv.rel.action`
     RelAction,
     /// `.nv.capmerc.text.F`, the Mercury twin of a text section.
     Capsule,
     /// The other twins: debug information, attributes, relocations.
     MercuryDebug,
+    /// The twin of attributes.
     MercuryInfo,
+    /// The twin of relocations.
     MercuryRelocations,
+    /// The twin of relocations that the link resolves.
     MercuryResolved,
     /// Twins of constants and data.
     MercuryConstant,
+    /// The twin of `.nv.global.init`.
     MercuryGlobalInit,
+    /// The twin of shared memory that the system uses.
     MercuryReservedShared,
     /// `.nv.merc.symtab`
     MercurySymbols,
@@ -60,23 +81,31 @@ pub enum Kind {
 /// Bytes of an input at an offset of the output section.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'data> {
+    /// Where they are in the section.
     pub offset: u64,
+    /// The bytes.
     pub data: &'data [u8],
 }
 
 /// A relocation on its way to the output, in reading order.
 #[derive(Clone, Copy, Debug)]
 pub struct Reloc {
+    /// Where it applies.
     pub offset: u64,
+    /// What it refers to.
     pub target: RelocTarget,
+    /// Its type.
     pub r_type: u32,
+    /// Its addend.
     pub addend: i64,
+    /// The file that it came from.
     pub file: FileId,
 }
 
 /// What a relocation refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelocTarget {
+    /// A symbol of the output.
     Symbol(SymbolId),
     /// Symbol 0.
     Nothing,
@@ -99,9 +128,11 @@ pub enum InfoValue<'data> {
     Parameters(u32),
     /// A list of symbols (EXTERNS).
     Symbols(Box<[SymbolId]>),
+    /// Bytes of the input.
     Bytes(&'data [u8]),
     /// Bytes that differ from view to view: those of the Mercury view, those of the machine code's.
     Views(Box<[&'data [u8]; 2]>),
+    /// Bytes that were changed.
     Owned(Box<[u8]>),
 }
 
@@ -128,9 +159,13 @@ impl InfoValue<'_> {
 /// An attribute record on its way to the output.
 #[derive(Clone, Debug)]
 pub struct InfoRecord<'data> {
+    /// The format of the record.
     pub format: u8,
+    /// Which attribute it is.
     pub attr: u8,
+    /// Its value.
     pub value: InfoValue<'data>,
+    /// The file that it came from.
     pub file: FileId,
     /// Only the machine code's view has it. Such records come last, in reading order.
     pub code_only: bool,
@@ -146,6 +181,7 @@ impl<'data> InfoRecord<'data> {
 /// What a section holds.
 #[derive(Debug)]
 pub enum Content<'data> {
+    /// Bytes of the inputs.
     Bytes(Vec<Chunk<'data>>),
     /// The bytes of one input, as most sections have them.
     One(Chunk<'data>),
@@ -160,14 +196,21 @@ pub enum Content<'data> {
 /// A section of the output.
 #[derive(Debug)]
 pub struct OutputSection<'data> {
+    /// What the section is for.
     pub kind: Kind,
     /// Offset of the name in `.shstrtab`.
     pub name: u32,
+    /// Its type in the file.
     pub sh_type: u32,
+    /// Its flags in the file.
     pub flags: u64,
+    /// What it is aligned to.
     pub align: u32,
+    /// The size of its entries.
     pub entsize: u32,
+    /// Its size.
     pub size: u64,
+    /// What it holds.
     pub content: Content<'data>,
     /// The section that `sh_info` names: the text of a function, the target of relocations.
     pub of: Option<SectionId>,
@@ -175,9 +218,11 @@ pub struct OutputSection<'data> {
     pub symbol: Option<SymbolId>,
     /// For `.text`: the function, and the high byte of its `sh_info`.
     pub function: Option<SymbolId>,
+    /// Registers of the code, in its header.
     pub registers: u8,
     /// The relocation sections for this section.
     pub rel: Option<SectionId>,
+    /// Its relocations with addends.
     pub rela: Option<SectionId>,
     /// The twin in the Mercury view; of a twin, `of` is the section it belongs to.
     pub twin: Option<SectionId>,
@@ -193,6 +238,7 @@ pub fn narrow(number: u64) -> u32 {
 }
 
 impl<'data> OutputSection<'data> {
+    /// What it is aligned to.
     pub fn align(&self) -> u64 {
         self.align.into()
     }
@@ -250,6 +296,7 @@ impl<'data> OutputSection<'data> {
         self.chunks().first().map(|chunk| chunk.data)
     }
 
+    /// The attributes in it.
     pub fn records_mut(&mut self) -> &mut Vec<InfoRecord<'data>> {
         match &mut self.content {
             Content::Info(records) => records,
@@ -257,6 +304,7 @@ impl<'data> OutputSection<'data> {
         }
     }
 
+    /// The relocations in it.
     pub fn relocations_mut(&mut self) -> &mut Vec<Reloc> {
         match &mut self.content {
             Content::Relocations(entries) => entries,
@@ -268,16 +316,24 @@ impl<'data> OutputSection<'data> {
 /// A symbol of the output.
 #[derive(Clone, Debug, Default)]
 pub struct OutputSymbol<'data> {
+    /// Its name.
     pub name: &'data str,
+    /// Its binding.
     pub bind: u8,
     /// Stands among the global symbols. Decided by the first definition: a weak function that a
     /// global copy replaced becomes global and stays where it was.
     pub among_globals: bool,
+    /// Its type.
     pub kind: u8,
+    /// Visibility and memory space.
     pub other: u8,
+    /// The section that it is in.
     pub section: Option<SectionId>,
+    /// Its value.
     pub value: u64,
+    /// Its size.
     pub size: u64,
+    /// What it names.
     pub entity: Option<EntityId>,
     /// Where the current definition comes from.
     pub origin: Option<Origin>,
@@ -285,6 +341,7 @@ pub struct OutputSymbol<'data> {
     pub shared: bool,
     /// An extern shared array that a later file defined with a size, which is nowhere then.
     pub lost: bool,
+    /// It is not in the output.
     pub dropped: bool,
     /// `st_other` in the Mercury view.
     pub mercury_other: u8,
@@ -294,6 +351,7 @@ pub struct OutputSymbol<'data> {
 /// What there is to say of few symbols.
 #[derive(Clone, Debug, Default)]
 pub struct Rest {
+    /// What the Mercury view has different.
     pub differs: Differences,
     /// The file whose copy replaced an earlier one: records of files before it that speak of the
     /// earlier copy no longer count.
@@ -312,23 +370,30 @@ pub struct Rest {
 pub struct Differences {
     /// Offset of the name in `.strtab`.
     pub name: Option<u32>,
+    /// The size.
     pub size: Option<u64>,
+    /// The value.
     pub value: Option<u64>,
 }
 
 impl OutputSymbol<'_> {
+    /// What few symbols have.
     pub fn rest(&self) -> Option<&Rest> {
         self.rest.as_deref()
     }
+    /// The same, to be changed.
     pub fn rest_mut(&mut self) -> &mut Rest {
         self.rest.get_or_insert_default()
     }
+    /// What the Mercury view has different.
     pub fn differs(&self) -> Differences {
         self.rest().map(|rest| rest.differs).unwrap_or_default()
     }
+    /// The constants of a device function that it lies in.
     pub fn constant(&self) -> Option<ConstantId> {
         self.rest()?.constant
     }
+    /// The alignment of a tentative definition without a place.
     pub fn common(&self) -> Option<NonZeroU32> {
         self.rest()?.common
     }
@@ -336,9 +401,11 @@ impl OutputSymbol<'_> {
     pub fn has_debug_of(&self, file: FileId) -> bool {
         self.rest().and_then(|rest| rest.debug_replaced_in).is_none_or(|replaced| file >= replaced)
     }
+    /// Whether it is a function.
     pub fn is_function(&self) -> bool {
         self.kind == raw::STT_FUNC
     }
+    /// Whether it has a place.
     pub fn is_defined(&self) -> bool {
         self.section.is_some()
     }
@@ -347,8 +414,11 @@ impl OutputSymbol<'_> {
 /// What the linker keeps about a function beside its symbol, in the order of creation.
 #[derive(Clone, Debug)]
 pub struct Function {
+    /// Its symbol.
     pub symbol: SymbolId,
+    /// What it is.
     pub entity: EntityId,
+    /// It is a kernel.
     pub entry: bool,
     /// A kernel that was not asked for and stays because code launches it: it reaches nothing but itself, and is not
     /// counted.
@@ -357,9 +427,13 @@ pub struct Function {
     pub asked_for: bool,
     /// Another name for the function whose code it shares.
     pub alias: bool,
+    /// Its code.
     pub text: Option<SectionId>,
+    /// Its attributes.
     pub info: Option<SectionId>,
+    /// Its shared memory.
     pub shared: Option<SectionId>,
+    /// Its parameters.
     pub constant: Option<SectionId>,
     /// `.nv.constantN.K` of a kernel, N > 0.
     pub constants: Vec<(u8, SectionId)>,
@@ -372,13 +446,19 @@ pub struct Function {
 pub struct FunctionConstant<'data> {
     /// An index into `Merged::functions`.
     pub function: u32,
+    /// The bank of the constants.
     pub bank: u8,
+    /// What they are aligned to.
     pub align: u64,
+    /// Their size.
     pub size: u64,
+    /// Their bytes.
     pub chunks: Vec<Chunk<'data>>,
     /// Its twin in the Mercury view.
     pub twin_size: u64,
+    /// The bytes of the twin.
     pub twin_chunks: Vec<Chunk<'data>>,
+    /// The relocations of the twin.
     pub twin_relocations: Vec<Reloc>,
     /// The tables in it.
     pub twin_tables: Vec<Range<u64>>,
@@ -391,10 +471,13 @@ pub struct FunctionConstant<'data> {
 /// A shared variable or extern shared array.
 #[derive(Clone, Debug)]
 pub struct SharedObject {
+    /// Its symbol.
     pub symbol: SymbolId,
     /// The kernel, for variables in `.nv.shared.K`; an index into `Merged::functions`.
     pub owner: Option<u32>,
+    /// Its size.
     pub size: u64,
+    /// What it is aligned to.
     pub align: u64,
     /// `extern __shared__`: sized at launch.
     pub dynamic: bool,
@@ -410,7 +493,9 @@ impl SharedObject {
 /// Where the sections and symbols of an input went.
 #[derive(Debug, Default)]
 pub struct FileMap {
+    /// The output section of each section, and where in it.
     pub sections: Vec<Option<(SectionId, u64)>>,
+    /// The output symbol of each symbol.
     pub symbols: Vec<Option<SymbolId>>,
 }
 
@@ -428,14 +513,19 @@ pub enum Problem {
 /// The result of merging.
 #[derive(Debug)]
 pub struct Merged<'data> {
+    /// The sections, in the order of their creation.
     pub sections: Vec<OutputSection<'data>>,
+    /// The symbols, in the order of their creation.
     pub symbols: Vec<OutputSymbol<'data>>,
     /// Offset of the name of each in `.strtab`; global names get theirs at the end.
     pub symbol_names: Vec<u32>,
+    /// The functions, in the order of their creation.
     pub functions: Vec<Function>,
     /// The function of each entity that has one.
     pub function_of: Vec<Option<u32>>,
+    /// The variables in shared memory.
     pub shared: Vec<SharedObject>,
+    /// The constants of device functions.
     pub constants: Vec<FunctionConstant<'data>>,
     /// The machine code's place for places in Mercury code that jump tables name, by function, file and place.
     pub labels: HashMap<(SymbolId, FileId, i64), u32, foldhash::fast::FixedState>,
@@ -453,11 +543,15 @@ pub struct Merged<'data> {
     pub problems: Vec<Problem>,
     /// The relocations of replaced functions in `.debug_frame` stay, although they have addends.
     pub keeps_replaced_frames: bool,
+    /// Who calls whom among the functions.
     pub calls: Calls,
+    /// The string tables.
     pub names: StringTables,
     /// The sections for the relocations that the link resolves, by what they are for.
     pub resolved: HashMap<SectionId, SectionId, foldhash::fast::FixedState>,
+    /// Where the parts of each input went.
     pub files: Vec<FileMap>,
+    /// The sections that there is one of.
     pub well_known: WellKnown,
     /// The sections of constants and shared memory, whose size is limited.
     pub limited: Vec<SectionId>,
@@ -477,13 +571,21 @@ pub struct Merged<'data> {
 /// Sections of which there is one.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct WellKnown {
+    /// `.note.nv.tkinfo`
     pub tool_note: Option<SectionId>,
+    /// `.note.nv.cuinfo`
     pub cuda_note: Option<SectionId>,
+    /// `.nv.info`
     pub info: Option<SectionId>,
+    /// `.nv.compat`
     pub compat: Option<SectionId>,
+    /// `.nv_debug.shared`
     pub file_shared: Option<SectionId>,
+    /// `.nv.global`
     pub global: Option<SectionId>,
+    /// `.nv.callgraph`
     pub call_graph: Option<SectionId>,
+    /// `.nv.prototype`
     pub prototype: Option<SectionId>,
 }
 
@@ -513,21 +615,27 @@ impl<'data> Merged<'data> {
         self.problems.contains(&problem)
     }
 
+    /// A section.
     pub fn section(&self, id: SectionId) -> &OutputSection<'data> {
         &self.sections[id.index()]
     }
+    /// A section, to be changed.
     pub fn section_mut(&mut self, id: SectionId) -> &mut OutputSection<'data> {
         &mut self.sections[id.index()]
     }
+    /// A symbol.
     pub fn symbol(&self, id: SymbolId) -> &OutputSymbol<'data> {
         &self.symbols[id.index()]
     }
+    /// Where in `.strtab` the name of a symbol is.
     pub fn symbol_name(&self, id: SymbolId) -> u32 {
         self.symbol_names[id.index()]
     }
+    /// Says where the name of a symbol is.
     pub fn set_symbol_name(&mut self, id: SymbolId, offset: u32) {
         self.symbol_names[id.index()] = offset;
     }
+    /// A symbol, to be changed.
     pub fn symbol_mut(&mut self, id: SymbolId) -> &mut OutputSymbol<'data> {
         &mut self.symbols[id.index()]
     }

@@ -38,22 +38,31 @@ pub enum Role {
     UnifiedEntries,
     /// `.debug_*`, `.nv_debug_*`
     Debug,
+    /// `.nv.callgraph`
     CallGraph,
+    /// `.nv.prototype`
     Prototype,
+    /// Relocations of another section.
     Relocations,
+    /// `.nv.compat`
     Compat,
+    /// `.note.nv.tkinfo`
     ToolNote,
+    /// `.note.nv.cuinfo`
     CudaNote,
 }
 
 /// Where and why an input is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
+    /// The section or symbol.
     pub place: String,
+    /// What is wrong with it.
     pub reason: String,
 }
 
 impl Damage {
+    /// Damage at a place.
     pub fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { place: place.into(), reason: reason.into() }
     }
@@ -75,14 +84,19 @@ pub struct Noticed {
 pub struct Object<'data> {
     /// As messages name it.
     pub name: String,
+    /// The device ELF.
     pub cubin: Cubin<'data>,
+    /// What each section is for.
     pub roles: Vec<Role>,
+    /// What parsing noticed in each section.
     pub noticed: Vec<Noticed>,
     /// The name of each symbol.
     pub names: Vec<&'data str>,
     /// The hash of each name: objects are parsed in parallel, and names are compared on one thread.
     pub hashes: Vec<u32>,
+    /// The records of `.nv.callgraph`.
     pub call_graph: &'data [WordPair],
+    /// The records of `.nv.prototype`.
     pub prototypes: &'data [WordPair],
     /// Some function stands in the code of another.
     pub has_pieces: bool,
@@ -98,14 +112,17 @@ impl<'data> Object<'data> {
         self.cubin.header.e_type.get() == raw::ET_EXTENSIBLE
     }
 
+    /// A symbol.
     pub fn symbol(&self, index: u32) -> &'data Symbol {
         &self.cubin.symbols[index as usize]
     }
 
+    /// All symbols, with their indices.
     pub fn symbols(&self) -> impl Iterator<Item = (u32, &'data Symbol)> + use<'data> {
         self.cubin.symbols.iter().enumerate().map(|(i, s)| (i as u32, s))
     }
 
+    /// A section.
     pub fn section(&self, index: u32) -> &Section<'data> {
         &self.cubin.sections[index as usize]
     }
@@ -134,11 +151,13 @@ impl<'data> Object<'data> {
         self.text_owner(section).filter(begins)
     }
 
+    /// The sections that are for something.
     pub fn sections_with(&self, role: Role) -> impl Iterator<Item = &Section<'data>> {
         let with = self.roles.iter().enumerate().filter(move |(_, of)| **of == role);
         with.map(|(index, _)| &self.cubin.sections[index])
     }
 
+    /// The first section that is for something.
     pub fn first(&self, role: Role) -> Option<&Section<'data>> {
         self.sections_with(role).next()
     }

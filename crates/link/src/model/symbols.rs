@@ -8,15 +8,20 @@ use hashbrown::HashMap;
 /// A symbol of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
+    /// The input.
     pub file: FileId,
+    /// The index of the symbol.
     pub symbol: u32,
 }
 
 /// A thing that symbols name.
 #[derive(Clone, Debug)]
 pub struct Entity<'data> {
+    /// Its name.
     pub name: &'data str,
+    /// Other files cannot name it.
     pub local: bool,
+    /// It is a function.
     pub function: bool,
     /// The definition that counts is an entry function.
     pub kernel: bool,
@@ -36,6 +41,7 @@ pub struct Entity<'data> {
 /// The symbols of the link.
 #[derive(Debug)]
 pub struct Symbols<'data> {
+    /// The things that symbols name, in the order of their first mention.
     pub entities: Vec<Entity<'data>>,
     /// Those of them that are functions, in their order.
     pub functions: Vec<EntityId>,
@@ -69,10 +75,12 @@ impl Symbols<'_> {
         self.starts[file.index()] + symbol as usize
     }
 
+    /// What a symbol of a file names.
     pub fn entity(&self, file: FileId, symbol: u32) -> Option<EntityId> {
         self.bound[self.at(file, symbol)].entity()
     }
 
+    /// The thing with this id.
     pub fn get(&self, id: EntityId) -> &Entity<'_> {
         &self.entities[id.index()]
     }
@@ -83,6 +91,7 @@ impl Symbols<'_> {
         entity.is_some_and(|id| self.get(id).definition == Some(Origin { file, symbol }))
     }
 
+    /// Whether a symbol was the definition that applied when its file was read.
     pub fn accepted(&self, file: FileId, symbol: u32) -> bool {
         self.bound[self.at(file, symbol)].0 & Bound::ACCEPTED != 0
     }

@@ -84,6 +84,7 @@ const SAMPLE: usize = 8;
 const MOST_FORESEEN: usize = 1 << 18;
 
 impl<'a, 'data> Resolver<'a, 'data> {
+    /// A resolver for so many files.
     pub fn new(files: usize) -> Self {
         let symbols = Symbols {
             entities: Vec::new(),

@@ -54,6 +54,7 @@ impl<'data> Resources<'data> {
     }
 }
 
+/// Computes what each kernel needs.
 pub fn compute<'data>(
     merged: &Merged<'data>,
     objects: &[Object<'data>],

@@ -28,11 +28,15 @@ impl<'data> Records<'_, 'data> {
 /// What the attributes of one function say.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Own {
+    /// Registers.
     pub registers: u32,
+    /// Bytes of its frame.
     pub frame: u32,
+    /// Bytes that its branches need on the stack.
     pub call_stack: u32,
     /// Several of them say how much stack its branches need.
     pub has_two_call_stacks: bool,
+    /// The most registers that it may have.
     pub max_registers: Option<u32>,
     /// The barriers that the header of its code names.
     pub barriers: u8,
