@@ -59,21 +59,21 @@ pub struct Numbers {
     pub sections: Vec<u32>,
     /// Index of each output symbol; 0 for those left out.
     pub symbols: Vec<u32>,
-    /// The sections in file order, behind the three tables.
+    /// The sections in file order, after the three tables.
     pub section_order: Vec<SectionId>,
-    /// The symbols in file order, behind the null symbol.
+    /// The symbols in file order, after the null symbol.
     pub symbol_order: Vec<SymbolId>,
     pub first_global: u32,
     /// Index of `.nv.merc.symtab`, the last section, or 0.
     pub mercury_table: u32,
-    /// How many symbols the Mercury view has: it lacks those behind the globals.
+    /// How many symbols the Mercury view has: it lacks those after the globals.
     pub mercury_symbols: u32,
     /// There are more sections than a symbol can name: `.symtab_shndx` follows the symbol table.
     pub many_sections: bool,
 }
 
 impl Numbers {
-    /// How many sections stand in front of `section_order`.
+    /// How many sections come before `section_order`.
     pub fn tables(&self) -> usize {
         TABLES + usize::from(self.many_sections)
     }

@@ -319,7 +319,7 @@ impl Linker<'_> {
     }
 
     fn run(&self, write: &dyn Fn(Image<'_, '_>) -> io::Result<()>) -> Result<Report, Vec<Diagnostic>> {
-        let recorder = Recorder { observer: self.observer, reported: Mutex::default() };
+        let recorder = Recorder { observer: self.observer.unwrap_or(&Nobody), reported: Mutex::default() };
         let sink = Sink::new(self.switches, &recorder);
         let linked =
             self.run_reporting(write, &recorder, &sink).and_then(|linked| sink.check().map(|()| linked));
@@ -539,9 +539,18 @@ struct Reported {
     text: Vec<u8>,
 }
 
+/// Sees nothing.
+struct Nobody;
+
+impl Receiver for Nobody {
+    fn message(&self, _: Severity, _: &Message) {}
+}
+
+impl Observer for Nobody {}
+
 /// Keeps what is reported, and hands everything on.
 struct Recorder<'a> {
-    observer: Option<&'a dyn Observer>,
+    observer: &'a dyn Observer,
     reported: Mutex<Reported>,
 }
 
@@ -553,71 +562,36 @@ impl Recorder<'_> {
 
 impl Receiver for Recorder<'_> {
     fn message(&self, severity: Severity, message: &Message) {
-        self.record(|reported| {
-            reported.diagnostics.push(Diagnostic { severity, message: message.clone() });
-        });
-        if let Some(observer) = self.observer {
-            observer.message(severity, message);
-        }
+        let diagnostic = Diagnostic { severity, message: message.clone() };
+        self.record(|reported| reported.diagnostics.push(diagnostic));
+        self.observer.message(severity, message);
     }
 
     fn text(&self, text: &[u8]) {
         self.record(|reported| reported.text.extend_from_slice(text));
-        if let Some(observer) = self.observer {
-            observer.text(text);
-        }
+        self.observer.text(text);
     }
 
     fn phase(&self, name: &'static str) {
-        if let Some(observer) = self.observer {
-            observer.phase(name);
-        }
-    }
-
-    fn expect(&self, tasks: usize) {
-        if let Some(observer) = self.observer {
-            observer.expect(tasks);
-        }
-    }
-
-    fn follows_tasks(&self) -> bool {
-        self.observer.is_some_and(Receiver::follows_tasks)
-    }
-
-    fn begin(&self, task: &str) {
-        if let Some(observer) = self.observer {
-            observer.begin(task);
-        }
-    }
-
-    fn end(&self, task: &str) {
-        if let Some(observer) = self.observer {
-            observer.end(task);
-        }
+        self.observer.phase(name);
     }
 }
 
 impl Observer for Recorder<'_> {
     fn parsed(&self, objects: &[Object<'_>]) -> Result<(), Stop> {
-        self.observer.map_or(Ok(()), |observer| observer.parsed(objects))
+        self.observer.parsed(objects)
     }
 
     fn unresolved(&self, objects: &[Object<'_>]) {
-        if let Some(observer) = self.observer {
-            observer.unresolved(objects);
-        }
+        self.observer.unresolved(objects);
     }
 
     fn stopped(&self, objects: &[Object<'_>], view: Option<View<'_, '_>>) {
-        if let Some(observer) = self.observer {
-            observer.stopped(objects, view);
-        }
+        self.observer.stopped(objects, view);
     }
 
     fn linked(&self, objects: &[Object<'_>], view: View<'_, '_>) {
-        if let Some(observer) = self.observer {
-            observer.linked(objects, view);
-        }
+        self.observer.linked(objects, view);
     }
 
     fn laid_out(
@@ -626,6 +600,6 @@ impl Observer for Recorder<'_> {
         view: View<'_, '_>,
         layout: &Layout<'_, '_>,
     ) -> Result<(), Stop> {
-        self.observer.map_or(Ok(()), |observer| observer.laid_out(objects, view, layout))
+        self.observer.laid_out(objects, view, layout)
     }
 }

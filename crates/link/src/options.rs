@@ -23,7 +23,7 @@ pub struct Options<'a> {
     pub force_rela: bool,
     /// The objects were made by link-time optimization, which has removed what is not used.
     pub is_optimized: bool,
-    /// `-kernels-used`: texts, one of which a kernel's name must contain to stay.
+    /// `-kernels-used`: a kernel stays if its name contains one of these texts.
     pub kernels_used: Option<&'a [Vec<u8>]>,
     /// `-variables-used`: the same for variables.
     pub variables_used: Option<&'a [Vec<u8>]>,
@@ -123,13 +123,13 @@ impl<'a> Options<'a> {
         is_selected && !self.relocatable && !self.debug
     }
 
-    /// Shared memory that the system keeps in front of a kernel's own.
+    /// Shared memory that the system keeps before a kernel's own.
     pub(crate) fn reserved_shared(&self) -> u64 {
         if self.disable_smem_reservation { 0 } else { reserved_shared(self.sm()) }
     }
 }
 
-/// Shared memory that the system keeps in front of a kernel's own, unless it is told not to.
+/// Shared memory that the system keeps before a kernel's own, unless it is told not to.
 pub(crate) fn reserved_shared(sm: u16) -> u64 {
     if sm >= 90 { 0x400 } else { 0 }
 }

@@ -60,7 +60,7 @@ impl Pool {
         }
     }
 
-    /// Room for this many values, all of which are about to be written.
+    /// Room for this many values that are about to be written.
     pub fn room_for<T>(&self, count: usize) -> Vec<T> {
         let room = Vec::with_capacity(count);
         self.prefault(pages_of(&room));

@@ -1,5 +1,5 @@
 //! Memory that is about to be touched, prefaulted in one piece, and where that can be by another thread: a page that is
-//! touched for the first time costs a microsecond and a half, half of which is the way into the kernel and back.
+//! touched for the first time costs a microsecond and a half, and half of that is the way into the kernel and back.
 //!
 //! How pages are prefaulted is the caller's to say ([`crate::pool::Pool::with_prefault`]); by default they are not.
 

@@ -11,7 +11,7 @@ pub struct PathRules<'a> {
     cut: bool,
 }
 
-/// What may stand in front of a path in a command line.
+/// What may come before a path in a command line.
 fn separates(c: char) -> bool {
     matches!(c, ' ' | ',' | '=' | ':' | ';' | '"' | '\'')
 }

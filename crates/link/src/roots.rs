@@ -120,7 +120,7 @@ pub fn contains(name: &[u8], text: &[u8]) -> bool {
     text.is_empty() || name.windows(text.len()).any(|part| part == text)
 }
 
-/// Patterns in which `*` stands for any text. Nearly all are a name, or a name's beginning and a star: these are
+/// Patterns in which `*` matches any text. Nearly all are a name, or a name's beginning and a star: these are
 /// looked up, so that many kernels and many patterns do not multiply.
 #[derive(Debug, Default)]
 pub struct Patterns<'a> {

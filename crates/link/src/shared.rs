@@ -2,7 +2,7 @@
 //!
 //! A variable of a kernel belongs to it. A variable of a device function or at file scope belongs to
 //! every kernel that reaches a function whose code refers to it; if these are several, it has one
-//! offset in all of them. Extern shared arrays begin behind everything else.
+//! offset in all of them. Extern shared arrays begin after everything else.
 
 use crate::model::calls::{BitSet, Calls};
 use crate::model::ids::{SectionId, SymbolId};
@@ -24,7 +24,7 @@ pub struct SharedLayout {
     pub kernels: Vec<Option<KernelShared>>,
     /// `.nv_debug.shared` stays.
     pub keeps_file_section: bool,
-    /// What the system keeps in front of everything.
+    /// What the system keeps before everything.
     pub reserved: u64,
     /// What of it the symbols of variables count.
     pub shown_reserved: u64,
@@ -56,7 +56,7 @@ impl Debug {
 /// How a link lays shared memory out.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Bytes that the system keeps in front of everything in each kernel that uses any.
+    /// Bytes that the system keeps before everything in each kernel that uses any.
     pub reserved: u64,
     /// What of it the symbols of variables count.
     pub shown_reserved: u64,
@@ -212,7 +212,7 @@ pub fn lay_out(
     layout(merged, &merged.calls, settings, &|id| referenced.contains(id))
 }
 
-/// Lays out shared memory. `referenced` tells of an object whether any code of the inputs, dead code too, refers to it.
+/// Lays out shared memory. `referenced` says of a variable whether any code of the inputs, dead code too, refers to it.
 fn layout(
     merged: &Merged<'_>,
     calls: &Calls,
@@ -241,7 +241,7 @@ pub fn kernels_met(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(Symb
     users.sort_unstable_by_key(|user| read_at(merged, *user));
     users.dedup();
     let mut met = std::mem::take(&mut layouter.met);
-    met.extend(users.iter().flat_map(|user| layouter.kernels_behind(*user)));
+    met.extend(users.iter().flat_map(|user| layouter.kernels_reaching(*user)));
     met.iter().map(|k| layouter.kernels[*k]).collect()
 }
 
@@ -375,7 +375,7 @@ impl<'a> Layouter<'a> {
     }
 
     /// The kernels that reach a function which refers to shared memory, the last one first.
-    fn kernels_behind(&self, user: u32) -> Vec<usize> {
+    fn kernels_reaching(&self, user: u32) -> Vec<usize> {
         let kernels = self.reached_by[user as usize].iter().flat_map(BitSet::iter);
         let mut kernels: Vec<usize> = kernels.collect();
         kernels.reverse();
@@ -412,7 +412,7 @@ impl<'a> Layouter<'a> {
         for (object, _) in &common {
             let mut users = self.users[*object].clone();
             users.sort_by_key(|user| read_at(self.merged, *user));
-            let kernels: Vec<usize> = users.iter().flat_map(|user| self.kernels_behind(*user)).collect();
+            let kernels: Vec<usize> = users.iter().flat_map(|user| self.kernels_reaching(*user)).collect();
             self.met.extend(kernels);
         }
         self.place_common(common);
@@ -471,7 +471,7 @@ impl<'a> Layouter<'a> {
     /// agree on one offset.
     fn place_dynamic(&mut self) -> Vec<u64> {
         let mut functions: Vec<u32> = (0..self.merged.shared.len())
-            .filter(|i| self.merged.shared[*i].begins_behind())
+            .filter(|i| self.merged.shared[*i].begins_after_others())
             .flat_map(|i| self.users[i].iter().copied())
             .collect();
         functions.sort_unstable();
@@ -517,7 +517,7 @@ impl<'a> Layouter<'a> {
 
     fn dynamic_objects(&self) -> impl Iterator<Item = usize> + use<> {
         let dynamic: Vec<usize> =
-            (0..self.merged.shared.len()).filter(|i| self.merged.shared[*i].begins_behind()).collect();
+            (0..self.merged.shared.len()).filter(|i| self.merged.shared[*i].begins_after_others()).collect();
         dynamic.into_iter()
     }
 

@@ -1,4 +1,4 @@
-//! Texture, sampler and surface references: a table of handles behind the parameters of the kernels
+//! Texture, sampler and surface references: a table of handles after the parameters of the kernels
 //! that reach any, at the same offsets in all.
 
 use crate::model::calls::Calls;
@@ -53,7 +53,7 @@ impl Textures {
         Some((self.offsets.get(symbol.index()).copied().flatten()?, self.bank))
     }
 
-    /// Where the table behind a kernel's parameters ends, if it has one. A kind that the table does
+    /// Where the table after a kernel's parameters ends, if it has one. A kind that the table does
     /// not list leaves its places empty.
     pub fn end(&self, constant: SectionId) -> Option<u64> {
         (self.listed_in(constant) != 0).then(|| self.base + 4 * self.slots.len() as u64)
@@ -143,7 +143,7 @@ pub fn lay_out(merged: &Merged<'_>, options: &Options<'_>, referenced: &DeadRefe
     }
 }
 
-/// Gives every reference its handle. `referenced` tells of one whether any code of the inputs, dead
+/// Gives every reference its handle. `referenced` says of one whether any code of the inputs, dead
 /// code too, refers to it.
 fn allocate(merged: &Merged<'_>, calls: &Calls, sm: u16, referenced: &impl Fn(SymbolId) -> bool) -> Textures {
     let slots = slots(merged);

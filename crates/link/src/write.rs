@@ -233,7 +233,7 @@ impl<'a> List<'a, '_> {
         written
     }
 
-    /// Adds a piece to what is filled, of which whole blocks are written before it becomes too long.
+    /// Adds a piece to what is filled; whole blocks of it are written before it becomes too long.
     fn add(&self, piece: Piece<'_>, filled: &mut Filled, put: Put<'_>) -> io::Result<()> {
         let size = piece.end() - filled.start;
         if size > AT_A_TIME {
@@ -252,7 +252,7 @@ type Put<'a> = &'a mut dyn FnMut(&[u8], u64) -> io::Result<()>;
 
 /// Bytes of the file that are not written yet.
 struct Filled {
-    /// Behind the first `size`, whatever was there before.
+    /// After the first `size`, whatever was there before.
     bytes: Vec<u8>,
     size: usize,
     /// Where in the file they begin.
@@ -363,7 +363,7 @@ fn cuts_of_section(merged: &Merged<'_>, relocated: &Relocated, id: SectionId) ->
     cuts
 }
 
-/// Those of some patches, of which the last in the section comes first, that begin from `start` to before `end`.
+/// Those of some patches, the last in the section first, that begin from `start` to before `end`.
 fn patches_within(patches: &[(u64, Patch)], start: u64, end: u64) -> &[(u64, Patch)] {
     let from = patches.partition_point(|(offset, _)| *offset >= end);
     let to = patches.partition_point(|(offset, _)| *offset >= start);

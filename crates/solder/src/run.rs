@@ -69,7 +69,7 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
     if mode.output == Output::Nothing {
         return write_registrations(options, &inputs, sink);
     }
-    let is_large = is_large(&inputs);
+    let is_large = parse::is_large(&inputs.objects);
     let host = side_files.nv_host.as_deref();
     let linked = link_objects(options, mode, &inputs, host, printer, pool, sink)?;
     inputs.leave_out(&linked.takes_part);
@@ -85,11 +85,6 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
         ending::leaves_much();
     }
     sink.check()
-}
-
-fn is_large(inputs: &Inputs<'_>) -> bool {
-    inputs.objects.len() >= parse::MANY_OBJECTS
-        || inputs.objects.iter().map(|object| object.bytes.len()).sum::<usize>() >= parse::MANY_BYTES
 }
 
 /// Links device code and writes the image.
@@ -113,7 +108,7 @@ fn link_objects<'data>(
         &watcher,
         &write,
         pool,
-        sink,
+        &sink.received_by(&watcher),
     )
 }
 

@@ -25,10 +25,10 @@ fn attributes(merged: &Merged<'_>, function: u32, wanted: &[u8]) -> u8 {
     merged.info_records(info).iter().fold(0, |bits, record| bits | bit(record.attr))
 }
 
-/// The functions with one of the attributes, which tell on kernels, in the order in which these were read.
+/// The functions with one of the attributes, which kernels inherit, in the order in which these were read.
 fn sources(merged: &Merged<'_>, own: &[Own], wanted: &[u8]) -> Vec<u32> {
     let has = |f: &u32| {
-        let is_plain = own[*f as usize].tells_on_kernels && !merged.functions[*f as usize].entry;
+        let is_plain = own[*f as usize].is_inherited && !merged.functions[*f as usize].entry;
         is_plain && attributes(merged, *f, wanted) != 0
     };
     let mut list: Vec<u32> = (0..merged.functions.len() as u32).filter(has).collect();
@@ -58,12 +58,12 @@ pub fn check_cta_groups(merged: &Merged<'_>, of_functions: &[Own], sink: &Sink) 
     }
 }
 
-/// Whether another definition counts instead of this one.
+/// Whether another definition prevails.
 fn is_other_copy(symbols: &Symbols<'_>, origin: Origin) -> bool {
     symbols.entity(origin.file, origin.symbol).is_some_and(|id| symbols.get(id).definition != Some(origin))
 }
 
-/// `-disable-smem-reservation` with code that counts on the reserved part: first the kernels that
+/// `-disable-smem-reservation` with code that relies on the reserved part: first the kernels that
 /// inherit it, the last one first, then every function of the inputs that says so, dead ones by no name. Copies that
 /// were discarded or replaced are left out (core/limit-reserved-copies). Where there is a Mercury view, its attributes are read.
 pub fn check_reserved_shared(

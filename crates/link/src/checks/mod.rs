@@ -69,7 +69,9 @@ pub fn of_link(
         registers::report(merged, resources, options.dump_callgraph, sink);
     }
     let has_moved = options.merges_constants(view.roots) || merged.packed;
-    if (has_moved && relocate::leaves_constants(merged)) || (has_mercury && relocate::leaves_tables(merged)) {
+    if (has_moved && relocate::has_stale_constant_reloc(merged))
+        || (has_mercury && relocate::has_stale_table_reloc(merged))
+    {
         return Err(sink.fatal(Message::RelocationPastEnd));
     }
     if options.preserve_relocs && !relocatable && relocate::names_deleted(merged, shared) {

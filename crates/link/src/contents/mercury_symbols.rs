@@ -8,7 +8,7 @@ use crate::shared::SharedLayout;
 use solder_cubin::raw::{self, Symbol};
 use zerocopy::IntoBytes;
 
-/// The table. It lacks the symbols behind the globals.
+/// The table. It lacks the symbols after the globals.
 pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayout) -> Vec<u8> {
     let null = Symbol { value: merged.null_value.into(), ..Symbol::default() };
     let mut out = null.as_bytes().to_vec();

@@ -46,7 +46,7 @@ fn noted<'a>(parts: Parts<'a, '_>, section: &OutputSection<'_>) -> Option<&'a [u
     }
 }
 
-/// Whether a section is of a kind of which some are made: what is not is neither made nor looked for.
+/// Whether some sections of its kind are made. Others are neither made nor looked for.
 fn is_made(section: &OutputSection<'_>) -> bool {
     matches!(
         section.kind,

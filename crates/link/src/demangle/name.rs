@@ -6,7 +6,7 @@ use super::parser::{Parser, Qualifiers, Scope, Substitution, Text, cat, decimal}
 #[derive(Clone, Debug, Default)]
 pub struct Name {
     pub text: Text,
-    /// The component that constructors behind it are named by.
+    /// The component that constructors after it are named by.
     last: Text,
     /// The last component has template arguments: the encoding begins with the type of the result.
     template: bool,
@@ -14,7 +14,7 @@ pub struct Name {
     no_result: bool,
     /// What follows the parameters: qualifiers.
     qualifiers: Text,
-    /// The variant of a constructor or destructor, behind everything.
+    /// The variant of a constructor or destructor, after everything.
     variant: &'static str,
 }
 

@@ -81,7 +81,7 @@ impl Qualifiers {
         all.into_iter().filter_map(|(given, word)| given.then_some(word))
     }
 
-    /// As they stand behind a list of parameters.
+    /// As they come after a list of parameters.
     pub fn trailing(self) -> Text {
         self.words().fold(Text::new(), |text, word| cat![text, " ", word])
     }

@@ -48,7 +48,7 @@ impl Type {
                 out.push(if declared { "(" } else { "" })
             }
             Self::Qualified { qualifiers, of } => match &**of {
-                // What an array or a function is qualified with stands elsewhere, or nowhere.
+                // What an array or a function is qualified with is elsewhere, or nowhere.
                 Self::Array { .. } | Self::Function { .. } => of.first(out, declared, space),
                 Self::Pointer(..) | Self::Member { .. } | Self::Complex(_) => {
                     of.first(out, declared, space)?;
@@ -83,7 +83,7 @@ impl Type {
         }
     }
 
-    /// The part behind.
+    /// The part after it.
     fn second(&self, out: &mut Printed, declared: bool) -> Option<()> {
         match self {
             Self::Name { .. } => Some(()),
@@ -109,7 +109,7 @@ impl Type {
     }
 }
 
-/// A type that stands for itself: no substitution refers to it.
+/// A type of its own: no substitution refers to it.
 fn builtin(letter: u8) -> Option<&'static str> {
     Some(match letter {
         b'a' => "signed char",

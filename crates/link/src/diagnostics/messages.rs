@@ -256,7 +256,7 @@ messages! {
     /// Sizes and alignments that each could be, and together cannot.
     OutputTooLarge { size: u64 } = "output-too-large", Fatal,
         "The output would be {size} bytes long, out of all proportion to the inputs: one of them is damaged";
-    /// Noticed before anything is written.
+    /// SectionSummary before anything is written.
     InputChanged { file: Text } = "input-changed", Fatal,
         "Input file '{file}' changed while it was linked";
     /// What a program hands to the library beside device code; the command has other words for files.

@@ -83,7 +83,7 @@ from_borrowed! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hex(pub u64);
 
-/// Something that can stand in a message.
+/// Something that can be in a message.
 pub trait Field {
     /// Writes it as it is in the text.
     fn write(&self, out: &mut Vec<u8>);

@@ -13,12 +13,12 @@ use solder_cubin::raw::{self, ProgramHeader};
 use solder_cubin::string_at;
 use solder_cubin::strings::Table;
 
-/// Bytes that nvlink leaves unused behind the section names.
-pub const HOLE_BEHIND_NAMES: u64 = 0x24;
+/// Bytes that nvlink leaves unused after the section names.
+pub const HOLE_AFTER_NAMES: u64 = 0x24;
 
-/// The same behind the symbol names: as much as the names that the machine code's view replaces were longer. That
+/// The same after the symbol names: as much as the names that the machine code's view replaces were longer. That
 /// of a relocation section has no symbol, so nothing replaces it.
-pub fn hole_behind_symbol_names(merged: &Merged<'_>, numbers: &Numbers) -> u64 {
+pub fn hole_after_symbol_names(merged: &Merged<'_>, numbers: &Numbers) -> u64 {
     let mut hole = 0;
     for id in &numbers.section_order {
         let section = merged.section(*id);

@@ -18,7 +18,7 @@ use solder_cubin::strings::Table;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Indices of the sections in front of all others.
+/// Indices of the sections before all others.
 const SHSTRTAB: u32 = 1;
 const STRTAB: u32 = 2;
 const SYMTAB: u32 = 3;
@@ -48,9 +48,9 @@ pub struct Layout<'a, 'data> {
 /// Where everything lies.
 #[derive(Debug)]
 struct Places {
-    /// The headers of the null section and of the tables behind it.
+    /// The headers of the null section and of the tables after it.
     tables: Vec<SectionHeader>,
-    /// Of the sections behind them, in file order.
+    /// Of the sections after them, in file order.
     sections: Vec<Place>,
 }
 
@@ -128,14 +128,14 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
         });
     };
     let symbols = (numbers.symbol_order.len() + 1) * size_of::<raw::Symbol>();
-    let hole = if parts.is_mercury() { mercury::HOLE_BEHIND_NAMES } else { 0 };
-    // Local symbols behind the globals move the border to the end.
+    let hole = if parts.is_mercury() { mercury::HOLE_AFTER_NAMES } else { 0 };
+    // Local symbols after the globals move the border to the end.
     let all = numbers.symbol_order.len() as u32;
     let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
     let names_size = names.bytes.as_ref().map_or(parts.merged.names.bytes(Table::Sections).len(), Vec::len);
     table(".shstrtab", raw::SHT_STRTAB, names_size, hole, 1, 0, 0, 0);
     let name_hole =
-        if parts.is_mercury() { mercury::hole_behind_symbol_names(parts.merged, &numbers) } else { 0 };
+        if parts.is_mercury() { mercury::hole_after_symbol_names(parts.merged, &numbers) } else { 0 };
     table(".strtab", raw::SHT_STRTAB, parts.merged.names.bytes(Table::Symbols).len(), name_hole, 1, 0, 0, 0);
     table(".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
     if numbers.many_sections {
@@ -196,7 +196,7 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     }
 }
 
-/// The number of the first section behind the tables.
+/// The number of the first section after the tables.
 fn first_section(many_sections: bool) -> u32 {
     if many_sections { SYMTAB_SHNDX + 1 } else { SYMTAB + 1 }
 }
@@ -217,7 +217,7 @@ fn number_sections(merged: &Merged<'_>, classes: &[u8]) -> (Vec<SectionId>, Vec<
 struct Symbols {
     locals: Vec<SymbolId>,
     globals: Vec<SymbolId>,
-    /// The parameters of kernels, which the Mercury view does not have: they stand behind all others.
+    /// The parameters of kernels, which the Mercury view does not have: they come after all others.
     late: Vec<(SectionId, SymbolId)>,
 }
 
@@ -365,7 +365,7 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, classes: &[u8], section: Option<Se
     })
 }
 
-/// The offset of a section; moves the cursor behind it.
+/// The offset of a section; moves the cursor past it.
 fn place(section: Place, kind: Option<Kind>, cursor: &mut u64) -> u64 {
     // All but damaged ones are aligned to a power of two, which takes no division.
     let offset = match section.offset.max(1) {

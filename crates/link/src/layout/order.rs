@@ -11,7 +11,7 @@ pub(super) const CLASSES: usize = 17;
 /// In place of the class of a section that is not in the file.
 pub(super) const LEFT_OUT: u8 = 0;
 
-/// Sections stand in the file by class, then by creation.
+/// Sections are in the file by class, then by creation.
 pub(super) fn class(kind: Kind) -> u8 {
     match kind {
         Kind::Debug => 1,

@@ -55,7 +55,7 @@ pub(super) fn data_segment(
     let (last_id, last) = data().next_back()?;
     let start = first.offset;
     let end = last.offset + if nobits(*last_id) { 0 } else { last.size };
-    // Behind the bytes of the file, laid out as if from 0.
+    // After the bytes of the file, laid out as if from 0.
     let mut memory = 0;
     for (id, place) in data().filter(|(id, _)| nobits(**id)) {
         memory = u64::next_multiple_of(memory, alignment(parts, *id).max(1)) + place.size;

@@ -132,7 +132,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// The part of a section of constants that has symbols. A relocatable link leaves the constants of discarded
-    /// copies behind it.
+    /// copies after it.
     fn covered_by_symbols(&mut self, file: FileId, section: &Section<'data>) -> &'data [u8] {
         if self.constants_end.is_empty() {
             let object = &self.objects[file.index()];
@@ -149,8 +149,8 @@ impl<'data> Merger<'_, 'data> {
         &section.data[..section.data.len().min(usize::try_from(end).unwrap_or(usize::MAX))]
     }
 
-    /// The constants of a discarded copy of a function come in all the same, behind those of the copy
-    /// that counts.
+    /// The constants of a discarded copy of a function come in all the same, after those of the copy
+    /// that prevails.
     pub(super) fn discarded_constants(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
         if self.placed_constants.contains_key(&section.index) {
             return Ok(());
@@ -249,7 +249,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Puts the constants of device functions into the sections of the kernels that reach them: at one
-    /// offset in all of them, behind what is there.
+    /// offset in all of them, after what is there.
     pub(super) fn distribute_constants(&mut self) {
         if self.out.constants.is_empty() {
             return;
@@ -372,7 +372,7 @@ impl<'data> Merger<'_, 'data> {
         let is_weak = symbol.is_some_and(|symbol| self.out.symbol(symbol).bind == raw::STB_WEAK);
         let out = match self.function_mut(entity).constant.or(by_name) {
             // A weak kernel has those that are there already, of another copy or of a static kernel; any other comes
-            // behind them.
+            // after them.
             Some(out) if is_weak => {
                 self.function_mut(entity).constant = Some(out);
                 self.out.files[file.index()].sections[section.index as usize] = Some((out, 0));
@@ -413,7 +413,7 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// The parameters of a weak copy that is discarded for a strong kernel come behind those of the strong one.
+    /// The parameters of a weak copy that is discarded for a strong kernel come after those of the strong one.
     fn discarded_parameters(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
         let kept = self.function_in(file, section.info()).and_then(|e| self.symbol_of[e.index()]);
         let is_strong = kept.is_some_and(|symbol| self.out.symbol(symbol).bind == raw::STB_GLOBAL);

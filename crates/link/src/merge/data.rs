@@ -229,7 +229,7 @@ impl<'data> Merger<'_, 'data> {
         let Some(entity) = self.symbols.entity(origin.file, origin.symbol) else { return Ok(()) };
         let accepted = self.symbols.accepted(origin.file, origin.symbol) || raw.bind() == raw::STB_LOCAL;
         let merged = self.out.files[origin.file.index()].sections[section.index as usize];
-        // Data comes in with the first symbol that counts; initialised data that has none comes in with
+        // Data comes in with the first symbol that is taken; initialised data that has none comes in with
         // the remaining sections, uninitialised data not at all.
         if merged.is_none() && !accepted {
             self.mention(origin, entity, raw);
@@ -260,7 +260,7 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Gives a symbol that does not stand among the globals its name.
+    /// Gives a symbol that is not among the globals its name.
     pub(super) fn name_local(&mut self, symbol: SymbolId) {
         if !self.out.symbol(symbol).among_globals {
             let name = self.out.symbol(symbol).name;

@@ -9,7 +9,7 @@ use solder_cubin::raw;
 use solder_cubin::strings::{StringTables, Table};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where a name stands.
+/// Where a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NamePlace {
     /// In `.shstrtab` and in `.strtab`, as the names of sections do.
@@ -46,7 +46,7 @@ impl NamePlace {
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     text: String,
-    /// Where each ends, and in the low bits where it stands.
+    /// Where each ends, and in the low bits where it is.
     ends: Vec<u64>,
     /// How many drafts were before this one, and how many names in them.
     number: usize,
@@ -147,7 +147,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// For so many functions. Each has a few sections, of which some have names that others could have.
+    /// For so many functions. Each has a few sections, and some have names that others could have.
     pub fn new(mut names: StringTables, functions: usize) -> Self {
         names.expect(functions, functions);
         let mut placed = Vec::with_capacity(6 * functions);
@@ -180,7 +180,7 @@ impl Tables {
     }
 }
 
-/// The names of global symbols, which come behind all others; until they are given, the merge's result has no names.
+/// The names of global symbols, which come after all others; until they are given, the merge's result has no names.
 #[derive(Debug)]
 pub struct Globals {
     names: StringTables,

@@ -62,7 +62,7 @@ impl<'data> Merger<'_, 'data> {
         self.mercury.frames.mercury.extend(frames.map(|frame| (base + frame.range.start, frame)));
     }
 
-    /// Makes the section and its relocations, which stand in the order of Mercury's.
+    /// Makes the section and its relocations, which are in the order of Mercury's.
     pub(super) fn finish_frames(&mut self) {
         let FrameTable { code, mercury, section: Some(section) } = std::mem::take(&mut self.mercury.frames)
         else {
@@ -139,7 +139,7 @@ impl<'data> Merger<'_, 'data> {
         symbol.is_function() && symbol.has_debug_of(file)
     }
 
-    /// The other names that stand before the name of their function, and its section. nvlink takes the first name
+    /// The other names that come before the name of their function, and its section. nvlink takes the first name
     /// that it meets for the function's.
     pub(super) fn first_aliases(&self) -> impl Iterator<Item = (SymbolId, SectionId)> {
         let place = |id: SymbolId| (self.out.symbol(id).among_globals, id);

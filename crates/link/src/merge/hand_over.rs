@@ -15,7 +15,7 @@ struct Late<'data> {
     relocations: Vec<(SectionId, Vec<Reloc>)>,
 }
 
-/// Puts what was read into the sections that the same files made, of which the first has the number `first`; what goes to
+/// Puts what was read into the sections that the same files made, from number `first` on; what goes to
 /// others comes back. Where attributes are malformed, the first that are.
 fn take<'data>(
     sections: &mut [OutputSection<'data>],
@@ -93,7 +93,7 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Puts what came to sections of earlier files behind what these had.
+    /// Puts what came to sections of earlier files after what these had.
     fn take_late(&mut self, late: Late<'data>) {
         let info = self.out.well_known.info;
         let (of_module, others): (Vec<_>, Vec<_>) =

@@ -44,7 +44,7 @@ impl<'data> Merger<'_, 'data> {
     fn read_info(&mut self, file: FileId, section: &Section<'data>, out: SectionId) -> Result<(), Stop> {
         let from = Source { out, file, section: section.index };
         let read =
-            if self.objects[file.index()].noticed[section.index as usize].lists_symbols {
+            if self.objects[file.index()].summaries[section.index as usize].lists_symbols {
                 let mut list = Vec::new();
                 for record in records(section.data).flatten() {
                     let value =

@@ -199,7 +199,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// What nvlink has instead of a sequence, where that is not the assembler's. Of a copy that was replaced, Mercury's rows at
-    /// the places that they have in the code that counts; of a function with an earlier other name, Mercury's rows as they are.
+    /// the places that they have in the code that prevails; of a function with an earlier other name, Mercury's rows as they are.
     fn other_sequence(
         &self,
         unit: &LineUnit<'_>,

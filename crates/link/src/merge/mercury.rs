@@ -70,7 +70,7 @@ impl<'data> Merger<'_, 'data> {
         name.unwrap_or(section.name)
     }
 
-    /// The capsule of the copy of a function that counts.
+    /// The capsule of the copy of a function that prevails.
     pub(super) fn twin_of_code(&mut self, text: SectionId, symbol: SymbolId, origin: Origin) {
         let object = &self.objects[origin.file.index()];
         let Some(twins) = &object.mercury else { return };
@@ -119,7 +119,7 @@ impl<'data> Merger<'_, 'data> {
         self.out.files[file.index()].sections[twin.index as usize] = Some((out, base));
     }
 
-    /// A variable in the shared memory that the system uses: behind what every kernel has there.
+    /// A variable in the shared memory that the system uses: after what every kernel has there.
     pub(super) fn reserved_variable(&mut self, origin: Origin, raw: &'data Symbol) {
         let object = &self.objects[origin.file.index()];
         let section = object.section(u32::from(raw.shndx.get()));
@@ -193,8 +193,8 @@ impl<'data> Merger<'_, 'data> {
         out
     }
 
-    /// The kernels that need handles of textures have a section for them in the Mercury view, in the place of which
-    /// the machine code's view has their parameters, the handles behind.
+    /// The kernels that need handles of textures have a section for them in the Mercury view, in whose place
+    /// the machine code's view has their parameters, the handles after them.
     pub(super) fn image_constants(&mut self) {
         let references = DeadReferences::new(self.objects, self.symbols, &self.out);
         let kernels = kernels_with_table(&self.out, &self.out.calls, &|id| references.contains(id));
@@ -330,7 +330,7 @@ impl<'data> Merger<'_, 'data> {
         by_table.retain(|r| table(r).is_some());
         by_table.sort_by_key(table);
         let moved = by_table.into_iter().map(|r| Reloc { offset: r.offset + offset, ..r });
-        // In the output the functions come one after the other, behind what the kernel has itself.
+        // In the output the functions come one after the other, after what the kernel has itself.
         self.out.section_mut(relocations).relocations_mut().splice(0..0, moved);
     }
 
@@ -521,7 +521,7 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// Those of the first function of a name, if that stays, stand for those of its copies.
+    /// Those of the first function of a name, if that stays, are used for those of its copies.
     pub(super) fn relocations_that_count<'a>(
         &'a self,
         file: FileId,

@@ -113,7 +113,7 @@ pub(super) struct MercuryState<'data> {
     pub(super) frames: FrameTable<'data>,
     /// The units of line number tables.
     pub(super) lines: Vec<LineUnit<'data>>,
-    /// The functions that register tables tell of.
+    /// The functions that register tables describe.
     pub(super) described: HashSet<&'data str, foldhash::fast::FixedState>,
     /// The parameters of kernels, by text section.
     pub(super) kernel_constants: Vec<(SectionId, Section<'data>)>,

@@ -135,7 +135,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         graph.prototypes.iter().map(name).collect()
     }
 
-    /// Names that stand at the head of the string tables, and the sections every output has.
+    /// Names at the head of the string tables, and the sections every output has.
     fn begin(&mut self) {
         for name in [".shstrtab", ".strtab", ".symtab", ".symtab_shndx"] {
             self.name_section(&[name]);
@@ -245,7 +245,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         self.relocations(file)
     }
 
-    /// What comes behind the last input: the sections the linker makes, and the names of the globals, if these cannot be
+    /// What comes after the last input: the sections the linker makes, and the names of the globals, if these cannot be
     /// given later.
     fn end(&mut self) -> Option<Globals> {
         self.out.order_records(self.has_replaced, self.pool);
@@ -291,7 +291,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             });
         }
         self.hide_shared();
-        // What is made for Mercury, and what is taken out of the tables, comes behind the names of the globals; else these
+        // What is made for Mercury, and what is taken out of the tables, comes after the names of the globals; else these
         // can be given beside something else.
         let emptied = if self.settings.relocatable { Vec::new() } else { self.emptied() };
         let mut globals = Globals::of(&mut self.out);
@@ -464,7 +464,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             return Ok(());
         }
         let (symbol, new) = self.mention(origin, entity, raw);
-        // What stands within the code of a function is no more than a symbol.
+        // What is within the code of a function is only a symbol.
         if is_piece {
             if new {
                 self.name_local(symbol);
@@ -618,7 +618,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         section
     }
 
-    /// Aliases stand in the section of the function they name, wherever in the table that came. One that
+    /// Aliases are in the section of the function they name, wherever in the table that came. One that
     /// stays while its function is removed is more than nvlink can do.
     fn place_aliases(&mut self, file: FileId) {
         let object = &self.objects[file.index()];

@@ -1,5 +1,5 @@
-//! The names that the merge gives: written down one behind the other, and entered into the string tables, where each
-//! stands once, beside the merge of later files. Until then a name is known by its number.
+//! The names that the merge gives. They are written down one after the other, and entered into the string tables, each
+//! once, while later files are merged. Until then a name is known by its number.
 
 use super::draft::NamePlace;
 use super::merger::Merger;
@@ -15,7 +15,7 @@ impl Merger<'_, '_> {
         place.enter(&mut self.out.names, &parts.concat())
     }
 
-    /// Section names stand in both string tables; where, in `.shstrtab` and in `.strtab`.
+    /// Section names are in both string tables; where, in `.shstrtab` and in `.strtab`.
     pub(super) fn name_section(&mut self, parts: &[&str]) -> [u32; 2] {
         self.name(NamePlace::Both, parts)
     }

@@ -1,4 +1,4 @@
-//! Constants that do not fit into their bank one input behind the other are packed: variables are placed anew, without
+//! Constants that do not fit into their bank one input after the other are packed: variables are placed anew, without
 //! regard to the alignment they were declared with.
 
 use super::merger::Merger;
@@ -168,7 +168,7 @@ fn forget_names(merged: &mut Merged<'_>, variables: &[SymbolId]) {
     }
 }
 
-/// Global variables come first, those of at least a word by size and then the others, largest first. Behind them come
+/// Global variables come first, those of at least a word by size and then the others, largest first. After them come
 /// those that are not global, all by size.
 fn in_order(merged: &Merged<'_>, variables: Vec<SymbolId>) -> Vec<SymbolId> {
     let (globals, mut listed): (Vec<_>, Vec<_>) =
@@ -235,7 +235,7 @@ impl Moves {
         self.of_words = self.all.iter().filter(|(from, _)| from.is_multiple_of(WORD)).copied().collect();
     }
 
-    /// Where something goes that stood in a variable, or behind one. For what stood at a multiple of a word nvlink
+    /// Where something goes that was in a variable, or after one. For what was at a multiple of a word nvlink
     /// goes back by words, and so finds only variables that begin at one.
     fn place(&self, offset: u64) -> Option<u64> {
         let before = |moves: &[(u64, u64)]| {

@@ -93,7 +93,7 @@ impl<'data> Reading<'_, 'data> {
         list
     }
 
-    /// The addend of an entry: a section symbol stands for the beginning of what its file has of the section.
+    /// The addend of an entry: a section symbol means the beginning of what its file has of the section.
     pub fn addend(&self, file: FileId, map: &FileMap, entry: &raw::Rela) -> i64 {
         let addend = entry.addend.get();
         let raw = self.objects[file.index()].symbol(entry.symbol.get());
@@ -226,7 +226,7 @@ impl<'data> Reading<'_, 'data> {
         Ok(Some(value))
     }
 
-    /// Whether the function this symbol defines is, for now, the copy that counts.
+    /// Whether the function this symbol defines is, for now, the copy that prevails.
     fn is_current_definition(&self, file: FileId, map: &FileMap, symbol: u32) -> bool {
         let raw = self.objects[file.index()].symbol(symbol);
         raw.is_defined()

@@ -25,7 +25,7 @@ impl<'data> Merger<'_, 'data> {
         }
         let index = raw.shndx.get();
         let place = self.out.files[origin.file.index()].sections[usize::from(index)];
-        // A discarded copy of a kernel leaves its symbol in the parameters of the copy that counts.
+        // A discarded copy of a kernel leaves its symbol in the parameters of the copy that prevails.
         let name = self.objects[origin.file.index()].section(u32::from(index)).name;
         let of_other_copy = || self.constants_by_name.get(name).map(|section| (*section, 0));
         let Some((section, base)) = place.or_else(of_other_copy) else { return };
@@ -51,7 +51,7 @@ impl<'data> Merger<'_, 'data> {
         self.name_symbol(name)
     }
 
-    /// The symbol that stands for the size of the program's constants stays, though nothing refers to it any more.
+    /// The symbol that means the size of the program's constants stays, though nothing refers to it any more.
     pub(super) fn constants_size_symbol(&mut self, origin: Origin, raw: &Symbol) {
         let mut symbol = self.hidden_symbol(origin);
         if symbol.name == CONSTANTS_SIZE {
@@ -210,7 +210,7 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// Room for moving a section that is no larger than its alignment.
+    /// Room for moving a section that is not larger than its alignment.
     fn leave_room(&mut self, section: SectionId) {
         let out = self.out.section_mut(section);
         debug_assert!(matches!(out.kind, Kind::KernelShared | Kind::FileShared));
@@ -238,7 +238,7 @@ impl<'data> Merger<'_, 'data> {
         if !self.out.symbol(symbol).shared {
             return None;
         }
-        self.out.shared.iter().find(|o| o.begins_behind() && o.symbol == symbol).map(|o| o.align)
+        self.out.shared.iter().find(|o| o.begins_after_others() && o.symbol == symbol).map(|o| o.align)
     }
 
     /// The largest alignment of the extern arrays that code refers to; `None` if it refers to none.

@@ -104,7 +104,7 @@ impl<'data> Merger<'_, 'data> {
             }
             taken += 1;
             let Some(refers_to) = refers_to else { continue };
-            // Where addends are forced upon debug information, they are what stands in its place.
+            // Where addends are forced upon debug information, they are what is in its place.
             if rela && section.sh_type() == raw::SHT_REL && object.role(of.index) == Role::Debug {
                 entry.addend = implicit_addend(of.data, entry.offset.get(), entry.r_type.get()).into();
             }
@@ -134,17 +134,17 @@ impl<'data> Merger<'_, 'data> {
         if section.data.is_empty() {
             return;
         }
-        let noticed = self.objects[file.index()].noticed[section.index as usize];
+        let summary = self.objects[file.index()].summaries[section.index as usize];
         let name = self.objects[file.index()].section(section.info()).name;
         // nvlink looks a section without addends up for such entries, and the name stays.
-        let looks_up_first = rela && section.sh_type() == raw::SHT_REL && noticed.first_without_addend;
+        let looks_up_first = rela && section.sh_type() == raw::SHT_REL && summary.first_without_addend;
         if looks_up_first {
             self.name_only(&[".rel", name]);
         }
         let of = self.out.section(target);
         let existing = if rela { of.rela } else { of.rel };
         let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
-        if rela && !looks_up_first && noticed.later_without_addend {
+        if rela && !looks_up_first && summary.later_without_addend {
             self.name_only(&[".rel", name]);
         }
         self.unread.relocations.push((Source { out, file, section: section.index }, Vec::new()));
@@ -180,7 +180,7 @@ impl<'data> Merger<'_, 'data> {
         section
     }
 
-    /// The bytes of a data section that belong to weak variables of which another copy counts.
+    /// The bytes of a data section that belong to weak variables whose other copy prevails.
     pub(super) fn discarded_ranges(&self, file: FileId, section: u32) -> Vec<std::ops::Range<u64>> {
         let object = &self.objects[file.index()];
         if object.role(section) != Role::GlobalInit {
@@ -219,7 +219,7 @@ impl<'data> Merger<'_, 'data> {
             RelocTarget::Symbol(out) => out,
             _ => return Some(target),
         };
-        // Debug information and constants about a discarded weak copy; the rest is led to the copy that counts.
+        // Debug information and constants about a discarded weak copy; the rest is led to the copy that prevails.
         let object = &self.objects[file.index()];
         let raw = object.symbol(symbol);
         let by_symbol = || match object.role(of.index) {

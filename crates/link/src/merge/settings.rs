@@ -17,7 +17,7 @@ pub struct Settings<'data> {
     pub force_rela: bool,
     /// The bytes of `--nv-host`.
     pub host: Option<&'data [u8]>,
-    /// `-kernels-used`, `-variables-used` or references of host code: constants that stand in the output already are not
+    /// `-kernels-used`, `-variables-used` or references of host code: constants that are in the output already are not
     /// added.
     pub merges_constants: bool,
     /// Whether variables that nothing asks for leave a bank that overflows.

@@ -21,7 +21,7 @@ pub struct Calls {
     members: Members,
 }
 
-/// The nodes of each component, one component behind the other.
+/// The nodes of each component, one component after the other.
 #[derive(Debug, Default)]
 struct Members {
     nodes: Vec<u32>,

@@ -50,7 +50,7 @@ impl Edges {
 /// Lists of neighbours in one allocation: `of(i)` in the order in which the pairs came.
 #[derive(Debug, Clone)]
 pub struct Adjacency {
-    /// Where the list of each node begins and, behind the last, where that ends; empty if there is no pair.
+    /// Where the list of each node begins and, after the last, where that ends; empty if there is no pair.
     starts: Vec<u32>,
     targets: Vec<u32>,
 }
@@ -61,7 +61,7 @@ impl Adjacency {
         if pairs.clone().next().is_none() {
             return Self { starts: Vec::new(), targets: Vec::new() };
         }
-        // The place behind that of a node counts up to its end while its list is filled.
+        // The place after that of a node moves up to its end while its list is filled.
         let mut starts = vec![0u32; nodes + 2];
         for (from, _) in pairs.clone() {
             starts[from as usize + 2] += 1;

@@ -397,7 +397,7 @@ impl OutputSymbol<'_> {
     pub fn common(&self) -> Option<NonZeroU32> {
         self.rest()?.common
     }
-    /// Whether debug information of a file speaks of the copy that counts, or of one that kept it.
+    /// Whether debug information of a file speaks of the copy that prevails, or of one that kept it.
     pub fn has_debug_of(&self, file: FileId) -> bool {
         self.rest().and_then(|rest| rest.debug_replaced_in).is_none_or(|replaced| file >= replaced)
     }
@@ -485,7 +485,7 @@ pub struct SharedObject {
 
 impl SharedObject {
     /// Whether it begins where the variables of its kernels end. One that was extern first and got a size later does not.
-    pub fn begins_behind(&self) -> bool {
+    pub fn begins_after_others(&self) -> bool {
         self.dynamic && self.size == 0
     }
 }
@@ -557,7 +557,7 @@ pub struct Merged<'data> {
     pub limited: Vec<SectionId>,
     /// Largest alignment of an input's `.nv_debug.shared`.
     pub file_shared_align: u64,
-    /// The sections in front of which nvlink makes one that it removes again: such sections count in the numbers that
+    /// The sections before which nvlink makes one that it removes again: such sections are part of the numbers that
     /// it leaves in `.symtab_shndx`.
     pub removed: Vec<SectionId>,
     /// Textures, samplers and surfaces.
@@ -568,7 +568,7 @@ pub struct Merged<'data> {
     pub prototype_names: Vec<u32>,
 }
 
-/// Sections of which there is one.
+/// Sections that there is one of.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct WellKnown {
     /// `.note.nv.tkinfo`
@@ -589,7 +589,7 @@ pub struct WellKnown {
     pub prototype: Option<SectionId>,
 }
 
-/// Where something is when what stood in a range before it is gone.
+/// Where something is when what was in a range before it is gone.
 fn after(offset: u32, removed: &Range<u32>) -> u32 {
     if offset >= removed.end { offset - (removed.end - removed.start) } else { offset }
 }
@@ -690,7 +690,7 @@ impl<'data> Merged<'data> {
     pub fn section_name(&self, id: SectionId) -> &str {
         solder_cubin::string_at(self.names.bytes(Table::Sections), self.section(id).name).unwrap_or("")
     }
-    /// Whether a symbol stands in the constants of a function that a better copy of it emptied.
+    /// Whether a symbol is in the constants of a function that a better copy of it emptied.
     pub fn names_emptied_section(&self) -> bool {
         let emptied = |id: SectionId| {
             let section = self.section(id);
@@ -740,7 +740,7 @@ impl<'data> Merged<'data> {
     pub fn code_records(&self, id: SectionId) -> &[InfoRecord<'data>] {
         self.all_records(id).1
     }
-    /// Puts the records that only the machine code's view has behind the others. Those about a copy of a function that
+    /// Puts the records that only the machine code's view has after the others. Those about a copy of a function that
     /// was replaced since, if there was any, do not count.
     pub(crate) fn order_records(&mut self, has_replaced: bool, pool: &Pool) {
         if !has_replaced && !self.has_code_records {

@@ -68,9 +68,9 @@ impl Damage {
     }
 }
 
-/// What parsing noticed in a section, so that the merge need not look into it.
+/// What parsing found in a section, so that the merge need not look into it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Noticed {
+pub struct SectionSummary {
     /// Attributes: a list of symbols is among them.
     pub lists_symbols: bool,
     /// Relocations: the first has no addend, or one of 0.
@@ -88,8 +88,8 @@ pub struct Object<'data> {
     pub cubin: Cubin<'data>,
     /// What each section is for.
     pub roles: Vec<Role>,
-    /// What parsing noticed in each section.
-    pub noticed: Vec<Noticed>,
+    /// What parsing found in each section.
+    pub summaries: Vec<SectionSummary>,
     /// The name of each symbol.
     pub names: Vec<&'data str>,
     /// The hash of each name: objects are parsed in parallel, and names are compared on one thread.
@@ -98,7 +98,7 @@ pub struct Object<'data> {
     pub call_graph: &'data [WordPair],
     /// The records of `.nv.prototype`.
     pub prototypes: &'data [WordPair],
-    /// Some function stands in the code of another.
+    /// Some function is in the code of another.
     pub has_pieces: bool,
     /// Something belongs into the driver's tables.
     pub has_unified: bool,
@@ -139,8 +139,8 @@ impl<'data> Object<'data> {
         (self.role(section) == Role::Text && symbol.kind() == raw::STT_FUNC).then_some(owner)
     }
 
-    /// The function that a function symbol stands in, if it is a piece of another's code: extensible whole programs
-    /// (`ptxas -ewp`) have what a kernel calls behind the kernel.
+    /// The function that a function symbol is in, if it is a piece of another's code: extensible whole programs
+    /// (`ptxas -ewp`) have what a kernel calls after the kernel.
     pub fn function_around(&self, symbol: &Symbol) -> Option<u32> {
         let section = u32::from(symbol.shndx.get());
         if symbol.kind() != raw::STT_FUNC || symbol.value.get() == 0 || self.role(section) != Role::Text {

@@ -23,13 +23,13 @@ pub struct Entity<'data> {
     pub local: bool,
     /// It is a function.
     pub function: bool,
-    /// The definition that counts is an entry function.
+    /// The definition that prevails is an entry function.
     pub kernel: bool,
-    /// The definition that counts in the end.
+    /// The definition that prevails in the end.
     pub definition: Option<Origin>,
     /// The first mention.
     pub first: Origin,
-    /// A strong definition without initial value came behind a tentative one, which counts all the same.
+    /// A strong definition without initial value came after a tentative one, which prevails all the same.
     pub(crate) has_second: bool,
     /// The mention that says the size.
     pub(crate) sized: Option<Origin>,
@@ -85,7 +85,7 @@ impl Symbols<'_> {
         &self.entities[id.index()]
     }
 
-    /// Whether this symbol is the definition that counts.
+    /// Whether this symbol is the definition that prevails.
     pub fn is_definition(&self, file: FileId, symbol: u32) -> bool {
         let entity = self.entity(file, symbol);
         entity.is_some_and(|id| self.get(id).definition == Some(Origin { file, symbol }))

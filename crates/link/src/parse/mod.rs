@@ -12,12 +12,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Links of this many objects, or of so many bytes, are worth the start of threads and not worth tidying up after.
-pub const MANY_OBJECTS: usize = 48;
+const MANY_OBJECTS: usize = 48;
 /// So many bytes.
 pub const MANY_BYTES: usize = 1 << 20;
 
 /// Whether a link of these objects is large.
-pub(crate) fn is_large(inputs: &[Input<'_>]) -> bool {
+pub fn is_large(inputs: &[Input<'_>]) -> bool {
     inputs.len() >= MANY_OBJECTS || inputs.iter().map(|input| input.bytes.len()).sum::<usize>() >= MANY_BYTES
 }
 

@@ -1,6 +1,6 @@
 //! Parses an object, and checks once what later phases index blindly.
 
-use crate::model::object::{Damage, Noticed, Object, Role};
+use crate::model::object::{Damage, Object, Role, SectionSummary};
 use crate::model::twins::Twins;
 use crate::pool::Pool;
 use solder_cubin::info;
@@ -60,7 +60,7 @@ impl<'data> Object<'data> {
         let cubin = Cubin::parse(bytes).map_err(|e| Damage::new("the ELF structure", e.to_string()))?;
         let roles: Vec<Role> = cubin.sections.iter().map(role_of).collect();
         let look = || look_into_sections(&cubin, &roles);
-        let (named, noticed) = if cubin.sections.len() >= MANY_SECTIONS {
+        let (named, summaries) = if cubin.sections.len() >= MANY_SECTIONS {
             pool.join(|| symbol_names(&cubin), look)
         } else {
             (symbol_names(&cubin), look())
@@ -71,7 +71,7 @@ impl<'data> Object<'data> {
             name,
             cubin,
             roles,
-            noticed: Vec::new(),
+            summaries: Vec::new(),
             names,
             hashes,
             call_graph: &[],
@@ -83,7 +83,7 @@ impl<'data> Object<'data> {
         object.check_symbols()?;
         object.has_pieces = object.symbols().any(|(_, symbol)| object.function_around(symbol).is_some());
         object.check_sections()?;
-        object.noticed = noticed?;
+        object.summaries = summaries?;
         object.mercury = Twins::find(&object)?;
         object.call_graph = object.pairs(Role::CallGraph)?;
         object.prototypes = object.pairs(Role::Prototype)?;
@@ -129,7 +129,7 @@ impl<'data> Object<'data> {
         let length = self.cubin.bytes.len() as u64;
         let mut padding = 0u64;
         for section in &self.cubin.sections {
-            // Sections lie at multiples of their alignment behind the header, so a file is longer than the alignment
+            // Sections lie at multiples of their alignment after the header, so a file is longer than the alignment
             // of any section, and holds few that are aligned far.
             if section.align() > length {
                 return Err(Damage::new(section.name, "its alignment is larger than the file"));
@@ -197,39 +197,39 @@ impl<'data> Object<'data> {
     }
 }
 
-fn look_into_sections(cubin: &Cubin<'_>, roles: &[Role]) -> Result<Vec<Noticed>, Damage> {
+fn look_into_sections(cubin: &Cubin<'_>, roles: &[Role]) -> Result<Vec<SectionSummary>, Damage> {
     let look = |(section, role): (&Section<'_>, &Role)| match role {
         Role::Relocations => look_at_relocations(section, cubin.symbols.len()),
         Role::Info | Role::FunctionInfo | Role::Compat => look_at_attributes(section),
-        _ => Ok(Noticed::default()),
+        _ => Ok(SectionSummary::default()),
     };
     cubin.sections.iter().zip(roles).map(look).collect()
 }
 
-fn look_at_relocations(section: &Section<'_>, symbols: usize) -> Result<Noticed, Damage> {
+fn look_at_relocations(section: &Section<'_>, symbols: usize) -> Result<SectionSummary, Damage> {
     let entries = section
         .relocations()
         .map_err(|_| Damage::new(section.name, "its size is no multiple of its entry size"))?;
-    let mut noticed = Noticed::default();
+    let mut summary = SectionSummary::default();
     for (index, entry) in entries.iter().enumerate() {
         if entry.symbol.get() as usize >= symbols {
             let reason = format!("a relocation names symbol {}, which does not exist", entry.symbol);
             return Err(Damage::new(section.name, reason));
         }
         let without =
-            if index == 0 { &mut noticed.first_without_addend } else { &mut noticed.later_without_addend };
+            if index == 0 { &mut summary.first_without_addend } else { &mut summary.later_without_addend };
         *without |= entry.addend.get() == 0;
     }
-    Ok(noticed)
+    Ok(summary)
 }
 
-fn look_at_attributes(section: &Section<'_>) -> Result<Noticed, Damage> {
-    let mut noticed = Noticed::default();
+fn look_at_attributes(section: &Section<'_>) -> Result<SectionSummary, Damage> {
+    let mut summary = SectionSummary::default();
     for record in info::records(section.data) {
         let record = record.map_err(|_| Damage::new(section.name, "a record runs past its end"))?;
-        noticed.lists_symbols |= record.attr == info::attr::EXTERNS;
+        summary.lists_symbols |= record.attr == info::attr::EXTERNS;
     }
-    Ok(noticed)
+    Ok(summary)
 }
 
 /// The names of all symbols, and their hashes.

@@ -72,7 +72,7 @@ pub fn decide(
 }
 
 /// The jump tables of machine code, from the relocations of Mercury's. What a discarded copy of a function says has
-/// a value only if the copy that counts has a table with that place too.
+/// a value only if the copy that prevails has a table with that place too.
 pub fn jump_tables<'a>(
     merged: &'a Merged<'_>,
     relocations: &'a OutputSection<'_>,
@@ -81,7 +81,7 @@ pub fn jump_tables<'a>(
         Content::Relocations(entries) => entries.as_slice(),
         _ => &[],
     };
-    // Of several for one place, as replaced copies leave them, the one that was read first counts.
+    // Of several for one place, as replaced copies leave them, the one that was read first applies.
     entries.iter().rev().filter(|entry| entry.r_type == reloc::OFFSET_32).filter_map(|entry| {
         let RelocTarget::Symbol(function) = entry.target else { return None };
         let origin = merged.symbol(function).origin?;

@@ -29,7 +29,7 @@ pub struct Relocated(Vec<Fate>);
 enum Fate {
     /// There are none.
     None,
-    /// So many, all of which are kept as they are.
+    /// So many, all kept as they are.
     Kept(u32),
     Decided(Box<Decided>),
 }
@@ -91,7 +91,7 @@ impl Relocated {
                 return entry;
             }
             let r_type = if relocatable { entry.r_type } else { kept_as(entry.r_type) };
-            Reloc { r_type, target: behind_alias(merged, entry.target), ..entry }
+            Reloc { r_type, target: through_alias(merged, entry.target), ..entry }
         })
     }
 }
@@ -126,8 +126,8 @@ pub fn relocate(
     }))
 }
 
-/// Whether relocations of replaced copies of functions lie behind the end of the constants of the copies that count.
-pub fn leaves_tables(merged: &Merged<'_>) -> bool {
+/// Whether relocations of replaced copies of functions lie after the end of the constants of the copies that prevail.
+pub fn has_stale_table_reloc(merged: &Merged<'_>) -> bool {
     let of_function = |s: &&OutputSection<'_>| {
         let of = s.of.map(|of| merged.section(of).kind);
         s.kind == Kind::MercuryConstant && matches!(of, Some(Kind::FunctionConstant(_)))
@@ -139,7 +139,7 @@ pub fn leaves_tables(merged: &Merged<'_>) -> bool {
 }
 
 /// Whether merging made constants shorter than the places of their relocations, which do not follow.
-pub fn leaves_constants(merged: &Merged<'_>) -> bool {
+pub fn has_stale_constant_reloc(merged: &Merged<'_>) -> bool {
     let leaves = |id: SectionId, size: u64| match &merged.section(id).content {
         Content::Relocations(entries) => entries.iter().any(|entry| entry.offset >= size),
         _ => false,
@@ -226,7 +226,7 @@ fn decide_all(
         .and_then(|e| merged.function_of[e.index()]);
     let Decided { kept, patches, .. } = decided;
     for (index, entry) in entries.iter().enumerate().rev() {
-        if forgets && !counts(merged, entry) {
+        if forgets && !refers_to_live_copy(merged, entry) {
             continue;
         }
         let outcome = if mercury {
@@ -306,7 +306,7 @@ fn decide_all(
     Ok(())
 }
 
-/// A section with so many patches may be written in parts, each of which has to find its own.
+/// A section with so many patches may be written in parts, and each part has to find its own.
 const MANY_PATCHES: usize = 1024;
 
 fn check_place(entry: &Reloc, width: u64, target: &OutputSection<'_>) -> Result<(), Wrong> {
@@ -353,15 +353,15 @@ fn is_preserved(
 }
 
 /// Whether a relocation of debug information does not speak of a copy of a function that was replaced since. nvlink
-/// takes only those with addends back, and only where they tell of code.
-fn counts(merged: &Merged<'_>, entry: &Reloc) -> bool {
+/// takes only those with addends back, and only where they describe code.
+fn refers_to_live_copy(merged: &Merged<'_>, entry: &Reloc) -> bool {
     let RelocTarget::Symbol(symbol) = entry.target else { return true };
     let symbol = merged.symbol(symbol);
     !symbol.is_function() || symbol.has_debug_of(entry.file)
 }
 
 /// The function itself for one of its other names.
-fn behind_alias(merged: &Merged<'_>, target: RelocTarget) -> RelocTarget {
+fn through_alias(merged: &Merged<'_>, target: RelocTarget) -> RelocTarget {
     let RelocTarget::Symbol(id) = target else { return target };
     let symbol = merged.symbol(id);
     let owner = symbol.section.filter(|_| symbol.is_function()).and_then(|s| merged.section(s).function);

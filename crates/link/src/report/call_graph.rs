@@ -24,7 +24,7 @@ struct Edges {
 }
 
 impl Edges {
-    /// Callees are put in front of those already there: direct calls as they are read, then, for one
+    /// Callees are put before those already there: direct calls as they are read, then, for one
     /// indirect call after the other, the last one first, all functions of its prototype.
     fn new(graph: &CallGraph<'_>, count: usize, indirect: bool) -> Self {
         let mut of = vec![Vec::new(); count];

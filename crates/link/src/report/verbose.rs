@@ -9,7 +9,7 @@ use solder_cubin::info::attr;
 use solder_cubin::raw;
 use std::fmt::Write;
 
-/// The results that the lines tell of.
+/// The results that the lines show.
 #[derive(Clone, Copy, Debug)]
 pub struct Uses<'a, 'data> {
     pub merged: &'a Merged<'data>,

@@ -1,4 +1,4 @@
-//! Binds the symbols of all inputs: which definition of a name counts, and what is wrong.
+//! Binds the symbols of all inputs: which definition of a name prevails, and what is wrong.
 //!
 //! Objects are taken in link order, in each the functions first, then the variables, as nvlink does;
 //! the order shows in its messages. An object with errors is read to its end, then the link stops.
@@ -172,7 +172,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
         self.prefaulted.next(&self.symbols.entities)
     }
 
-    /// Binds the names of all objects, of which some have been read. Code made for a later version of the API than
+    /// Binds the names of all objects; some have been read. Code made for a later version of the API than
     /// `api_version` is refused.
     pub fn finish(
         self,
@@ -217,7 +217,7 @@ impl<'data> Resolver<'_, 'data> {
             if raw.kind() != raw::STT_FUNC {
                 continue;
             }
-            // A function comes before what stands in its code, also where the table has it the other way round.
+            // A function comes before what is in its code, also where the table has it the other way round.
             if let Some(around) = object.function_around(raw).filter(|around| *around > symbol)
                 && self.symbols.entity(file, around).is_none()
             {
@@ -242,7 +242,7 @@ impl<'data> Resolver<'_, 'data> {
     }
 
     /// Weak kernels of one name have parameters of one size, unless a strong one is there. The sections of parameters
-    /// are found by name, and the first parameters in them are what counts, those of a static kernel too. The Mercury view
+    /// are found by name, and the first parameters in them are what matters, those of a static kernel too. The Mercury view
     /// has no such sections.
     fn check_parameters(&mut self, file: FileId) {
         let object = self.objects[file.index()];
@@ -426,7 +426,7 @@ impl<'data> Resolver<'_, 'data> {
         });
     }
 
-    /// A texture, sampler or surface. Its name must not stand for anything else, not even for a local
+    /// A texture, sampler or surface. Its name must not be that of anything else, not even of a local
     /// symbol of an earlier object.
     fn image(&mut self, origin: Origin, raw: &Symbol) {
         let name = self.objects[origin.file.index()].names[origin.symbol as usize];
@@ -515,7 +515,7 @@ impl<'data> Resolver<'_, 'data> {
         }
     }
 
-    /// A definition without a place. An initialised one takes its place; one that is not counts as a
+    /// A definition without a place. An initialised one takes its place; one that is not is taken for a
     /// second definition.
     fn tentative(&mut self, id: EntityId, origin: Origin, raw: &Symbol, old: Option<Origin>) {
         let tentative = old.is_none_or(|old| self.raw(old).shndx.get() == raw::SHN_COMMON);

@@ -37,7 +37,7 @@ pub struct Resources<'data> {
     records: Changed<'data>,
     /// The code whose barriers became an attribute; its header does not name them any more.
     pub listed_barriers: HashSet<SectionId, foldhash::fast::FixedState>,
-    /// What `.nv.info` has behind the records of the merge.
+    /// What `.nv.info` has after the records of the merge.
     pub of_module: Vec<InfoRecord<'data>>,
 }
 
@@ -131,7 +131,7 @@ fn own_values(merged: &Merged<'_>, pool: &Pool) -> Vec<Own> {
         merged.function_of[entity.index()]
     };
     if let Some(info) = merged.well_known.info {
-        // What is said of a function stands side by side.
+        // What is said of a function is side by side.
         let mut last = None;
         for record in merged.info_records(info) {
             let InfoValue::Symbol(symbol, value) = record.value else { continue };
@@ -161,7 +161,7 @@ fn own_records(merged: &Merged<'_>, function: usize) -> Own {
     let mut call_stacks = 0;
     for record in merged.info_records(info) {
         call_stacks += u32::from(matches!(record.attr, attr::CRS_STACK_SIZE | attr::SYNC_STACK));
-        own.tells_on_kernels |= propagate::tells_on_kernels(record);
+        own.is_inherited |= propagate::is_inherited(record);
         if let InfoValue::Symbols(list) = &record.value {
             own.lists_externs |= !list.is_empty();
             own.lists_external |= list.iter().any(|id| propagate::stays_external(merged, *id));

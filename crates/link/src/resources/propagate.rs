@@ -1,8 +1,8 @@
-//! Attributes of functions that tell on the kernels that reach them.
+//! Attributes that a kernel inherits from functions it reaches.
 //!
 //! Functions are taken in the order in which their attributes were read, the records of each in the
 //! order of the input; what a kernel lacks is added at the end of its own records. In a link with one
-//! kernel nvlink does not ask what it reaches: every function counts, one attribute after the other.
+//! kernel nvlink does not ask what it reaches: every function is taken, one attribute after the other.
 
 use super::records::{Own, Records};
 use crate::model::calls::Calls;
@@ -21,7 +21,7 @@ enum Rule {
     Flag,
     Largest,
     Sum,
-    /// The lists of all functions one behind the other, taken away from the functions.
+    /// The lists of all functions one after the other, taken away from the functions.
     Move,
     Externs,
 }
@@ -86,7 +86,7 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, pool
     let has_external = own.iter().any(|own| own.lists_external);
     let tells = |function: &u32| {
         let own = &own[*function as usize];
-        own.tells_on_kernels || has_external && own.lists_externs
+        own.is_inherited || has_external && own.lists_externs
     };
     let mut sources: Vec<u32> = (0..merged.functions.len() as u32).filter(tells).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
@@ -145,7 +145,7 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, pool
         }
     }
     let moves = |r: &InfoRecord<'_>| rule_of(r.attr) == Some(Rule::Move);
-    // What moves tells on kernels, so that its functions are among the sources.
+    // Kernels inherit what moves, so that its functions are among the sources.
     for function in sources.iter().map(|f| &merged.functions[*f as usize]).filter(|f| !f.entry) {
         if let Some(info) = function.info.filter(|info| records.of(*info).iter().any(moves)) {
             records.of_mut(info).retain(|r| !moves(r));
@@ -153,8 +153,8 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, pool
     }
 }
 
-/// Whether a record of a function tells on the kernels that reach it.
-pub fn tells_on_kernels(record: &InfoRecord<'_>) -> bool {
+/// Whether a kernel inherits a record from a function it reaches.
+pub fn is_inherited(record: &InfoRecord<'_>) -> bool {
     rule_of(record.attr).is_some_and(|rule| rule != Rule::Externs)
 }
 

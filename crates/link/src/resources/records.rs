@@ -40,8 +40,8 @@ pub struct Own {
     pub max_registers: Option<u32>,
     /// The barriers that the header of its code names.
     pub barriers: u8,
-    /// They tell on the kernels that reach the function.
-    pub tells_on_kernels: bool,
+    /// Kernels that reach the function inherit them.
+    pub is_inherited: bool,
     /// They list functions that were outside of the file, and
     pub lists_externs: bool,
     /// some of them are outside of the link too.

@@ -83,7 +83,7 @@ fn take_all<'data>(
     inputs.objects.reserve(items.len());
     let mut extensible = ExtensibleCheck::default();
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
-        item.door.pass(sink)?;
+        item.stage.pass(sink)?;
         product.said.iter().for_each(|said| said.report(sink));
         let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
         if let Product::Object(bytes) = outcome {

@@ -26,7 +26,7 @@ use solder_link::resolve::is_runtime;
 /// The part of nvlink that an input goes through. After an error those parts end the run when they are entered,
 /// each in its own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Door {
+pub(super) enum OpenStage {
     Open,
     /// Host objects and archives.
     Host,
@@ -34,7 +34,7 @@ pub(super) enum Door {
     Fatbinary,
 }
 
-impl Door {
+impl OpenStage {
     pub(super) fn pass(self, sink: &Sink) -> Result<(), Stop> {
         match self {
             Self::Host if sink.errors() > 0 => Err(sink.fatal(Message::InternalError)),
@@ -48,7 +48,7 @@ impl Door {
 #[derive(Debug)]
 pub(super) struct Item<'data> {
     pub name: Text,
-    pub door: Door,
+    pub stage: OpenStage,
     pub origin: Origin,
     pub is_runtime: bool,
     pub host: Option<HostObject<'data>>,
@@ -101,15 +101,15 @@ pub(super) fn without_repeated_archives<'data>(opened: Vec<Opened<'data>>, pool:
 /// Opens a file of the command line.
 pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena, pool: &Pool) -> Opened<'data> {
     let name = Text::from(path);
-    let one = |door, source: Source<'data>| {
+    let one = |stage, source: Source<'data>| {
         let is_runtime = is_runtime(name.as_bytes());
         let (name, bytes) = (name.clone(), source.bytes());
         let item =
-            Item { name, door, origin: Origin::File, is_runtime, host: None, bytes, sheds: false, source };
+            Item { name, stage, origin: Origin::File, is_runtime, host: None, bytes, sheds: false, source };
         Opened { archive: None, items: vec![item] }
     };
     let not_opened =
-        || one(Door::Open, Source::Refused(vec![Message::InputNotOpened { file: name.clone() }]));
+        || one(OpenStage::Open, Source::Refused(vec![Message::InputNotOpened { file: name.clone() }]));
     // A large link does without the rest of a file, unless somebody is going to ask what was in it.
     let sheds = arena.is_large() && !options.is_recorded();
     if sheds && let Some(items) = small_host_object(&name, path, options, arena) {
@@ -121,7 +121,7 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena, p
         && is_fatbin
         && let Some(container) = chosen::member(path, request, arena)
     {
-        return one(Door::Fatbinary, Source::Container(container));
+        return one(OpenStage::Fatbinary, Source::Container(container));
     }
     let Ok(file) = file::read(path, arena) else { return not_opened() };
     let (data, is_mapped) = (file.data, file.mapped.is_some());
@@ -136,20 +136,20 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena, p
         return not_opened();
     }
     match classify::role(path, data, options.lto) {
-        Role::Cubin => one(Door::Open, Source::Cubin(data)),
-        Role::Fatbin => shed(one(Door::Fatbinary, Source::Container(data))),
-        Role::Ptx => one(Door::Fatbinary, Source::Ptx(data)),
-        Role::LtoIr => one(Door::Open, Source::LtoIr(data)),
+        Role::Cubin => one(OpenStage::Open, Source::Cubin(data)),
+        Role::Fatbin => shed(one(OpenStage::Fatbinary, Source::Container(data))),
+        Role::Ptx => one(OpenStage::Fatbinary, Source::Ptx(data)),
+        Role::LtoIr => one(OpenStage::Open, Source::LtoIr(data)),
         Role::Refused(refusal @ classify::Refusal::PtxNotRecognized) => {
-            one(Door::Fatbinary, Source::Refused(refusal.messages()))
+            one(OpenStage::Fatbinary, Source::Refused(refusal.messages()))
         }
-        Role::Refused(refusal) => one(Door::Open, Source::Refused(refusal.messages())),
+        Role::Refused(refusal) => one(OpenStage::Open, Source::Refused(refusal.messages())),
         Role::Skipped => Opened { archive: None, items: Vec::new() },
         Role::HostObject => {
             shed(Opened { archive: None, items: host_items(&name, data, Origin::HostObject) })
         }
         Role::Archive => {
-            let mut opened = one(Door::Host, Source::Nothing);
+            let mut opened = one(OpenStage::Host, Source::Nothing);
             opened.archive = Some(file.identity);
             match archive::members(path, data, file.mapped.as_ref(), arena) {
                 Ok(mut members) => {
@@ -207,7 +207,7 @@ fn items_of<'data>(
 ) -> Vec<Item<'data>> {
     let item = |host, source| Item {
         name: name.clone(),
-        door: Door::Host,
+        stage: OpenStage::Host,
         origin,
         is_runtime: is_runtime(name.as_bytes()),
         host,
