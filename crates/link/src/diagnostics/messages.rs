@@ -262,6 +262,9 @@ messages! {
     /// What a program hands to the library beside device code; the command has other words for files.
     InputKind { file: Text, kind: &'static str } = "input-kind", Fatal,
         "Input file '{file}' is {kind}: a device ELF or a fat binary with machine code for the target is expected";
+    /// PTX or IR in a link whose caller gave it no compilers.
+    NoCompiler { file: Text, kind: &'static str } = "no-compiler", Fatal,
+        "Input file '{file}' holds {kind}, and this link has no compiler for it";
     AssemblerMissing { file: Text, places: Text } = "assembler-missing", Fatal,
         "Input file '{file}' holds PTX, but no ptxas was found to assemble it: looked for {places}";
     /// IR that is both compressed and scrambled.
