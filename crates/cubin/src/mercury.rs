@@ -55,16 +55,6 @@ pub mod reloc {
     pub const FRAME_64: u32 = 0x1003d;
     pub const UNIFIED_32_LO: u32 = 0x1003e;
     pub const UNIFIED_32_HI: u32 = 0x1003f;
-
-    /// The type that a kept relocation has in the output.
-    pub fn kept_as(r_type: u32) -> u32 {
-        match r_type {
-            UNIFIED => ABS_64,
-            UNIFIED_32_LO => ABS_32_LO,
-            UNIFIED_32_HI => ABS_32_HI,
-            other => other,
-        }
-    }
 }
 
 /// Section index, format, number of instructions.

@@ -1,24 +1,26 @@
 //! Decides about every relocation: resolved here, kept for the driver, or dropped.
 
 mod capsule;
-mod mercury;
+mod decide;
+mod jump_tables;
 mod patch;
+mod types;
 
 pub use patch::Patch;
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::model::ids::SectionId;
-use crate::model::mercury::NO_BANK as NO_MERCURY_BANK;
 use crate::model::merged::{Content, DESCRIBE_CODE, Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::model::object::Object;
 use crate::pool::Pool;
 use crate::shared::SharedLayout;
-use crate::textures::{NO_BANK, Textures};
-use patch::{Outcome, is_constant, is_unified_table};
-use solder_cubin::mercury::reloc as mercury_reloc;
+use crate::textures::Textures;
+use decide::Decider;
+use patch::Outcome;
 use solder_cubin::raw;
-use solder_cubin::reloc::{self, Action};
+use solder_cubin::reloc;
 use std::cmp::Reverse;
+use types::kept_as;
 
 /// What becomes of the relocations, by relocation section.
 #[derive(Debug)]
@@ -96,9 +98,6 @@ impl Relocated {
     }
 }
 
-/// The bank number that lands in a constant-bank field when its symbol is in shared memory.
-const SHARED_BANK: u8 = 24;
-
 pub fn relocate(
     merged: &Merged<'_>,
     relocatable: bool,
@@ -175,11 +174,6 @@ pub fn names_deleted(merged: &Merged<'_>, shared: &SharedLayout) -> bool {
     kept.map(|(_, resolved)| *resolved).any(names)
 }
 
-/// The type that a kept relocation has in an image.
-fn kept_as(r_type: u32) -> u32 {
-    reloc::kind_of(r_type).map_or_else(|| mercury_reloc::kept_as(r_type), |kind| kind.kept_as)
-}
-
 fn section(
     merged: &Merged<'_>,
     relocatable: bool,
@@ -224,17 +218,17 @@ fn decide_all(
         .and_then(|code| code.function)
         .and_then(|f| merged.symbol(f).entity)
         .and_then(|e| merged.function_of[e.index()]);
+    let decider =
+        Decider { merged, relocatable, shared, textures, function, is_mercury: mercury, has_mercury };
     let Decided { kept, patches, .. } = decided;
     for (index, entry) in entries.iter().enumerate().rev() {
         if forgets && !refers_to_live_copy(merged, entry) {
             continue;
         }
-        let outcome = if mercury {
-            mercury::decide(merged, relocatable, shared, textures, function, entry)
-        } else if relocatable && names_other_lines(merged, entry, target) {
+        let outcome = if !mercury && relocatable && names_other_lines(merged, entry, target) {
             Outcome::Keep
         } else {
-            decide(merged, relocatable, shared, textures, function, entry, has_mercury)
+            decider.decide(entry)
         };
         if preserves {
             let nothing = entry.target == RelocTarget::Nothing && target.kind == Kind::Debug && !has_mercury;
@@ -268,15 +262,15 @@ fn decide_all(
                     _ => {}
                 }
                 patches.push((entry.offset, patch));
-                patch_width(patch)
+                patch.size() as u64
             }
         };
         check_place(entry, width, target)?;
     }
     if let (Kind::FunctionConstant(_), Some(twin), false) = (target.kind, section.twin, mercury || preserves)
     {
-        for (entry, patch) in mercury::jump_tables(merged, merged.section(twin)) {
-            check_place(entry, patch_width(patch), target)?;
+        for (entry, patch) in jump_tables::jump_tables(merged, merged.section(twin)) {
+            check_place(entry, patch.size() as u64, target)?;
             patches.push((entry.offset, patch));
         }
     }
@@ -366,106 +360,4 @@ fn through_alias(merged: &Merged<'_>, target: RelocTarget) -> RelocTarget {
     let symbol = merged.symbol(id);
     let owner = symbol.section.filter(|_| symbol.is_function()).and_then(|s| merged.section(s).function);
     RelocTarget::Symbol(owner.unwrap_or(id))
-}
-
-fn patch_width(patch: Patch) -> u64 {
-    match patch {
-        Patch::Bytes { count, .. } => u64::from(count),
-        Patch::Field { r_type, .. } => {
-            reloc::kind_of(r_type).map_or(0, |k| k.field.bytes().max(k.bank.bytes())) as u64
-        }
-    }
-}
-
-/// What becomes of a relocation.
-fn decide(
-    merged: &Merged<'_>,
-    relocatable: bool,
-    shared: &SharedLayout,
-    textures: &Textures,
-    function: Option<u32>,
-    entry: &Reloc,
-    has_mercury: bool,
-) -> Outcome {
-    // The bank of constants that nobody defines.
-    let nowhere = if has_mercury { NO_MERCURY_BANK } else { NO_BANK };
-    let Some(kind) = reloc::kind_of(entry.r_type) else { return Outcome::Wrong("no such type is known") };
-    let field = |value: u64, bank: u8| {
-        let value = value.wrapping_add(entry.addend as u64);
-        Outcome::Patch(Patch::Field { r_type: entry.r_type, value, bank })
-    };
-    let clears = match entry.r_type {
-        reloc::R_CUDA_UNUSED_CLEAR32 => 4,
-        reloc::R_CUDA_UNUSED_CLEAR64 => 8,
-        _ => 0,
-    };
-    let id = match entry.target {
-        RelocTarget::Dead if clears > 0 => return Outcome::Patch(Patch::Bytes { value: 0, count: clears }),
-        RelocTarget::Dead | RelocTarget::Nothing => return Outcome::Drop,
-        RelocTarget::Symbol(_) if clears > 0 => return Outcome::Drop,
-        RelocTarget::ConstantsSize => return field(merged.constants_size(), 0),
-        RelocTarget::Nowhere => return field(u64::MAX, 0),
-        RelocTarget::Symbol(id) => id,
-    };
-    let symbol = merged.symbol(id);
-    // What is weak may yet lose its place to another definition.
-    let may_move = relocatable && symbol.bind == raw::STB_WEAK;
-    if symbol.shared && may_move {
-        return Outcome::Keep;
-    }
-    if symbol.shared {
-        return match kind.shared {
-            Action::Resolve => field(shared.value(merged, id, function), SHARED_BANK),
-            _ => Outcome::Wrong("it cannot refer to shared memory"),
-        };
-    }
-    if let Some((offset, bank)) = textures.slot(id) {
-        return match kind.constant {
-            // An index, for a load that knows where the table begins.
-            Action::Resolve if has_mercury && kind.bank.is_empty() => {
-                field(offset.wrapping_sub(textures.base()), bank)
-            }
-            Action::Resolve => field(offset, bank),
-            _ => Outcome::Keep,
-        };
-    }
-    if let Some(base) = textures.unplaced(symbol).filter(|_| kind.constant == Action::Resolve) {
-        // An index, which nothing is known of yet.
-        if kind.bank.is_empty() {
-            return Outcome::Keep;
-        }
-        let value = base.wrapping_add(entry.addend as u64);
-        return Outcome::KeepWith(Patch::Field { r_type: entry.r_type, value, bank: 0 });
-    }
-    if let Some(constant) = symbol.constant().map(|c| &merged.constants[c.index()]) {
-        return field(constant.offset.wrapping_add(symbol.value), constant.bank);
-    }
-    if let Some(section) = symbol.section {
-        let section = merged.section(section);
-        let is_section = symbol.kind == raw::STT_SECTION;
-        if is_section && section.flags & (raw::SHF_ALLOC | raw::SHF_WRITE | raw::SHF_EXECINSTR) == 0 {
-            let count = match entry.r_type {
-                reloc::R_CUDA_32 => 4,
-                reloc::R_CUDA_64 => 8,
-                _ => 0,
-            };
-            if count > 0 {
-                return Outcome::Patch(Patch::Bytes { value: entry.addend as u64, count });
-            }
-        }
-        // In an image its place in the memory of every kernel is known.
-        if section.kind == Kind::ReservedShared && !is_section && kind.shared == Action::Resolve {
-            return if relocatable { Outcome::Keep } else { field(symbol.value, SHARED_BANK) };
-        }
-        if let (Kind::Constant(bank) | Kind::FunctionConstant(bank), false, Action::Resolve) =
-            (section.kind, is_section, kind.constant)
-        {
-            return if may_move { Outcome::Keep } else { field(symbol.value, bank) };
-        }
-    } else if is_unified_table(merged, id) {
-        return Outcome::Drop;
-    } else if symbol.value == u64::MAX && is_constant(symbol.other) && kind.constant == Action::Resolve {
-        return field(symbol.value, nowhere);
-    }
-    Outcome::Keep
 }
