@@ -7,6 +7,7 @@ pub mod cache;
 pub mod conformance;
 pub mod faults;
 pub mod fuzz;
+pub mod nvjitlink;
 mod outcome;
 mod pip;
 pub mod process;
@@ -30,6 +31,7 @@ commands
   conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare
   faults                  end links early, take away space, change inputs, and look at what is left
   fuzz                    feed damaged inputs to the readers and to whole links
+  nvjitlink [FILTER…]     build libnvJitLink, and call it and NVIDIA's alike
   realcode [FILTER…]      link programs made of library code with both linkers, compare function by function
   test                    install what is needed and run every test of the workspace
   tidy                    check the rules of the house that the compiler does not
@@ -51,6 +53,8 @@ pub fn run(args: &[String]) -> u8 {
         "measure" => bench::measure::run(rest),
         "faults" => faults::run(rest),
         "fuzz" => fuzz::run(rest),
+        "nvjitlink" => nvjitlink::run(rest),
+        "nvjitlink-run" => nvjitlink::driver::run(rest),
         "realcode" => realcode::run(rest),
         "test" => suite::run(rest),
         "tidy" => tidy::run(rest),

@@ -7,10 +7,14 @@ use std::path::Path;
 use solder_arch::{Release, Suffix};
 use solder_toolchain::{
     AssembleError, Assembled, Cache, CompileError, CompileRequest, Environment, Module, NVJITLINK_VARIABLE,
-    Packed, Ptx, Toolchain, Unsupervised,
+    Packed, Ptx, Toolchain, Unsupervised, with_build,
 };
 
 use crate::options::Options;
+
+/// What the assembler in NVIDIA's library says of its build, by an oversight of its makers. It is in the tool note of the
+/// code, and its length decides where all that follows is.
+const BUILD: &str = "Build system must define TOOLS_VERSION_EXTENDED";
 
 /// The compilers that the environment leads to.
 pub fn toolchain(release: &'static Release) -> Toolchain<'static> {
@@ -28,7 +32,14 @@ pub fn assemble(
     whole: bool,
 ) -> Result<Assembled, AssembleError> {
     let toolchain = toolchain(release);
-    toolchain.assembler().assemble_with(ptx, &arguments(options, ptx.stored_options, whole))
+    let mut assembled =
+        toolchain.assembler().assemble_with(ptx, &arguments(options, ptx.stored_options, whole))?;
+    if let Some(cubin) = &mut assembled.cubin
+        && let Some(recorded) = with_build(cubin, BUILD)
+    {
+        *cubin = recorded;
+    }
+    Ok(assembled)
 }
 
 /// Compiles IR to PTX with NVIDIA's nvJitLink. If other code takes part, functions that it may call stay.

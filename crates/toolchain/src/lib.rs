@@ -34,7 +34,7 @@ pub use compile::{is_library, nvvm_library};
 pub use environment::{Environment, NVJITLINK_VARIABLE, VARIABLES};
 pub use ir::{CompileError, CompileRequest, Compiled, Module, ModuleKind, Packed};
 pub use library::nvvm::Program;
-pub use ptxas::{AssembleError, Assembled, Assembler, FastCompile, Flags, Ptx};
+pub use ptxas::{AssembleError, Assembled, Assembler, FastCompile, Flags, Ptx, with_build};
 pub use supervise::{Guard, Supervisor, Unsupervised};
 pub use toolkit::{Toolkit, ToolkitError};
 

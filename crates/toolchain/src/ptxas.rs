@@ -14,7 +14,7 @@ use std::time::Instant;
 use solder_arch::{Arch, Suffix};
 use solder_cubin::Cubin;
 use solder_cubin::edit::with_section;
-use solder_cubin::note::{TYPE_TKINFO, notes};
+use solder_cubin::note::{TYPE_TKINFO, ToolInfo, notes, write_note};
 
 use crate::{Environment, Guard, Key, Toolchain};
 
@@ -335,6 +335,22 @@ fn forget_file_names(bytes: &[u8]) -> Option<Vec<u8>> {
     contents[4..8].copy_from_slice(&(desc.len() as u32).to_le_bytes());
     contents.extend(desc);
     with_section(bytes, index, &contents)
+}
+
+/// The same code with another text in the place of the assembler's build in its tool note: that of an assembler that is built
+/// into a library says something else, and is not as long.
+pub fn with_build(cubin: &[u8], build: &str) -> Option<Vec<u8>> {
+    let parsed = Cubin::parse(cubin).ok()?;
+    let index = parsed.sections.iter().position(|section| section.name == ".note.nv.tkinfo")?;
+    let mut contents = Vec::new();
+    for note in notes(parsed.sections[index].data) {
+        let desc = match ToolInfo::parse(note.desc) {
+            Some(info) if note.kind == TYPE_TKINFO => ToolInfo { build, ..info }.descriptor(),
+            _ => note.desc.to_vec(),
+        };
+        write_note(&mut contents, note.kind, &desc);
+    }
+    with_section(cubin, index, &contents)
 }
 
 fn find(text: &[u8], part: &[u8]) -> Option<usize> {

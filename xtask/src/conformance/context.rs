@@ -29,8 +29,16 @@ pub struct Context {
 
 impl Context {
     pub fn new(fresh: bool, keep: bool, bless: bool) -> Result<Self> {
+        Self::with(solder()?, fresh, keep, bless)
+    }
+
+    /// For those who make the inputs of cases and link them in another way.
+    pub fn for_inputs() -> Result<Self> {
+        Self::with(PathBuf::new(), false, false, false)
+    }
+
+    fn with(solder: PathBuf, fresh: bool, keep: bool, bless: bool) -> Result<Self> {
         let toolkit = toolkit::ensure()?;
-        let solder = solder()?;
         let mut path = toolkit.join("bin").into_os_string();
         if let Some(host) = std::env::var_os("PATH") {
             path.push(":");

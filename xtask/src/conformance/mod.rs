@@ -14,8 +14,10 @@ mod report;
 
 pub use crate::workspace::{build, solder, workspace};
 use crate::{Result, cache, process};
-use case::{Case, Run};
-use context::Context;
+pub(crate) use build::inputs as build_inputs;
+use case::Case;
+pub(crate) use case::Run;
+pub(crate) use context::Context;
 use report::{Report, Verdict};
 use std::fs;
 use std::path::Path;
@@ -53,6 +55,11 @@ struct Options {
     verbose: bool,
     /// Not for people: filters of `cargo test` are meant for all tests, and mostly match no case.
     none_is_fine: bool,
+}
+
+/// All cases.
+pub(crate) fn load_cases() -> Result<Vec<Case>> {
+    case::load_all(&workspace()?.join("tests/cases"))
 }
 
 pub fn run(args: &[String]) -> Result<u8> {

@@ -30,6 +30,7 @@ pub const UNSAFE_ROOMS: &[(&str, &str)] = &[
     ("crates/solder/src/os", "the command's operating system"),
     ("crates/solder/src/main.rs", "the command's operating system: the C library calls its `main`"),
     ("crates/solder/tests/ending.rs", "a test of the command's operating system"),
+    ("xtask/src/nvjitlink/driver.rs", "a tool that calls libraries of nvJitLink's interface"),
     ("xtask/src/bench/measure.rs", "a tool that asks the system what a child used"),
 ];
 

@@ -1,0 +1,126 @@
+//! The child process of a run: it loads one library and calls it as a script says. A library that crashes takes only this
+//! process with it.
+
+use crate::Result;
+use crate::cache::at;
+use libloading::Library;
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::fs;
+use std::path::Path;
+use std::ptr;
+
+type Handle = *mut c_void;
+type Create = unsafe extern "C" fn(*mut Handle, c_uint, *const *const c_char) -> c_int;
+type AddData = unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
+type AddFile = unsafe extern "C" fn(Handle, c_int, *const c_char) -> c_int;
+type Size = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
+type Fill = unsafe extern "C" fn(Handle, *mut u8) -> c_int;
+
+/// `nvjitlink-run LIBRARY SCRIPT FOLDER`: what came of it is written into the folder.
+pub fn run(args: &[String]) -> Result<u8> {
+    let [library, script, folder] = args else { return Err("LIBRARY SCRIPT FOLDER".into()) };
+    let script = fs::read_to_string(script).map_err(|e| at(Path::new(script), &e))?;
+    // SAFETY: a library of nvJitLink's interface, loaded for this purpose; its initialisers run.
+    let library = unsafe { Library::new(library) }.map_err(|e| e.to_string())?;
+    let mut driver =
+        Driver { library: &library, handle: ptr::null_mut(), codes: Vec::new(), kept: Vec::new() };
+    driver.play(&script)?;
+    driver.write(Path::new(folder))?;
+    Ok(0)
+}
+
+struct Driver<'a> {
+    library: &'a Library,
+    handle: Handle,
+    /// A line for every call.
+    codes: Vec<String>,
+    /// NVIDIA's library keeps the pointers to names.
+    kept: Vec<CString>,
+}
+
+impl Driver<'_> {
+    fn function<T: Copy>(&self, name: &str) -> Result<T> {
+        // SAFETY: the callers below name the types of nvJitLink's header.
+        let symbol = unsafe { self.library.get::<T>(format!("nvJitLink{name}").as_bytes()) };
+        symbol.map(|function| *function).map_err(|e| e.to_string())
+    }
+
+    fn play(&mut self, script: &str) -> Result<()> {
+        let mut options = Vec::new();
+        let mut inputs = Vec::new();
+        for line in script.lines() {
+            let words: Vec<&str> = line.split('\t').collect();
+            match words[..] {
+                ["option", word] => options.push(CString::new(word).map_err(|e| e.to_string())?),
+                ["data" | "file", ..] => inputs.push(words),
+                _ => return Err(format!("no line of a script: {line}")),
+            }
+        }
+        let pointers: Vec<*const c_char> = options.iter().map(|word| word.as_ptr()).collect();
+        let create: Create = self.function("Create")?;
+        // SAFETY: as many strings as is said, and a place for the handle.
+        let code = unsafe { create(&raw mut self.handle, pointers.len() as c_uint, pointers.as_ptr()) };
+        self.codes.push(format!("create {code}"));
+        if code != 0 {
+            return Ok(());
+        }
+        for input in inputs {
+            let code = self.add(&input)?;
+            self.codes.push(format!("add {code}"));
+        }
+        let complete: unsafe extern "C" fn(Handle) -> c_int = self.function("Complete")?;
+        // SAFETY: the handle is alive.
+        let code = unsafe { complete(self.handle) };
+        self.codes.push(format!("complete {code}"));
+        Ok(())
+    }
+
+    fn add(&mut self, words: &[&str]) -> Result<c_int> {
+        let [how, kind, name] = words else { return Err("a line of three words".into()) };
+        let kind: c_int = kind.parse().map_err(|_| "a type is a number")?;
+        let path = CString::new(*name).map_err(|e| e.to_string())?;
+        let code = if *how == "data" {
+            let mut bytes = fs::read(name).unwrap_or_default();
+            let size = bytes.len();
+            // NVIDIA's library reads text up to its NUL, wherever that is.
+            bytes.push(0);
+            let add: AddData = self.function("AddData")?;
+            // SAFETY: there are so many bytes, and the name is kept.
+            unsafe { add(self.handle, kind, bytes.as_ptr().cast(), size, path.as_ptr()) }
+        } else {
+            let add: AddFile = self.function("AddFile")?;
+            // SAFETY: the name is kept.
+            unsafe { add(self.handle, kind, path.as_ptr()) }
+        };
+        self.kept.push(path);
+        Ok(code)
+    }
+
+    /// Writes codes, logs and what was made, and ends the link.
+    fn write(&mut self, folder: &Path) -> Result<()> {
+        for (name, file) in
+            [("LinkedCubin", "cubin"), ("LinkedPtx", "ptx"), ("ErrorLog", "error"), ("InfoLog", "info")]
+        {
+            let size: Size = self.function(&format!("Get{name}Size"))?;
+            let fill: Fill = self.function(&format!("Get{name}"))?;
+            let mut count = 0;
+            // SAFETY: a place for the size.
+            let mut code = unsafe { size(self.handle, &raw mut count) };
+            if code == 0 {
+                let mut bytes = vec![0; count + 1];
+                // SAFETY: room for as many bytes as was said.
+                code = unsafe { fill(self.handle, bytes.as_mut_ptr()) };
+                bytes.truncate(count);
+                let path = folder.join(file);
+                fs::write(&path, bytes).map_err(|e| at(&path, &e))?;
+            }
+            self.codes.push(format!("{file} {code}"));
+        }
+        let destroy: unsafe extern "C" fn(*mut Handle) -> c_int = self.function("Destroy")?;
+        // SAFETY: the handle is not used afterwards.
+        let code = unsafe { destroy(&raw mut self.handle) };
+        self.codes.push(format!("destroy {code} {}", self.handle.is_null()));
+        let path = folder.join("codes");
+        fs::write(&path, self.codes.join("\n")).map_err(|e| at(&path, &e))
+    }
+}

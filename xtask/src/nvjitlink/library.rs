@@ -1,0 +1,140 @@
+//! Builds the shared libraries, and compares their names with those of NVIDIA's.
+
+use crate::cache::{self, at};
+use crate::workspace::workspace;
+use crate::{Result, process};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The versions of the library: the number in its name, and NVIDIA's packages whose names it must have.
+pub const MAJORS: &[(u32, &[(&str, &str)])] = &[
+    (12, &[("nvidia-nvjitlink-cu12", "12.0.140"), ("nvidia-nvjitlink-cu12", "12.9.86")]),
+    (13, &[("nvidia-nvjitlink", "13.0.88"), ("nvidia-nvjitlink", "13.5.37")]),
+];
+
+/// Solder's own name, and the functions that only later versions have.
+const OWN: &str = "solderNvJitLink";
+const LATER: &str = "GetLinkedLTOIR";
+
+/// Builds both libraries into the target folder, and returns that.
+pub fn build(profile: &str) -> Result<PathBuf> {
+    let root = workspace()?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--package", "solder-nvjitlink", "--lib", "--profile", profile]);
+    command.arg("--message-format=json-render-diagnostics").current_dir(&root);
+    let output =
+        command.stderr(std::process::Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
+    if !output.status.success() {
+        return Err("solder-nvjitlink does not build".into());
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let is_archive = |name: &&str| name.ends_with("libsolder_nvjitlink.a");
+    let archive = messages.split('"').find(is_archive).map(PathBuf::from);
+    let archive = archive.ok_or("cargo does not say where the library is")?;
+    let folder = archive.with_file_name("nvjitlink");
+    fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
+    for (major, _) in MAJORS {
+        link(&archive, *major, &folder)?;
+    }
+    Ok(folder)
+}
+
+/// Makes the shared library of one version. Each name has a version node, as in NVIDIA's: without one the dynamic linker
+/// warns, with another one it refuses.
+fn link(archive: &Path, major: u32, folder: &Path) -> Result<()> {
+    let soname = file_name(major);
+    let all = exported(archive)?;
+    let names = names_of(major, &all);
+    let map = folder.join(format!("{soname}.map"));
+    let listed: Vec<String> = names.iter().map(|name| format!("    {name};")).collect();
+    let listed = listed.join("\n");
+    fs::write(&map, format!("{soname} {{\n  global:\n{listed}\n  local:\n    *;\n}};\n"))
+        .map_err(|e| at(&map, &e))?;
+    let mut cc = Command::new("cc");
+    cc.arg("-shared").arg("-o").arg(folder.join(&soname));
+    cc.arg(format!("-Wl,-soname,{soname}")).arg(format!("-Wl,--version-script={}", map.display()));
+    cc.args(["-Wl,--gc-sections", "-Wl,-z,defs", "-Wl,--whole-archive"]).arg(archive);
+    cc.args(["-Wl,--no-whole-archive", "-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"]);
+    let output = process::capture(&mut cc)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("cc makes no {soname}:\n{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The library's file.
+pub fn file_name(major: u32) -> String {
+    format!("libnvJitLink.so.{major}")
+}
+
+/// The names of the interface that an archive defines.
+fn exported(archive: &Path) -> Result<BTreeSet<String>> {
+    let all = symbols(&["--defined-only"], archive)?;
+    Ok(all
+        .into_iter()
+        .filter(|name| name.contains("nvJitLink") && !name.starts_with("_ZN") || name == OWN)
+        .collect())
+}
+
+/// Those that the library of a major version has: plain ones, and its own releases'.
+fn names_of(major: u32, all: &BTreeSet<String>) -> Vec<&String> {
+    let of_major = |name: &&String| match name.strip_prefix("__nvJitLink") {
+        Some(rest) => rest == "API" || rest.contains(&format!("_{major}_")),
+        None => major > 12 || !name.contains(LATER),
+    };
+    all.iter().filter(of_major).collect()
+}
+
+/// What `nm` lists, without version nodes.
+fn symbols(options: &[&str], file: &Path) -> Result<BTreeSet<String>> {
+    let output = process::capture(Command::new("nm").args(options).arg(file))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let name = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [_, "T" | "W", name] => name.split('@').next().map(str::to_owned),
+        _ => None,
+    };
+    Ok(text.lines().filter_map(name).collect())
+}
+
+/// The names of NVIDIA's libraries that ours lack.
+pub fn missing_names(folder: &Path) -> Result<Vec<String>> {
+    let mut missing = Vec::new();
+    for (major, packages) in MAJORS {
+        let own = with_versions(&folder.join(file_name(*major)))?;
+        for (package, version) in *packages {
+            let theirs = with_versions(&installed(package, version)?.join(file_name(*major)))?;
+            missing.extend(theirs.difference(&own).map(|name| format!("{package} {version}: {name}")));
+        }
+    }
+    Ok(missing)
+}
+
+/// The names of a shared library with their version nodes.
+fn with_versions(file: &Path) -> Result<BTreeSet<String>> {
+    let output = process::capture(Command::new("nm").args(["-D", "--defined-only"]).arg(file))?;
+    if !output.status.success() {
+        return Err(format!("nm cannot read {}", file.display()));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().filter_map(|line| line.split_whitespace().nth(2)).map(str::to_owned).collect())
+}
+
+/// The folder of a library of NVIDIA's, installed into the cache if need be.
+pub fn installed(package: &str, version: &str) -> Result<PathBuf> {
+    let folder = cache::root()?.join(format!("{package}-{version}"));
+    let _lock = cache::lock(&folder.with_extension("lock"))?;
+    if !folder.is_dir() {
+        let staged = cache::staging(&folder);
+        let site = staged.join("site");
+        fs::create_dir_all(&site).map_err(|e| at(&site, &e))?;
+        crate::pip::pip_install(&staged, &site, &[&format!("{package}=={version}")])?;
+        cache::publish(&site, &folder)?;
+        let _ = fs::remove_dir_all(&staged);
+    }
+    let places = ["nvidia/cu13/lib", "nvidia/nvjitlink/lib"].map(|place| folder.join(place));
+    let found = places.into_iter().find(|place| place.is_dir());
+    found.ok_or_else(|| format!("{package} {version} holds no library"))
+}

@@ -1,0 +1,194 @@
+//! `cargo xtask nvjitlink`: builds solder's libnvJitLink, and calls it and NVIDIA's alike.
+
+mod compare;
+#[allow(unsafe_code, reason = "it calls functions of a shared library")]
+pub mod driver;
+mod library;
+mod script;
+
+use crate::cache::at;
+use crate::conformance::{Context, Run, build_inputs, load_cases};
+use crate::process::{self, Ending};
+use crate::{Result, toolkit};
+use compare::{Outcome, Verdict};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+const USAGE: &str = "\
+usage: cargo xtask nvjitlink [FILTER…] [options]
+
+Builds libnvJitLink.so.12 and .so.13, compares their names with those of NVIDIA's libraries, and makes calls of the link
+lines of tests/cases, from Create to Destroy, with both: codes, logs and what was made must be equal.
+
+  build           only build, and print where the libraries are
+  names           only build and compare names
+  --runs N        at most N runs, spread over all cases (default 720)
+  --jobs N        runs at once (default: the machine's cores)
+  --profile NAME  how the libraries are built (default library)
+  --keep          leave the folders of runs that differ, and say where they are";
+
+/// A library that hangs is ended after this.
+const LIMIT: Duration = Duration::from_mins(1);
+
+struct Options {
+    filters: Vec<String>,
+    runs: usize,
+    jobs: Option<usize>,
+    profile: String,
+    keep: bool,
+}
+
+pub fn run(args: &[String]) -> Result<u8> {
+    let mut options =
+        Options { filters: Vec::new(), runs: 720, jobs: None, profile: "library".into(), keep: false };
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let mut number =
+            || rest.next().and_then(|value| value.parse().ok()).ok_or(format!("{arg} needs a number"));
+        match arg.as_str() {
+            "-h" | "--help" => {
+                println!("{USAGE}");
+                return Ok(0);
+            }
+            "--runs" => options.runs = number()?,
+            "--jobs" => options.jobs = Some(number()?),
+            "--profile" => options.profile.clone_from(rest.next().ok_or("--profile needs a name")?),
+            "--keep" => options.keep = true,
+            _ if arg.starts_with('-') => return Err(format!("unknown option '{arg}'\n\n{USAGE}")),
+            _ => options.filters.push(arg.clone()),
+        }
+    }
+    let folder = library::build(&options.profile)?;
+    if options.filters == ["build"] {
+        println!("{}", folder.display());
+        return Ok(0);
+    }
+    let missing = library::missing_names(&folder)?;
+    for name in &missing {
+        println!("missing: {name}");
+    }
+    println!("names: {}", if missing.is_empty() { "all there" } else { "some are missing" });
+    if options.filters == ["names"] {
+        return Ok(u8::from(!missing.is_empty()));
+    }
+    let failed = compare_all(&options, &folder)?;
+    Ok(u8::from(failed > 0 || !missing.is_empty()))
+}
+
+/// A run of a case, as calls.
+struct Session<'a> {
+    run: Run<'a>,
+    script: String,
+}
+
+fn compare_all(options: &Options, folder: &Path) -> Result<usize> {
+    let cases = load_cases()?;
+    let context = Context::for_inputs()?;
+    let mut sessions: Vec<Session<'_>> = cases
+        .iter()
+        .filter(|case| case.mistake.is_none() && case.setup.is_empty() && case.env.is_empty())
+        .flat_map(|case| case.runs(None))
+        .filter(|run| {
+            options.filters.is_empty() || options.filters.iter().any(|filter| run.id().contains(filter))
+        })
+        .enumerate()
+        .filter_map(|(at, run)| {
+            let line = run.expand(run.case.links.first()?);
+            // Paths of the machine are of no use in a script.
+            let script = script::of(&line, at).filter(|script| !script.contains('{'))?;
+            Some(Session { run, script })
+        })
+        .collect();
+    let every = sessions.len().div_ceil(options.runs.max(1)).max(1);
+    let mut at = 0;
+    sessions.retain(|_| {
+        at += 1;
+        (at - 1) % every == 0
+    });
+    let libraries =
+        [toolkit::ensure()?.join("lib64/libnvJitLink.so.13"), folder.join(library::file_name(13))];
+    let verdicts = judge_all(&sessions, &libraries, &context, options);
+    Ok(compare::report(&verdicts))
+}
+
+fn judge_all(
+    sessions: &[Session<'_>],
+    libraries: &[PathBuf; 2],
+    context: &Context,
+    options: &Options,
+) -> Vec<(String, Verdict)> {
+    let jobs =
+        options.jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
+    let (next, verdicts) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(session) = sessions.get(at) else { break };
+                    let verdict =
+                        judge(session, libraries, context, options.keep).unwrap_or_else(Verdict::Failed);
+                    if let Ok(mut verdicts) = verdicts.lock() {
+                        verdicts.push((session.run.id(), verdict));
+                    }
+                }
+            });
+        }
+    });
+    let mut verdicts = verdicts.into_inner().unwrap_or_default();
+    verdicts.sort_by(|a, b| a.0.cmp(&b.0));
+    verdicts
+}
+
+fn judge(session: &Session<'_>, libraries: &[PathBuf; 2], context: &Context, keep: bool) -> Result<Verdict> {
+    let name = session.run.id().replace(['/', ':', '['], ".").replace(']', "");
+    let folder = context.scratch.join(format!("nvjitlink.{name}.{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let inputs = match build_inputs(&session.run, context) {
+        Ok(inputs) => inputs,
+        Err(message) => return Ok(Verdict::Skipped(message)),
+    };
+    let work = folder.join("work");
+    fs::create_dir_all(&work).map_err(|e| at(&work, &e))?;
+    for input in &inputs {
+        input.place(&work)?;
+    }
+    let script = folder.join("script");
+    fs::write(&script, &session.script).map_err(|e| at(&script, &e))?;
+    let [theirs, ours] =
+        libraries.each_ref().map(|library| perform(library, &script, &work, &folder, context));
+    let verdict = compare::outcomes(&theirs?, &ours?);
+    if !keep || !matches!(verdict, Verdict::Differs(_)) {
+        let _ = fs::remove_dir_all(&folder);
+    }
+    Ok(verdict)
+}
+
+/// Runs the script with one library, in a process of its own.
+fn perform(library: &Path, script: &Path, work: &Path, folder: &Path, context: &Context) -> Result<Outcome> {
+    let of_nvidia = library.starts_with(&context.toolkit);
+    let out = folder.join(if of_nvidia { "nvidia" } else { "solder" });
+    fs::create_dir_all(&out).map_err(|e| at(&out, &e))?;
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    let mut command = Command::new(own);
+    command.arg("nvjitlink-run").args([library, script, &out]).current_dir(work);
+    process::clean_environment(&mut command, &context.path);
+    command.env("SOLDER_TOOLKIT", &context.toolkit);
+    let (ending, mut printed, stderr) = process::watch(&mut command, LIMIT)?;
+    printed.extend(stderr);
+    let read = |name: &str| fs::read(out.join(name)).ok();
+    Ok(Outcome {
+        is_whole: ending == Ending::Exit(0),
+        ending,
+        printed,
+        codes: String::from_utf8_lossy(&read("codes").unwrap_or_default()).into_owned(),
+        cubin: read("cubin"),
+        ptx: read("ptx"),
+        error: read("error").unwrap_or_default(),
+        info: read("info").unwrap_or_default(),
+    })
+}
