@@ -3,6 +3,7 @@
 //! [`targets`] lists what is fuzzed; each takes bytes, so that both the runner of this crate and libFuzzer can
 //! drive it. [`mutate`] changes an input by its kind, [`corpus`] holds the inputs to begin with.
 
+pub mod calls;
 pub mod corpus;
 pub mod libfuzzer;
 pub mod link;

@@ -16,6 +16,7 @@ use solder_cubin::{Cubin, callgraph, edit, info, mercury, note, reloc};
 use solder_fatbin::{Container, Request, compat_record, select};
 use zerocopy::FromBytes;
 
+use crate::calls;
 use crate::corpus::{Corpus, Kind};
 use crate::link::{Job, Outcome};
 use crate::mutate;
@@ -32,7 +33,7 @@ pub struct Target {
     pub run: fn(&[u8], &Path) -> Result<bool, String>,
 }
 
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "device-elf", sample: cubin, mutate: mutate_cubin, run: device_elf },
     Target { name: "nv-info", sample: attributes, mutate: mutate_bytes, run: nv_info },
     Target { name: "relocations", sample: relocation_entries, mutate: mutate_bytes, run: relocations },
@@ -42,6 +43,7 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "option-file", sample: option_file, mutate: mutate_options, run: read_options },
     Target { name: "inspect", sample: anything, mutate: mutate_anything, run: inspect },
     Target { name: "demangle", sample: name, mutate: mutate_name, run: demangle },
+    Target { name: "nvjitlink", sample: calls::sample, mutate: mutate_bytes, run: make_calls },
     Target { name: "reports", sample: report, mutate: mutate_report, run: run_link },
     Target { name: "link", sample: link, mutate: mutate_link, run: run_link },
 ];
@@ -143,6 +145,10 @@ fn attributes(rng: &mut Rng, corpus: &Corpus) -> Vec<u8> {
 
 fn relocation_entries(rng: &mut Rng, corpus: &Corpus) -> Vec<u8> {
     contents(rng, corpus, &[raw::SHT_REL, raw::SHT_RELA, raw::SHT_MERC_RELA])
+}
+
+fn make_calls(input: &[u8], _: &Path) -> Result<bool, String> {
+    calls::run(input)
 }
 
 fn mutate_bytes(rng: &mut Rng, input: &mut Vec<u8>, _: &Corpus) {

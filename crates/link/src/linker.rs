@@ -327,9 +327,9 @@ impl Linker<'_> {
         disable_smem_reservation => options.disable_smem_reservation;
         /// `-enable-extended-smem`: kernels may have as much shared memory as the target has.
         enable_extended_smem => options.enable_extended_smem;
-        /// Undefined references are errors, and an image is made all the same, which [`Linker::link_to`] writes before it
-        /// returns them: nvJitLink does so, nvlink does not.
-        image_despite_undefined => options.image_despite_undefined;
+        /// Undefined references and exceeded limits are errors, and an image is made all the same, which [`Linker::link_to`]
+        /// writes before it returns them: nvJitLink does so, nvlink does not.
+        image_despite_errors => options.image_despite_errors;
         /// A link without inputs gives an image without code, as in nvJitLink. In nvlink it is an error.
         allow_no_inputs => allow_no_inputs;
         /// `-Werror`: warnings are errors.

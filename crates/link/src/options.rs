@@ -53,8 +53,9 @@ pub struct Options<'a> {
     pub disable_smem_reservation: bool,
     /// `-enable-extended-smem`: kernels may have as much shared memory as the target has.
     pub enable_extended_smem: bool,
-    /// Undefined references are errors, and an image is made all the same: nvJitLink does so, nvlink does not.
-    pub image_despite_undefined: bool,
+    /// Undefined references and exceeded limits are errors, and an image is made all the same: nvJitLink does so, nvlink does
+    /// not.
+    pub image_despite_errors: bool,
     /// The linker's own entry in `.note.nv.tkinfo`.
     pub record: Record<'a>,
     /// What a large link was made of is not freed: for programs that end right after it.
@@ -111,7 +112,7 @@ impl<'a> Options<'a> {
             reserve_null_pointer: false,
             disable_smem_reservation: false,
             enable_extended_smem: false,
-            image_despite_undefined: false,
+            image_despite_errors: false,
             record: Record::default(),
             forgets_memory: false,
         }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use solder_arch::{Release, Suffix};
+use solder_arch::Release;
 use solder_toolchain::{
     AssembleError, Assembled, Cache, CompileError, CompileRequest, Environment, Module, NVJITLINK_VARIABLE,
     Packed, Ptx, Toolchain, Unsupervised, with_build,
@@ -42,19 +42,18 @@ pub fn assemble(
     Ok(assembled)
 }
 
-/// Compiles IR to PTX with NVIDIA's nvJitLink. If other code takes part, functions that it may call stay.
+/// Compiles IR to PTX with NVIDIA's nvJitLink.
 pub fn compile(
     options: &Options,
     release: &'static Release,
     modules: &[Module<'_>],
-    whole: bool,
 ) -> Result<Packed, CompileError> {
-    let arguments = compiler_words(options, whole);
+    let arguments = compiler_words(options);
     toolchain(release).compile_packed(Path::new(""), &CompileRequest { arguments: &arguments, modules })
 }
 
 /// The options of the session that concern the compiler, in the words in which they were given.
-fn compiler_words(options: &Options, whole: bool) -> Vec<Vec<u8>> {
+fn compiler_words(options: &Options) -> Vec<Vec<u8>> {
     let mut words =
         vec![format!("-arch={}", options.target).into_bytes(), b"-lto".to_vec(), b"-ptx".to_vec()];
     if let Some(count) = options.registers {
@@ -74,9 +73,6 @@ fn compiler_words(options: &Options, whole: bool) -> Vec<Vec<u8>> {
         words.extend(names.iter().map(|name| [option.as_bytes(), name].concat()));
     }
     words.extend_from_slice(&options.compiler);
-    if !whole {
-        words.extend(["--device-c", "--force-device-c"].map(|word| format!("-Xnvvm={word}").into_bytes()));
-    }
     words
 }
 
@@ -106,9 +102,7 @@ fn arguments(options: &Options, stored: &[u8], whole: bool) -> Vec<OsString> {
         push(format!("-Ofc={level}"));
     }
     words.extend(options.xptxas.iter().flat_map(|element| split(element)));
-    let arch = options.target.arch;
-    let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
-    words.push(format!("-arch=sm_{}{suffix}", arch.number).into_bytes());
+    words.push(format!("-arch=sm_{}", options.target.arch).into_bytes());
     if !whole {
         words.push(b"-c".to_vec());
     }

@@ -6,7 +6,7 @@ use solder_arch::{Release, Target};
 use solder_link::diagnostics::{Message, Text};
 use solder_link::inputs::Origin;
 use solder_link::load::classify::Role;
-use solder_link::load::{self, IrContent, Product, Settings, Store};
+use solder_link::load::{self, IrContent, Product, Said, Settings, Store};
 use solder_link::options::Tool;
 use solder_link::{Diagnostic, Linker, Severity, Stream};
 use solder_toolchain::{Module, ModuleKind, Ptx};
@@ -126,8 +126,9 @@ impl Session {
         };
         let store = Store::default();
         for item in load::items(&Text::from(name), bytes, role, &|_| None) {
-            let product = item.unpack(&settings, &store).outcome;
-            let product = product.map_err(|messages| self.refused(&messages, name))?;
+            let unpacked = item.unpack(&settings, &store);
+            let is_sass = unpacked.said.iter().any(is_limited);
+            let product = unpacked.outcome.map_err(|messages| self.refused(&messages, is_sass, name))?;
             self.take(&options, product, item.origin, name)?;
         }
         Ok(())
@@ -179,11 +180,21 @@ impl Session {
     }
 
     /// Says why an input cannot be linked, in the words of nvJitLink where it has some.
-    fn refused(&mut self, messages: &[Message], name: &[u8]) -> Code {
+    fn refused(&mut self, messages: &[Message], is_sass: bool, name: &[u8]) -> Code {
         let log = &mut self.logs.error;
         match messages {
             [Message::LtoObjectsWithoutLto, ..] => self.lto_not_enabled(),
-            [Message::ArchMismatch { .. }, ..] => {
+            [Message::ArchMismatch { .. }, ..] if is_sass => {
+                let what: &[u8] = b"Mercury or Capmerc target was requested, but SASS input ";
+                log.line(&[what, name, b" was found."]);
+                Code::InvalidInput
+            }
+            [Message::WordSizeMismatch { .. }, ..] => {
+                let said = InputType::Cubin.name().as_bytes();
+                log.line(&[b"ERROR 1: bad input: does not match type ", said, name]);
+                Code::IncorrectInputType
+            }
+            [Message::ArchMismatch { .. } | Message::AbiMismatch { .. }, ..] => {
                 log.line(&[b"ERROR 4: bad input:", name]);
                 Code::InvalidInput
             }
@@ -253,8 +264,10 @@ impl Session {
     /// Makes what was asked for: PTX, an image of IR alone, or an image of all code.
     fn make(&mut self, options: &Options) -> Done {
         if options.lto {
-            let whole = self.code.is_empty() && !options.relocatable;
-            let mut ptx = self.compile(options, whole)?;
+            // Whether or not other code takes part, IR is compiled as a whole program: what only other code calls is lost,
+            // and the link says that it is undefined. `-r` says nothing to a program of IR alone.
+            let whole = self.code.is_empty();
+            let mut ptx = self.compile(options)?;
             if options.ptx {
                 ptx.push(0);
                 self.ptx = Some(ptx);
@@ -273,7 +286,7 @@ impl Session {
     }
 
     /// Compiles all IR together.
-    fn compile(&mut self, options: &Options, whole: bool) -> Done<Vec<u8>> {
+    fn compile(&mut self, options: &Options) -> Done<Vec<u8>> {
         let begun = Instant::now();
         if self.modules.is_empty() {
             self.logs.error.line(&[b"ERROR in nvvmCompileProgram: NVVM_ERROR_NO_MODULE_IN_PROGRAM"]);
@@ -282,7 +295,7 @@ impl Session {
         let modules = self.modules.iter();
         let modules: Vec<Module<'_>> =
             modules.map(|ir| Module { kind: ir.kind, bytes: &ir.bytes, name: &ir.name }).collect();
-        match compilers::compile(options, self.release, &modules, whole) {
+        match compilers::compile(options, self.release, &modules) {
             Ok(compiled) => {
                 if options.time {
                     self.time("nvJitLinkComplete time to create PTX", begun);
@@ -301,7 +314,7 @@ impl Session {
         let mut linker = Linker::new(Target::sm(options.target.arch), self.release);
         linker
             .allow_no_inputs(true)
-            .image_despite_undefined(true)
+            .image_despite_errors(true)
             .ignore_host_info(true)
             .relocatable(options.relocatable)
             .debug(options.debug)
@@ -330,11 +343,11 @@ impl Session {
             }
             Err(problems) => {
                 self.logs.messages(&problems);
-                let errors = problems.iter().filter(|problem| problem.severity >= Severity::Error);
-                let only_undefined = errors.clone().all(|error| error.code() == "undefined-reference");
-                // The references remain in the image, which can be fetched.
-                self.cubin = Some(image).filter(|image| only_undefined && !image.is_empty());
-                self.logs.error.line(&[if only_undefined { b"ERROR 9: finish" } else { b"ERROR 1: finish" }]);
+                let is_fatal = problems.iter().any(|problem| problem.severity == Severity::Fatal);
+                // After errors that are not fatal, the image is there all the same.
+                self.cubin = Some(image).filter(|image| !is_fatal && !image.is_empty());
+                let last: &[u8] = if is_fatal { b"ERROR 1: finish" } else { b"ERROR 9: finish" };
+                self.logs.error.line(&[last]);
                 Err(Code::Internal)
             }
         }
@@ -359,6 +372,11 @@ impl Session {
     pub fn info_log(&self) -> Vec<u8> {
         self.logs.info.with_nul()
     }
+}
+
+/// The code is not Mercury, which the target is.
+fn is_limited(said: &Said) -> bool {
+    matches!(said, Said::Message(Message::OutputLimited { .. }))
 }
 
 fn say(log: &mut Log, messages: &[Message]) {

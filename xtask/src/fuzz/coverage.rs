@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A target and the files, or folders, that hold what it is for.
-const READERS: [(&str, &[&str]); 11] = [
+const READERS: [(&str, &[&str]); 12] = [
     ("device-elf", &["cubin/src/file.rs", "cubin/src/mercury.rs"]),
     (
         "nv-info",
@@ -26,11 +26,12 @@ const READERS: [(&str, &[&str]); 11] = [
             "fatbin/src/select.rs",
         ],
     ),
-    ("archive", &["solder/src/load/archive.rs", "solder/src/load/peek.rs"]),
-    ("host-elf", &["solder/src/load/host.rs"]),
+    ("archive", &["link/src/load/archive.rs", "solder/src/load/archive.rs", "solder/src/load/peek.rs"]),
+    ("host-elf", &["link/src/load/host.rs", "link/src/load/item.rs"]),
     ("option-file", &["solder/src/options/option_file.rs", "solder/src/options/parse.rs"]),
     ("inspect", &["solder/src/commands/inspect/"]),
     ("demangle", &["link/src/demangle/"]),
+    ("nvjitlink", &["nvjitlink/src/"]),
     ("reports", &["link/src/report/", "link/src/checks/", "solder/src/explain/"]),
     (
         "link",

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-const TARGETS: [&str; 11] = [
+const TARGETS: [&str; 12] = [
     "device-elf",
     "nv-info",
     "relocations",
@@ -17,6 +17,7 @@ const TARGETS: [&str; 11] = [
     "option-file",
     "inspect",
     "demangle",
+    "nvjitlink",
     "reports",
     "link",
 ];

@@ -22,6 +22,8 @@ pub enum Verdict {
     Survived(String),
     /// NVIDIA's library printed errors and went on, solder's reports them.
     Refused,
+    /// The case says that solder differs from nvlink.
+    Deviates,
     /// An input cannot be made.
     Skipped(String),
     Differs(Vec<String>),
@@ -116,12 +118,13 @@ fn side_by_side(theirs: &[u8], ours: &[u8]) -> String {
 
 /// Prints what differs and how often, and returns the number of failures.
 pub fn report(verdicts: &[(String, Verdict)]) -> usize {
-    let mut counts = [0; 5];
+    let mut counts = [0; 6];
     for (id, verdict) in verdicts {
         let (at, text) = match verdict {
             Verdict::Equal => (0, None),
             Verdict::Survived(ending) => (1, Some(format!("only NVIDIA's library: {ending}"))),
             Verdict::Refused => (2, Some("NVIDIA's library printed errors and went on".into())),
+            Verdict::Deviates => (5, Some("deviates, as from nvlink".into())),
             Verdict::Skipped(reason) => (3, Some(format!("skipped: {reason}"))),
             Verdict::Differs(differences) => {
                 (4, Some(format!("DIFFERS\n    {}", differences.join("\n    "))))
@@ -133,10 +136,10 @@ pub fn report(verdicts: &[(String, Verdict)]) -> usize {
             println!("{id}: {text}");
         }
     }
-    let [equal, survived, refused, skipped, failed] = counts;
+    let [equal, survived, refused, skipped, failed, deviate] = counts;
     println!(
         "{equal} equal, {survived} in which only NVIDIA's library crashed or hung, {refused} in which it printed errors \
-         and went on, {skipped} skipped, {failed} differ"
+         and went on, {deviate} deviate as from nvlink, {skipped} skipped, {failed} differ"
     );
     failed
 }

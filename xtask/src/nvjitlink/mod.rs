@@ -161,7 +161,10 @@ fn judge(session: &Session<'_>, libraries: &[PathBuf; 2], context: &Context, kee
     fs::write(&script, &session.script).map_err(|e| at(&script, &e))?;
     let [theirs, ours] =
         libraries.each_ref().map(|library| perform(library, &script, &work, &folder, context));
-    let verdict = compare::outcomes(&theirs?, &ours?);
+    let mut verdict = compare::outcomes(&theirs?, &ours?);
+    if matches!(verdict, Verdict::Differs(_)) && session.run.case.deviation.is_some() {
+        verdict = Verdict::Deviates;
+    }
     if !keep || !matches!(verdict, Verdict::Differs(_)) {
         let _ = fs::remove_dir_all(&folder);
     }

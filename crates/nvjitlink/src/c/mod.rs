@@ -4,6 +4,9 @@
 //! pointer is an error code, a panic is [`Code::Internal`], and every text that a caller gives is copied. As in C, a handle
 //! must come from `nvJitLinkCreate` and must not be used after `nvJitLinkDestroy`.
 
+#[doc(hidden)]
+pub mod client;
+
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

@@ -1,0 +1,132 @@
+//! The C interface, as a program calls it.
+
+use std::ffi::{CStr, CString};
+
+use solder_nvjitlink::c::client::{Client, Product};
+
+const BLUR: &[u8] = include_bytes!("../../../examples/quickstart/blur.cubin");
+const WEIGHTS: &[u8] = include_bytes!("../../../examples/quickstart/weights.cubin");
+const CUBIN: i32 = 1;
+const ANY: i32 = 10;
+
+fn client(words: &[&CStr]) -> (Client, i32) {
+    let words: Vec<Option<&CStr>> = words.iter().copied().map(Some).collect();
+    Client::new(&words)
+}
+
+fn linked(options: &[&CStr]) -> Client {
+    let (client, code) = client(options);
+    assert_eq!(code, 0);
+    assert_eq!(client.add_data(CUBIN, Some(BLUR), Some(c"blur")), 0);
+    assert_eq!(client.add_data(ANY, Some(WEIGHTS), Some(c"weights")), 0);
+    assert_eq!(client.complete(), 0);
+    client
+}
+
+fn text(client: &mut Client, log: Product) -> String {
+    let mut text = String::from_utf8(client.get(log).expect("logs are always there")).expect("ASCII");
+    if !text.is_empty() {
+        assert_eq!(text.pop(), Some('\0'));
+    }
+    text
+}
+
+#[test]
+fn two_cubins_link() {
+    let mut client = linked(&[c"-arch=sm_90"]);
+    let image = client.get(Product::Cubin).expect("an image");
+    assert!(image.starts_with(b"\x7fELF"));
+    assert_eq!(client.get(Product::Ptx), Err(3));
+    assert_eq!(client.get(Product::LtoIr), Err(6));
+    assert_eq!(text(&mut client, Product::ErrorLog), "");
+    // An image is made once.
+    assert_eq!((client.complete(), client.get(Product::Cubin)), (6, Ok(image)));
+    assert_eq!(client.add_data(CUBIN, Some(BLUR), Some(c"blur")), 6);
+    assert_eq!(text(&mut client, Product::ErrorLog), "ERROR 1: empty elfw when adding cubinblur\n");
+    assert_eq!((client.destroy(), client.is_null(), client.destroy()), (0, true, 10));
+}
+
+#[test]
+fn undefined_references_leave_an_image() {
+    let (mut client, _) = client(&[c"-arch=sm_90"]);
+    assert_eq!(client.add_data(CUBIN, Some(BLUR), None), 0);
+    assert_eq!(client.complete(), 6);
+    let expected = "error   : Undefined reference to '_Z5weighPKfii' in '(null)'\nERROR 9: finish\n";
+    assert_eq!(text(&mut client, Product::ErrorLog), expected);
+    assert!(client.get(Product::Cubin).is_ok());
+}
+
+#[test]
+fn names_are_copied() {
+    let (mut client, _) = client(&[c"-arch=sm_90"]);
+    let name = CString::new("short-lived").expect("no NUL");
+    assert_eq!(client.add_data(CUBIN, Some(BLUR), Some(&name)), 0);
+    drop(name);
+    assert_eq!(client.complete(), 6);
+    assert!(text(&mut client, Product::ErrorLog).contains("in 'short-lived'"));
+}
+
+#[test]
+fn a_link_of_nothing_is_an_image() {
+    let (mut client, code) = client(&[c"-arch=sm_100"]);
+    assert_eq!((code, client.complete()), (0, 0));
+    assert!(client.get(Product::Cubin).is_ok_and(|image| image.starts_with(b"\x7fELF")));
+}
+
+#[test]
+fn null_pointers_are_a_code() {
+    let null = Client::null();
+    let codes = [null.add_data(CUBIN, Some(BLUR), None), null.add_file(CUBIN, Some(c"x")), null.complete()];
+    assert_eq!(codes, [10; 3]);
+    assert!(null.null_calls().into_iter().all(|code| code == 10));
+    assert!(Client::refused_creates().into_iter().all(|code| code == 10));
+    assert_eq!(Client::new(&[Some(c"-arch=sm_90"), None]).1, 10);
+    let (client, _) = client(&[c"-arch=sm_90"]);
+    assert!(client.null_calls().into_iter().all(|code| code == 10));
+    assert_eq!(client.add_data(CUBIN, None, Some(c"nothing")), 3);
+    assert_eq!(client.add_file(CUBIN, None), 10);
+}
+
+#[test]
+fn refused_options_leave_a_log() {
+    let (mut client, code) = client(&[c"-arch=sm_90", c"-bogus"]);
+    assert_eq!(code, 1);
+    assert_eq!(text(&mut client, Product::ErrorLog), "unrecognized option: -bogus\n");
+    assert_eq!((client.complete(), client.get(Product::Cubin)), (6, Err(6)));
+}
+
+#[test]
+fn files_are_read() {
+    let (mut client, _) = client(&[c"-arch=sm_90"]);
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quickstart/");
+    for name in ["blur.cubin", "weights.cubin"] {
+        let path = CString::new(format!("{folder}{name}")).expect("no NUL");
+        assert_eq!(client.add_file(ANY, Some(&path)), 0);
+    }
+    assert_eq!(client.add_file(ANY, Some(c"/nonexistent")), 3);
+    assert_eq!(client.complete(), 0);
+    assert_eq!(text(&mut client, Product::ErrorLog), "no such file: /nonexistent\n");
+}
+
+/// Threads with handles of their own, and threads that share one.
+#[test]
+fn threads_do_not_disturb_one_another() {
+    let runs = std::env::var("SOLDER_STRESS_LINKS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let expected = linked(&[c"-arch=sm_90"]).get(Product::Cubin);
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                for _ in 0..runs {
+                    assert_eq!(linked(&[c"-arch=sm_90"]).get(Product::Cubin), expected);
+                }
+            });
+        }
+    });
+    let (mut shared, _) = client(&[c"-arch=sm_90"]);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| assert_eq!(shared.add_data(CUBIN, Some(&BLUR[..50]), Some(c"cut")), 12));
+        }
+    });
+    assert_eq!(text(&mut shared, Product::ErrorLog).lines().count(), 8);
+}
