@@ -33,7 +33,7 @@ pub struct Linked {
     /// Which of the inputs took part.
     pub takes_part: Vec<bool>,
     /// The call graph, drawn for `dot`, if that was asked for.
-    pub drawing: Option<String>,
+    pub drawing: Option<Vec<u8>>,
 }
 
 /// Links the inputs.

@@ -113,7 +113,7 @@ pub struct Report {
     /// The call graph as text, if [`Linker::dump_callgraph`] asked for it.
     pub call_graph: Vec<u8>,
     /// The call graph drawn for `dot`, if [`Linker::draw_callgraph`] asked for it.
-    pub drawing: Option<String>,
+    pub drawing: Option<Vec<u8>>,
 }
 
 impl fmt::Debug for Linker<'_> {
@@ -337,7 +337,7 @@ impl Linker<'_> {
         write: &dyn Fn(Image<'_, '_>) -> io::Result<()>,
         observer: &dyn Observer,
         sink: &Sink<'_>,
-    ) -> Result<(Vec<bool>, Option<String>), Stop> {
+    ) -> Result<(Vec<bool>, Option<Vec<u8>>), Stop> {
         self.check_options(sink)?;
         let none = Pool::none();
         let pool = self.pool.unwrap_or(&none);

@@ -4,6 +4,7 @@ use crate::fastpath;
 use crate::model::mercury;
 use crate::model::object::{Object, Role};
 use crate::options::Options;
+use bstr::BStr;
 use solder_arch::{Arch, Release, Suffix};
 use solder_cubin::info::{Record, compat_attr, format, records, write_record};
 use solder_cubin::note::{self, CudaInfo, ToolInfo};
@@ -36,12 +37,14 @@ fn padded(text: &str, length: usize) -> String {
 /// The tool note of the output.
 pub fn own_note(options: &Options<'_>, objects: &[Object<'_>]) -> Vec<u8> {
     let crate::options::Record { object, command_line, paths } = &options.record;
+    let version = padded(&format!("{VERSION}, as nvlink {}", options.release.version), VERSION_LENGTH);
+    let build = padded(VERSION, BUILD_LENGTH);
     let own = ToolInfo {
-        object: &String::from_utf8_lossy(object),
-        tool: TOOL,
-        version: &padded(&format!("{VERSION}, as nvlink {}", options.release.version), VERSION_LENGTH),
-        build: &padded(VERSION, BUILD_LENGTH),
-        command_line: &String::from_utf8_lossy(command_line),
+        object: BStr::new(object),
+        tool: BStr::new(TOOL),
+        version: BStr::new(&version),
+        build: BStr::new(&build),
+        command_line: BStr::new(command_line),
     };
     paths.applied(tool_note(&own, objects, !options.relocatable))
 }

@@ -79,7 +79,7 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
     // These are written even if symbols are undefined, but not after a fatal error.
     write_registrations(options, &inputs, sink)?;
     if let (Some(file), Some(drawing)) = (&options.dot_file, &linked.drawing) {
-        output::write_output(file, drawing.as_bytes(), sink)?;
+        output::write_output(file, drawing, sink)?;
     }
     if is_large && !options.no_fork {
         ending::leaves_much();
