@@ -262,6 +262,10 @@ messages! {
     /// What a program hands to the library beside device code; the command has other words for files.
     InputKind { file: Text, kind: &'static str } = "input-kind", Fatal,
         "Input file '{file}' is {kind}: a device ELF or a fat binary with machine code for the target is expected";
+    UnknownRelease { version: Text, known: Text } = "unknown-release", Fatal,
+        "there is no nvlink {version} that could be replaced: solder links as CUDA {known}; name one with --as-nvlink";
+    StandsIn { version: Text, known: &'static str } = "stands-in", Warning,
+        "CUDA {version} is newer than all that solder knows: linking as CUDA {known}";
     AssemblerMissing { file: Text, places: Text } = "assembler-missing", Fatal,
         "Input file '{file}' holds PTX, but no ptxas was found to assemble it: looked for {places}";
     /// IR that is both compressed and scrambled.

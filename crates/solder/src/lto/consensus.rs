@@ -165,7 +165,11 @@ mod tests {
         let printer = Printer::in_memory(Settings { tool: "nvlink".into(), ..Settings::default() });
         let sink = printer.sink();
         let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-        let options = Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"));
+        let options = Options::new(
+            Values::parse(words, solder_arch::Release::CUDA_13_0, &sink).expect("good options"),
+            OsStr::new("nvlink"),
+            false,
+        );
         let mut consensus = Consensus::default();
         for module in modules {
             consensus.add(module.as_bytes());
