@@ -28,6 +28,7 @@ pub mod attr {
     pub const REGCOUNT: u8 = 0x2f;
     pub const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
     pub const CUDA_API_VERSION: u8 = 0x37;
+    pub const SANITIZE: u8 = 0x5c;
     pub const NUM_MBARRIERS: u8 = 0x38;
     pub const SAM_REGION_STACK_SIZE: u8 = 0x3b;
     pub const RESERVED_SMEM_USED: u8 = 0x41;

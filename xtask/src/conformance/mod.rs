@@ -239,8 +239,11 @@ fn differences(run: &Run<'_>, context: &Context, folder: &Path) -> Result<Vec<St
     let inputs = build::inputs(run, context)?;
     let scratch = link::Scratch { run, context, inputs: &inputs, folder: folder.to_path_buf() };
     let steps: Vec<String> = run.case.links.iter().map(|step| run.expand(step)).collect();
-    let nvlink = scratch.nvlink(&steps, "nvlink")?;
+    let mut nvlink = scratch.nvlink(&steps, "nvlink")?;
     let (solder, before_last) = scratch.solder(&steps)?;
+    if context.release.prints_stale_barriers() {
+        compare::forget_stale_barriers(&mut nvlink, &solder);
+    }
     let Some(stated) = &run.case.deviation else {
         return Ok(compare::outcomes(run.case, &nvlink, &solder));
     };

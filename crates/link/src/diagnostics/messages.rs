@@ -137,6 +137,7 @@ messages! {
     BitcodeInput = "bitcode-input", Fatal, "should never see bc files";
     NvvmWithoutLto = "nvvm-without-lto", Fatal, "should only see nvvm files when -lto";
     LtoObjectsWithoutLto = "lto-objects-without-lto", Fatal, "LTO objects found, use -dlto";
+    BinaryKind = "binary-kind", Error, "Can't load this binary kind, as it's not recognized";
     BinaryFormat { key: Text, ident: Text } = "binary-format", Error,
         "Binary format for key='{key}', ident='{ident}' is not recognized";
     UncompressFailed = "uncompress-failed", Error, "Uncompress failed";
@@ -159,6 +160,9 @@ messages! {
         "ignore -use-host-info because -kernels-used or -variables-used is specified";
     IsaClassMissing { arch: u32, file: Text } = "isa-class-missing", Warning,
         "Output is limited to run on SM Arch '{arch}' only, due to missing attribute 'ISA_CLASS' in input file '{file}'";
+    AcceleratedForOther = "accelerated-for-other", Fatal, "cannot link accelerated arch to non-accelerated";
+    SanitizedOfOtherToolkit { file: Text, version: u32, other: u32 } = "sanitized-of-other-toolkit", Error,
+        "Cannot link sanitized object '{file}' from version {version} with sanitized object from a different toolkit version ({other})";
     NewerThanToolkit { file: Text, version: i32, toolkit: u32 } = "newer-than-toolkit", Fatal,
         "Input file '{file}' newer than toolkit ({version} vs {toolkit})";
     MustBeRecompiled { file: Text, toolkit: Text } = "must-be-recompiled", Fatal,

@@ -119,6 +119,12 @@ impl Consensus {
             }
         }
         let value = |row: usize| self.0[row].value();
+        let asked = options.split_compile.filter(|_| options.release.compares_split_compile());
+        if let (Some(asked), Some(threads)) = (asked, value(SPLIT_COMPILE))
+            && asked != threads
+        {
+            return mismatch(SPLIT_COMPILE);
+        }
         Ok(Agreed {
             ftz: value(FTZ),
             prec_div: value(FTZ + 1),
