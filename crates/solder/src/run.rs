@@ -3,7 +3,7 @@
 use crate::diagnostics::{Message, Printer, Receiver, Severity, Sink, Stop};
 use crate::explain::Explain;
 use crate::keep;
-use crate::load::{self, Arena, Inputs};
+use crate::load::{self, Arena, Inputs, Loaded};
 use crate::lto::{self, Outcome};
 use crate::mode::{Mode, Output};
 use crate::options::Options;
@@ -36,7 +36,7 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
             explain.stopped(&[], None);
         }
     };
-    let mut inputs = load::load(
+    let loaded = load::load(
         options,
         &toolchain,
         sink,
@@ -45,6 +45,12 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
         &mut |module| reader.read(module, options, sink),
         &explain_inputs,
     )?;
+    let (mut inputs, release) = match loaded {
+        Loaded::Inputs(inputs, release) => (*inputs, release),
+        Loaded::AsOther(release) => return link(&options.of_release(release), mode, printer, sink),
+    };
+    let adopted = (release != options.release).then(|| options.of_release(release));
+    let options = adopted.as_ref().unwrap_or(options);
     let mut mode = *mode;
     if options.lto && inputs.ir.is_empty() {
         sink.report(Message::NoLtoObjects);

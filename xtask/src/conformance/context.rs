@@ -1,8 +1,10 @@
 //! What all runs share.
 
 use crate::assembler::Assemblers;
+use crate::toolkit::Toolkit;
 use crate::workspace::solder;
-use crate::{Result, cache, process, toolkit};
+use crate::{Result, cache, process};
+use solder_arch::Release;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
@@ -13,6 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Tools, folders and options.
 pub struct Context {
     pub toolkit: PathBuf,
+    /// The newest version of PTX that the toolkit's assembler reads.
+    pub ptx: (u32, u32),
+    /// The release that both linkers are.
+    pub release: &'static Release,
     pub solder: PathBuf,
     pub cache: PathBuf,
     pub scratch: PathBuf,
@@ -28,8 +34,8 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn new(fresh: bool, keep: bool, bless: bool) -> Result<Self> {
-        let toolkit = toolkit::ensure()?;
+    pub fn new(of: &Toolkit, fresh: bool, keep: bool, bless: bool) -> Result<Self> {
+        let toolkit = of.ensure()?;
         let solder = solder()?;
         let mut path = toolkit.join("bin").into_os_string();
         if let Some(host) = std::env::var_os("PATH") {
@@ -51,6 +57,8 @@ impl Context {
         let assemblers = Assemblers::default();
         Ok(Self {
             toolkit,
+            ptx: of.ptx,
+            release: of.release()?,
             solder,
             cache,
             scratch,

@@ -7,6 +7,7 @@
 //! to say about names waits for its turn.
 
 mod name_index;
+mod sanitized;
 
 use crate::call_graph::Reader;
 use crate::diagnostics::{Message, Sink, Stop, Text};
@@ -19,6 +20,8 @@ use bstr::{BStr, ByteSlice};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use name_index::NameIndex;
+use sanitized::SanitizedCheck;
+use solder_arch::Release;
 use solder_cubin::callgraph;
 use solder_cubin::info::{self, attr};
 use solder_cubin::raw::{self, Symbol};
@@ -178,12 +181,14 @@ impl<'a, 'data> Resolver<'a, 'data> {
     pub fn finish(
         self,
         objects: &[Object<'data>],
+        release: &Release,
         api_version: Option<(i32, i32)>,
         sink: &Sink,
     ) -> Result<(Symbols<'data>, CallGraph<'data>), Stop> {
         let read = self.symbols.starts.len();
         let mut resolver = self.with(objects[..read].iter().collect());
         let is_extensible = resolver.is_extensible || objects[read..].iter().any(Object::is_extensible);
+        let mut sanitized = SanitizedCheck::default();
         for (file, object) in objects.iter().enumerate() {
             if is_extensible && !object.is_extensible() && !is_runtime(object.name.as_bytes()) {
                 sink.report(Message::ExtensibleWithOthers { file: (&object.name).into() });
@@ -194,6 +199,9 @@ impl<'a, 'data> Resolver<'a, 'data> {
             // There is nothing to say about those before the last that has been read.
             if file + 1 == resolver.objects.len() {
                 resolver.said.drain(..).for_each(|message| sink.report(message));
+            }
+            if release.compares_sanitized_toolkits() {
+                sanitized.admit(object, sink);
             }
             // nvlink reads the minor number and does not use it.
             if let Some((major, _)) = api_version {

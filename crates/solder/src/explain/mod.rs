@@ -118,6 +118,7 @@ impl Context<'_, '_> {
             | Message::FatbinWrongFormat
             | Message::BitcodeInput
             | Message::BinaryFormat { .. }
+            | Message::BinaryKind
             | Message::UncompressFailed
             | Message::FatbinaryError
             | Message::ArchiveFormat

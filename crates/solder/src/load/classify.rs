@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::diagnostics::Message;
+use solder_arch::Release;
 use solder_link::form::Form;
 
 /// Files shorter than this cannot be told apart and are refused, archives excepted.
@@ -37,12 +38,12 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    pub(super) fn messages(self) -> Vec<Message> {
+    pub(super) fn messages(self, release: &Release) -> Vec<Message> {
         match self {
             Self::CubinNotElf => vec![Message::CubinNotElf],
             Self::CubinNotDeviceElf => vec![Message::CubinNotDeviceElf],
             Self::FatbinWrongFormat => vec![Message::FatbinWrongFormat],
-            Self::PtxNotRecognized => not_recognized(),
+            Self::PtxNotRecognized => not_recognized(release),
             Self::Bitcode => vec![Message::BitcodeInput],
             Self::LtoIrWithoutLto => vec![Message::NvvmWithoutLto],
             Self::LtoIrWrongFormat => vec![Message::NvvmError],
@@ -51,8 +52,13 @@ impl Refusal {
 }
 
 /// nvlink's words for content it cannot place; the odd key and empty name are literal.
-pub(super) fn not_recognized() -> Vec<Message> {
-    vec![Message::BinaryFormat { key: "0".into(), ident: "".into() }, Message::FatbinaryError]
+pub(super) fn not_recognized(release: &Release) -> Vec<Message> {
+    let message = if release.names_unknown_binaries() {
+        Message::BinaryFormat { key: "0".into(), ident: "".into() }
+    } else {
+        Message::BinaryKind
+    };
+    vec![message, Message::FatbinaryError]
 }
 
 pub(super) fn role(path: &Path, data: &[u8], lto: bool) -> Role {

@@ -26,12 +26,14 @@ pub use arena::Arena;
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::keep;
 use crate::options::Options;
+use crate::release;
 use crate::time_table;
 use crate::toolchain;
 pub use content::IrContent;
 use open::{Item, Product};
 use said::{PARALLEL_FROM, Said, Stopped};
-use solder_link::accept::ExtensibleCheck;
+use solder_arch::Release;
+use solder_link::accept::{ExtensibleCheck, Made};
 use solder_link::inputs::{Input, Origin};
 use solder_link::pool::Pool;
 use solder_link::roots::REFERENCE_KINDS;
@@ -39,6 +41,14 @@ use solder_toolchain::{Ptx, Toolchain};
 pub use survey::Survey;
 use taken::file_id;
 pub use taken::{Inputs, IrModule, ReadIr, Registration};
+
+/// What came of loading.
+pub enum Loaded<'data> {
+    /// They are linked as this release.
+    Inputs(Box<Inputs<'data>>, &'static Release),
+    /// The inputs are to be linked as another release, and must be loaded as that one does it.
+    AsOther(&'static Release),
+}
 
 /// Loads all inputs. If somebody is going to ask what became of them, `surveyed` is told before the messages end the run.
 pub fn load<'data>(
@@ -49,7 +59,7 @@ pub fn load<'data>(
     pool: &Pool,
     read_ir: ReadIr<'_, 'data>,
     surveyed: &dyn Fn(&Survey<'data>),
-) -> Result<Inputs<'data>, Stop> {
+) -> Result<Loaded<'data>, Stop> {
     let library_path = std::env::var_os("LIBRARY_PATH");
     let libraries = library::find(options, library_path.as_deref(), sink, arena)
         .map_err(|messages| stopped(&messages, sink))?;
@@ -62,13 +72,37 @@ pub fn load<'data>(
     let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));
     let items = open::without_repeated_archives(opened, pool);
     let mut products = pool.map(&items, items.len() >= PARALLEL_FROM, |item| item.unpack(options, arena));
+    if let Some(release) = asked_for(options, &products)
+        && release != options.release
+    {
+        return Ok(Loaded::AsOther(release));
+    }
     assemble(options, toolchain, &items, &mut products, arena, pool, sink)?;
+    // What the assembler made has been accepted already.
+    let release = asked_for(options, &products).unwrap_or(options.release);
     let survey = files.map(|files| Survey::new(files, &items, &products));
     let taken = take_all(options, items, products, read_ir, sink);
     if let Some(survey) = &survey {
         surveyed(survey);
     }
-    taken.map(|inputs| Inputs { survey, ..inputs })
+    taken.map(|inputs| Loaded::Inputs(Box::new(Inputs { survey, ..inputs }), release))
+}
+
+/// The release that the objects ask for, if the one they were loaded as is only a guess.
+fn asked_for(options: &Options, products: &[open::Unpacked<'_>]) -> Option<&'static Release> {
+    if !options.release_by_inputs {
+        return None;
+    }
+    let toolkit = |product: &open::Unpacked<'_>| match &product.outcome {
+        Ok(Product::Object(bytes)) => Made::of(bytes)?.toolkit,
+        Err(messages) => messages.iter().find_map(|message| match message {
+            Message::NewerThanToolkit { version, .. } => u32::try_from(*version).ok(),
+            _ => None,
+        }),
+        Ok(_) => None,
+    };
+    let release = release::of_inputs(products.iter().filter_map(toolkit))?;
+    Some(release.or_later_for(options.link_target()))
 }
 
 /// Says what the inputs had to say, one after the other, and takes what they gave.

@@ -141,9 +141,9 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena, p
         Role::Ptx => one(OpenStage::Fatbinary, Source::Ptx(data)),
         Role::LtoIr => one(OpenStage::Open, Source::LtoIr(data)),
         Role::Refused(refusal @ classify::Refusal::PtxNotRecognized) => {
-            one(OpenStage::Fatbinary, Source::Refused(refusal.messages()))
+            one(OpenStage::Fatbinary, Source::Refused(refusal.messages(options.release)))
         }
-        Role::Refused(refusal) => one(OpenStage::Open, Source::Refused(refusal.messages())),
+        Role::Refused(refusal) => one(OpenStage::Open, Source::Refused(refusal.messages(options.release))),
         Role::Skipped => Opened { archive: None, items: Vec::new() },
         Role::HostObject => {
             shed(Opened { archive: None, items: host_items(&name, data, Origin::HostObject) })
@@ -324,9 +324,9 @@ impl<'data> Item<'data> {
         said: &mut Vec<Said>,
     ) -> Result<Product<'data>, Stopped> {
         let target = options.link_target();
-        let container = Container::parse(bytes).map_err(|error| self.container_error(error))?;
+        let container = Container::parse(bytes).map_err(|error| self.container_error(error, options))?;
         let Selection { member, .. } =
-            select(&container, options.request()).map_err(|error| self.container_error(error))?;
+            select(&container, options.request()).map_err(|error| self.container_error(error, options))?;
         let Some(member) = member else {
             if !options.suppress_arch_warning && self.origin != Origin::Archive {
                 let target = target.to_string().into();
@@ -334,19 +334,19 @@ impl<'data> Item<'data> {
             }
             return Ok(Product::Unmatched);
         };
-        let stored_options = member.options().map_err(|error| self.container_error(error))?;
+        let stored_options = member.options().map_err(|error| self.container_error(error, options))?;
         match member.kind() {
             Kind::LtoIr if !options.lto => Err(vec![Message::LtoObjectsWithoutLto]),
             Kind::LtoIr => {
                 let content = if member.is_scrambled() {
                     IrContent::Container(arena.own(member.alone()))
                 } else {
-                    IrContent::Plain(self.unpacked(&member, arena)?)
+                    IrContent::Plain(self.unpacked(&member, options, arena)?)
                 };
                 Ok(Product::Ir { content, options: Some(stored_options.unwrap_or_default()) })
             }
             Kind::Ptx => {
-                let text = self.unpacked(&member, arena)?;
+                let text = self.unpacked(&member, options, arena)?;
                 if !form::is_ptx(text) {
                     return Err(vec![
                         self.damaged("the PTX in a fat binary", "it does not begin with its version"),
@@ -356,7 +356,7 @@ impl<'data> Item<'data> {
                 Ok(Product::Ptx(Ptx { text, stored_options }))
             }
             Kind::Elf | Kind::Other(_) => {
-                let content = self.unpacked(&member, arena)?;
+                let content = self.unpacked(&member, options, arena)?;
                 if !Form::of(content).is_device_elf() {
                     return Err(vec![Message::WordSizeMismatch { file: self.name.clone() }]);
                 }
@@ -365,9 +365,14 @@ impl<'data> Item<'data> {
         }
     }
 
-    fn unpacked(&self, member: &Member<'data>, arena: &'data Arena) -> Result<&'data [u8], Stopped> {
+    fn unpacked(
+        &self,
+        member: &Member<'data>,
+        options: &Options,
+        arena: &'data Arena,
+    ) -> Result<&'data [u8], Stopped> {
         let content = member.content_in(|size| arena.room(size)).map_err(|error| {
-            let mut messages = self.container_error(error);
+            let mut messages = self.container_error(error, options);
             // A damaged frame is reported by the decompression and by what called for it.
             if error == Error::Uncompress && member.compression() == Ok(Compression::Zstd) {
                 messages.insert(0, Message::UncompressFailed);
@@ -391,9 +396,9 @@ impl<'data> Item<'data> {
         self.sheds && self.has(member) && member.len() <= self.bytes.len() / 4 * 3
     }
 
-    fn container_error(&self, error: Error) -> Stopped {
+    fn container_error(&self, error: Error, options: &Options) -> Stopped {
         match error {
-            Error::Version(_) => classify::not_recognized(),
+            Error::Version(_) => classify::not_recognized(options.release),
             Error::Uncompress | Error::UnpackedSize | Error::UnknownCompression | Error::TooLarge => {
                 vec![Message::UncompressFailed, Message::FatbinaryError]
             }

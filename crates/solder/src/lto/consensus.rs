@@ -119,6 +119,12 @@ impl Consensus {
             }
         }
         let value = |row: usize| self.0[row].value();
+        let asked = options.split_compile.filter(|_| options.release.compares_split_compile());
+        if let (Some(asked), Some(threads)) = (asked, value(SPLIT_COMPILE))
+            && asked != threads
+        {
+            return mismatch(SPLIT_COMPILE);
+        }
         Ok(Agreed {
             ftz: value(FTZ),
             prec_div: value(FTZ + 1),
@@ -165,7 +171,11 @@ mod tests {
         let printer = Printer::in_memory(Settings { tool: "nvlink".into(), ..Settings::default() });
         let sink = printer.sink();
         let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-        let options = Options::new(Values::parse(words, &sink).expect("good options"), OsStr::new("nvlink"));
+        let options = Options::new(
+            Values::parse(words, solder_arch::Release::CUDA_13_0, &sink).expect("good options"),
+            OsStr::new("nvlink"),
+            false,
+        );
         let mut consensus = Consensus::default();
         for module in modules {
             consensus.add(module.as_bytes());
