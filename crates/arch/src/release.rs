@@ -142,6 +142,11 @@ impl Release {
         self.archs.contains(&arch)
     }
 
+    /// Whether a number was a target of an earlier release.
+    pub fn is_deprecated(&self, number: u16) -> bool {
+        self.deprecated.contains(&number)
+    }
+
     /// The architecture of this text, such as `90a`, if it can be linked for.
     pub fn arch(&self, text: &str) -> Option<Arch> {
         Arch::parse(text).filter(|arch| self.knows(*arch))

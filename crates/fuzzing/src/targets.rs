@@ -265,10 +265,10 @@ fn read_options(input: &[u8], folder: &Path) -> Result<bool, String> {
     let printer = Printer::in_memory(Settings::default());
     let sink = printer.sink();
     let words = vec![b"-optf".to_vec(), file.into_os_string().into_encoded_bytes()];
-    let Ok(values) = Values::parse(words, &sink) else {
+    let Ok(values) = Values::parse(words, Release::CUDA_13_0, &sink) else {
         return if printer.into_text().is_empty() { Err("refused without a word".into()) } else { Ok(false) };
     };
-    let options = Options::new(values, "nvlink".as_ref());
+    let options = Options::new(values, "nvlink".as_ref(), false);
     let printer = Printer::in_memory(options.message_settings());
     let sink = printer.sink();
     if options::check(&options, &sink).is_err() {

@@ -42,6 +42,7 @@ pub mod inputs;
 pub mod layout;
 pub mod link;
 pub mod linker;
+pub mod load;
 mod merge;
 pub mod model;
 mod notes;
@@ -64,7 +65,8 @@ pub mod view;
 pub mod write;
 
 pub use diagnostics::{Diagnostic, Message, Receiver, Severity};
-pub use linker::{Linker, Output, Report, Stream};
+pub use linker::{AnyCompilers, Linker, Output, Report, Stream};
+pub use load::Compilers;
 pub use observer::Observer;
 pub use pool::Pool;
 pub use solder_arch::{Arch, Release, Target};

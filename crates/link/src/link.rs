@@ -87,10 +87,10 @@ pub fn link(
         textures: &textures,
     };
     // Problems of a link are reported together, when all sizes are known.
-    checks::of_link(&objects, view, options, sink).inspect_err(|_| observer.stopped(&objects, Some(view)))?;
+    let undefined = checks::of_link(&objects, view, options, sink).inspect_err(|_| watch.stopped(view))?;
     let drawing = options.draw_callgraph.then(|| report::draw(view, options));
     observer.linked(&objects, view);
-    if !checks::of_image(&objects, &merged, options, sink)? {
+    if !checks::of_image(&objects, &merged, undefined, options, sink)? {
         watch.done();
         return Ok(Linked { is_written: false, takes_part, drawing });
     }

@@ -41,26 +41,26 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
-use crate::accept::{self, ExtensibleCheck, Verdict};
 use crate::diagnostics::{Diagnostic, Message, Receiver, Severity, Sink, Stop, Switches, Text};
 use crate::form::Form;
-use crate::inputs::{Input, Inputs, Origin};
+use crate::inputs::{Inputs, Origin};
 use crate::layout::Layout;
 use crate::link;
+use crate::load::classify::{Refusal, Role};
+use crate::load::host::HostObject;
+use crate::load::lto::{self, LtoOptions, Outcome};
+use crate::load::{
+    self, Compilers, Item, Loaded, NoCompilers, OpenStage, PARALLEL_FROM, Settings, Source, Store,
+};
 use crate::model::object::Object;
 use crate::observer::Observer;
-use crate::options::{Options, Record};
+use crate::options::{Options, Record, Tool};
 use crate::pool::Pool;
 use crate::recorded_paths::PathRules;
-use crate::resolve::is_runtime;
 use crate::roots::HostReferences;
 use crate::view::View;
 use crate::write::{Destination, Image};
 use solder_arch::{Kind, Release, Target};
-use solder_fatbin::{Container, Error, Kind as MemberKind, Request, select};
-
-/// From this many inputs on, threads are worth their start.
-const PARALLEL_FROM: usize = 48;
 
 /// The first architecture on which nvlink says that it does not fully keep relocations.
 const PRESERVE_RELOCS_WARNING_FROM: u16 = 90;
@@ -81,16 +81,35 @@ pub struct Linker<'a> {
     path_prefixes: Vec<Vec<u8>>,
     cuts_paths: bool,
     switches: Switches,
+    ignore_host_info: bool,
+    allow_no_inputs: bool,
+    tool: Tool,
+    lto: Option<LtoOptions<'a>>,
     inputs: Vec<Given<'a>>,
+    compilers: Option<&'a dyn AnyCompilers>,
     observer: Option<&'a dyn Observer>,
     pool: Option<&'a Pool>,
 }
 
+/// Compilers that take inputs of any lifetime, as those of a [`Linker`] must. Whatever implements [`Compilers`] so is this.
+pub trait AnyCompilers: for<'data> Compilers<'data> {}
+
+impl<T: for<'data> Compilers<'data>> AnyCompilers for T {}
+
 /// An input as it was given.
 struct Given<'a> {
     name: Text,
-    origin: Origin,
+    kind: GivenKind,
     bytes: Cow<'a, [u8]>,
+}
+
+/// What a program says about an input.
+#[derive(Clone, Copy)]
+enum GivenKind {
+    /// It is what its first bytes say.
+    Any,
+    /// It is device code that was found here.
+    DeviceCode(Origin),
 }
 
 /// What a link made.
@@ -156,10 +175,41 @@ impl<'a> Linker<'a> {
             path_prefixes: Vec::new(),
             cuts_paths: false,
             switches: Switches::default(),
+            ignore_host_info: false,
+            allow_no_inputs: false,
+            tool: Tool::default(),
+            lto: None,
             inputs: Vec::new(),
+            compilers: None,
             observer: None,
             pool: None,
         }
+    }
+
+    /// Adds an input, which its first bytes tell apart: a device ELF, a fat binary, PTX, LTO IR, a host object, or an archive of
+    /// host objects. The order of the inputs is the link order.
+    ///
+    /// As in nvlink, every member of an archive is linked, host objects may say which kernels are used, and the device
+    /// runtime is known by a name that contains `cudadevrt`. PTX needs [`Linker::compilers`], IR needs these and
+    /// [`Linker::lto`]. Members of a thin archive are not in memory; such an archive is an error.
+    ///
+    /// ```
+    /// # use solder_link::{Linker, Release};
+    /// # let target = Release::CUDA_13_0.target("sm_90").expect("CUDA 13.0 links for sm_90");
+    /// # let blur = include_bytes!("../../../examples/quickstart/blur.cubin");
+    /// # let weights = include_bytes!("../../../examples/quickstart/weights.cubin");
+    /// // An archive as `ar` makes it, with one member.
+    /// let header = format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "blur.o/", 0, 0, 0, 644, blur.len());
+    /// let archive = [b"!<arch>\n", header.as_bytes(), blur].concat();
+    ///
+    /// let mut linker = Linker::new(target, Release::CUDA_13_0);
+    /// linker.input("libblur.a", archive).input("weights.cubin", weights);
+    /// // Its member is a device ELF and not a host object: as in nvlink, it has nothing to give.
+    /// assert_eq!(linker.link().expect("it links").report.took_part, [false, true]);
+    /// ```
+    pub fn input(&mut self, name: impl Into<Text>, bytes: impl Into<Cow<'a, [u8]>>) -> &mut Self {
+        self.inputs.push(Given { name: name.into(), kind: GivenKind::Any, bytes: bytes.into() });
+        self
     }
 
     /// Adds device code: a device ELF, or a fat binary, whose member for the target is taken and unpacked. The order of the
@@ -187,7 +237,40 @@ impl<'a> Linker<'a> {
         name: impl Into<Text>,
         bytes: impl Into<Cow<'a, [u8]>>,
     ) -> &mut Self {
-        self.inputs.push(Given { name: name.into(), origin, bytes: bytes.into() });
+        let kind = GivenKind::DeviceCode(origin);
+        self.inputs.push(Given { name: name.into(), kind, bytes: bytes.into() });
+        self
+    }
+
+    /// What assembles PTX and compiles IR. Without it, an input that holds either ends the link.
+    ///
+    /// ```
+    /// use solder_link::diagnostics::Message;
+    /// use solder_link::load::{Assembled, Compiled, Compilers, IrRequest, Ptx};
+    /// # use solder_link::{Linker, Release};
+    ///
+    /// /// An assembler that knows one text.
+    /// struct Known(Vec<u8>);
+    ///
+    /// impl<'data> Compilers<'data> for Known {
+    ///     fn assemble(&self, _: &Ptx<'_>) -> Result<Assembled, Vec<Message>> {
+    ///         Ok(Assembled { cubin: Some(self.0.clone()), ..Assembled::default() })
+    ///     }
+    ///
+    ///     fn compile(&self, _: &IrRequest<'_, 'data>) -> Result<Compiled, Vec<Message>> {
+    ///         Err(vec![Message::Unsupported { what: "LTO IR".into() }])
+    ///     }
+    /// }
+    ///
+    /// # let target = Release::CUDA_13_0.target("sm_90").expect("CUDA 13.0 links for sm_90");
+    /// # let weights = include_bytes!("../../../examples/quickstart/weights.cubin");
+    /// let assembler = Known(weights.to_vec());
+    /// let mut linker = Linker::new(target, Release::CUDA_13_0);
+    /// linker.compilers(&assembler).input("weights.ptx", b".version 9.0\n.target sm_90\n");
+    /// assert!(linker.link().expect("it links").image.starts_with(b"\x7fELF"));
+    /// ```
+    pub fn compilers(&mut self, compilers: &'a dyn AnyCompilers) -> &mut Self {
+        self.compilers = Some(compilers);
         self
     }
 
@@ -220,6 +303,8 @@ impl Linker<'_> {
         force_rela => options.force_rela;
         /// The objects were made by link-time optimization, which has removed what is not used.
         optimized => options.is_optimized;
+        /// `-ignore-host-info`: what host objects refer to removes no kernel.
+        ignore_host_info => ignore_host_info;
         /// `-keep-system-libraries`: the device runtime stays, needed or not.
         keep_system_libraries => options.keep_system_libraries;
         /// `-allow-undefined-globals`.
@@ -242,6 +327,11 @@ impl Linker<'_> {
         disable_smem_reservation => options.disable_smem_reservation;
         /// `-enable-extended-smem`: kernels may have as much shared memory as the target has.
         enable_extended_smem => options.enable_extended_smem;
+        /// Undefined references are errors, and an image is made all the same, which [`Linker::link_to`] writes before it
+        /// returns them: nvJitLink does so, nvlink does not.
+        image_despite_undefined => options.image_despite_undefined;
+        /// A link without inputs gives an image without code, as in nvJitLink. In nvlink it is an error.
+        allow_no_inputs => allow_no_inputs;
         /// `-Werror`: warnings are errors.
         warnings_are_errors => switches.warnings_are_errors;
         /// `-disable-infos`, which in nvlink removes the warnings and keeps the infos.
@@ -265,8 +355,16 @@ impl<'a> Linker<'a> {
         self
     }
 
-    /// What host code refers to: if it names all kernels that it uses, the others are removed. As in nvlink, none is
-    /// removed if some code came without host code, that is, by [`Linker::object`].
+    /// `-lto`: IR among the inputs is compiled, by the compilers that were given. The target, `-g`, `-r` and the kernels and
+    /// variables that are used are the linker's own; the rest is as the options say. With [`LtoOptions::emit_ptx`],
+    /// [`Output::image`] is PTX.
+    pub fn lto(&mut self, options: LtoOptions<'a>) -> &mut Self {
+        self.lto = Some(options);
+        self
+    }
+
+    /// What host code refers to, in the place of what host objects among the inputs say: if it names all kernels that it
+    /// uses, the others are removed. As in nvlink, none is removed if some code came without host code.
     pub fn host_references(&mut self, references: &'a HostReferences<'a>) -> &mut Self {
         self.options.references = Some(references);
         self
@@ -292,6 +390,13 @@ impl<'a> Linker<'a> {
         self
     }
 
+    /// Which of NVIDIA's linkers is replaced; nvlink, if this does not say it. The words of the linker's own entry are as long
+    /// as those of the replaced one.
+    pub fn recorded_as(&mut self, tool: Tool) -> &mut Self {
+        self.tool = tool;
+        self
+    }
+
     /// `--remap-path-prefix`: recorded paths that begin with `old` begin with `new` instead. The last that fits applies.
     pub fn remap_path_prefix(&mut self, old: &str, new: &str) -> &mut Self {
         self.path_prefixes.push(format!("{old}={new}").into_bytes());
@@ -305,8 +410,11 @@ impl Linker<'_> {
     /// most severe ones ended it.
     pub fn link(&self) -> Result<Output, Vec<Diagnostic>> {
         let image = Mutex::new(Vec::new());
-        let keep = |linked: Image<'_, '_>| {
-            *image.lock().unwrap_or_else(PoisonError::into_inner) = linked.to_vec()?;
+        let keep = |made: Made<'_>| {
+            *image.lock().unwrap_or_else(PoisonError::into_inner) = match made {
+                Made::Image(image) => image.to_vec()?,
+                Made::Compiled(bytes) => bytes,
+            };
             Ok(())
         };
         let report = self.run(&keep)?;
@@ -315,10 +423,13 @@ impl Linker<'_> {
 
     /// Links, and writes the image. It is never in memory as a whole. What was written before an error is not an image.
     pub fn link_to(&self, destination: &dyn Destination) -> Result<Report, Vec<Diagnostic>> {
-        self.run(&|image| image.write_to(destination))
+        self.run(&|made| match made {
+            Made::Image(image) => image.write_to(destination),
+            Made::Compiled(bytes) => destination.write_at(&bytes, 0),
+        })
     }
 
-    fn run(&self, write: &dyn Fn(Image<'_, '_>) -> io::Result<()>) -> Result<Report, Vec<Diagnostic>> {
+    fn run(&self, write: WriteMade<'_>) -> Result<Report, Vec<Diagnostic>> {
         let recorder = Recorder { observer: self.observer.unwrap_or(&Nobody), reported: Mutex::default() };
         let sink = Sink::new(self.switches, &recorder);
         let linked =
@@ -334,28 +445,41 @@ impl Linker<'_> {
     /// Which inputs took part, and the drawing.
     fn run_reporting(
         &self,
-        write: &dyn Fn(Image<'_, '_>) -> io::Result<()>,
+        write: WriteMade<'_>,
         observer: &dyn Observer,
         sink: &Sink<'_>,
     ) -> Result<(Vec<bool>, Option<Vec<u8>>), Stop> {
         self.check_options(sink)?;
         let none = Pool::none();
         let pool = self.pool.unwrap_or(&none);
-        sink.phase("loading");
-        let given: Vec<&Given<'_>> = self.inputs.iter().collect();
-        let opened = pool.map(&given, given.len() >= PARALLEL_FROM, |given| self.open(given));
-        let objects = self.take(&opened, sink)?;
-        let inputs = Inputs { objects: &objects, first_host_code: self.first_host_code() };
-        let write = |image: Image<'_, '_>| {
-            write(image).map_err(|error| {
+        let write = |made: Made<'_>| {
+            write(made).map_err(|error| {
                 let (file, reason) = (self.object_name.as_slice().into(), error.to_string().into());
                 sink.fatal(Message::OutputNotWritten { file, reason })
             })
         };
-        let linked = link::link(inputs, &self.link_options(), observer, &write, pool, sink)?;
+        sink.phase("loading");
+        let store = Store::default();
+        let (mut loaded, given) = self.load(&store, pool, sink)?;
         let mut took_part = vec![false; self.inputs.len()];
-        for (object, takes_part) in objects.iter().zip(linked.takes_part) {
-            took_part[object.position] = takes_part;
+        let has_ir = self.lto.is_some() && !loaded.ir.is_empty();
+        if has_ir {
+            loaded.ir.iter().for_each(|module| took_part[given[module.position]] = true);
+            let compiled =
+                lto::optimize(&self.lto_options(), &mut loaded, self.given_compilers(), &store, pool, sink)?;
+            if let Outcome::Ptx(bytes) | Outcome::Whole(bytes) = compiled {
+                write(Made::Compiled(bytes))?;
+                return Ok((took_part, None));
+            }
+        } else if self.lto.is_some() {
+            sink.report(Message::NoLtoObjects);
+            sink.check().map_err(|_| sink.fatal(Message::MergeFailed))?;
+        }
+        let inputs = Inputs { objects: &loaded.objects, first_host_code: loaded.first_host_code };
+        let write = |image: Image<'_, '_>| write(Made::Image(image));
+        let linked = link::link(inputs, &self.link_options(&loaded, has_ir), observer, &write, pool, sink)?;
+        for (object, takes_part) in loaded.objects.iter().zip(linked.takes_part) {
+            took_part[given[object.position]] |= takes_part;
         }
         Ok((took_part, linked.drawing))
     }
@@ -369,7 +493,7 @@ impl Linker<'_> {
         if target.kind != Kind::Sm {
             return Err(sink.fatal(Message::VirtualTarget { arch: name() }));
         }
-        if self.inputs.is_empty() {
+        if self.inputs.is_empty() && !self.allow_no_inputs {
             return Err(sink.fatal(Message::NoInputFiles));
         }
         if self.suppress_debug_info && !self.debug {
@@ -387,23 +511,39 @@ impl Linker<'_> {
         }
     }
 
-    /// See [`Inputs::first_host_code`]. An archive of the device runtime before it does not matter.
-    fn first_host_code(&self) -> Option<usize> {
-        let is_runtime =
-            |given: &Given<'_>| given.origin == Origin::Archive && is_runtime(given.name.as_bytes());
-        self.inputs.iter().position(|given| given.origin != Origin::File && !is_runtime(given))
+    fn given_compilers(&self) -> &dyn AnyCompilers {
+        self.compilers.unwrap_or(&NoCompilers)
     }
 
-    fn link_options(&self) -> Options<'_> {
+    fn lto_options(&self) -> LtoOptions<'_> {
+        let given =
+            self.lto.clone().unwrap_or_else(|| LtoOptions::new(self.options.target, self.options.release));
+        LtoOptions {
+            target: self.options.target,
+            release: self.options.release,
+            partial: given.partial || self.options.relocatable,
+            debug: self.debug && !self.suppress_debug_info,
+            ignore_host_info: self.ignore_host_info || self.options.relocatable,
+            kernels_used: self.kernels_used.as_deref().unwrap_or_default(),
+            variables_used: self.variables_used.as_deref().unwrap_or_default(),
+            ..given
+        }
+    }
+
+    fn link_options<'b>(&'b self, loaded: &'b Loaded<'b>, is_optimized: bool) -> Options<'b> {
         let Options { relocatable, preserve_relocs, .. } = self.options;
-        let all_from_hosts = self.inputs.iter().all(|given| given.origin != Origin::File);
+        let references = self.options.references.filter(|_| !loaded.references.raw_inputs);
+        let of_inputs =
+            Some(&loaded.references).filter(|_| self.options.references.is_none() && !relocatable);
         Options {
             debug: self.debug && !self.suppress_debug_info,
             keeps_dead_code: relocatable || self.debug || preserve_relocs,
+            is_optimized: self.options.is_optimized || is_optimized,
             kernels_used: self.kernels_used.as_deref(),
             variables_used: self.variables_used.as_deref(),
-            references: self.options.references.filter(|_| all_from_hosts),
+            references: references.or(of_inputs).filter(|_| !self.ignore_host_info),
             record: Record {
+                tool: self.tool,
                 object: self.object_name.clone(),
                 command_line: self.command_line.clone(),
                 paths: PathRules::new(&self.path_prefixes, self.cuts_paths),
@@ -412,89 +552,71 @@ impl Linker<'_> {
         }
     }
 
-    /// Reports what the inputs gave reason to, in link order, and takes those that take part.
-    fn take<'b>(&'b self, opened: &'b [Opened<'b>], sink: &Sink<'_>) -> Result<Vec<Input<'b>>, Stop> {
-        let mut extensible = ExtensibleCheck::default();
-        let mut objects = Vec::with_capacity(opened.len());
-        for (position, (given, opened)) in self.inputs.iter().zip(opened).enumerate() {
-            opened.warnings.iter().for_each(|message| sink.report(message));
-            let code = opened.code.as_ref().map_err(|messages| {
-                for message in messages {
-                    sink.report(message);
-                }
-                Stop::FATAL
-            })?;
-            let Some(bytes) = code.as_deref() else { continue };
-            extensible.admit(bytes, self.release).map_err(|message| sink.fatal(message))?;
-            let (name, is_runtime) = (given.name.clone(), is_runtime(given.name.as_bytes()));
-            objects.push(Input { name, bytes, origin: given.origin, position, is_runtime });
-        }
-        // Warnings that are errors let the reading come to its end, and nothing else.
-        sink.check()?;
-        Ok(objects)
-    }
-
-    /// Finds the device code in an input.
-    fn open<'b>(&self, given: &'b Given<'_>) -> Opened<'b> {
-        let mut warnings = Vec::new();
-        let code = match Form::of(&given.bytes) {
-            Form::DeviceObject | Form::DeviceElf => {
-                self.checked(given, Cow::Borrowed(&given.bytes[..]), &mut warnings)
-            }
-            Form::Fatbin => self.chosen(given, &mut warnings),
-            form => Err(vec![Message::InputKind { file: given.name.clone(), kind: form.description() }]),
+    /// Device code of all inputs, and which input each of its positions belongs to.
+    fn load<'b>(
+        &'b self,
+        store: &'b Store,
+        pool: &Pool,
+        sink: &Sink<'_>,
+    ) -> Result<(Loaded<'b>, Vec<usize>), Stop> {
+        let settings = Settings {
+            target: self.options.target,
+            release: self.release,
+            lto: self.lto.is_some(),
+            suppress_arch_warning: self.suppress_arch_warning,
         };
-        Opened { warnings, code }
-    }
-
-    /// The member of a fat binary that suits the target.
-    fn chosen<'b>(&self, given: &'b Given<'_>, warnings: &mut Vec<Message>) -> Code<'b> {
-        let Given { name, origin, bytes } = given;
-        // nvlink's own words for a fat binary that it cannot read do not name it.
-        let damaged = |error: Error| {
-            let (place, reason) = ("the fat binary".into(), error.to_string().into());
-            vec![Message::DamagedInput { file: name.clone(), place, reason }]
-        };
-        let other = |kind| Err(vec![Message::InputKind { file: name.clone(), kind }]);
-        let request = Request { target: self.options.target, release: self.release, lto: false };
-        let container = Container::parse(bytes).map_err(damaged)?;
-        let Some(member) = select(&container, request).map_err(damaged)?.member else {
-            if !self.suppress_arch_warning && *origin != Origin::Archive {
-                let target = self.options.target.to_string().into();
-                warnings.push(Message::ArchNotFound { target, file: name.clone() });
-            }
-            return Ok(None);
-        };
-        match member.kind() {
-            MemberKind::LtoIr => other("a fat binary with LTO IR for the target"),
-            MemberKind::Ptx => other("a fat binary with PTX for the target"),
-            MemberKind::Elf | MemberKind::Other(_) => {
-                let content = member.content().map_err(damaged)?;
-                if !Form::of(&content).is_device_elf() {
-                    return Err(vec![Message::WordSizeMismatch { file: name.clone() }]);
-                }
-                self.checked(given, content, warnings)
-            }
-        }
-    }
-
-    fn checked<'b>(&self, given: &Given<'_>, bytes: Cow<'b, [u8]>, warnings: &mut Vec<Message>) -> Code<'b> {
-        let verdict = accept::check(&given.name, &bytes, self.options.target, self.release, warnings);
-        match verdict {
-            Ok(Verdict::Linked) => Ok(Some(bytes)),
-            Ok(Verdict::PassedOver) => Ok(None),
-            Err(message) => Err(vec![message]),
-        }
+        let all: Vec<&Given<'_>> = self.inputs.iter().collect();
+        let opened =
+            pool.map(&all, all.len() >= PARALLEL_FROM, |given| given.items(settings.lto, settings.release));
+        let places = opened.iter().enumerate();
+        let given = places.flat_map(|(at, items)| std::iter::repeat_n(at, items.len())).collect();
+        let items: Vec<Item<'b>> = opened.into_iter().flatten().collect();
+        let unpack = |item: &Item<'b>| item.unpack(&settings, store);
+        let mut products = pool.map(&items, items.len() >= PARALLEL_FROM, unpack);
+        load::assemble(&items, &mut products, self.given_compilers(), store, pool, sink)?;
+        let loaded = load::take(&settings, items, products, self.given_compilers(), sink)?;
+        Ok((loaded, given))
     }
 }
 
-/// Device code of an input, if it has any to give, or what to report instead.
-type Code<'b> = Result<Option<Cow<'b, [u8]>>, Vec<Message>>;
+/// What comes out of a link.
+enum Made<'a> {
+    Image(Image<'a, 'a>),
+    /// A program that was IR only needs no link.
+    Compiled(Vec<u8>),
+}
 
-/// What an input gave.
-struct Opened<'b> {
-    warnings: Vec<Message>,
-    code: Code<'b>,
+type WriteMade<'a> = &'a dyn Fn(Made<'_>) -> io::Result<()>;
+
+impl Given<'_> {
+    /// What an input may give.
+    fn items(&self, lto: bool, release: &Release) -> Vec<Item<'_>> {
+        let form = Form::of(&self.bytes);
+        let other = || {
+            let message = Message::InputKind { file: self.name.clone(), kind: form.description() };
+            vec![Item::new(self.name.clone(), OpenStage::Open, Source::Refused(vec![message]))]
+        };
+        let role = match (form, self.kind) {
+            (Form::DeviceObject | Form::DeviceElf, _) => Role::Cubin,
+            (Form::Fatbin, _) => Role::Fatbin,
+            (_, GivenKind::DeviceCode(_)) | (Form::OtherElf | Form::Other, _) => return other(),
+            (Form::Ptx, _) => Role::Ptx,
+            (Form::LtoIr, _) if !lto => Role::Refused(Refusal::LtoIrWithoutLto),
+            (Form::LtoIr, _) => Role::LtoIr,
+            (Form::HostObject, _) => Role::HostObject,
+            (Form::Archive, _) => Role::Archive,
+        };
+        let mut items = load::items(&self.name, &self.bytes, role, release, &|_| None);
+        if let GivenKind::DeviceCode(origin @ (Origin::HostObject | Origin::Archive)) = self.kind {
+            for item in &mut items {
+                // The host object it was in; what that refers to is given apart.
+                let host =
+                    HostObject { code: Some(&self.bytes), lists_references: true, ..HostObject::default() };
+                (item.origin, item.host) = (origin, Some(host));
+            }
+        }
+        items
+    }
 }
 
 /// An image as a stream: each byte is written once, in order.

@@ -3,7 +3,7 @@
 use crate::fastpath;
 use crate::model::mercury;
 use crate::model::object::{Object, Role};
-use crate::options::Options;
+use crate::options::{Options, Tool};
 use bstr::BStr;
 use solder_arch::{Arch, Release, Suffix};
 use solder_cubin::info::{Record, compat_attr, format, records, write_record};
@@ -22,13 +22,25 @@ fn tool_note(own: &ToolInfo<'_>, objects: &[Object<'_>], with_inputs: bool) -> V
     out
 }
 
-/// The name in the linker's own entry of the tool note, as long as nvlink's.
-const TOOL: &str = "solder";
 const VERSION: &str = concat!("solder ", env!("CARGO_PKG_VERSION"));
-/// The lengths of nvlink's version and build in its own entry. solder's are padded to them, so that two outputs differ in
-/// nothing but these words.
-const VERSION_LENGTH: usize = 46;
-const BUILD_LENGTH: usize = 41;
+
+/// The words of the linker's own entry of the tool note. They are as long as those of the linker that is replaced, so that
+/// two outputs differ in nothing but these words.
+struct Words {
+    tool: &'static str,
+    replaced: &'static str,
+    version_length: usize,
+    build_length: usize,
+}
+
+const fn words(tool: Tool) -> Words {
+    match tool {
+        Tool::Nvlink => Words { tool: "solder", replaced: "nvlink", version_length: 46, build_length: 41 },
+        Tool::NvJitLink => {
+            Words { tool: "solderJIT", replaced: "nvJitLink", version_length: 46, build_length: 47 }
+        }
+    }
+}
 
 fn padded(text: &str, length: usize) -> String {
     format!("{text:<length$.length$}")
@@ -36,12 +48,13 @@ fn padded(text: &str, length: usize) -> String {
 
 /// The tool note of the output.
 pub fn own_note(options: &Options<'_>, objects: &[Object<'_>]) -> Vec<u8> {
-    let crate::options::Record { object, command_line, paths } = &options.record;
-    let version = padded(&format!("{VERSION}, as nvlink {}", options.release.version), VERSION_LENGTH);
-    let build = padded(VERSION, BUILD_LENGTH);
+    let crate::options::Record { tool, object, command_line, paths } = &options.record;
+    let Words { tool, replaced, version_length, build_length } = words(*tool);
+    let version = padded(&format!("{VERSION}, as {replaced} {}", options.release.version), version_length);
+    let build = padded(VERSION, build_length);
     let own = ToolInfo {
         object: BStr::new(object),
-        tool: BStr::new(TOOL),
+        tool: BStr::new(tool),
         version: BStr::new(&version),
         build: BStr::new(&build),
         command_line: BStr::new(command_line),

@@ -45,6 +45,11 @@ impl<'a> Watch<'a> {
         Self { observer, objects: Some(objects) }
     }
 
+    /// The link ends, and so much of it was known.
+    pub(crate) fn stopped(&self, view: View<'_, '_>) {
+        self.observer.stopped(self.objects.unwrap_or_default(), Some(view));
+    }
+
     /// The link has come to its end.
     pub(crate) fn done(mut self) {
         self.objects = None;

@@ -53,15 +53,29 @@ pub struct Options<'a> {
     pub disable_smem_reservation: bool,
     /// `-enable-extended-smem`: kernels may have as much shared memory as the target has.
     pub enable_extended_smem: bool,
+    /// Undefined references are errors, and an image is made all the same: nvJitLink does so, nvlink does not.
+    pub image_despite_undefined: bool,
     /// The linker's own entry in `.note.nv.tkinfo`.
     pub record: Record<'a>,
     /// What a large link was made of is not freed: for programs that end right after it.
     pub forgets_memory: bool,
 }
 
+/// A linker of NVIDIA's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tool {
+    /// The command.
+    #[default]
+    Nvlink,
+    /// The library.
+    NvJitLink,
+}
+
 /// What the output says about how it was made.
 #[derive(Clone, Debug, Default)]
 pub struct Record<'a> {
+    /// Which of NVIDIA's linkers is replaced: the length of its words decides where all that follows is.
+    pub tool: Tool,
     /// The name of the output.
     pub object: Vec<u8>,
     /// The command line.
@@ -97,6 +111,7 @@ impl<'a> Options<'a> {
             reserve_null_pointer: false,
             disable_smem_reservation: false,
             enable_extended_smem: false,
+            image_despite_undefined: false,
             record: Record::default(),
             forgets_memory: false,
         }

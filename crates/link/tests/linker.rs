@@ -81,12 +81,91 @@ fn other_inputs_are_named_for_what_they_are() {
         (Vec::new(), "no kind of device input"),
         (vec![0; 100], "no kind of device input"),
         (host, "a host object"),
-        (Builder::new().member(&ptx).finish(), "a fat binary with PTX for the target"),
-        (Builder::new().member(&ir).finish(), "a fat binary with LTO IR for the target"),
     ] {
         let (code, text) = first_problem(linker("sm_90").object("this one", bytes));
         assert_eq!(code, "input-kind");
         assert!(text.contains(&format!("'this one' is {kind}")), "{text}");
+    }
+    for (bytes, code) in [
+        (Builder::new().member(&ptx).finish(), "no-compiler"),
+        (Builder::new().member(&ir).finish(), "lto-objects-without-lto"),
+        (b".version 9.0\n".to_vec(), "no-compiler"),
+        (vec![0xed, 0x43, 0x4e, 0x7f], "nvvm-without-lto"),
+        (b"!<arch>\nno member".to_vec(), "archive-format"),
+        (vec![0; 100], "input-kind"),
+    ] {
+        assert_eq!(first_problem(linker("sm_90").input("this one", bytes)).0, code);
+    }
+}
+
+/// A host object with fat binaries in it, as a compiler makes it: ELF header, contents, names, section headers.
+fn host_object(sections: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut file = vec![0; 64];
+    file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+    (file[16], file[18], file[52], file[58]) = (1, 62, 64, 64);
+    let mut names = vec![0];
+    let mut headers = vec![[0u64; 8]];
+    for (name, data) in sections {
+        headers.push([names.len() as u64 | 1 << 32, 0, 0, file.len() as u64, data.len() as u64, 0, 1, 0]);
+        names.extend_from_slice(name.as_bytes());
+        names.push(0);
+        file.extend_from_slice(data);
+    }
+    headers.push([3 << 32, 0, 0, file.len() as u64, names.len() as u64, 0, 1, 0]);
+    file.extend_from_slice(&names);
+    let table = file.len() as u64;
+    file.extend(headers.iter().flatten().flat_map(|word| word.to_le_bytes()));
+    file[40..48].copy_from_slice(&table.to_le_bytes());
+    (file[60], file[62]) = (headers.len() as u8, headers.len() as u8 - 1);
+    file
+}
+
+fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = b"!<arch>\n".to_vec();
+    for (name, data) in members {
+        let header =
+            format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", format!("{name}/"), 0, 0, 0, 644, data.len());
+        archive.extend_from_slice(header.as_bytes());
+        archive.extend_from_slice(data);
+        archive.resize(archive.len().next_multiple_of(2), b'\n');
+    }
+    archive
+}
+
+fn fatbin_of(code: &[u8]) -> Vec<u8> {
+    Builder::new().member(&NewMember::new(Kind::Elf, Arch::plain(90), code)).finish()
+}
+
+/// The same code links to the same image, whatever it is in.
+#[test]
+fn host_objects_and_archives_are_opened() {
+    let (kernel, function) = (input("kernel.sm_90"), input("function.sm_90"));
+    let plain = linker("sm_90").object("a", &kernel).object("b", &function).link().expect("it links").image;
+    let hosts = [&kernel, &function].map(|code| host_object(&[("__nv_relfatbin", &fatbin_of(code))]));
+    let mut of_hosts = linker("sm_90");
+    of_hosts.input("a.o", hosts[0].clone()).input("plain.o", host_object(&[(".text", b"")]));
+    let output = of_hosts.input("b.o", hosts[1].clone()).link().expect("it links");
+    assert!(output.image == plain);
+    assert_eq!(output.report.took_part, [true, false, true]);
+    let library = archive(&[("a.o", &hosts[0]), ("b.o", &hosts[1])]);
+    let output = linker("sm_90").input("lib.a", library).link().expect("it links");
+    assert!(output.image == plain && output.report.took_part == [true]);
+}
+
+/// Host objects say which kernels stay, unless that is to be ignored.
+#[test]
+fn host_objects_name_their_kernels() {
+    let objects = ["kernel.sm_90", "second_kernel.sm_90", "function.sm_90"]
+        .map(|name| host_object(&[("__nv_relfatbin", &fatbin_of(&input(name))), (".nvHRKE", b"second*\0")]));
+    for ignored in [false, true] {
+        let mut linker = linker("sm_90");
+        linker.ignore_host_info(ignored);
+        for object in &objects {
+            linker.input("a.o", object);
+        }
+        let image = linker.link().expect("it links").image;
+        let has = |name: &[u8]| image.windows(name.len()).any(|part| part == name);
+        assert_eq!((has(b".text.k\0"), has(b".text.second\0")), (ignored, true));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command: nvlink's command line, files, messages and subcommands, over the linker of `solder-link`.
 
 mod commands;
+mod compilers;
 pub mod diagnostics;
 pub mod driver;
 mod explain;
@@ -8,7 +9,6 @@ mod host_script;
 mod json;
 mod keep;
 pub mod load;
-mod lto;
 pub mod mode;
 pub mod options;
 pub mod os;

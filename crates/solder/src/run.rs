@@ -1,10 +1,10 @@
 //! A link of files: they are loaded, IR among them is compiled, and all is linked and written.
 
+use crate::compilers::Toolkit;
 use crate::diagnostics::{Message, Printer, Receiver, Severity, Sink, Stop};
 use crate::explain::Explain;
 use crate::keep;
-use crate::load::{self, Arena, Inputs, Loaded};
-use crate::lto::{self, Outcome};
+use crate::load::{self, Arena, Inputs};
 use crate::mode::{Mode, Output};
 use crate::options::Options;
 use crate::os::{ending, signals, threads};
@@ -14,9 +14,10 @@ use crate::side_files;
 use crate::toolchain;
 use solder_link::inputs;
 use solder_link::layout::Layout;
+use solder_link::load::lto::{self, Outcome};
 use solder_link::model::object::Object;
 use solder_link::observer::Observer;
-use solder_link::options::Record;
+use solder_link::options::{Record, Tool};
 use solder_link::parse;
 use solder_link::pool::Pool;
 use solder_link::recorded_paths::PathRules;
@@ -30,43 +31,36 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
     let side_files = side_files::read(options, sink)?;
     sink.phase("loading");
     let arena = Arena::new();
-    let (toolchain, mut reader) = (toolchain::of(options), lto::Reader::default());
+    let toolchain = toolchain::of(options);
+    let compilers = Toolkit::new(options, &toolchain, sink);
     let explain_inputs = |survey: &load::Survey<'_>| {
         if let Some(explain) = Explain::new(options, Some(survey), printer, pool) {
             explain.stopped(&[], None);
         }
     };
-    let loaded = load::load(
-        options,
-        &toolchain,
-        sink,
-        &arena,
-        pool,
-        &mut |module| reader.read(module, options, sink),
-        &explain_inputs,
-    )?;
-    let (mut inputs, release) = match loaded {
-        Loaded::Inputs(inputs, release) => (*inputs, release),
-        Loaded::AsOther(release) => return link(&options.of_release(release), mode, printer, sink),
+    let (mut inputs, release) = match load::load(options, &compilers, sink, &arena, pool, &explain_inputs)? {
+        load::Outcome::Inputs(inputs, release) => (*inputs, release),
+        load::Outcome::AsOther(release) => return link(&options.of_release(release), mode, printer, sink),
     };
     let adopted = (release != options.release).then(|| options.of_release(release));
     let options = adopted.as_ref().unwrap_or(options);
+    let loaded = &mut inputs.loaded;
     let mut mode = *mode;
-    if options.lto && inputs.ir.is_empty() {
+    if options.lto && loaded.ir.is_empty() {
         sink.report(Message::NoLtoObjects);
         sink.check().map_err(|_| sink.fatal(Message::MergeFailed))?;
         mode = mode.without_ir(options);
     } else if options.lto {
         // Before the other inputs are looked into: their number decides how the IR is compiled, and its code is
         // one of them.
-        match lto::optimise(options, &toolchain, &mut inputs, reader, &arena, pool, sink)? {
+        match lto::optimize(&options.lto_options(), loaded, &compilers, arena.store(), pool, sink)? {
             Outcome::Ptx(text) => return output::write_output(options.output_file(sink)?, &text, sink),
             Outcome::Whole(cubin) => {
                 output::write_output(options.output_file(sink)?, &cubin, sink)?;
                 if let Some(explain) = Explain::new(options, inputs.survey.as_ref(), printer, pool) {
                     explain.compiled(&cubin, sink)?;
                 }
-                inputs.only_ir(options.keep_system_libraries);
+                loaded.only_ir(options.keep_system_libraries);
                 return write_registrations(options, &inputs, sink);
             }
             Outcome::ToLink => {}
@@ -75,10 +69,10 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
     if mode.output == Output::Nothing {
         return write_registrations(options, &inputs, sink);
     }
-    let is_large = parse::is_large(&inputs.objects);
+    let is_large = parse::is_large(&inputs.loaded.objects);
     let host = side_files.nv_host.as_deref();
     let linked = link_objects(options, mode, &inputs, host, printer, pool, sink)?;
-    inputs.leave_out(&linked.takes_part);
+    inputs.loaded.leave_out(&linked.takes_part);
     if !linked.is_written {
         check_inputs(pool, sink)?;
     }
@@ -103,14 +97,15 @@ fn link_objects<'data>(
     pool: &Pool,
     sink: &Sink,
 ) -> Result<solder_link::link::Linked, Stop> {
-    let explain = Explain::new(options, inputs.survey.as_ref(), printer, pool);
+    let Inputs { loaded, survey } = inputs;
+    let explain = Explain::new(options, survey.as_ref(), printer, pool);
     let watcher = Watcher { options, printer, sink, explain };
     let write = |image: solder_link::write::Image<'_, '_>| {
         output::write_image(options.link_output(), image, pool, sink)
     };
     solder_link::link::link(
-        inputs::Inputs { objects: &inputs.objects, first_host_code: inputs.first_host_code },
-        &linker_options(options, mode, &inputs.references, host),
+        inputs::Inputs { objects: &loaded.objects, first_host_code: loaded.first_host_code },
+        &linker_options(options, mode, &loaded.references, host),
         &watcher,
         &write,
         pool,
@@ -147,6 +142,7 @@ fn linker_options<'a>(
         disable_smem_reservation: options.disable_smem_reservation == Some(true),
         enable_extended_smem: options.enable_extended_smem == Some(true),
         record: Record {
+            tool: Tool::Nvlink,
             object: options.recorded_object_name(),
             command_line: options.recorded_command_line(),
             paths: PathRules::new(&options.remap_path_prefix, options.reproducible),
@@ -220,5 +216,5 @@ fn check_inputs(pool: &Pool, sink: &Sink) -> Result<(), Stop> {
 
 fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> Result<(), Stop> {
     let Some(file) = &options.register_link_binaries else { return Ok(()) };
-    register::write(file, &inputs.registrations, sink)
+    register::write(file, &inputs.loaded.registrations, sink)
 }

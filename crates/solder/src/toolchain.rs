@@ -1,16 +1,13 @@
-//! NVIDIA's compilers as a link uses them: the options and the surroundings of the process in the toolchain's own types,
-//! and its errors in nvlink's words.
+//! NVIDIA's compilers as a link uses them: the options and the surroundings of the process in the toolchain's own
+//! types.
 
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use solder_toolchain::{
-    AssembleError, Cache, Environment, Flags, Guard, Supervisor, Toolchain, is_library, nvvm_library,
-};
+use solder_toolchain::{Cache, Environment, Flags, Guard, Supervisor, Toolchain, is_library, nvvm_library};
 
-use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::diagnostics::{Message, Sink, Stop};
 use crate::options::Options;
 use crate::os::children::{self, Group, Running};
 use crate::os::signals::Temporary;
@@ -55,19 +52,6 @@ pub fn flags(options: &Options) -> Flags {
         fast_compile: options.fast_compile,
         extra: options.xptxas.clone(),
         ..Flags::new(options.link_target().arch)
-    }
-}
-
-/// That the assembler could not be asked about a file.
-pub fn message(error: AssembleError, file: Text) -> Message {
-    match error {
-        AssembleError::Missing { looked } => {
-            let places: Vec<_> = looked.into_iter().map(|place| place.into_os_string().into_vec()).collect();
-            Message::AssemblerMissing { file, places: places.join(&b", "[..]).into() }
-        }
-        AssembleError::NotRun { program, reason } => {
-            Message::AssemblerNotRun { file, assembler: program.into(), reason: reason.to_string().into() }
-        }
     }
 }
 

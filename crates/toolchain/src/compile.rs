@@ -58,20 +58,26 @@ impl Toolchain<'_> {
         request: &CompileRequest<'_>,
     ) -> Result<Packed, CompileError> {
         let places = nvjitlink_places(nvvm_path, &self.environment, self.release);
-        let found = places.iter().find(|place| place.is_file()).cloned();
-        // Otherwise a name, for the system to look up.
-        let library = found.or_else(|| self.release.nvjitlink.first().map(PathBuf::from)).unwrap_or_default();
-        let key = self.cache.is_on().then(|| key("nvjitlink", &library, request));
-        let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(self.cache.get(key)?).ok());
-        if let Some([log, ptx]) = kept {
-            return Ok(Packed { ptx, log });
+        // In the end a name, for the system to look up.
+        let names = self.release.nvjitlink.first().map(PathBuf::from);
+        for library in places.iter().filter(|place| place.is_file()).cloned().chain(names) {
+            let key = self.cache.is_on().then(|| key("nvjitlink", &library, request));
+            let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(self.cache.get(key)?).ok());
+            if let Some([log, ptx]) = kept {
+                return Ok(Packed { ptx, log });
+            }
+            let packed = match nvjitlink::link(&library, request.arguments, request.modules) {
+                Ok(packed) => packed,
+                Err(Some(refused)) => return Err(refused),
+                // It cannot be loaded, or is solder's own.
+                Err(None) => continue,
+            };
+            if let Some(key) = &key {
+                self.cache.put(key, &[&packed.log, &packed.ptx]);
+            }
+            return Ok(packed);
         }
-        let packed = nvjitlink::link(&library, request.arguments, request.modules)
-            .map_err(|failure| failure.unwrap_or(CompileError::Library { places }))?;
-        if let Some(key) = &key {
-            self.cache.put(key, &[&packed.log, &packed.ptx]);
-        }
-        Ok(packed)
+        Err(CompileError::Library { places })
     }
 }
 
@@ -86,12 +92,14 @@ fn with_modules<'a>(library: &Path, modules: &[Module<'a>]) -> Result<Program<'a
 /// The folders of a toolkit that may hold its libraries.
 const FOLDERS: [&str; 3] = ["lib64", "lib", "targets/x86_64-linux/lib"];
 
-/// Where nvJitLink may be: in the toolkit that `-nvvmpath` is in, then in those that the environment names.
+/// Where nvJitLink may be: the file that the environment names, in the toolkit that `-nvvmpath` is in, then in those that
+/// the environment names.
 fn nvjitlink_places(nvvm_path: &Path, environment: &Environment, release: &Release) -> Vec<PathBuf> {
-    let beside = [nvvm_path.join("..")];
+    let beside = (!nvvm_path.as_os_str().is_empty()).then(|| nvvm_path.join(".."));
     let roots = beside.into_iter().chain(environment.roots().cloned());
     let folders = roots.flat_map(|root| FOLDERS.map(|folder| root.join(folder)));
-    folders.flat_map(|folder| release.nvjitlink.iter().map(move |name| folder.join(name))).collect()
+    let in_folders = folders.flat_map(|folder| release.nvjitlink.iter().map(move |name| folder.join(name)));
+    environment.nvjitlink.iter().cloned().chain(in_folders).collect()
 }
 
 fn key(kind: &str, library: &Path, request: &CompileRequest<'_>) -> Key {

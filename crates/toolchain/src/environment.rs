@@ -7,6 +7,9 @@ use std::path::PathBuf;
 /// Variables that name a toolkit, in the order in which they are asked.
 pub const VARIABLES: [&str; 3] = ["SOLDER_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
 
+/// The variable that names NVIDIA's nvJitLink, where that of the toolkit is not the one to use.
+pub const NVJITLINK_VARIABLE: &str = "SOLDER_NVJITLINK";
+
 /// What says where a toolkit is.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -16,12 +19,15 @@ pub struct Environment {
     pub path: Vec<PathBuf>,
     /// The roots that [`VARIABLES`] name; `None` for one that is not set, or empty.
     pub toolkits: [Option<PathBuf>; VARIABLES.len()],
+    /// The file that [`NVJITLINK_VARIABLE`] names.
+    pub nvjitlink: Option<PathBuf>,
     /// The folder for temporary folders.
     pub temporary: PathBuf,
 }
 
 impl Environment {
-    /// `variable` returns the value of an environment variable; it is asked for [`VARIABLES`] and `PATH`.
+    /// `variable` returns the value of an environment variable; it is asked for [`VARIABLES`],
+    /// [`NVJITLINK_VARIABLE`] and `PATH`.
     pub fn new(
         invoked_as: impl Into<PathBuf>,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -33,6 +39,7 @@ impl Environment {
             invoked_as: invoked_as.into(),
             path: env::split_paths(&path).collect(),
             toolkits: VARIABLES.map(root),
+            nvjitlink: root(NVJITLINK_VARIABLE),
             temporary,
         }
     }

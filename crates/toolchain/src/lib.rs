@@ -33,7 +33,7 @@ mod toolkit;
 pub use beside::{Beside, SHADOW_MARKER, beside, version_in};
 pub use cache::{Cache, Key};
 pub use compile::{is_library, nvvm_library};
-pub use environment::{Environment, VARIABLES};
+pub use environment::{Environment, NVJITLINK_VARIABLE, VARIABLES};
 pub use ir::{CompileError, CompileRequest, Compiled, Module, ModuleKind, Packed};
 pub use library::nvvm::Program;
 pub use ptxas::{AssembleError, Assembled, Assembler, FastCompile, Flags, Ptx};

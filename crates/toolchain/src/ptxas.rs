@@ -210,13 +210,18 @@ const OUTPUT: &str = "elf.o";
 impl Assembler<'_> {
     /// Assembles one PTX, or takes the result of an earlier assembly from the cache. Several threads may ask at a time.
     pub fn assemble(&self, ptx: &Ptx<'_>, flags: &Flags) -> Result<Assembled, AssembleError> {
+        self.assemble_with(ptx, &flags.arguments(ptx))
+    }
+
+    /// The same with the assembler's own words, which the tool note of the code records. The options that were kept with the
+    /// PTX are not added to them.
+    pub fn assemble_with(&self, ptx: &Ptx<'_>, arguments: &[OsString]) -> Result<Assembled, AssembleError> {
         let missing = |looked: &Vec<PathBuf>| AssembleError::Missing { looked: looked.clone() };
         let program = self.program.as_ref().map_err(missing)?;
-        let arguments = flags.arguments(ptx);
         let cache = &self.toolchain.cache;
         let begun = Instant::now();
         let milliseconds = || begun.elapsed().as_secs_f64() * 1000.0;
-        let key = cache.is_on().then(|| key(program, &arguments, ptx));
+        let key = cache.is_on().then(|| key(program, arguments, ptx));
         let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(cache.get(key)?).ok());
         if let Some([text, cubin]) = kept {
             return Ok(Assembled { cubin: Some(cubin), text, milliseconds: milliseconds() });
@@ -225,7 +230,7 @@ impl Assembler<'_> {
         // The working directory changes, so a relative path must not.
         let absolute = std::path::absolute(program).map_err(not_run)?;
         let folder = self.folder().map_err(not_run)?;
-        let output = self.run(&absolute, &arguments, ptx, &folder).map_err(not_run)?;
+        let output = self.run(&absolute, arguments, ptx, &folder).map_err(not_run)?;
         let milliseconds = milliseconds();
         let mut text = output.stdout;
         text.extend(output.stderr);

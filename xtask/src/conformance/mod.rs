@@ -84,7 +84,9 @@ pub fn run(args: &[String]) -> Result<u8> {
     for toolkit in toolkits {
         let runs = options.select(&cases, toolkit.release()?)?;
         if options.list {
-            runs.iter().for_each(|run| println!("{}  {}", run.id(), run.case.about));
+            for run in &runs {
+                println!("{}  {}", run.id(), run.case.about);
+            }
             continue;
         }
         if toolkits.len() > 1 {

@@ -26,7 +26,7 @@ pub const LAYERS: &[(&str, &[&str])] = &[
 pub const UNSAFE_ROOMS: &[(&str, &str)] = &[
     ("crates/solder/src/load/file.rs", "mapping files"),
     ("crates/toolchain/src/library", "shared libraries"),
-    ("crates/nvjitlink/src", "shared libraries: it is one"),
+    ("crates/nvjitlink/src/c.rs", "the C interface"),
     ("crates/solder/src/os", "the command's operating system"),
     ("crates/solder/src/main.rs", "the command's operating system: the C library calls its `main`"),
     ("crates/solder/tests/ending.rs", "a test of the command's operating system"),

@@ -26,13 +26,14 @@ pub fn unified(objects: &[Object<'_>], options: &Options<'_>, sink: &Sink) -> Re
     Err(sink.fatal(message))
 }
 
-/// Everything that nvlink reports about a link before it makes the image.
+/// Everything that nvlink reports about a link before it makes the image. Gives the number of undefined references.
 pub fn of_link(
     objects: &[Object<'_>],
     view: View<'_, '_>,
     options: &Options<'_>,
     sink: &Sink,
-) -> Result<(), Stop> {
+) -> Result<usize, Stop> {
+    let mut undefined = 0;
     let View { symbols, live, graph, merged, resources, shared, textures, .. } = view;
     let relocatable = options.relocatable;
     if options.extra_warnings {
@@ -54,7 +55,7 @@ pub fn of_link(
         deleted(Problem::OrphanedAlias)?;
     } else {
         // Undefined references come first (core/alias-deleted-undefined).
-        undefined::report(merged, symbols, objects, options.allow_undefined_globals, sink);
+        undefined = undefined::report(merged, symbols, objects, options.allow_undefined_globals, sink);
         deleted(Problem::OrphanedAlias)?;
         deleted(Problem::DeletedAlias)?;
         if options.dump_callgraph && objects.is_empty() {
@@ -83,20 +84,22 @@ pub fn of_link(
     if options.verbose {
         verbose::report(verbose::Uses { merged, resources, shared, textures, relocatable }, sink);
     }
-    Ok(())
+    Ok(undefined)
 }
 
-/// What prevents an image; whether one is made.
+/// What prevents an image; whether one is made. So many references are undefined.
 pub fn of_image(
     objects: &[Object<'_>],
     merged: &Merged<'_>,
+    undefined: usize,
     options: &Options<'_>,
     sink: &Sink,
 ) -> Result<bool, Stop> {
     if options.relocatable && merged.names_emptied_section() {
         return Err(sink.fatal(Message::DeletedSection));
     }
-    if sink.errors() > 0 {
+    let forgiven = if options.image_despite_undefined { undefined } else { 0 };
+    if sink.errors() > forgiven {
         return Ok(false);
     }
     let sm = options.sm();

@@ -50,14 +50,15 @@ pub fn is_provided(kind: u8, name: &[u8]) -> bool {
     }
 }
 
-/// Reports what is undefined, in the order of the first mentions.
+/// Reports what is undefined, in the order of the first mentions, and says how much it was.
 pub fn report(
     merged: &Merged<'_>,
     symbols: &Symbols<'_>,
     objects: &[Object<'_>],
     allow_undefined_globals: bool,
     sink: &Sink,
-) {
+) -> usize {
+    let mut count = 0;
     for symbol in merged.unplaced.iter().map(|id| merged.symbol(*id)) {
         let Some(entity) = symbol.entity else { continue };
         // A shared variable has its place per kernel, an extern shared array none at all.
@@ -74,5 +75,7 @@ pub fn report(
         }
         let (symbol, file) = (symbol.name.into(), (&object.name).into());
         sink.report(Message::UndefinedReference { symbol, file });
+        count += 1;
     }
+    count
 }

@@ -270,6 +270,9 @@ messages! {
         "there is no nvlink {version} that could be replaced: solder links as CUDA {known}; name one with --as-nvlink";
     StandsIn { version: Text, known: &'static str } = "stands-in", Warning,
         "CUDA {version} is newer than all that solder knows: linking as CUDA {known}";
+    /// PTX or IR in a link whose caller gave it no compilers.
+    NoCompiler { file: Text, kind: &'static str } = "no-compiler", Fatal,
+        "Input file '{file}' holds {kind}, and this link has no compiler for it";
     AssemblerMissing { file: Text, places: Text } = "assembler-missing", Fatal,
         "Input file '{file}' holds PTX, but no ptxas was found to assemble it: looked for {places}";
     /// IR that is both compressed and scrambled.

@@ -18,7 +18,7 @@ impl SanitizedCheck {
         let version = Made::of(object.cubin.bytes).and_then(|made| made.toolkit).unwrap_or(0);
         let other = *self.0.get_or_insert(version);
         if version != other {
-            let file = object.name.as_str().into();
+            let file = (&object.name).into();
             sink.report(Message::SanitizedOfOtherToolkit { file, version, other });
         }
     }

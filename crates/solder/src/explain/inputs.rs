@@ -37,7 +37,7 @@ impl Context<'_, '_> {
             let held = if members.is_empty() { "nothing".into() } else { members.join(", ") };
             notes.push(Note::new("holds", format!("it holds {held}")));
             let suits = |target| {
-                let request = Request { target, ..self.options.request() };
+                let request = Request { target, ..self.options.load_settings().request() };
                 select(&container, request).is_ok_and(|selection| selection.member.is_some())
             };
             let suitable = targets(self.options.release, suits);
@@ -78,7 +78,7 @@ impl Context<'_, '_> {
             Content::Cubin(bytes) => Made::of(bytes),
             Content::Container(bytes) => {
                 let container = Container::parse(bytes).ok()?;
-                let member = select(&container, self.options.request()).ok()?.member?;
+                let member = select(&container, self.options.load_settings().request()).ok()?.member?;
                 Made::of(&member.content().ok()?)
             }
             _ => None,

@@ -49,7 +49,7 @@ pub fn heading(text: &mut String, title: &str) {
 fn inputs(text: &mut String, explain: Explain<'_, '_>) {
     heading(text, "Inputs");
     let survey = explain.survey;
-    let request = explain.options.request();
+    let request = explain.options.load_settings().request();
     let line = |input: &Input<'_>| match input.content {
         Content::Archive => String::new(),
         _ => format!("{}: {}\n", input.name, fate(input, request)),

@@ -41,15 +41,15 @@ pub(super) fn member<'data>(path: &Path, request: Request, arena: &'data Arena) 
         let chosen = select(&container, request).ok()?.member?;
         let payload = chosen.payload().as_ptr() as usize - known.data.as_ptr() as usize;
         let (place, _) = places.into_iter().find(|(_, start)| *start == payload)?;
-        let alone = arena.room(CONTAINER_HEADER_SIZE + place.len())?;
-        let (header, bytes) = alone.split_at_mut(CONTAINER_HEADER_SIZE);
-        header.copy_from_slice(&container_header(place.len() as u64));
+        let mut alone = Vec::with_capacity(CONTAINER_HEADER_SIZE + place.len());
+        alone.extend_from_slice(&container_header(place.len() as u64));
         if known.has(&place) {
-            bytes.copy_from_slice(&known.data[place]);
+            alone.extend_from_slice(&known.data[place]);
         } else {
-            file.read_exact_at(bytes, place.start as u64).ok()?;
+            alone.resize(CONTAINER_HEADER_SIZE + place.len(), 0);
+            file.read_exact_at(&mut alone[CONTAINER_HEADER_SIZE..], place.start as u64).ok()?;
         }
-        Some(&*alone)
+        Some(arena.own(alone))
     })
 }
 

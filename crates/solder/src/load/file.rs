@@ -39,15 +39,9 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
         let watched = Mapped::watch(&map, path, &metadata);
         return Ok(Opened { data: arena.map(map, watched), identity, mapped: Some(file) });
     }
-    if metadata.is_file()
-        && let Some(room) = arena.room(metadata.len() as usize)
-    {
-        file.read_exact(room)?;
-        return Ok(Opened { data: room, identity, mapped: None });
-    }
     let mut data = Vec::with_capacity(metadata.len() as usize);
     file.read_to_end(&mut data)?;
-    Ok(Opened { data: if data.is_empty() { &[] } else { arena.own(data) }, identity, mapped: None })
+    Ok(Opened { data: arena.own(data), identity, mapped: None })
 }
 
 /// Reads a small file into memory that is used again. `None` if it is another kind of file or cannot be read.

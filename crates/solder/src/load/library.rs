@@ -8,9 +8,9 @@ use solder_cubin::elf_header;
 
 use super::arena::Arena;
 use super::file;
-use super::said::Stopped;
 use crate::diagnostics::{Message, Sink};
 use crate::options::{Id, Options};
+use solder_link::load::Stopped;
 
 /// Host architectures as `-cpu-arch` names them, with their ELF machine.
 const MACHINES: [(&str, u16); 5] =

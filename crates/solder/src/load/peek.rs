@@ -14,7 +14,8 @@ use object::ReadRef;
 use solder_cubin::elf_header;
 
 use super::arena::Arena;
-use super::host::HostObject;
+use solder_link::load::archive::{Begins, HEAD};
+use solder_link::load::host::HostObject;
 
 /// Bytes that are read at a time of the headers: that of the archive and that of the ELF behind it.
 const WINDOW: u64 = 128;
@@ -26,9 +27,6 @@ const SHORT: u64 = 64;
 const NAME: u64 = 40;
 const OTHERS: u64 = 256;
 const LONGEST_END: u64 = 64 << 10;
-
-/// The length of an ELF header.
-pub(super) const HEAD: usize = 64;
 
 /// The headers of an archive.
 pub(super) struct Headers<'data, 'file> {
@@ -79,7 +77,7 @@ impl<'a> ReadRef<'a> for &'a Headers<'_, '_> {
 
     fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
         if size <= SHORT
-            && let Some(bytes) = self.with(offset, size, |bytes| self.arena.copy(bytes))
+            && let Some(bytes) = self.with(offset, size, |bytes| self.arena.own(bytes.to_vec()))
         {
             return Ok(bytes);
         }
@@ -88,18 +86,6 @@ impl<'a> ReadRef<'a> for &'a Headers<'_, '_> {
 
     fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
         self.data.read_bytes_at_until(range, delimiter)
-    }
-}
-
-/// What can tell how a member begins.
-pub(super) trait Begins {
-    /// The first bytes of a member, if there are so many.
-    fn head(&self, start: u64, size: u64) -> Option<[u8; HEAD]>;
-}
-
-impl Begins for &[u8] {
-    fn head(&self, start: u64, size: u64) -> Option<[u8; HEAD]> {
-        self.read_bytes_at(start, size).ok()?.first_chunk().copied()
     }
 }
 

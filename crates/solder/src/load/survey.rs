@@ -13,14 +13,15 @@ use solder_cubin::elf_header;
 
 use super::arena::Arena;
 use super::file;
-use super::open::{Item, Opened, Product, Unpacked};
+use super::open::Opened;
 use crate::diagnostics::Text;
 use solder_link::inputs::Origin;
+use solder_link::load::{Item, Product, Unpacked};
 
-pub use super::content::Content;
 pub use super::library::{Missing, missing};
 pub use solder_link::accept::Made;
 pub use solder_link::form::Form;
+pub use solder_link::load::Content;
 
 /// Everything that was looked at.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +120,7 @@ fn fate(item: &Item<'_>, product: &Unpacked<'_>) -> Fate {
         Ok(Product::Unmatched) => Fate::Unmatched,
         Ok(Product::Ir { .. }) => Fate::Ir,
         Ok(Product::Object(_)) if product.milliseconds.is_some() => Fate::Assembled,
-        Ok(Product::Object(_) | Product::Ptx(_)) => Fate::Linked,
+        Ok(Product::Object(_) | Product::Ptx { .. }) => Fate::Linked,
         Ok(Product::Nothing) => match item.content() {
             Content::Cubin(_) | Content::Container(_) => Fate::PassedOver,
             _ => Fate::Nothing,

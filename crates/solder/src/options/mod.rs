@@ -14,7 +14,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use solder_arch::{Release, Target};
-use solder_fatbin::Request;
+use solder_link::load::{self, lto::LtoOptions};
 pub use solder_toolchain::FastCompile;
 
 pub use archs::archs;
@@ -260,9 +260,37 @@ impl Options {
         self.output.as_deref().ok_or_else(missing)
     }
 
-    /// What is asked of a fat binary.
-    pub fn request(&self) -> Request {
-        Request { target: self.link_target(), release: self.release, lto: self.lto }
+    /// How inputs are taken.
+    pub fn load_settings(&self) -> load::Settings {
+        load::Settings {
+            target: self.link_target(),
+            release: self.release,
+            lto: self.lto,
+            suppress_arch_warning: self.suppress_arch_warning,
+        }
+    }
+
+    /// How IR is compiled.
+    pub fn lto_options(&self) -> LtoOptions<'_> {
+        LtoOptions {
+            partial: self.partial_lto,
+            debug: self.debug && !self.suppress_debug_info,
+            emit_ptx: self.emit_ptx,
+            registers: self.maxrregcount,
+            split_compile: self.split_compile,
+            split_compile_extended: self.split_compile_extended,
+            fast_compile: match self.fast_compile {
+                FastCompile::Off => None,
+                FastCompile::Min => Some("min"),
+                FastCompile::Mid => Some("mid"),
+                FastCompile::Max => Some("max"),
+            },
+            ignore_host_info: self.ignore_host_info,
+            kernels_used: self.kernels_used.as_deref().unwrap_or_default(),
+            variables_used: self.variables_used.as_deref().unwrap_or_default(),
+            xnvvm: self.xnvvm.iter().map(|element| element.as_bytes().to_vec()).collect(),
+            ..LtoOptions::new(self.link_target(), self.release)
+        }
     }
 
     /// The output of a link for a real target. [`check`] lets none begin without one.

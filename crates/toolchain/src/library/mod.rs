@@ -9,6 +9,7 @@ use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
 
 use libloading::Library;
+use libloading::os::unix;
 
 /// A program or session of a library.
 pub type Handle = *mut c_void;
@@ -23,6 +24,16 @@ pub fn load(path: &OsStr) -> Option<ManuallyDrop<Library>> {
     // else of it is relied on before its functions are found.
     unsafe { Library::new(path) }.ok().map(ManuallyDrop::new)
 }
+
+/// Loads a library whose own calls of its functions stay in it, also where this program has functions of the same names.
+pub fn load_apart(path: &OsStr) -> Option<ManuallyDrop<Library>> {
+    let flags = unix::RTLD_NOW | unix::RTLD_LOCAL | RTLD_DEEPBIND;
+    // SAFETY: as in `load`.
+    unsafe { unix::Library::open(Some(path), flags) }.ok().map(|library| ManuallyDrop::new(library.into()))
+}
+
+/// What the C library of Linux calls so; elsewhere there is nothing of the kind.
+const RTLD_DEEPBIND: c_int = if cfg!(all(target_os = "linux", target_env = "gnu")) { 8 } else { 0 };
 
 /// A function of a library.
 ///

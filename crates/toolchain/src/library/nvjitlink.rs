@@ -62,6 +62,9 @@ struct Session {
     handle: Handle,
 }
 
+/// A name that solder's library exports, and NVIDIA's does not.
+pub const OWN_NAME: &str = "solderNvJitLink";
+
 /// The library has no words for this: there is no session to ask for them yet.
 const OPTIONS_REFUSED: &[u8] =
     b"nvJitLink does not take the options of this link; compile with --compress-mode=none to do without it";
@@ -72,7 +75,12 @@ pub fn link(
     options: &[Vec<u8>],
     inputs: &[Module<'_>],
 ) -> Result<Packed, Option<CompileError>> {
-    let library = super::load(library.as_os_str()).ok_or(None)?;
+    let library = super::load_apart(library.as_os_str()).ok_or(None)?;
+    // solder's own library of that name comes here itself.
+    // SAFETY: the pointer is not used.
+    if unsafe { symbol::<*const c_void>(&library, OWN_NAME) }.is_some() {
+        return Err(None);
+    }
     let functions = Functions::find(&library).ok_or(None)?;
     let options: Vec<CString> = options.iter().map(|option| c_string(option)).collect();
     let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();

@@ -58,6 +58,10 @@ pub struct Program<'data> {
     _library: ManuallyDrop<Library>,
 }
 
+// SAFETY: a program is not tied to the thread that created it; the library's documentation lets threads call it at the same
+// time for programs of their own, and only one thread has this value.
+unsafe impl Send for Program<'_> {}
+
 impl fmt::Debug for Program<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Program")

@@ -1,9 +1,11 @@
-//! What an input had to say. Inputs are opened in parallel and speak in link order, afterwards.
+//! What inputs give reason to say. They are opened in parallel, and reported on in link order afterwards.
 
 use crate::diagnostics::{Message, Sink};
 
+/// A message about an input, or lines of the assembler.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub enum Said {
+    /// A message.
     Message(Message),
     /// Lines of the assembler, passed on as they are.
     Assembler(Vec<u8>),
@@ -16,7 +18,8 @@ impl From<Message> for Said {
 }
 
 impl Said {
-    pub(super) fn report(&self, sink: &Sink) {
+    /// Reports it.
+    pub fn report(&self, sink: &Sink) {
         match self {
             Self::Message(message) => sink.report(message),
             Self::Assembler(text) => sink.write(text),
@@ -24,8 +27,8 @@ impl Said {
     }
 }
 
-/// The messages that end the run, in order.
-pub(super) type Stopped = Vec<Message>;
+/// The messages that end the link, in order.
+pub type Stopped = Vec<Message>;
 
-/// From this many files on, threads are worth their start.
-pub(super) const PARALLEL_FROM: usize = 48;
+/// From this many inputs on, threads are worth their start.
+pub const PARALLEL_FROM: usize = 48;

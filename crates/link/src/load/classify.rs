@@ -1,44 +1,55 @@
-//! What a file is to the linker: its extension decides first, then its first bytes.
-
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+//! What an input is to the linker: by its name and its first bytes, or by these alone.
 
 use crate::diagnostics::Message;
+use crate::form::Form;
 use solder_arch::Release;
-use solder_link::form::Form;
 
-/// Files shorter than this cannot be told apart and are refused, archives excepted.
-pub(super) const SHORTEST: usize = 56;
+/// nvlink refuses files that are shorter than this, archives excepted.
+pub const SHORTEST: usize = 56;
 
-/// How a file takes part in the link.
+/// How an input takes part in the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub enum Role {
+    /// A device ELF.
     Cubin,
+    /// A fat binary.
     Fatbin,
+    /// PTX, as text.
     Ptx,
+    /// IR for link-time optimization.
     LtoIr,
+    /// A host object, which may have device code.
     HostObject,
+    /// An archive of host objects.
     Archive,
     /// No device input: passed over without a word.
     Skipped,
+    /// Not what its name says.
     Refused(Refusal),
 }
 
 /// Why a file with a telling extension is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub enum Refusal {
+    /// A cubin that is not an ELF.
     CubinNotElf,
+    /// A cubin that is an ELF for another machine.
     CubinNotDeviceElf,
+    /// A fat binary without its magic number.
     FatbinWrongFormat,
+    /// PTX that does not begin with its version.
     PtxNotRecognized,
+    /// LLVM bitcode, which nvlink has no use for.
     Bitcode,
+    /// IR in a link without `-lto`.
     LtoIrWithoutLto,
+    /// IR without its magic number.
     LtoIrWrongFormat,
 }
 
 impl Refusal {
-    pub(super) fn messages(self, release: &Release) -> Vec<Message> {
+    /// What nvlink reports.
+    pub fn messages(self, release: &Release) -> Vec<Message> {
         match self {
             Self::CubinNotElf => vec![Message::CubinNotElf],
             Self::CubinNotDeviceElf => vec![Message::CubinNotDeviceElf],
@@ -52,7 +63,7 @@ impl Refusal {
 }
 
 /// nvlink's words for content it cannot place; the odd key and empty name are literal.
-pub(super) fn not_recognized(release: &Release) -> Vec<Message> {
+pub(crate) fn not_recognized(release: &Release) -> Vec<Message> {
     let message = if release.names_unknown_binaries() {
         Message::BinaryFormat { key: "0".into(), ident: "".into() }
     } else {
@@ -61,7 +72,8 @@ pub(super) fn not_recognized(release: &Release) -> Vec<Message> {
     vec![message, Message::FatbinaryError]
 }
 
-pub(super) fn role(path: &Path, data: &[u8], lto: bool) -> Role {
+/// What a file is to nvlink: its extension decides first, then its first bytes.
+pub fn role(path: &[u8], data: &[u8], lto: bool) -> Role {
     let Some(extension) = extension(path) else { return Role::Skipped };
     let form = Form::of(data);
     let refused = Role::Refused;
@@ -94,8 +106,8 @@ pub(super) fn role(path: &Path, data: &[u8], lto: bool) -> Role {
 }
 
 /// What follows the last dot of the last component; a name that begins with its only dot is all extension.
-fn extension(path: &Path) -> Option<&[u8]> {
-    let name = path.file_name().map(OsStr::as_bytes)?;
+pub fn extension(path: &[u8]) -> Option<&[u8]> {
+    let name = path.rsplit(|&byte| byte == b'/').next()?;
     let dot = name.iter().rposition(|&byte| byte == b'.')?;
     Some(&name[dot + 1..])
 }
@@ -104,8 +116,8 @@ fn extension(path: &Path) -> Option<&[u8]> {
 mod tests {
     use super::Form::{Archive, DeviceElf, DeviceObject, Fatbin, HostObject, LtoIr, Ptx};
     use super::*;
+    use crate::form::{ARCHIVE, LTO_IR};
     use solder_cubin::raw;
-    use solder_link::form::{ARCHIVE, LTO_IR};
 
     const SHORT_FORMS: [(Form, &[u8]); 5] = [
         (Form::Archive, ARCHIVE),
@@ -136,7 +148,7 @@ mod tests {
     #[test]
     fn the_extension_decides_first() {
         let used = |name: &str, lto| {
-            let role_of = |(form, bytes): (Form, Vec<u8>)| (form, role(Path::new(name), &bytes, lto));
+            let role_of = |(form, bytes): (Form, Vec<u8>)| (form, role(name.as_bytes(), &bytes, lto));
             let accepted = |(_, role): &(Form, Role)| !matches!(role, Role::Skipped | Role::Refused(_));
             let mut forms: Vec<_> =
                 samples().into_iter().map(role_of).filter(accepted).map(|(form, _)| form).collect();

@@ -1,8 +1,8 @@
 //! How the IR of a program is compiled.
 
-use crate::load::Inputs;
-use crate::options::Options;
-use solder_link::inputs::Input;
+use super::super::taken::Loaded;
+use super::options::LtoOptions;
+use crate::inputs::Input;
 
 /// How the IR is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +14,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(options: &Options, inputs: &Inputs<'_>) -> Self {
-        let partial = options.partial_lto || inputs.objects.iter().any(|object| !object.is_runtime);
+    /// For these inputs.
+    pub fn new(options: &LtoOptions<'_>, inputs: &Loaded<'_>) -> Self {
+        let partial = options.partial || inputs.objects.iter().any(|object| !object.is_runtime);
         let matters = |object: &Input<'_>| {
             object.is_runtime && inputs.first_host_code.is_some_and(|first| object.position > first)
         };

@@ -1,10 +1,10 @@
 //! The options that modules were compiled with, and what a link makes of them: modules must agree.
 
+use super::options::LtoOptions;
 use crate::diagnostics::{Message, Sink, Stop};
-use crate::options::Options;
 
 /// An option that is looked for in the options of a module. nvlink looks for the text anywhere, not for a word, and
-/// reads a number behind it as C does.
+/// reads the number after it as C does.
 struct Row {
     text: &'static [u8],
     /// As the messages call it.
@@ -73,14 +73,21 @@ pub struct Consensus([State; ROWS.len()]);
 /// What the modules agree on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
+    /// `-ftz`.
     pub ftz: Option<i32>,
+    /// `-prec-div`.
     pub prec_div: Option<i32>,
+    /// `-prec-sqrt`.
     pub prec_sqrt: Option<i32>,
+    /// `-fma`.
     pub fma: Option<i32>,
+    /// `-split-compile`.
     pub split_compile: Option<i32>,
     /// Greater than zero; the link's own wins.
     pub registers: Option<i32>,
+    /// `-lineinfo`.
     pub line_info: bool,
+    /// `-inline-info`.
     pub inline_info: bool,
 }
 
@@ -93,14 +100,14 @@ impl Consensus {
     }
 
     /// Reports what does not fit, in nvlink's order.
-    pub fn agree(&self, options: &Options, sink: &Sink) -> Result<Agreed, Stop> {
+    pub fn agree(&self, options: &LtoOptions<'_>, sink: &Sink) -> Result<Agreed, Stop> {
         let mismatch =
             |row: usize| Err(sink.fatal(Message::CompilerOptionMismatch { option: ROWS[row].name }));
         if let State::Mixed(_) = self.0[LINE_INFO] {
             let option = ROWS[LINE_INFO].name;
             sink.report(Message::OptionMissingInSome { option, used: option.into() });
         }
-        let given = options.maxrregcount.filter(|count| *count > 0);
+        let given = options.registers.filter(|count| *count > 0);
         match self.0[MAX_REGISTERS] {
             _ if given.is_some() => {}
             State::Conflict => return mismatch(MAX_REGISTERS),
@@ -138,7 +145,7 @@ impl Consensus {
     }
 }
 
-/// The number behind the first place where the text stands; 0 if there is none.
+/// The number after the first place where the text is; 0 if there is none.
 fn find(options: &[u8], text: &[u8]) -> Option<i32> {
     let at = options.windows(text.len()).position(|part| part == text)?;
     Some(number(&options[at + text.len()..]))
@@ -161,45 +168,45 @@ fn number(text: &[u8]) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-
     use super::*;
-    use crate::diagnostics::{Printer, Settings};
-    use crate::options::Values;
+    use crate::diagnostics::{Collector, Switches};
+    use solder_arch::{Arch, Release, Target};
 
-    fn agree(modules: &[&str], line: &str) -> (Option<Agreed>, String) {
-        let printer = Printer::in_memory(Settings { tool: "nvlink".into(), ..Settings::default() });
-        let sink = printer.sink();
-        let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-        let options = Options::new(
-            Values::parse(words, solder_arch::Release::CUDA_13_0, &sink).expect("good options"),
-            OsStr::new("nvlink"),
-            false,
-        );
+    fn agree(modules: &[&str], registers: Option<i32>) -> (Option<Agreed>, Vec<String>) {
+        let collector = Collector::default();
+        let sink = Sink::new(Switches::default(), &collector);
+        let new = LtoOptions::new(Target::sm(Arch::plain(90)), Release::CUDA_13_0);
+        let options = LtoOptions { registers, ..new };
         let mut consensus = Consensus::default();
         for module in modules {
             consensus.add(module.as_bytes());
         }
         let agreed = consensus.agree(&options, &sink).ok();
-        (agreed, String::from_utf8(printer.into_text()).expect("ASCII"))
+        drop(sink);
+        (agreed, collector.into_diagnostics().iter().map(ToString::to_string).collect())
     }
 
     #[test]
     fn equal_modules_agree_silently() {
         let module = "-ftz=0 -prec_div=1 -prec_sqrt=1 -fmad=1 ";
-        let (agreed, said) = agree(&[module, module], "-arch=sm_90");
+        let (agreed, said) = agree(&[module, module], None);
         let agreed = agreed.expect("agreement");
-        assert_eq!((agreed.ftz, agreed.fma, agreed.registers, said.as_str()), (Some(0), Some(1), None, ""));
+        assert_eq!((agreed.ftz, agreed.fma, agreed.registers), (Some(0), Some(1), None));
+        assert!(said.is_empty());
     }
 
     #[test]
     fn registers_come_before_the_others_and_the_link_line_decides() {
         let modules = ["-ftz=1 -maxreg 3 -generate-line-info", "-ftz=0 -maxreg 4"];
-        let (agreed, said) = agree(&modules, "-arch=sm_90");
+        let (agreed, said) = agree(&modules, None);
         assert_eq!(agreed, None);
-        assert!(said.contains("'-lineinfo'") && said.ends_with("values for '-maxrregcount' do not match\n"));
-        let (agreed, said) = agree(&modules, "-arch=sm_90 -maxrregcount=9");
-        assert!(agreed.is_none() && said.ends_with("values for '-ftz' do not match\n"));
+        let last = |said: &[String]| said.last().cloned().unwrap_or_default();
+        assert!(
+            said[0].contains("'-lineinfo'")
+                && last(&said).ends_with("values for '-maxrregcount' do not match")
+        );
+        let (agreed, said) = agree(&modules, Some(9));
+        assert!(agreed.is_none() && last(&said).ends_with("values for '-ftz' do not match"));
     }
 
     #[test]

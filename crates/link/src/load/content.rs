@@ -1,16 +1,21 @@
-//! What an input is, as far as `--explain` and its relatives ask.
+//! What an input holds, as far as somebody asks afterwards.
 
 /// The kinds of content.
 #[derive(Clone, Copy, Debug)]
 pub enum Content<'data> {
+    /// A device ELF.
     Cubin(&'data [u8]),
+    /// A fat binary.
     Container(&'data [u8]),
+    /// PTX, as text.
     Ptx(&'data [u8]),
+    /// IR for link-time optimization.
     LtoIr,
     /// A host object without relocatable device code.
     HostCode,
     /// The archive itself; its members follow.
     Archive,
+    /// None of these: the input was refused.
     Unknown,
 }
 
@@ -19,6 +24,6 @@ pub enum Content<'data> {
 pub enum IrContent<'data> {
     /// The IR as the compiler library takes it.
     Plain(&'data [u8]),
-    /// A fat binary whose member only the vendor's libraries can unpack.
+    /// A fat binary whose member only NVIDIA's libraries can unpack.
     Container(&'data [u8]),
 }

@@ -1,9 +1,9 @@
 //! Host objects: the sections in which the host compiler keeps relocatable device code and what the host refers to.
 
+use crate::roots::{REFERENCE_KINDS, ReferenceKind};
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
 use object::{Endianness, ReadRef, SectionIndex};
-use solder_link::roots::{REFERENCE_KINDS, ReferenceKind};
 
 const DEVICE_CODE: &[u8] = b"__nv_relfatbin";
 const MODULE_ID: &[u8] = b"__nv_module_id";
@@ -12,29 +12,35 @@ const PREFIXES: [&[u8]; 2] = [b".nvHR", b"__nv_"];
 
 /// What a host object holds for the device linker.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HostObject<'data> {
+pub struct HostObject<'data> {
     /// The section with the fat binaries.
     pub code: Option<&'data [u8]>,
     /// Ids of the modules in it, if there is code: more than one when host objects were combined.
     pub module_ids: Vec<&'data [u8]>,
     /// Patterns in the order of reading, with the place of their kind among [`REFERENCE_KINDS`].
     pub references: Vec<(usize, &'data [u8])>,
-    /// Whether the object says which kernels it refers to, even if it is none.
+    /// Whether the object says which kernels it refers to, even if there are none.
     pub lists_references: bool,
 }
 
 /// The section table cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unreadable;
+pub struct Unreadable;
 
 impl<'data> HostObject<'data> {
-    pub(super) fn parse<R: ReadRef<'data>>(data: R) -> Result<Self, Unreadable> {
+    /// Finds the sections of a relocatable ELF for the host.
+    pub fn parse<R: ReadRef<'data>>(data: R) -> Result<Self, Unreadable> {
         // Only little-endian hosts run CUDA; the machine does not matter.
         match object::FileKind::parse(data) {
             Ok(object::FileKind::Elf64) => Self::read::<FileHeader64<Endianness>, R>(data),
             Ok(object::FileKind::Elf32) => Self::read::<FileHeader32<Endianness>, R>(data),
             _ => Err(Unreadable),
         }
+    }
+
+    /// Whether nothing in it concerns the device.
+    pub fn is_empty(&self) -> bool {
+        self.code.is_none() && self.references.is_empty() && !self.lists_references
     }
 
     fn read<Elf: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) -> Result<Self, Unreadable> {

@@ -1,12 +1,10 @@
 //! The options of a compilation, in the compiler library's words and nvlink's order.
 
-use std::os::unix::ffi::OsStrExt;
-
 use super::consensus::Agreed;
+use super::options::LtoOptions;
 use super::plan::Plan;
-use crate::options::{FastCompile, Options};
+use crate::roots::{HostReferences, REFERENCE_KINDS};
 use solder_arch::Suffix;
-use solder_link::roots::{HostReferences, REFERENCE_KINDS};
 
 /// The list of host references of each kind, in the order of [`REFERENCE_KINDS`].
 const HOST_REFERENCES: [&str; REFERENCE_KINDS.len()] =
@@ -16,24 +14,24 @@ const HOST_REFERENCES: [&str; REFERENCE_KINDS.len()] =
 const FLOATING_POINT: [(&str, i32); 4] = [("-ftz=", 0), ("-prec-div=", 1), ("-prec-sqrt=", 1), ("-fma=", 1)];
 
 /// `-split-compile-extended`, where it asks for anything.
-pub fn extended_split(options: &Options) -> Option<i32> {
+pub fn extended_split(options: &LtoOptions<'_>) -> Option<i32> {
     options.split_compile_extended.filter(|threads| *threads != 1)
 }
 
 /// The number of threads that the modules ask for, or else the link; one is as good as none.
-pub fn split(options: &Options, agreed: &Agreed) -> Option<i32> {
+pub fn split(options: &LtoOptions<'_>, agreed: &Agreed) -> Option<i32> {
     agreed.split_compile.or(options.split_compile).filter(|threads| *threads != 1)
 }
 
 /// All options.
 pub fn arguments(
-    options: &Options,
+    options: &LtoOptions<'_>,
     plan: Plan,
     agreed: &Agreed,
     references: &HostReferences<'_>,
 ) -> Vec<Vec<u8>> {
     let mut list = fixed(options, plan, agreed);
-    let own: Vec<Vec<u8>> = options.xnvvm.iter().flat_map(|element| words(element.as_bytes())).collect();
+    let own: Vec<Vec<u8>> = options.xnvvm.iter().flat_map(|element| words(element)).collect();
     if !options.xnvvm.is_empty() {
         let values = [agreed.ftz, agreed.prec_div, agreed.prec_sqrt, agreed.fma];
         list.extend(own.iter().cloned());
@@ -53,17 +51,17 @@ pub fn arguments(
 }
 
 /// What comes before `-Xnvvm`.
-fn fixed(options: &Options, plan: Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
+fn fixed(options: &LtoOptions<'_>, plan: Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
     let mut list = Vec::new();
     let mut push = |text: String| list.push(text.into_bytes());
-    push(format!("-arch=compute_{}", options.link_target().arch.number));
+    push(format!("-arch=compute_{}", options.target.arch.number));
     push("-link-lto".into());
     if let Some(threads) = extended_split(options) {
         push(format!("-split-compile-extended={threads}"));
     } else if let Some(threads) = split(options, agreed) {
         push(format!("-split-compile={threads}"));
     }
-    if let Some(level) = fast_compile(options.fast_compile) {
+    if let Some(level) = options.fast_compile {
         push(format!("-Ofast-compile={level}"));
     }
     if let Some(count) = agreed.registers {
@@ -74,39 +72,26 @@ fn fixed(options: &Options, plan: Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
         (agreed.inline_info, "-inline-info"),
         (plan.device_c, "--device-c"),
         (plan.partial, "--force-device-c"),
-        (options.debug && !options.suppress_debug_info, "-g"),
+        (options.debug, "-g"),
         (!plan.partial && has_host_information(options), "-has-global-host-info"),
     ];
     flags.into_iter().filter(|(on, _)| *on).for_each(|(_, flag)| push(flag.into()));
     list
 }
 
-fn fast_compile(level: FastCompile) -> Option<&'static str> {
-    match level {
-        FastCompile::Off => None,
-        FastCompile::Min => Some("min"),
-        FastCompile::Mid => Some("mid"),
-        FastCompile::Max => Some("max"),
-    }
+fn has_host_information(options: &LtoOptions<'_>) -> bool {
+    let asked = [options.kernels_used, options.variables_used];
+    !options.ignore_host_info || asked.into_iter().any(|list| !list.is_empty())
 }
 
-fn used(list: Option<&Vec<Vec<u8>>>) -> &[Vec<u8>] {
-    list.map_or(&[], Vec::as_slice)
-}
-
-fn has_host_information(options: &Options) -> bool {
-    let asked = [options.kernels_used.as_ref(), options.variables_used.as_ref()];
-    !options.ignore_host_info || asked.into_iter().any(|list| !used(list).is_empty())
-}
-
-/// The patterns of each kind. What the command line asks for replaces what host code says; that counts only if all
+/// The patterns of each kind. What the command line asks for replaces what host code says; that applies only if all
 /// host objects say it and there is a kernel among it, and the last that was read comes first.
 fn host_references(
-    options: &Options,
+    options: &LtoOptions<'_>,
     references: &HostReferences<'_>,
 ) -> [Vec<Vec<u8>>; REFERENCE_KINDS.len()] {
-    let kernels = used(options.kernels_used.as_ref());
-    let variables = used(options.variables_used.as_ref());
+    let kernels = options.kernels_used;
+    let variables = options.variables_used;
     if !kernels.is_empty() || !variables.is_empty() {
         let stars = |list: &[Vec<u8>]| list.iter().map(|text| [b"*", &text[..], b"*"].concat()).collect();
         return REFERENCE_KINDS
@@ -126,7 +111,7 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
 ///
 /// Host references become `-kernels-used` and `-variables-used`, which imply that host information is complete. The
 /// PTX is the same as the compiler's own.
-pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
+pub fn for_nvjitlink(options: &LtoOptions<'_>, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut list: Vec<Vec<u8>> =
         vec![[b"-arch=", &nvjitlink_arch(options)[..]].concat(), b"-lto".to_vec(), b"-ptx".to_vec()];
     let mut kernels: Vec<&[u8]> = Vec::new();
@@ -158,15 +143,15 @@ pub fn for_nvjitlink(options: &Options, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
 }
 
 /// The target as nvJitLink must be told it. It takes IR for an `a` architecture only for that one.
-fn nvjitlink_arch(options: &Options) -> Vec<u8> {
-    let arch = options.link_target().arch;
+fn nvjitlink_arch(options: &LtoOptions<'_>) -> Vec<u8> {
+    let arch = options.target.arch;
     let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
     format!("sm_{}{suffix}", arch.number).into_bytes()
 }
 
 /// nvlink compiles for the architecture without its suffix, which nvJitLink cannot be asked for: the PTX says what
 /// nvlink's would.
-pub fn without_suffix(options: &Options, ptx: Vec<u8>) -> Vec<u8> {
+pub fn without_suffix(options: &LtoOptions<'_>, ptx: Vec<u8>) -> Vec<u8> {
     let arch = nvjitlink_arch(options);
     let (Some(plain), directive) = (arch.strip_suffix(b"a"), [b"\n.target ", &arch[..]].concat()) else {
         return ptx;
@@ -203,21 +188,12 @@ fn documented(argument: &[u8]) -> Documented {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-
     use super::*;
-    use crate::diagnostics::{Printer, Settings};
-    use crate::options::Values;
+    use solder_arch::Release;
 
-    fn options(line: &str) -> Options {
-        let printer = Printer::in_memory(Settings::default());
-        let sink = printer.sink();
-        let words = line.split('|').map(|word| word.as_bytes().to_vec()).collect();
-        Options::new(
-            Values::parse(words, solder_arch::Release::CUDA_13_0, &sink).expect("good options"),
-            OsStr::new("nvlink"),
-            false,
-        )
+    fn options(target: &str) -> LtoOptions<'static> {
+        let release = Release::CUDA_13_0;
+        LtoOptions::new(release.target(target).expect("a target"), release)
     }
 
     fn text(list: &[Vec<u8>]) -> String {
@@ -234,38 +210,41 @@ mod tests {
         references
     }
 
-    fn list(line: &str, plan: Plan) -> String {
-        text(&arguments(&options(line), plan, &Agreed::default(), &references()))
+    fn list(options: &LtoOptions<'_>, plan: Plan) -> String {
+        text(&arguments(options, plan, &Agreed::default(), &references()))
     }
 
     #[test]
     fn host_references_come_last_and_in_reverse() {
         let expected = "-arch=compute_90 -link-lto --device-c -has-global-host-info \
                         -host-ref-ek=_Z2k4*,_Z2k1* -host-ref-eg=dv";
-        assert_eq!(list("-arch=sm_90a|-lto", WHOLE), expected);
+        assert_eq!(list(&options("sm_90a"), WHOLE), expected);
         let partial = "-arch=compute_90 -link-lto --device-c --force-device-c";
-        assert_eq!(list("-arch=sm_90a|-lto", PARTIAL), partial);
+        assert_eq!(list(&options("sm_90a"), PARTIAL), partial);
         let ignored = "-arch=compute_100 -link-lto --device-c";
-        assert_eq!(list("-arch=sm_100f|-lto|-ignore-host-info", WHOLE), ignored);
+        assert_eq!(list(&LtoOptions { ignore_host_info: true, ..options("sm_100f") }, WHOLE), ignored);
     }
 
     #[test]
     fn what_the_command_line_asks_for_replaces_them() {
         let used = "-arch=compute_90 -link-lto --device-c -has-global-host-info \
                     -host-ref-ek=*a*,*b* -host-ref-ik=*a*,*b*";
-        assert_eq!(list("-arch=sm_90|-lto|-ignore-host-info|-kernels-used=a,b", WHOLE), used);
+        let kernels_used = &[b"a".to_vec(), b"b".to_vec()];
+        let options = LtoOptions { ignore_host_info: true, kernels_used, ..options("sm_90") };
+        assert_eq!(list(&options, WHOLE), used);
     }
 
     #[test]
     fn floating_point_follows_what_xnvvm_leaves_open() {
         let expected = "-arch=compute_90 -link-lto --device-c -opt=2 -ftz=1 -fma=0 -prec-div=1 -prec-sqrt=1";
-        let line = "-arch=sm_90|-lto|-ignore-host-info|-Xnvvm=-opt=2 -ftz=1,-fma=0";
-        assert_eq!(list(line, WHOLE), expected);
+        let xnvvm = vec![b"-opt=2 -ftz=1".to_vec(), b"-fma=0".to_vec()];
+        let options = LtoOptions { ignore_host_info: true, xnvvm, ..options("sm_90") };
+        assert_eq!(list(&options, WHOLE), expected);
     }
 
     #[test]
     fn nvjitlink_gets_its_own_options() {
-        let options = options("-arch=sm_90a|-lto|-maxrregcount=32|-g");
+        let options = LtoOptions { registers: Some(32), debug: true, ..options("sm_90a") };
         let agreed = Agreed { registers: Some(32), line_info: true, ..Agreed::default() };
         let list = arguments(&options, WHOLE, &agreed, &references());
         let expected = "-arch=sm_90a -lto -ptx -maxrregcount=32 -lineinfo -Xnvvm=--device-c -g \

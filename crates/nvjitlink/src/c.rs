@@ -1,0 +1,299 @@
+//! The C interface: the functions of nvJitLink's header, under every name that NVIDIA's libraries export.
+//!
+//! A handle is a pointer to a session behind a lock, so that threads may use handles of their own and share one. A null
+//! pointer is an error code, a panic is [`Code::Internal`], and every text that a caller gives is copied. As in C, a handle
+//! must come from `nvJitLinkCreate` and must not be used after `nvJitLinkDestroy`.
+
+use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::ptr;
+use std::slice;
+use std::sync::{Mutex, PoisonError};
+
+use crate::code::Code;
+use crate::session::Session;
+
+/// What `nvJitLinkVersion` says: the release whose library this is.
+const VERSION: (c_uint, c_uint) = (13, 0);
+
+/// What a handle points to.
+pub type Locked = Mutex<Session>;
+
+/// Calls `work`. A panic is a code like any other: it must not reach the caller, which is not Rust.
+fn guarded(work: impl FnOnce() -> Result<(), Code>) -> c_int {
+    let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Code::Internal));
+    result.err().unwrap_or(Code::Success) as c_int
+}
+
+fn checked(code: Code) -> Result<(), Code> {
+    if code == Code::Success { Ok(()) } else { Err(code) }
+}
+
+/// The session of a handle.
+///
+/// # Safety
+/// The handle is null, or came from [`create`] and was not destroyed.
+unsafe fn with<T>(
+    handle: *const Locked,
+    work: impl FnOnce(&mut Session) -> Result<T, Code>,
+) -> Result<T, Code> {
+    // SAFETY: as the caller promises.
+    let session = unsafe { handle.as_ref() }.ok_or(Code::NullInput)?;
+    work(&mut session.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A text of the caller.
+///
+/// # Safety
+/// The pointer is null, or leads to a NUL-terminated string.
+unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a [u8]> {
+    // SAFETY: as the caller promises.
+    (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_bytes())
+}
+
+/// Stores the size of what `get` gives.
+///
+/// # Safety
+/// As [`with`]; `size` is null or a place for a size.
+unsafe fn size_of(
+    handle: *const Locked,
+    size: *mut usize,
+    get: impl FnOnce(&Session) -> Result<usize, Code>,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        unsafe {
+            with(handle, |session| {
+                let size = size.as_mut().ok_or(Code::NullInput)?;
+                *size = get(session)?;
+                Ok(())
+            })
+        }
+    })
+}
+
+/// Copies what `get` gives.
+///
+/// # Safety
+/// As [`with`]; `place` is null or a place for as many bytes as the function for the size says.
+unsafe fn copy(
+    handle: *const Locked,
+    place: *mut u8,
+    get: impl FnOnce(&Session) -> Result<Vec<u8>, Code>,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        unsafe {
+            with(handle, |session| {
+                if place.is_null() {
+                    return Err(Code::NullInput);
+                }
+                let bytes = get(session)?;
+                ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `nvJitLinkCreate`.
+///
+/// # Safety
+/// `handle` is null or a place for a handle; `options` is null or leads to `count` strings, none of which is null.
+unsafe fn create(handle: *mut *mut Locked, count: c_uint, options: *const *const c_char) -> c_int {
+    guarded(|| {
+        if handle.is_null() || options.is_null() {
+            return Err(Code::NullInput);
+        }
+        // SAFETY: as the caller promises.
+        let pointers = unsafe { slice::from_raw_parts(options, count as usize) };
+        // SAFETY: the same. A null option, which the promise excludes, is an error all the same.
+        let words: Option<Vec<&[u8]>> = pointers.iter().map(|word| unsafe { text(*word) }).collect();
+        let (session, code) = Session::new(&words.ok_or(Code::NullInput)?);
+        // SAFETY: not null, so a place for a handle.
+        unsafe { *handle = Box::into_raw(Box::new(Mutex::new(session))) };
+        checked(code)
+    })
+}
+
+/// `nvJitLinkDestroy`.
+///
+/// # Safety
+/// `handle` is null, or leads to null or to a handle that nobody uses any more.
+unsafe fn destroy(handle: *mut *mut Locked) -> c_int {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        let handle = unsafe { handle.as_mut() }.filter(|handle| !handle.is_null()).ok_or(Code::NullInput)?;
+        let session = std::mem::replace(handle, ptr::null_mut());
+        // SAFETY: it was made by `create`, and the caller's pointer to it is gone.
+        drop(unsafe { Box::from_raw(session) });
+        Ok(())
+    })
+}
+
+/// `nvJitLinkAddData`.
+///
+/// # Safety
+/// As [`with`]; `data` is null or leads to `size` bytes; `name` is null or a string.
+unsafe fn add_data(
+    handle: *mut Locked,
+    kind: c_int,
+    data: *const c_void,
+    size: usize,
+    name: *const c_char,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: as the caller promises. No bytes are read where there are none.
+        unsafe {
+            let bytes: &[u8] =
+                if data.is_null() || size == 0 { &[] } else { slice::from_raw_parts(data.cast(), size) };
+            with(handle, |session| checked(session.add(kind, bytes, text(name))))
+        }
+    })
+}
+
+/// `nvJitLinkAddFile`.
+///
+/// # Safety
+/// As [`with`]; `name` is null or a string.
+unsafe fn add_file(handle: *mut Locked, kind: c_int, name: *const c_char) -> c_int {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        unsafe {
+            with(handle, |session| {
+                let name = text(name).ok_or(Code::NullInput)?;
+                checked(match fs::read(Path::new(OsStr::from_bytes(name))) {
+                    Ok(bytes) if bytes.is_empty() => session.empty_file(name),
+                    Ok(bytes) => session.add(kind, &bytes, Some(name)),
+                    Err(_) => session.no_file(name),
+                })
+            })
+        }
+    })
+}
+
+/// `nvJitLinkComplete`.
+///
+/// # Safety
+/// As [`with`].
+unsafe fn complete(handle: *mut Locked) -> c_int {
+    // SAFETY: as the caller promises.
+    guarded(|| unsafe { with(handle, |session| checked(session.complete())) })
+}
+
+/// The functions for one text or image: its size, and its bytes.
+macro_rules! getters {
+    ($($size:ident, $bytes:ident = $get:expr;)*) => { $(
+        /// # Safety
+        /// As [`size_of`].
+        unsafe fn $size(handle: *mut Locked, size: *mut usize) -> c_int {
+            let get: fn(&Session) -> Result<Vec<u8>, Code> = $get;
+            // SAFETY: as the caller promises.
+            unsafe { size_of(handle, size, |session| get(session).map(|bytes| bytes.len())) }
+        }
+
+        /// # Safety
+        /// As [`copy`].
+        unsafe fn $bytes(handle: *mut Locked, place: *mut u8) -> c_int {
+            // SAFETY: as the caller promises.
+            unsafe { copy(handle, place, $get) }
+        }
+    )* };
+}
+
+getters! {
+    cubin_size, cubin = |session| session.cubin().map(<[u8]>::to_vec);
+    ptx_size, ptx = |session| session.ptx().map(<[u8]>::to_vec);
+    // Incremental links that give IR came with 13.2, which is not the release that is replaced.
+    lto_ir_size, lto_ir = |_| Err(Code::Internal);
+    error_log_size, error_log = |session| Ok(session.error_log());
+    info_log_size, info_log = |session| Ok(session.info_log());
+}
+
+/// `nvJitLinkVersion`.
+///
+/// # Safety
+/// Each is null or a place for a number.
+unsafe fn version(major: *mut c_uint, minor: *mut c_uint) -> c_int {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        let (major, minor) = unsafe { (major.as_mut(), minor.as_mut()) };
+        *major.ok_or(Code::NullInput)? = VERSION.0;
+        *minor.ok_or(Code::NullInput)? = VERSION.1;
+        Ok(())
+    })
+}
+
+/// Exports a function under one name.
+macro_rules! exported {
+    ($function:ident($($argument:ident: $type:ty),*), $name:expr) => {
+        const _: () = {
+            #[unsafe(export_name = $name)]
+            unsafe extern "C" fn exported($($argument: $type),*) -> c_int {
+                // SAFETY: the caller keeps the promises of nvJitLink's header.
+                unsafe { $function($($argument),*) }
+            }
+        };
+    };
+}
+
+/// Exports a function under its plain name, which programs without the header's inline functions call, and under that of each
+/// release, which the header's inline functions call.
+macro_rules! every_release {
+    ($($function:ident $arguments:tt as $name:literal in [$($release:literal)*];)*) => {
+        $( every_release!(one $function $arguments, $name, [$($release)*]); )*
+    };
+    (one $function:ident $arguments:tt, $name:literal, [$($release:literal)*]) => {
+        exported!($function $arguments, concat!("nvJitLink", $name));
+        $( exported!($function $arguments, concat!("__nvJitLink", $name, "_", $release)); )*
+    };
+}
+
+every_release! {
+    create(handle: *mut *mut Locked, count: c_uint, options: *const *const c_char) as "Create" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    destroy(handle: *mut *mut Locked) as "Destroy" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    add_data(handle: *mut Locked, kind: c_int, data: *const c_void, size: usize, name: *const c_char) as "AddData" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    add_file(handle: *mut Locked, kind: c_int, name: *const c_char) as "AddFile" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    complete(handle: *mut Locked) as "Complete" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    cubin_size(handle: *mut Locked, size: *mut usize) as "GetLinkedCubinSize" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    cubin(handle: *mut Locked, place: *mut u8) as "GetLinkedCubin" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    ptx_size(handle: *mut Locked, size: *mut usize) as "GetLinkedPtxSize" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    ptx(handle: *mut Locked, place: *mut u8) as "GetLinkedPtx" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    error_log_size(handle: *mut Locked, size: *mut usize) as "GetErrorLogSize" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    error_log(handle: *mut Locked, place: *mut u8) as "GetErrorLog" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    info_log_size(handle: *mut Locked, size: *mut usize) as "GetInfoLogSize" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    info_log(handle: *mut Locked, place: *mut u8) as "GetInfoLog" in
+        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    lto_ir_size(handle: *mut Locked, size: *mut usize) as "GetLinkedLTOIRSize" in ["13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+    lto_ir(handle: *mut Locked, place: *mut u8) as "GetLinkedLTOIR" in ["13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+}
+
+exported!(version(major: *mut c_uint, minor: *mut c_uint), "nvJitLinkVersion");
+
+/// A name of NVIDIA's libraries that no header has.
+///
+/// # Safety
+/// There is nothing to promise.
+unsafe fn undocumented() -> c_int {
+    Code::Internal as c_int
+}
+
+exported!(undocumented(), "__nvJitLinkAPI");
+
+// By this name solder knows its own library, where it looks for NVIDIA's.
+exported!(undocumented(), "solderNvJitLink");

@@ -1,0 +1,126 @@
+//! NVIDIA's compilers, as a session uses them.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+use solder_arch::{Release, Suffix};
+use solder_toolchain::{
+    AssembleError, Assembled, Cache, CompileError, CompileRequest, Environment, Module, NVJITLINK_VARIABLE,
+    Packed, Ptx, Toolchain, Unsupervised,
+};
+
+use crate::options::Options;
+
+/// The compilers that the environment leads to.
+pub fn toolchain(release: &'static Release) -> Toolchain<'static> {
+    // There is no program beside which they could be.
+    let environment = Environment::new("", |name| std::env::var_os(name), std::env::temp_dir());
+    let cache = Cache::new(None, &Unsupervised);
+    Toolchain { environment, release, cache, supervisor: &Unsupervised }
+}
+
+/// Assembles PTX: a whole program, or code to link.
+pub fn assemble(
+    options: &Options,
+    release: &'static Release,
+    ptx: &Ptx<'_>,
+    whole: bool,
+) -> Result<Assembled, AssembleError> {
+    let toolchain = toolchain(release);
+    toolchain.assembler().assemble_with(ptx, &arguments(options, ptx.stored_options, whole))
+}
+
+/// Compiles IR to PTX with NVIDIA's nvJitLink. If other code takes part, functions that it may call stay.
+pub fn compile(
+    options: &Options,
+    release: &'static Release,
+    modules: &[Module<'_>],
+    whole: bool,
+) -> Result<Packed, CompileError> {
+    let arguments = compiler_words(options, whole);
+    toolchain(release).compile_packed(Path::new(""), &CompileRequest { arguments: &arguments, modules })
+}
+
+/// The options of the session that concern the compiler, in the words in which they were given.
+fn compiler_words(options: &Options, whole: bool) -> Vec<Vec<u8>> {
+    let mut words =
+        vec![format!("-arch={}", options.target).into_bytes(), b"-lto".to_vec(), b"-ptx".to_vec()];
+    if let Some(count) = options.registers {
+        words.push(format!("-maxrregcount={count}").into_bytes());
+    }
+    if let Some(level) = options.fast_compile {
+        words.push(format!("-Ofc={level}").into_bytes());
+    }
+    if let Some(threads) = options.split_compile {
+        words.push(format!("-split-compile={threads}").into_bytes());
+    }
+    let switches = [(options.debug, "-g"), (options.line_info, "-lineinfo"), (options.unoptimized, "-O0")];
+    words.extend(switches.iter().filter(|(on, _)| *on).map(|(_, word)| word.as_bytes().to_vec()));
+    for (option, names) in
+        [("-kernels-used=", &options.kernels_used), ("-variables-used=", &options.variables_used)]
+    {
+        words.extend(names.iter().map(|name| [option.as_bytes(), name].concat()));
+    }
+    words.extend_from_slice(&options.compiler);
+    if !whole {
+        words.extend(["--device-c", "--force-device-c"].map(|word| format!("-Xnvvm={word}").into_bytes()));
+    }
+    words
+}
+
+/// The assembler's words in the order of nvJitLink, which the tool note of the code has too.
+fn arguments(options: &Options, stored: &[u8], whole: bool) -> Vec<OsString> {
+    let mut words: Vec<Vec<u8>> = split(stored).collect();
+    let mut push = |word: String| words.push(word.into_bytes());
+    if options.verbose {
+        push("-v".into());
+    }
+    if let Some(count) = options.registers {
+        push(format!("-maxrregcount={count}"));
+    }
+    if options.debug {
+        push("-g".into());
+    }
+    if options.line_info {
+        push("-lineinfo".into());
+    }
+    if options.unoptimized {
+        push("-O0".into());
+    }
+    if let Some(threads) = options.split_compile {
+        push(format!("-split-compile={threads}"));
+    }
+    if let Some(level) = options.fast_compile {
+        push(format!("-Ofc={level}"));
+    }
+    words.extend(options.xptxas.iter().flat_map(|element| split(element)));
+    let arch = options.target.arch;
+    let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
+    words.push(format!("-arch=sm_{}{suffix}", arch.number).into_bytes());
+    if !whole {
+        words.push(b"-c".to_vec());
+    }
+    words.into_iter().map(OsString::from_vec).collect()
+}
+
+/// Why there is no PTX, for people.
+pub fn explain(error: &CompileError) -> Vec<u8> {
+    match error {
+        CompileError::Library { places } => {
+            let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
+            let places = places.join(", ");
+            format!(
+                "LTO IR is compiled by NVIDIA's nvJitLink, which was not found: looked for {places}; \
+                 {NVJITLINK_VARIABLE} or CUDA_HOME can say where it is\n"
+            )
+            .into_bytes()
+        }
+        CompileError::Module => b"nvJitLink does not take a module\n".to_vec(),
+        CompileError::Refused { log } => log.clone(),
+    }
+}
+
+fn split(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(<[u8]>::to_vec)
+}

@@ -1,0 +1,54 @@
+//! The two logs of a session.
+
+use solder_link::{Diagnostic, Severity};
+
+/// Text that grows.
+#[derive(Clone, Debug, Default)]
+pub struct Log(Vec<u8>);
+
+impl Log {
+    /// What a caller fetches: the text and a NUL, or nothing.
+    pub fn with_nul(&self) -> Vec<u8> {
+        let mut text = self.0.clone();
+        if !text.is_empty() {
+            text.push(0);
+        }
+        text
+    }
+
+    /// A line, made of parts. Names need not be UTF-8.
+    pub fn line(&mut self, parts: &[&[u8]]) {
+        for part in parts {
+            self.0.extend_from_slice(part);
+        }
+        self.0.push(b'\n');
+    }
+
+    /// Text as it is.
+    pub fn text(&mut self, text: &[u8]) {
+        self.0.extend_from_slice(text);
+    }
+
+    /// A message of the linker, as nvJitLink prints it.
+    pub fn message(&mut self, diagnostic: &Diagnostic) {
+        let severity = diagnostic.severity;
+        self.line(&[severity.padded().as_bytes(), b": ", &diagnostic.text()]);
+    }
+}
+
+/// The logs: errors, and everything else.
+#[derive(Clone, Debug, Default)]
+pub struct Logs {
+    pub error: Log,
+    pub info: Log,
+}
+
+impl Logs {
+    /// Puts messages of the linker into the log that they belong to.
+    pub fn messages(&mut self, diagnostics: &[Diagnostic]) {
+        for diagnostic in diagnostics {
+            let log = if diagnostic.severity >= Severity::Error { &mut self.error } else { &mut self.info };
+            log.message(diagnostic);
+        }
+    }
+}

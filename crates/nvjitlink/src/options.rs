@@ -1,0 +1,280 @@
+//! The options of `nvJitLinkCreate`.
+//!
+//! nvJitLink compares the beginning of a word with its options, so that `-ltox` is `-lto` and `-report` is `-r`. Only
+//! `-g`, `-O0` and `-O3` are whole words. An option that takes a value ends with `=` in the table.
+
+use solder_arch::{Arch, Kind, Release, Suffix, Target};
+
+use crate::code::Code;
+use crate::log::Log;
+
+/// What a session is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub target: Target,
+    pub registers: Option<i32>,
+    pub time: bool,
+    pub verbose: bool,
+    pub lto: bool,
+    pub ptx: bool,
+    /// `-O0`; `-O3` is what there is without it.
+    pub unoptimized: bool,
+    /// `-Ofc`.
+    pub fast_compile: Option<&'static str>,
+    pub debug: bool,
+    pub line_info: bool,
+    pub kernels_used: Vec<Vec<u8>>,
+    pub variables_used: Vec<Vec<u8>>,
+    pub xptxas: Vec<Vec<u8>>,
+    pub split_compile: Option<i32>,
+    pub relocatable: bool,
+    /// Options of the compiler of IR, in the words of nvJitLink.
+    pub compiler: Vec<Vec<u8>>,
+}
+
+/// What an option does with its value.
+type Apply = fn(&mut Draft, &[u8]) -> Result<(), Refused>;
+
+/// The value of an option is missing, or there is no such value.
+struct Refused;
+
+/// How a word is compared with an option.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Match {
+    /// It is the option.
+    Whole,
+    /// It begins with the option.
+    Begins,
+}
+
+use Match::{Begins, Whole};
+
+/// The options, in the order in which words are compared with them.
+const TABLE: &[(&str, Match, Apply)] = &[
+    ("-arch=", Begins, |draft, value| arch(value).map(|arch| draft.arch = Some(arch))),
+    ("-maxrregcount=", Begins, |draft, value| {
+        draft.registers = Some(number(some(value)?));
+        Ok(())
+    }),
+    ("-time", Begins, |draft, _| set(&mut draft.time)),
+    ("-verbose", Begins, |draft, _| set(&mut draft.verbose)),
+    ("-lto", Begins, |draft, _| set(&mut draft.lto)),
+    ("-dlto", Begins, |draft, _| set(&mut draft.lto)),
+    ("-ptx", Begins, |draft, _| set(&mut draft.ptx)),
+    ("-O0", Whole, |draft, _| set(&mut draft.unoptimized)),
+    ("-O3", Whole, |draft, _| {
+        draft.unoptimized = false;
+        Ok(())
+    }),
+    ("-Ofc=", Begins, |draft, value| fast_compile(value).map(|level| draft.fast_compile = level)),
+    ("-g", Whole, |draft, _| set(&mut draft.debug)),
+    ("-lineinfo", Begins, |draft, _| set(&mut draft.line_info)),
+    ("-ftz=", Begins, |draft, value| draft.compile("-ftz=", value)),
+    ("-prec-div=", Begins, |draft, value| draft.compile("-prec-div=", value)),
+    ("-prec-sqrt=", Begins, |draft, value| draft.compile("-prec-sqrt=", value)),
+    ("-fma=", Begins, |draft, value| draft.compile("-fma=", value)),
+    ("-kernels-used=", Begins, |draft, value| names(&mut draft.kernels_used, value)),
+    ("-variables-used=", Begins, |draft, value| names(&mut draft.variables_used, value)),
+    ("-optimize-unused-variables", Begins, |draft, _| draft.compile("-optimize-unused-variables", b"")),
+    ("-Xptxas=", Begins, |draft, value| {
+        draft.xptxas.push(some(value)?.to_vec());
+        Ok(())
+    }),
+    ("-Xnvvm=", Begins, |draft, value| some(value).and_then(|value| draft.compile("-Xnvvm=", value))),
+    ("-split-compile=", Begins, |draft, value| {
+        draft.split_compile = Some(number(value));
+        Ok(())
+    }),
+    ("-split-compile-extended=", Begins, |draft, value| {
+        some(value).and_then(|value| draft.compile("-split-compile-extended=", value))
+    }),
+    ("-jump-table-density=", Begins, |draft, value| draft.compile("-jump-table-density=", value)),
+    ("-no-cache", Begins, |_, _| Ok(())),
+    // Taken by 13.0.88 and listed by no header; `ptxas` is told nothing of it.
+    ("-no-opt", Begins, |_, _| Ok(())),
+    ("-r", Begins, |draft, _| set(&mut draft.relocatable)),
+];
+
+/// The options while they are read.
+#[derive(Default)]
+struct Draft {
+    arch: Option<(Kind, u32, Suffix)>,
+    registers: Option<i32>,
+    time: bool,
+    verbose: bool,
+    lto: bool,
+    ptx: bool,
+    unoptimized: bool,
+    fast_compile: Option<&'static str>,
+    debug: bool,
+    line_info: bool,
+    kernels_used: Vec<Vec<u8>>,
+    variables_used: Vec<Vec<u8>>,
+    xptxas: Vec<Vec<u8>>,
+    split_compile: Option<i32>,
+    relocatable: bool,
+    compiler: Vec<Vec<u8>>,
+}
+
+impl Draft {
+    #[allow(clippy::unnecessary_wraps, reason = "what an option does may fail")]
+    fn compile(&mut self, option: &str, value: &[u8]) -> Result<(), Refused> {
+        self.compiler.push([option.as_bytes(), value].concat());
+        Ok(())
+    }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "what an option does may fail")]
+fn set(switch: &mut bool) -> Result<(), Refused> {
+    *switch = true;
+    Ok(())
+}
+
+fn some(value: &[u8]) -> Result<&[u8], Refused> {
+    if value.is_empty() { Err(Refused) } else { Ok(value) }
+}
+
+fn names(list: &mut Vec<Vec<u8>>, value: &[u8]) -> Result<(), Refused> {
+    let names = some(value)?.split(|&byte| byte == b',').filter(|name| !name.is_empty());
+    list.extend(names.map(<[u8]>::to_vec));
+    Ok(())
+}
+
+/// As C's `atoi` reads it.
+fn number(text: &[u8]) -> i32 {
+    let text = text.trim_ascii_start();
+    let (sign, digits) = match text.first() {
+        Some(b'-') => (-1, &text[1..]),
+        Some(b'+') => (1, &text[1..]),
+        _ => (1, text),
+    };
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    let value =
+        digits.fold(0i64, |value, digit| (value * 10 + i64::from(digit - b'0')).min(i64::from(i32::MAX)));
+    (sign * value) as i32
+}
+
+fn fast_compile(value: &[u8]) -> Result<Option<&'static str>, Refused> {
+    let levels = [("min", Some("min")), ("mid", Some("mid")), ("max", Some("max")), ("0", None)];
+    levels.iter().find(|(name, _)| value.starts_with(name.as_bytes())).map(|(_, level)| *level).ok_or(Refused)
+}
+
+/// `sm_90a`: what follows the number and its letter is not looked at.
+fn arch(value: &[u8]) -> Result<(Kind, u32, Suffix), Refused> {
+    let mut kinds = Kind::ALL.into_iter();
+    let (kind, rest) =
+        kinds.find_map(|kind| Some((kind, value.strip_prefix(kind.prefix().as_bytes())?))).ok_or(Refused)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let suffix = match rest.get(digits) {
+        Some(b'a') => Suffix::A,
+        Some(b'f') => Suffix::F,
+        _ => Suffix::None,
+    };
+    if digits == 0 { Err(Refused) } else { Ok((kind, number(&rest[..digits]) as u32, suffix)) }
+}
+
+/// Reads the words. What is wrong with them is said in the log.
+pub fn parse(words: &[&[u8]], release: &'static Release, log: &mut Log) -> Result<Options, Code> {
+    let mut draft = Draft::default();
+    for word in words {
+        let matches = |(name, how, _): &&(&str, Match, Apply)| match how {
+            Whole => *word == name.as_bytes(),
+            Begins => word.starts_with(name.as_bytes()),
+        };
+        let Some((name, _, apply)) = TABLE.iter().find(matches) else {
+            log.line(&[b"unrecognized option: ", word]);
+            return Err(Code::UnrecognizedOption);
+        };
+        if apply(&mut draft, &word[name.len()..]).is_err() {
+            return Err(refuse(Code::UnrecognizedOption, "missing option value", word, log));
+        }
+    }
+    finish(draft, release, log)
+}
+
+/// `ERROR NVJITLINK_ERROR_…: what (which)`.
+fn refuse(code: Code, what: &str, which: &[u8], log: &mut Log) -> Code {
+    log.line(&[b"ERROR ", code.name().as_bytes(), b": ", what.as_bytes(), b" (", which, b")"]);
+    code
+}
+
+fn finish(draft: Draft, release: &'static Release, log: &mut Log) -> Result<Options, Code> {
+    let (kind, number, suffix) = draft.arch.ok_or(Code::MissingArch)?;
+    let number = u16::try_from(number).unwrap_or(u16::MAX);
+    let named = format!("compute_{number}");
+    // A letter that the number does not have is dropped.
+    let archs = [Arch::new(number, suffix), Arch::plain(number)];
+    let Some(arch) = archs.into_iter().find(|arch| release.knows(*arch)) else {
+        return Err(if release.is_deprecated(number) {
+            refuse(Code::UnsupportedArch, "unsupported architecture", named.as_bytes(), log)
+        } else {
+            refuse(Code::UnrecognizedArch, "unrecognized architecture", named.as_bytes(), log)
+        });
+    };
+    let incompatible = if draft.ptx && !draft.lto {
+        Some("-ptx requires -lto")
+    } else if kind.is_virtual() && !draft.ptx {
+        Some("virtual arch requires -ptx")
+    } else {
+        None
+    };
+    if let Some(what) = incompatible {
+        log.line(&[b"ERROR: ", what.as_bytes()]);
+        return Err(Code::IncompatibleOptions);
+    }
+    Ok(Options {
+        target: Target::new(kind, arch),
+        registers: draft.registers,
+        time: draft.time,
+        verbose: draft.verbose,
+        lto: draft.lto,
+        ptx: draft.ptx,
+        unoptimized: draft.unoptimized,
+        fast_compile: draft.fast_compile,
+        debug: draft.debug,
+        line_info: draft.line_info,
+        kernels_used: draft.kernels_used,
+        variables_used: draft.variables_used,
+        xptxas: draft.xptxas,
+        split_compile: draft.split_compile,
+        relocatable: draft.relocatable,
+        compiler: draft.compiler,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> (Result<Options, Code>, String) {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let mut log = Log::default();
+        let options = parse(&words, Release::CUDA_13_0, &mut log);
+        (options, String::from_utf8(log.with_nul()).expect("ASCII").trim_end_matches('\0').to_owned())
+    }
+
+    #[test]
+    fn words_begin_with_their_option() {
+        for word in ["-ltox", "-report", "-time=1", "-verbose-tkinfo", "-arch=sm_80a", "-Ofc=minx", "-ftz="] {
+            assert!(parsed(&["-arch=sm_90", word]).0.is_ok(), "{word}");
+        }
+        for word in ["-gx", "-O1", "-O3x", "-v", "", "--arch=sm_90", "-arch", "-device-stack-protector"] {
+            let (result, log) = parsed(&["-arch=sm_90", word]);
+            assert_eq!(result.err(), Some(Code::UnrecognizedOption), "{word}");
+            assert_eq!(log, format!("unrecognized option: {word}\n"));
+        }
+    }
+
+    #[test]
+    fn codes_of_values_and_architectures() {
+        let code = |words: &[&str]| parsed(words).0.err();
+        assert_eq!(code(&["-ftz=1"]), Some(Code::MissingArch));
+        assert_eq!(code(&["-arch=sm_72"]), Some(Code::UnrecognizedArch));
+        assert_eq!(code(&["-arch=sm_60"]), Some(Code::UnsupportedArch));
+        assert_eq!(code(&["-arch=sm_99999999999"]), Some(Code::UnrecognizedArch));
+        assert_eq!(code(&["-arch=compute_90", "-lto"]), Some(Code::IncompatibleOptions));
+        assert_eq!(code(&["-arch=sm_90", "-ptx"]), Some(Code::IncompatibleOptions));
+        let missing = "ERROR NVJITLINK_ERROR_UNRECOGNIZED_OPTION: missing option value (-Xptxas=)\n";
+        assert_eq!(parsed(&["-Xptxas=", "-arch=sm_90"]).1, missing);
+    }
+}

@@ -1,0 +1,381 @@
+//! A link from `nvJitLinkCreate` to `nvJitLinkDestroy`.
+
+use std::time::Instant;
+
+use solder_arch::{Release, Target};
+use solder_link::diagnostics::{Message, Text};
+use solder_link::inputs::Origin;
+use solder_link::load::classify::Role;
+use solder_link::load::{self, IrContent, Product, Settings, Store};
+use solder_link::options::Tool;
+use solder_link::{Diagnostic, Linker, Severity, Stream};
+use solder_toolchain::{Module, ModuleKind, Ptx};
+
+use crate::code::Code;
+use crate::compilers;
+use crate::input::InputType;
+use crate::log::{Log, Logs};
+use crate::options::{self, Options};
+
+/// What the real library's own entry of the tool note says.
+const OBJECT: &str = "in-memory-ELF-image";
+const COMMAND_LINE: &str = "JIT API Command Line Options";
+
+/// What compiled IR is called.
+const COMPILED: &[u8] = b"ltoPtx";
+
+/// A link. Inputs are looked at when they are added, and linked by [`Session::complete`].
+#[derive(Debug)]
+pub struct Session {
+    release: &'static Release,
+    /// `None` if they were refused; then nothing can be added.
+    options: Option<Options>,
+    begun: Instant,
+    is_complete: bool,
+    code: Vec<DeviceCode>,
+    modules: Vec<Ir>,
+    logs: Logs,
+    cubin: Option<Vec<u8>>,
+    ptx: Option<Vec<u8>>,
+}
+
+/// Device code of an input.
+#[derive(Debug)]
+struct DeviceCode {
+    name: Vec<u8>,
+    origin: Origin,
+    bytes: Vec<u8>,
+}
+
+/// IR of an input.
+#[derive(Debug)]
+struct Ir {
+    name: Vec<u8>,
+    kind: ModuleKind,
+    bytes: Vec<u8>,
+}
+
+/// A failed call: the code, when the log says why.
+type Done<T = ()> = Result<T, Code>;
+
+impl Session {
+    /// Begins a link with the words of its options. There is a session also if they are refused, for its logs.
+    pub fn new(words: &[&[u8]]) -> (Self, Code) {
+        let release = Release::CUDA_13_0;
+        let mut logs = Logs::default();
+        let options = options::parse(words, release, &mut logs.error);
+        let code = options.as_ref().err().copied().unwrap_or(Code::Success);
+        let session = Self {
+            release,
+            options: options.ok(),
+            begun: Instant::now(),
+            is_complete: false,
+            code: Vec::new(),
+            modules: Vec::new(),
+            logs,
+            cubin: None,
+            ptx: None,
+        };
+        (session, code)
+    }
+
+    /// Adds an input. All that is needed of the bytes and the name is copied.
+    pub fn add(&mut self, number: i32, bytes: &[u8], name: Option<&[u8]>) -> Code {
+        if bytes.is_empty() {
+            return Code::InvalidInput;
+        }
+        // As C prints it.
+        let name = name.unwrap_or(b"(null)");
+        self.try_add(number, bytes, name).err().unwrap_or(Code::Success)
+    }
+
+    /// Says that a file could not be read.
+    pub fn no_file(&mut self, name: &[u8]) -> Code {
+        self.logs.error.line(&[b"no such file: ", name]);
+        Code::InvalidInput
+    }
+
+    /// Says that a file is empty.
+    pub fn empty_file(&mut self, name: &[u8]) -> Code {
+        self.logs.error.line(&[b"bad input: ", name]);
+        Code::InvalidInput
+    }
+
+    fn try_add(&mut self, number: i32, bytes: &[u8], name: &[u8]) -> Done {
+        let Some(said) = InputType::of(number) else {
+            self.logs.error.line(&[b"unsupported input type: ", name]);
+            return Err(Code::IncorrectInputType);
+        };
+        let role = said.role(bytes).inspect_err(|code| {
+            if *code == Code::UnrecognizedInput {
+                self.logs.error.line(&[b"unrecognized input type: ", name]);
+            } else {
+                let said = said.name().as_bytes();
+                self.logs.error.line(&[b"ERROR 1: bad input: does not match type ", said, name]);
+            }
+        })?;
+        let Some(options) = self.options.clone() else { return Err(self.nothing_to_add_to(name)) };
+        if role == Role::LtoIr && !options.lto {
+            return Err(self.lto_not_enabled());
+        }
+        let settings = Settings {
+            target: Target::sm(options.target.arch),
+            release: self.release,
+            lto: options.lto,
+            suppress_arch_warning: true,
+        };
+        let store = Store::default();
+        for item in load::items(&Text::from(name), bytes, role, self.release, &|_| None) {
+            let product = item.unpack(&settings, &store).outcome;
+            let product = product.map_err(|messages| self.refused(&messages, name))?;
+            self.take(&options, product, item.origin, name)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what an input gave.
+    fn take(&mut self, options: &Options, product: Product<'_>, origin: Origin, name: &[u8]) -> Done {
+        match product {
+            Product::Nothing => Ok(()),
+            Product::Unmatched => {
+                self.logs.error.line(&[b"ERROR 3: bad input: ", name]);
+                Err(Code::InvalidInput)
+            }
+            Product::Object(bytes) => self.keep(bytes.to_vec(), origin, name),
+            Product::Ptx { text, stored_options } => {
+                // As C reads it.
+                let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+                let cubin = self.assemble(options, &Ptx { text, stored_options }, name, false)?;
+                self.keep(cubin, origin, name)
+            }
+            Product::Ir { content, .. } => {
+                let (kind, bytes) = match content {
+                    IrContent::Plain(bytes) => (ModuleKind::Ir, bytes),
+                    IrContent::Container(bytes) => (ModuleKind::Fatbin, bytes),
+                };
+                self.modules.push(Ir { name: name.to_vec(), kind, bytes: bytes.to_vec() });
+                Ok(())
+            }
+        }
+    }
+
+    fn keep(&mut self, bytes: Vec<u8>, origin: Origin, name: &[u8]) -> Done {
+        if self.is_complete {
+            return Err(self.nothing_to_add_to(name));
+        }
+        self.code.push(DeviceCode { name: name.to_vec(), origin, bytes });
+        Ok(())
+    }
+
+    /// There is no link any more, or there never was.
+    fn nothing_to_add_to(&mut self, name: &[u8]) -> Code {
+        self.logs.error.line(&[b"ERROR 1: empty elfw when adding cubin", name]);
+        Code::Internal
+    }
+
+    fn lto_not_enabled(&mut self) -> Code {
+        self.logs.error.line(&[b"ERROR 1: LTO-IR input cannot be used without LTO enabled (-lto)"]);
+        Code::LtoNotEnabled
+    }
+
+    /// Says why an input cannot be linked, in the words of nvJitLink where it has some.
+    fn refused(&mut self, messages: &[Message], name: &[u8]) -> Code {
+        let log = &mut self.logs.error;
+        match messages {
+            [Message::LtoObjectsWithoutLto, ..] => self.lto_not_enabled(),
+            [Message::ArchMismatch { .. }, ..] => {
+                log.line(&[b"ERROR 4: bad input:", name]);
+                Code::InvalidInput
+            }
+            [Message::ArchiveFormat, ..] => {
+                say(log, &messages[..1]);
+                log.line(&[b"ERROR 1: library processing:", name]);
+                Code::Internal
+            }
+            [Message::UncompressFailed, ..] => {
+                say(log, messages);
+                log.line(&[b"ERROR 5: bad input:", name]);
+                Code::InvalidInput
+            }
+            _ => {
+                say(log, messages);
+                log.line(&[b"ERROR 1: bad input:", name]);
+                Code::InvalidInput
+            }
+        }
+    }
+
+    fn assemble(&mut self, options: &Options, ptx: &Ptx<'_>, name: &[u8], whole: bool) -> Done<Vec<u8>> {
+        let assembled = match compilers::assemble(options, self.release, ptx, whole) {
+            Ok(assembled) => assembled,
+            Err(error) => {
+                self.logs.error.line(&[error.to_string().as_bytes()]);
+                return Err(self.not_assembled(name));
+            }
+        };
+        let text = as_library(&assembled.text);
+        let Some(cubin) = assembled.cubin else {
+            self.logs.error.text(&text);
+            return Err(self.not_assembled(name));
+        };
+        self.logs.info.text(&text);
+        Ok(cubin)
+    }
+
+    fn not_assembled(&mut self, name: &[u8]) -> Code {
+        let code = Code::PtxCompile;
+        self.logs.error.line(&[b"ERROR ", code.name().as_bytes(), b": JIT the PTX (", name, b")"]);
+        code
+    }
+
+    /// Links what was added. An image can be made once.
+    pub fn complete(&mut self) -> Code {
+        let Some(options) = self.options.clone() else { return Code::Internal };
+        if self.is_complete {
+            return Code::Internal;
+        }
+        let begun = Instant::now();
+        if options.time {
+            self.time("nvJitLink time until Complete", self.begun);
+        }
+        let code = self.make(&options).err().unwrap_or(Code::Success);
+        if options.time && code == Code::Success {
+            self.time("nvJitLinkComplete time to finish", begun);
+        }
+        code
+    }
+
+    fn time(&mut self, what: &str, since: Instant) {
+        let milliseconds = since.elapsed().as_secs_f64() * 1000.0;
+        self.logs.info.line(&[format!("{what}: {milliseconds:.6}").as_bytes()]);
+    }
+
+    /// Makes what was asked for: PTX, an image of IR alone, or an image of all code.
+    fn make(&mut self, options: &Options) -> Done {
+        if options.lto {
+            let whole = self.code.is_empty() && !options.relocatable;
+            let mut ptx = self.compile(options, whole)?;
+            if options.ptx {
+                ptx.push(0);
+                self.ptx = Some(ptx);
+                return Ok(());
+            }
+            let cubin = self.assemble(options, &Ptx { text: &ptx, stored_options: &[] }, COMPILED, whole)?;
+            if whole {
+                self.cubin = Some(cubin);
+                self.is_complete = true;
+                return Ok(());
+            }
+            self.keep(cubin, Origin::File, COMPILED)?;
+        }
+        self.is_complete = true;
+        self.link(options)
+    }
+
+    /// Compiles all IR together.
+    fn compile(&mut self, options: &Options, whole: bool) -> Done<Vec<u8>> {
+        let begun = Instant::now();
+        if self.modules.is_empty() {
+            self.logs.error.line(&[b"ERROR in nvvmCompileProgram: NVVM_ERROR_NO_MODULE_IN_PROGRAM"]);
+            return Err(Code::NvvmCompile);
+        }
+        let modules = self.modules.iter();
+        let modules: Vec<Module<'_>> =
+            modules.map(|ir| Module { kind: ir.kind, bytes: &ir.bytes, name: &ir.name }).collect();
+        match compilers::compile(options, self.release, &modules, whole) {
+            Ok(compiled) => {
+                if options.time {
+                    self.time("nvJitLinkComplete time to create PTX", begun);
+                }
+                self.logs.info.text(&compiled.log);
+                Ok(compiled.ptx)
+            }
+            Err(error) => {
+                self.logs.error.text(&compilers::explain(&error));
+                Err(Code::NvvmCompile)
+            }
+        }
+    }
+
+    fn link(&mut self, options: &Options) -> Done {
+        let mut linker = Linker::new(Target::sm(options.target.arch), self.release);
+        linker
+            .allow_no_inputs(true)
+            .image_despite_undefined(true)
+            .ignore_host_info(true)
+            .relocatable(options.relocatable)
+            .debug(options.debug)
+            .verbose(options.verbose)
+            .recorded_as(Tool::NvJitLink)
+            .record(OBJECT, COMMAND_LINE);
+        if !options.kernels_used.is_empty() {
+            linker.kernels_used(options.kernels_used.iter().cloned());
+        }
+        if !options.variables_used.is_empty() {
+            linker.variables_used(options.variables_used.iter().cloned());
+        }
+        for code in &self.code {
+            linker.object_from(code.origin, code.name.as_slice(), &code.bytes[..]);
+        }
+        let image = Stream::new(Vec::new());
+        let result = linker.link_to(&image);
+        let image = image.into_inner();
+        // Their memory is not needed any more.
+        self.code = Vec::new();
+        match result {
+            Ok(report) => {
+                self.logs.messages(&report.diagnostics);
+                self.cubin = Some(image);
+                Ok(())
+            }
+            Err(problems) => {
+                self.logs.messages(&problems);
+                let errors = problems.iter().filter(|problem| problem.severity >= Severity::Error);
+                let only_undefined = errors.clone().all(|error| error.code() == "undefined-reference");
+                // The references remain in the image, which can be fetched.
+                self.cubin = Some(image).filter(|image| only_undefined && !image.is_empty());
+                self.logs.error.line(&[if only_undefined { b"ERROR 9: finish" } else { b"ERROR 1: finish" }]);
+                Err(Code::Internal)
+            }
+        }
+    }
+
+    /// The image, after a link.
+    pub fn cubin(&self) -> Result<&[u8], Code> {
+        self.cubin.as_deref().ok_or(Code::Internal)
+    }
+
+    /// The PTX, after a link with `-ptx`, and a NUL.
+    pub fn ptx(&self) -> Result<&[u8], Code> {
+        self.ptx.as_deref().ok_or(Code::InvalidInput)
+    }
+
+    /// What went wrong.
+    pub fn error_log(&self) -> Vec<u8> {
+        self.logs.error.with_nul()
+    }
+
+    /// What else there is to know.
+    pub fn info_log(&self) -> Vec<u8> {
+        self.logs.info.with_nul()
+    }
+}
+
+fn say(log: &mut Log, messages: &[Message]) {
+    for message in messages {
+        let severity = message.row().severity;
+        log.message(&Diagnostic { severity, message: message.clone() });
+    }
+}
+
+/// Lines of `ptxas` as nvJitLink has them: those that continue another one begin with the tool too.
+fn as_library(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        if line.starts_with(b"    ") {
+            out.extend_from_slice(b"ptxas         . ");
+        }
+        out.extend_from_slice(line);
+    }
+    out
+}

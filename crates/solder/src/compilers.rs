@@ -1,0 +1,155 @@
+//! The compilers of a link as the command has them: those of the toolkit, with `-time`, `--save-temps` and the cache.
+
+use std::os::unix::ffi::OsStringExt;
+use std::sync::{Mutex, PoisonError};
+
+use solder_link::load::{Assembled, Compiled, Compilers, IrContent, IrModule, IrRequest, Ptx, Timing};
+use solder_toolchain::{
+    AssembleError, Assembler, CompileError, CompileRequest, Flags, Module, ModuleKind, Program, Toolchain,
+};
+
+use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::keep;
+use crate::options::Options;
+use crate::time_table;
+use crate::toolchain;
+
+/// The toolkit's compilers.
+pub struct Toolkit<'a, 'data> {
+    options: &'a Options,
+    toolchain: &'a Toolchain<'a>,
+    assembler: Assembler<'a>,
+    sink: &'a Sink<'a>,
+    /// Modules are handed to the compiler as they come, so that one it refuses ends the run there. With a cache the
+    /// compiler may not be needed at all, and gets them later.
+    program: Mutex<Option<Program<'data>>>,
+}
+
+impl<'a, 'data> Toolkit<'a, 'data> {
+    pub fn new(options: &'a Options, toolchain: &'a Toolchain<'a>, sink: &'a Sink<'a>) -> Self {
+        Self { options, toolchain, assembler: toolchain.assembler(), sink, program: Mutex::default() }
+    }
+
+    /// The link's own flags, or those that compiled modules had a say in.
+    fn flags(&self, ptx: &Ptx<'_>) -> Flags {
+        let flags = toolchain::flags(self.options);
+        match ptx.compiled {
+            None => flags,
+            Some(how) => Flags {
+                whole: how.whole,
+                registers: how.registers,
+                split_compile: how.split_compile,
+                ..flags
+            },
+        }
+    }
+
+    fn with_nvvm(&self, request: &IrRequest<'_, 'data>) -> Result<Compiled, Vec<Message>> {
+        let library = toolchain::nvvm(self.options).unwrap_or_default();
+        let program = self.program.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let modules = modules(request.modules);
+        let compile = CompileRequest { arguments: request.nvvm, modules: &modules };
+        let compiled = self.toolchain.compile(&library, &compile, program).map_err(refused)?;
+        Ok(Compiled { parts: compiled.parts, complete: Some(compiled.complete), log: compiled.log })
+    }
+
+    /// The way of IR that only NVIDIA's libraries can unpack.
+    fn with_nvjitlink(&self, request: &IrRequest<'_, 'data>, first: &Text) -> Result<Compiled, Vec<Message>> {
+        let modules = modules(request.modules);
+        let compile = CompileRequest { arguments: request.nvjitlink, modules: &modules };
+        let nvvm_path = self.options.nvvm_path.as_deref().unwrap_or("".as_ref());
+        let packed = self.toolchain.compile_packed(nvvm_path, &compile).map_err(|error| match error {
+            CompileError::Library { places } => {
+                let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+                vec![Message::JitLinkMissing { file: first.clone(), places: places.join(", ").into() }]
+            }
+            error => refused(error),
+        })?;
+        Ok(Compiled { parts: vec![packed.ptx], complete: None, log: packed.log })
+    }
+}
+
+impl<'data> Compilers<'data> for Toolkit<'_, 'data> {
+    fn assemble(&self, ptx: &Ptx<'_>) -> Result<Assembled, Vec<Message>> {
+        let assembled = self.assembler.assemble(&for_toolchain(ptx), &self.flags(ptx));
+        let assembled = assembled.map_err(|error| vec![not_assembled(error, ptx.name.clone())])?;
+        let solder_toolchain::Assembled { cubin, text, milliseconds } = assembled;
+        Ok(Assembled { cubin, text, milliseconds })
+    }
+
+    fn compile(&self, request: &IrRequest<'_, 'data>) -> Result<Compiled, Vec<Message>> {
+        match request.packed() {
+            Some(module) => self.with_nvjitlink(request, &module.name),
+            None => self.with_nvvm(request),
+        }
+    }
+
+    fn read(&self, module: &IrModule<'data>) -> Result<(), Vec<Message>> {
+        match module.content {
+            IrContent::Plain(bytes) if self.options.cache_dir.is_none() => {
+                let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
+                let program = match &mut *program {
+                    Some(program) => program,
+                    none => {
+                        let library = toolchain::nvvm(self.options).unwrap_or_default();
+                        none.insert(Program::open(&library).map_err(refused)?)
+                    }
+                };
+                program.add(bytes, module.name.as_bytes()).map_err(refused)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn assembled(&self, number: usize, ptx: &Ptx<'_>, result: &Assembled) -> Result<(), Stop> {
+        let (input, how) = ((number, ptx.name.as_bytes()), (&for_toolchain(ptx), &self.flags(ptx)));
+        keep::assembled(self.options, input, how, result.cubin.as_deref(), self.sink)
+    }
+
+    fn timed(&self, timing: &Timing<'_>) {
+        let Timing { source, tool, file, result, milliseconds } = timing;
+        let target = self.options.link_target();
+        let rest = format!(" , {result} , {target} , nvlink , {milliseconds:.4} , ms\n");
+        let row = [*source, b" , ", tool.as_bytes(), b" , ", file, rest.as_bytes()].concat();
+        time_table::add(self.options, &row);
+    }
+}
+
+fn for_toolchain<'a>(ptx: &Ptx<'a>) -> solder_toolchain::Ptx<'a> {
+    solder_toolchain::Ptx { text: ptx.text, stored_options: ptx.stored_options }
+}
+
+fn modules<'a>(modules: &'a [IrModule<'_>]) -> Vec<Module<'a>> {
+    let module = |module: &'a IrModule<'_>| {
+        let (kind, bytes) = match module.content {
+            IrContent::Plain(bytes) => (ModuleKind::Ir, bytes),
+            IrContent::Container(bytes) => (ModuleKind::Fatbin, bytes),
+        };
+        Module { kind, bytes, name: module.name.as_bytes() }
+    };
+    modules.iter().map(module).collect()
+}
+
+/// Why the compiler library gave no PTX.
+fn refused(error: CompileError) -> Vec<Message> {
+    match error {
+        CompileError::Library { .. } => vec![Message::LibraryLoad],
+        CompileError::Module => vec![Message::NvvmError],
+        CompileError::Refused { log } => {
+            vec![Message::CompilerLog { log: log.into() }, Message::JitCompileFailed]
+        }
+    }
+}
+
+/// That the assembler could not be asked about a file.
+fn not_assembled(error: AssembleError, file: Text) -> Message {
+    match error {
+        AssembleError::Missing { looked } => {
+            let places: Vec<_> = looked.into_iter().map(|place| place.into_os_string().into_vec()).collect();
+            Message::AssemblerMissing { file, places: places.join(&b", "[..]).into() }
+        }
+        AssembleError::NotRun { program, reason } => {
+            Message::AssemblerNotRun { file, assembler: program.into(), reason: reason.to_string().into() }
+        }
+    }
+}
