@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// One release of ptxas.
 pub struct Release {
-    /// As in `cargo xtask toolkit 12.4`.
+    /// As in `cargo xtask toolkit ptxas-12.4`.
     pub name: &'static str,
     /// The Python package that holds it.
     pip: &'static str,
@@ -68,19 +68,9 @@ impl Release {
         }
     }
 
-    /// Lowers the version that PTX asks for to one that this release reads, and what it cannot read to what came
-    /// before it.
+    /// PTX that this release reads.
     pub fn lower(&self, ptx: &str) -> String {
-        let lower = |line: &str| {
-            let version = line.trim().strip_prefix(".version").and_then(|rest| rest.trim().split_once('.'));
-            let version = version.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-            match version {
-                Some(asked) if self.ptx < asked => format!(".version {}.{}\n", self.ptx.0, self.ptx.1),
-                _ => line.to_string(),
-            }
-        };
-        let lowered: String = ptx.split_inclusive('\n').map(lower).collect();
-        if self.ptx < (8, 5) { lowered.replace("mma.sp::ordered_metadata.", "mma.sp.") } else { lowered }
+        lower(ptx, self.ptx)
     }
 
     fn root(&self) -> Result<PathBuf> {
@@ -138,6 +128,31 @@ impl Release {
     }
 }
 
+/// Lowers the version that PTX asks for to one that an assembler reads, and what it cannot read to what came before it.
+pub fn lower(ptx: &str, newest: (u32, u32)) -> String {
+    let lower = |line: &str| match version(line) {
+        Some(asked) if newest < asked => format!(".version {}.{}\n", newest.0, newest.1),
+        _ => line.to_string(),
+    };
+    let lowered: String = ptx.split_inclusive('\n').map(lower).collect();
+    if newest < (8, 5) { lowered.replace("mma.sp::ordered_metadata.", "mma.sp.") } else { lowered }
+}
+
+/// Raises the version that PTX asks for to the first that has an architecture.
+pub fn raise(ptx: &str, oldest: (u32, u32)) -> String {
+    let raise = |line: &str| match version(line) {
+        Some(asked) if asked < oldest => format!(".version {}.{}\n", oldest.0, oldest.1),
+        _ => line.to_string(),
+    };
+    ptx.split_inclusive('\n').map(raise).collect()
+}
+
+/// The version in a line `.version 9.0`.
+fn version(line: &str) -> Option<(u32, u32)> {
+    let (major, minor) = line.trim().strip_prefix(".version")?.trim().split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 /// Installs each release at most once, and remembers those that cannot be had.
 #[derive(Default)]
 pub struct Assemblers(Mutex<BTreeMap<&'static str, Result<PathBuf>>>);
@@ -148,7 +163,7 @@ impl Assemblers {
         let get = || match release.installed() {
             None if !release.usual => {
                 let name = release.name;
-                Err(format!("ptxas {name} is not installed; 'cargo xtask toolkit {name}' does it"))
+                Err(format!("ptxas {name} is not installed; 'cargo xtask toolkit ptxas-{name}' does it"))
             }
             _ => release.ensure(),
         };
@@ -171,6 +186,7 @@ mod tests {
         let old = Release::find("12.0").unwrap();
         assert_eq!(old.lower("// x\n.version 9.0\n.target sm_90\n"), "// x\n.version 8.0\n.target sm_90\n");
         assert_eq!(old.lower(".version 7.5\n"), ".version 7.5\n");
+        assert_eq!(raise(".version 9.0\n.target sm_107\n", (9, 4)), ".version 9.4\n.target sm_107\n");
         assert!(Release::find("12.7").is_err());
     }
 

@@ -25,13 +25,13 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
 commands
-  toolkit [RELEASE…]      install the pinned CUDA toolkit, or assemblers of older ones, print where
+  toolkit [RELEASE…]      install a CUDA toolkit, or assemblers of older ones, print where
   bench                   time both linkers on generated workloads
   builds [NAME…]          build programs with nvcc, make and CMake through the shadow toolkit and compare
   conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare
   faults                  end links early, take away space, change inputs, and look at what is left
   fuzz                    feed damaged inputs to the readers and to whole links
-  nvjitlink [FILTER…]     build libnvJitLink, and call it and NVIDIA's alike
+  nvjitlink [FILTER…]     build libnvJitLink, and call it and NVIDIA's alike; or install NVIDIA's of a release
   realcode [FILTER…]      link programs made of library code with both linkers, compare function by function
   test                    install what is needed and run every test of the workspace
   tidy                    check the rules of the house that the compiler does not

@@ -17,6 +17,8 @@ pub enum Generation {
     Hopper,
     /// sm_100 to sm_121.
     Blackwell,
+    /// sm_107.
+    Rubin,
 }
 
 impl fmt::Display for Generation {
@@ -27,6 +29,7 @@ impl fmt::Display for Generation {
             Self::Ada => "Ada",
             Self::Hopper => "Hopper",
             Self::Blackwell => "Blackwell",
+            Self::Rubin => "Rubin",
         })
     }
 }
@@ -42,7 +45,7 @@ const fn chip(number: u16, generation: Generation, shared_memory: u64) -> Chip {
     Chip { number, generation, shared_memory }
 }
 
-const CHIPS: [Chip; 12] = [
+const CHIPS: [Chip; 13] = [
     chip(75, Generation::Turing, 0x1_0000),
     chip(80, Generation::Ampere, 0x2_8c00),
     chip(86, Generation::Ampere, 0x1_8c00),
@@ -52,6 +55,7 @@ const CHIPS: [Chip; 12] = [
     chip(90, Generation::Hopper, 0x3_8c00),
     chip(100, Generation::Blackwell, 0x3_8c00),
     chip(103, Generation::Blackwell, 0x3_8c00),
+    chip(107, Generation::Rubin, 0x5_1c00),
     chip(110, Generation::Blackwell, 0x3_8c00),
     chip(120, Generation::Blackwell, 0x1_8c00),
     chip(121, Generation::Blackwell, 0x1_8c00),

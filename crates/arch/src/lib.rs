@@ -10,6 +10,7 @@ mod chip;
 mod finalize;
 mod link;
 mod release;
+mod rules;
 
 pub use chip::Generation;
 pub use finalize::{CompatRecord, Refusal};

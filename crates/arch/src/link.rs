@@ -58,7 +58,7 @@ impl Release {
         }
         match suffix {
             Suffix::None => true,
-            Suffix::A => target.suffix == Suffix::A || !target.is_mercury(),
+            Suffix::A => target.suffix == Suffix::A || !target.is_mercury() && !self.ties_accelerated_code(),
             Suffix::F => target.suffix != Suffix::A,
         }
     }
@@ -67,7 +67,13 @@ impl Release {
     /// which is believed over the suffix in its flags, and is not looked at for its own number.
     pub fn links_mercury_member(&self, input: Arch, record: Option<CompatRecord>, target: Arch) -> bool {
         let finalized = || self.finalizes(record, input.number, target.number).is_ok();
-        self.recognize(input).is_some() && (input.number == target.number || finalized())
+        let is_tied = self.ties_accelerated_code() && input.has_a() && !target.has_a();
+        self.recognize(input).is_some() && !is_tied && (input.number == target.number || finalized())
+    }
+
+    /// Whether machine code for one number is used for another one as it is, without being finalized anew.
+    pub fn is_listed(&self, input: u16, target: u16) -> bool {
+        input == target || self.forward.contains(&(input, target))
     }
 
     /// Whether a cubin links for `target`.

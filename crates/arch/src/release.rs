@@ -29,6 +29,8 @@ pub struct Release {
     pub(crate) newest_mercury: u16,
     /// Architectures whose cubins must come from a toolkit that is not older than this one.
     oldest_toolkits: &'static [(u16, u32)],
+    /// The values of `-cpu-arch`, in the order in which help texts list them.
+    pub cpu_archs: &'static [&'static str],
 }
 
 impl Release {
@@ -47,10 +49,75 @@ impl Release {
         finalizable: &[90, 100, 101, 103, 110, 120, 121],
         newest_mercury: 0x0101,
         oldest_toolkits: &[(50, 65), (90, 120)],
+        cpu_archs: &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"],
     };
 
-    /// All releases whose nvlink solder replaces.
-    pub const ALL: [&'static Self; 1] = [Self::CUDA_13_0];
+    /// CUDA 13.1, with nvlink 13.1.115.
+    pub const CUDA_13_1: &'static Self =
+        &Self { name: "13.1", version: "13.1.115", toolkit: 131, ..*Self::CUDA_13_0 };
+
+    /// CUDA 13.2, with nvlink 13.2.86.
+    pub const CUDA_13_2: &'static Self =
+        &Self { name: "13.2", version: "13.2.86", toolkit: 132, ..*Self::CUDA_13_1 };
+
+    /// CUDA 13.3, with nvlink 13.3.73.
+    pub const CUDA_13_3: &'static Self = &Self {
+        name: "13.3",
+        version: "13.3.73",
+        toolkit: 133,
+        cpu_archs: &["AARCH64", "ARMv7", "PPC64LE", "RISCV64", "X86", "X86_64", "unknown"],
+        ..*Self::CUDA_13_2
+    };
+
+    /// CUDA 13.4, with nvlink 13.4.92.
+    pub const CUDA_13_4: &'static Self = &Self {
+        name: "13.4",
+        version: "13.4.92",
+        toolkit: 134,
+        archs: &cuda_13_4::ARCHS,
+        names: &cuda_13_4::NAMES,
+        finalizable: &[90, 100, 101, 103, 107, 110, 120, 121],
+        ..*Self::CUDA_13_3
+    };
+
+    /// All releases whose nvlink solder replaces, the oldest first.
+    pub const ALL: [&'static Self; 5] =
+        [Self::CUDA_13_0, Self::CUDA_13_1, Self::CUDA_13_2, Self::CUDA_13_3, Self::CUDA_13_4];
+
+    /// The newest one.
+    pub const NEWEST: &'static Self = Self::ALL[Self::ALL.len() - 1];
+
+    /// The number of a toolkit of some version, whether it is known or not: 139 for `13.9.10`.
+    pub fn toolkit_of(version: &str) -> Option<u32> {
+        let mut parts = version.split('.').map(str::parse::<u32>);
+        match (parts.next()?, parts.next()?) {
+            (Ok(major), Ok(minor)) if major < 100 && minor < 10 => Some(major * 10 + minor),
+            _ => None,
+        }
+    }
+
+    /// The oldest release that links objects of a toolkit, such as 132 for CUDA 13.2; `None` if all are too old for it.
+    pub fn for_toolkit(toolkit: u32) -> Option<&'static Self> {
+        Self::ALL.into_iter().find(|release| !release.is_older_than(toolkit))
+    }
+
+    /// This release, or the next later one that knows a target.
+    #[must_use]
+    pub fn or_later_for(&'static self, target: Target) -> &'static Self {
+        let later = Self::ALL.into_iter().filter(|release| release.toolkit > self.toolkit);
+        std::iter::once(self).chain(later).find(|release| release.knows(target.arch)).unwrap_or(self)
+    }
+
+    /// This release with the number of another toolkit, for one that is not known yet: it links objects of that toolkit.
+    #[must_use]
+    pub const fn standing_in(&self, toolkit: u32) -> Self {
+        Self { toolkit, ..*self }
+    }
+
+    /// The names of all releases, for messages.
+    pub fn list() -> String {
+        Self::ALL.map(|release| release.name).join(", ")
+    }
 
     /// The release that a tool of version `version`, such as `13.0.88`, belongs to.
     pub fn of_version(version: &str) -> Option<&'static Self> {
@@ -143,6 +210,14 @@ mod cuda_13_0 {
     }
 }
 
+mod cuda_13_4 {
+    architectures! {
+        "75" "80" "86" "87" "88" "89" "90" "90a"
+        "100" "100a" "100f" "103" "103a" "103f" "107" "107a" "107f" "110" "110a" "110f"
+        "120" "120a" "120f" "121" "121a" "121f"
+    }
+}
+
 const fn arch(text: &str) -> Arch {
     match Arch::parse(text) {
         Some(arch) => arch,
@@ -187,6 +262,18 @@ mod tests {
         for version in ["13.01.88", "12.9.86", "13", ""] {
             assert_eq!(Release::of_version(version), None, "{version}");
         }
+    }
+
+    #[test]
+    fn releases_are_found_by_the_toolkit_of_objects_and_by_target() {
+        let of = |toolkit| Release::for_toolkit(toolkit).map(|release| release.name);
+        assert_eq!(
+            [0, 130, 132, 134, 135].map(of),
+            [Some("13.0"), Some("13.0"), Some("13.2"), Some("13.4"), None]
+        );
+        let target = Release::NEWEST.target("sm_107").expect("it is new in 13.4");
+        assert_eq!(Release::CUDA_13_1.or_later_for(target), Release::CUDA_13_4);
+        assert!(Release::ALL.is_sorted_by_key(|release| release.toolkit));
     }
 
     #[test]

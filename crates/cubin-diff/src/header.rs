@@ -53,7 +53,7 @@ pub fn section_list(sink: &mut Sink, both: &Both) -> Vec<(usize, usize)> {
     let entries = |view: &View| -> Vec<Entry> {
         let describe = |s: &Section| format!("{}, {:#x} bytes", words::section_type(s.sh_type()), s.size());
         let rows = view.labels().iter().zip(&view.cubin.sections);
-        rows.map(|(label, s)| Entry { key: label.to_string(), fields: vec![("", describe(s))] }).collect()
+        rows.map(|(label, s)| Entry { key: label.clone(), fields: vec![("", describe(s))] }).collect()
     };
     let (in_a, in_b) = (entries(both.a), entries(both.b));
     list::keys(sink, Kind::SectionList, "sections", &in_a, &in_b)

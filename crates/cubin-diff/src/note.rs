@@ -2,6 +2,7 @@
 
 use crate::list::Entry;
 use crate::words;
+use bstr::BStr;
 use solder_cubin::note::{self, Note};
 use solder_cubin::{Cubin, string_at};
 
@@ -45,7 +46,9 @@ impl Linker {
 /// no such entry: its first note counts.
 fn linker_entry(data: &[u8]) -> Option<usize> {
     let of_linker = |note: &Note<'_>| {
-        note.owner == note::OWNER && note.kind == note::TYPE_TKINFO && tool(note) != Some("ptxas")
+        note.owner == note::OWNER
+            && note.kind == note::TYPE_TKINFO
+            && tool(note).is_none_or(|tool| tool != "ptxas")
     };
     let size =
         |note: Note<'_>| 12 + note.owner.len().next_multiple_of(4) + note.desc.len().next_multiple_of(4);
@@ -57,11 +60,11 @@ fn word(desc: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(desc.get(4 * at..4 * at + 4)?.try_into().ok()?))
 }
 
-fn text<'data>(note: &Note<'data>, at: usize) -> Option<&'data str> {
+fn text<'data>(note: &Note<'data>, at: usize) -> Option<&'data BStr> {
     string_at(note.desc.get(24..)?, word(note.desc, at)?)
 }
 
-fn tool<'data>(note: &Note<'data>) -> Option<&'data str> {
+fn tool<'data>(note: &Note<'data>) -> Option<&'data BStr> {
     text(note, 2)
 }
 

@@ -2,15 +2,15 @@
 //! be compared by what the indices mean.
 
 use crate::note::Linker;
+use bstr::{BStr, ByteSlice};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::{Cubin, Section, string_at};
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 pub struct View<'data> {
     pub cubin: Cubin<'data>,
     /// One label for each section: its name, with a number if it is not the first of that name.
-    labels: Vec<Cow<'data, str>>,
+    labels: Vec<String>,
     /// The table that the names of the sections stand in.
     pub section_names: &'data [u8],
     tables: Vec<SymbolTable<'data>>,
@@ -50,16 +50,17 @@ impl<'v, 'data> Both<'v, 'data> {
 struct SymbolTable<'data> {
     section: u32,
     symbols: &'data [Symbol],
-    labels: Vec<Cow<'data, str>>,
+    labels: Vec<String>,
 }
 
-/// Makes the labels of a list unique: the second `x` is `x (2)`.
-fn number<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
-    let mut seen: HashMap<&str, usize> = HashMap::new();
-    let label = |name: &'a str| {
+/// Makes unique labels of names: the second `x` is `x (2)`. Bytes that are not UTF-8 are escaped.
+fn number<'a>(names: impl Iterator<Item = &'a BStr>) -> Vec<String> {
+    let mut seen: HashMap<&BStr, usize> = HashMap::new();
+    let label = |name: &'a BStr| {
         let count = seen.entry(name).or_default();
         *count += 1;
-        if *count == 1 { Cow::Borrowed(name) } else { Cow::Owned(format!("{name} ({count})")) }
+        let shown = name.escape_bytes();
+        if *count == 1 { shown.to_string() } else { format!("{shown} ({count})") }
     };
     names.map(label).collect()
 }
@@ -70,7 +71,8 @@ pub fn is_symbol_table(sh_type: u32) -> bool {
 
 impl<'data> View<'data> {
     pub fn new(cubin: Cubin<'data>) -> Self {
-        let labels = number(cubin.sections.iter().map(|s| if s.index == 0 { "null" } else { s.name }));
+        let labels =
+            number(cubin.sections.iter().map(|s| if s.index == 0 { BStr::new("null") } else { s.name }));
         let tables = cubin.sections.iter().filter(|s| is_symbol_table(s.sh_type()));
         let tables = tables.filter_map(|s| SymbolTable::read(&cubin, s)).collect();
         let extended = cubin.sections.iter().find(|s| s.sh_type() == raw::SHT_SYMTAB_SHNDX);
@@ -82,10 +84,10 @@ impl<'data> View<'data> {
 
     pub fn label(&self, section: u32) -> String {
         let label = self.labels.get(section as usize);
-        label.map_or_else(|| format!("section {section} (none such)"), |label| label.clone().into_owned())
+        label.map_or_else(|| format!("section {section} (none such)"), Clone::clone)
     }
 
-    pub fn labels(&self) -> &[Cow<'data, str>] {
+    pub fn labels(&self) -> &[String] {
         &self.labels
     }
 
@@ -107,7 +109,7 @@ impl<'data> View<'data> {
     /// The symbols of a symbol table section, with their labels.
     pub fn symbols(&self, section: &Section) -> Option<impl Iterator<Item = (&'data Symbol, &str)>> {
         let table = self.tables.iter().find(|t| t.section == section.index)?;
-        Some(table.symbols.iter().zip(table.labels.iter().map(AsRef::as_ref)))
+        Some(table.symbols.iter().zip(table.labels.iter().map(String::as_str)))
     }
 
     /// Where a symbol is defined.
@@ -138,10 +140,10 @@ impl<'data> SymbolTable<'data> {
         let symbols: &[Symbol] = section.entries().ok()?;
         let strings = cubin.section_at(section.link()).map_or(&[][..], |s| s.data);
         let name = |(i, symbol): (usize, &Symbol)| match string_at(strings, symbol.name.get()) {
-            _ if i == 0 => "none",
-            Some("") => "nameless",
+            _ if i == 0 => BStr::new("none"),
+            Some(name) if name.is_empty() => BStr::new("nameless"),
             Some(name) => name,
-            None => "badly named",
+            None => BStr::new("badly named"),
         };
         Some(Self { section: section.index, symbols, labels: number(symbols.iter().enumerate().map(name)) })
     }

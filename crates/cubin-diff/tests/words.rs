@@ -24,7 +24,7 @@ fn header_of(file: &[u8], section: &str) -> usize {
 
 fn symbol(file: &[u8], name: &str) -> usize {
     let cubin = Cubin::parse(file).unwrap();
-    (0..cubin.symbols.len()).find(|&i| cubin.symbol_name(i as u32) == Ok(name)).unwrap()
+    (0..cubin.symbols.len()).find(|&i| cubin.symbol_name(i as u32) == Ok(name.into())).unwrap()
 }
 
 /// What is said when the bytes at `offset` are replaced.

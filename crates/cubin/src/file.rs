@@ -1,6 +1,7 @@
 //! A zero-copy, bounds-checked view of a device ELF.
 
 use crate::raw::{self, FileHeader, ProgramHeader, Rel, Rela, SectionHeader, Symbol};
+use bstr::BStr;
 use memchr::memchr;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
@@ -58,7 +59,7 @@ impl std::error::Error for Error {}
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'data> {
     pub index: u32,
-    pub name: &'data str,
+    pub name: &'data BStr,
     pub header: &'data SectionHeader,
     pub data: &'data [u8],
 }
@@ -135,25 +136,22 @@ pub struct Cubin<'data> {
     pub symtab: u32,
 }
 
-/// The NUL-terminated string at `offset`; `None` if it is outside, unterminated or not UTF-8.
-pub fn string_at(table: &[u8], offset: u32) -> Option<&str> {
+/// The NUL-terminated string at `offset`; `None` if it is outside or unterminated.
+pub fn string_at(table: &[u8], offset: u32) -> Option<&BStr> {
     let tail = table.get(offset as usize..)?;
-    let end = memchr(0, tail)?;
-    std::str::from_utf8(&tail[..end]).ok()
+    Some(BStr::new(&tail[..memchr(0, tail)?]))
 }
 
-/// A string table of which many names are read. It is checked to be text once: a tenth of a large link went into doing
-/// so name by name.
+/// A string table. Names are bytes: tools compare them and nothing else, and the file may change while it is read, so
+/// that they must not be taken for text that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names<'data> {
     bytes: &'data [u8],
-    /// All of it, if all of it is text.
-    text: Option<&'data str>,
 }
 
 impl<'data> Names<'data> {
     fn new(bytes: &'data [u8]) -> Self {
-        Self { bytes, text: std::str::from_utf8(bytes).ok() }
+        Self { bytes }
     }
 
     /// How many bytes the table has.
@@ -162,10 +160,8 @@ impl<'data> Names<'data> {
     }
 
     /// As `string_at`.
-    pub fn at(&self, offset: u32) -> Option<&'data str> {
-        let Some(text) = self.text else { return string_at(self.bytes, offset) };
-        let tail = text.get(offset as usize..)?;
-        tail.get(..memchr(0, tail.as_bytes())?)
+    pub fn at(&self, offset: u32) -> Option<&'data BStr> {
+        string_at(self.bytes, offset)
     }
 }
 
@@ -215,15 +211,15 @@ impl<'data> Cubin<'data> {
     }
 
     /// The first section with this name.
-    pub fn section(&self, name: &str) -> Option<&Section<'data>> {
-        self.sections.iter().find(|s| s.name == name)
+    pub fn section(&self, name: impl AsRef<[u8]>) -> Option<&Section<'data>> {
+        self.sections.iter().find(|s| s.name == name.as_ref())
     }
 
     pub fn section_at(&self, index: u32) -> Option<&Section<'data>> {
         self.sections.get(index as usize)
     }
 
-    pub fn symbol_name(&self, index: u32) -> Result<&'data str, Error> {
+    pub fn symbol_name(&self, index: u32) -> Result<&'data BStr, Error> {
         let symbol = self.symbols.get(index as usize).ok_or(Error::SymbolTable)?;
         self.strings.at(symbol.name.get()).ok_or(Error::SymbolName(index))
     }
@@ -299,17 +295,17 @@ fn symbol_table<'data>(sections: &[Section<'data>]) -> Result<SymbolTable<'data>
 
 #[cfg(test)]
 mod tests {
-    use super::string_at;
+    use super::{BStr, string_at};
 
     #[test]
     fn a_string_ends_at_the_first_nul_wherever_it_is() {
         for length in 0..20 {
-            let text = "\u{1}".repeat(length);
-            let table = format!("{text}\0{text}");
+            let text = vec![0xff; length];
+            let table = [&text[..], &[0], &text].concat();
             for rest in 0..=length {
-                assert_eq!(string_at(table.as_bytes(), (length - rest) as u32), Some(&text[..rest]));
+                assert_eq!(string_at(&table, (length - rest) as u32), Some(BStr::new(&text[..rest])));
             }
-            assert_eq!(string_at(table.as_bytes(), length as u32 + 1), None);
+            assert_eq!(string_at(&table, length as u32 + 1), None);
         }
     }
 }

@@ -28,6 +28,7 @@ pub mod attr {
     pub const REGCOUNT: u8 = 0x2f;
     pub const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
     pub const CUDA_API_VERSION: u8 = 0x37;
+    pub const SANITIZE: u8 = 0x5c;
     pub const NUM_MBARRIERS: u8 = 0x38;
     pub const SAM_REGION_STACK_SIZE: u8 = 0x3b;
     pub const RESERVED_SMEM_USED: u8 = 0x41;
@@ -119,6 +120,10 @@ pub mod compat_attr {
     pub const MERCURY_ISA_VERSION: u8 = 0x07;
     pub const ACCELERATOR_TARGET: u8 = 0x09;
     pub const FASTPATH_FINALIZE: u8 = 0x0b;
+    pub const INTERNAL_TARGET: u8 = 0x0c;
+    /// The version of the instructions, of Mercury and of others. The tools print no name for it.
+    pub const ISA_VERSION: u8 = 0x0d;
+    pub const FINALIZER_VERSION: u8 = 0x0e;
 }
 
 /// Where the indirect branches of a function go, from the payload of [`attr::INDIRECT_BRANCH_TARGETS`]: each branch and its
@@ -173,7 +178,7 @@ pub fn compat_name(id: u8) -> Option<&'static str> {
 }
 
 #[rustfmt::skip]
-static COMPAT_NAMES: [(u8, &str); 7] = [
+static COMPAT_NAMES: [(u8, &str); 9] = [
     (0x02, "ISA_CLASS"),
     (0x03, "INST_TENSORMAP_V1"),
     (0x05, "INST_TCGEN05_MMA"),
@@ -181,6 +186,8 @@ static COMPAT_NAMES: [(u8, &str); 7] = [
     (0x07, "MERCURY_ISA_MAJOR_MINOR_VERSION"),
     (0x09, "CUDA_ACCELERATOR_TARGET"),
     (0x0b, "CAN_FASTPATH_FINALIZE"),
+    (0x0c, "CUDA_INTERNAL_TARGET"),
+    (0x0e, "FINALIZER_VERSION"),
 ];
 
 #[rustfmt::skip]

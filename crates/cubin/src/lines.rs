@@ -1,6 +1,7 @@
 //! Line number tables of device code (`.debug_line`, `.nv_debug_line_sass`), and the table of registers that goes with
 //! them. They are read as sequences, one for each function, and can be written again for code that has moved.
 
+use bstr::BStr;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -12,8 +13,8 @@ pub struct Unit {
 }
 
 /// Whether a section is a line number table.
-pub fn is_line_table(name: &str) -> bool {
-    matches!(name, ".debug_line" | ".nv_debug_line_sass")
+pub fn is_line_table(name: &[u8]) -> bool {
+    matches!(name, b".debug_line" | b".nv_debug_line_sass")
 }
 
 struct Reader<'data> {
@@ -22,7 +23,7 @@ struct Reader<'data> {
 }
 
 impl<'data> Reader<'data> {
-    fn string(&mut self) -> Option<&'data str> {
+    fn string(&mut self) -> Option<&'data BStr> {
         let text = crate::string_at(self.data, u32::try_from(self.at).ok()?)?;
         self.at += text.len() + 1;
         Some(text)
@@ -314,13 +315,13 @@ pub fn translated(
 }
 
 /// The table that says where the variables of PTX are at each place of the machine code.
-pub const REGISTER_TABLE: &str = ".nv_debug_info_reg_sass";
+pub const REGISTER_TABLE: &[u8] = b".nv_debug_info_reg_sass";
 
 /// The places in a register table that belong to functions which `is_wanted` tells by name: beginning and end of
 /// each range of code. Ends at the first record that cannot be read.
 pub fn places_of<'data>(
     data: &'data [u8],
-    mut is_wanted: impl FnMut(&'data str) -> bool,
+    mut is_wanted: impl FnMut(&'data BStr) -> bool,
 ) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut reader = Reader { data, at: 0 };

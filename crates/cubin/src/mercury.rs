@@ -7,34 +7,38 @@
 
 mod older;
 
+use bstr::BString;
 pub use older::{Idle, abridged, from_older, idle, is_older_capsule};
 use std::ops::Range;
 
 /// What stands before the name of a text section in the name of its capsule.
-pub const CAPSULE_PREFIX: &str = ".nv.capmerc";
+pub const CAPSULE_PREFIX: &[u8] = b".nv.capmerc";
 /// What stands before the name of any other section of the Mercury view.
-pub const PREFIX: &str = ".nv.merc";
+pub const PREFIX: &[u8] = b".nv.merc";
 
 /// Names that differ between the two views: Mercury's and that of the machine code.
-pub const CONSTANT_USER: (&str, &str) = (".nv.constant.user", ".nv.constant3");
+type Pair = (&'static [u8], &'static [u8]);
+
+/// The user's constants.
+pub const CONSTANT_USER: Pair = (b".nv.constant.user", b".nv.constant3");
 /// The addresses that position-independent code loads.
-pub const CONSTANT_ADDRESSES: (&str, &str) = (".nv.constant.pic", ".nv.constant4");
-pub const CONSTANT_OPTIMIZER: (&str, &str) = (".nv.constant.optimizer.", ".nv.constant2.");
-pub const CONSTANT_IMAGES: (&str, &str) = (".nv.constant.entry_image_header_indices.", ".nv.constant0.");
+pub const CONSTANT_ADDRESSES: Pair = (b".nv.constant.pic", b".nv.constant4");
+pub const CONSTANT_OPTIMIZER: Pair = (b".nv.constant.optimizer.", b".nv.constant2.");
+pub const CONSTANT_IMAGES: Pair = (b".nv.constant.entry_image_header_indices.", b".nv.constant0.");
 
 /// The name that the machine code's view has for a section, where it is another than Mercury's.
-pub fn code_name(name: &str) -> Option<String> {
-    let (stem, of) = match name.strip_prefix(".rela") {
-        Some(of) => (".rela", of),
-        None => ("", name),
+pub fn code_name(name: &[u8]) -> Option<BString> {
+    let (stem, of): (&[u8], _) = match name.strip_prefix(b".rela") {
+        Some(of) => (b".rela", of),
+        None => (b"", name),
     };
     if let Some((_, code)) = [CONSTANT_USER, CONSTANT_ADDRESSES].into_iter().find(|(name, _)| *name == of) {
-        return Some([stem, code].concat());
+        return Some([stem, code].concat().into());
     }
     let renamed = [CONSTANT_OPTIMIZER, CONSTANT_IMAGES]
         .into_iter()
         .find_map(|(mercury, code)| Some([stem, code, of.strip_prefix(mercury)?].concat()))?;
-    Some(renamed)
+    Some(renamed.into())
 }
 
 /// The relocation types of the Mercury view that a link knows apart.
@@ -462,9 +466,9 @@ mod tests {
 
     #[test]
     fn names_of_both_views() {
-        assert_eq!(code_name(".rela.nv.constant.user").as_deref(), Some(".rela.nv.constant3"));
-        assert_eq!(code_name(".nv.constant.optimizer.f").as_deref(), Some(".nv.constant2.f"));
-        assert_eq!(code_name(".rel.nv.constant.user"), None);
-        assert_eq!(code_name(".text.f"), None);
+        assert_eq!(code_name(b".rela.nv.constant.user").unwrap(), ".rela.nv.constant3");
+        assert_eq!(code_name(b".nv.constant.optimizer.\xff").unwrap(), b".nv.constant2.\xff");
+        assert_eq!(code_name(b".rel.nv.constant.user"), None);
+        assert_eq!(code_name(b".text.f"), None);
     }
 }

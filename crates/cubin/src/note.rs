@@ -1,6 +1,8 @@
 //! The two notes: `.note.nv.tkinfo` (which tools made this, with which options) and
 //! `.note.nv.cuinfo` (virtual architecture and toolkit number).
 
+use bstr::{BStr, ByteSlice};
+
 pub const OWNER: &[u8; 12] = b"NVIDIA Corp\0";
 pub const TYPE_CUINFO: u32 = 1000;
 pub const TYPE_TKINFO: u32 = 2000;
@@ -38,11 +40,11 @@ pub fn write_note(out: &mut Vec<u8>, kind: u32, desc: &[u8]) {
 /// What a tool says about itself in `.note.nv.tkinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolInfo<'a> {
-    pub object: &'a str,
-    pub tool: &'a str,
-    pub version: &'a str,
-    pub build: &'a str,
-    pub command_line: &'a str,
+    pub object: &'a BStr,
+    pub tool: &'a BStr,
+    pub version: &'a BStr,
+    pub build: &'a BStr,
+    pub command_line: &'a BStr,
 }
 
 impl<'a> ToolInfo<'a> {
@@ -51,8 +53,7 @@ impl<'a> ToolInfo<'a> {
         let strings = desc.get(24..)?;
         let text = |index: usize| {
             let at = desc.get(4 + 4 * index..8 + 4 * index)?.try_into().ok()?;
-            let rest = strings.get(u32::from_le_bytes(at) as usize..)?;
-            str::from_utf8(&rest[..rest.iter().position(|byte| *byte == 0)?]).ok()
+            crate::string_at(strings, u32::from_le_bytes(at))
         };
         Some(Self {
             object: text(0)?,
@@ -64,8 +65,9 @@ impl<'a> ToolInfo<'a> {
     }
 
     /// The toolkit that the tool belongs to, such as "12.9".
-    pub fn release(&self) -> Option<&'a str> {
-        self.version.split_once("release ")?.1.split(',').next()
+    pub fn release(&self) -> Option<&'a BStr> {
+        let (_, release) = self.version.split_once_str("release ")?;
+        release.split(|byte| *byte == b',').next().map(BStr::new)
     }
 }
 
@@ -80,7 +82,7 @@ impl ToolInfo<'_> {
                 continue;
             }
             words.push(strings.len() as u32);
-            strings.extend(text.as_bytes());
+            strings.extend_from_slice(text);
             strings.push(0);
         }
         let mut desc: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
@@ -126,7 +128,9 @@ mod tests {
 
     #[test]
     fn tool_infos_are_read_back() {
-        let info = ToolInfo { object: "", tool: "t", version: "v", build: "", command_line: "-a b " };
+        let [object, tool, version, build, command_line] =
+            [&b""[..], b"t", b"v", b"", b"-\xff b "].map(BStr::new);
+        let info = ToolInfo { object, tool, version, build, command_line };
         let desc = info.descriptor();
         assert_eq!(ToolInfo::parse(&desc), Some(info));
         for end in 0..24 {

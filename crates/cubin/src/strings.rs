@@ -29,10 +29,10 @@ pub struct StringTables {
 }
 
 /// How the names of the sections begin that a function has for itself. That of the function follows.
-const OWN: [&str; 3] = [".text.", ".nv.info.", ".rela.text."];
+const OWN: [&[u8]; 3] = [b".text.", b".nv.info.", b".rela.text."];
 
 fn may_be_own(text: &[u8]) -> bool {
-    OWN.iter().any(|prefix| text.starts_with(prefix.as_bytes()))
+    OWN.iter().any(|prefix| text.starts_with(prefix))
 }
 
 /// Where a string is, 0 for a table that does not have it. Its hash is kept: an index that grows need not read the
@@ -65,7 +65,7 @@ fn is_text(bytes: &[Vec<u8>; 2], text: &[u8], hash: u32) -> impl Fn(&Entry) -> b
 
 /// A string of a table.
 fn text_at(bytes: &[u8], offset: u32) -> &[u8] {
-    crate::string_at(bytes, offset).map_or(&[], str::as_bytes)
+    crate::string_at(bytes, offset).map_or(&[], |text| text)
 }
 
 /// Adds `text` at the end of a table; where.
@@ -103,24 +103,24 @@ impl StringTables {
     }
 
     /// The offset of `text` in a table, which it is added to unless it is there already.
-    pub fn add(&mut self, table: Table, text: &str) -> u32 {
+    pub fn add(&mut self, table: Table, text: &[u8]) -> u32 {
         self.settle(text, |of| of == table)[table as usize]
     }
 
     /// The same in both tables.
-    pub fn add_to_both(&mut self, text: &str) -> [u32; 2] {
+    pub fn add_to_both(&mut self, text: &[u8]) -> [u32; 2] {
         self.settle(text, |_| true)
     }
 
     /// The same of the name of a section that a strong function has for itself, given once: those of all others differ
     /// from it. It is looked for only where some other string begins like it.
-    pub fn add_own(&mut self, text: &str) -> [u32; 2] {
-        if self.is_mixed || !may_be_own(text.as_bytes()) {
+    pub fn add_own(&mut self, text: &[u8]) -> [u32; 2] {
+        if self.is_mixed || !may_be_own(text) {
             return self.add_to_both(text);
         }
         self.index_all();
         let [sections, symbols] = &mut self.bytes;
-        let offsets = [append(sections, text.as_bytes()), append(symbols, text.as_bytes())];
+        let offsets = [append(sections, text), append(symbols, text)];
         self.indexed = symbols.len();
         self.own.push(offsets);
         offsets
@@ -135,8 +135,7 @@ impl StringTables {
         }
     }
 
-    fn settle(&mut self, text: &str, is_wanted: impl Fn(Table) -> bool) -> [u32; 2] {
-        let text = text.as_bytes();
+    fn settle(&mut self, text: &[u8], is_wanted: impl Fn(Table) -> bool) -> [u32; 2] {
         if text.is_empty() {
             return [0; 2];
         }
@@ -163,25 +162,23 @@ impl StringTables {
     }
 
     /// The offset of `text`, if it is in a table.
-    pub fn get(&self, table: Table, text: &str) -> Option<u32> {
-        let hash = hash(text.as_bytes());
-        let is_same = is_text(&self.bytes, text.as_bytes(), hash);
+    pub fn get(&self, table: Table, text: &[u8]) -> Option<u32> {
+        let hash = hash(text);
+        let is_same = is_text(&self.bytes, text, hash);
         let indexed = self.index.find(spread(hash), &is_same).copied();
         let is_there = |entry: &Entry| entry.offsets[table as usize] != 0;
         let found = indexed.filter(is_there);
-        let own =
-            || self.own.iter().filter(|_| may_be_own(text.as_bytes())).map(|o| Entry { hash, offsets: *o });
+        let own = || self.own.iter().filter(|_| may_be_own(text)).map(|o| Entry { hash, offsets: *o });
         let found = found.or_else(|| own().find(&is_same));
         found.or_else(|| self.unindexed().filter(is_there).find(is_same)).map(|e| e.offsets[table as usize])
     }
 
     /// Like [`add`](Self::add) to `.strtab` for one of many strings that differ from one another, so that it need not
     /// be looked for among those. `hash` is its [`hash()`].
-    pub fn add_distinct(&mut self, text: &str, hash: u32) -> u32 {
-        if may_be_own(text.as_bytes()) {
+    pub fn add_distinct(&mut self, text: &[u8], hash: u32) -> u32 {
+        if may_be_own(text) {
             return self.add(Table::Symbols, text);
         }
-        let text = text.as_bytes();
         if text.is_empty() {
             return 0;
         }
@@ -226,7 +223,7 @@ impl StringTables {
     }
 
     /// Takes `text` out of a table and returns where it stood. What follows moves up.
-    pub fn remove(&mut self, table: Table, text: &str) -> Option<Range<u32>> {
+    pub fn remove(&mut self, table: Table, text: &[u8]) -> Option<Range<u32>> {
         self.index_own();
         self.index_all();
         let start = self.get(table, text)?;
@@ -247,9 +244,9 @@ impl StringTables {
 
     /// Adds `text` at the end although it may be there already; later [`add`](Self::add)s of the
     /// same text still find the first copy.
-    pub fn add_again(&mut self, table: Table, text: &str) -> u32 {
+    pub fn add_again(&mut self, table: Table, text: &[u8]) -> u32 {
         self.index_all();
-        let offset = append(&mut self.bytes[table as usize], text.as_bytes());
+        let offset = append(&mut self.bytes[table as usize], text);
         self.indexed = self.bytes[Table::Symbols as usize].len();
         offset
     }
@@ -267,12 +264,12 @@ mod tests {
     #[test]
     fn whole_strings_are_shared_and_tails_are_not() {
         let mut tables = StringTables::default();
-        let a = tables.add(Symbols, ".text.f");
-        assert_eq!(tables.add(Symbols, "f"), 9);
-        assert_eq!(tables.add(Symbols, ".text.f"), a);
-        assert_eq!(tables.add(Symbols, ""), 0);
-        assert_eq!(tables.add_again(Symbols, "f"), 11);
-        assert_eq!(tables.add(Symbols, "f"), 9);
+        let a = tables.add(Symbols, b".text.f");
+        assert_eq!(tables.add(Symbols, b"f"), 9);
+        assert_eq!(tables.add(Symbols, b".text.f"), a);
+        assert_eq!(tables.add(Symbols, b""), 0);
+        assert_eq!(tables.add_again(Symbols, b"f"), 11);
+        assert_eq!(tables.add(Symbols, b"f"), 9);
         assert_eq!(tables.bytes(Symbols), b"\0.text.f\0f\0f\0");
         assert_eq!(tables.bytes(Sections), b"\0");
     }
@@ -280,66 +277,66 @@ mod tests {
     #[test]
     fn what_was_added_again_is_not_found() {
         let mut tables = StringTables::default();
-        assert_eq!((tables.add_again(Sections, "one"), tables.add(Sections, "one")), (1, 5));
-        assert_eq!(tables.get(Symbols, "one"), None);
+        assert_eq!((tables.add_again(Sections, b"one"), tables.add(Sections, b"one")), (1, 5));
+        assert_eq!(tables.get(Symbols, b"one"), None);
     }
 
     #[test]
     fn each_table_has_its_own_offsets() {
         let mut tables = StringTables::default();
-        tables.add(Symbols, "one");
-        let all = ["two", "one", "", "two"].map(|text| tables.add_to_both(text));
+        tables.add(Symbols, b"one");
+        let all = [&b"two"[..], b"one", b"", b"two"].map(|text| tables.add_to_both(text));
         assert_eq!(all, [[1, 5], [5, 1], [0, 0], [1, 5]]);
         assert_eq!(
             (tables.bytes(Sections), tables.bytes(Symbols)),
             (&b"\0two\0one\0"[..], &b"\0one\0two\0"[..])
         );
-        assert_eq!((tables.add(Sections, "three"), tables.get(Symbols, "three")), (9, None));
-        assert_eq!(tables.add_to_both("three"), [9, 9]);
+        assert_eq!((tables.add(Sections, b"three"), tables.get(Symbols, b"three")), (9, None));
+        assert_eq!(tables.add_to_both(b"three"), [9, 9]);
     }
 
     #[test]
     fn what_is_a_functions_own_is_found_by_others() {
         let mut tables = StringTables::default();
-        assert_eq!(tables.add(Symbols, "f"), 1);
-        assert_eq!(tables.add_own(".text.f"), [1, 3]);
-        assert_eq!(tables.add_own(".nv.info.f"), [9, 11]);
-        assert_eq!((tables.get(Sections, ".nv.info.f"), tables.get(Symbols, ".text.g")), (Some(9), None));
-        assert_eq!(tables.add_to_both(".text.f"), [1, 3]);
-        assert_eq!(tables.add(Symbols, ".text.g"), 22);
-        assert_eq!(tables.add_own(".text.g"), [20, 22]);
-        assert_eq!(tables.remove(Sections, ".text.f"), Some(1..9));
-        assert_eq!(tables.get(Sections, ".text.g"), Some(12));
+        assert_eq!(tables.add(Symbols, b"f"), 1);
+        assert_eq!(tables.add_own(b".text.f"), [1, 3]);
+        assert_eq!(tables.add_own(b".nv.info.f"), [9, 11]);
+        assert_eq!((tables.get(Sections, b".nv.info.f"), tables.get(Symbols, b".text.g")), (Some(9), None));
+        assert_eq!(tables.add_to_both(b".text.f"), [1, 3]);
+        assert_eq!(tables.add(Symbols, b".text.g"), 22);
+        assert_eq!(tables.add_own(b".text.g"), [20, 22]);
+        assert_eq!(tables.remove(Sections, b".text.f"), Some(1..9));
+        assert_eq!(tables.get(Sections, b".text.g"), Some(12));
         assert_eq!(tables.bytes(Sections), b"\0.nv.info.f\0.text.g\0");
     }
 
     #[test]
     fn distinct_strings_are_found_later() {
         let mut tables = StringTables::default();
-        tables.add(Symbols, "one");
-        tables.add(Sections, "three");
-        let added = ["two", "one", "three"].map(|text| tables.add_distinct(text, hash(text.as_bytes())));
+        tables.add(Symbols, b"one");
+        tables.add(Sections, b"three");
+        let added = [&b"two"[..], b"one", b"three"].map(|text| tables.add_distinct(text, hash(text)));
         assert_eq!(added, [5, 1, 9]);
-        assert_eq!((tables.get(Symbols, "three"), tables.get(Symbols, "four")), (Some(9), None));
-        assert_eq!((tables.get(Sections, "three"), tables.get(Sections, "two")), (Some(1), None));
-        assert_eq!((tables.add(Symbols, "two"), tables.add(Symbols, "four")), (5, 15));
-        assert_eq!(tables.add_to_both("three"), [1, 9]);
-        tables.add_distinct("five", hash(b"five"));
-        assert_eq!(tables.remove(Symbols, "one"), Some(1..5));
-        assert_eq!(tables.remove(Symbols, "five"), Some(16..21));
+        assert_eq!((tables.get(Symbols, b"three"), tables.get(Symbols, b"four")), (Some(9), None));
+        assert_eq!((tables.get(Sections, b"three"), tables.get(Sections, b"two")), (Some(1), None));
+        assert_eq!((tables.add(Symbols, b"two"), tables.add(Symbols, b"four")), (5, 15));
+        assert_eq!(tables.add_to_both(b"three"), [1, 9]);
+        tables.add_distinct(b"five", hash(b"five"));
+        assert_eq!(tables.remove(Symbols, b"one"), Some(1..5));
+        assert_eq!(tables.remove(Symbols, b"five"), Some(16..21));
         assert_eq!(tables.bytes(Symbols), b"\0two\0three\0four\0");
     }
 
     #[test]
     fn what_follows_a_removed_string_moves_up() {
         let mut tables = StringTables::default();
-        for text in ["one", "two", "three"] {
+        for text in [&b"one"[..], b"two", b"three"] {
             tables.add_to_both(text);
         }
-        assert_eq!(tables.remove(Symbols, "two"), Some(5..9));
-        assert_eq!(tables.remove(Symbols, "two"), None);
-        assert_eq!((tables.get(Symbols, "one"), tables.get(Symbols, "three")), (Some(1), Some(5)));
-        assert_eq!((tables.get(Sections, "two"), tables.get(Sections, "three")), (Some(5), Some(9)));
+        assert_eq!(tables.remove(Symbols, b"two"), Some(5..9));
+        assert_eq!(tables.remove(Symbols, b"two"), None);
+        assert_eq!((tables.get(Symbols, b"one"), tables.get(Symbols, b"three")), (Some(1), Some(5)));
+        assert_eq!((tables.get(Sections, b"two"), tables.get(Sections, b"three")), (Some(5), Some(9)));
         assert_eq!(tables.bytes(Symbols), b"\0one\0three\0");
         assert_eq!(tables.bytes(Sections), b"\0one\0two\0three\0");
     }

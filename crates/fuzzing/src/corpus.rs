@@ -157,7 +157,7 @@ fn globals(bytes: &[u8], which: impl Fn(&Symbol) -> bool) -> Vec<String> {
     let symbols = cubin.symbols.iter().enumerate();
     let wanted = symbols.filter(|(_, s)| s.bind() != raw::STB_LOCAL && which(s));
     let names = wanted.filter_map(|(index, _)| cubin.symbol_name(index as u32).ok());
-    names.filter(|name| !name.is_empty()).map(String::from).collect()
+    names.filter(|name| !name.is_empty()).map(ToString::to_string).collect()
 }
 
 fn collect(path: &Path, files: &mut Vec<PathBuf>) {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use solder::diagnostics::{Printer, Settings};
 use solder::mode::Mode;
 use solder::options::{self, Options, Values};
+use solder_arch::Release;
 use solder_cubin::Cubin;
 
 use crate::corpus::{Corpus, Kind};
@@ -201,8 +202,8 @@ fn link(words: &[String]) -> (bool, String) {
     let printer = Printer::in_memory(Settings::default());
     let sink = printer.sink();
     let words = words.iter().map(|word| word.clone().into_bytes()).collect();
-    let Ok(values) = Values::parse(words, &sink) else { return (false, text(printer)) };
-    let options = Options::new(values, OsStr::new("nvlink"));
+    let Ok(values) = Values::parse(words, Release::CUDA_13_0, &sink) else { return (false, text(printer)) };
+    let options = Options::new(values, OsStr::new("nvlink"), false);
     let printer = Printer::in_memory(options.message_settings());
     let sink = printer.sink();
     let linked = options::check(&options, &sink)

@@ -58,6 +58,9 @@ pub fn check(
     if header.number() == 0 {
         return Err(Message::UnknownArch { arch: "sm_0".into() });
     }
+    if release.ties_accelerated_code() && header.is_accelerated() && !target.arch.has_a() {
+        return Err(Message::AcceleratedForOther);
+    }
     match header.links_for(target, release) {
         CubinMatch::Links => {}
         CubinMatch::Mismatch => {
@@ -199,6 +202,11 @@ impl<'data> Header<'data> {
         let reaches =
             if accelerated { code.number == target.arch.number } else { code.number <= target.arch.number };
         if reaches && !code.is_mercury { CubinMatch::Links } else { CubinMatch::Mismatch }
+    }
+
+    /// Whether it is named as code for an `a` architecture.
+    fn is_accelerated(&self) -> bool {
+        self.compat().is_some_and(|record| record.accelerated == 1)
     }
 
     fn compat(&self) -> Option<CompatRecord> {

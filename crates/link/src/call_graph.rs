@@ -4,6 +4,7 @@ use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, PrototypeId, Rare};
 use crate::model::object::Object;
 use crate::model::symbols::Symbols;
+use bstr::BStr;
 use hashbrown::HashMap;
 use solder_cubin::callgraph::{Part, records};
 
@@ -11,7 +12,7 @@ use solder_cubin::callgraph::{Part, records};
 #[derive(Debug, Default)]
 pub struct Reader<'data> {
     graph: CallGraph<'data>,
-    index: HashMap<&'data str, PrototypeId, foldhash::fast::FixedState>,
+    index: HashMap<&'data BStr, PrototypeId, foldhash::fast::FixedState>,
     known_prototype: Rare<PrototypeId>,
     taken: Vec<EntityId>,
 }

@@ -2,6 +2,7 @@
 
 use crate::model::merged::{Kind, Merged};
 use crate::model::object::Object;
+use bstr::BStr;
 use solder_sass::is_fit_for_103;
 
 /// The bits of the architectures for which the code of a target can be finalized easily.
@@ -46,7 +47,7 @@ pub fn wrong_code<'a>(
     merged: &'a Merged<'_>,
     objects: &'a [Object<'_>],
     sm: u16,
-) -> Option<(&'a str, &'a Object<'a>, u16)> {
+) -> Option<(&'a BStr, &'a Object<'a>, u16)> {
     if sm != DIFFERENT {
         return None;
     }

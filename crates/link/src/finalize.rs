@@ -33,12 +33,12 @@ pub fn finalize<'data>(
     let finalized = pool.map(&objects, is_large, code);
     for (object, finalized) in objects.iter_mut().zip(finalized) {
         let bytes = finalized.map_err(|Problem::UnknownCapsule { function }| {
-            let (file, function) = (object.name.as_str().into(), function.into());
+            let (file, function) = ((&object.name).into(), function.into());
             sink.fatal(Message::CodeOfOtherToolkit { file, function, toolkit: options.release.name })
         })?;
         let Some(bytes) = bytes else { continue };
         let name = std::mem::take(&mut object.name);
-        let file = name.as_str().into();
+        let file = (&name).into();
         *object = Object::parse(name, arena.alloc(bytes), pool).map_err(|Damage { place, reason }| {
             sink.fatal(Message::DamagedInput { file, place: place.into(), reason: reason.into() })
         })?;

@@ -4,6 +4,7 @@
 //! runtime defines: at its place in the link order it is merged if any symbol is then undefined, whoever is to define
 //! it. No code may follow one that was left out, unless it is the first of the link and comes from an archive.
 
+use bstr::BStr;
 use hashbrown::HashMap;
 use solder_cubin::raw;
 
@@ -97,7 +98,7 @@ pub(crate) fn taking_part<'data>(
 /// The global names so far, and how many of them nobody has defined.
 #[derive(Default)]
 struct Names<'data> {
-    is_defined: HashMap<&'data str, bool>,
+    is_defined: HashMap<&'data BStr, bool>,
     undefined: usize,
 }
 

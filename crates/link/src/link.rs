@@ -33,7 +33,7 @@ pub struct Linked {
     /// Which of the inputs took part.
     pub takes_part: Vec<bool>,
     /// The call graph, drawn for `dot`, if that was asked for.
-    pub drawing: Option<String>,
+    pub drawing: Option<Vec<u8>>,
 }
 
 /// Links the inputs.
@@ -57,7 +57,7 @@ pub fn link(
     let watch = Watch::new(observer, &objects);
     sink.phase("resolving");
     // Names are bound before anything is removed: duplicates among dead functions are errors too.
-    let bound = names.finish(&objects, options.cuda_api_version, sink);
+    let bound = names.finish(&objects, options.release, options.cuda_api_version, sink);
     let (symbols, graph) = bound.inspect_err(|_| observer.unresolved(&objects))?;
     checks::unified(&objects, options, sink)?;
     sink.phase("removing dead code");

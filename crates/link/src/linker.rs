@@ -132,7 +132,7 @@ pub struct Report {
     /// The call graph as text, if [`Linker::dump_callgraph`] asked for it.
     pub call_graph: Vec<u8>,
     /// The call graph drawn for `dot`, if [`Linker::draw_callgraph`] asked for it.
-    pub drawing: Option<String>,
+    pub drawing: Option<Vec<u8>>,
 }
 
 impl fmt::Debug for Linker<'_> {
@@ -448,7 +448,7 @@ impl Linker<'_> {
         write: WriteMade<'_>,
         observer: &dyn Observer,
         sink: &Sink<'_>,
-    ) -> Result<(Vec<bool>, Option<String>), Stop> {
+    ) -> Result<(Vec<bool>, Option<Vec<u8>>), Stop> {
         self.check_options(sink)?;
         let none = Pool::none();
         let pool = self.pool.unwrap_or(&none);
@@ -516,9 +516,11 @@ impl Linker<'_> {
     }
 
     fn lto_options(&self) -> LtoOptions<'_> {
-        let given = self.lto.clone().unwrap_or_else(|| LtoOptions::new(self.options.target));
+        let given =
+            self.lto.clone().unwrap_or_else(|| LtoOptions::new(self.options.target, self.options.release));
         LtoOptions {
             target: self.options.target,
+            release: self.options.release,
             partial: given.partial || self.options.relocatable,
             debug: self.debug && !self.suppress_debug_info,
             ignore_host_info: self.ignore_host_info || self.options.relocatable,
@@ -564,7 +566,8 @@ impl Linker<'_> {
             suppress_arch_warning: self.suppress_arch_warning,
         };
         let all: Vec<&Given<'_>> = self.inputs.iter().collect();
-        let opened = pool.map(&all, all.len() >= PARALLEL_FROM, |given| given.items(settings.lto));
+        let opened =
+            pool.map(&all, all.len() >= PARALLEL_FROM, |given| given.items(settings.lto, settings.release));
         let places = opened.iter().enumerate();
         let given = places.flat_map(|(at, items)| std::iter::repeat_n(at, items.len())).collect();
         let items: Vec<Item<'b>> = opened.into_iter().flatten().collect();
@@ -587,7 +590,7 @@ type WriteMade<'a> = &'a dyn Fn(Made<'_>) -> io::Result<()>;
 
 impl Given<'_> {
     /// What an input may give.
-    fn items(&self, lto: bool) -> Vec<Item<'_>> {
+    fn items(&self, lto: bool, release: &Release) -> Vec<Item<'_>> {
         let form = Form::of(&self.bytes);
         let other = || {
             let message = Message::InputKind { file: self.name.clone(), kind: form.description() };
@@ -603,7 +606,7 @@ impl Given<'_> {
             (Form::HostObject, _) => Role::HostObject,
             (Form::Archive, _) => Role::Archive,
         };
-        let mut items = load::items(&self.name, &self.bytes, role, &|_| None);
+        let mut items = load::items(&self.name, &self.bytes, role, release, &|_| None);
         if let GivenKind::DeviceCode(origin @ (Origin::HostObject | Origin::Archive)) = self.kind {
             for item in &mut items {
                 // The host object it was in; what that refers to is given apart.

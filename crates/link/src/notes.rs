@@ -4,6 +4,7 @@ use crate::fastpath;
 use crate::model::mercury;
 use crate::model::object::{Object, Role};
 use crate::options::{Options, Tool};
+use bstr::BStr;
 use solder_arch::{Arch, Release, Suffix};
 use solder_cubin::info::{Record, compat_attr, format, records, write_record};
 use solder_cubin::note::{self, CudaInfo, ToolInfo};
@@ -49,13 +50,14 @@ fn padded(text: &str, length: usize) -> String {
 pub fn own_note(options: &Options<'_>, objects: &[Object<'_>]) -> Vec<u8> {
     let crate::options::Record { tool, object, command_line, paths } = &options.record;
     let Words { tool, replaced, version_length, build_length } = words(*tool);
-    let version = format!("{VERSION}, as {replaced} {}", options.release.version);
+    let version = padded(&format!("{VERSION}, as {replaced} {}", options.release.version), version_length);
+    let build = padded(VERSION, build_length);
     let own = ToolInfo {
-        object: &String::from_utf8_lossy(object),
-        tool,
-        version: &padded(&version, version_length),
-        build: &padded(VERSION, build_length),
-        command_line: &String::from_utf8_lossy(command_line),
+        object: BStr::new(object),
+        tool: BStr::new(tool),
+        version: BStr::new(&version),
+        build: BStr::new(&build),
+        command_line: BStr::new(command_line),
     };
     paths.applied(tool_note(&own, objects, !options.relocatable))
 }
@@ -98,19 +100,43 @@ pub const COMPAT_FROM: u16 = 90;
 const OWN_ARCHITECTURE: u8 = 4;
 const OWN_TCGEN05: u8 = 2;
 
-/// The records that every input must have, in the order in which nvlink looks for them, and what it assumes for one
-/// that is missing.
-const DEFAULTS: [(u8, u8, [u8; 2]); 5] = [
-    (format::BYTE, compat_attr::ISA_CLASS, [0, 0]),
-    (format::BYTE, compat_attr::INST_TENSORMAP_V1, [3, 0]),
-    (format::BYTE, compat_attr::INST_TCGEN05_MMA, [0, 0]),
-    (format::BYTE, compat_attr::OPPORTUNISTIC_FINALIZATION, [1, 0]),
-    (format::HALF, compat_attr::MERCURY_ISA_VERSION, OLDEST_MERCURY),
+/// A record that an input may have.
+struct Known {
+    format: u8,
+    attr: u8,
+    /// What nvlink assumes where an input does not have it.
+    default: [u8; 2],
+    /// The toolkit that knows it first.
+    since: u32,
+    /// The toolkit from which on it is not written if it has the default value.
+    implied_since: u32,
+}
+
+const fn known(format: u8, attr: u8, default: [u8; 2], since: u32, implied_since: u32) -> Known {
+    Known { format, attr, default, since, implied_since }
+}
+
+/// No toolkit leaves it out.
+const NEVER: u32 = u32::MAX;
+
+/// The records that every input should have, in the order in which nvlink looks for them.
+const KNOWN: [Known; 7] = [
+    known(format::BYTE, compat_attr::ISA_CLASS, [0, 0], 0, NEVER),
+    known(format::BYTE, compat_attr::INST_TENSORMAP_V1, [3, 0], 0, NEVER),
+    known(format::BYTE, compat_attr::INST_TCGEN05_MMA, [0, 0], 0, 131),
+    known(format::BYTE, compat_attr::OPPORTUNISTIC_FINALIZATION, [1, 0], 0, 131),
+    known(format::HALF, compat_attr::MERCURY_ISA_VERSION, OLDEST_MERCURY, 0, 133),
+    known(format::BYTE, compat_attr::INTERNAL_TARGET, [2, 0], 134, NEVER),
+    known(format::HALF, compat_attr::ISA_VERSION, OLDEST_MERCURY, 133, NEVER),
 ];
+
+fn known_to(release: &Release) -> impl Iterator<Item = &'static Known> {
+    KNOWN.iter().filter(|known| known.since <= release.toolkit)
+}
 
 /// The compatibility records of all inputs that have any, each merged with the values of the others. Objects of
 /// toolkits before 13.0 have none for sm_90.
-pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
+pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64, release: &Release) -> Vec<u8> {
     let mut sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
     // Objects of one compilation say the same, and to hear it once is enough for all that follows.
     sections.dedup_by_key(|section| section.data);
@@ -118,80 +144,121 @@ pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64) -> Vec<u8> {
     let mut merged = vec![CompatValue {
         format: format::BYTE,
         attr: compat_attr::ACCELERATOR_TARGET,
-        value: [accelerated, 0],
+        value: u64::from(accelerated),
     }];
-    for section in sections {
-        // What is not known is not taken over.
-        for Record { format, attr, payload } in records(section.data).flatten() {
-            let [low, high] = first_two(payload);
-            match merged.iter_mut().find(|known| known.attr == attr) {
-                Some(known) => known.merge([low, high]),
-                None if DEFAULTS.iter().any(|(_, known, _)| *known == attr) => {
-                    merged.push(CompatValue { format, attr, value: [low, high] });
-                }
-                None => {}
-            }
-        }
-        for (format, attr, value) in DEFAULTS {
-            if records(section.data).flatten().any(|record| record.attr == attr) {
-                continue;
-            }
-            match merged.iter_mut().find(|known| known.attr == attr) {
-                Some(known) => known.merge(value),
-                None => merged.push(CompatValue { format, attr, value }),
-            }
+    for section in &sections {
+        take_compat(&mut merged, section.data, release);
+    }
+    // Mercury code gets both of these anew, whatever the inputs say.
+    let is_mercury = target.number >= mercury::FROM;
+    let in_all = |attr| sections.iter().all(|section| has(section.data, attr));
+    merged.retain(|value| value.attr != compat_attr::FINALIZER_VERSION || !is_mercury && in_all(value.attr));
+    if is_mercury {
+        let stays = merged.iter().any(|value| value.keeps_to_its_number(release));
+        let bits = if stays { fastpath & !fastpath::BIT_103 } else { fastpath };
+        set(&mut merged, format::SIZED, compat_attr::FASTPATH_FINALIZE, bits);
+        if release.names_its_finalizer() {
+            set(&mut merged, format::HALF, compat_attr::FINALIZER_VERSION, FINALIZER_VERSION);
         }
     }
     let mut out = Vec::new();
-    for record in &merged {
-        write_record(&mut out, record.format, record.attr, &record.value);
-    }
-    if target.number >= mercury::FROM {
-        let stays = merged.iter().any(CompatValue::keeps_to_its_number);
-        let bits = if stays { fastpath & !fastpath::BIT_103 } else { fastpath };
-        write_record(&mut out, format::SIZED, compat_attr::FASTPATH_FINALIZE, &bits.to_le_bytes());
+    for value in merged.iter().filter(|value| !value.is_implied(release)) {
+        let length = if value.format == format::SIZED { 8 } else { 2 };
+        write_record(&mut out, value.format, value.attr, &value.value.to_le_bytes()[..length]);
     }
     out
 }
 
-fn first_two(payload: &[u8]) -> [u8; 2] {
-    match payload {
-        [low, high, ..] => [*low, *high],
-        _ => [0, 0],
+/// The version of the finalizer in objects that it made.
+const FINALIZER_VERSION: u64 = 0x0400;
+
+fn has(section: &[u8], attr: u8) -> bool {
+    records(section).flatten().any(|record| record.attr == attr)
+}
+
+fn set(merged: &mut Vec<CompatValue>, format: u8, attr: u8, value: u64) {
+    match merged.iter_mut().find(|known| known.attr == attr) {
+        Some(known) => known.value = value,
+        None => merged.push(CompatValue { format, attr, value }),
     }
+}
+
+/// Merges the records of one more input. What is not known is not taken over.
+fn take_compat(merged: &mut Vec<CompatValue>, section: &[u8], release: &Release) {
+    let is_taken = |attr: u8| {
+        known_to(release).any(|known| known.attr == attr)
+            || attr == compat_attr::FASTPATH_FINALIZE && release.keeps_fastpath_record()
+            || attr == compat_attr::FINALIZER_VERSION && release.names_its_finalizer()
+    };
+    for Record { format, attr, payload } in records(section).flatten() {
+        let value = if format == format::SIZED { first_eight(payload) } else { first_two(payload) };
+        match merged.iter_mut().find(|known| known.attr == attr) {
+            Some(known) => known.merge(value),
+            None if is_taken(attr) => merged.push(CompatValue { format, attr, value }),
+            None => {}
+        }
+    }
+    for known in known_to(release).filter(|known| !has(section, known.attr)) {
+        let (format, attr, value) = (known.format, known.attr, u16::from_le_bytes(known.default).into());
+        match merged.iter_mut().find(|known| known.attr == attr) {
+            Some(known) => known.merge(value),
+            None => merged.push(CompatValue { format, attr, value }),
+        }
+    }
+}
+
+fn first_two(payload: &[u8]) -> u64 {
+    payload.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes).into())
+}
+
+fn first_eight(payload: &[u8]) -> u64 {
+    payload.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// A record of the output on its way.
 struct CompatValue {
     format: u8,
     attr: u8,
-    value: [u8; 2],
+    value: u64,
 }
 
 impl CompatValue {
     /// Takes the value of one more input into account.
-    fn merge(&mut self, other: [u8; 2]) {
+    fn merge(&mut self, other: u64) {
         let own = self.value;
-        let largest = |at: usize| own[at].max(other[at]);
-        let merged = match self.attr {
+        // Of all but versions and bits only the first byte matters.
+        let (low, other_low) = (own & 0xff, other & 0xff);
+        self.value = match self.attr {
             // 0 is code that runs on one architecture only.
-            compat_attr::ISA_CLASS if own[0] == 0 || other[0] == 0 => [0, 0],
-            compat_attr::ISA_CLASS => [largest(0), 0],
-            compat_attr::INST_TCGEN05_MMA => [merge_tcgen05(own[0], other[0]), 0],
-            compat_attr::MERCURY_ISA_VERSION => [largest(0), largest(1)],
-            compat_attr::INST_TENSORMAP_V1 => [own[0] | other[0], 0],
-            compat_attr::OPPORTUNISTIC_FINALIZATION if own[0] != other[0] => [1, 0],
-            _ => return,
+            compat_attr::ISA_CLASS if low == 0 || other_low == 0 => 0,
+            compat_attr::ISA_CLASS | compat_attr::INTERNAL_TARGET => low.max(other_low),
+            compat_attr::INST_TCGEN05_MMA => merge_tcgen05(low as u8, other_low as u8).into(),
+            compat_attr::MERCURY_ISA_VERSION | compat_attr::ISA_VERSION | compat_attr::FINALIZER_VERSION => {
+                own.max(other)
+            }
+            compat_attr::INST_TENSORMAP_V1 => low | other_low,
+            compat_attr::OPPORTUNISTIC_FINALIZATION if low != other_low => 1,
+            compat_attr::FASTPATH_FINALIZE => own & other,
+            _ => own,
         };
-        self.value = merged;
+    }
+
+    /// Whether a reader assumes the value where it is not written.
+    fn is_implied(&self, release: &Release) -> bool {
+        let known = KNOWN.iter().find(|known| known.attr == self.attr);
+        known.is_some_and(|known| {
+            known.implied_since <= release.toolkit && self.value == u16::from_le_bytes(known.default).into()
+        })
     }
 
     /// Whether it says that the code is for its own architecture and not for later ones of the family.
-    fn keeps_to_its_number(&self) -> bool {
-        let value = self.value[0];
+    fn keeps_to_its_number(&self, release: &Release) -> bool {
+        let value = (self.value & 0xff) as u8;
         match self.attr {
             compat_attr::ISA_CLASS => value == OWN_ARCHITECTURE,
-            compat_attr::INST_TCGEN05_MMA => value & 3 == OWN_TCGEN05 || value >> 2 & 3 == OWN_TCGEN05,
+            compat_attr::INST_TCGEN05_MMA if release.tcgen05_ties_code_to_its_number() => {
+                value & 3 == OWN_TCGEN05 || value >> 2 & 3 == OWN_TCGEN05
+            }
             _ => false,
         }
     }

@@ -60,7 +60,7 @@ impl Records {
     ) -> Notes {
         let Self { tool_note, cuda_note, graph } = self;
         let fastpath = fastpath::fastpath(merged, options.sm());
-        let compat = notes::compat(objects, options.target.arch, fastpath);
+        let compat = notes::compat(objects, options.target.arch, fastpath, options.release);
         Notes { tool_note, cuda_note, compat, graph }
     }
 }

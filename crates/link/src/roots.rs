@@ -94,8 +94,7 @@ impl<'a> Roots<'a> {
     }
 
     /// Whether a kernel stays.
-    pub fn contain(&self, kernel: &str) -> bool {
-        let name = kernel.as_bytes();
+    pub fn contain(&self, name: &[u8]) -> bool {
         match self {
             Self::All => true,
             Self::Containing(texts) => texts.iter().any(|text| contains(name, text)),

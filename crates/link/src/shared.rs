@@ -68,12 +68,21 @@ pub struct Settings {
     pub shows: bool,
     /// The code has a Mercury view.
     pub mercury: bool,
+    /// Extern arrays say how they are aligned.
+    pub aligned_arrays: bool,
 }
 
 impl Settings {
     /// Variables and nothing else, from 0 on.
-    const NOTHING_ELSE: Self =
-        Self { reserved: 0, shown_reserved: 0, start: 0, debug: false, shows: false, mercury: false };
+    const NOTHING_ELSE: Self = Self {
+        reserved: 0,
+        shown_reserved: 0,
+        start: 0,
+        debug: false,
+        shows: false,
+        mercury: false,
+        aligned_arrays: false,
+    };
 }
 
 /// Size and alignment of a kernel's shared memory.
@@ -179,12 +188,19 @@ struct Layouter<'a> {
     /// Where the variables that several kernels have end.
     common_end: u64,
     mercury: bool,
+    /// Extern arrays say how they are aligned.
+    aligned_arrays: bool,
+    /// The kernels with extern arrays.
+    dynamic: Vec<bool>,
     /// The kernels with variables of known size, in nvlink's order; some more than once.
     met: Vec<usize>,
 }
 
 /// The place of what has none.
 const NOWHERE: u64 = u64::MAX;
+
+/// The least alignment of extern arrays.
+const DYNAMIC_ALIGN: u64 = 16;
 
 /// What `-reserve-null-pointer` leaves free, so that no variable is at address 0.
 const NULL_POINTER: u64 = 4;
@@ -208,6 +224,7 @@ pub fn lay_out(
         debug,
         shows: debug || options.preserve_relocs,
         mercury: has_mercury,
+        aligned_arrays: options.release.aligns_extern_arrays(),
     };
     layout(merged, &merged.calls, settings, &|id| referenced.contains(id))
 }
@@ -328,7 +345,7 @@ fn align_up(value: u64, align: u64) -> u64 {
 
 impl<'a> Layouter<'a> {
     fn new(merged: &'a Merged<'a>, calls: &Calls, settings: Settings) -> Self {
-        let Settings { start, debug, shows, mercury, .. } = settings;
+        let Settings { start, debug, shows, mercury, aligned_arrays, .. } = settings;
         let kernels: Vec<u32> = merged.kernels().map(|(i, _)| i).collect();
         let count = kernels.len();
         let users = find_users(merged);
@@ -356,6 +373,8 @@ impl<'a> Layouter<'a> {
             common_end: 0,
             kernels,
             mercury,
+            aligned_arrays,
+            dynamic: vec![false; count],
             met: Vec::new(),
         }
     }
@@ -477,14 +496,16 @@ impl<'a> Layouter<'a> {
         functions.sort_unstable();
         functions.dedup();
         let mut group: Vec<usize> = (0..self.kernels.len()).collect();
-        let mut dynamic = vec![false; self.kernels.len()];
+        let mut align = vec![DYNAMIC_ALIGN; self.kernels.len()];
         for function in &functions {
+            let least = self.array_align(*function);
             let Some(kernels) = &self.reached_by[*function as usize] else { continue };
             let mut first = None;
             for k in kernels.iter() {
-                dynamic[k] = true;
+                self.dynamic[k] = true;
                 self.used[k] = true;
-                self.align[k] = self.align[k].max(16);
+                align[k] = align[k].max(least);
+                self.align[k] = self.align[k].max(align[k]);
                 let root = find(&mut group, k);
                 let first = *first.get_or_insert(root);
                 group[root] = find(&mut group, first);
@@ -494,11 +515,11 @@ impl<'a> Layouter<'a> {
             self.join_by_symbol(&mut group);
         }
         let mut end = vec![0; self.kernels.len()];
-        for k in (0..self.kernels.len()).filter(|k| dynamic[*k]) {
+        for k in (0..self.kernels.len()).filter(|k| self.dynamic[*k]) {
             let root = find(&mut group, k);
-            end[root] = end[root].max(align_up(self.cursor[k], 16));
+            end[root] = end[root].max(align_up(self.cursor[k], align[k]));
         }
-        for k in (0..self.kernels.len()).filter(|k| dynamic[*k]) {
+        for k in (0..self.kernels.len()).filter(|k| self.dynamic[*k]) {
             self.cursor[k] = end[find(&mut group, k)];
         }
         let mut value = vec![0; self.merged.functions.len()];
@@ -513,6 +534,13 @@ impl<'a> Layouter<'a> {
             self.values[self.merged.shared[object].symbol.index()] = end;
         }
         value
+    }
+
+    /// How the extern arrays are aligned that a function refers to.
+    fn array_align(&self, function: u32) -> u64 {
+        let of_function = self.dynamic_objects().filter(|i| self.users[*i].contains(&function));
+        let largest = of_function.map(|i| self.merged.shared[i].align).max();
+        largest.filter(|_| self.aligned_arrays).unwrap_or(0)
     }
 
     fn dynamic_objects(&self) -> impl Iterator<Item = usize> + use<> {
@@ -541,7 +569,11 @@ impl<'a> Layouter<'a> {
         let mut kernels = vec![None; self.merged.functions.len()];
         for (k, kernel) in self.kernels.iter().enumerate() {
             let own = if self.used[k] { self.cursor[k] } else { 0 };
-            let size = own.saturating_add(reserved);
+            let align = if common { self.align[k].max(file_align) } else { self.align[k] };
+            let mut size = own.saturating_add(reserved);
+            if self.aligned_arrays && self.dynamic[k] {
+                size = align_up(size, align);
+            }
             // The section of a kernel that was not asked for is made only for what it uses.
             let has_section = self.merged.functions[*kernel as usize].shared.is_some();
             if !self.used[k] && (!everywhere || !has_section || (size == 0 && !keeps_file_section)) {
@@ -549,10 +581,10 @@ impl<'a> Layouter<'a> {
             }
             // Memory whose size only the launch knows goes where the section for it goes.
             let empty = if self.mercury { own == 0 } else { any_dynamic && size == 0 };
-            if empty && !keeps_file_section {
+            let is_aligned = self.aligned_arrays && self.align[k] > DYNAMIC_ALIGN;
+            if empty && (!keeps_file_section || is_aligned) {
                 continue;
             }
-            let align = if common { self.align[k].max(file_align) } else { self.align[k] };
             kernels[*kernel as usize] = Some(KernelShared { size, align });
         }
         let Some(owners) = self.owners else {

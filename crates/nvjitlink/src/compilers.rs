@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use solder_arch::Release;
 use solder_toolchain::{
     AssembleError, Assembled, Cache, CompileError, CompileRequest, Environment, Module, NVJITLINK_VARIABLE,
-    Packed, Ptx, Toolchain, Unsupervised, with_build,
+    Packed, Ptx, Toolchain, Unsupervised, VARIABLES, version_in, with_build,
 };
 
 use crate::options::Options;
@@ -16,8 +16,19 @@ use crate::options::Options;
 /// code, and its length decides where all that follows is.
 const BUILD: &str = "Build system must define TOOLS_VERSION_EXTENDED";
 
+/// The variable that says which release's library this one is.
+const RELEASE_VARIABLE: &str = "SOLDER_AS";
+
+/// The release whose library this one is: what the environment says, or that of the toolkit that it names, or the oldest.
+pub fn release() -> &'static Release {
+    let asked = std::env::var(RELEASE_VARIABLE).ok().and_then(|version| Release::of_version(&version));
+    let roots = VARIABLES.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty());
+    let of_toolkit = roots.map(PathBuf::from).find_map(|root| Release::of_version(&version_in(&root)?));
+    asked.or(of_toolkit).unwrap_or(Release::CUDA_13_0)
+}
+
 /// The compilers that the environment leads to.
-pub fn toolchain(release: &'static Release) -> Toolchain<'static> {
+fn toolchain(release: &'static Release) -> Toolchain<'static> {
     // There is no program beside which they could be.
     let environment = Environment::new("", |name| std::env::var_os(name), std::env::temp_dir());
     let cache = Cache::new(None, &Unsupervised);

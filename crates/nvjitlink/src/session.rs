@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use solder_arch::{Release, Target};
+use solder_link::accept::Made;
 use solder_link::diagnostics::{Message, Text};
 use solder_link::inputs::Origin;
 use solder_link::load::classify::Role;
@@ -59,9 +60,15 @@ struct Ir {
 type Done<T = ()> = Result<T, Code>;
 
 impl Session {
+    /// The release whose library this one is, as in (13, 0).
+    pub fn version() -> (u32, u32) {
+        let release = compilers::release();
+        (release.toolkit / 10, release.toolkit % 10)
+    }
+
     /// Begins a link with the words of its options. There is a session also if they are refused, for its logs.
     pub fn new(words: &[&[u8]]) -> (Self, Code) {
-        let release = Release::CUDA_13_0;
+        let release = compilers::release();
         let mut logs = Logs::default();
         let options = options::parse(words, release, &mut logs.error);
         let code = options.as_ref().err().copied().unwrap_or(Code::Success);
@@ -125,7 +132,7 @@ impl Session {
             suppress_arch_warning: true,
         };
         let store = Store::default();
-        for item in load::items(&Text::from(name), bytes, role, &|_| None) {
+        for item in load::items(&Text::from(name), bytes, role, self.release, &|_| None) {
             let unpacked = item.unpack(&settings, &store);
             let is_sass = unpacked.said.iter().any(is_limited);
             let product = unpacked.outcome.map_err(|messages| self.refused(&messages, is_sass, name))?;
@@ -142,7 +149,16 @@ impl Session {
                 self.logs.error.line(&[b"ERROR 3: bad input: ", name]);
                 Err(Code::InvalidInput)
             }
-            Product::Object(bytes) => self.keep(bytes.to_vec(), origin, name),
+            Product::Object(bytes) => {
+                // Unlike nvlink, the library finalizes no code for another number.
+                let made = Made::of(bytes).map(|made| made.arch);
+                let target = options.target.arch.number;
+                if made.is_some_and(|arch| arch.is_mercury && !self.release.is_listed(arch.number, target)) {
+                    self.logs.error.line(&[b"ERROR 4: bad input:", name]);
+                    return Err(Code::InvalidInput);
+                }
+                self.keep(bytes.to_vec(), origin, name)
+            }
             Product::Ptx { text, stored_options } => {
                 // As C reads it.
                 let text = text.split(|&byte| byte == 0).next().unwrap_or_default();

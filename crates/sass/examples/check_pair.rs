@@ -16,7 +16,7 @@ fn main() {
     for pair in arguments.chunks_exact(2) {
         let [before, after] = [&pair[0], &pair[1]].map(|path| std::fs::read(path).expect("a file"));
         let [before, after] = [&before, &after].map(|bytes| Cubin::parse(bytes).expect("a cubin"));
-        for text in before.sections.iter().filter(|s| s.name.starts_with(".text.")) {
+        for text in before.sections.iter().filter(|s| s.name.starts_with(b".text.")) {
             let Some(new) = after.sections.iter().find(|s| s.name == text.name) else { continue };
             let mut old = text.data.to_vec();
             take_relocated(&before, text.index, &mut old, new.data);
@@ -43,7 +43,7 @@ fn instruction(code: &[u8], index: usize) -> u128 {
 /// Puts what the image has at relocated places of the object into the object's code. Code may
 /// have moved: the nth instruction of a kind is taken for the nth one of it.
 fn take_relocated(object: &Cubin<'_>, text: u32, old: &mut [u8], new: &[u8]) {
-    for list in object.sections.iter().filter(|s| s.name.starts_with(".rel") && s.info() == text) {
+    for list in object.sections.iter().filter(|s| s.name.starts_with(b".rel") && s.info() == text) {
         for entry in list.relocations().into_iter().flat_map(|entries| entries.iter().collect::<Vec<_>>()) {
             let at = usize::try_from(entry.offset.get()).unwrap_or(usize::MAX) / INSTRUCTION;
             let kind = |code: &[u8], index: usize| instruction(code, index) & 0xfff;

@@ -34,7 +34,7 @@ fn main() {
         let finalized = finalize(&object, what).expect("known capsules");
         let object = finalized.as_deref().map_or(Ok(object), Cubin::parse).expect("a cubin");
         time += start.elapsed();
-        for text in object.sections.iter().filter(|section| section.name.starts_with(".text.")) {
+        for text in object.sections.iter().filter(|section| section.name.starts_with(b".text.")) {
             let Some(expected) = image.section(text.name).map(|section| section.data) else { continue };
             let name = &text.name[".text.".len()..];
             let mut code = text.data.to_vec();

@@ -5,7 +5,7 @@ fn main() {
     for path in std::env::args().skip(1) {
         let Ok(bytes) = std::fs::read(&path) else { continue };
         let Ok(cubin) = solder_cubin::Cubin::parse(&bytes) else { continue };
-        for section in cubin.sections.iter().filter(|s| s.name.starts_with(".text.")) {
+        for section in cubin.sections.iter().filter(|s| s.name.starts_with(b".text.")) {
             total += 1;
             if !solder_sass::is_fit_for_103(section.data) {
                 bad += 1;

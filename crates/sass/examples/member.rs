@@ -18,10 +18,11 @@ fn main() {
     for paths in arguments.chunks(2) {
         let files: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).expect("a file")).collect();
         let [object, image] = [0, 1].map(|at| Cubin::parse(&files[at]).expect("a cubin"));
-        for text in object.sections.iter().filter(|section| section.name.starts_with(".text.")) {
+        for text in object.sections.iter().filter(|section| section.name.starts_with(b".text.")) {
             let Some(expected) = image.section(text.name).map(|section| section.data) else { continue };
             let name = &text.name[".text.".len()..];
-            let capsule = object.section(&format!(".nv.capmerc.text.{name}")).map_or(&[][..], |s| s.data);
+            let capsule =
+                object.section([b".nv.capmerc.text.", &**name].concat()).map_or(&[][..], |s| s.data);
             let known = solder_cubin::mercury::delays(capsule, text.data.len() / SIZE).unwrap_or_default();
             let Some(found) = expanded(text.data, &jumps(&object, name), &known) else {
                 if solder_sass::schedule::member::has_slow_code(text.data) {

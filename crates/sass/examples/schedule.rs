@@ -5,6 +5,7 @@
 
 mod common;
 
+use bstr::ByteSlice;
 use common::jumps;
 use solder_cubin::Cubin;
 use solder_sass::check;
@@ -52,7 +53,7 @@ fn main() {
 }
 
 fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &mut Totals) {
-    for text in object.sections.iter().filter(|section| section.name.starts_with(".text.")) {
+    for text in object.sections.iter().filter(|section| section.name.starts_with(b".text.")) {
         let name = &text.name[".text.".len()..];
         let code = text.data;
         let expected = match image {
@@ -69,7 +70,7 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
         if image.is_some() {
             rewrite(code, &jumps, Family::of(object.sm()), &expected, totals);
         }
-        if totals.shown.as_ref().is_some_and(|shown| name.contains(shown)) {
+        if totals.shown.as_ref().is_some_and(|shown| name.contains_str(shown)) {
             println!("{path} {name}");
             show_steps(code, &jumps, Family::of(object.sm()), is_dropped, &expected);
         }

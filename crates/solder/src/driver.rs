@@ -5,14 +5,16 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use crate::commands;
-use crate::diagnostics::{Printer, Settings, Stop, Text};
+use crate::diagnostics::{Message, Printer, Settings, Stop, Text};
 use crate::host_script;
 use crate::mode::Mode;
 use crate::options::{self, Id, Options, Values};
 use crate::os::signals;
+use crate::release;
 use crate::run;
 use crate::time_table;
 use crate::toolchain;
+use solder_arch::Release;
 
 /// The name used when the system gives none.
 const OWN_NAME: &str = "solder";
@@ -39,16 +41,22 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     let format = options::format_of_words(&words);
     let parser_printer = Printer::new(Settings { tool: Text::from(name), format, ..Settings::default() });
     let parser_sink = parser_printer.sink();
-    let options = Options::new(Values::parse(words, &parser_sink)?, name);
+    let choice = release::choose(&words).map_err(|message| parser_sink.fatal(message))?;
+    if let Some(version) = &choice.stands_for {
+        let known = Release::NEWEST.name;
+        parser_sink.report(Message::StandsIn { version: version.as_str().into(), known });
+    }
+    let values = Values::parse(words, choice.release, &parser_sink)?;
+    let options = Options::new(values, name, choice.by_inputs);
     drop(parser_sink);
     parser_printer.release(&|_| Vec::new());
     signals::set_tool(&options.tool_name);
     let tool = options.tool_name.to_string_lossy();
     if options.values().is_given(Id::Help) {
-        return print(&options::help(&tool));
+        return print(&options::help(&tool, options.release));
     }
     if options.values().is_given(Id::Version) {
-        return print(&options::version(&tool));
+        return print(&options::version(&tool, options.release));
     }
     if options.values().is_given(Id::ListArchs) {
         return print(&options::archs(options.release));
@@ -62,6 +70,7 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     options::check(&options, &sink)?;
     time_table::begin(&options, &sink)?;
     toolchain::check_nvvm(&options, &sink)?;
+    let options = release::for_inputs(options);
     let mode = Mode::of(&options);
     run::link(&options, &mode, &printer, &sink)
 }

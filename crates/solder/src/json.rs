@@ -1,5 +1,6 @@
 //! JSON, written.
 
+use bstr::{BStr, ByteSlice};
 use std::fmt;
 
 use serde_core::{Serialize, Serializer};
@@ -41,6 +42,13 @@ impl From<bool> for Json {
 impl From<&str> for Json {
     fn from(value: &str) -> Self {
         Self::Text(value.into())
+    }
+}
+
+/// Names are bytes; what is not UTF-8 in them is replaced.
+impl From<&BStr> for Json {
+    fn from(value: &BStr) -> Self {
+        Self::Text(value.to_str_lossy().into_owned())
     }
 }
 

@@ -44,11 +44,11 @@ pub fn linked(options: &Options, objects: &[Object<'_>], sink: &Sink) -> Result<
     words.extend(recorded.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(<[u8]>::to_vec));
     for (number, object) in objects.iter().enumerate() {
         let bytes = object.cubin.bytes;
-        if fs::read(&object.name).is_ok_and(|file| file == bytes) {
-            words.push(object.name.clone().into_bytes());
+        if fs::read(OsStr::from_bytes(&object.name)).is_ok_and(|file| file == bytes) {
+            words.push(object.name.to_vec());
             continue;
         }
-        let path = folder.join(file_name(number, object.name.as_bytes(), "cubin"));
+        let path = folder.join(file_name(number, &object.name, "cubin"));
         write(&path, bytes, sink)?;
         words.push(path.as_os_str().as_bytes().to_vec());
     }

@@ -14,6 +14,7 @@ pub mod options;
 pub mod os;
 mod output;
 pub mod register;
+mod release;
 pub mod run;
 mod shell;
 pub mod side_files;

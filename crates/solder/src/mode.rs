@@ -72,8 +72,9 @@ mod tests {
         let printer = Printer::in_memory(Settings::default());
         let sink = printer.sink();
         let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-        let values = Values::parse(words, &sink).expect("a good command line");
-        Mode::of(&Options::new(values, OsStr::new("nvlink")))
+        let values =
+            Values::parse(words, solder_arch::Release::CUDA_13_0, &sink).expect("a good command line");
+        Mode::of(&Options::new(values, OsStr::new("nvlink"), false))
     }
 
     #[test]

@@ -38,7 +38,12 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
             explain.stopped(&[], None);
         }
     };
-    let mut inputs = load::load(options, &compilers, sink, &arena, pool, &explain_inputs)?;
+    let (mut inputs, release) = match load::load(options, &compilers, sink, &arena, pool, &explain_inputs)? {
+        load::Outcome::Inputs(inputs, release) => (*inputs, release),
+        load::Outcome::AsOther(release) => return link(&options.of_release(release), mode, printer, sink),
+    };
+    let adopted = (release != options.release).then(|| options.of_release(release));
+    let options = adopted.as_ref().unwrap_or(options);
     let loaded = &mut inputs.loaded;
     let mut mode = *mode;
     if options.lto && loaded.ir.is_empty() {
@@ -74,7 +79,7 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
     // These are written even if symbols are undefined, but not after a fatal error.
     write_registrations(options, &inputs, sink)?;
     if let (Some(file), Some(drawing)) = (&options.dot_file, &linked.drawing) {
-        output::write_output(file, drawing.as_bytes(), sink)?;
+        output::write_output(file, drawing, sink)?;
     }
     if is_large && !options.no_fork {
         ending::leaves_much();

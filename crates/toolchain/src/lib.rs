@@ -19,6 +19,7 @@
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
+mod beside;
 mod cache;
 mod compile;
 mod environment;
@@ -29,6 +30,7 @@ mod ptxas;
 mod supervise;
 mod toolkit;
 
+pub use beside::{Beside, SHADOW_MARKER, beside, version_in};
 pub use cache::{Cache, Key};
 pub use compile::{is_library, nvvm_library};
 pub use environment::{Environment, NVJITLINK_VARIABLE, VARIABLES};

@@ -11,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use bstr::ByteSlice;
 use solder_arch::{Arch, Suffix};
 use solder_cubin::Cubin;
 use solder_cubin::edit::with_section;
@@ -304,7 +305,7 @@ impl Drop for Folder {
 /// nvlink's built-in assembler ends at an unsupported version without saying that it does.
 fn forget_abort_line(text: &mut Vec<u8>) {
     const ABORT: &[u8] = b"ptxas fatal   : Ptx assembly aborted due to errors\n";
-    if text.ends_with(ABORT) && find(text, b"; fatal   : Unsupported .version ").is_some() {
+    if text.ends_with(ABORT) && text.contains_str("; fatal   : Unsupported .version ") {
         text.truncate(text.len() - ABORT.len());
     }
 }
@@ -318,13 +319,12 @@ fn forget_file_names(bytes: &[u8]) -> Option<Vec<u8>> {
     let note = notes(section.data).find(|note| note.kind == TYPE_TKINFO)?;
     let prefix = format!("{INPUT} ");
     let recorded_output = format!("-o {OUTPUT} ");
-    let at = find(note.desc, prefix.as_bytes())?;
+    let at = note.desc.find(&prefix)?;
     let end = at + note.desc[at..].iter().position(|&byte| byte == 0)?;
-    let line = std::str::from_utf8(&note.desc[at..end]).ok()?;
-    let line = line.strip_prefix(&prefix)?.replacen(&recorded_output, "", 1);
+    let line = note.desc[at + prefix.len()..end].replacen(&recorded_output, "", 1);
     // The command line is the last string, so nothing after it moves.
     let mut desc = note.desc[..at].to_vec();
-    desc.extend(line.as_bytes());
+    desc.extend(line);
     desc.push(0);
     desc.resize(desc.len().next_multiple_of(4), 0);
     let desc_at = note.desc.as_ptr() as usize - section.data.as_ptr() as usize;
@@ -345,16 +345,12 @@ pub fn with_build(cubin: &[u8], build: &str) -> Option<Vec<u8>> {
     let mut contents = Vec::new();
     for note in notes(parsed.sections[index].data) {
         let desc = match ToolInfo::parse(note.desc) {
-            Some(info) if note.kind == TYPE_TKINFO => ToolInfo { build, ..info }.descriptor(),
+            Some(info) if note.kind == TYPE_TKINFO => ToolInfo { build: build.into(), ..info }.descriptor(),
             _ => note.desc.to_vec(),
         };
         write_note(&mut contents, note.kind, &desc);
     }
     with_section(cubin, index, &contents)
-}
-
-fn find(text: &[u8], part: &[u8]) -> Option<usize> {
-    text.windows(part.len()).position(|window| window == part)
 }
 
 #[cfg(test)]

@@ -4,8 +4,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use solder_arch::Release;
-
 use crate::{Environment, Supervisor, VARIABLES};
 
 /// What makes a folder a toolkit that can be built with. The profile lies only beside a real nvcc, not beside a
@@ -34,13 +32,6 @@ pub enum ToolkitError {
         /// What its nvcc did instead.
         reason: String,
     },
-    /// Its release is another than solder knows.
-    Unsupported {
-        /// The toolkit.
-        root: PathBuf,
-        /// Its version.
-        version: String,
-    },
 }
 
 impl std::error::Error for ToolkitError {}
@@ -59,17 +50,11 @@ impl fmt::Display for ToolkitError {
             Self::UnknownRelease { root, reason } => {
                 write!(f, "cannot tell the version of the toolkit in '{}': {reason}", root.display())
             }
-            Self::Unsupported { root, version } => write!(
-                f,
-                "the toolkit in '{}' is CUDA {version}; solder supports CUDA {}",
-                root.display(),
-                Release::ALL.map(|release| release.name).join(", ")
-            ),
         }
     }
 }
 
-/// A toolkit that solder supports.
+/// A toolkit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolkit {
     /// Its folder.
@@ -93,11 +78,8 @@ impl Toolkit {
             None => from_environment(environment)?,
         };
         let root = root.canonicalize().unwrap_or(root);
-        let version = version(&root, supervisor)
+        let version = version_of_nvcc(&root, supervisor)
             .map_err(|reason| ToolkitError::UnknownRelease { root: root.clone(), reason })?;
-        if Release::of_version(&version).is_none() {
-            return Err(ToolkitError::Unsupported { root, version });
-        }
         Ok(Self { root, version })
     }
 }
@@ -132,7 +114,7 @@ fn on_path(path: &[PathBuf]) -> Option<PathBuf> {
 }
 
 /// The version that a toolkit's nvcc says it has.
-fn version(root: &Path, supervisor: &dyn Supervisor) -> Result<String, String> {
+pub(crate) fn version_of_nvcc(root: &Path, supervisor: &dyn Supervisor) -> Result<String, String> {
     let mut command = Command::new(root.join("bin/nvcc"));
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = supervisor.run(&mut command).map_err(|error| format!("bin/nvcc does not run: {error}"))?;
@@ -140,18 +122,4 @@ fn version(root: &Path, supervisor: &dyn Supervisor) -> Result<String, String> {
     let version = text.lines().find_map(|line| line.split_once("release ")?.1.split_once(", V"));
     let version = version.map(|(_, version)| version.trim().to_owned());
     version.ok_or_else(|| "bin/nvcc --version does not say it".into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_name_what_is_wanted() {
-        let error = ToolkitError::Unsupported { root: "/opt/cuda".into(), version: "12.4.131".into() };
-        assert_eq!(
-            error.to_string(),
-            "the toolkit in '/opt/cuda' is CUDA 12.4.131; solder supports CUDA 13.0"
-        );
-    }
 }

@@ -4,7 +4,7 @@
 use super::case::{Run, file_name};
 use super::context::Context;
 use super::plant;
-use crate::assembler::Release;
+use crate::assembler::{self, Release};
 use crate::cache::{self, Key, at};
 use crate::{Result, process, words};
 use std::fs;
@@ -52,7 +52,7 @@ const LIMIT: Duration = Duration::from_mins(5);
 pub fn inputs(run: &Run<'_>, context: &Context) -> Result<Vec<Input>> {
     let mut inputs: Vec<Input> = Vec::new();
     for (name, text) in &run.case.parts {
-        let text = run.expand_arch(text);
+        let text = run.readable(&run.expand_arch(text));
         let digest = Key::new("content").text(&text).hex();
         inputs.push(Input { name: name.clone(), content: Content::Text(text.into()), digest });
     }
@@ -100,7 +100,7 @@ impl Rule {
             "ptxas" | "nvcc" | "nvlink" => {
                 let arch_options =
                     ["-arch", "--arch", "-gencode", "--generate-code", "--gpu-name", "--gpu-architecture"];
-                if let (false, Some(n)) = (given(&self.args, &arch_options), run.arch) {
+                if let (false, Some(n)) = (given(&self.args, &arch_options), &run.arch) {
                     self.args.push(format!("-arch=sm_{n}"));
                 }
                 if tool == "ptxas" && !given(&self.args, &["-c", "--compile-only"]) {
@@ -175,7 +175,7 @@ impl Rule {
         let staged = cache::staging(slot);
         let work = staged.join("work");
         fs::create_dir_all(&work).map_err(|e| at(&work, &e))?;
-        let made = reads.iter().try_for_each(|input| self.place(input, &work)).and_then(|()| {
+        let made = reads.iter().try_for_each(|input| self.place(input, &work, context)).and_then(|()| {
             let out = work.join(&self.out);
             if let Some(parent) = out.parent() {
                 fs::create_dir_all(parent).map_err(|e| at(parent, &e))?;
@@ -195,10 +195,14 @@ impl Rule {
     }
 
     /// Older assemblers get PTX that asks for a version they know.
-    fn place(&self, input: &Input, work: &Path) -> Result<()> {
+    fn place(&self, input: &Input, work: &Path, context: &Context) -> Result<()> {
         match (Release::of_tool(&self.tool), &input.content) {
             (Some(release), Content::Text(text)) => {
                 let content = Content::Text(release.lower(text).into());
+                Input { content, ..input.clone() }.place(work)
+            }
+            (None, Content::Text(text)) if self.tool == "ptxas" => {
+                let content = Content::Text(assembler::lower(text, context.ptx).into());
                 Input { content, ..input.clone() }.place(work)
             }
             _ => input.place(work),

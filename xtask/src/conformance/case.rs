@@ -1,10 +1,9 @@
 //! Case files: `tests/cases/<category>/<name>.case`, described in docs/testing.md.
 
 use crate::Result;
-use crate::assembler::Release;
+use crate::assembler::{self, Release};
 use crate::cache::at;
-use crate::toolkit::ORACLE;
-use solder_arch::Arch;
+use solder_arch::{Arch, Release as Linker};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,7 +23,10 @@ pub struct Case {
     pub name: String,
     pub path: PathBuf,
     pub about: String,
-    pub archs: Vec<String>,
+    /// As written: numbers and names of sets.
+    pub archs: String,
+    /// The releases that the case is about.
+    pub releases: Releases,
     pub variants: Vec<String>,
     pub builds: Vec<String>,
     pub setup: Vec<String>,
@@ -38,6 +40,39 @@ pub struct Case {
     pub parts: Vec<(String, String)>,
     /// Why the file cannot be run: it then counts as one failure.
     pub mistake: Option<String>,
+}
+
+/// `release:`: from one release to another, both included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Releases {
+    from: Option<u32>,
+    to: Option<u32>,
+}
+
+impl Releases {
+    /// `13.2+` from 13.2 on, `13.0-13.2` up to 13.2, `13.4` only that.
+    fn parse(text: &str) -> Result<Self> {
+        let number = |name: &str| {
+            Linker::toolkit_of(name).ok_or_else(|| format!("'{name}' is not a release, as 13.2 is"))
+        };
+        let (from, to) = if let Some(from) = text.strip_suffix('+') {
+            (number(from)?, None)
+        } else if let Some((from, to)) = text.split_once('-') {
+            (number(from)?, Some(number(to)?))
+        } else {
+            (number(text)?, Some(number(text)?))
+        };
+        Ok(Self { from: Some(from), to })
+    }
+
+    fn contain(self, release: &Linker) -> bool {
+        self.from.is_none_or(|from| from <= release.toolkit) && self.to.is_none_or(|to| release.toolkit <= to)
+    }
+
+    /// Whether the case names releases at all.
+    pub fn are_named(self) -> bool {
+        self.from.is_some()
+    }
 }
 
 /// `deviates:` and what it says about solder.
@@ -72,7 +107,7 @@ pub enum How {
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
     pub case: &'a Case,
-    pub arch: Option<&'a str>,
+    pub arch: Option<String>,
     pub variant: Option<(usize, &'a str)>,
 }
 
@@ -103,8 +138,9 @@ pub fn load_all(root: &Path) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// Expands `core`, `mercury`, `all` and single numbers.
-pub fn arch_list(text: &str) -> Result<Vec<String>> {
+/// Expands `core`, `mercury`, `all` and single numbers to what a release links for. Numbers that only other releases have
+/// are left out.
+pub fn arch_list(text: &str, release: &Linker) -> Result<Vec<String>> {
     let mut archs: Vec<String> = Vec::new();
     for word in text.split([' ', ',', '\t']).filter(|word| !word.is_empty()) {
         let number = word.strip_prefix("sm_").unwrap_or(word);
@@ -114,11 +150,10 @@ pub fn arch_list(text: &str) -> Result<Vec<String>> {
             "all" => true,
             _ => arch.to_string() == number,
         };
-        let mut found = ORACLE.archs().iter().filter(is_meant).map(Arch::to_string).peekable();
-        if found.peek().is_none() {
+        if !Linker::ALL.iter().any(|release| release.archs().iter().any(|arch| is_meant(&arch))) {
             return Err(format!("unknown architecture '{word}'"));
         }
-        for name in found {
+        for name in release.archs().iter().filter(is_meant).map(Arch::to_string) {
             if !archs.contains(&name) {
                 archs.push(name);
             }
@@ -165,7 +200,11 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<()> {
     let text = value.to_string();
     match key {
         "about" => case.about = text,
-        "archs" => case.archs = arch_list(value)?,
+        "archs" => {
+            arch_list(value, Linker::NEWEST)?;
+            case.archs = text;
+        }
+        "release" => case.releases = Releases::parse(value)?,
         "variant" => case.variants.push(text),
         "build" => case.builds.push(text),
         "setup" => case.setup.push(text),
@@ -239,14 +278,18 @@ fn check(case: &Case) -> Result<()> {
 }
 
 impl Case {
-    /// The runs of this case: architectures times variants. `only` narrows the architectures.
-    pub fn runs(&self, only: Option<&[String]>) -> Vec<Run<'_>> {
-        let mut archs: Vec<Option<&str>> = self.archs.iter().map(|arch| Some(arch.as_str())).collect();
-        if archs.is_empty() {
+    /// The runs of this case against a release: architectures times variants. `only` narrows the architectures.
+    pub fn runs(&self, release: &Linker, only: Option<&[String]>) -> Vec<Run<'_>> {
+        if !self.releases.contain(release) {
+            return Vec::new();
+        }
+        let listed = arch_list(&self.archs, release).unwrap_or_default();
+        let mut archs: Vec<Option<String>> = listed.into_iter().map(Some).collect();
+        if self.archs.is_empty() {
             archs.push(None);
         }
         archs.retain(|arch| match (arch, only) {
-            (Some(arch), Some(only)) => only.iter().any(|wanted| wanted == arch),
+            (Some(arch), Some(only)) => only.contains(arch),
             _ => true,
         });
         let mut variants: Vec<Option<(usize, &str)>> =
@@ -254,7 +297,8 @@ impl Case {
         if variants.is_empty() {
             variants.push(None);
         }
-        let pairs = archs.iter().flat_map(|arch| variants.iter().map(move |variant| (*arch, *variant)));
+        let pairs =
+            archs.iter().flat_map(|arch| variants.iter().map(move |variant| (arch.clone(), *variant)));
         let runs = pairs.map(|(arch, variant)| Run { case: self, arch, variant });
         runs.filter(Run::is_possible).collect()
     }
@@ -277,7 +321,7 @@ impl Run<'_> {
     /// `core/weak-order:90a[2]`: what filters match and reports print.
     pub fn id(&self) -> String {
         let mut id = format!("{}/{}", self.case.category, self.case.name);
-        if let Some(arch) = self.arch {
+        if let Some(arch) = &self.arch {
             id.extend([":", arch]);
         }
         if let Some((index, _)) = self.variant {
@@ -296,7 +340,7 @@ impl Run<'_> {
 
     /// Older assemblers do not know every architecture; what they cannot assemble is not run.
     fn is_possible(&self) -> bool {
-        let Some(arch) = self.arch else { return true };
+        let Some(arch) = &self.arch else { return true };
         self.releases().iter().all(|release| release.knows(arch))
     }
 
@@ -306,15 +350,23 @@ impl Run<'_> {
             Some((_, variant)) => text.replace("{v}", variant),
             None => text.to_string(),
         };
-        match self.arch {
+        match &self.arch {
             Some(n) => self.expand_arch(&text).replace("{n}", n),
             None => text,
         }
     }
 
+    /// PTX with a version that has the architecture: cases say 9.0, and sm_107 is new in 9.4.
+    pub fn readable(&self, text: &str) -> String {
+        match self.arch.as_deref() {
+            Some("107" | "107a" | "107f") => assembler::raise(text, (9, 4)),
+            _ => text.to_string(),
+        }
+    }
+
     /// In sources only these two are replaced: `{n}` and `{v}` are plausible C.
     pub fn expand_arch(&self, text: &str) -> String {
-        match self.arch {
+        match &self.arch {
             Some(n) => text.replace("{arch}", &format!("sm_{n}")).replace("{virt}", &format!("compute_{n}")),
             None => text.to_string(),
         }
@@ -352,11 +404,11 @@ b
     #[test]
     fn runs_are_archs_times_variants() {
         let case = parse(TEXT).unwrap();
-        let runs = case.runs(None);
+        let runs = case.runs(Linker::CUDA_13_0, None);
         assert_eq!(runs.len(), 4);
         assert_eq!(runs[3].expand(&case.links[0]), "-arch=sm_90a -arch=sm_90a a.cubin -o out");
         assert!(runs[3].id().ends_with(":90a[2]"));
-        assert_eq!(case.runs(Some(&["80".to_string()])).len(), 2);
+        assert_eq!(case.runs(Linker::CUDA_13_0, Some(&["80".to_string()])).len(), 2);
     }
 
     #[test]
@@ -374,8 +426,27 @@ b
 
     #[test]
     fn arch_sets() {
-        assert_eq!(arch_list("all").unwrap().len(), 23);
-        assert_eq!(arch_list("core sm_90a 100f").unwrap().len(), 9);
-        assert!(arch_list("91").is_err());
+        let count = |text: &str, release| arch_list(text, release).unwrap().len();
+        assert_eq!(count("all", Linker::CUDA_13_0), 23);
+        assert_eq!(count("all", Linker::CUDA_13_4), 26);
+        assert_eq!(count("core sm_90a 100f", Linker::CUDA_13_0), 9);
+        assert_eq!(count("107 90", Linker::CUDA_13_0), 1);
+        assert!(arch_list("91", Linker::NEWEST).is_err());
+    }
+
+    #[test]
+    fn releases_of_a_case() {
+        let holds = |text: &str| {
+            let releases = Releases::parse(text).unwrap();
+            Linker::ALL
+                .iter()
+                .filter(|release| releases.contain(release))
+                .map(|release| release.name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(holds("13.3+"), ["13.3", "13.4"]);
+        assert_eq!(holds("13.0-13.1"), ["13.0", "13.1"]);
+        assert_eq!(holds("13.2"), ["13.2"]);
+        assert!(Releases::parse("new").is_err());
     }
 }

@@ -1,8 +1,10 @@
 //! What all runs share.
 
 use crate::assembler::Assemblers;
+use crate::toolkit::Toolkit;
 use crate::workspace::solder;
-use crate::{Result, cache, process, toolkit};
+use crate::{Result, cache, process};
+use solder_arch::Release;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
@@ -13,6 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Tools, folders and options.
 pub struct Context {
     pub toolkit: PathBuf,
+    /// The newest version of PTX that the toolkit's assembler reads.
+    pub ptx: (u32, u32),
+    /// The release that both linkers are.
+    pub release: &'static Release,
     pub solder: PathBuf,
     pub cache: PathBuf,
     pub scratch: PathBuf,
@@ -28,17 +34,17 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn new(fresh: bool, keep: bool, bless: bool) -> Result<Self> {
-        Self::with(solder()?, fresh, keep, bless)
+    pub fn new(of: &Toolkit, fresh: bool, keep: bool, bless: bool) -> Result<Self> {
+        Self::with(of, solder()?, fresh, keep, bless)
     }
 
     /// For those who make the inputs of cases and link them in another way.
-    pub fn for_inputs() -> Result<Self> {
-        Self::with(PathBuf::new(), false, false, false)
+    pub fn for_inputs(of: &Toolkit) -> Result<Self> {
+        Self::with(of, PathBuf::new(), false, false, false)
     }
 
-    fn with(solder: PathBuf, fresh: bool, keep: bool, bless: bool) -> Result<Self> {
-        let toolkit = toolkit::ensure()?;
+    fn with(of: &Toolkit, solder: PathBuf, fresh: bool, keep: bool, bless: bool) -> Result<Self> {
+        let toolkit = of.ensure()?;
         let mut path = toolkit.join("bin").into_os_string();
         if let Some(host) = std::env::var_os("PATH") {
             path.push(":");
@@ -59,6 +65,8 @@ impl Context {
         let assemblers = Assemblers::default();
         Ok(Self {
             toolkit,
+            ptx: of.ptx,
+            release: of.release()?,
             solder,
             cache,
             scratch,

@@ -154,6 +154,8 @@ impl Scratch<'_> {
 
     fn environment(&self, command: &mut Command) {
         process::clean_environment(command, &self.context.path);
+        // nvlink does not look at it.
+        command.env("SOLDER_AS", self.context.release.version);
         command.current_dir(self.folder.join("work"));
         for pair in &self.run.case.env {
             let pair = self.substitute(&self.run.expand(pair));

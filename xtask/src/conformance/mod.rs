@@ -10,8 +10,10 @@ mod coverage;
 pub(crate) mod elf;
 mod link;
 mod plant;
+mod releases;
 mod report;
 
+use crate::toolkit::{ORACLE, TOOLKITS, Toolkit};
 pub use crate::workspace::{build, solder, workspace};
 use crate::{Result, cache, process};
 pub(crate) use build::inputs as build_inputs;
@@ -31,6 +33,10 @@ usage: cargo xtask conformance [FILTER…] [options]
 
 Runs the cases whose id (category/name:arch[variant]) contains one of the filters; all without one.
 
+  --toolkit R     against the nvlink of this release, such as 13.2, with the objects of its compilers (13.0)
+  --all-toolkits  against every release that solder knows; writes docs/releases.md if all cases were run
+  --others        against every release but 13.0: the cases that name releases, and a tenth of the rest, another one
+                  after each commit
   --archs LIST    only these architectures (numbers, or core, mercury, all)
   --jobs N        runs at once (default: the machine's cores)
   --list          print the ids and what they are about
@@ -44,8 +50,13 @@ SOLDER_BIN names a linker to test instead of building solder; SOLDER_TOOLKIT a t
 
 #[derive(Default)]
 struct Options {
+    toolkits: Option<Vec<&'static Toolkit>>,
+    /// Every so many runs of cases that name no release, beginning with this one.
+    part: Option<(usize, usize)>,
+    /// The table of all releases is written.
+    writes_table: bool,
     filters: Vec<String>,
-    archs: Option<Vec<String>>,
+    archs: Option<String>,
     jobs: Option<usize>,
     list: bool,
     uncovered: bool,
@@ -73,18 +84,32 @@ pub fn run(args: &[String]) -> Result<u8> {
     if options.uncovered {
         return coverage::report(&tests.join("coverage.txt"), &cases);
     }
-    let runs = options.select(&cases)?;
-    if options.list {
-        for run in &runs {
-            println!("{}  {}", run.id(), run.case.about);
+    let default = [Toolkit::find(ORACLE.name)?];
+    let toolkits = options.toolkits.as_deref().unwrap_or(&default);
+    let mut failed = false;
+    let mut table = releases::Table::default();
+    for toolkit in toolkits {
+        let runs = options.select(&cases, toolkit.release()?)?;
+        if options.list {
+            for run in &runs {
+                println!("{}  {}", run.id(), run.case.about);
+            }
+            continue;
         }
-        return Ok(0);
+        if toolkits.len() > 1 {
+            println!("CUDA {}", toolkit.version);
+        }
+        let context = Context::new(toolkit, options.fresh, options.keep, options.bless)?;
+        let report = Mutex::new(Report::new(options.verbose, runs.len(), context.release));
+        run_all(&runs, options.jobs, &context, &report);
+        let report = report.into_inner().map_err(|_| "a run panicked")?;
+        failed |= report.close() != 0;
+        table.add(toolkit, &report);
     }
-    let context = Context::new(options.fresh, options.keep, options.bless)?;
-    let report = Mutex::new(Report::new(options.verbose, runs.len()));
-    run_all(&runs, options.jobs, &context, &report);
-    let report = report.into_inner().map_err(|_| "a run panicked")?;
-    Ok(report.close())
+    if options.writes_table && options.filters.is_empty() && options.archs.is_none() {
+        table.write(&workspace()?.join("docs/releases.md"))?;
+    }
+    Ok(u8::from(failed))
 }
 
 impl Options {
@@ -102,7 +127,21 @@ impl Options {
                     .ok_or(format!("{name} needs a value\n\n{USAGE}"))
             };
             match name {
-                "--archs" => options.archs = Some(case::arch_list(value()?)?),
+                "--toolkit" => options.toolkits.get_or_insert_default().push(Toolkit::find(value()?)?),
+                "--all-toolkits" => {
+                    options.toolkits = Some(supported());
+                    options.writes_table = true;
+                }
+                "--others" => {
+                    let others = supported().into_iter().filter(|toolkit| toolkit.name != ORACLE.name);
+                    options.toolkits = Some(others.collect());
+                    options.part = Some((commits()? % PARTS, PARTS));
+                }
+                "--archs" => {
+                    let list = value()?;
+                    case::arch_list(list, solder_arch::Release::NEWEST)?;
+                    options.archs = Some(list.to_string());
+                }
                 "--jobs" => {
                     let jobs = value()?.parse().ok().filter(|jobs| *jobs > 0);
                     options.jobs = Some(jobs.ok_or("--jobs needs a number above 0")?);
@@ -121,8 +160,17 @@ impl Options {
         Ok(options)
     }
 
-    fn select<'a>(&self, cases: &'a [Case]) -> Result<Vec<Run<'a>>> {
-        let mut runs: Vec<Run<'a>> = cases.iter().flat_map(|case| case.runs(self.archs.as_deref())).collect();
+    fn select<'a>(&self, cases: &'a [Case], release: &solder_arch::Release) -> Result<Vec<Run<'a>>> {
+        let archs = self.archs.as_deref().map(|list| case::arch_list(list, release)).transpose()?;
+        let mut runs: Vec<Run<'a>> =
+            cases.iter().flat_map(|case| case.runs(release, archs.as_deref())).collect();
+        if let Some((first, parts)) = self.part {
+            let mut at = 0;
+            runs.retain(|run| {
+                at += 1;
+                run.case.releases.are_named() || at % parts == first
+            });
+        }
         let wanted = |run: &Run<'_>| {
             let id = run.id();
             self.filters.is_empty() || self.filters.iter().any(|filter| id.contains(filter))
@@ -133,6 +181,21 @@ impl Options {
         }
         Ok(runs)
     }
+}
+
+/// The releases that can be compared with, the oldest first.
+fn supported() -> Vec<&'static Toolkit> {
+    TOOLKITS.iter().filter(|toolkit| toolkit.release().is_ok()).collect()
+}
+
+/// How many parts the cases are run in, one after each commit, against releases other than the usual one.
+const PARTS: usize = 10;
+
+fn commits() -> Result<usize> {
+    let mut git = Command::new("git");
+    let output = process::capture(git.args(["rev-list", "--count", "HEAD"]).current_dir(workspace()?))?;
+    // A folder that is not a clone runs the first part.
+    Ok(String::from_utf8_lossy(&output.stdout).trim().parse().unwrap_or(0))
 }
 
 fn run_all(runs: &[Run<'_>], jobs: Option<usize>, context: &Context, report: &Mutex<Report>) {
@@ -185,8 +248,11 @@ fn differences(run: &Run<'_>, context: &Context, folder: &Path) -> Result<Vec<St
     let inputs = build::inputs(run, context)?;
     let scratch = link::Scratch { run, context, inputs: &inputs, folder: folder.to_path_buf() };
     let steps: Vec<String> = run.case.links.iter().map(|step| run.expand(step)).collect();
-    let nvlink = scratch.nvlink(&steps, "nvlink")?;
+    let mut nvlink = scratch.nvlink(&steps, "nvlink")?;
     let (solder, before_last) = scratch.solder(&steps)?;
+    if context.release.prints_stale_barriers() {
+        compare::forget_stale_barriers(&mut nvlink, &solder);
+    }
     let Some(stated) = &run.case.deviation else {
         return Ok(compare::outcomes(run.case, &nvlink, &solder));
     };

@@ -9,10 +9,18 @@ pub fn apply(bytes: &mut Vec<u8>, edit: &str) -> Result<()> {
         let (section, id) = rest.split_once("-=").ok_or("expected info:SECTION-=ID")?;
         return remove_attribute(bytes, section, number(id)? as u8);
     }
+    if let Some(rest) = edit.strip_prefix("compat:") {
+        let (id, value) = rest.split_once('=').ok_or("expected compat:ID=HEX")?;
+        return set_compat(bytes, number(id)? as u8, &hex(value)?);
+    }
     if let Some(rest) = edit.strip_prefix("sym:") {
         let (target, value) = rest.split_once('=').ok_or("expected sym:NAME.FIELD=VALUE")?;
         let (name, field) = target.rsplit_once('.').ok_or("expected sym:NAME.FIELD=VALUE")?;
         return edit_symbol(bytes, name, field, value);
+    }
+    if let Some((section, content)) = edit.split_once(":=") {
+        let section = Elf::parse(bytes)?.section(section)?.clone();
+        return replace_section(bytes, &section, &hex(content)?);
     }
     if let Some((section, bytes_to_add)) = edit.split_once("<<") {
         let section = Elf::parse(bytes)?.section(section)?.clone();
@@ -110,6 +118,24 @@ fn remove_attribute(bytes: &mut Vec<u8>, section: &str, id: u8) -> Result<()> {
         return Err(format!("no attribute {id:#x} in '{}'", section.name));
     }
     replace_section(bytes, &section, &kept)
+}
+
+/// Gives a record of `.nv.compat` another value; one that is not there yet is added. What the assembler writes differs from
+/// release to release.
+fn set_compat(bytes: &mut Vec<u8>, id: u8, value: &[u8]) -> Result<()> {
+    let elf = Elf::parse(bytes)?;
+    let section = elf.section(".nv.compat")?.clone();
+    let mut data = elf.data(&section).to_vec();
+    let mut at = 0;
+    while at + 4 <= data.len() && data[at + 1] != id {
+        at += 4 + if data[at] == 4 { elf::u16_at(&data, at + 2)? as usize } else { 0 };
+    }
+    if at + 4 > data.len() {
+        let format = if value.len() == 1 { 2 } else { 3 };
+        data.extend([format, id, 0, 0]);
+    }
+    data.get_mut(at + 2..at + 2 + value.len()).ok_or("a record is cut short")?.copy_from_slice(value);
+    replace_section(bytes, &section, &data)
 }
 
 fn edit_symbol(bytes: &mut [u8], name: &str, field: &str, value: &str) -> Result<()> {

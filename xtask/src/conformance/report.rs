@@ -1,6 +1,8 @@
 //! What the conformance run prints.
 
 use super::case::{CATEGORIES, Run};
+use crate::toolkit::ORACLE;
+use solder_arch::Release;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,15 +19,16 @@ pub enum Verdict {
     Skipped(String),
 }
 
-#[derive(Default)]
-struct Counts {
-    passed: usize,
-    failed: usize,
-    deviating: usize,
-    skipped: usize,
+#[derive(Clone, Copy, Default)]
+pub struct Counts {
+    pub passed: usize,
+    pub failed: usize,
+    pub deviating: usize,
+    pub skipped: usize,
 }
 
 pub struct Report {
+    release: &'static Release,
     verbose: bool,
     expected: usize,
     categories: BTreeMap<String, Counts>,
@@ -39,8 +42,9 @@ const FAILURES_SHOWN: usize = 25;
 const DIFFERENCES_SHOWN: usize = 5;
 
 impl Report {
-    pub fn new(verbose: bool, expected: usize) -> Self {
+    pub fn new(verbose: bool, expected: usize, release: &'static Release) -> Self {
         Self {
+            release,
             verbose,
             expected,
             categories: BTreeMap::new(),
@@ -97,9 +101,17 @@ impl Report {
         }
         match kept {
             Some(folder) => println!("  kept: {}", folder.display()),
-            None => println!("  again: cargo xtask conformance '{id}' --keep"),
+            None if self.release == ORACLE => println!("  again: cargo xtask conformance '{id}' --keep"),
+            None => {
+                println!("  again: cargo xtask conformance --toolkit {} '{id}' --keep", self.release.name);
+            }
         }
         println!();
+    }
+
+    /// What came of the runs of a category.
+    pub fn counts(&self, category: &str) -> Option<Counts> {
+        self.categories.get(category).copied()
     }
 
     /// Prints the table and the closing line; the value is the exit code.

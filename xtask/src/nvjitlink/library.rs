@@ -1,6 +1,7 @@
 //! Builds the shared libraries, and compares their names with those of NVIDIA's.
 
-use crate::cache::{self, at};
+use super::published::Library;
+use crate::cache::at;
 use crate::workspace::workspace;
 use crate::{Result, process};
 use std::collections::BTreeSet;
@@ -8,11 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The versions of the library: the number in its name, and NVIDIA's packages whose names it must have.
-pub const MAJORS: &[(u32, &[(&str, &str)])] = &[
-    (12, &[("nvidia-nvjitlink-cu12", "12.0.140"), ("nvidia-nvjitlink-cu12", "12.9.86")]),
-    (13, &[("nvidia-nvjitlink", "13.0.88"), ("nvidia-nvjitlink", "13.5.37")]),
-];
+/// The versions of the library: the number in its name, and the releases of NVIDIA's whose names it must have.
+pub const MAJORS: &[(u32, &[&str])] = &[(12, &["12.0", "12.9"]), (13, &["13.0", "13.5"])];
 
 /// Solder's own name, and the functions that only later versions have.
 const OWN: &str = "solderNvJitLink";
@@ -102,11 +100,11 @@ fn symbols(options: &[&str], file: &Path) -> Result<BTreeSet<String>> {
 /// The names of NVIDIA's libraries that ours lack.
 pub fn missing_names(folder: &Path) -> Result<Vec<String>> {
     let mut missing = Vec::new();
-    for (major, packages) in MAJORS {
+    for (major, releases) in MAJORS {
         let own = with_versions(&folder.join(file_name(*major)))?;
-        for (package, version) in *packages {
-            let theirs = with_versions(&installed(package, version)?.join(file_name(*major)))?;
-            missing.extend(theirs.difference(&own).map(|name| format!("{package} {version}: {name}")));
+        for release in *releases {
+            let theirs = with_versions(&Library::find(release)?.ensure()?)?;
+            missing.extend(theirs.difference(&own).map(|name| format!("{release}: {name}")));
         }
     }
     Ok(missing)
@@ -120,21 +118,4 @@ fn with_versions(file: &Path) -> Result<BTreeSet<String>> {
     }
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().filter_map(|line| line.split_whitespace().nth(2)).map(str::to_owned).collect())
-}
-
-/// The folder of a library of NVIDIA's, installed into the cache if need be.
-pub fn installed(package: &str, version: &str) -> Result<PathBuf> {
-    let folder = cache::root()?.join(format!("{package}-{version}"));
-    let _lock = cache::lock(&folder.with_extension("lock"))?;
-    if !folder.is_dir() {
-        let staged = cache::staging(&folder);
-        let site = staged.join("site");
-        fs::create_dir_all(&site).map_err(|e| at(&site, &e))?;
-        crate::pip::pip_install(&staged, &site, &[&format!("{package}=={version}")])?;
-        cache::publish(&site, &folder)?;
-        let _ = fs::remove_dir_all(&staged);
-    }
-    let places = ["nvidia/cu13/lib", "nvidia/nvjitlink/lib"].map(|place| folder.join(place));
-    let found = places.into_iter().find(|place| place.is_dir());
-    found.ok_or_else(|| format!("{package} {version} holds no library"))
 }

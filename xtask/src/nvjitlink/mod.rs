@@ -4,12 +4,14 @@ mod compare;
 #[allow(unsafe_code, reason = "it calls functions of a shared library")]
 pub mod driver;
 mod library;
+mod published;
 mod script;
 
+use crate::Result;
 use crate::cache::at;
 use crate::conformance::{Context, Run, build_inputs, load_cases};
 use crate::process::{self, Ending};
-use crate::{Result, toolkit};
+use crate::toolkit::{ORACLE, Toolkit};
 use compare::{Outcome, Verdict};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ Builds libnvJitLink.so.12 and .so.13, compares their names with those of NVIDIA'
 lines of tests/cases, from Create to Destroy, with both: codes, logs and what was made must be equal.
 
   build           only build, and print where the libraries are
+  RELEASE…        only install NVIDIA's library of each release (12.0 … 12.6, 12.8, 12.9, 13.0 … 13.5, or all) into the
+                  user's cache folder, and print where it is
   names           only build and compare names
   --runs N        at most N runs, spread over all cases (default 720)
   --jobs N        runs at once (default: the machine's cores)
@@ -62,6 +66,9 @@ pub fn run(args: &[String]) -> Result<u8> {
             _ => options.filters.push(arg.clone()),
         }
     }
+    if published::are_releases(&options.filters) {
+        return published::install(&options.filters);
+    }
     let folder = library::build(&options.profile)?;
     if options.filters == ["build"] {
         println!("{}", folder.display());
@@ -87,11 +94,12 @@ struct Session<'a> {
 
 fn compare_all(options: &Options, folder: &Path) -> Result<usize> {
     let cases = load_cases()?;
-    let context = Context::for_inputs()?;
+    let toolkit = Toolkit::find(ORACLE.name)?;
+    let context = Context::for_inputs(toolkit)?;
     let mut sessions: Vec<Session<'_>> = cases
         .iter()
         .filter(|case| case.mistake.is_none() && case.setup.is_empty() && case.env.is_empty())
-        .flat_map(|case| case.runs(None))
+        .flat_map(|case| case.runs(ORACLE, None))
         .filter(|run| {
             options.filters.is_empty() || options.filters.iter().any(|filter| run.id().contains(filter))
         })
@@ -109,8 +117,7 @@ fn compare_all(options: &Options, folder: &Path) -> Result<usize> {
         at += 1;
         (at - 1) % every == 0
     });
-    let libraries =
-        [toolkit::ensure()?.join("lib64/libnvJitLink.so.13"), folder.join(library::file_name(13))];
+    let libraries = [context.toolkit.join("lib64/libnvJitLink.so.13"), folder.join(library::file_name(13))];
     let verdicts = judge_all(&sessions, &libraries, &context, options);
     Ok(compare::report(&verdicts))
 }

@@ -180,5 +180,5 @@ fn calls_runtime(object: &[u8]) -> Result<bool> {
     let undefined = (1..).zip(cubin.symbols.iter().skip(1)).filter(|(_, symbol)| !symbol.is_defined());
     Ok(undefined
         .filter_map(|(index, _)| cubin.symbol_name(index).ok())
-        .any(|name| name.starts_with("cuda") || name.starts_with("__cudaCDP")))
+        .any(|name| name.starts_with(b"cuda") || name.starts_with(b"__cudaCDP")))
 }

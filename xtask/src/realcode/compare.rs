@@ -2,6 +2,7 @@
 
 use super::build::Linked;
 use crate::Result;
+use bstr::BStr;
 use solder_cubin::Cubin;
 use solder_cubin::raw::{STO_ENTRY, STT_FUNC};
 use std::collections::{BTreeMap, BTreeSet};
@@ -163,14 +164,14 @@ fn section_kind(place: &str, kind: &str, functions: &BTreeSet<&str>) -> String {
 
 fn functions(input: &Cubin<'_>, nvlink: &Cubin<'_>, solder: &Cubin<'_>) -> Vec<Function> {
     let (before, theirs, ours) = (code(input), code(nvlink), code(solder));
-    let kernels: BTreeSet<&str> = kernels(nvlink).chain(kernels(solder)).collect();
-    let names: BTreeSet<&str> = theirs.keys().chain(ours.keys()).copied().collect();
-    let difference = |name: &str| match (theirs.get(name), ours.get(name)) {
+    let kernels: BTreeSet<&BStr> = kernels(nvlink).chain(kernels(solder)).collect();
+    let names: BTreeSet<&BStr> = theirs.keys().chain(ours.keys()).copied().collect();
+    let difference = |name: &BStr| match (theirs.get(name), ours.get(name)) {
         (Some(a), Some(b)) => code_difference(before.get(name).copied(), a, b),
         (Some(_), None) => Some(Difference::Missing("nvlink")),
         _ => Some(Difference::Missing("solder")),
     };
-    let function = |name: &&str| Function {
+    let function = |name: &&BStr| Function {
         name: (*name).to_string(),
         is_kernel: kernels.contains(name),
         difference: difference(name),
@@ -178,13 +179,14 @@ fn functions(input: &Cubin<'_>, nvlink: &Cubin<'_>, solder: &Cubin<'_>) -> Vec<F
     names.iter().map(function).collect()
 }
 
-fn code<'data>(cubin: &Cubin<'data>) -> BTreeMap<&'data str, &'data [u8]> {
-    let text =
-        |section: &solder_cubin::Section<'data>| Some((section.name.strip_prefix(".text.")?, section.data));
+fn code<'data>(cubin: &Cubin<'data>) -> BTreeMap<&'data BStr, &'data [u8]> {
+    let text = |section: &solder_cubin::Section<'data>| {
+        Some((BStr::new(section.name.strip_prefix(b".text.")?), section.data))
+    };
     cubin.sections.iter().filter_map(text).collect()
 }
 
-fn kernels<'data>(cubin: &Cubin<'data>) -> impl Iterator<Item = &'data str> {
+fn kernels<'data>(cubin: &Cubin<'data>) -> impl Iterator<Item = &'data BStr> {
     let symbols = (0..).zip(cubin.symbols);
     symbols
         .filter(|(_, symbol)| symbol.kind() == STT_FUNC && symbol.other & STO_ENTRY != 0)

@@ -7,6 +7,7 @@
 
 use super::build::Linked;
 use crate::Result;
+use bstr::BStr;
 use solder_cubin::info::{self, attr};
 use solder_cubin::{Cubin, Section};
 use solder_sass::check;
@@ -128,7 +129,7 @@ struct Mutant {
 }
 
 struct Function<'data> {
-    name: &'data str,
+    name: &'data BStr,
     /// The object's code, with the operands that nvlink has put in; and nvlink's.
     before: Vec<u8>,
     after: &'data [u8],
@@ -137,11 +138,12 @@ struct Function<'data> {
 
 impl<'data> Function<'data> {
     fn new(object: &Cubin<'data>, image: &Cubin<'data>, text: &Section<'data>) -> Option<Self> {
-        let name = text.name.strip_prefix(".text.")?;
+        let name = BStr::new(text.name.strip_prefix(b".text.")?);
         let after = image.section(text.name)?.data;
         let mut before = text.data.to_vec();
         take_relocated(object, text, &mut before, after);
-        let records = object.section(&format!(".nv.info.{name}")).map_or(&[][..], |section| section.data);
+        let records =
+            object.section([b".nv.info.", &**name].concat()).map_or(&[][..], |section| section.data);
         let lists = info::records(records).flatten();
         let lists = lists.filter(|record| record.attr == attr::INDIRECT_BRANCH_TARGETS);
         let in_instructions = |(branch, targets): (usize, Vec<usize>)| {
@@ -263,7 +265,7 @@ fn is_missed(code: &[u8], producer: usize) -> bool {
 fn take_relocated(object: &Cubin<'_>, text: &Section<'_>, old: &mut [u8], new: &[u8]) {
     /// Above this bit of an instruction there are no relocated fields.
     const OPERANDS: u128 = (1 << 105) - 1;
-    let lists = object.sections.iter().filter(|s| s.name.starts_with(".rel") && s.info() == text.index);
+    let lists = object.sections.iter().filter(|s| s.name.starts_with(b".rel") && s.info() == text.index);
     for entry in
         lists.filter_map(|list| list.relocations().ok()).flat_map(|list| list.iter().collect::<Vec<_>>())
     {

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use super::program::Program;
 use super::render::{self, Arch};
-use crate::assembler::Release;
+use crate::assembler::{Release, lower, raise};
 use crate::cache::at;
 use crate::process::{self, Ending};
-use crate::{Result, conformance, toolkit};
+use crate::toolkit::Toolkit;
+use crate::{Result, conformance};
 
 /// A link of such small programs takes milliseconds; what takes this long hangs.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -30,6 +31,10 @@ pub enum Form {
 
 pub struct Bench {
     toolkit: PathBuf,
+    /// The release that both linkers are.
+    version: &'static str,
+    /// The newest version of PTX that the toolkit's assembler reads.
+    ptx: (u32, u32),
     /// Empty where solder is not the judge.
     solder: PathBuf,
     judge: Judge,
@@ -80,6 +85,7 @@ struct Outcome {
 
 impl Bench {
     pub fn new(
+        of: &Toolkit,
         form: Form,
         options: Vec<String>,
         releases: &[Option<&'static Release>],
@@ -89,7 +95,7 @@ impl Bench {
             Judge::Solder => conformance::solder()?,
             Judge::Nobody | Judge::Command(_) => PathBuf::new(),
         };
-        let toolkit = toolkit::ensure()?;
+        let (toolkit, version, ptx) = (of.ensure()?, of.version, of.ptx);
         let mut assemblers = Vec::new();
         for &release in if releases.is_empty() { &[None] } else { releases } {
             let program = match release {
@@ -98,7 +104,7 @@ impl Bench {
             };
             assemblers.push(Assembler { program, release });
         }
-        Ok(Bench { toolkit, solder, judge, form, options, assemblers, assemble: Vec::new() })
+        Ok(Bench { toolkit, version, ptx, solder, judge, form, options, assemblers, assemble: Vec::new() })
     }
 
     /// Runs one program in `folder`, which afterwards holds every file of the two links.
@@ -132,7 +138,7 @@ impl Bench {
         let note = folder.join("command");
         fs::write(&note, script).map_err(|e| at(&note, &e))?;
 
-        let expected = link(&self.toolkit.join("bin/nvlink"), &arguments, folder, "nvlink.cubin")?;
+        let expected = self.link(&self.toolkit.join("bin/nvlink"), &arguments, folder, "nvlink.cubin")?;
         if !matches!(expected.ending, Ending::Exit(_)) {
             return Ok(Verdict::NoOracle(expected.ending.to_string()));
         }
@@ -146,7 +152,7 @@ impl Bench {
             Judge::Command(text) => ask(text, arch, folder)?,
             Judge::Solder => {
                 let linker = named_nvlink(&self.solder, folder)?;
-                compare(&expected, &link(&linker, &arguments, folder, "solder.cubin")?)
+                compare(&expected, &self.link(&linker, &arguments, folder, "solder.cubin")?)
             }
         };
         Ok(if differences.is_empty() { Verdict::Same { linked } } else { Verdict::Differs(differences) })
@@ -173,7 +179,7 @@ impl Bench {
             let mut arguments = vec![format!("-arch={}", arch.name), "-r".into()];
             arguments.extend(inputs.drain(..count));
             let _ = writeln!(script, "nvlink {} -o {output}", arguments.join(" "));
-            let made = link(&self.toolkit.join("bin/nvlink"), &arguments, folder, &output)?;
+            let made = self.link(&self.toolkit.join("bin/nvlink"), &arguments, folder, &output)?;
             if made.ending != Ending::Exit(0) {
                 return Ok(None);
             }
@@ -197,8 +203,10 @@ impl Bench {
             return Ok(Err("no assembler of the list knows the architecture".into()));
         };
         let mut text = render::module(program, index, arch);
-        if let Some(release) = assembler.release {
-            text = release.lower(&text);
+        text = lower(&text, assembler.release.map_or(self.ptx, |release| release.ptx));
+        if arch.sm == 107 {
+            // New in that version.
+            text = raise(&text, (9, 4));
         }
         fs::write(&path, text).map_err(|e| at(&path, &e))?;
         let mut ptxas = Command::new(&assembler.program);
@@ -217,6 +225,17 @@ impl Bench {
 }
 
 impl Bench {
+    fn link(&self, linker: &Path, arguments: &[String], folder: &Path, output: &str) -> Result<Outcome> {
+        let mut command = Command::new(linker);
+        command.env("SOLDER_AS", self.version).current_dir(folder).args(arguments).args(["-o", output]);
+        let (ending, stdout, stderr) = process::watch(&mut command, LIMIT)?;
+        let path = folder.join(output);
+        for (name, text) in [("stdout", &stdout), ("stderr", &stderr)] {
+            let _ = fs::write(path.with_extension(name), text);
+        }
+        Ok(Outcome { ending, stdout, stderr, file: fs::read(&path).ok() })
+    }
+
     /// The module's choice among the assemblers that know the architecture.
     fn assembler(&self, program: &Program, index: usize, arch: Arch) -> Option<&Assembler> {
         let known = |assembler: &&Assembler| assembler.release.is_none_or(|release| release.knows(arch.name));
@@ -244,17 +263,6 @@ fn named_nvlink(solder: &Path, folder: &Path) -> Result<PathBuf> {
         symlink(solder, &link).map_err(|e| at(&link, &e))?;
     }
     Ok(link)
-}
-
-fn link(linker: &Path, arguments: &[String], folder: &Path, output: &str) -> Result<Outcome> {
-    let mut command = Command::new(linker);
-    command.current_dir(folder).args(arguments).args(["-o", output]);
-    let (ending, stdout, stderr) = process::watch(&mut command, LIMIT)?;
-    let path = folder.join(output);
-    for (name, text) in [("stdout", &stdout), ("stderr", &stderr)] {
-        let _ = fs::write(path.with_extension(name), text);
-    }
-    Ok(Outcome { ending, stdout, stderr, file: fs::read(&path).ok() })
 }
 
 /// One line per difference, what explains the most first.

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Result;
 use crate::assembler::{RELEASES, Release};
-use crate::toolkit::ORACLE;
+use crate::toolkit::{ORACLE, Toolkit};
 use execute::{Bench, Form, Judge, Verdict};
 use render::Arch;
 use solder_arch::{MERCURY_FROM, Target};
@@ -26,10 +26,11 @@ usage: cargo xtask torture [OPTION…]
 Links seeded random programs with nvlink and with solder (SOLDER_BIN, or a release build) and compares
 files, messages and exit codes. Prints the seeds that differ and how often each construct occurred.
 
+  --toolkit R     compare with the nvlink of this release, such as 13.2 (13.0)
   --seeds N       how many seeds (100)
   --from S        the first one (0)
   --seed S        this one only
-  --arch LIST     architectures, such as 75,90a,100f, of those that solder --list-archs prints (all below 100)
+  --arch LIST     architectures, such as 75,90a,100f, of those that the release knows (all below 100)
   --spread        one architecture per seed, in turn, instead of all
   --form FORM     exec, r or r-then-link: executable (default) or relocatable links, or executable
                   links of what nvlink's relocatable links made of some of the modules
@@ -47,11 +48,11 @@ files, messages and exit codes. Prints the seeds that differ and how often each 
   --like TEXT     with --reduce: keep a difference that holds TEXT instead of one like the first
   --jobs N        programs at a time (the machine's cores)";
 
-/// All architectures, by number. Those with a Mercury view are not among the default.
-fn known() -> impl Iterator<Item = Arch> {
-    ORACLE.archs().iter().filter_map(|arch| {
+/// The architectures of a release, by number. Those with a Mercury view are not among the default.
+fn known(release: &'static solder_arch::Release) -> impl Iterator<Item = Arch> {
+    release.archs().iter().filter_map(|arch| {
         let target = Target::sm(*arch).to_string();
-        let name = ORACLE.names().iter().find(|name| **name == target)?;
+        let name = release.names().iter().find(|name| **name == target)?;
         Some(Arch { name, sm: u32::from(arch.number) })
     })
 }
@@ -60,6 +61,7 @@ fn known() -> impl Iterator<Item = Arch> {
 const SHOWN: usize = 6;
 
 struct Settings {
+    toolkit: &'static Toolkit,
     seeds: u64,
     from: u64,
     archs: Vec<Arch>,
@@ -93,7 +95,8 @@ pub fn run(args: &[String]) -> Result<u8> {
         return Err("torture: the assemblers know none of the architectures".into());
     }
     let judge = std::mem::replace(&mut settings.judge, Judge::Nobody);
-    let mut bench = Bench::new(settings.form, settings.options.clone(), &settings.assemblers, judge)?;
+    let mut bench =
+        Bench::new(settings.toolkit, settings.form, settings.options.clone(), &settings.assemblers, judge)?;
     bench.assemble.clone_from(&settings.assemble);
     match settings.reduce {
         Some(seed) => reduce_seed(&bench, &settings, seed),
@@ -102,10 +105,13 @@ pub fn run(args: &[String]) -> Result<u8> {
 }
 
 fn parse(args: &[String]) -> Result<Option<Settings>> {
+    let toolkit = toolkit(args)?;
+    let release = toolkit.release()?;
     let mut settings = Settings {
+        toolkit,
         seeds: 100,
         from: 0,
-        archs: known().filter(|arch| arch.sm < u32::from(MERCURY_FROM)).collect(),
+        archs: known(release).filter(|arch| arch.sm < u32::from(MERCURY_FROM)).collect(),
         spread: false,
         form: Form::Executable,
         options: Vec::new(),
@@ -134,11 +140,12 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             "--seeds" => settings.seeds = number(&value()?)?,
             "--from" => settings.from = number(&value()?)?,
             "--seed" => (settings.from, settings.seeds) = (number(&value()?)?, 1),
-            "--arch" => settings.archs = archs(&value()?)?,
+            "--toolkit" => drop(value()?),
+            "--arch" => settings.archs = archs(&value()?, release)?,
             "--spread" => settings.spread = true,
             "--form" => settings.form = form(&value()?)?,
             "--option" => settings.options.push(value()?),
-            "--ptxas" => settings.assemblers.extend(assemblers(&value()?)?),
+            "--ptxas" => settings.assemblers.extend(assemblers(&value()?, toolkit)?),
             "--assemble" => settings.assemble.push(value()?),
             "--feature" => settings.wanted.extend(constructs(&value()?)?),
             "--keep" => settings.keep = Some(PathBuf::from(value()?)),
@@ -154,6 +161,15 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
     Ok(Some(settings))
 }
 
+/// Which architectures there are depends on it, so it is looked for first.
+fn toolkit(args: &[String]) -> Result<&'static Toolkit> {
+    let given = args.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--toolkit")? {
+        "" => args.get(at + 1).map(String::as_str),
+        joined => joined.strip_prefix('='),
+    });
+    Toolkit::find(given.unwrap_or(ORACLE.name)).map_err(|e| format!("torture: {e}"))
+}
+
 fn number(text: &str) -> Result<u64> {
     text.parse().map_err(|_| format!("torture: '{text}' is no number"))
 }
@@ -167,23 +183,23 @@ fn form(text: &str) -> Result<Form> {
     }
 }
 
-fn archs(list: &str) -> Result<Vec<Arch>> {
+fn archs(list: &str, release: &'static solder_arch::Release) -> Result<Vec<Arch>> {
     let words = list.split([',', ' ']).filter(|word| !word.is_empty());
     words
         .map(|word| {
             let number = word.trim_start_matches("sm_");
-            let found = known().find(|arch| &arch.name[3..] == number);
+            let found = known(release).find(|arch| &arch.name[3..] == number);
             found.ok_or_else(|| format!("torture: '{word}' is no architecture that is known"))
         })
         .collect()
 }
 
 /// `mixed` is every release, the toolkit's own included.
-fn assemblers(list: &str) -> Result<Vec<Option<&'static Release>>> {
+fn assemblers(list: &str, toolkit: &Toolkit) -> Result<Vec<Option<&'static Release>>> {
     let mut found = Vec::new();
     for word in list.split([',', ' ']).filter(|word| !word.is_empty()) {
         match word {
-            name if name == ORACLE.name => found.push(None),
+            name if name == toolkit.name => found.push(None),
             "mixed" => {
                 found.extend(RELEASES.iter().map(Some));
                 found.push(None);

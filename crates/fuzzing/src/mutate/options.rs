@@ -1,6 +1,7 @@
 //! Command lines and option files.
 
 use solder::options::{Kind, TABLE};
+use solder_arch::Release;
 
 use super::bytes;
 use crate::rng::Rng;
@@ -100,7 +101,7 @@ pub fn file(rng: &mut Rng) -> Vec<u8> {
             Kind::Number => "=1",
             _ => "=a",
         };
-        let value = match rng.pick(row.allowed) {
+        let value = match rng.pick(row.values(Release::CUDA_13_0)) {
             _ if rng.percent(5) => ODD_VALUES[rng.below(ODD_VALUES.len())].to_string(),
             Some(allowed) => format!("={allowed}"),
             None => sound.to_string(),

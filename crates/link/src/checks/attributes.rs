@@ -75,7 +75,7 @@ pub fn check_reserved_shared(
     sink: &Sink,
 ) {
     const RESERVED: &[u8] = &[attr::RESERVED_SMEM_USED];
-    let report = |function: &str| sink.report(Message::ReservedShared { function: function.into() });
+    let report = |function: &[u8]| sink.report(Message::ReservedShared { function: function.into() });
     if !relocatable {
         let sources = sources(merged, own, RESERVED);
         let mut uses: Vec<bool> =
@@ -98,7 +98,7 @@ pub fn check_reserved_shared(
             for _ in uses {
                 let text = merged.files[file.index()].sections[section.info() as usize];
                 let function = text.and_then(|(text, _)| merged.section(text).function);
-                report(function.map_or("(null)", |f| merged.symbol(f).name));
+                report(function.map_or(b"(null)", |f| merged.symbol(f).name));
             }
         }
     }

@@ -10,7 +10,7 @@ use solder_arch::{Suffix, Target};
 use solder_cubin::raw;
 
 /// What the names of the sections of kernels' shared memory begin with.
-const KERNEL_SHARED: &str = ".nv.shared.";
+const KERNEL_SHARED: &[u8] = b".nv.shared.";
 
 /// What every launch gives a kernel without asking.
 const SHARED_BY_DEFAULT: u64 = 0xc000;

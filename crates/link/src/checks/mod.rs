@@ -104,7 +104,7 @@ pub fn of_image(
         return Ok(true);
     };
     Err(sink.fatal(Message::CodeOfOther {
-        file: object.name.as_str().into(),
+        file: (&object.name).into(),
         function: function.into(),
         compiled_for: compiled_for.into(),
         target: sm.into(),

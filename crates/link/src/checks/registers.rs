@@ -36,7 +36,7 @@ pub fn report(merged: &Merged<'_>, resources: &Resources<'_>, tell: bool, sink: 
             });
         }
         if tell {
-            let shown = |function| demangle(merged.function_name(function).as_bytes());
+            let shown = |function| demangle(merged.function_name(function));
             let mut line = format!("regcount {registers} for ").into_bytes();
             line.extend(shown(source));
             line.extend_from_slice(b" propagated to entry ");

@@ -8,39 +8,39 @@ use solder_cubin::raw;
 
 /// Functions that the driver provides. The prototype does not matter, the name decides.
 #[rustfmt::skip]
-const SYSTEM_CALLS: &[&str] = &[
-    "__assertfail", "__profile", "free", "malloc", "vfprintf", "vprintf",
+const SYSTEM_CALLS: &[&[u8]] = &[
+    b"__assertfail", b"__profile", b"free", b"malloc", b"vfprintf", b"vprintf",
     // Launches from the device, first version.
-    "cnpCtxSynchronize", "cnpDeviceGetAttribute", "cnpEventCreate", "cnpEventDestroy", "cnpEventRecord",
-    "cnpFuncGetAttribute", "cnpGetCacheConfig", "cnpGetDevice", "cnpGetDeviceCount", "cnpGetLastError",
-    "cnpGetLimit", "cnpGetParameterBuffer", "cnpGetParameterBufferV2", "cnpGetSharedMemConfig",
-    "cnpLaunchDevice", "cnpLaunchDeviceV2", "cnpSetLastError", "cnpStreamCreate", "cnpStreamDestroy",
-    "cnpStreamWaitEvent",
+    b"cnpCtxSynchronize", b"cnpDeviceGetAttribute", b"cnpEventCreate", b"cnpEventDestroy", b"cnpEventRecord",
+    b"cnpFuncGetAttribute", b"cnpGetCacheConfig", b"cnpGetDevice", b"cnpGetDeviceCount", b"cnpGetLastError",
+    b"cnpGetLimit", b"cnpGetParameterBuffer", b"cnpGetParameterBufferV2", b"cnpGetSharedMemConfig",
+    b"cnpLaunchDevice", b"cnpLaunchDeviceV2", b"cnpSetLastError", b"cnpStreamCreate", b"cnpStreamDestroy",
+    b"cnpStreamWaitEvent",
     // Graphs launched and changed from the device.
-    "cudaGraphKernelNodeSetEnabled", "cudaGraphKernelNodeSetGridDim", "cudaGraphKernelNodeSetParam",
-    "cudaGraphKernelNodeUpdatesApply", "cudaGraphLaunch", "cudaGraphSetConditional",
+    b"cudaGraphKernelNodeSetEnabled", b"cudaGraphKernelNodeSetGridDim", b"cudaGraphKernelNodeSetParam",
+    b"cudaGraphKernelNodeUpdatesApply", b"cudaGraphLaunch", b"cudaGraphSetConditional",
 ];
-const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
-const RESERVED_SHARED_PREFIX: &str = ".nv.reservedSmem";
+const SYSTEM_CALL_PREFIX: &[u8] = b"__cuda_syscall";
+const RESERVED_SHARED_PREFIX: &[u8] = b".nv.reservedSmem";
 
 /// Symbols of the tables of unified functions and data, which the compiler mentions everywhere.
-pub const UNIFIED_TABLES: &[&str] = &[
-    "__UDT",
-    "__UDT_CANONICAL",
-    "__UDT_END",
-    "__UDT_OFFSET",
-    "__UFT",
-    "__UFT_CANONICAL",
-    "__UFT_END",
-    "__UFT_OFFSET",
+pub const UNIFIED_TABLES: &[&[u8]] = &[
+    b"__UDT",
+    b"__UDT_CANONICAL",
+    b"__UDT_END",
+    b"__UDT_OFFSET",
+    b"__UFT",
+    b"__UFT_CANONICAL",
+    b"__UFT_END",
+    b"__UFT_OFFSET",
 ];
 
-fn is_system_call(name: &str) -> bool {
+fn is_system_call(name: &[u8]) -> bool {
     name.starts_with(SYSTEM_CALL_PREFIX) || SYSTEM_CALLS.contains(&name)
 }
 
 /// Whether an undefined symbol of an input needs no definition among the inputs.
-pub fn is_provided(kind: u8, name: &str) -> bool {
+pub fn is_provided(kind: u8, name: &[u8]) -> bool {
     match kind {
         raw::STT_FUNC => is_system_call(name),
         raw::STT_OBJECT | raw::STT_CUDA_OBJECT => {
@@ -72,7 +72,7 @@ pub fn report(
         if symbol.kind == raw::STT_OBJECT && space == raw::STO_GLOBAL && allow_undefined_globals {
             continue;
         }
-        let (symbol, file) = (symbol.name.into(), object.name.as_str().into());
+        let (symbol, file) = (symbol.name.into(), (&object.name).into());
         sink.report(Message::UndefinedReference { symbol, file });
     }
 }

@@ -137,6 +137,7 @@ messages! {
     BitcodeInput = "bitcode-input", Fatal, "should never see bc files";
     NvvmWithoutLto = "nvvm-without-lto", Fatal, "should only see nvvm files when -lto";
     LtoObjectsWithoutLto = "lto-objects-without-lto", Fatal, "LTO objects found, use -dlto";
+    BinaryKind = "binary-kind", Error, "Can't load this binary kind, as it's not recognized";
     BinaryFormat { key: Text, ident: Text } = "binary-format", Error,
         "Binary format for key='{key}', ident='{ident}' is not recognized";
     UncompressFailed = "uncompress-failed", Error, "Uncompress failed";
@@ -159,6 +160,9 @@ messages! {
         "ignore -use-host-info because -kernels-used or -variables-used is specified";
     IsaClassMissing { arch: u32, file: Text } = "isa-class-missing", Warning,
         "Output is limited to run on SM Arch '{arch}' only, due to missing attribute 'ISA_CLASS' in input file '{file}'";
+    AcceleratedForOther = "accelerated-for-other", Fatal, "cannot link accelerated arch to non-accelerated";
+    SanitizedOfOtherToolkit { file: Text, version: u32, other: u32 } = "sanitized-of-other-toolkit", Error,
+        "Cannot link sanitized object '{file}' from version {version} with sanitized object from a different toolkit version ({other})";
     NewerThanToolkit { file: Text, version: i32, toolkit: u32 } = "newer-than-toolkit", Fatal,
         "Input file '{file}' newer than toolkit ({version} vs {toolkit})";
     MustBeRecompiled { file: Text, toolkit: Text } = "must-be-recompiled", Fatal,
@@ -262,6 +266,10 @@ messages! {
     /// What a program hands to the library beside device code; the command has other words for files.
     InputKind { file: Text, kind: &'static str } = "input-kind", Fatal,
         "Input file '{file}' is {kind}: a device ELF or a fat binary with machine code for the target is expected";
+    UnknownRelease { version: Text, known: Text } = "unknown-release", Fatal,
+        "there is no nvlink {version} that could be replaced: solder links as CUDA {known}; name one with --as-nvlink";
+    StandsIn { version: Text, known: &'static str } = "stands-in", Warning,
+        "CUDA {version} is newer than all that solder knows: linking as CUDA {known}";
     /// PTX or IR in a link whose caller gave it no compilers.
     NoCompiler { file: Text, kind: &'static str } = "no-compiler", Fatal,
         "Input file '{file}' holds {kind}, and this link has no compiler for it";

@@ -1,5 +1,6 @@
 //! The values that messages carry.
 
+use bstr::{BStr, BString};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -14,17 +15,22 @@ impl Text {
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+
+    /// The bytes, as a name.
+    pub fn as_bstr(&self) -> &BStr {
+        BStr::new(&self.0)
+    }
 }
 
 impl fmt::Debug for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&String::from_utf8_lossy(&self.0), f)
+        fmt::Debug::fmt(self.as_bstr(), f)
     }
 }
 
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.0))
+        fmt::Display::fmt(self.as_bstr(), f)
     }
 }
 
@@ -37,6 +43,12 @@ impl From<Vec<u8>> for Text {
 impl From<String> for Text {
     fn from(text: String) -> Self {
         Self(text.into_bytes())
+    }
+}
+
+impl From<BString> for Text {
+    fn from(text: BString) -> Self {
+        Self(text.into())
     }
 }
 
@@ -71,6 +83,8 @@ macro_rules! from_borrowed {
 
 from_borrowed! {
     str => |s| s.as_bytes(),
+    BStr => |s| s,
+    BString => |s| s.as_slice(),
     String => |s| s.as_bytes(),
     Vec<u8> => |s| s.as_slice(),
     OsStr => |s| s.as_bytes(),

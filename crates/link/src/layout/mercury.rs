@@ -52,10 +52,10 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
         return SectionNames { bytes: None, of_twins };
     }
     let mut bytes = merged.names.bytes(Table::Sections).to_vec();
-    let mut add = |parts: [&str; 2]| {
+    let mut add = |parts: [&[u8]; 2]| {
         let offset = bytes.len() as u32;
         for part in parts {
-            bytes.extend_from_slice(part.as_bytes());
+            bytes.extend_from_slice(part);
         }
         bytes.push(0);
         offset
@@ -72,16 +72,16 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
             | Kind::MercuryGlobalInit
             | Kind::MercuryReservedShared => PREFIX,
             Kind::MercurySymbols => {
-                of_twins.insert(*id, add([PREFIX, ".symtab"]));
+                of_twins.insert(*id, add([PREFIX, b".symtab"]));
                 continue;
             }
             _ => continue,
         };
-        let of = section.of.map_or("", |of| merged.section_name(of));
+        let of = section.of.map_or_else(Default::default, |of| merged.section_name(of));
         of_twins.insert(*id, add([prefix, of]));
     }
     for section in numbers.section_order.iter().map(|id| merged.section(*id)) {
-        let old = string_at(merged.names.bytes(Table::Sections), section.name).unwrap_or("");
+        let old = string_at(merged.names.bytes(Table::Sections), section.name).unwrap_or_default();
         if code_name(old).is_some() && can_be_renamed(section.kind) {
             overwrite(&mut bytes[section.name as usize..][..old.len()]);
         }
@@ -94,13 +94,13 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
 fn overwrite(place: &mut [u8]) {
     let stem = if place.starts_with(b".rela") { b".rela".len() } else { 0 };
     let renamed = [CONSTANT_USER, CONSTANT_ADDRESSES, CONSTANT_OPTIMIZER, CONSTANT_IMAGES];
-    let current = |prefix: &str| place[stem..].starts_with(prefix.as_bytes());
+    let current = |prefix: &[u8]| place[stem..].starts_with(prefix);
     let Some((mercury, code)) = renamed.into_iter().find(|(mercury, code)| current(mercury) || current(code))
     else {
         return;
     };
     let rest: Vec<u8> = place[stem + mercury.len()..].iter().copied().take_while(|b| *b != 0).collect();
-    let name = [code.as_bytes(), &rest].concat();
+    let name = [code, &rest].concat();
     let (front, behind) = place[stem..].split_at_mut(name.len());
     front.copy_from_slice(&name);
     behind.fill(0);

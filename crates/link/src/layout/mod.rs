@@ -111,7 +111,7 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     tables.push(SectionHeader::default());
     let mut cursor = raw::HEADER_SIZE;
     let names = mercury::section_names(parts.merged, &numbers, parts.is_mercury());
-    let mut table = |name: &str, sh_type, size: usize, hole: u64, align, link, info, entsize| {
+    let mut table = |name: &[u8], sh_type, size: usize, hole: u64, align, link, info, entsize| {
         let offset = u64::next_multiple_of(cursor, align);
         cursor = offset + size as u64 + hole;
         tables.push(SectionHeader {
@@ -133,14 +133,14 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     let all = numbers.symbol_order.len() as u32;
     let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
     let names_size = names.bytes.as_ref().map_or(parts.merged.names.bytes(Table::Sections).len(), Vec::len);
-    table(".shstrtab", raw::SHT_STRTAB, names_size, hole, 1, 0, 0, 0);
+    table(b".shstrtab", raw::SHT_STRTAB, names_size, hole, 1, 0, 0, 0);
     let name_hole =
         if parts.is_mercury() { mercury::hole_after_symbol_names(parts.merged, &numbers) } else { 0 };
-    table(".strtab", raw::SHT_STRTAB, parts.merged.names.bytes(Table::Symbols).len(), name_hole, 1, 0, 0, 0);
-    table(".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
+    table(b".strtab", raw::SHT_STRTAB, parts.merged.names.bytes(Table::Symbols).len(), name_hole, 1, 0, 0, 0);
+    table(b".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
     if numbers.many_sections {
         let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();
-        table(".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
+        table(b".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
     }
     let made = Mutex::new(Contents::default());
     let mut sections = parts.pool.map_numbers(numbers.section_order.len(), |index| {

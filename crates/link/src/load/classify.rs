@@ -2,6 +2,7 @@
 
 use crate::diagnostics::Message;
 use crate::form::Form;
+use solder_arch::Release;
 
 /// nvlink refuses files that are shorter than this, archives excepted.
 pub const SHORTEST: usize = 56;
@@ -48,12 +49,12 @@ pub enum Refusal {
 
 impl Refusal {
     /// What nvlink reports.
-    pub fn messages(self) -> Vec<Message> {
+    pub fn messages(self, release: &Release) -> Vec<Message> {
         match self {
             Self::CubinNotElf => vec![Message::CubinNotElf],
             Self::CubinNotDeviceElf => vec![Message::CubinNotDeviceElf],
             Self::FatbinWrongFormat => vec![Message::FatbinWrongFormat],
-            Self::PtxNotRecognized => not_recognized(),
+            Self::PtxNotRecognized => not_recognized(release),
             Self::Bitcode => vec![Message::BitcodeInput],
             Self::LtoIrWithoutLto => vec![Message::NvvmWithoutLto],
             Self::LtoIrWrongFormat => vec![Message::NvvmError],
@@ -62,8 +63,13 @@ impl Refusal {
 }
 
 /// nvlink's words for content it cannot place; the odd key and empty name are literal.
-pub(crate) fn not_recognized() -> Vec<Message> {
-    vec![Message::BinaryFormat { key: "0".into(), ident: "".into() }, Message::FatbinaryError]
+pub(crate) fn not_recognized(release: &Release) -> Vec<Message> {
+    let message = if release.names_unknown_binaries() {
+        Message::BinaryFormat { key: "0".into(), ident: "".into() }
+    } else {
+        Message::BinaryKind
+    };
+    vec![message, Message::FatbinaryError]
 }
 
 /// What a file is to nvlink: its extension decides first, then its first bytes.

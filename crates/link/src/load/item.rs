@@ -112,6 +112,7 @@ pub fn items<'data>(
     name: &Text,
     data: &'data [u8],
     role: Role,
+    release: &Release,
     find: FindMember<'_, 'data>,
 ) -> Vec<Item<'data>> {
     let one = |stage, source| vec![Item::new(name.clone(), stage, source)];
@@ -121,9 +122,9 @@ pub fn items<'data>(
         Role::Ptx => one(OpenStage::Fatbinary, Source::Ptx(data)),
         Role::LtoIr => one(OpenStage::Open, Source::LtoIr(data)),
         Role::Refused(refusal @ classify::Refusal::PtxNotRecognized) => {
-            one(OpenStage::Fatbinary, Source::Refused(refusal.messages()))
+            one(OpenStage::Fatbinary, Source::Refused(refusal.messages(release)))
         }
-        Role::Refused(refusal) => one(OpenStage::Open, Source::Refused(refusal.messages())),
+        Role::Refused(refusal) => one(OpenStage::Open, Source::Refused(refusal.messages(release))),
         Role::Skipped => Vec::new(),
         Role::HostObject => host_items(name, data, Origin::HostObject, HostObject::parse(data)),
         Role::Archive => {
@@ -281,9 +282,10 @@ impl<'data> Item<'data> {
         store: &'data Store,
         said: &mut Vec<Said>,
     ) -> Result<Product<'data>, Stopped> {
-        let container = Container::parse(bytes).map_err(|error| self.container_error(error))?;
-        let Selection { member, .. } =
-            select(&container, settings.request()).map_err(|error| self.container_error(error))?;
+        let container =
+            Container::parse(bytes).map_err(|error| self.container_error(error, settings.release))?;
+        let Selection { member, .. } = select(&container, settings.request())
+            .map_err(|error| self.container_error(error, settings.release))?;
         let Some(member) = member else {
             if !settings.suppress_arch_warning && self.origin != Origin::Archive {
                 let target = settings.target.to_string().into();
@@ -291,19 +293,20 @@ impl<'data> Item<'data> {
             }
             return Ok(Product::Unmatched);
         };
-        let stored_options = member.options().map_err(|error| self.container_error(error))?;
+        let stored_options =
+            member.options().map_err(|error| self.container_error(error, settings.release))?;
         match member.kind() {
             Kind::LtoIr if !settings.lto => Err(vec![Message::LtoObjectsWithoutLto]),
             Kind::LtoIr => {
                 let content = if member.is_scrambled() {
                     IrContent::Container(store.own(member.alone()))
                 } else {
-                    IrContent::Plain(self.unpacked(&member, store)?)
+                    IrContent::Plain(self.unpacked(&member, settings, store)?)
                 };
                 Ok(Product::Ir { content, options: Some(stored_options.unwrap_or_default()) })
             }
             Kind::Ptx => {
-                let text = self.unpacked(&member, store)?;
+                let text = self.unpacked(&member, settings, store)?;
                 if !form::is_ptx(text) {
                     return Err(vec![
                         self.damaged("the PTX in a fat binary", "it does not begin with its version"),
@@ -312,7 +315,7 @@ impl<'data> Item<'data> {
                 Ok(Product::Ptx { text, stored_options: stored_options.unwrap_or_default() })
             }
             Kind::Elf | Kind::Other(_) => {
-                let content = self.unpacked(&member, store)?;
+                let content = self.unpacked(&member, settings, store)?;
                 if !Form::of(content).is_device_elf() {
                     return Err(vec![Message::WordSizeMismatch { file: self.name.clone() }]);
                 }
@@ -321,9 +324,14 @@ impl<'data> Item<'data> {
         }
     }
 
-    fn unpacked(&self, member: &Member<'data>, store: &'data Store) -> Result<&'data [u8], Stopped> {
+    fn unpacked(
+        &self,
+        member: &Member<'data>,
+        settings: &Settings,
+        store: &'data Store,
+    ) -> Result<&'data [u8], Stopped> {
         let content = member.content().map_err(|error| {
-            let mut messages = self.container_error(error);
+            let mut messages = self.container_error(error, settings.release);
             // A damaged frame is reported by the decompression and by what called for it.
             if error == Error::Uncompress && member.compression() == Ok(Compression::Zstd) {
                 messages.insert(0, Message::UncompressFailed);
@@ -342,9 +350,9 @@ impl<'data> Item<'data> {
         self.copies_members && self.has(member) && member.len() <= self.bytes.len() / 4 * 3
     }
 
-    fn container_error(&self, error: Error) -> Stopped {
+    fn container_error(&self, error: Error, release: &Release) -> Stopped {
         match error {
-            Error::Version(_) => classify::not_recognized(),
+            Error::Version(_) => classify::not_recognized(release),
             Error::Uncompress | Error::UnpackedSize | Error::UnknownCompression | Error::TooLarge => {
                 vec![Message::UncompressFailed, Message::FatbinaryError]
             }

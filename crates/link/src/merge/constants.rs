@@ -8,6 +8,7 @@ use crate::model::ids::{ConstantId, EntityId, FileId, SectionId};
 use crate::model::merged::{Chunk, Content, FunctionConstant, Kind, OutputSection, OutputSymbol};
 use crate::model::object::Role;
 use crate::model::symbols::Origin;
+use bstr::BString;
 use solder_cubin::Section;
 use solder_cubin::mercury::CONSTANT_OPTIMIZER;
 use solder_cubin::raw::{self, Symbol};
@@ -207,7 +208,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// `.nv.constantN.F`, N > 0, in the output.
-    fn create_function_constant(&mut self, entity: EntityId, bank: u8, name: &str, flags: u64) -> SectionId {
+    fn create_function_constant(&mut self, entity: EntityId, bank: u8, name: &[u8], flags: u64) -> SectionId {
         let section = self.create_with_symbol(&New {
             kind: Kind::FunctionConstant(bank),
             name: &[name],
@@ -328,10 +329,10 @@ impl<'data> Merger<'_, 'data> {
 
     /// Such sections have no name.
     pub(super) fn forget_names(&mut self, emptied: &[SectionId]) {
-        let names: Vec<String> = emptied.iter().map(|id| self.out.section_name(*id).to_owned()).collect();
+        let names: Vec<BString> = emptied.iter().map(|id| self.out.section_name(*id).to_owned()).collect();
         for name in names {
             self.out.forget_name(&name);
-            self.out.forget_name(&[".rela", &name].concat());
+            self.out.forget_name(&[b".rela", &name[..]].concat());
         }
     }
 
@@ -345,7 +346,7 @@ impl<'data> Merger<'_, 'data> {
         let name = if self.settings.mercury() {
             [CONSTANT_OPTIMIZER.0, name].concat()
         } else {
-            format!(".nv.constant{bank}.{name}")
+            [format!(".nv.constant{bank}.").as_bytes(), name].concat()
         };
         self.create_function_constant(entity, bank, &name, raw::SHF_ALLOC | raw::SHF_INFO_LINK)
     }
@@ -385,7 +386,7 @@ impl<'data> Merger<'_, 'data> {
             None => {
                 let [name, _] = self.name(NamePlace::Sections, &[section.name]);
                 let handles = (!self.settings.relocatable).then(|| {
-                    let prefix = if self.settings.force_rela { ".rela" } else { ".rel" };
+                    let prefix: &[u8] = if self.settings.force_rela { b".rela" } else { b".rel" };
                     self.name_section(&[prefix, section.name])[0]
                 });
                 let symbol_name = self.name_symbol(section.name);

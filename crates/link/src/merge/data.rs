@@ -99,7 +99,7 @@ impl<'data> Merger<'_, 'data> {
         }
         let section = self.create_with_symbol(&New {
             kind: Kind::FileShared,
-            name: &[".nv_debug.shared"],
+            name: &[b".nv_debug.shared"],
             sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
             flags: raw::SHF_WRITE | raw::SHF_ALLOC,
             align: 1,
@@ -410,7 +410,7 @@ impl<'data> Merger<'_, 'data> {
     fn create_global(&mut self) -> SectionId {
         let section = self.create_with_symbol(&New {
             kind: Kind::Global,
-            name: &[".nv.global"],
+            name: &[b".nv.global"],
             sh_type: self.settings.section_type(raw::SHT_CUDA_GLOBAL, raw::SHT_NOBITS),
             flags: raw::SHF_WRITE | raw::SHF_ALLOC,
             align: 1,

@@ -32,7 +32,7 @@ impl NamePlace {
     }
 
     /// Where in the tables a name is then; 0 where it was not to be.
-    pub(super) fn enter(self, names: &mut StringTables, name: &str) -> [u32; 2] {
+    pub(super) fn enter(self, names: &mut StringTables, name: &[u8]) -> [u32; 2] {
         match self {
             Self::Sections => [names.add(Table::Sections, name), 0],
             Self::Symbols => [0, names.add(Table::Symbols, name)],
@@ -45,7 +45,7 @@ impl NamePlace {
 /// Names in the order in which they were given.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    text: String,
+    text: Vec<u8>,
     /// Where each ends, and in the low bits where it is.
     ends: Vec<u64>,
     /// How many drafts were before this one, and how many names in them.
@@ -55,9 +55,11 @@ pub(super) struct Draft {
 
 impl Draft {
     /// The number of a new name. 0 is the empty one.
-    pub(super) fn add(&mut self, place: NamePlace, parts: &[&str]) -> u32 {
+    pub(super) fn add(&mut self, place: NamePlace, parts: &[&[u8]]) -> u32 {
         let start = self.text.len();
-        self.text.extend(parts.iter().copied());
+        for part in parts {
+            self.text.extend_from_slice(part);
+        }
         if self.text.len() == start {
             return 0;
         }
@@ -68,7 +70,7 @@ impl Draft {
     /// What has been written down; the next name is the first of another draft, for which there may be an old one.
     pub fn hand_over(&mut self, old: Option<Self>) -> Self {
         let Self { mut text, mut ends, .. } = old.unwrap_or_else(|| Self {
-            text: String::with_capacity(self.text.len()),
+            text: Vec::with_capacity(self.text.len()),
             ends: Vec::with_capacity(self.ends.len()),
             ..Self::default()
         });
@@ -78,7 +80,7 @@ impl Draft {
         std::mem::replace(self, Self { text, ends, number: self.number + 1, before })
     }
 
-    fn names(&self) -> impl Iterator<Item = (NamePlace, &str)> {
+    fn names(&self) -> impl Iterator<Item = (NamePlace, &[u8])> {
         let mut start = 0;
         self.ends.iter().map(move |end| {
             let place = NamePlace::ALL[(*end & ((1 << NamePlace::BITS) - 1)) as usize];
@@ -160,7 +162,7 @@ impl Tables {
         self.entered += 1;
     }
 
-    pub(super) fn add(&mut self, place: NamePlace, name: &str) {
+    pub(super) fn add(&mut self, place: NamePlace, name: &[u8]) {
         let size = self.names.bytes(Table::Sections).len();
         let placed = place.enter(&mut self.names, name);
         if place == NamePlace::BothIfMissing && self.names.bytes(Table::Sections).len() > size {
@@ -225,7 +227,7 @@ impl Merged<'_> {
         if !relocatable {
             for id in &globals.unplaced {
                 let symbol = self.symbol_mut(*id);
-                symbol.dropped |= UNIFIED_TABLES.contains(&symbol.name);
+                symbol.dropped |= UNIFIED_TABLES.contains(&&**symbol.name);
             }
         }
         (self.names, self.symbol_names, self.unplaced) = (globals.names, globals.offsets, globals.unplaced);

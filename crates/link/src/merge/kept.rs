@@ -9,6 +9,7 @@ use crate::model::object::{Object, Role};
 use crate::model::symbols::Symbols;
 use crate::references::DeadReferences;
 use crate::shared;
+use bstr::BStr;
 use solder_cubin::raw;
 
 /// The things that some code refers to, by entity, if shared variables keep their symbols: those that nothing refers
@@ -86,15 +87,15 @@ impl Merger<'_, '_> {
     }
 
     /// The section for the relocations of `target` that the link resolves.
-    pub(super) fn create_resolved(&mut self, target: SectionId, name: &str) {
+    pub(super) fn create_resolved(&mut self, target: SectionId, name: &[u8]) {
         // Found by name: functions of one name have one together.
-        if let Some(section) = self.resolved_by_name.get(name) {
+        if let Some(section) = self.resolved_by_name.get(BStr::new(name)) {
             self.out.resolved.insert(target, *section);
             return;
         }
         let section = self.create(&New {
             kind: Kind::Resolved,
-            name: &[".nv.resolvedrela", name],
+            name: &[b".nv.resolvedrela", name],
             sh_type: raw::SHT_CUDA_RESOLVED_RELA,
             flags: raw::SHF_INFO_LINK,
             align: 8,
@@ -102,6 +103,6 @@ impl Merger<'_, '_> {
         });
         self.out.section_mut(section).of = Some(target);
         self.out.resolved.insert(target, section);
-        self.resolved_by_name.insert(name.to_owned(), section);
+        self.resolved_by_name.insert(name.into(), section);
     }
 }

@@ -112,7 +112,7 @@ impl<'data> Merger<'_, 'data> {
         let object = &self.objects[file.index()];
         let map = &self.out.files[file.index()].symbols;
         // Where an object has several of one name, any that stays will do.
-        let is_removed = |name: &str| {
+        let is_removed = |name: &[u8]| {
             let of_name = |&(index, raw): &(u32, &raw::Symbol)| {
                 raw.kind() == raw::STT_FUNC && object.names[index as usize] == name
             };

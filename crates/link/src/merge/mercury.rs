@@ -14,6 +14,7 @@ use crate::model::symbols::Origin;
 use crate::notes::OLDEST_MERCURY;
 use crate::references::DeadReferences;
 use crate::textures::kernels_with_table;
+use bstr::{BStr, BString};
 use solder_cubin::Section;
 use solder_cubin::info::{attr, format, records};
 use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name, reloc as mercury_reloc};
@@ -60,14 +61,14 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// The name of a section in the Mercury view, by which the link goes.
-    pub(super) fn view_name(&self, file: FileId, section: &Section<'data>) -> &'data str {
+    pub(super) fn view_name(&self, file: FileId, section: &Section<'data>) -> &'data BStr {
         let object = &self.objects[file.index()];
         if !matches!(object.role(section.index), Role::Constant | Role::FunctionConstant) {
             return section.name;
         }
         let twin = object.mercury.as_ref().and_then(|twins| twins.partner(section.index));
         let name = twin.and_then(|twin| object.section(twin).name.strip_prefix(PREFIX));
-        name.unwrap_or(section.name)
+        name.map_or(section.name, BStr::new)
     }
 
     /// The capsule of the copy of a function that prevails.
@@ -211,7 +212,7 @@ impl<'data> Merger<'_, 'data> {
             }
             let (_, section) = self.mercury.kernel_constants.remove(at);
             let [name_offset, _] = self.name(NamePlace::Sections, &[prefix, name]);
-            let [handles, _] = self.name_section(&[".rela", prefix, name]);
+            let [handles, _] = self.name_section(&[b".rela", prefix, name]);
             let out = self.create_kernel_constant(Kind::KernelConstant, text, &section, name_offset);
             self.section_symbol_parts(out, &[prefix, name]);
             self.constant_twin(out, raw::SHT_MERC_CONSTANT_IMAGES);
@@ -274,12 +275,13 @@ impl<'data> Merger<'_, 'data> {
         &mut self,
         origin: Origin,
         section: &Section<'data>,
-    ) -> Cow<'data, str> {
+    ) -> Cow<'data, BStr> {
         if !self.settings.mercury() {
             return self.objects[origin.file.index()].names[origin.symbol as usize].into();
         }
         self.mercury.constant_symbols += 1;
-        format!("{}.{}", self.view_name(origin.file, section), self.mercury.constant_symbols).into()
+        let number = format!(".{}", self.mercury.constant_symbols);
+        BString::from([self.view_name(origin.file, section), number.as_bytes()].concat()).into()
     }
 
     pub(super) fn forget_twin(&mut self, twin: SectionId) {
@@ -438,7 +440,7 @@ impl<'data> Merger<'_, 'data> {
             self.label(file, object.section(of), &entry, target);
         }
         if self.settings.preserves_relocs && !read.is_empty() {
-            self.name_only(&[".nv.resolvedrela", self.view_name(file, object.section(of))]);
+            self.name_only(&[b".nv.resolvedrela", self.view_name(file, object.section(of))]);
         }
         let constant = &mut self.out.constants[constant as usize];
         constant.twin_tables.extend(tables);
@@ -492,7 +494,7 @@ impl<'data> Merger<'_, 'data> {
             let existing = self.out.section(partner).rela;
             // As in links without Mercury: a look-up that leaves a name.
             if existing.is_some() && taken > 0 && entry.addend.get() == 0 {
-                self.name_only(&[".rel", name]);
+                self.name_only(&[b".rel", name]);
             }
             let relocations = existing.unwrap_or_else(|| self.create_relocations(partner, name, true));
             let out = self.twin(relocations, Kind::MercuryRelocations);
@@ -562,7 +564,7 @@ impl<'data> Merger<'_, 'data> {
         for (text, section) in constants {
             let name = self.out.names.add_again(Table::Sections, section.name);
             let out = self.create_kernel_constant(Kind::LateKernelConstant, text, &section, name);
-            self.section_symbol(out, "");
+            self.section_symbol(out, b"");
             let name = self.out.names.add_again(Table::Symbols, section.name);
             if let Some(symbol) = self.out.section(out).symbol {
                 self.out.set_symbol_name(symbol, name);

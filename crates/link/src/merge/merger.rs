@@ -11,6 +11,7 @@ use crate::model::object::Object;
 use crate::model::symbols::{Origin, Symbols};
 use crate::pool::Pool;
 use crate::prefault::Prefaulted;
+use bstr::{BStr, BString};
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::Section;
 use solder_cubin::frames::Frame;
@@ -29,10 +30,10 @@ pub(super) struct Merger<'a, 'data> {
     /// The output symbol of each entity.
     pub(super) symbol_of: Vec<Option<SymbolId>>,
     /// Sections that inputs share by name: constants, data, debug information.
-    pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    pub(super) by_name: HashMap<&'data BStr, SectionId, foldhash::fast::FixedState>,
     /// The constants of functions: nvlink finds them by name, so that equal-named static kernels
     /// share a section.
-    pub(super) constants_by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    pub(super) constants_by_name: HashMap<&'data BStr, SectionId, foldhash::fast::FixedState>,
     /// Those that go into the kernels, in `Merged::constants`, by function and bank.
     pub(super) gathered_constants: HashMap<(u32, u8), u32, foldhash::fast::FixedState>,
     /// Those of the file being merged, by section.
@@ -40,13 +41,13 @@ pub(super) struct Merger<'a, 'data> {
     /// Where the symbols of each of its sections end.
     pub(super) constants_end: HashMap<u32, u64, foldhash::fast::FixedState>,
     /// The shared memory of kernels: nvlink finds it by name too.
-    pub(super) shared_by_kernel: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    pub(super) shared_by_kernel: HashMap<&'data BStr, SectionId, foldhash::fast::FixedState>,
     /// The banks in which equal constants are merged.
     pub(super) merged_constants: HashMap<SectionId, MergedConstants<'data>, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     pub(super) dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     /// `.nv.resolvedrela*`, by the name of what it is for.
-    pub(super) resolved_by_name: HashMap<String, SectionId, foldhash::fast::FixedState>,
+    pub(super) resolved_by_name: HashMap<BString, SectionId, foldhash::fast::FixedState>,
     /// The names that are to be entered into the string tables, while files are merged.
     pub(super) draft: Option<Draft>,
     /// Names of sections that were looked for, and where the section would be if there was none.
@@ -83,7 +84,7 @@ impl Room {
 /// The properties of a section to be created.
 pub(super) struct New<'n> {
     pub(super) kind: Kind,
-    pub(super) name: &'n [&'n str],
+    pub(super) name: &'n [&'n [u8]],
     pub(super) sh_type: u32,
     pub(super) flags: u64,
     pub(super) align: u64,
@@ -114,7 +115,7 @@ pub(super) struct MercuryState<'data> {
     /// The units of line number tables.
     pub(super) lines: Vec<LineUnit<'data>>,
     /// The functions that register tables describe.
-    pub(super) described: HashSet<&'data str, foldhash::fast::FixedState>,
+    pub(super) described: HashSet<&'data BStr, foldhash::fast::FixedState>,
     /// The parameters of kernels, by text section.
     pub(super) kernel_constants: Vec<(SectionId, Section<'data>)>,
     /// The twins of device functions' constants in the file being merged: section, index into

@@ -35,6 +35,7 @@ use crate::model::symbols::{Origin, Symbols};
 use crate::notes;
 use crate::pool::Pool;
 use crate::resolve::is_extern_shared;
+use bstr::BStr;
 use draft::{Draft, Entering, NamePlace, Tables, locked};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -128,34 +129,41 @@ pub fn merge<'data>(
 impl<'a, 'data> Merger<'a, 'data> {
     fn name_prototypes(&mut self, graph: &CallGraph<'data>) -> Vec<u32> {
         let names = &mut self.out.names;
-        let name = |text: &&str| match *text {
-            "" => names.add_again(Table::Symbols, ""),
-            text => names.add(Table::Symbols, text),
+        let name = |text: &&BStr| {
+            if text.is_empty() {
+                names.add_again(Table::Symbols, text)
+            } else {
+                names.add(Table::Symbols, text)
+            }
         };
         graph.prototypes.iter().map(name).collect()
     }
 
     /// Names at the head of the string tables, and the sections every output has.
     fn begin(&mut self) {
-        for name in [".shstrtab", ".strtab", ".symtab", ".symtab_shndx"] {
+        for name in [&b".shstrtab"[..], b".strtab", b".symtab", b".symtab_shndx"] {
             self.name_section(&[name]);
         }
         let note =
             |kind, name, flags| New { kind, name, sh_type: raw::SHT_NOTE, flags, align: 4, entsize: 0 };
-        let tool = self.create_with_symbol(&note(Kind::ToolNote, &[".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
+        let tool =
+            self.create_with_symbol(&note(Kind::ToolNote, &[b".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
         let first_has_compat =
             || self.objects.first().is_some_and(|first| first.first(Role::Compat).is_some());
         let has_compat = self.settings.sm >= notes::COMPAT_FROM || first_has_compat();
         let link = if has_compat { raw::SHF_INFO_LINK } else { 0 };
-        let cuda =
-            self.create_with_symbol(&note(Kind::CudaNote, &[".note.nv.cuinfo"], raw::SHF_NOTE_CUINFO | link));
-        let info = self.create_plain(Kind::Info, ".nv.info", raw::SHT_CUDA_INFO, 4);
+        let cuda = self.create_with_symbol(&note(
+            Kind::CudaNote,
+            &[b".note.nv.cuinfo"],
+            raw::SHF_NOTE_CUINFO | link,
+        ));
+        let info = self.create_plain(Kind::Info, b".nv.info", raw::SHT_CUDA_INFO, 4);
         // What it is does not show: no name is left of it.
         self.out.removed.push(SectionId::at(self.out.sections.len()));
         let compat =
-            has_compat.then(|| self.create_plain(Kind::Compat, ".nv.compat", raw::SHT_CUDA_COMPAT, 4));
+            has_compat.then(|| self.create_plain(Kind::Compat, b".nv.compat", raw::SHT_CUDA_COMPAT, 4));
         if let Some(host) = self.settings.host {
-            let section = self.create_plain(Kind::Host, ".nv.host", raw::SHT_CUDA_HOST, 8);
+            let section = self.create_plain(Kind::Host, b".nv.host", raw::SHT_CUDA_HOST, 8);
             self.out.section_mut(section).append(host, host.len() as u64, 8);
         }
         let known = &mut self.out.well_known;
@@ -255,7 +263,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         }
         let graph = self.create_with_symbol(&New {
             kind: Kind::CallGraph,
-            name: &[".nv.callgraph"],
+            name: &[b".nv.callgraph"],
             sh_type: raw::SHT_CUDA_CALLGRAPH,
             flags: 0,
             align: 4,
@@ -263,7 +271,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         });
         let prototype = self.create_with_symbol(&New {
             kind: Kind::Prototype,
-            name: &[".nv.prototype"],
+            name: &[b".nv.prototype"],
             sh_type: raw::SHT_CUDA_PROTOTYPE,
             flags: 0,
             align: 4,
@@ -283,7 +291,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.late_shared_of_launched();
             self.create_with_symbol(&New {
                 kind: Kind::RelAction,
-                name: &[".nv.rel.action"],
+                name: &[b".nv.rel.action"],
                 sh_type: raw::SHT_CUDA_REL_ACTION,
                 flags: 0,
                 align: 8,
@@ -328,7 +336,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         section
     }
 
-    fn create_plain(&mut self, kind: Kind, name: &str, sh_type: u32, align: u64) -> SectionId {
+    fn create_plain(&mut self, kind: Kind, name: &[u8], sh_type: u32, align: u64) -> SectionId {
         self.create(&New { kind, name: &[name], sh_type, flags: 0, align, entsize: 0 })
     }
 
@@ -380,7 +388,7 @@ impl<'a, 'data> Merger<'a, 'data> {
     }
 
     /// Gives a section its symbol. The name is in `.strtab` since the section was created.
-    fn section_symbol(&mut self, section: SectionId, name: &str) {
+    fn section_symbol(&mut self, section: SectionId, name: &[u8]) {
         let offset = self.name_symbol(name);
         self.section_symbol_named(section, offset);
     }
@@ -512,7 +520,7 @@ impl<'a, 'data> Merger<'a, 'data> {
     fn name_dead_kernel(&mut self, origin: Origin, raw: &Symbol) {
         if self.settings.kernels_removed_by_host && raw.is_defined() && raw.other & raw::STO_ENTRY != 0 {
             let name = self.objects[origin.file.index()].names[origin.symbol as usize];
-            self.name_only(&[".nv.shared.", name]);
+            self.name_only(&[b".nv.shared.", name]);
         }
     }
 
@@ -601,13 +609,13 @@ impl<'a, 'data> Merger<'a, 'data> {
     }
 
     /// The shared memory of a kernel. Equal-named static kernels have it together.
-    fn kernel_shared(&mut self, text: SectionId, kernel: &'data str) -> SectionId {
+    fn kernel_shared(&mut self, text: SectionId, kernel: &'data BStr) -> SectionId {
         if let Some(section) = self.shared_by_kernel.get(kernel) {
             return *section;
         }
         let section = self.create_with_symbol(&New {
             kind: Kind::KernelShared,
-            name: &[".nv.shared.", kernel],
+            name: &[b".nv.shared.", kernel],
             sh_type: self.settings.section_type(raw::SHT_CUDA_SHARED, raw::SHT_NOBITS),
             flags: raw::SHF_WRITE | raw::SHF_ALLOC | raw::SHF_INFO_LINK,
             align: 1,
@@ -647,11 +655,11 @@ impl<'a, 'data> Merger<'a, 'data> {
         }
     }
 
-    fn function_info(&mut self, text: SectionId, function: &str) -> SectionId {
+    fn function_info(&mut self, text: SectionId, function: &[u8]) -> SectionId {
         let place = NamePlace::of_own(self.out.section(text).is_named_alone);
         let new = New {
             kind: Kind::FunctionInfo,
-            name: &[".nv.info.", function],
+            name: &[b".nv.info.", function],
             sh_type: raw::SHT_CUDA_INFO,
             flags: raw::SHF_INFO_LINK,
             align: 4,
@@ -665,7 +673,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         info
     }
 
-    fn section_symbol_parts(&mut self, section: SectionId, parts: &[&str]) {
+    fn section_symbol_parts(&mut self, section: SectionId, parts: &[&[u8]]) {
         let offset = self.name_symbol(&parts.concat());
         self.section_symbol_named(section, offset);
     }
@@ -721,9 +729,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         }
     }
 
-    fn damaged(&self, file: FileId, place: &str, reason: &str) -> Stop {
+    fn damaged(&self, file: FileId, place: &BStr, reason: &str) -> Stop {
         self.sink.fatal(Message::DamagedInput {
-            file: self.objects[file.index()].name.as_str().into(),
+            file: (&self.objects[file.index()].name).into(),
             place: place.into(),
             reason: reason.into(),
         })

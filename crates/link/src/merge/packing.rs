@@ -6,6 +6,7 @@ use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::CONSTANT_BANK;
 use crate::model::merged::{Chunk, Content, Kind, Merged, OutputSymbol, RelocTarget, narrow};
 use crate::roots;
+use bstr::BStr;
 use hashbrown::HashSet;
 use solder_cubin::raw;
 use std::cmp::Reverse;
@@ -68,9 +69,8 @@ impl<'data> Merger<'_, 'data> {
     /// Removes the variables that nothing refers to and that were not asked for.
     fn without_unused(&mut self, bank: SectionId, variables: Vec<SymbolId>) -> Vec<SymbolId> {
         let is_referenced = referenced(&self.out);
-        let is_asked_for = |name: &str| {
-            self.settings.variables_used.iter().any(|text| roots::contains(name.as_bytes(), text))
-        };
+        let is_asked_for =
+            |name: &[u8]| self.settings.variables_used.iter().any(|text| roots::contains(name, text));
         let (used, unused): (Vec<_>, Vec<_>) = variables
             .into_iter()
             .partition(|id| is_referenced[id.index()] || is_asked_for(self.out.symbol(*id).name));
@@ -156,7 +156,7 @@ fn forget_relocations(merged: &mut Merged<'_>, bank: SectionId, variables: &[Sym
 
 /// Takes the names of removed variables out of the string table, unless something else has that name.
 fn forget_names(merged: &mut Merged<'_>, variables: &[SymbolId]) {
-    let still_named: HashSet<&str, foldhash::fast::FixedState> =
+    let still_named: HashSet<&BStr, foldhash::fast::FixedState> =
         merged.symbols.iter().filter(|symbol| !symbol.dropped).map(|symbol| symbol.name).collect();
     let has_name = |id: &&SymbolId| {
         let symbol = merged.symbol(**id);

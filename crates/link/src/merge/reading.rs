@@ -12,7 +12,7 @@ use solder_cubin::info::{Record, attr, format, records};
 use solder_cubin::raw;
 
 /// The symbol that means the size of the program's constants.
-pub(super) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
+pub(super) const CONSTANTS_SIZE: &[u8] = b".nv.ptx.const0.size";
 
 /// An attribute that lacks what its kind should have.
 #[derive(Clone, Copy)]

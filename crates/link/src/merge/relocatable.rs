@@ -8,6 +8,7 @@ use crate::model::mercury::RESERVED_SHARED;
 use crate::model::merged::{Content, Function, Kind, OutputSymbol, RelocTarget};
 use crate::model::symbols::Origin;
 use crate::shared::{find, read_at};
+use bstr::BStr;
 use hashbrown::HashMap;
 use solder_cubin::raw::{self, Symbol};
 
@@ -15,7 +16,7 @@ use solder_cubin::raw::{self, Symbol};
 const DYNAMIC_ALIGN: u64 = 16;
 
 /// The symbol for the beginning of dynamic shared memory in one kernel.
-const INSTANCE: &str = "externsharedinstance";
+const INSTANCE: &[u8] = b"externsharedinstance";
 
 impl<'data> Merger<'_, 'data> {
     /// The symbol of the parameters, which only objects have.
@@ -39,7 +40,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Makes a symbol that images do not have one of the output; where its name is.
-    pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol, name: &str) -> u32 {
+    pub(super) fn show_hidden(&mut self, symbol: &mut OutputSymbol<'data>, raw: &Symbol, name: &[u8]) -> u32 {
         symbol.mercury_other = raw.other;
         symbol.size = raw.size.get();
         if self.settings.relocatable {
@@ -69,7 +70,7 @@ impl<'data> Merger<'_, 'data> {
         }
         for symbol in &mut self.out.symbols {
             let variable = symbol.kind == raw::STT_CUDA_OBJECT && symbol.entity.is_some();
-            let known = crate::checks::undefined::UNIFIED_TABLES.contains(&symbol.name)
+            let known = crate::checks::undefined::UNIFIED_TABLES.contains(&&**symbol.name)
                 || symbol.name.starts_with(RESERVED_SHARED);
             if variable && symbol.section.is_none() && !known {
                 symbol.value = u64::MAX;
@@ -222,7 +223,7 @@ impl<'data> Merger<'_, 'data> {
     fn instance(&mut self, value: u64) -> SymbolId {
         let name = self.name_symbol(INSTANCE);
         let symbol = OutputSymbol {
-            name: INSTANCE,
+            name: BStr::new(INSTANCE),
             bind: raw::STB_WEAK,
             kind: raw::STT_CUDA_OBJECT,
             other: raw::STO_SHARED | 1,

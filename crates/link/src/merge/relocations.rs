@@ -36,7 +36,7 @@ fn reserve(list: &mut Vec<Reloc>, count: usize, files: usize) {
 }
 
 fn is_code(object: &Object<'_>, section: &Section<'_>) -> bool {
-    object.role(section.index) == Role::Text && !section.name.starts_with(".debug")
+    object.role(section.index) == Role::Text && !section.name.starts_with(b".debug")
 }
 
 impl<'data> Merger<'_, 'data> {
@@ -94,7 +94,7 @@ impl<'data> Merger<'_, 'data> {
             let looked_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
             let is_looked_up = rela && looked_up && entry.addend.get() == 0 && !self.settings.mercury();
             if is_looked_up && !std::mem::replace(&mut named_without_addends, true) {
-                self.name_only(&[".rel", of.name]);
+                self.name_only(&[b".rel", of.name]);
             }
             let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
             if taken == 0 {
@@ -139,22 +139,22 @@ impl<'data> Merger<'_, 'data> {
         // nvlink looks a section without addends up for such entries, and the name stays.
         let looks_up_first = rela && section.sh_type() == raw::SHT_REL && summary.first_without_addend;
         if looks_up_first {
-            self.name_only(&[".rel", name]);
+            self.name_only(&[b".rel", name]);
         }
         let of = self.out.section(target);
         let existing = if rela { of.rela } else { of.rel };
         let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
         if rela && !looks_up_first && summary.later_without_addend {
-            self.name_only(&[".rel", name]);
+            self.name_only(&[b".rel", name]);
         }
         self.unread.relocations.push((Source { out, file, section: section.index }, Vec::new()));
     }
 
-    pub(super) fn create_relocations(&mut self, target: SectionId, of: &str, rela: bool) -> SectionId {
-        let (prefix, sh_type, entsize) = if rela {
-            (".rela", raw::SHT_RELA, size_of::<raw::Rela>())
+    pub(super) fn create_relocations(&mut self, target: SectionId, of: &[u8], rela: bool) -> SectionId {
+        let (prefix, sh_type, entsize): (&[u8], _, _) = if rela {
+            (b".rela", raw::SHT_RELA, size_of::<raw::Rela>())
         } else {
-            (".rel", raw::SHT_REL, size_of::<raw::Rel>())
+            (b".rel", raw::SHT_REL, size_of::<raw::Rel>())
         };
         let new = New {
             kind: Kind::Relocations,
@@ -200,7 +200,7 @@ impl<'data> Merger<'_, 'data> {
     /// replaced together with its relocations.
     fn forgotten(&self, file: FileId, of: &Section<'_>, symbol: u32) -> bool {
         let raw = self.objects[file.index()].symbol(symbol);
-        if !of.name.starts_with(".debug") || raw.bind() == raw::STB_LOCAL || !raw.is_defined() {
+        if !of.name.starts_with(b".debug") || raw.bind() == raw::STB_LOCAL || !raw.is_defined() {
             return false;
         }
         if !self.symbols.accepted(file, symbol) {
@@ -224,7 +224,7 @@ impl<'data> Merger<'_, 'data> {
         let raw = object.symbol(symbol);
         let by_symbol = || match object.role(of.index) {
             Role::Constant => true,
-            Role::Debug => DESCRIBE_CODE.contains(&of.name),
+            Role::Debug => DESCRIBE_CODE.contains(&&**of.name),
             _ => false,
         };
         let defined = raw.is_defined() && raw.shndx.get() != raw::SHN_COMMON;

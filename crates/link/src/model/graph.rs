@@ -1,6 +1,7 @@
 //! The call graph of all inputs, over entities: who calls whom, directly or by prototype.
 
 use super::ids::{EntityId, PrototypeId, Rare};
+use bstr::BStr;
 
 /// What the call graph sections of the inputs say, in reading order.
 ///
@@ -8,7 +9,7 @@ use super::ids::{EntityId, PrototypeId, Rare};
 #[derive(Debug, Default)]
 pub struct CallGraph<'data> {
     /// The prototypes, in the order of their first mention.
-    pub prototypes: Vec<&'data str>,
+    pub prototypes: Vec<&'data BStr>,
     /// caller, callee
     pub calls: Vec<(EntityId, EntityId)>,
     /// caller, prototype

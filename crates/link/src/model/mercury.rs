@@ -12,4 +12,4 @@ pub const FROM: u16 = solder_arch::MERCURY_FROM;
 pub const NO_BANK: u8 = 3;
 
 /// How the names of symbols in the shared memory that the system keeps begin.
-pub const RESERVED_SHARED: &str = ".nv.reservedSmem.";
+pub const RESERVED_SHARED: &[u8] = b".nv.reservedSmem.";

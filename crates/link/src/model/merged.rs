@@ -5,6 +5,7 @@ use crate::model::calls::Calls;
 use crate::model::ids::{ConstantId, EntityId, FileId, SectionId, SymbolId};
 use crate::model::symbols::Origin;
 use crate::pool::Pool;
+use bstr::BStr;
 use hashbrown::HashMap;
 use solder_cubin::strings::{StringTables, Table};
 use solder_cubin::{Section, raw};
@@ -317,7 +318,7 @@ impl<'data> OutputSection<'data> {
 #[derive(Clone, Debug, Default)]
 pub struct OutputSymbol<'data> {
     /// Its name.
-    pub name: &'data str,
+    pub name: &'data BStr,
     /// Its binding.
     pub bind: u8,
     /// Stands among the global symbols. Decided by the first definition: a weak function that a
@@ -598,7 +599,7 @@ fn after(offset: u32, removed: &Range<u32>) -> u32 {
 pub const CONSTANT_BANK: u64 = 0x1_0000;
 
 /// The sections of debug information that describe code, whose relocations go with it.
-pub const DESCRIBE_CODE: &[&str] = &[".debug_frame", ".debug_line", ".nv_debug_line_sass"];
+pub const DESCRIBE_CODE: &[&[u8]] = &[b".debug_frame", b".debug_line", b".nv_debug_line_sass"];
 
 /// The bank of the program's constants.
 const PROGRAM_CONSTANTS: u8 = 3;
@@ -645,7 +646,7 @@ impl<'data> Merged<'data> {
         self.functions[self.function_of[entity.index()]? as usize].constant
     }
     /// Takes the name of a section out of both string tables.
-    pub fn forget_name(&mut self, name: &str) {
+    pub fn forget_name(&mut self, name: &[u8]) {
         if let Some(removed) = self.names.remove(Table::Sections, name) {
             for section in &mut self.sections {
                 section.name = after(section.name, &removed);
@@ -654,7 +655,7 @@ impl<'data> Merged<'data> {
         self.forget_symbol_name(name);
     }
     /// Takes a name out of `.strtab`.
-    pub fn forget_symbol_name(&mut self, name: &str) {
+    pub fn forget_symbol_name(&mut self, name: &[u8]) {
         if let Some(removed) = self.names.remove(Table::Symbols, name) {
             for offset in self.symbol_names.iter_mut().chain(&mut self.prototype_names) {
                 *offset = after(*offset, &removed);
@@ -667,7 +668,7 @@ impl<'data> Merged<'data> {
         }
     }
     /// The name of a function.
-    pub fn function_name(&self, function: u32) -> &'data str {
+    pub fn function_name(&self, function: u32) -> &'data BStr {
         self.symbol(self.functions[function as usize].symbol).name
     }
     /// The section that a relocation section is for.
@@ -687,8 +688,8 @@ impl<'data> Merged<'data> {
         section.kind == Kind::Relocations && of == Some(Kind::KernelConstant)
     }
     /// The name of a section, for messages.
-    pub fn section_name(&self, id: SectionId) -> &str {
-        solder_cubin::string_at(self.names.bytes(Table::Sections), self.section(id).name).unwrap_or("")
+    pub fn section_name(&self, id: SectionId) -> &BStr {
+        solder_cubin::string_at(self.names.bytes(Table::Sections), self.section(id).name).unwrap_or_default()
     }
     /// Whether a symbol is in the constants of a function that a better copy of it emptied.
     pub fn names_emptied_section(&self) -> bool {

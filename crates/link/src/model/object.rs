@@ -1,6 +1,7 @@
 //! An input object, parsed and checked.
 
 use super::twins::Twins;
+use bstr::{BStr, BString};
 use solder_cubin::info::{self, compat_attr};
 use solder_cubin::raw::{self, Symbol, WordPair};
 use solder_cubin::{Cubin, Section};
@@ -56,14 +57,14 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// The section or symbol.
-    pub place: String,
+    pub place: BString,
     /// What is wrong with it.
     pub reason: String,
 }
 
 impl Damage {
     /// Damage at a place.
-    pub fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn new(place: impl Into<BString>, reason: impl Into<String>) -> Self {
         Self { place: place.into(), reason: reason.into() }
     }
 }
@@ -83,7 +84,7 @@ pub struct SectionSummary {
 #[derive(Debug)]
 pub struct Object<'data> {
     /// As messages name it.
-    pub name: String,
+    pub name: BString,
     /// The device ELF.
     pub cubin: Cubin<'data>,
     /// What each section is for.
@@ -91,7 +92,7 @@ pub struct Object<'data> {
     /// What parsing found in each section.
     pub summaries: Vec<SectionSummary>,
     /// The name of each symbol.
-    pub names: Vec<&'data str>,
+    pub names: Vec<&'data BStr>,
     /// The hash of each name: objects are parsed in parallel, and names are compared on one thread.
     pub hashes: Vec<u32>,
     /// The records of `.nv.callgraph`.
@@ -171,7 +172,7 @@ impl<'data> Object<'data> {
     }
 
     /// The prototype at an offset of the string table; checked to exist.
-    pub fn string(&self, offset: u32) -> &'data str {
-        self.cubin.strings.at(offset).unwrap_or("")
+    pub fn string(&self, offset: u32) -> &'data BStr {
+        self.cubin.strings.at(offset).unwrap_or_default()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::ids::{EntityId, FileId};
 use super::object::Object;
+use bstr::BStr;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -18,7 +19,7 @@ pub struct Origin {
 #[derive(Clone, Debug)]
 pub struct Entity<'data> {
     /// Its name.
-    pub name: &'data str,
+    pub name: &'data BStr,
     /// Other files cannot name it.
     pub local: bool,
     /// It is a function.

@@ -28,10 +28,7 @@ pub(crate) fn parse<'data>(
     pool: &Pool,
     sink: &Sink,
 ) -> Result<(Vec<Object<'data>>, Resolver<'data, 'data>), Stop> {
-    let parse = |input: &Input<'data>| {
-        let name = String::from_utf8_lossy(input.name.as_bytes()).into_owned();
-        Object::parse(name, input.bytes, pool)
-    };
+    let parse = |input: &Input<'data>| Object::parse(input.name.as_bytes().into(), input.bytes, pool);
     let mut parsed: Vec<OnceLock<Result<Object<'data>, Damage>>> = Vec::new();
     parsed.resize_with(inputs.len(), OnceLock::new);
     let next = AtomicUsize::new(0);

@@ -3,6 +3,7 @@
 use crate::model::object::{Damage, Object, Role, SectionSummary};
 use crate::model::twins::Twins;
 use crate::pool::Pool;
+use bstr::{BStr, BString};
 use solder_cubin::info;
 use solder_cubin::raw::{self, WordPair};
 use solder_cubin::{Cubin, Section, strings};
@@ -21,7 +22,7 @@ fn role_of(section: &Section<'_>) -> Role {
         raw::SHT_CUDA_PROTOTYPE => Role::Prototype,
         raw::SHT_CUDA_GLOBAL => Role::Global,
         raw::SHT_CUDA_GLOBAL_INIT => Role::GlobalInit,
-        raw::SHT_CUDA_SHARED if name.starts_with(".nv.shared.") => Role::KernelShared,
+        raw::SHT_CUDA_SHARED if name.starts_with(b".nv.shared.") => Role::KernelShared,
         raw::SHT_CUDA_SHARED => Role::FileShared,
         raw::SHT_CUDA_SHARED_RESERVED => Role::ReservedShared,
         raw::SHT_CUDA_COMPAT => Role::Compat,
@@ -39,7 +40,7 @@ fn role_of(section: &Section<'_>) -> Role {
             }
         }
         raw::SHT_PROGBITS | raw::SHT_CUDA_UFT if section.flags() & raw::SHF_EXECINSTR != 0 => Role::Text,
-        raw::SHT_PROGBITS if name.starts_with(".debug_") || name.starts_with(".nv_debug_") => Role::Debug,
+        raw::SHT_PROGBITS if name.starts_with(b".debug_") || name.starts_with(b".nv_debug_") => Role::Debug,
         _ => Role::Ignored,
     }
 }
@@ -56,7 +57,7 @@ const MANY_SECTIONS: usize = 1024;
 
 impl<'data> Object<'data> {
     /// Parses an object. `name` is what messages call it.
-    pub fn parse(name: String, bytes: &'data [u8], pool: &Pool) -> Result<Self, Damage> {
+    pub fn parse(name: BString, bytes: &'data [u8], pool: &Pool) -> Result<Self, Damage> {
         let cubin = Cubin::parse(bytes).map_err(|e| Damage::new("the ELF structure", e.to_string()))?;
         let roles: Vec<Role> = cubin.sections.iter().map(role_of).collect();
         let look = || look_into_sections(&cubin, &roles);
@@ -233,11 +234,11 @@ fn look_at_attributes(section: &Section<'_>) -> Result<SectionSummary, Damage> {
 }
 
 /// The names of all symbols, and their hashes.
-fn symbol_names<'data>(cubin: &Cubin<'data>) -> Result<(Vec<&'data str>, Vec<u32>), Damage> {
+fn symbol_names<'data>(cubin: &Cubin<'data>) -> Result<(Vec<&'data BStr>, Vec<u32>), Damage> {
     let mut names = Vec::with_capacity(cubin.symbols.len());
     for index in 0..cubin.symbols.len() as u32 {
         names.push(cubin.symbol_name(index).map_err(|e| Damage::new(".symtab", e.to_string()))?);
     }
-    let hashes = names.iter().map(|name| strings::hash(name.as_bytes())).collect();
+    let hashes = names.iter().map(|name| strings::hash(name)).collect();
     Ok((names, hashes))
 }

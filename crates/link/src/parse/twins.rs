@@ -2,6 +2,7 @@
 
 use crate::model::object::{Damage, Object, Role};
 use crate::model::twins::Twins;
+use bstr::BStr;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use solder_cubin::mercury::{CONSTANT_ADDRESSES, CONSTANT_USER, PREFIX, is_older_capsule, loads};
@@ -47,7 +48,7 @@ impl<'data> Twins<'data> {
 
     /// Static functions of one name, as relocatable links bring them together.
     fn copies_of_code(&self, object: &Object<'data>) -> Vec<(u32, u32)> {
-        let mut first: HashMap<&str, &Section<'data>, FixedState> = HashMap::default();
+        let mut first: HashMap<&BStr, &Section<'data>, FixedState> = HashMap::default();
         let mut copies = Vec::new();
         for text in object.sections_with(Role::Text) {
             let earlier = *first.entry(text.name).or_insert(text);

@@ -119,7 +119,7 @@ pub fn relocate(
     let of = merged.sections[index].of.map(|of| merged.section_name(of)).unwrap_or_default();
     let name = reloc::kind_of(entry.r_type).map_or("unknown", |k| k.name);
     Err(sink.fatal(Message::DamagedInput {
-        file: objects[entry.file.index()].name.as_str().into(),
+        file: (&objects[entry.file.index()].name).into(),
         place: of.into(),
         reason: format!("relocation type {} ({name}) at {:#x}: {reason}", entry.r_type, entry.offset).into(),
     }))
@@ -208,7 +208,7 @@ fn decide_all(
     let forgets = section.sh_type != raw::SHT_REL
         && !merged.keeps_replaced_frames
         && match merged.section(target).kind {
-            Kind::Debug => DESCRIBE_CODE.contains(&merged.section_name(target)),
+            Kind::Debug => DESCRIBE_CODE.contains(&&**merged.section_name(target)),
             kind => kind == Kind::MercuryDebug,
         };
     let target = merged.section(target);

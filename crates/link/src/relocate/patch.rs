@@ -30,7 +30,7 @@ pub fn is_constant(other: u8) -> bool {
 /// The unified function and data tables that only a driver has.
 pub fn is_unified_table(merged: &Merged<'_>, id: SymbolId) -> bool {
     let name = merged.symbol(id).name;
-    name.starts_with("__UFT") || name.starts_with("__UDT")
+    name.starts_with(b"__UFT") || name.starts_with(b"__UDT")
 }
 
 impl Patch {

@@ -8,7 +8,6 @@ use crate::model::symbols::Symbols;
 use crate::resources::Resources;
 use hashbrown::HashSet;
 use solder_arch::Target;
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 const LEGEND: &str = "\
@@ -76,7 +75,7 @@ pub fn dump(
             let mark = if kept.entry && !kept.launched { "^" } else { "" };
             let taken = if graph.taken.get(EntityId::at(index)).is_some() { "&" } else { "" };
             let _ = write!(text, "{mark}{taken}");
-            text.extend(demangle(entity.name.as_bytes()));
+            text.extend(demangle(entity.name));
             if kept.text.is_some() && !kept.alias {
                 let _ = write!(text, " [{}]", resources.own[function as usize].registers);
             }
@@ -85,7 +84,7 @@ pub fn dump(
                 let _ = write!(text, " {}", numbers[callee.index()]);
             }
         } else if pieces.contains(&EntityId::at(index)) {
-            text.extend(demangle(entity.name.as_bytes()));
+            text.extend(demangle(entity.name));
             text.extend_from_slice(b" ->");
         }
         text.push(b'\n');
@@ -94,19 +93,21 @@ pub fn dump(
 }
 
 /// The kept functions and their calls. A relocatable link does not resolve indirect calls.
-pub fn dot(symbols: &Symbols<'_>, graph: &CallGraph<'_>, merged: &Merged<'_>, relocatable: bool) -> String {
+pub fn dot(symbols: &Symbols<'_>, graph: &CallGraph<'_>, merged: &Merged<'_>, relocatable: bool) -> Vec<u8> {
     let edges = Edges::new(graph, symbols.entities.len(), !relocatable);
     let kept = |entity: EntityId| merged.function_of[entity.index()].is_some();
-    let mut text = String::from("digraph callgraph {\n");
+    let mut text = b"digraph callgraph {\n".to_vec();
     for (index, entity) in symbols.entities.iter().enumerate() {
         if !entity.function || !kept(EntityId::at(index)) {
             continue;
         }
         // nvlink crashes on a call to a removed function; here it is left out.
         for callee in edges.of[index].iter().filter(|callee| kept(**callee)) {
-            let _ = writeln!(text, "{} -> {};", entity.name, symbols.get(*callee).name);
+            for part in [&**entity.name, b" -> ", symbols.get(*callee).name, b";\n"] {
+                text.extend_from_slice(part);
+            }
         }
     }
-    text.push_str("}\n");
+    text.extend_from_slice(b"}\n");
     text
 }

@@ -7,6 +7,6 @@ use crate::options::Options;
 use crate::view::View;
 
 /// The call graph, drawn for `dot`.
-pub fn draw(view: View<'_, '_>, options: &Options<'_>) -> String {
+pub fn draw(view: View<'_, '_>, options: &Options<'_>) -> Vec<u8> {
     call_graph::dot(view.symbols, view.graph, view.merged, options.relocatable)
 }

@@ -7,6 +7,7 @@
 //! to say about names waits for its turn.
 
 mod name_index;
+mod sanitized;
 
 use crate::call_graph::Reader;
 use crate::diagnostics::{Message, Sink, Stop, Text};
@@ -15,9 +16,12 @@ use crate::model::ids::{EntityId, FileId, Rare};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::{Bound, Entity, Origin, Symbols};
 use crate::prefault::Prefaulted;
+use bstr::{BStr, ByteSlice};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use name_index::NameIndex;
+use sanitized::SanitizedCheck;
+use solder_arch::Release;
 use solder_cubin::callgraph;
 use solder_cubin::info::{self, attr};
 use solder_cubin::raw::{self, Symbol};
@@ -61,22 +65,22 @@ pub struct Resolver<'a, 'data> {
     locals: Locals<'data>,
     /// A device function bears the name of a texture.
     function_is_image: bool,
-    prototypes: Rare<&'data str>,
+    prototypes: Rare<&'data BStr>,
     /// Names of static shared variables.
-    shared_locals: HashSet<&'data str, FixedState>,
+    shared_locals: HashSet<&'data BStr, FixedState>,
     /// The size of the first parameters of each section of kernel parameters.
-    parameters: HashMap<&'data str, u64, FixedState>,
+    parameters: HashMap<&'data BStr, u64, FixedState>,
 }
 
 /// The first local symbol of each name; read up to some entity, when a texture asks.
 #[derive(Default)]
 struct Locals<'data> {
-    by_name: HashMap<&'data str, EntityId, FixedState>,
+    by_name: HashMap<&'data BStr, EntityId, FixedState>,
     read: usize,
 }
 
 /// nvlink does not know which file a texture, sampler or surface is from.
-const NO_FILE: &str = "<input>";
+const NO_FILE: &[u8] = b"<input>";
 
 /// As much of the objects tells how many names the rest has.
 const SAMPLE: usize = 8;
@@ -177,15 +181,17 @@ impl<'a, 'data> Resolver<'a, 'data> {
     pub fn finish(
         self,
         objects: &[Object<'data>],
+        release: &Release,
         api_version: Option<(i32, i32)>,
         sink: &Sink,
     ) -> Result<(Symbols<'data>, CallGraph<'data>), Stop> {
         let read = self.symbols.starts.len();
         let mut resolver = self.with(objects[..read].iter().collect());
         let is_extensible = resolver.is_extensible || objects[read..].iter().any(Object::is_extensible);
+        let mut sanitized = SanitizedCheck::default();
         for (file, object) in objects.iter().enumerate() {
             if is_extensible && !object.is_extensible() && !is_runtime(object.name.as_bytes()) {
-                sink.report(Message::ExtensibleWithOthers { file: object.name.as_str().into() });
+                sink.report(Message::ExtensibleWithOthers { file: (&object.name).into() });
             }
             if file >= read {
                 resolver.bind(object);
@@ -193,6 +199,9 @@ impl<'a, 'data> Resolver<'a, 'data> {
             // There is nothing to say about those before the last that has been read.
             if file + 1 == resolver.objects.len() {
                 resolver.said.drain(..).for_each(|message| sink.report(message));
+            }
+            if release.compares_sanitized_toolkits() {
+                sanitized.admit(object, sink);
             }
             // nvlink reads the minor number and does not use it.
             if let Some((major, _)) = api_version {
@@ -236,7 +245,7 @@ impl<'data> Resolver<'_, 'data> {
         if object.lacks_isa_class() {
             // What lacks it links for its own architecture only.
             let arch = object.cubin.header.flags.get() >> 8 & 0xff;
-            self.said.push(Message::IsaClassMissing { arch, file: object.name.as_str().into() });
+            self.said.push(Message::IsaClassMissing { arch, file: (&object.name).into() });
         }
         self.check_prototypes(file);
     }
@@ -262,7 +271,7 @@ impl<'data> Resolver<'_, 'data> {
         }
     }
 
-    fn name(&self, origin: Origin) -> &'data str {
+    fn name(&self, origin: Origin) -> &'data BStr {
         self.objects[origin.file.index()].names[origin.symbol as usize]
     }
 
@@ -346,7 +355,7 @@ impl<'data> Resolver<'_, 'data> {
             self.function_is_image = true;
             self.said.push(Message::MemorySpaceMismatch {
                 symbol: entity.name.into(),
-                file: self.objects[origin.file.index()].name.as_str().into(),
+                file: (&self.objects[origin.file.index()].name).into(),
                 first: self.first_file(id).into(),
             });
         } else if (first.other ^ raw.other) & raw::STO_ENTRY != 0 {
@@ -371,7 +380,7 @@ impl<'data> Resolver<'_, 'data> {
                 let entity = &self.symbols.entities[id.index()];
                 self.said.push(Message::PrototypeMismatch {
                     symbol: entity.name.into(),
-                    file: object.name.as_str().into(),
+                    file: (&object.name).into(),
                     first: self.first_file(id).into(),
                 });
             }
@@ -397,13 +406,13 @@ impl<'data> Resolver<'_, 'data> {
     fn multiple(&mut self, id: EntityId, new: Origin, first: EntityId) {
         self.said.push(Message::MultipleDefinition {
             symbol: self.symbols.entities[id.index()].name.into(),
-            file: self.objects[new.file.index()].name.as_str().into(),
+            file: (&self.objects[new.file.index()].name).into(),
             first: self.first_file(first).into(),
         });
     }
 
     /// The file that messages name as the first one.
-    fn first_file(&self, id: EntityId) -> &str {
+    fn first_file(&self, id: EntityId) -> &[u8] {
         let entity = &self.symbols.entities[id.index()];
         if self.raw(entity.first).is_image() { NO_FILE } else { &self.objects[entity.named.index()].name }
     }
@@ -421,7 +430,7 @@ impl<'data> Resolver<'_, 'data> {
         }
         self.said.push(Message::MemorySpaceMismatch {
             symbol: name.into(),
-            file: self.objects[origin.file.index()].name.as_str().into(),
+            file: (&self.objects[origin.file.index()].name).into(),
             first: NO_FILE.into(),
         });
     }
@@ -553,7 +562,7 @@ impl<'data> Resolver<'_, 'data> {
         {
             self.said.push(Message::CommonTooLarge {
                 symbol: self.symbols.entities[id.index()].name.into(),
-                file: self.objects[largest.file.index()].name.as_str().into(),
+                file: (&self.objects[largest.file.index()].name).into(),
             });
         }
     }
@@ -567,7 +576,7 @@ impl<'data> Resolver<'_, 'data> {
     /// What messages about two mentions say: the name, the file of this one and that of the first.
     fn two_mentions(&self, id: EntityId, origin: Origin) -> (Text, Text, Text) {
         let file = &self.objects[origin.file.index()].name;
-        (self.symbols.entities[id.index()].name.into(), file.as_str().into(), self.first_file(id).into())
+        (self.symbols.entities[id.index()].name.into(), file.into(), self.first_file(id).into())
     }
 
     /// Two mentions of a variable must agree in size and memory space.
@@ -635,7 +644,7 @@ fn check_api_version(object: &Object<'_>, allowed: u32, sink: &Sink) {
     let all = object.sections_with(Role::FunctionInfo).flat_map(|s| info::records(s.data).flatten());
     for version in all.filter(|r| r.attr == attr::CUDA_API_VERSION).filter_map(|r| r.word(0)) {
         if version > allowed {
-            sink.report(Message::ApiVersion { file: object.name.as_str().into(), version, allowed });
+            sink.report(Message::ApiVersion { file: (&object.name).into(), version, allowed });
         }
     }
 }
@@ -654,6 +663,6 @@ fn register_counts(object: &Object<'_>) -> Vec<(u32, u32)> {
 
 /// A prototype without its calling convention, which for functions of the system is not the same in all toolkits
 /// (`#ill|12p4r20s…`).
-fn without_convention(prototype: &str) -> &str {
-    prototype.split_once('|').map_or(prototype, |(types, _)| types)
+fn without_convention(prototype: &[u8]) -> &[u8] {
+    prototype.split_once_str("|").map_or(prototype, |(types, _)| types)
 }

@@ -19,9 +19,6 @@ use std::sync::{Mutex, PoisonError};
 use crate::code::Code;
 use crate::session::Session;
 
-/// What `nvJitLinkVersion` says: the release whose library this is.
-const VERSION: (c_uint, c_uint) = (13, 0);
-
 /// What a handle points to.
 pub type Locked = Mutex<Session>;
 
@@ -224,8 +221,8 @@ unsafe fn version(major: *mut c_uint, minor: *mut c_uint) -> c_int {
     guarded(|| {
         // SAFETY: as the caller promises.
         let (major, minor) = unsafe { (major.as_mut(), minor.as_mut()) };
-        *major.ok_or(Code::NullInput)? = VERSION.0;
-        *minor.ok_or(Code::NullInput)? = VERSION.1;
+        let (major, minor) = (major.ok_or(Code::NullInput)?, minor.ok_or(Code::NullInput)?);
+        (*major, *minor) = Session::version();
         Ok(())
     })
 }

@@ -53,8 +53,8 @@ pub fn with_functions(object: &Object<'_, '_>, functions: &[Function<'_, '_>]) -
         image.move_jump_tables(constants)?;
     }
     for section in object.sections(is_debug) {
-        match section.name {
-            ".debug_frame" => image.move_frames(section)?,
+        match &**section.name {
+            b".debug_frame" => image.move_frames(section)?,
             REGISTER_TABLE => image.move_registers(section)?,
             name if is_line_table(name) => image.move_lines(section)?,
             _ => {}

@@ -28,6 +28,7 @@ mod object;
 mod older;
 mod stack_pointer;
 
+use bstr::BString;
 use function::Function;
 use object::Object;
 use solder_arch::Release;
@@ -53,7 +54,7 @@ pub struct Finalize<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The capsule of this function is of 12.8 and has something unknown in it, so that it would be taken for other code.
-    UnknownCapsule { function: String },
+    UnknownCapsule { function: BString },
 }
 
 /// The object with its code finalized; `None` if it stays as it is.

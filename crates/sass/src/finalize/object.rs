@@ -3,6 +3,7 @@
 //! An object for sm_100 and later describes its code twice: as machine code in ordinary sections, and as Mercury in twins of
 //! them, which have a flag. The twin of code is a capsule.
 
+use bstr::BStr;
 use solder_cubin::info::{self, Record, attr};
 use solder_cubin::mercury::PREFIX;
 use solder_cubin::note::{self, ToolInfo};
@@ -58,7 +59,7 @@ impl<'a, 'data> Object<'a, 'data> {
         (symbol.kind() == raw::STT_FUNC).then_some((index, symbol))
     }
 
-    pub fn owner_name(&self, text: &Section<'_>) -> Option<&'data str> {
+    pub fn owner_name(&self, text: &Section<'_>) -> Option<&'data BStr> {
         self.cubin.symbol_name(self.owner(text)?.0).ok()
     }
 
@@ -85,7 +86,7 @@ impl<'a, 'data> Object<'a, 'data> {
     }
 
     /// The toolkit that the object says it was made by, such as "12.9".
-    pub fn release(&self) -> Option<&'data str> {
+    pub fn release(&self) -> Option<&'data BStr> {
         let is_note =
             |s: &Section<'_>| s.sh_type() == raw::SHT_NOTE && s.name == ".note.nv.tkinfo" && !is_mercury(s);
         let notes = self.sections(is_note).next()?.data;
@@ -102,7 +103,7 @@ impl<'a, 'data> Object<'a, 'data> {
                 capsule != NONE && s.info() == capsule && first.is_some_and(|s| s.index == constants.index)
             }
             raw::SHT_CUDA_CAPSULE | raw::SHT_MERC_RELA | raw::SHT_MERC_SYMTAB | raw::SHT_MERC_INFO => false,
-            _ => s.name.strip_prefix(PREFIX) == Some(constants.name),
+            _ => s.name.strip_prefix(PREFIX).is_some_and(|name| name == constants.name),
         };
         self.sections(is_mercury).find(is_twin).map(|s| s.index)
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::words::{NAMES, print};
 use crate::options::{Kind, Row, TABLE};
+use solder_arch::Release;
 
 /// Makes the script of a shell.
 type Maker = fn() -> String;
@@ -32,7 +33,7 @@ fn takes_value(row: &Row) -> bool {
 fn values(row: &Row) -> Vec<&'static str> {
     match row.kind {
         Kind::Bool => vec!["true", "false"],
-        _ => row.allowed.to_vec(),
+        _ => row.values(Release::NEWEST).to_vec(),
     }
 }
 

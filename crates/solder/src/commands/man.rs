@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 use super::words::print;
-use crate::options::{Kind, RELEASE, Row, TABLE};
+use crate::options::{Kind, Row, TABLE};
+use solder_arch::Release;
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
     if !words.is_empty() {
@@ -73,12 +74,17 @@ Folders in which libraries are looked for behind those of
 The root of the CUDA toolkit, for
 .B solder shadow
 and for finding ptxas.
+.TP
+.B SOLDER_AS
+The toolkit whose nvlink solder takes the place of, such as 13.2, where it was not started in the
+.B bin
+folder of one.
 .SH SEE ALSO
 The documents that come with solder: docs/explain.md, docs/deviations.md.
 "#;
 
 pub fn page() -> String {
-    let mut text = HEAD.replace("@VERSION@", RELEASE.version);
+    let mut text = HEAD.replace("@VERSION@", &Release::list());
     for (title, own) in [("OPTIONS", false), ("OPTIONS OF SOLDER", true)] {
         let _ = writeln!(text, ".SH {title}");
         if own {
@@ -105,8 +111,9 @@ fn write_row(text: &mut String, row: &Row) {
     let short = row.short.map_or(String::new(), |short| format!(r", \fB\-{}\fR", escaped(short)));
     let _ = writeln!(text, ".TP\n\\fB\\-\\-{}\\fR{short}{argument}", escaped(row.long));
     let _ = writeln!(text, "{}", line(row.help));
-    if row.allowed.len() > 1 {
-        let _ = writeln!(text, "Values: {}.", line(&row.allowed.join(", ")));
+    let values = row.values(Release::NEWEST);
+    if values.len() > 1 {
+        let _ = writeln!(text, "Values: {}.", line(&values.join(", ")));
     }
     if !row.default.is_empty() {
         let _ = writeln!(text, "Default: {}.", line(row.default));

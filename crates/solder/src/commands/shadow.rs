@@ -12,26 +12,28 @@ use std::path::{Path, PathBuf};
 
 use super::words::{print, value_of};
 use crate::toolchain::{self, Signals};
-use solder_toolchain::Toolkit;
+use solder_arch::Release;
+use solder_toolchain::{SHADOW_MARKER as MARKER, Toolkit};
 
 const USAGE: &str = "\
-usage: solder shadow DIR [--toolkit ROOT]
+usage: solder shadow DIR [--toolkit ROOT] [--as-nvlink VERSION]
 
 Makes DIR a CUDA toolkit of symbolic links in which bin/nvlink is solder. Build with DIR/bin/nvcc, or point a
 build system to DIR. The toolkit is ROOT, or the one that SOLDER_TOOLKIT, CUDA_HOME, CUDA_PATH or the nvcc on
-PATH lead to. Running it again brings DIR up to date.
+PATH lead to. Running it again brings DIR up to date. Links are done as the toolkit's own nvlink does them, or as
+that of VERSION; for a toolkit that is newer than all that solder knows, VERSION must be given.
 ";
-
-/// The file that marks a folder as a shadow, and holds the root of the toolkit behind it.
-const MARKER: &str = ".solder-shadow";
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
     let mut folder = None;
     let mut root = None;
+    let mut version = None;
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if let Some(value) = value_of("--toolkit", word, &mut words)? {
             root = Some(PathBuf::from(value));
+        } else if let Some(value) = value_of("--as-nvlink", word, &mut words)? {
+            version = Some(value.to_string_lossy().into_owned());
         } else if word == "-h" || word == "--help" {
             print(USAGE);
             return Ok(());
@@ -45,14 +47,37 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
     let toolkit = find(root.as_deref())?;
     let toolkit = behind_shadow(toolkit)?;
     let program = std::env::current_exe().map_err(|e| format!("cannot tell where solder is: {e}"))?;
-    make(&folder, &toolkit, &program)?;
+    let release = release(&toolkit, version.as_deref())?;
+    make(&folder, &toolkit, &program, release)?;
+    let like = if toolkit.version.starts_with(release.name) {
+        String::new()
+    } else {
+        format!(", which links as CUDA {} does", release.name)
+    };
     print(&format!(
-        "{}: CUDA {} from {}, with solder as its nvlink\n",
+        "{}: CUDA {} from {}, with solder as its nvlink{like}\n",
         folder.display(),
         toolkit.version,
         toolkit.root.display()
     ));
     Ok(())
+}
+
+/// The release to link as: the one that is asked for, or the toolkit's own.
+fn release(toolkit: &Toolkit, version: Option<&str>) -> Result<&'static Release, String> {
+    let known = Release::list();
+    if let Some(version) = version {
+        let unknown =
+            || format!("there is no nvlink {version} that solder can replace; it links as CUDA {known}");
+        return Release::of_version(version).ok_or_else(unknown);
+    }
+    Release::of_version(&toolkit.version).ok_or_else(|| {
+        format!(
+            "the toolkit in '{}' is CUDA {}; solder supports CUDA {known}. To try one of these, name it with --as-nvlink",
+            toolkit.root.display(),
+            toolkit.version
+        )
+    })
 }
 
 fn find(root: Option<&Path>) -> Result<Toolkit, String> {
@@ -66,15 +91,16 @@ fn behind_shadow(toolkit: Toolkit) -> Result<Toolkit, String> {
         return Ok(toolkit);
     }
     let behind = fs::read(&marker).map_err(|e| at(&marker, &e))?;
-    let root = Path::new(OsStr::from_bytes(behind.strip_suffix(b"\n").unwrap_or(&behind)));
+    let root = behind.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let root = Path::new(OsStr::from_bytes(root));
     if root.join(MARKER).exists() {
         return Err(format!("'{}' is a shadow of a shadow", toolkit.root.display()));
     }
     find(Some(root))
 }
 
-fn make(folder: &Path, toolkit: &Toolkit, program: &Path) -> Result<(), String> {
-    claim(folder, &toolkit.root)?;
+fn make(folder: &Path, toolkit: &Toolkit, program: &Path, release: &'static Release) -> Result<(), String> {
+    claim(folder, &toolkit.root, marked(toolkit, release))?;
     let bin = folder.join("bin");
     fs::create_dir_all(&bin).map_err(|e| at(&bin, &e))?;
     let whole = links_to(&toolkit.root, &["bin", MARKER])?;
@@ -84,8 +110,16 @@ fn make(folder: &Path, toolkit: &Toolkit, program: &Path) -> Result<(), String> 
     lay_out(&bin, &tools)
 }
 
+/// The version in the marker: the one that was asked for, or that of a toolkit which is newer than all that are known, since
+/// its objects say so too.
+fn marked<'a>(toolkit: &'a Toolkit, release: &'static Release) -> &'a str {
+    let number = Release::toolkit_of(&toolkit.version);
+    let is_unknown = number.is_some_and(|number| Release::NEWEST.is_older_than(number));
+    if is_unknown && release == Release::NEWEST { &toolkit.version } else { release.version }
+}
+
 /// Makes the folder ours. One that holds anything else stays as it is.
-fn claim(folder: &Path, root: &Path) -> Result<(), String> {
+fn claim(folder: &Path, root: &Path, version: &str) -> Result<(), String> {
     let marker = folder.join(MARKER);
     let empty = match fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_none(),
@@ -105,7 +139,7 @@ fn claim(folder: &Path, root: &Path) -> Result<(), String> {
         let _ = fs::remove_dir(folder);
         return Err(format!("'{}' lies inside the toolkit", folder.display()));
     }
-    let text = [root.as_os_str().as_bytes(), b"\n"].concat();
+    let text = [root.as_os_str().as_bytes(), b"\n", version.as_bytes(), b"\n"].concat();
     fs::write(&marker, text).map_err(|e| at(&marker, &e))
 }
 

@@ -1,5 +1,6 @@
 //! Ways through the call graph: who calls whom, and where it turns back on itself.
 
+use bstr::BStr;
 use std::collections::VecDeque;
 
 use super::names::shown;
@@ -53,7 +54,7 @@ fn walk(
 /// What names the functions and calls of a link.
 pub trait Named {
     /// The function of this name, as an index; kernels come first.
-    fn function(&self, name: &str) -> Option<u32>;
+    fn function(&self, name: &BStr) -> Option<u32>;
     /// Whether a node of the call graph is a function.
     fn is_function(&self, node: u32) -> bool;
     /// A function's name, or what an indirect call goes by.
@@ -63,7 +64,7 @@ pub trait Named {
 }
 
 impl Named for View<'_, '_> {
-    fn function(&self, name: &str) -> Option<u32> {
+    fn function(&self, name: &BStr) -> Option<u32> {
         let is_it = |(_, function): &(usize, &solder_link::model::merged::Function)| {
             self.merged.symbol(function.symbol).name == name
         };

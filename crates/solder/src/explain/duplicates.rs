@@ -1,9 +1,10 @@
 //! Names that several objects define, or about which they disagree.
 
+use bstr::{BStr, BString};
 use solder_cubin::raw;
 
 use super::context::{Context, capped, counted};
-use super::names::shown;
+use super::names::{is_mangled, shown};
 use crate::diagnostics::Note;
 use solder_link::model::object::{Object, Role};
 
@@ -17,7 +18,7 @@ pub(super) struct Mention<'a, 'data> {
 }
 
 impl Context<'_, '_> {
-    pub(super) fn multiple(&self, name: &str) -> Vec<Note> {
+    pub(super) fn multiple(&self, name: &BStr) -> Vec<Note> {
         let mut notes = real_name(name);
         let all: Vec<_> = mentions(self.objects, name).filter(|m| m.raw().is_defined()).collect();
         let places =
@@ -68,9 +69,9 @@ impl Context<'_, '_> {
     }
 
     /// What each object says about a name.
-    pub(super) fn mentions(&self, name: &str) -> Vec<Note> {
+    pub(super) fn mentions(&self, name: &BStr) -> Vec<Note> {
         let mut notes = real_name(name);
-        let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut said: Vec<(String, Vec<&BString>)> = Vec::new();
         for mention in mentions(self.objects, name) {
             let verb = if mention.raw().is_defined() { "defines" } else { "declares" };
             let what = format!("{verb} {}{}", mention.what(), mention.prototype());
@@ -79,7 +80,7 @@ impl Context<'_, '_> {
                 None => said.push((what, vec![&mention.object.name])),
             }
         }
-        let line = |(what, files): &(String, Vec<&str>)| {
+        let line = |(what, files): &(String, Vec<&BString>)| {
             let more = match files.len() {
                 1 => String::new(),
                 count => format!(" (and {} more)", counted(count as u64 - 1, "object")),
@@ -91,14 +92,14 @@ impl Context<'_, '_> {
     }
 }
 
-fn real_name(name: &str) -> Vec<Note> {
+fn real_name(name: &BStr) -> Vec<Note> {
     let real = shown(name);
-    if real == name { Vec::new() } else { vec![Note::new("name", format!("that is {real}"))] }
+    if is_mangled(name, &real) { vec![Note::new("name", format!("that is {real}"))] } else { Vec::new() }
 }
 
 fn mentions<'a, 'data>(
     objects: &'a [Object<'data>],
-    name: &'a str,
+    name: &'a BStr,
 ) -> impl Iterator<Item = Mention<'a, 'data>> + 'a {
     objects.iter().flat_map(move |object| {
         let is_it = move |symbol: &u32| {
@@ -181,7 +182,7 @@ impl<'a> Mention<'a, '_> {
     }
 
     /// Offset, type, name and addend of each relocation.
-    fn targets(&self) -> Vec<(u64, u32, &'a str, i64)> {
+    fn targets(&self) -> Vec<(u64, u32, &'a BStr, i64)> {
         let raw = self.raw();
         let (start, section) = (raw.value.get(), u32::from(raw.shndx.get()));
         let mut found = Vec::new();

@@ -1,6 +1,7 @@
 //! Limits that a link exceeds, and stacks that nobody can measure: who is responsible.
 
 use super::calls::Named;
+use bstr::BStr;
 use hashbrown::HashSet;
 use solder_cubin::raw;
 
@@ -36,7 +37,7 @@ fn budget(mut shares: Vec<Share>, total: u64, what: &str) -> Vec<Note> {
 }
 
 impl Context<'_, '_> {
-    pub(super) fn unknown_stack(&self, kernel: &str) -> Vec<Note> {
+    pub(super) fn unknown_stack(&self, kernel: &BStr) -> Vec<Note> {
         let Some(view) = self.view else { return Vec::new() };
         let Some(kernel) = view.function(kernel) else { return Vec::new() };
         let graph = &view.merged.calls;
@@ -66,7 +67,7 @@ impl Context<'_, '_> {
         notes
     }
 
-    pub(super) fn register_limit(&self, kernel: &str, callee: &str, limit: u32) -> Vec<Note> {
+    pub(super) fn register_limit(&self, kernel: &BStr, callee: &BStr, limit: u32) -> Vec<Note> {
         let Some(view) = self.view else { return Vec::new() };
         let (Some(from), Some(to)) = (view.function(kernel), view.function(callee)) else {
             return Vec::new();
@@ -85,7 +86,7 @@ impl Context<'_, '_> {
         notes
     }
 
-    pub(super) fn shared_limit(&self, kernel: &str, limit: u64) -> Vec<Note> {
+    pub(super) fn shared_limit(&self, kernel: &BStr, limit: u64) -> Vec<Note> {
         let Some(view) = self.view else { return Vec::new() };
         let Some(kernel) = view.function(kernel) else { return Vec::new() };
         let shares = shared_of(view, self.objects, kernel);
@@ -113,7 +114,7 @@ impl Context<'_, '_> {
         )
     }
 
-    pub(super) fn compiler_constants(&self, kernel: &str) -> Vec<Note> {
+    pub(super) fn compiler_constants(&self, kernel: &BStr) -> Vec<Note> {
         let Some(view) = self.view else { return Vec::new() };
         let Some(kernel) = view.function(kernel) else { return Vec::new() };
         let reach: HashSet<u32> = view.merged.calls.reach(kernel).into_iter().collect();
@@ -133,7 +134,7 @@ impl Context<'_, '_> {
         )
     }
 
-    pub(super) fn reference_list(&self, kernel: &str) -> Vec<Note> {
+    pub(super) fn reference_list(&self, kernel: &BStr) -> Vec<Note> {
         let Some(view) = self.view else { return Vec::new() };
         let Some(kernel) = view.function(kernel) else { return Vec::new() };
         let Some(constant) = view.merged.functions[kernel as usize].constant else { return Vec::new() };

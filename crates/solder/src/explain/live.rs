@@ -1,5 +1,6 @@
 //! `--why-live` and `--print-gc`: why a function stays, and which ones do not.
 
+use bstr::{BStr, ByteSlice};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
@@ -145,10 +146,10 @@ fn root_reason(view: View<'_, '_>) -> &'static str {
 /// A function that was removed.
 #[derive(Debug)]
 pub struct Removed<'a> {
-    pub name: &'a str,
+    pub name: &'a BStr,
     pub kernel: bool,
     pub size: u64,
-    pub file: &'a str,
+    pub file: &'a BStr,
 }
 
 pub fn removed<'a>(view: View<'a, '_>, objects: &'a [Object<'_>]) -> Vec<Removed<'a>> {
@@ -164,7 +165,7 @@ pub fn removed<'a>(view: View<'a, '_>, objects: &'a [Object<'_>]) -> Vec<Removed
             name: entity.name,
             kernel: symbol.other & raw::STO_ENTRY != 0,
             size: symbol.size.get(),
-            file: &object.name,
+            file: object.name.as_bstr(),
         });
     }
     found

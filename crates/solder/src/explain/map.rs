@@ -1,5 +1,6 @@
 //! `--map`: what went where.
 
+use bstr::{BStr, ByteSlice};
 use std::fmt::Write;
 
 use solder_cubin::raw;
@@ -123,7 +124,7 @@ struct Piece<'a> {
     offset: u64,
     size: u64,
     file: FileId,
-    name: &'a str,
+    name: &'a BStr,
 }
 
 /// The pieces of every output section, in one list that is sorted by counting.
@@ -151,8 +152,10 @@ impl<'a> Pieces<'a> {
             starts[at] += starts[at - 1];
         }
         let mut next = starts.clone();
-        let mut list =
-            vec![Piece { offset: 0, size: 0, file: FileId::at(0), name: "" }; starts[starts.len() - 1]];
+        let mut list = vec![
+            Piece { offset: 0, size: 0, file: FileId::at(0), name: BStr::new("") };
+            starts[starts.len() - 1]
+        ];
         for (out, piece) in placed() {
             list[next[out.index()]] = piece;
             next[out.index()] += 1;
@@ -182,8 +185,8 @@ fn hex(text: &mut String, value: u64, width: usize) {
     }
 }
 
-fn quoted(text: &mut String, name: &str) {
-    for part in [" '", name, "'"] {
+fn quoted(text: &mut String, name: &BStr) {
+    for part in [" '", &name.to_str_lossy(), "'"] {
         text.push_str(part);
     }
 }
@@ -203,19 +206,19 @@ fn sections(
         let mut text = String::with_capacity(128 * ids.len());
         for id in ids {
             let header = layout.section_header(numbers.section(*id) as usize);
-            let name = solder_cubin::string_at(layout.section_names(), header.name.get()).unwrap_or("");
+            let name = solder_cubin::string_at(layout.section_names(), header.name.get()).unwrap_or_default();
             let (offset, size) = (header.offset.get(), header.size.get());
             hex(&mut text, offset, 10);
             hex(&mut text, size, 11);
             let _ = write!(text, " {:>6}  ", header.align.get());
-            text.push_str(name);
+            text.push_str(&name.to_str_lossy());
             let pieces = pieces.of(*id);
             // What one object gave whole needs no second line.
             if let [only] = pieces
                 && only.size == size
                 && only.name == name
             {
-                quoted(&mut text, &objects[only.file.index()].name);
+                quoted(&mut text, objects[only.file.index()].name.as_bstr());
                 text.push('\n');
                 continue;
             }
@@ -225,10 +228,10 @@ fn sections(
                 hex(&mut text, piece.size, 11);
                 text.push_str("           +");
                 hex(&mut text, piece.offset, 0);
-                quoted(&mut text, &objects[piece.file.index()].name);
+                quoted(&mut text, objects[piece.file.index()].name.as_bstr());
                 if piece.name != name {
                     text.push(' ');
-                    text.push_str(piece.name);
+                    text.push_str(&piece.name.to_str_lossy());
                 }
                 text.push('\n');
             }
@@ -262,13 +265,14 @@ fn symbols(
             hex(&mut text, symbol.size, 11);
             text.push_str(bind(symbol.bind));
             text.push_str(kind(symbol.kind, symbol.other));
-            text.push_str(symbol.name);
+            text.push_str(&symbol.name.to_str_lossy());
             if !symbol.is_function() || section.is_none() {
                 text.push(' ');
-                text.push_str(section.map_or("undefined", |section| view.merged.section_name(section)));
+                let name = section.map(|section| view.merged.section_name(section).to_str_lossy());
+                text.push_str(name.as_deref().unwrap_or("undefined"));
             }
             if let Some(origin) = symbol.origin {
-                quoted(&mut text, &objects[origin.file.index()].name);
+                quoted(&mut text, objects[origin.file.index()].name.as_bstr());
             }
             text.push('\n');
         }

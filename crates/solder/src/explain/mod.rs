@@ -95,15 +95,15 @@ impl<'a, 'data> Explain<'a, 'data> {
 impl Context<'_, '_> {
     fn notes(&self, message: &Message) -> Vec<Note> {
         match message {
-            Message::UndefinedReference { symbol, .. } => self.undefined(&symbol.to_string()),
-            Message::MultipleDefinition { symbol, .. } => self.multiple(&symbol.to_string()),
+            Message::UndefinedReference { symbol, .. } => self.undefined(symbol.as_bstr()),
+            Message::MultipleDefinition { symbol, .. } => self.multiple(symbol.as_bstr()),
             Message::SizeMismatch { symbol, .. }
             | Message::MemorySpaceMismatch { symbol, .. }
             | Message::ManagedMismatch { symbol, .. }
             | Message::PrototypeMismatch { symbol, .. }
             | Message::CommonTooLarge { symbol, .. }
             | Message::ParameterBankMismatch { symbol }
-            | Message::NotGlobalEverywhere { symbol } => self.mentions(&symbol.to_string()),
+            | Message::NotGlobalEverywhere { symbol } => self.mentions(symbol.as_bstr()),
             Message::ArchNotFound { file, target } => self.not_found(file, &target.to_string()),
             Message::ArchMismatch { file, .. }
             | Message::FinalizerError { file }
@@ -118,6 +118,7 @@ impl Context<'_, '_> {
             | Message::FatbinWrongFormat
             | Message::BitcodeInput
             | Message::BinaryFormat { .. }
+            | Message::BinaryKind
             | Message::UncompressFailed
             | Message::FatbinaryError
             | Message::ArchiveFormat
@@ -126,14 +127,14 @@ impl Context<'_, '_> {
             Message::NoCallGraphNode | Message::MergeFailed => {
                 vec![Note::new("cause", "the link stops because of the errors above")]
             }
-            Message::StackSizeUnknown { kernel } => self.unknown_stack(&kernel.to_string()),
+            Message::StackSizeUnknown { kernel } => self.unknown_stack(kernel.as_bstr()),
             Message::RegisterLimit { kernel, callee, limit, .. } => {
-                self.register_limit(&kernel.to_string(), &callee.to_string(), *limit)
+                self.register_limit(kernel.as_bstr(), callee.as_bstr(), *limit)
             }
-            Message::SharedLimit { kernel, limit, .. } => self.shared_limit(&kernel.to_string(), limit.0),
+            Message::SharedLimit { kernel, limit, .. } => self.shared_limit(kernel.as_bstr(), limit.0),
             Message::ConstantLimit { limit, .. } => self.constant_limit(limit.0),
-            Message::CompilerConstants { kernel } => self.compiler_constants(&kernel.to_string()),
-            Message::TooManyReferences { kernel, .. } => self.reference_list(&kernel.to_string()),
+            Message::CompilerConstants { kernel } => self.compiler_constants(kernel.as_bstr()),
+            Message::TooManyReferences { kernel, .. } => self.reference_list(kernel.as_bstr()),
             _ => Vec::new(),
         }
     }

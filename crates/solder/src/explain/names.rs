@@ -1,5 +1,6 @@
 //! Names as people read them, and names that are nearly the same.
 
+use bstr::{BStr, ByteSlice};
 use solder_cubin::raw;
 use solder_link::demangle::demangle;
 use solder_link::model::ids::EntityId;
@@ -7,20 +8,26 @@ use solder_link::model::object::Object;
 use solder_link::model::symbols::Symbols;
 
 /// A name as people wrote it. The assembler puts `$__` and a number around the names of static variables in functions.
-pub fn shown(name: &str) -> String {
+pub fn shown(name: impl AsRef<[u8]>) -> String {
+    let name = name.as_ref();
     let inner = || {
-        let (inner, number) = name.strip_prefix("$__")?.rsplit_once("__")?;
-        number.bytes().all(|b| b.is_ascii_digit()).then_some(inner)
+        let (inner, number) = name.strip_prefix(b"$__")?.rsplit_once_str("__")?;
+        number.iter().all(u8::is_ascii_digit).then_some(inner)
     };
-    String::from_utf8_lossy(&demangle(inner().unwrap_or(name).as_bytes())).into_owned()
+    demangle(inner().unwrap_or(name)).to_str_lossy().into_owned()
+}
+
+/// Whether a name is shown as something else than its own text.
+pub fn is_mangled(name: &BStr, shown: &str) -> bool {
+    name.to_str_lossy() != shown
 }
 
 /// Whether a name is the one that a person wrote: as it is, demangled, or without scope and parameters.
-pub fn matches(name: &str, wanted: &str) -> bool {
+pub fn matches(name: &BStr, wanted: &str) -> bool {
     rank(name, wanted).is_some()
 }
 
-fn rank(name: &str, wanted: &str) -> Option<u8> {
+fn rank(name: &BStr, wanted: &str) -> Option<u8> {
     if name == wanted {
         return Some(0);
     }
@@ -60,7 +67,7 @@ const MOST: usize = 3;
 /// A definition that a name might have meant.
 #[derive(Debug)]
 pub struct Candidate<'a> {
-    pub name: &'a str,
+    pub name: &'a BStr,
     shown: String,
     pub file: usize,
     pub local: bool,
@@ -101,7 +108,7 @@ impl<'a> Index<'a> {
     }
 
     /// The definitions most like `name`, best first.
-    pub fn near(&self, name: &str) -> Vec<(Likeness, &Candidate<'a>)> {
+    pub fn near(&self, name: &BStr) -> Vec<(Likeness, &Candidate<'a>)> {
         let real = shown(name);
         let wanted = Parts::of(&real, name);
         let like = |candidate: &Candidate<'_>| {
@@ -128,8 +135,8 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(shown: &'a str, name: &str) -> Self {
-        Self { shown, base: base(shown), mangled: shown != name }
+    fn of(shown: &'a str, name: &BStr) -> Self {
+        Self { shown, base: base(shown), mangled: is_mangled(name, shown) }
     }
 
     /// `self` is defined, `wanted` is not; both are not the same global name.

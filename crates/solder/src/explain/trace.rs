@@ -1,5 +1,6 @@
 //! `--trace`: where a name was seen, chosen and replaced.
 
+use bstr::ByteSlice;
 use std::fmt::Write;
 
 use super::context::Context;
@@ -31,7 +32,7 @@ impl Context<'_, '_> {
                 let fate = symbols.map_or("", |symbols| fate(symbols, *file, *symbol));
                 let _ = writeln!(text, " defines {real}, {}{fate}", mention.what());
             }
-            for note in self.skipped_definitions(name) {
+            for note in self.skipped_definitions(name.as_bytes().as_bstr()) {
                 let _ = writeln!(text, "    {}", note.text);
             }
             if found.is_empty() {

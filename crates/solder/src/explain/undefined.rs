@@ -1,5 +1,6 @@
 //! Undefined references: who refers, what was meant, and which input would have defined it.
 
+use bstr::{BStr, ByteSlice};
 use solder_cubin::{Cubin, raw};
 use solder_fatbin::{Container, Kind, Member};
 
@@ -18,13 +19,13 @@ const MOST: usize = 10;
 /// Prefixes of what the device runtime library defines, and of the driver's part of it.
 const RUNTIME: &[&str] = &["cuda", "cnp", "__cudaCDP"];
 /// Functions of the compiler's mathematics library, which is linked while compiling.
-const LIBDEVICE: &str = "__nv_";
+const LIBDEVICE: &[u8] = b"__nv_";
 
 impl Context<'_, '_> {
-    pub(super) fn undefined(&self, name: &str) -> Vec<Note> {
+    pub(super) fn undefined(&self, name: &BStr) -> Vec<Note> {
         let mut notes = Vec::new();
         let real = shown(name);
-        if real != name {
+        if names::is_mangled(name, &real) {
             notes.push(Note::new("name", format!("that is {real}")));
         }
         notes.extend(capped(self.references(name), MOST, "references"));
@@ -41,7 +42,7 @@ impl Context<'_, '_> {
                 "hint",
                 "the device runtime defines such names: add -lcudadevrt, and -L with its folder",
             ));
-        } else if name.starts_with(LIBDEVICE) && !name.starts_with("__nv_static") {
+        } else if name.starts_with(LIBDEVICE) && !name.starts_with(b"__nv_static") {
             notes.push(Note::new("hint", "the compiler links libdevice; a device linker does not"));
         }
         if !found {
@@ -51,7 +52,7 @@ impl Context<'_, '_> {
     }
 
     /// The functions and variables that refer to a name, object by object.
-    fn references(&self, name: &str) -> Vec<Note> {
+    fn references(&self, name: &BStr) -> Vec<Note> {
         let index = self.references.get_or_init(|| References::new(self.objects));
         let mut notes = Vec::new();
         for (file, symbol) in index.0.get(name).into_iter().flatten() {
@@ -66,14 +67,14 @@ impl Context<'_, '_> {
         notes
     }
 
-    fn near_misses(&self, name: &str) -> Vec<Note> {
+    fn near_misses(&self, name: &BStr) -> Vec<Note> {
         let index = self.names.get_or_init(|| names::Index::new(self.objects));
         let note = |(likeness, candidate): (Likeness, &names::Candidate<'_>)| {
             let (file, real) = (&self.objects[candidate.file].name, shown(candidate.name));
             let text = match likeness {
                 Likeness::Static => format!("'{file}' has it, but static: no other object sees it"),
                 Likeness::Overload => format!("'{file}' defines {real}, which is another function"),
-                Likeness::Linkage if candidate.name == real => {
+                Likeness::Linkage if !names::is_mangled(candidate.name, &real) => {
                     format!("'{file}' defines {real} with C linkage: is extern \"C\" missing on one side?")
                 }
                 Likeness::Linkage => {
@@ -87,7 +88,7 @@ impl Context<'_, '_> {
     }
 
     /// Inputs that were not linked and define the name.
-    pub(super) fn skipped_definitions(&self, name: &str) -> Vec<Note> {
+    pub(super) fn skipped_definitions(&self, name: &BStr) -> Vec<Note> {
         let mut notes = Vec::new();
         let mut add = |input: &str, holds: &str, why: &str| {
             notes.push(Note::new("skipped", format!("'{input}' {holds}, but {why}")));
@@ -209,7 +210,7 @@ fn variable_at(object: &Object<'_>, section: u32, offset: u64) -> String {
 }
 
 /// What a file of any kind has of a definition.
-fn in_anything(bytes: &[u8], name: &str) -> Option<String> {
+fn in_anything(bytes: &[u8], name: &BStr) -> Option<String> {
     match Form::of(bytes) {
         Form::DeviceElf | Form::DeviceObject => in_cubin(bytes, name),
         Form::Fatbin => in_containers(bytes, name),
@@ -222,12 +223,12 @@ fn in_anything(bytes: &[u8], name: &str) -> Option<String> {
     }
 }
 
-fn in_cubin(bytes: &[u8], name: &str) -> Option<String> {
+fn in_cubin(bytes: &[u8], name: &BStr) -> Option<String> {
     let made = Made::of(bytes)?;
     cubin_defines(bytes, name).then(|| format!("defines it for sm_{}", made.arch.number))
 }
 
-fn cubin_defines(bytes: &[u8], name: &str) -> bool {
+fn cubin_defines(bytes: &[u8], name: &BStr) -> bool {
     let Ok(cubin) = Cubin::parse(bytes) else { return false };
     let is_it = |(index, symbol): (usize, &raw::Symbol)| {
         symbol.is_defined() && cubin.symbol_name(index as u32).is_ok_and(|known| known == name)
@@ -236,7 +237,7 @@ fn cubin_defines(bytes: &[u8], name: &str) -> bool {
 }
 
 /// The architectures for which fat binaries, one behind the other, define a name.
-fn in_containers(mut bytes: &[u8], name: &str) -> Option<String> {
+fn in_containers(mut bytes: &[u8], name: &BStr) -> Option<String> {
     let mut holders: Vec<String> = Vec::new();
     while let Ok(container) = Container::parse(bytes) {
         for member in container.members().map_while(Result::ok) {
@@ -253,7 +254,7 @@ fn in_containers(mut bytes: &[u8], name: &str) -> Option<String> {
     (!holders.is_empty()).then(|| format!("defines it for {}", holders.join(", ")))
 }
 
-fn member_defines(member: &Member<'_>, name: &str) -> bool {
+fn member_defines(member: &Member<'_>, name: &BStr) -> bool {
     let Ok(content) = member.content() else { return false };
     match member.kind() {
         Kind::Elf => cubin_defines(&content, name),
@@ -263,16 +264,16 @@ fn member_defines(member: &Member<'_>, name: &str) -> bool {
 }
 
 /// Whether PTX defines a name: a declaration that is not `.extern` has it as a word of its own.
-fn in_ptx(text: &[u8], name: &str) -> bool {
-    let text = String::from_utf8_lossy(text);
-    let part_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.');
-    text.split([';', '{', '}']).any(|statement| {
-        let declares = [".func", ".entry", ".global", ".const"].iter().any(|word| statement.contains(word));
+fn in_ptx(text: &[u8], name: &BStr) -> bool {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$.".contains(byte);
+    text.split(|byte| b";{}".contains(byte)).any(|statement| {
+        let declares =
+            [".func", ".entry", ".global", ".const"].iter().any(|word| statement.contains_str(word));
         declares
-            && !statement.contains(".extern")
-            && statement.match_indices(name).any(|(at, _)| {
-                !statement[..at].ends_with(part_of_name)
-                    && !statement[at + name.len()..].starts_with(part_of_name)
+            && !statement.contains_str(".extern")
+            && statement.find_iter(name).any(|at| {
+                let (before, after) = (&statement[..at], &statement[at + name.len()..]);
+                !before.last().is_some_and(is_of_name) && !after.first().is_some_and(is_of_name)
             })
     })
 }
@@ -286,7 +287,7 @@ mod tests {
         let text = b".version 9.0\n.target sm_90\n.extern .func g\n();\n.visible .func (.reg .b32 r) f(.reg .b32 a)\n\
                      {\n call g2;\n}\n.global .b32 v[4];";
         for (name, expected) in [("f", true), ("g", false), ("g2", false), ("v", true), ("func", false)] {
-            assert_eq!(in_ptx(text, name), expected, "{name}");
+            assert_eq!(in_ptx(text, BStr::new(name)), expected, "{name}");
         }
     }
 }

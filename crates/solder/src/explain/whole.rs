@@ -1,5 +1,6 @@
 //! Link-time optimisation of a whole program: the compiler made the output, and what there is to tell is read from it.
 
+use bstr::BStr;
 use std::fmt::Write;
 
 use solder_cubin::info::{self, attr};
@@ -40,7 +41,7 @@ impl Explain<'_, '_> {
     }
 }
 
-fn symbols<'a>(cubin: &'a Cubin<'a>) -> impl Iterator<Item = (u32, &'a raw::Symbol, &'a str)> {
+fn symbols<'a>(cubin: &'a Cubin<'a>) -> impl Iterator<Item = (u32, &'a raw::Symbol, &'a BStr)> {
     let named = |(index, symbol)| Some((index as u32, symbol, cubin.symbol_name(index as u32).ok()?));
     cubin.symbols.iter().enumerate().filter_map(named)
 }
@@ -92,7 +93,7 @@ fn content(explain: Explain<'_, '_>, cubin: &Cubin<'_>, size: usize) -> Json {
             calls[from].push(to as u64);
         }
     }
-    let function = |((index, symbol, name), calls): (&(u32, &raw::Symbol, &str), Vec<u64>)| {
+    let function = |((index, symbol, name), calls): (&(u32, &raw::Symbol, &BStr), Vec<u64>)| {
         let at = *index as usize;
         let stack = if stacks[at] == UNKNOWN_STACK { Json::Signed(-1) } else { stacks[at].into() };
         Json::Object(vec![
@@ -131,10 +132,10 @@ fn content(explain: Explain<'_, '_>, cubin: &Cubin<'_>, size: usize) -> Json {
 }
 
 /// The sections `.nv.shared.K`, each as one variable.
-fn shared_memory(cubin: &Cubin<'_>, functions: &[(u32, &raw::Symbol, &str)]) -> (Json, Json) {
+fn shared_memory(cubin: &Cubin<'_>, functions: &[(u32, &raw::Symbol, &BStr)]) -> (Json, Json) {
     let (mut rows, mut names) = (Vec::new(), Vec::new());
     for section in &cubin.sections {
-        let Some(kernel) = section.name.strip_prefix(".nv.shared.") else { continue };
+        let Some(kernel) = section.name.strip_prefix(b".nv.shared.") else { continue };
         let Some(at) = functions.iter().position(|(_, _, name)| *name == kernel) else { continue };
         let part = Json::List(vec![(names.len() as u64).into(), section.size().into()]);
         rows.push(Json::Object(vec![
@@ -142,18 +143,18 @@ fn shared_memory(cubin: &Cubin<'_>, functions: &[(u32, &raw::Symbol, &str)]) -> 
             ("total", section.size().into()),
             ("parts", Json::List(vec![part])),
         ]));
-        names.push(Json::Text(section.name.into()));
+        names.push(section.name.into());
     }
     (Json::List(rows), Json::List(names))
 }
 
 fn constants(cubin: &Cubin<'_>) -> Json {
-    let is_bank = |name: &str| name.strip_prefix(".nv.constant").is_some_and(|bank| !bank.contains('.'));
+    let is_bank = |name: &BStr| name.strip_prefix(b".nv.constant").is_some_and(|bank| !bank.contains(&b'.'));
     let bank = |section: &solder_cubin::Section<'_>| {
         let of_it =
             |s: &raw::Symbol| u32::from(s.shndx.get()) == section.index && s.kind() == raw::STT_OBJECT;
         let variables = symbols(cubin).filter(|(_, symbol, _)| of_it(symbol));
-        let part = |(_, symbol, name): (u32, &raw::Symbol, &str)| {
+        let part = |(_, symbol, name): (u32, &raw::Symbol, &BStr)| {
             Json::List(vec![Json::Text(shown(name)), symbol.size.get().into(), 0u32.into()])
         };
         Json::Object(vec![

@@ -15,9 +15,12 @@ use std::path::Path;
 
 pub use arena::Arena;
 
-use crate::diagnostics::{Sink, Stop};
+use crate::diagnostics::{Message, Sink, Stop};
 use crate::options::Options;
-use solder_link::load::{self, Compilers, Loaded, PARALLEL_FROM, stopped};
+use crate::release;
+use solder_arch::Release;
+use solder_link::accept::Made;
+use solder_link::load::{self, Compilers, Loaded, PARALLEL_FROM, Product, Unpacked, stopped};
 use solder_link::pool::Pool;
 pub use survey::Survey;
 
@@ -29,6 +32,14 @@ pub struct Inputs<'data> {
     pub survey: Option<Survey<'data>>,
 }
 
+/// What came of loading.
+pub enum Outcome<'data> {
+    /// They are linked as this release.
+    Inputs(Box<Inputs<'data>>, &'static Release),
+    /// The inputs are to be linked as another release, and must be loaded as that one does it.
+    AsOther(&'static Release),
+}
+
 /// Loads all inputs. If somebody is going to ask what became of them, `surveyed` is told before the messages end the run.
 pub fn load<'data>(
     options: &Options,
@@ -37,7 +48,7 @@ pub fn load<'data>(
     arena: &'data Arena,
     pool: &Pool,
     surveyed: &dyn Fn(&Survey<'data>),
-) -> Result<Inputs<'data>, Stop> {
+) -> Result<Outcome<'data>, Stop> {
     let library_path = std::env::var_os("LIBRARY_PATH");
     let libraries = library::find(options, library_path.as_deref(), sink, arena)
         .map_err(|messages| stopped(&messages, sink))?;
@@ -52,11 +63,35 @@ pub fn load<'data>(
     let items = open::without_repeated_archives(opened, pool);
     let unpack = |item: &load::Item<'data>| open::unpack(item, &settings, arena);
     let mut products = pool.map(&items, items.len() >= PARALLEL_FROM, unpack);
+    if let Some(release) = asked_for(options, &products)
+        && release != options.release
+    {
+        return Ok(Outcome::AsOther(release));
+    }
     load::assemble(&items, &mut products, compilers, arena.store(), pool, sink)?;
+    // What the assembler made has been accepted already.
+    let release = asked_for(options, &products).unwrap_or(options.release);
     let survey = files.map(|files| Survey::new(files, &items, &products));
     let taken = load::take(&settings, items, products, compilers, sink);
     if let Some(survey) = &survey {
         surveyed(survey);
     }
-    taken.map(|loaded| Inputs { loaded, survey })
+    taken.map(|loaded| Outcome::Inputs(Box::new(Inputs { loaded, survey }), release))
+}
+
+/// The release that the objects ask for, if the one they were loaded as is only a guess.
+fn asked_for(options: &Options, products: &[Unpacked<'_>]) -> Option<&'static Release> {
+    if !options.release_by_inputs {
+        return None;
+    }
+    let toolkit = |product: &Unpacked<'_>| match &product.outcome {
+        Ok(Product::Object(bytes)) => Made::of(bytes)?.toolkit,
+        Err(messages) => messages.iter().find_map(|message| match message {
+            Message::NewerThanToolkit { version, .. } => u32::try_from(*version).ok(),
+            _ => None,
+        }),
+        Ok(_) => None,
+    };
+    let release = release::of_inputs(products.iter().filter_map(toolkit))?;
+    Some(release.or_later_for(options.link_target()))
 }

@@ -80,7 +80,7 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena, p
             opened
         }
         role => {
-            let mut items = items(&name, data, role, &|_| None);
+            let mut items = items(&name, data, role, options.release, &|_| None);
             let is_shed = sheds && file.mapped.is_some() && matches!(role, Role::Fatbin | Role::HostObject);
             for item in &mut items {
                 item.copies_members = is_shed;

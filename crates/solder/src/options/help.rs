@@ -1,6 +1,8 @@
 //! `--help` and `--version`, in the form of nvlink's.
 
-use super::table::{Kind, RELEASE, Row, TABLE};
+use solder_arch::Release;
+
+use super::table::{self, Kind, Row};
 
 const NAME_WIDTH: usize = 52;
 const SHORT_WIDTH: usize = 28;
@@ -8,8 +10,8 @@ const INDENT: usize = 8;
 const TEXT_WIDTH: usize = 80;
 
 /// The help text, with the options sorted by their long names.
-pub fn help(tool: &str) -> String {
-    let mut rows: Vec<&Row> = TABLE.iter().filter(|row| !row.is_hidden()).collect();
+pub fn help(tool: &str, release: &Release) -> String {
+    let mut rows: Vec<&Row> = table::rows(release).filter(|row| !row.is_hidden()).collect();
     rows.sort_by_key(|row| row.long);
     let mut text = format!("\nUsage  : {tool} [options] <objects>\n\nOptions\n=======\n\n");
     for row in rows {
@@ -18,8 +20,9 @@ pub fn help(tool: &str) -> String {
         text += &[padded(&name, NAME_WIDTH), padded(&short, SHORT_WIDTH)].concat();
         text.push('\n');
         text += &wrapped(row.help);
-        if row.allowed.len() > 1 {
-            text += &wrapped(&format!("Allowed values for this option:  {}.", allowed(row)));
+        let values = row.values(release);
+        if values.len() > 1 {
+            text += &wrapped(&format!("Allowed values for this option:  {}.", allowed(values)));
         }
         if !row.default.is_empty() {
             text += &wrapped(&format!("Default value:  {}.", row.default));
@@ -34,9 +37,9 @@ fn padded(text: &str, width: usize) -> String {
 }
 
 /// The version text.
-pub fn version(tool: &str) -> String {
+pub fn version(tool: &str, release: &Release) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    let banner = RELEASE.banner();
+    let banner = release.banner();
     format!(
         "{tool}: solder, an open device linker for CUDA\n\
          Copyright (c) the solder authors, under MIT or Apache-2.0\n\
@@ -55,8 +58,8 @@ fn long_form(row: &Row) -> String {
 }
 
 /// The values, with a break allowed behind each comma.
-fn allowed(row: &Row) -> String {
-    let names: Vec<_> = row.allowed.iter().map(|name| format!("'{name}'")).collect();
+fn allowed(values: &[&str]) -> String {
+    let names: Vec<_> = values.iter().map(|name| format!("'{name}'")).collect();
     names.join(", ")
 }
 
@@ -87,8 +90,8 @@ mod tests {
 
     #[test]
     fn every_documented_option_is_listed_and_no_other() {
-        let text = help("solder");
-        for row in &TABLE {
+        let text = help("solder", Release::NEWEST);
+        for row in &table::TABLE {
             let listed =
                 text.lines().any(|line| line.split_whitespace().next() == Some(&format!("--{}", row.long)));
             assert_eq!(listed, !row.is_hidden(), "{}", row.long);

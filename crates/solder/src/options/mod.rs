@@ -21,7 +21,7 @@ pub use archs::archs;
 pub use check::check;
 pub use help::{help, version};
 pub use parse::{Value, Values};
-pub use table::{Id, Kind, RELEASE, Record, Row, TABLE};
+pub use table::{Id, Kind, Record, Row, TABLE};
 
 use values::{api_version, fast_compile};
 
@@ -43,6 +43,8 @@ pub struct Options {
     pub tool_name: OsString,
     /// The release of nvlink whose place is taken.
     pub release: &'static Release,
+    /// It is a guess, and the newest toolkit among the inputs decides.
+    pub release_by_inputs: bool,
     /// `-arch`; `None` never reaches a link.
     pub target: Option<Target>,
     /// Files in the order given. Libraries stand apart: they follow all files.
@@ -157,15 +159,17 @@ pub struct Options {
 
 impl Options {
     /// The typed form of parsed values. `invoked_as` is the base name of the program.
-    pub fn new(values: Values, invoked_as: &OsStr) -> Self {
+    pub fn new(values: Values, invoked_as: &OsStr, release_by_inputs: bool) -> Self {
         let path = |id| values.scalar(id).map(|text| PathBuf::from(OsStr::from_bytes(text)));
         let lto = values.is_true(Id::LinkTimeOpt) || values.is_true(Id::Dlto);
         let relocatable = values.is_true(Id::Relocatable);
         let emit_ptx = values.is_true(Id::EmitPtx);
+        let release = values.release;
         Self {
             tool_name: values.scalar(Id::ToolName).map_or(invoked_as.into(), os_string),
-            release: RELEASE,
-            target: values.scalar(Id::Arch).and_then(|name| RELEASE.target(std::str::from_utf8(name).ok()?)),
+            release,
+            release_by_inputs,
+            target: values.scalar(Id::Arch).and_then(|name| release.target(std::str::from_utf8(name).ok()?)),
             inputs: values.inputs.iter().map(|name| PathBuf::from(OsStr::from_bytes(name))).collect(),
             output: path(Id::Output),
             libraries: os_strings(values.list(Id::Library)),
@@ -239,6 +243,12 @@ impl Options {
         }
     }
 
+    /// The same for the release that the inputs turned out to be of.
+    #[must_use]
+    pub fn of_release(&self, release: &'static Release) -> Self {
+        Self { release, release_by_inputs: false, ..self.clone() }
+    }
+
     /// The target of a link. [`check`] lets no link begin without one.
     pub fn link_target(&self) -> Target {
         self.target.expect("checked before linking")
@@ -279,7 +289,7 @@ impl Options {
             kernels_used: self.kernels_used.as_deref().unwrap_or_default(),
             variables_used: self.variables_used.as_deref().unwrap_or_default(),
             xnvvm: self.xnvvm.iter().map(|element| element.as_bytes().to_vec()).collect(),
-            ..LtoOptions::new(self.link_target())
+            ..LtoOptions::new(self.link_target(), self.release)
         }
     }
 

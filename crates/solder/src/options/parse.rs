@@ -3,6 +3,7 @@
 use super::option_file;
 use super::table::{self, COUNT, Id, Kind, Row};
 use crate::diagnostics::{Message, Sink, Stop};
+use solder_arch::Release;
 
 /// Option files may include each other to this depth.
 const MAX_DEPTH: usize = 15;
@@ -19,14 +20,16 @@ pub enum Value {
 /// What was given on the command line: a value for each option that was, and the remaining words.
 #[derive(Clone, Debug)]
 pub struct Values {
+    /// The release whose options these are.
+    pub release: &'static Release,
     given: [Option<Value>; COUNT],
     pub inputs: Vec<Vec<u8>>,
 }
 
 impl Values {
     /// Parses the words behind the program's name; `sink` has the settings from before any option is known.
-    pub fn parse(words: Vec<Vec<u8>>, sink: &Sink) -> Result<Self, Stop> {
-        let mut values = Self { given: [const { None }; COUNT], inputs: Vec::new() };
+    pub fn parse(words: Vec<Vec<u8>>, release: &'static Release, sink: &Sink) -> Result<Self, Stop> {
+        let mut values = Self { release, given: [const { None }; COUNT], inputs: Vec::new() };
         values.parse_words(words, 0, sink)?;
         Ok(values)
     }
@@ -68,7 +71,7 @@ impl Values {
     fn parse_words(&mut self, words: Vec<Vec<u8>>, depth: usize, sink: &Sink) -> Result<(), Stop> {
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
-            let Some(option) = Named::of(&word, sink)? else {
+            let Some(option) = Named::of(&word, self.release, sink)? else {
                 self.inputs.push(word);
                 continue;
             };
@@ -108,13 +111,15 @@ impl Values {
             }
             Kind::Number => {
                 let value = number(&text, sink)?;
-                if !row.allowed.is_empty() && !row.allowed.contains(&value.to_string().as_str()) {
+                let allowed = row.values(self.release);
+                if !allowed.is_empty() && !allowed.contains(&value.to_string().as_str()) {
                     return Err(sink.fatal(Message::ValueNotDefined { value: text.into(), option: row.long }));
                 }
                 self.set(row, Value::Number(value), sink);
             }
             Kind::Scalar | Kind::Optional => {
-                if !row.allowed.is_empty() && !row.allowed.iter().any(|name| name.as_bytes() == text) {
+                let allowed = row.values(self.release);
+                if !allowed.is_empty() && !allowed.iter().any(|name| name.as_bytes() == text) {
                     return Err(sink.fatal(Message::ValueNotDefined { value: text.into(), option: row.long }));
                 }
                 self.set(row, Value::Scalar(text), sink);
@@ -162,7 +167,7 @@ struct Named<'word> {
 
 impl<'word> Named<'word> {
     /// `None` is an input file: a word without a dash, a dash alone, the empty word.
-    fn of(word: &'word [u8], sink: &Sink) -> Result<Option<Self>, Stop> {
+    fn of(word: &'word [u8], release: &Release, sink: &Sink) -> Result<Option<Self>, Stop> {
         let Some(body) = word.strip_prefix(b"-").filter(|body| !body.is_empty()) else { return Ok(None) };
         let split = word.iter().position(|byte| *byte == b'=');
         let (name, value) = match split {
@@ -170,14 +175,14 @@ impl<'word> Named<'word> {
             None => (word, None),
         };
         let found = match body.strip_prefix(b"-") {
-            Some(_) => table::by_long(name.get(2..).unwrap_or_default()),
-            None => table::by_short(&name[1..]),
+            Some(_) => table::by_long(name.get(2..).unwrap_or_default(), release),
+            None => table::by_short(&name[1..], release),
         };
         if let Some(row) = found {
             return Ok(Some(Self { row, name, value }));
         }
         // Only now: every word that begins with the letter of such an option is that option.
-        match table::by_letter(body) {
+        match table::by_letter(body, release) {
             Some(row) => Ok(Some(Self { row, name: &word[..2], value: Some(&body[1..]) })),
             None => Err(sink.fatal(Message::UnknownOption { word: name[1..].into() })),
         }

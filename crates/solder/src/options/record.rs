@@ -76,7 +76,11 @@ mod tests {
         let printer = Printer::in_memory(Settings::default());
         let sink = printer.sink();
         let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-        Options::new(Values::parse(words, &sink).expect("a good command line"), OsStr::new("nvlink"))
+        Options::new(
+            Values::parse(words, solder_arch::Release::CUDA_13_0, &sink).expect("a good command line"),
+            OsStr::new("nvlink"),
+            false,
+        )
     }
 
     fn recorded(line: &str) -> String {

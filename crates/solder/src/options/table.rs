@@ -4,9 +4,6 @@
 
 use solder_arch::Release;
 
-/// The release whose command line this is.
-pub const RELEASE: &Release = Release::CUDA_13_0;
-
 /// How an option takes its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -34,6 +31,17 @@ pub enum Record {
     VerboseNameOnly,
 }
 
+/// The values that an option takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Allowed {
+    Any,
+    These(&'static [&'static str]),
+    /// The names of the release's targets.
+    Targets,
+    /// The names of the hosts that the release knows.
+    Hosts,
+}
+
 #[derive(Debug)]
 pub struct Row {
     pub id: Id,
@@ -46,7 +54,9 @@ pub struct Row {
     pub joined: bool,
     /// The value taken when the option is the last word or another option follows.
     pub implied: Option<&'static str>,
-    pub allowed: &'static [&'static str],
+    pub allowed: Allowed,
+    /// The toolkit that has it first; 0 where all of them have it.
+    since: u32,
     pub record: Record,
     /// Name of the value in the help.
     pub argument: &'static str,
@@ -64,7 +74,8 @@ const fn row(id: Id, long: &'static str, kind: Kind) -> Row {
         kind,
         joined: false,
         implied: None,
-        allowed: &[],
+        allowed: Allowed::Any,
+        since: 0,
         record: Record::Never,
         argument: "",
         default: "",
@@ -114,7 +125,17 @@ impl Row {
     }
 
     const fn allowed(mut self, values: &'static [&'static str]) -> Self {
-        self.allowed = values;
+        self.allowed = Allowed::These(values);
+        self
+    }
+
+    const fn allowed_names(mut self, names: Allowed) -> Self {
+        self.allowed = names;
+        self
+    }
+
+    const fn since(mut self, toolkit: u32) -> Self {
+        self.since = toolkit;
         self
     }
 
@@ -147,6 +168,21 @@ impl Row {
     pub fn is_hidden(&self) -> bool {
         self.help.is_empty()
     }
+
+    /// Whether the nvlink of a release knows it, or it is solder's own.
+    pub fn is_of(&self, release: &Release) -> bool {
+        self.since <= release.toolkit
+    }
+
+    /// The values that it takes; any if there are none.
+    pub fn values(&self, release: &Release) -> &'static [&'static str] {
+        match self.allowed {
+            Allowed::Any => &[],
+            Allowed::These(values) => values,
+            Allowed::Targets => release.names(),
+            Allowed::Hosts => release.cpu_archs,
+        }
+    }
 }
 
 macro_rules! ids {
@@ -159,9 +195,9 @@ macro_rules! ids {
 
 ids! {
     SuppressStackSizeWarning, SuppressArchWarning, Output, Debug, Arch, Machine, Library, LibraryPath,
-    RegisterLinkBinaries, Verbose, PreserveRelocs, DisableWarnings, WarningAsError, DisableInfos,
+    RegisterLinkBinaries, Verbose, Verbose2, PreserveRelocs, DisableWarnings, WarningAsError, DisableInfos,
     KeepSystemLibraries, KernelsUsed, VariablesUsed, CpuArch, ReportArch, EmitPtx, Time, ExtraWarnings, LinkTimeOpt, Dlto,
-    NvvmPath, SplitCompile, SplitCompileExtended, OfastCompile, SuppressDebugInfo, Xptxas, Xnvvm,
+    NvvmPath, SplitCompile, SplitCompileExtended, OfastCompile, SuppressDebugInfo, LinkAsToolsPatch, Xptxas, Xnvvm,
     MaxRegisters, UidxFile, DumpCallgraph, DumpCallgraphNoDemangle, UseHostInfo, IgnoreHostInfo, Relocatable,
     GenHostLinkerScript, DeviceStackProtector, OptionsFile, Help, Version,
     HostCompiler, HostLinkerOptions, Shared, ForcePartialLto, ForceWholeLto, AllowUndefinedGlobals,
@@ -169,7 +205,7 @@ ids! {
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
     StackProtectorThreshold, Threads, CacheDir, SaveTemps, VerboseKeep,
     Explain, ErrorFormat, ExplainRegs, Map, WhyLive, PrintGc, Trace,
-    RemapPathPrefix, Reproducible, Report, Progress, NoFork, ListArchs,
+    RemapPathPrefix, Reproducible, Report, Progress, NoFork, ListArchs, AsNvlink,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -185,7 +221,7 @@ pub static TABLE: [Row; COUNT] = [
     flag(Id::Debug, "debug").short("g").help("Link for debugging: nothing is removed."),
     scalar(Id::Arch, "arch")
         .argument("gpu architecture name")
-        .allowed(RELEASE.names())
+        .allowed_names(Allowed::Targets)
         .help("The architecture to link for."),
     number(Id::Machine, "machine")
         .short("m")
@@ -210,6 +246,10 @@ pub static TABLE: [Row; COUNT] = [
         .help("Write the names of the registration routines of the linked objects to this file.")
         .record(Record::Verbose),
     flag(Id::Verbose, "verbose").short("v").help("Print the memory and registers that the code uses."),
+    flag(Id::Verbose2, "verbose2")
+        .short("v2")
+        .since(132)
+        .help("Print what link-time optimisation does."),
     flag(Id::PreserveRelocs, "preserve-relocs").help("Keep the resolved relocations in an executable."),
     flag(Id::DisableWarnings, "disable-warnings")
         .short("w")
@@ -226,7 +266,7 @@ pub static TABLE: [Row; COUNT] = [
         .help("Keep variables whose name contains one of these texts."),
     scalar(Id::CpuArch, "cpu-arch")
         .argument("cpu architecture name")
-        .allowed(&["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"])
+        .allowed_names(Allowed::Hosts)
         .default("'unknown'")
         .help("The host's architecture; without effect on the link."),
     flag(Id::ReportArch, "report-arch").help("Name the target architecture in messages."),
@@ -257,6 +297,10 @@ pub static TABLE: [Row; COUNT] = [
         .help("How far code quality is traded for compile time under -lto; '0' is not at all, 'max' the most."),
     flag(Id::SuppressDebugInfo, "suppress-debug-info")
         .help("Do not ask for debug information when PTX is assembled. Needs --debug."),
+    flag(Id::LinkAsToolsPatch, "link-as-tools-patch")
+        .short("astoolspatch")
+        .since(133)
+        .help("Link only code that was compiled as a patch for tools."),
     list(Id::Xptxas, "Xptxas").argument("options").help("Options for the assembly of PTX."),
     list(Id::Xnvvm, "Xnvvm").argument("options").help("Options for the compiler under -lto."),
     number(Id::MaxRegisters, "maxrregcount")
@@ -404,19 +448,32 @@ pub static TABLE: [Row; COUNT] = [
         .long_only()
         .help("Print the targets, and for which of them machine code and PTX of each can be linked.")
         .record(Record::Never),
+    scalar(Id::AsNvlink, "as-nvlink")
+        .long_only()
+        .argument("version")
+        .help(
+            "Link as the nvlink of this toolkit does, such as '13.2'. Without it the toolkit beside the program decides, \
+             then SOLDER_AS, then the newest object.",
+        )
+        .record(Record::Never),
 ];
 
-pub fn by_long(name: &[u8]) -> Option<&'static Row> {
-    TABLE.iter().find(|row| row.long.as_bytes() == name)
+/// The rows of a release.
+pub fn rows(release: &Release) -> impl Iterator<Item = &'static Row> {
+    TABLE.iter().filter(|row| row.is_of(release))
 }
 
-pub fn by_short(name: &[u8]) -> Option<&'static Row> {
-    TABLE.iter().find(|row| row.short.is_some_and(|short| short.as_bytes() == name))
+pub fn by_long(name: &[u8], release: &Release) -> Option<&'static Row> {
+    rows(release).find(|row| row.long.as_bytes() == name)
+}
+
+pub fn by_short(name: &[u8], release: &Release) -> Option<&'static Row> {
+    rows(release).find(|row| row.short.is_some_and(|short| short.as_bytes() == name))
 }
 
 /// The option whose one-letter name begins `word`, if its value may follow directly.
-pub fn by_letter(word: &[u8]) -> Option<&'static Row> {
-    by_short(word.get(..1)?).filter(|row| row.joined)
+pub fn by_letter(word: &[u8], release: &Release) -> Option<&'static Row> {
+    by_short(word.get(..1)?, release).filter(|row| row.joined)
 }
 
 #[cfg(test)]
@@ -433,9 +490,12 @@ mod tests {
     #[test]
     fn names_are_unique() {
         for (index, row) in TABLE.iter().enumerate() {
-            assert_eq!(by_long(row.long.as_bytes()).map(|row| row.id as usize), Some(index));
+            assert_eq!(by_long(row.long.as_bytes(), Release::NEWEST).map(|row| row.id as usize), Some(index));
             if let Some(short) = row.short {
-                assert_eq!(by_short(short.as_bytes()).map(|row| row.id as usize), Some(index));
+                assert_eq!(
+                    by_short(short.as_bytes(), Release::NEWEST).map(|row| row.id as usize),
+                    Some(index)
+                );
             }
         }
     }

@@ -192,7 +192,8 @@ mod tests {
     use solder_arch::Release;
 
     fn options(target: &str) -> LtoOptions<'static> {
-        LtoOptions::new(Release::CUDA_13_0.target(target).expect("a target"))
+        let release = Release::CUDA_13_0;
+        LtoOptions::new(release.target(target).expect("a target"), release)
     }
 
     fn text(list: &[Vec<u8>]) -> String {

@@ -126,6 +126,12 @@ impl Consensus {
             }
         }
         let value = |row: usize| self.0[row].value();
+        let asked = options.split_compile.filter(|_| options.release.compares_split_compile());
+        if let (Some(asked), Some(threads)) = (asked, value(SPLIT_COMPILE))
+            && asked != threads
+        {
+            return mismatch(SPLIT_COMPILE);
+        }
         Ok(Agreed {
             ftz: value(FTZ),
             prec_div: value(FTZ + 1),
@@ -164,12 +170,13 @@ fn number(text: &[u8]) -> i32 {
 mod tests {
     use super::*;
     use crate::diagnostics::{Collector, Switches};
-    use solder_arch::{Arch, Target};
+    use solder_arch::{Arch, Release, Target};
 
     fn agree(modules: &[&str], registers: Option<i32>) -> (Option<Agreed>, Vec<String>) {
         let collector = Collector::default();
         let sink = Sink::new(Switches::default(), &collector);
-        let options = LtoOptions { registers, ..LtoOptions::new(Target::sm(Arch::plain(90))) };
+        let new = LtoOptions::new(Target::sm(Arch::plain(90)), Release::CUDA_13_0);
+        let options = LtoOptions { registers, ..new };
         let mut consensus = Consensus::default();
         for module in modules {
             consensus.add(module.as_bytes());

@@ -129,9 +129,7 @@ fn is_complete(ptx: &[u8]) -> bool {
             rest.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'(').unwrap_or(rest.len());
         Some(rest[..end].to_vec())
     };
-    ptx.split(|&byte| byte == b'\n')
-        .filter_map(declared)
-        .all(|name| undefined::is_provided(STT_FUNC, &String::from_utf8_lossy(&name)))
+    ptx.split(|&byte| byte == b'\n').filter_map(declared).all(|name| undefined::is_provided(STT_FUNC, &name))
 }
 
 /// Parts are assembled at the same time and reported on in order.

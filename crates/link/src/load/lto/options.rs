@@ -1,12 +1,14 @@
 //! What a link with IR is asked for.
 
-use solder_arch::Target;
+use solder_arch::{Release, Target};
 
 /// The options that decide how IR is compiled. Each names the option of nvlink's command line that it is.
 #[derive(Clone, Debug)]
 pub struct LtoOptions<'a> {
     /// `-arch`.
     pub target: Target,
+    /// The toolkit that is replaced.
+    pub release: &'a Release,
     /// `-force-partial-lto` or `-r`: other code is to be linked later.
     pub partial: bool,
     /// `-g`, without `-suppress-debug-info`.
@@ -31,11 +33,12 @@ pub struct LtoOptions<'a> {
     pub xnvvm: Vec<Vec<u8>>,
 }
 
-impl LtoOptions<'_> {
+impl<'a> LtoOptions<'a> {
     /// Nothing but the target.
-    pub fn new(target: Target) -> Self {
+    pub fn new(target: Target, release: &'a Release) -> Self {
         Self {
             target,
+            release,
             partial: false,
             debug: false,
             emit_ptx: false,

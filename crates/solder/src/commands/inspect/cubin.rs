@@ -1,5 +1,6 @@
 //! A device ELF: where it comes from, what it defines, what each function needs.
 
+use bstr::BStr;
 use hashbrown::HashMap;
 use solder_cubin::info::{attr, records};
 use solder_cubin::note::{CudaInfo, Note, TYPE_TKINFO, notes};
@@ -95,7 +96,7 @@ impl Cubin {
                 continue;
             }
             if !symbol.is_defined() {
-                self.undefined.push(name.into());
+                self.undefined.push(name.to_string());
                 continue;
             }
             let section = file.section_at(symbol.shndx.get().into());
@@ -103,7 +104,7 @@ impl Cubin {
                 self.functions.push(attributes.function(index as u32, symbol, name, section));
             } else if matches!(symbol.kind(), raw::STT_OBJECT | raw::STT_CUDA_OBJECT) {
                 let space = section.map_or("common", space_of);
-                self.variables.push(Variable { name: name.into(), space, size: symbol.size.get() });
+                self.variables.push(Variable { name: name.to_string(), space, size: symbol.size.get() });
             }
         }
     }
@@ -144,7 +145,7 @@ impl Tool {
         let text = |index: usize| {
             let offset = note.desc.get(4 * index..4 * index + 4)?;
             let offset = u32::from_le_bytes(offset.try_into().ok()?);
-            Some(string_at(note.desc.get(STRINGS..)?, offset).unwrap_or_default().to_owned())
+            Some(string_at(note.desc.get(STRINGS..)?, offset).unwrap_or_default().to_string())
         };
         Some(Self { object: text(1)?, name: text(2)?, version: text(3)?, command_line: text(5)? })
     }
@@ -235,7 +236,7 @@ impl Attributes {
         }
     }
 
-    fn function(&self, index: u32, symbol: &Symbol, name: &str, section: Option<&Section<'_>>) -> Function {
+    fn function(&self, index: u32, symbol: &Symbol, name: &BStr, section: Option<&Section<'_>>) -> Function {
         let of_symbol = |attr| self.by_symbol.get(&(attr, index)).copied();
         let text = u32::from(symbol.shndx.get());
         let of_text = |attr| self.by_text.get(&(attr, text)).copied();
@@ -243,7 +244,7 @@ impl Attributes {
         // The assembler keeps the count of registers beside the code too, where a device function has it only.
         let registers = of_symbol(attr::REGCOUNT).or(section.map(|section| section.info() >> 24));
         Function {
-            name: name.into(),
+            name: name.to_string(),
             kernel,
             binding: match symbol.bind() {
                 raw::STB_LOCAL => "local",

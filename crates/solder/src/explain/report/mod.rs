@@ -1,6 +1,7 @@
 //! `--report`: one page about the link that needs nothing but a browser.
 
 use super::calls::Named;
+use bstr::ByteSlice;
 use solder_cubin::raw;
 
 use super::context::{Explain, in_parts};
@@ -56,7 +57,7 @@ fn content(
         ("output", Json::Text(output)),
         ("target", Json::Text(explain.options.link_target().to_string())),
         ("size", layout.file_size.into()),
-        ("inputs", objects.iter().map(|object| &object.name).collect()),
+        ("inputs", objects.iter().map(|object| object.name.as_bstr()).collect()),
         ("functions", functions(view, explain.pool)),
         (
             "removed",

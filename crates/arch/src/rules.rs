@@ -1,0 +1,53 @@
+//! Rules in which releases differ, each under the name of what it asks. All was observed with the tools of the releases.
+
+use crate::Release;
+
+impl Release {
+    /// `.nv.compat`: the record of what can be finalized easily is taken over from the inputs also below sm_100, and keeps
+    /// its place among the others (compat/records).
+    pub const fn keeps_fastpath_record(&self) -> bool {
+        self.toolkit >= 132
+    }
+
+    /// `.nv.compat`: Mercury code has a record with the version of the finalizer (compat/records).
+    pub const fn names_its_finalizer(&self) -> bool {
+        self.toolkit >= 134
+    }
+
+    /// `.nv.compat`: matrices of sm_100 alone keep code from being finalized easily for sm_103 (compat/records).
+    pub const fn tcgen05_ties_code_to_its_number(&self) -> bool {
+        self.toolkit < 131
+    }
+
+    /// Shared memory: extern arrays are aligned as they say, and the memory of a kernel that uses them is rounded up to its
+    /// alignment. Assemblers before it do not say it (core/shared-dynamic-aligned).
+    pub const fn aligns_extern_arrays(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// Code for an `a` architecture links for such a target only (compat/matrix).
+    pub const fn ties_accelerated_code(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// Fat binaries: what is not a fat binary has a message without its key (fatbin/container-header).
+    pub const fn names_unknown_binaries(&self) -> bool {
+        self.toolkit < 131
+    }
+
+    /// LTO: the threads that a link and its modules ask for must be the same (lto/consensus).
+    pub const fn compares_split_compile(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// `-v`: the number of barriers of a kernel that has none is what the one before it left there, or what was in memory. solder
+    /// prints 0 (docs/deviations.md).
+    pub const fn prints_stale_barriers(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// Sanitized objects must come from one toolkit (compat/sanitized).
+    pub const fn compares_sanitized_toolkits(&self) -> bool {
+        self.toolkit >= 131
+    }
+}

@@ -1,0 +1,155 @@
+//! Toolkits of Debian's packages, which hold the linkers of CUDA 12 that NVIDIA's Python packages lack.
+//!
+//! They are not installed: apt-get fetches them with a sources list of our own, and what is needed is moved into the
+//! shape of an ordinary toolkit.
+
+use crate::cache::at;
+use crate::{Result, process};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The packages of one toolkit, as `name=version`.
+#[derive(Debug)]
+pub struct Packages {
+    pub suite: &'static str,
+    pub tools: &'static [&'static str],
+    pub libraries: &'static [&'static str],
+    /// The package with the headers and the static libraries, and with much that is not needed.
+    pub headers: &'static str,
+}
+
+const MIRROR: &str = "http://deb.debian.org/debian";
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+
+/// What is taken of the package with the headers, as patterns of tar.
+const OF_HEADERS: [&str; 4] = [
+    "./usr/include/*",
+    "./usr/lib/x86_64-linux-gnu/libcudadevrt.a",
+    "./usr/lib/x86_64-linux-gnu/libcudart_static.a",
+    "./usr/lib/x86_64-linux-gnu/libcudart.so",
+];
+
+/// Where an ordinary toolkit's nvcc looks for its parts.
+const PROFILE: &str = "\
+TOP              = $(_HERE_)/..
+NVVMIR_LIBRARY_DIR = $(TOP)/nvvm/libdevice
+PATH            += $(TOP)/nvvm/bin:$(_HERE_):
+INCLUDES        += \"-I$(TOP)/include\" $(_SPACE_)
+LIBRARIES       =+ $(_SPACE_) \"-L$(TOP)/lib64\"
+";
+
+impl Packages {
+    /// The toolkit's tree below `staged`.
+    pub fn unpack(&self, staged: &Path) -> Result<PathBuf> {
+        let fetched = self.fetch(staged)?;
+        let system = staged.join("system");
+        fs::create_dir_all(&system).map_err(|e| at(&system, &e))?;
+        for package in fetched {
+            if is_of(&package, self.headers) {
+                unpack_headers(&package, &system)?;
+            } else {
+                succeed(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&system))?;
+            }
+        }
+        let tree = staged.join("tree");
+        lay_out(&system, &tree)?;
+        Ok(tree)
+    }
+
+    fn fetch(&self, staged: &Path) -> Result<Vec<PathBuf>> {
+        let apt = staged.join("apt");
+        for part in ["lists/partial", "cache/archives/partial", "fetched"] {
+            let folder = apt.join(part);
+            fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
+        }
+        let sources = apt.join("sources.list");
+        let text = format!("deb {MIRROR} {} main contrib non-free\n", self.suite);
+        fs::write(&sources, text).map_err(|e| at(&sources, &e))?;
+        let get = || {
+            let mut command = Command::new("apt-get");
+            command.current_dir(apt.join("fetched")).arg("--quiet");
+            for (option, path) in [
+                ("Dir::Etc::sourcelist", sources.clone()),
+                ("Dir::State::lists", apt.join("lists")),
+                ("Dir::Cache", apt.join("cache")),
+            ] {
+                command.arg("-o").arg(format!("{option}={}", path.display()));
+            }
+            command.args(["-o", "Dir::Etc::sourceparts=-"]);
+            command
+        };
+        succeed(get().arg("update"))?;
+        let packages = self.tools.iter().chain(self.libraries).chain([&self.headers]);
+        succeed(get().arg("download").args(packages))?;
+        let folder = apt.join("fetched");
+        let entries = fs::read_dir(&folder).map_err(|e| at(&folder, &e))?;
+        Ok(entries.flatten().map(|entry| entry.path()).collect())
+    }
+}
+
+fn is_of(file: &Path, package: &str) -> bool {
+    let name = package.split_once('=').map_or(package, |(name, _)| name);
+    file.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&format!("{name}_")))
+}
+
+fn unpack_headers(package: &Path, system: &Path) -> Result<()> {
+    let mut packed = Command::new("dpkg-deb")
+        .arg("--fsys-tarfile")
+        .arg(package)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("cannot start dpkg-deb: {e}"))?;
+    let stdout = packed.stdout.take().ok_or("dpkg-deb has no output")?;
+    let mut tar = Command::new("tar");
+    tar.arg("-x").arg("-C").arg(system).arg("--wildcards").args(OF_HEADERS).stdin(Stdio::from(stdout));
+    let status = tar.status().map_err(|e| format!("cannot start tar: {e}"))?;
+    let packed = packed.wait().map_err(|e| format!("dpkg-deb: {e}"))?;
+    if status.success() && packed.success() { Ok(()) } else { Err("the headers do not unpack".into()) }
+}
+
+/// Moves what Debian has in many places to where an ordinary toolkit has it.
+fn lay_out(system: &Path, tree: &Path) -> Result<()> {
+    for folder in ["nvvm/lib64", "nvvm/bin", "share"] {
+        let folder = tree.join(folder);
+        fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
+    }
+    let own = "usr/lib/nvidia-cuda-toolkit";
+    let moves = [
+        ("usr/bin".to_string(), "bin"),
+        (LIBRARIES.to_string(), "lib64"),
+        ("usr/include".to_string(), "include"),
+        (format!("{own}/libdevice"), "nvvm/libdevice"),
+        (format!("{own}/bin/cicc"), "nvvm/bin/cicc"),
+        ("usr/share/doc".to_string(), "share/packages"),
+    ];
+    for (from, to) in moves {
+        let from = system.join(from);
+        fs::rename(&from, tree.join(to)).map_err(|e| at(&from, &e))?;
+    }
+    // Debian's `bin/nvcc` is a script that starts the real one with Debian's profile.
+    let nvcc = tree.join("bin/nvcc");
+    fs::rename(system.join(own).join("bin/nvcc"), &nvcc).map_err(|e| at(&nvcc, &e))?;
+    let profile = tree.join("bin/nvcc.profile");
+    fs::write(&profile, PROFILE).map_err(|e| at(&profile, &e))?;
+    let links = [
+        ("../nvvm/bin/cicc", "bin/cicc"),
+        ("../../lib64/libnvvm.so.4", "nvvm/lib64/libnvvm.so"),
+        ("libnvJitLink.so.12", "lib64/libnvJitLink.so"),
+    ];
+    for (target, name) in links {
+        let name = tree.join(name);
+        symlink(target, &name).map_err(|e| at(&name, &e))?;
+    }
+    Ok(())
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let output = process::capture(command)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{} failed: {}", command.get_program().to_string_lossy(), text.trim()))
+}
