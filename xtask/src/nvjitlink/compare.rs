@@ -22,13 +22,15 @@ pub enum Verdict {
     Survived(String),
     /// NVIDIA's library printed errors and went on, solder's reports them.
     Refused,
-    /// The case says that solder differs from nvlink.
+    /// The case says that solder differs from nvlink, or the image is one after undefined references.
     Deviates,
     /// An input cannot be made.
     Skipped(String),
     Differs(Vec<String>),
     Failed(String),
 }
+
+const UNDEFINED: &[u8] = b"error   : Undefined reference";
 
 /// Compares NVIDIA's with solder's.
 pub fn outcomes(theirs: &Outcome, ours: &Outcome) -> Verdict {
@@ -68,6 +70,11 @@ pub fn outcomes(theirs: &Outcome, ours: &Outcome) -> Verdict {
     }
     if theirs.ptx != ours.ptx {
         differences.push("the PTX".into());
+    }
+    // The image after undefined references is not for use.
+    let is_undefined = theirs.error.windows(UNDEFINED.len()).any(|part| part == UNDEFINED);
+    if is_undefined && !differences.is_empty() && differences.iter().all(|text| text.starts_with("cubin: ")) {
+        return Verdict::Deviates;
     }
     let printed_errors =
         lines(&theirs.printed).iter().any(|line| line.starts_with("error ") || line.starts_with("fatal "));
@@ -124,7 +131,7 @@ pub fn report(verdicts: &[(String, Verdict)]) -> usize {
             Verdict::Equal => (0, None),
             Verdict::Survived(ending) => (1, Some(format!("only NVIDIA's library: {ending}"))),
             Verdict::Refused => (2, Some("NVIDIA's library printed errors and went on".into())),
-            Verdict::Deviates => (5, Some("deviates, as from nvlink".into())),
+            Verdict::Deviates => (5, Some("deviates, as is known".into())),
             Verdict::Skipped(reason) => (3, Some(format!("skipped: {reason}"))),
             Verdict::Differs(differences) => {
                 (4, Some(format!("DIFFERS\n    {}", differences.join("\n    "))))
@@ -139,7 +146,7 @@ pub fn report(verdicts: &[(String, Verdict)]) -> usize {
     let [equal, survived, refused, skipped, failed, deviate] = counts;
     println!(
         "{equal} equal, {survived} in which only NVIDIA's library crashed or hung, {refused} in which it printed errors \
-         and went on, {deviate} deviate as from nvlink, {skipped} skipped, {failed} differ"
+         and went on, {deviate} deviate as is known, {skipped} skipped, {failed} differ"
     );
     failed
 }
