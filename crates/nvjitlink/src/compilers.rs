@@ -39,13 +39,17 @@ fn toolchain(release: &'static Release) -> Toolchain<'static> {
 pub fn assemble(
     options: &Options,
     release: &'static Release,
-    ptx: &Ptx<'_>,
+    text: &[u8],
     whole: bool,
 ) -> Result<Assembled, AssembleError> {
     let toolchain = toolchain(release);
-    let mut assembled =
-        toolchain.assembler().assemble_with(ptx, &arguments(options, ptx.stored_options, whole))?;
-    if let Some(cubin) = &mut assembled.cubin
+    let mut assembled = toolchain
+        .assembler()
+        .assemble_with(&Ptx { text, stored_options: &[] }, &arguments(options, whole))?;
+    // Parts of an image for sm_100 and later overlap, so that one that is the output is left as it is.
+    let is_edited = !(whole && options.target.arch.is_mercury());
+    if is_edited
+        && let Some(cubin) = &mut assembled.cubin
         && let Some(recorded) = with_build(cubin, BUILD)
     {
         *cubin = recorded;
@@ -88,8 +92,8 @@ fn compiler_words(options: &Options) -> Vec<Vec<u8>> {
 }
 
 /// The assembler's words in the order of nvJitLink, which the tool note of the code has too.
-fn arguments(options: &Options, stored: &[u8], whole: bool) -> Vec<OsString> {
-    let mut words: Vec<Vec<u8>> = split(stored).collect();
+fn arguments(options: &Options, whole: bool) -> Vec<OsString> {
+    let mut words: Vec<Vec<u8>> = Vec::new();
     let mut push = |word: String| words.push(word.into_bytes());
     if options.verbose {
         push("-v".into());

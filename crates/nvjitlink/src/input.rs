@@ -2,6 +2,7 @@
 
 use solder_link::form::Form;
 use solder_link::load::classify::Role;
+use solder_link::load::host::HostObject;
 
 use crate::code::Code;
 
@@ -90,7 +91,8 @@ fn role(bytes: &[u8]) -> Option<Role> {
         Form::LtoIr => Role::LtoIr,
         Form::HostObject => Role::HostObject,
         Form::Archive => Role::Archive,
-        // A host program: it has a place among host objects, and nothing to give.
+        // Unlike nvlink, the library looks for device code in host programs too.
+        Form::OtherElf if HostObject::parse(bytes).is_ok() => Role::HostObject,
         Form::OtherElf if bytes.len() > ELF_HEADER => Role::Skipped,
         Form::OtherElf | Form::Other => return None,
     })

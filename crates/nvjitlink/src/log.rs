@@ -1,6 +1,6 @@
 //! The two logs of a session.
 
-use solder_link::{Diagnostic, Severity};
+use solder_link::{Diagnostic, Message, Severity};
 
 /// Text that grows.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +46,11 @@ pub struct Logs {
 impl Logs {
     /// Puts messages of the linker into the log that they belong to.
     pub fn messages(&mut self, diagnostics: &[Diagnostic]) {
-        for diagnostic in diagnostics {
+        // These come with an input, of which the library says nothing.
+        let is_of_link = |diagnostic: &&Diagnostic| {
+            !matches!(diagnostic.message, Message::Expected64Bit { .. } | Message::OutputLimited { .. })
+        };
+        for diagnostic in diagnostics.iter().filter(is_of_link) {
             let log = if diagnostic.severity >= Severity::Error { &mut self.error } else { &mut self.info };
             log.message(diagnostic);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use solder_arch::{Release, Target};
+use solder_arch::{Arch, Release, Target};
 use solder_link::accept::Made;
 use solder_link::diagnostics::{Message, Text};
 use solder_link::inputs::Origin;
@@ -10,7 +10,7 @@ use solder_link::load::classify::Role;
 use solder_link::load::{self, IrContent, Product, Said, Settings, Store};
 use solder_link::options::Tool;
 use solder_link::{Diagnostic, Linker, Severity, Stream};
-use solder_toolchain::{Module, ModuleKind, Ptx};
+use solder_toolchain::{Module, ModuleKind};
 
 use crate::code::Code;
 use crate::compilers;
@@ -136,6 +136,9 @@ impl Session {
             let unpacked = item.unpack(&settings, &store);
             let is_sass = unpacked.said.iter().any(is_limited);
             let product = unpacked.outcome.map_err(|messages| self.refused(&messages, is_sass, name))?;
+            if role == Role::Cubin && self.is_of_relative(&product, options.target.arch) {
+                return Err(self.bad_input(name));
+            }
             self.take(&options, product, item.origin, name)?;
         }
         Ok(())
@@ -149,20 +152,12 @@ impl Session {
                 self.logs.error.line(&[b"ERROR 3: bad input: ", name]);
                 Err(Code::InvalidInput)
             }
-            Product::Object(bytes) => {
-                // Unlike nvlink, the library finalizes no code for another number.
-                let made = Made::of(bytes).map(|made| made.arch);
-                let target = options.target.arch.number;
-                if made.is_some_and(|arch| arch.is_mercury && !self.release.is_listed(arch.number, target)) {
-                    self.logs.error.line(&[b"ERROR 4: bad input:", name]);
-                    return Err(Code::InvalidInput);
-                }
-                self.keep(bytes.to_vec(), origin, name)
-            }
-            Product::Ptx { text, stored_options } => {
+            Product::Object(bytes) => self.keep(bytes.to_vec(), origin, name),
+            // The options that a fat binary keeps with PTX have no effect, unlike in nvlink.
+            Product::Ptx { text, .. } => {
                 // As C reads it.
                 let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
-                let cubin = self.assemble(options, &Ptx { text, stored_options }, name, false)?;
+                let cubin = self.assemble(options, text, name, false)?;
                 self.keep(cubin, origin, name)
             }
             Product::Ir { content, .. } => {
@@ -174,6 +169,20 @@ impl Session {
                 Ok(())
             }
         }
+    }
+
+    /// Whether code is for another member of the target's family, for which it would have to be finalized anew. The library
+    /// does that only for members of fat binaries; nvlink does it always.
+    fn is_of_relative(&self, product: &Product<'_>, target: Arch) -> bool {
+        let Product::Object(bytes) = product else { return false };
+        let Some(Made { arch, .. }) = Made::of(bytes) else { return false };
+        let is_relative = arch.is_mercury && Arch::plain(arch.number).is_same_family(target);
+        is_relative && !self.release.is_listed(arch.number, target.number)
+    }
+
+    fn bad_input(&mut self, name: &[u8]) -> Code {
+        self.logs.error.line(&[b"ERROR 4: bad input:", name]);
+        Code::InvalidInput
     }
 
     fn keep(&mut self, bytes: Vec<u8>, origin: Origin, name: &[u8]) -> Done {
@@ -210,10 +219,13 @@ impl Session {
                 log.line(&[b"ERROR 1: bad input: does not match type ", said, name]);
                 Code::IncorrectInputType
             }
-            [Message::ArchMismatch { .. } | Message::AbiMismatch { .. }, ..] => {
-                log.line(&[b"ERROR 4: bad input:", name]);
-                Code::InvalidInput
-            }
+            [
+                Message::ArchMismatch { .. }
+                | Message::AbiMismatch { .. }
+                | Message::FinalizerError { .. }
+                | Message::NewerThanToolkit { .. },
+                ..,
+            ] => self.bad_input(name),
             [Message::ArchiveFormat, ..] => {
                 say(log, &messages[..1]);
                 log.line(&[b"ERROR 1: library processing:", name]);
@@ -232,8 +244,8 @@ impl Session {
         }
     }
 
-    fn assemble(&mut self, options: &Options, ptx: &Ptx<'_>, name: &[u8], whole: bool) -> Done<Vec<u8>> {
-        let assembled = match compilers::assemble(options, self.release, ptx, whole) {
+    fn assemble(&mut self, options: &Options, text: &[u8], name: &[u8], whole: bool) -> Done<Vec<u8>> {
+        let assembled = match compilers::assemble(options, self.release, text, whole) {
             Ok(assembled) => assembled,
             Err(error) => {
                 self.logs.error.line(&[error.to_string().as_bytes()]);
@@ -283,13 +295,17 @@ impl Session {
             // Whether or not other code takes part, IR is compiled as a whole program: what only other code calls is lost,
             // and the link says that it is undefined. `-r` says nothing to a program of IR alone.
             let whole = self.code.is_empty();
+            if options.ptx && !whole {
+                self.logs.error.line(&[b"ERROR: -ptx requires that all inputs have LTOIR"]);
+                return Err(Code::IncorrectInputType);
+            }
             let mut ptx = self.compile(options)?;
             if options.ptx {
                 ptx.push(0);
                 self.ptx = Some(ptx);
                 return Ok(());
             }
-            let cubin = self.assemble(options, &Ptx { text: &ptx, stored_options: &[] }, COMPILED, whole)?;
+            let cubin = self.assemble(options, &ptx, COMPILED, whole)?;
             if whole {
                 self.cubin = Some(cubin);
                 self.is_complete = true;
@@ -376,7 +392,8 @@ impl Session {
 
     /// The PTX, after a link with `-ptx`, and a NUL.
     pub fn ptx(&self) -> Result<&[u8], Code> {
-        self.ptx.as_deref().ok_or(Code::InvalidInput)
+        let asks = self.options.as_ref().is_some_and(|options| options.ptx);
+        self.ptx.as_deref().ok_or(if asks { Code::Internal } else { Code::InvalidInput })
     }
 
     /// What went wrong.
@@ -395,8 +412,10 @@ fn is_limited(said: &Said) -> bool {
     matches!(said, Said::Message(Message::OutputLimited { .. }))
 }
 
+/// Puts messages into a log, but for those by which nvlink says where it noticed that another part had failed.
 fn say(log: &mut Log, messages: &[Message]) {
-    for message in messages {
+    let is_own = |message: &&Message| !matches!(message, Message::FatbinaryError | Message::InternalError);
+    for message in messages.iter().filter(is_own) {
         let severity = message.row().severity;
         log.message(&Diagnostic { severity, message: message.clone() });
     }

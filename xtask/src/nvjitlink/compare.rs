@@ -57,11 +57,7 @@ pub fn outcomes(theirs: &Outcome, ours: &Outcome) -> Verdict {
         differences.push(format!("logs:{}", side_by_side(&with(theirs), &with(ours))));
     }
     match (&theirs.cubin, &ours.cubin) {
-        (Some(theirs), Some(ours)) => {
-            let options = cubin_diff::Options { ignore_tkinfo: true };
-            let found = cubin_diff::diff(theirs, ours, &options);
-            differences.extend(found.iter().take(3).map(|difference| format!("cubin: {difference}")));
-        }
+        (Some(theirs), Some(ours)) => differences.extend(images(theirs, ours)),
         (None, None) => {}
         (theirs, _) => {
             differences
@@ -77,7 +73,7 @@ pub fn outcomes(theirs: &Outcome, ours: &Outcome) -> Verdict {
         return Verdict::Deviates;
     }
     let printed_errors =
-        lines(&theirs.printed).iter().any(|line| line.starts_with("error ") || line.starts_with("fatal "));
+        lines(&theirs.printed).iter().any(|line| line.contains("error   : ") || line.contains("fatal   : "));
     match differences.is_empty() {
         true => Verdict::Equal,
         false
@@ -88,6 +84,12 @@ pub fn outcomes(theirs: &Outcome, ours: &Outcome) -> Verdict {
         }
         false => Verdict::Differs(differences),
     }
+}
+
+/// How two images differ, but for the linker's own words.
+pub fn images(theirs: &[u8], ours: &[u8]) -> Vec<String> {
+    let found = cubin_diff::diff(theirs, ours, &cubin_diff::Options { ignore_tkinfo: true });
+    found.iter().take(3).map(|difference| format!("cubin: {difference}")).collect()
 }
 
 /// Logs are equal, or NVIDIA's library printed a part of them on the process's streams.

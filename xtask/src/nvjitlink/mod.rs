@@ -5,6 +5,7 @@ mod compare;
 pub mod driver;
 mod library;
 mod published;
+mod python;
 mod script;
 
 use crate::Result;
@@ -30,6 +31,7 @@ lines of tests/cases, from Create to Destroy, with both: codes, logs and what wa
   RELEASE…        only install NVIDIA's library of each release (12.0 … 12.6, 12.8, 12.9, 13.0 … 13.5, or all) into the
                   user's cache folder, and print where it is
   names           only build and compare names
+  python          only build, and link through NVIDIA's Python package (cuda-bindings 13.0.3) with both libraries
   --runs N        at most N runs, spread over all cases (default 720)
   --jobs N        runs at once (default: the machine's cores)
   --profile NAME  how the libraries are built (default library)
@@ -73,6 +75,12 @@ pub fn run(args: &[String]) -> Result<u8> {
     if options.filters == ["build"] {
         println!("{}", folder.display());
         return Ok(0);
+    }
+    if options.filters == ["python"] {
+        let theirs = Toolkit::find(ORACLE.name)?.ensure()?.join("lib64/libnvJitLink.so.13");
+        let differences = python::run(&theirs, &folder.join(library::file_name(13)))?;
+        println!("python: {}", if differences.is_empty() { "equal".into() } else { differences.join("\n") });
+        return Ok(u8::from(!differences.is_empty()));
     }
     let missing = library::missing_names(&folder)?;
     for name in &missing {

@@ -7,6 +7,7 @@
 #[doc(hidden)]
 pub mod client;
 
+use std::borrow::Cow;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -18,6 +19,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::code::Code;
 use crate::session::Session;
+
+/// What a session gives.
+type Get = fn(&Session) -> Result<Cow<'_, [u8]>, Code>;
 
 /// What a handle points to.
 pub type Locked = Mutex<Session>;
@@ -79,11 +83,7 @@ unsafe fn size_of(
 ///
 /// # Safety
 /// As [`with`]; `place` is null or a place for as many bytes as the function for the size says.
-unsafe fn copy(
-    handle: *const Locked,
-    place: *mut u8,
-    get: impl FnOnce(&Session) -> Result<Vec<u8>, Code>,
-) -> c_int {
+unsafe fn copy(handle: *const Locked, place: *mut u8, get: Get) -> c_int {
     guarded(|| {
         // SAFETY: as the caller promises.
         unsafe {
@@ -190,7 +190,7 @@ macro_rules! getters {
         /// # Safety
         /// As [`size_of`].
         unsafe fn $size(handle: *mut Locked, size: *mut usize) -> c_int {
-            let get: fn(&Session) -> Result<Vec<u8>, Code> = $get;
+            let get: Get = $get;
             // SAFETY: as the caller promises.
             unsafe { size_of(handle, size, |session| get(session).map(|bytes| bytes.len())) }
         }
@@ -205,12 +205,12 @@ macro_rules! getters {
 }
 
 getters! {
-    cubin_size, cubin = |session| session.cubin().map(<[u8]>::to_vec);
-    ptx_size, ptx = |session| session.ptx().map(<[u8]>::to_vec);
+    cubin_size, cubin = |session| session.cubin().map(Cow::Borrowed);
+    ptx_size, ptx = |session| session.ptx().map(Cow::Borrowed);
     // Incremental links that give IR came with 13.2, which is not the release that is replaced.
     lto_ir_size, lto_ir = |_| Err(Code::Internal);
-    error_log_size, error_log = |session| Ok(session.error_log());
-    info_log_size, info_log = |session| Ok(session.info_log());
+    error_log_size, error_log = |session| Ok(Cow::Owned(session.error_log()));
+    info_log_size, info_log = |session| Ok(Cow::Owned(session.info_log()));
 }
 
 /// `nvJitLinkVersion`.
