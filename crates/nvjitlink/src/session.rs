@@ -348,6 +348,7 @@ impl Session {
             .allow_no_inputs(true)
             .image_despite_errors(true)
             .ignore_host_info(true)
+            .optimized(options.lto)
             .relocatable(options.relocatable)
             .debug(options.debug)
             .verbose(options.verbose)
