@@ -31,26 +31,11 @@ impl Compression {
 }
 
 /// The announced size, if that many bytes can come of `packed`.
-pub(crate) fn unpacked_size(compression: Compression, packed: &[u8], size: u64) -> Result<usize, Error> {
+fn unpacked_size(compression: Compression, packed: &[u8], size: u64) -> Result<usize, Error> {
     if size > compression.limit(packed.len()) {
         return Err(Error::TooLarge);
     }
     usize::try_from(size).map_err(|_| Error::TooLarge)
-}
-
-/// Unpacks to exactly the bytes of `room`.
-pub(crate) fn unpack_into(compression: Compression, packed: &[u8], room: &mut [u8]) -> Result<(), Error> {
-    let size = room.len();
-    let written = match compression {
-        Compression::None => return Err(Error::Uncompress),
-        Compression::Lz4 => lz4_flex::block::decompress_into(packed, room).map_err(|_| Error::Uncompress)?,
-        Compression::Zstd => {
-            with_decompressor(|decompressor| decompressor.decompress_to_buffer(packed, room))
-                .ok_or(Error::TooLarge)?
-                .map_err(|_| Error::Uncompress)?
-        }
-    };
-    if written == size { Ok(()) } else { Err(Error::UnpackedSize) }
 }
 
 /// Unpacks to exactly `size` bytes.

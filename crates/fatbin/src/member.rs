@@ -227,14 +227,6 @@ impl<'data> Member<'data> {
     /// What the member holds, unpacked. Uncompressed content is borrowed and keeps its padding; PTX ends before its
     /// NUL.
     pub fn content(&self) -> Result<Cow<'data, [u8]>, Error> {
-        self.content_in(|_| None)
-    }
-
-    /// The same, unpacked into the room that `room` has for so many bytes, if it has any.
-    pub fn content_in(
-        &self,
-        room: impl FnOnce(usize) -> Option<&'data mut [u8]>,
-    ) -> Result<Cow<'data, [u8]>, Error> {
         if self.is_scrambled() {
             return Err(Error::Scrambled);
         }
@@ -243,14 +235,7 @@ impl<'data> Member<'data> {
             compression => {
                 let size = self.fixed.compressed_size.get() as usize;
                 let packed = self.payload.get(..size).ok_or(Error::Uncompress)?;
-                let size = self.fixed.uncompressed_size.get();
-                match room(compress::unpacked_size(compression, packed, size)?) {
-                    Some(room) => {
-                        compress::unpack_into(compression, packed, room)?;
-                        Cow::Borrowed(room)
-                    }
-                    None => Cow::Owned(compress::unpack(compression, packed, size)?),
-                }
+                Cow::Owned(compress::unpack(compression, packed, self.fixed.uncompressed_size.get())?)
             }
         };
         Ok(if self.kind() == Kind::Ptx { before_nul(content) } else { content })

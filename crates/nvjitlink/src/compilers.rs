@@ -57,13 +57,18 @@ pub fn assemble(
     Ok(assembled)
 }
 
-/// Compiles IR to PTX with NVIDIA's nvJitLink.
+/// Compiles IR to PTX with NVIDIA's nvJitLink. If other code takes part and the IR calls it, what the IR defines stays;
+/// otherwise what only other code calls is lost, and the link says that it is undefined.
 pub fn compile(
     options: &Options,
     release: &'static Release,
     modules: &[Module<'_>],
+    whole: bool,
 ) -> Result<Packed, CompileError> {
-    let arguments = compiler_words(options);
+    let mut arguments = compiler_words(options);
+    if !whole {
+        arguments.push(b"-Xnvvm=--device-c".to_vec());
+    }
     toolchain(release).compile_packed(Path::new(""), &CompileRequest { arguments: &arguments, modules })
 }
 

@@ -292,14 +292,13 @@ impl Session {
     /// Makes what was asked for: PTX, an image of IR alone, or an image of all code.
     fn make(&mut self, options: &Options) -> Done {
         if options.lto {
-            // Whether or not other code takes part, IR is compiled as a whole program: what only other code calls is lost,
-            // and the link says that it is undefined. `-r` says nothing to a program of IR alone.
+            // `-r` says nothing to a program of IR alone.
             let whole = self.code.is_empty();
             if options.ptx && !whole {
                 self.logs.error.line(&[b"ERROR: -ptx requires that all inputs have LTOIR"]);
                 return Err(Code::IncorrectInputType);
             }
-            let mut ptx = self.compile(options)?;
+            let mut ptx = self.compile(options, whole)?;
             if options.ptx {
                 ptx.push(0);
                 self.ptx = Some(ptx);
@@ -318,7 +317,7 @@ impl Session {
     }
 
     /// Compiles all IR together.
-    fn compile(&mut self, options: &Options) -> Done<Vec<u8>> {
+    fn compile(&mut self, options: &Options, whole: bool) -> Done<Vec<u8>> {
         let begun = Instant::now();
         if self.modules.is_empty() {
             self.logs.error.line(&[b"ERROR in nvvmCompileProgram: NVVM_ERROR_NO_MODULE_IN_PROGRAM"]);
@@ -327,7 +326,7 @@ impl Session {
         let modules = self.modules.iter();
         let modules: Vec<Module<'_>> =
             modules.map(|ir| Module { kind: ir.kind, bytes: &ir.bytes, name: &ir.name }).collect();
-        match compilers::compile(options, self.release, &modules) {
+        match compilers::compile(options, self.release, &modules, whole) {
             Ok(compiled) => {
                 if options.time {
                     self.time("nvJitLinkComplete time to create PTX", begun);
@@ -348,6 +347,7 @@ impl Session {
             .allow_no_inputs(true)
             .image_despite_errors(true)
             .ignore_host_info(true)
+            .optimized(options.lto)
             .relocatable(options.relocatable)
             .debug(options.debug)
             .verbose(options.verbose)

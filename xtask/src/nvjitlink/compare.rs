@@ -72,8 +72,10 @@ pub fn outcomes(theirs: &Outcome, ours: &Outcome) -> Verdict {
     if is_undefined && !differences.is_empty() && differences.iter().all(|text| text.starts_with("cubin: ")) {
         return Verdict::Deviates;
     }
-    let printed_errors =
-        lines(&theirs.printed).iter().any(|line| line.contains("error   : ") || line.contains("fatal   : "));
+    let printed_errors = [&theirs.printed, &theirs.error]
+        .iter()
+        .flat_map(|text| lines(text))
+        .any(|line| line.contains("error   : ") || line.contains("fatal   : "));
     match differences.is_empty() {
         true => Verdict::Equal,
         false

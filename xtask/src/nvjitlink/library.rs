@@ -21,8 +21,9 @@ pub fn build(profile: &str) -> Result<PathBuf> {
     let root = workspace()?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--package", "solder-nvjitlink", "--lib", "--profile", profile]);
-    command.arg("--message-format=json-render-diagnostics").current_dir(&root);
+    // Only here it is a static library: as one of two kinds it would not be optimized as a whole.
+    command.args(["rustc", "--quiet", "--package", "solder-nvjitlink", "--lib", "--crate-type", "staticlib"]);
+    command.args(["--profile", profile, "--message-format=json-render-diagnostics"]).current_dir(&root);
     let output =
         command.stderr(std::process::Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
     if !output.status.success() {
