@@ -33,7 +33,7 @@ pub fn decide(
     let symbol = merged.symbol(id);
     // What is weak may yet lose its place to another definition.
     let may_move = relocatable && symbol.bind == raw::STB_WEAK;
-    if symbol.shared && may_move {
+    if symbol.shared && (may_move || shared.keeps_references) {
         return Outcome::Keep;
     }
     if symbol.shared {
