@@ -73,6 +73,17 @@ impl Release {
         self.toolkit >= 134
     }
 
+    /// Shared memory of a kernel in which there is no variable comes in as one without a name, as in whole programs
+    /// (reloc/dynamic-16).
+    pub const fn takes_nameless_shared(&self) -> bool {
+        self.toolkit >= 134
+    }
+
+    /// `-register-link-binaries`: inputs without host code are reported (hostobj/register).
+    pub const fn reports_missing_host_code(&self) -> bool {
+        self.toolkit >= 134
+    }
+
     /// A cubin with the number 0 has a message of its own (compat/old-header).
     pub const fn knows_arch_zero(&self) -> bool {
         self.toolkit < 131

@@ -118,7 +118,9 @@ impl<'data> Merger<'_, 'data> {
         for kernel in kernels {
             let Function { entry, shared, text, .. } = self.out.functions[kernel];
             if entry && shared.is_none() && self.dynamic_references(text).is_some() {
-                self.name_symbol(INSTANCE);
+                if !self.settings.weak_is_global {
+                    self.name_symbol(INSTANCE);
+                }
                 self.shared_of_launched(Some(kernel as u32));
             }
             let Some(section) = self.out.functions[kernel].shared else { continue };
@@ -243,11 +245,13 @@ impl<'data> Merger<'_, 'data> {
     }
 
     fn instance(&mut self, value: u64) -> SymbolId {
-        let name = self.name_symbol(INSTANCE);
+        // Names of globals come after all others.
+        let is_global = self.settings.weak_is_global;
+        let name = if is_global { 0 } else { self.name_symbol(INSTANCE) };
         let symbol = OutputSymbol {
             name: INSTANCE,
             bind: raw::STB_WEAK,
-            among_globals: self.settings.weak_is_global,
+            among_globals: is_global,
             kind: raw::STT_CUDA_OBJECT,
             other: raw::STO_SHARED | 1,
             value,

@@ -28,6 +28,8 @@ pub struct Settings<'data> {
     pub aligned_arrays: bool,
     /// The Mercury view has the call graph too.
     pub mercury_graph: bool,
+    /// Shared memory without variables comes in as one.
+    pub takes_nameless_shared: bool,
     /// Weak symbols are listed with the global ones.
     pub weak_is_global: bool,
     /// The system keeps the beginning of shared memory.
@@ -54,6 +56,7 @@ impl<'data> Settings<'data> {
             places_dynamic: relocatable && debug,
             aligned_arrays: options.release.aligns_extern_arrays(),
             mercury_graph: options.release.has_mercury_call_graph(),
+            takes_nameless_shared: options.release.takes_nameless_shared(),
             weak_is_global: options.release.lists_weak_with_globals(),
             reserves_shared: options.reserved_shared() > 0,
             variables_used: options.variables_used.unwrap_or_default(),

@@ -116,8 +116,12 @@ fn take_all<'data>(
     let mut inputs = Inputs::default();
     inputs.objects.reserve(items.len());
     let mut extensible = ExtensibleCheck::default();
+    let registers = options.register_link_binaries.is_some() && options.release.reports_missing_host_code();
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.stage.pass(sink)?;
+        if registers && item.lacks_host_code() {
+            sink.report(Message::NoHostCode { file: item.name.clone() });
+        }
         product.said.iter().for_each(|said| said.report(sink));
         let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
         if let Product::Object(bytes) = outcome {

@@ -275,6 +275,11 @@ impl<'data> Item<'data> {
         Unpacked { said, milliseconds: None, outcome }
     }
 
+    /// Whether it is device code that no host object brought.
+    pub(super) fn lacks_host_code(&self) -> bool {
+        self.origin == Origin::File && !matches!(self.source, Source::Nothing | Source::Refused(_))
+    }
+
     /// What the item is, as far as `--explain` and its relatives ask.
     pub(super) fn content(&self) -> Content<'data> {
         match self.source {
