@@ -46,6 +46,60 @@ impl Release {
         self.toolkit >= 131
     }
 
+    /// Attributes: a new list of undefined functions of the only kernel has each entry before those met earlier, not after them
+    /// (core/syscalls-one-kernel).
+    pub const fn prepends_externs(&self) -> bool {
+        self.toolkit < 132
+    }
+
+    /// Symbols: weak ones are listed with the global ones, as ELF wants it, and not with the local ones
+    /// (core/weak-and-strong).
+    pub const fn lists_weak_with_globals(&self) -> bool {
+        self.toolkit >= 134
+    }
+
+    /// Symbols: shared variables of one kernel are local where they are kept in an image (debug/shared-symbols).
+    pub const fn localizes_shared(&self) -> bool {
+        self.toolkit >= 134
+    }
+
+    /// `-r`: references to shared variables stay relocations (core/relocatable).
+    pub const fn keeps_shared_references(&self) -> bool {
+        self.toolkit >= 134
+    }
+
+    /// The Mercury view has a call graph and prototypes of its own, with what those of the code say (mercury/call-graph).
+    pub const fn has_mercury_call_graph(&self) -> bool {
+        self.toolkit >= 134
+    }
+
+    /// Shared memory of a kernel in which there is no variable comes in as one without a name, as in whole programs
+    /// (reloc/dynamic-16).
+    pub const fn takes_nameless_shared(&self) -> bool {
+        self.toolkit >= 134
+    }
+
+    /// `-register-link-binaries`: inputs without host code are reported (hostobj/register).
+    pub const fn reports_missing_host_code(&self) -> bool {
+        self.toolkit >= 134
+    }
+
+    /// A cubin with the number 0 has a message of its own (compat/old-header).
+    pub const fn knows_arch_zero(&self) -> bool {
+        self.toolkit < 131
+    }
+
+    /// Mercury code of a version that cannot be finalized is refused when it is finalized, not when it is read
+    /// (compat/finalization).
+    pub const fn refuses_when_finalizing(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// `-cuda-api-version`: the minor number matters too (core/option-api-version).
+    pub const fn compares_api_minor(&self) -> bool {
+        self.toolkit >= 131
+    }
+
     /// Sanitized objects must come from one toolkit (compat/sanitized).
     pub const fn compares_sanitized_toolkits(&self) -> bool {
         self.toolkit >= 131

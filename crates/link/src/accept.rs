@@ -56,7 +56,8 @@ pub fn check(
         warnings.push(Message::OutputLimited { arch: target.arch.number.into(), file: name.clone() });
     }
     if header.number() == 0 {
-        return Err(Message::UnknownArch { arch: "sm_0".into() });
+        let unknown = Message::UnknownArch { arch: "sm_0".into() };
+        return Err(if release.knows_arch_zero() { unknown } else { Message::ArchTooLong });
     }
     if release.ties_accelerated_code() && header.is_accelerated() && !target.arch.has_a() {
         return Err(Message::AcceleratedForOther);
@@ -65,6 +66,9 @@ pub fn check(
         CubinMatch::Links => {}
         CubinMatch::Mismatch => {
             return Err(Message::ArchMismatch { file: name.clone(), target: target.to_string().into() });
+        }
+        CubinMatch::Unfinalizable if release.refuses_when_finalizing() => {
+            return Err(Message::UnsupportedBinary);
         }
         CubinMatch::Unfinalizable => return Err(Message::FinalizerError { file: name.clone() }),
     }

@@ -564,6 +564,7 @@ impl Linker<'_> {
             release: self.release,
             lto: self.lto.is_some(),
             suppress_arch_warning: self.suppress_arch_warning,
+            reports_missing_host_code: false,
         };
         let all: Vec<&Given<'_>> = self.inputs.iter().collect();
         let opened =

@@ -32,6 +32,8 @@ pub struct SharedLayout {
     pub debug: Option<Debug>,
     /// Extern arrays have one value in all code.
     one_dynamic: bool,
+    /// Nothing has its place yet, and references stay as they are.
+    pub keeps_references: bool,
 }
 
 /// The symbols of shared variables, which only a link with debug information keeps.
@@ -41,11 +43,18 @@ pub struct Debug {
     owners: Vec<Option<u32>>,
     /// The values, which count what the system keeps in front.
     values: Vec<u64>,
+    /// The variables of one kernel are local.
+    localizes: bool,
     /// `.nv_debug.shared`, the home of what several kernels have.
     pub file_section: KernelShared,
 }
 
 impl Debug {
+    /// Whether the symbol of a shared variable is local.
+    pub fn is_local(&self, symbol: SymbolId) -> bool {
+        self.localizes && self.owners[symbol.index()].is_some()
+    }
+
     /// Section and value of a shared variable.
     pub fn place(&self, merged: &Merged<'_>, symbol: SymbolId) -> (Option<SectionId>, u64) {
         let owner = self.owners[symbol.index()].and_then(|f| merged.functions[f as usize].shared);
@@ -70,6 +79,8 @@ pub struct Settings {
     pub mercury: bool,
     /// Extern arrays say how they are aligned.
     pub aligned_arrays: bool,
+    /// The symbols of variables of one kernel are local.
+    pub localizes: bool,
 }
 
 impl Settings {
@@ -82,6 +93,7 @@ impl Settings {
         shows: false,
         mercury: false,
         aligned_arrays: false,
+        localizes: false,
     };
 }
 
@@ -120,7 +132,7 @@ impl SharedLayout {
 
 /// A relocatable link places nothing, but all the same resolves the relocations of code: to the alignment, which is
 /// the value of shared variables in objects.
-fn unplaced(merged: &Merged<'_>) -> SharedLayout {
+fn unplaced(merged: &Merged<'_>, options: &Options<'_>) -> SharedLayout {
     let mut kernels = vec![None; merged.functions.len()];
     for (kernel, function) in merged.kernels() {
         let section = function.shared.map(|id| merged.section(id)).filter(|s| s.size > 0);
@@ -135,6 +147,7 @@ fn unplaced(merged: &Merged<'_>) -> SharedLayout {
         shown_reserved: 0,
         debug: None,
         one_dynamic: true,
+        keeps_references: options.release.keeps_shared_references(),
     }
 }
 
@@ -212,7 +225,7 @@ pub fn lay_out(
     referenced: &DeadReferences<'_, '_>,
 ) -> SharedLayout {
     if options.relocatable {
-        return unplaced(merged);
+        return unplaced(merged, options);
     }
     let has_mercury = options.sm() >= mercury::FROM;
     let reserved = options.reserved_shared();
@@ -225,6 +238,7 @@ pub fn lay_out(
         shows: debug || options.preserve_relocs,
         mercury: has_mercury,
         aligned_arrays: options.release.aligns_extern_arrays(),
+        localizes: options.release.localizes_shared(),
     };
     layout(merged, &merged.calls, settings, &|id| referenced.contains(id))
 }
@@ -238,7 +252,7 @@ fn layout(
 ) -> SharedLayout {
     let mut layouter = Layouter::new(merged, calls, settings);
     let common = layouter.place_static(referenced);
-    let dynamic = layouter.place_dynamic();
+    let dynamic = layouter.place_dynamic(common);
     layouter.finish(settings, common, dynamic)
 }
 
@@ -488,7 +502,7 @@ impl<'a> Layouter<'a> {
 
     /// Where dynamic shared memory begins, by function. Kernels that reach the same code that uses it
     /// agree on one offset.
-    fn place_dynamic(&mut self) -> Vec<u64> {
+    fn place_dynamic(&mut self, common: bool) -> Vec<u64> {
         let mut functions: Vec<u32> = (0..self.merged.shared.len())
             .filter(|i| self.merged.shared[*i].begins_after_others())
             .flat_map(|i| self.users[i].iter().copied())
@@ -517,7 +531,11 @@ impl<'a> Layouter<'a> {
         let mut end = vec![0; self.kernels.len()];
         for k in (0..self.kernels.len()).filter(|k| self.dynamic[*k]) {
             let root = find(&mut group, k);
-            end[root] = end[root].max(align_up(self.cursor[k], align[k]));
+            // An array that keeps its symbol begins where the kernel's section ends.
+            let of_section =
+                if common { self.align[k].max(self.merged.file_shared_align) } else { self.align[k] };
+            let align = if self.debug && self.aligned_arrays { of_section } else { align[k] };
+            end[root] = end[root].max(align_up(self.cursor[k], align));
         }
         for k in (0..self.kernels.len()).filter(|k| self.dynamic[*k]) {
             self.cursor[k] = end[find(&mut group, k)];
@@ -570,10 +588,9 @@ impl<'a> Layouter<'a> {
         for (k, kernel) in self.kernels.iter().enumerate() {
             let own = if self.used[k] { self.cursor[k] } else { 0 };
             let align = if common { self.align[k].max(file_align) } else { self.align[k] };
-            let mut size = own.saturating_add(reserved);
-            if self.aligned_arrays && self.dynamic[k] {
-                size = align_up(size, align);
-            }
+            let rounds = self.aligned_arrays && self.dynamic[k];
+            let own = if rounds { align_up(own, align) } else { own };
+            let size = own.saturating_add(reserved);
             // The section of a kernel that was not asked for is made only for what it uses.
             let has_section = self.merged.functions[*kernel as usize].shared.is_some();
             if !self.used[k] && (!everywhere || !has_section || (size == 0 && !keeps_file_section)) {
@@ -597,6 +614,7 @@ impl<'a> Layouter<'a> {
                 shown_reserved,
                 debug: None,
                 one_dynamic: false,
+                keeps_references: false,
             };
         };
         let least = if any_dynamic { 16 } else { 1 };
@@ -614,7 +632,8 @@ impl<'a> Layouter<'a> {
                 values[i] = values[i].wrapping_add(front(i));
             }
         }
-        let debug = Some(Debug { owners, values, file_section });
+        let localizes = settings.localizes;
+        let debug = Some(Debug { owners, values, localizes, file_section });
         let keeps_file_section = common || any_dynamic;
         let one_dynamic = self.debug;
         SharedLayout {
@@ -626,6 +645,7 @@ impl<'a> Layouter<'a> {
             shown_reserved,
             debug,
             one_dynamic,
+            keeps_references: false,
         }
     }
 }

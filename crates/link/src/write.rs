@@ -481,6 +481,8 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, first: usize, pla
             Some(debug) if *shared => debug.place(merged, *id),
             _ => (*section, *value),
         };
+        let is_local = *shared && parts.shared.debug.as_ref().is_some_and(|debug| debug.is_local(*id));
+        let bind = if is_local { raw::STB_LOCAL } else { *bind };
         let shndx = section.map_or(0, |section| numbers.section(section));
         let shndx = if stands_in_symbol(shndx) { shndx as u16 } else { raw::SHN_XINDEX };
         let symbol = Symbol {

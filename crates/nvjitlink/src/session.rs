@@ -130,6 +130,7 @@ impl Session {
             release: self.release,
             lto: options.lto,
             suppress_arch_warning: true,
+            reports_missing_host_code: false,
         };
         let store = Store::default();
         for item in load::items(&Text::from(name), bytes, role, self.release, &|_| None) {

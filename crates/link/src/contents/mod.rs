@@ -56,6 +56,8 @@ fn is_made(section: &OutputSection<'_>) -> bool {
             | Kind::MercurySymbols
             | Kind::CallGraph
             | Kind::Prototype
+            | Kind::MercuryCallGraph
+            | Kind::MercuryPrototype
             | Kind::Relocations
     )
 }
@@ -107,8 +109,8 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
             vec![0; parts.textures.size() as usize]
         }
         Kind::MercurySymbols => mercury_symbols::symbol_table(merged, numbers, parts.shared),
-        Kind::CallGraph => call_graph(merged, numbers, &parts.notes.graph),
-        Kind::Prototype => {
+        Kind::CallGraph | Kind::MercuryCallGraph => call_graph(merged, numbers, &parts.notes.graph),
+        Kind::Prototype | Kind::MercuryPrototype => {
             prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
         }
         Kind::Relocations if merged.is_handle_table(id) => {

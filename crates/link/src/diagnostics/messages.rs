@@ -154,6 +154,11 @@ messages! {
     ArchMismatch { file: Text, target: Text } = "arch-mismatch", Fatal,
         "Input file '{file}' arch does not match target '{target}'";
     FinalizerError { file: Text } = "finalizer-error", Fatal, "Internal FNLZR error '{file}'";
+    NoHostCode { file: Text } = "no-host-code", Info,
+        "Input '{file}' has no host code, which could cause later host link error if there is a reference to it";
+    UnsupportedBinary = "unsupported-binary", Error, "Finalization failed: 'unsupported binary'";
+    FinalizationFailed = "finalization-failed", Fatal, "elfLink error finalization failed";
+    ArchTooLong = "arch-too-long", Fatal, "specified arch exceeds buffer length";
     OutputLimited { arch: u32, file: Text } = "output-limited", Warning,
         "Output is limited to run on SM Arch '{arch}' only due to limitations in input file {file}";
     HostInfoIgnored = "host-info-ignored", Info,

@@ -66,6 +66,8 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
             Kind::Capsule => CAPSULE_PREFIX,
             Kind::MercuryDebug
             | Kind::MercuryInfo
+            | Kind::MercuryCallGraph
+            | Kind::MercuryPrototype
             | Kind::MercuryRelocations
             | Kind::MercuryResolved
             | Kind::MercuryConstant

@@ -338,7 +338,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
             section.of.is_some_and(|of| parts.merged.is_handle_table(of)) || parts.relocated.kept(id) > 0
         }
         Kind::MercuryConstant => section.of.is_some_and(|of| keeps_section(parts, of)),
-        Kind::MercuryInfo => section.of.is_some_and(|of| keeps_section(parts, of)),
+        Kind::MercuryInfo | Kind::MercuryPrototype => section.of.is_some_and(|of| keeps_section(parts, of)),
         Kind::Prototype => contents::prototypes(parts.merged, parts.notes).next().is_some(),
         _ => true,
     }
@@ -430,6 +430,7 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
             let text = section.of.and_then(|info| parts.merged.section(info).of);
             (numbers.mercury_table, number(text.and_then(|text| parts.merged.section(text).twin)))
         }
+        Kind::MercuryCallGraph | Kind::MercuryPrototype => (numbers.mercury_table, 0),
         Kind::MercuryRelocations | Kind::MercuryResolved => {
             (numbers.mercury_table, number(parts.merged.relocated_by(id)))
         }

@@ -32,7 +32,7 @@ pub(super) fn class(kind: Kind) -> u8 {
         | Kind::RelAction => 2,
         Kind::Capsule => 9,
         Kind::MercuryDebug => 10,
-        Kind::MercuryInfo => 11,
+        Kind::MercuryInfo | Kind::MercuryCallGraph | Kind::MercuryPrototype => 11,
         Kind::MercuryRelocations | Kind::MercuryResolved => 12,
         Kind::MercuryConstant => 13,
         Kind::MercuryGlobalInit => 14,

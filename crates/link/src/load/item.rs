@@ -28,6 +28,8 @@ pub struct Settings {
     pub lto: bool,
     /// `-suppress-arch-warning`.
     pub suppress_arch_warning: bool,
+    /// Device code that no host object brought is reported, since it cannot be registered.
+    pub reports_missing_host_code: bool,
 }
 
 impl Settings {
@@ -240,6 +242,11 @@ impl<'data> Item<'data> {
         Unpacked { said, milliseconds: None, outcome }
     }
 
+    /// Whether it is device code that no host object brought.
+    pub fn lacks_host_code(&self) -> bool {
+        self.origin == Origin::File && !matches!(self.source, Source::Nothing | Source::Refused(_))
+    }
+
     /// What the item is, as far as somebody asks afterwards.
     pub fn content(&self) -> Content<'data> {
         match self.source {
@@ -270,6 +277,7 @@ impl<'data> Item<'data> {
         match verdict {
             Ok(Verdict::Linked) => Ok(Product::Object(bytes)),
             Ok(Verdict::PassedOver) => Ok(Product::Nothing),
+            Err(message @ Message::UnsupportedBinary) => Err(vec![message, Message::FinalizationFailed]),
             Err(message) => Err(vec![message]),
         }
     }

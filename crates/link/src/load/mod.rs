@@ -83,6 +83,9 @@ pub fn take<'data>(
     let mut extensible = ExtensibleCheck::default();
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.stage.pass(sink)?;
+        if settings.reports_missing_host_code && item.lacks_host_code() {
+            sink.report(Message::NoHostCode { file: item.name.clone() });
+        }
         product.said.iter().for_each(|said| said.report(sink));
         let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
         if let Product::Object(bytes) = outcome {

@@ -5,14 +5,17 @@ use super::settings::Settings;
 use crate::diagnostics::Stop;
 use crate::model::ids::{FileId, SectionId, SymbolId};
 use crate::model::merged::{Function, Kind, OutputSymbol, SharedObject, narrow};
-use crate::model::object::Role;
+use crate::model::object::{Object, Role};
 use crate::model::symbols::Origin;
 use crate::references::DeadReferences;
 use crate::resolve::is_extern_shared;
 use crate::shared;
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use solder_cubin::Section;
 use solder_cubin::lines::{REGISTER_TABLE, is_line_table};
 use solder_cubin::raw::{self, Symbol};
+use std::cell::OnceCell;
 use std::num::NonZeroU32;
 
 /// Constants of the program are merged, tables of addresses (bank 4) are not.
@@ -25,6 +28,13 @@ fn merges(size: u64, align: u64) -> bool {
         12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
         _ => false,
     }
+}
+
+/// The sections of an object in which variables are.
+fn sections_with_variables(object: &Object<'_>) -> HashSet<usize, FixedState> {
+    let variables =
+        object.symbols().filter(|(_, raw)| matches!(raw.kind(), raw::STT_OBJECT | raw::STT_CUDA_OBJECT));
+    variables.map(|(_, raw)| usize::from(raw.shndx.get())).collect()
 }
 
 impl<'data> Merger<'_, 'data> {
@@ -355,6 +365,11 @@ impl<'data> Merger<'_, 'data> {
     /// Debug information and, where no symbol brought them in, the parameters of the kernels.
     pub(super) fn remaining_sections(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
+        let takes_nameless = self.settings.takes_nameless_shared;
+        let with_variables = OnceCell::new();
+        let is_nameless = |index: usize| {
+            takes_nameless && !with_variables.get_or_init(|| sections_with_variables(object)).contains(&index)
+        };
         for (index, role) in object.roles.iter().enumerate() {
             if self.out.files[file.index()].sections[index].is_some() {
                 continue;
@@ -365,7 +380,9 @@ impl<'data> Merger<'_, 'data> {
                     self.append_data(file, section)?;
                 }
                 Role::KernelConstant => self.kernel_constant(file, section)?,
-                Role::KernelShared if object.is_extensible() => self.shared_of_whole_program(file, section),
+                Role::KernelShared if object.is_extensible() || is_nameless(index) => {
+                    self.shared_without_variables(file, section);
+                }
                 Role::FunctionConstant => self.discarded_constants(file, section)?,
                 _ => {}
             }
@@ -374,12 +391,14 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// The shared memory of a kernel in an extensible whole program has its place already. It comes in as a variable
-    /// without a name, even beside the variables themselves, where debug information has them.
-    fn shared_of_whole_program(&mut self, file: FileId, section: &Section<'data>) {
+    /// without a name, even beside the variables themselves, where debug information has them. From 13.4 on so does any that no
+    /// variable brought in, as `-r` leaves it.
+    fn shared_without_variables(&mut self, file: FileId, section: &Section<'data>) {
         let kernel = self.function_in(file, section.info());
         let owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
         let Settings { relocatable, keeps_shared_symbols, .. } = self.settings;
-        if owner.is_none() || section.size() == 0 || relocatable || keeps_shared_symbols {
+        let stays_out = keeps_shared_symbols || relocatable && !self.settings.takes_nameless_shared;
+        if owner.is_none() || section.size() == 0 || stays_out {
             return;
         }
         self.shared_of_launched(owner);
@@ -388,7 +407,9 @@ impl<'data> Merger<'_, 'data> {
         let (size, align) = (section.size(), section.align().max(1));
         self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic: false });
         // Its symbol is symbol 0, which is moved once for every kernel.
-        if self.settings.reserves_shared {
+        if relocatable {
+            self.out.null_value = align;
+        } else if self.settings.reserves_shared {
             self.out.null_value += crate::options::reserved_shared(self.settings.sm);
         }
     }

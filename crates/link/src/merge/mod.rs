@@ -279,6 +279,10 @@ impl<'a, 'data> Merger<'a, 'data> {
         });
         self.out.well_known.call_graph = Some(graph);
         self.out.well_known.prototype = Some(prototype);
+        if self.settings.mercury() && self.settings.mercury_graph {
+            self.twin(graph, Kind::MercuryCallGraph);
+            self.twin(prototype, Kind::MercuryPrototype);
+        }
         if self.settings.relocatable {
             self.finish_shared();
             self.mark_undefined();
@@ -437,7 +441,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         let id = self.push_symbol(OutputSymbol {
             name,
             bind,
-            among_globals: bind == raw::STB_GLOBAL,
+            among_globals: bind == raw::STB_GLOBAL || bind == raw::STB_WEAK && self.settings.weak_is_global,
             kind,
             other,
             value,

@@ -18,6 +18,15 @@ const DYNAMIC_ALIGN: u64 = 16;
 /// The symbol for the beginning of dynamic shared memory in one kernel.
 const INSTANCE: &[u8] = b"externsharedinstance";
 
+fn round_up(size: u64, align: u64) -> u64 {
+    size.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
+}
+
+/// Where extern arrays begin that say how they are aligned: after variables, and never at 0.
+fn begin_of_arrays(size: u64, align: u64) -> u64 {
+    round_up(size.max(1), align.max(DYNAMIC_ALIGN))
+}
+
 impl<'data> Merger<'_, 'data> {
     /// The symbol of the parameters, which only objects have.
     pub(super) fn parameter_symbol(&mut self, origin: Origin, raw: &Symbol) {
@@ -81,6 +90,7 @@ impl<'data> Merger<'_, 'data> {
     /// Sizes and alignments of the sections of shared memory, and what their variables say of themselves.
     pub(super) fn finish_shared(&mut self) {
         let file_shared = self.out.well_known.file_shared;
+        let places_dynamic = self.settings.places_dynamic;
         for object in self.out.shared.clone() {
             let owner = object.owner.and_then(|kernel| self.out.functions[kernel as usize].shared);
             let Some(section) = owner.or(file_shared) else { continue };
@@ -91,7 +101,7 @@ impl<'data> Merger<'_, 'data> {
             let symbol = self.out.symbol_mut(object.symbol);
             // A strong copy of a weak variable leaves it its alignment.
             if symbol.section.replace(section).is_none() {
-                symbol.value = object.align;
+                symbol.value = if object.dynamic && places_dynamic { 0 } else { object.align };
             }
         }
         let align = self.out.file_shared_align;
@@ -109,7 +119,9 @@ impl<'data> Merger<'_, 'data> {
         for kernel in kernels {
             let Function { entry, shared, text, .. } = self.out.functions[kernel];
             if entry && shared.is_none() && self.dynamic_references(text).is_some() {
-                self.name_symbol(INSTANCE);
+                if !self.settings.weak_is_global {
+                    self.name_symbol(INSTANCE);
+                }
                 self.shared_of_launched(Some(kernel as u32));
             }
             let Some(section) = self.out.functions[kernel].shared else { continue };
@@ -128,8 +140,12 @@ impl<'data> Merger<'_, 'data> {
         common_begin: Option<u64>,
     ) {
         let dynamic = self.dynamic_references(text);
+        let aligned = dynamic.filter(|align| self.settings.aligned_arrays && *align > 0);
         if let Some(begin) = common_begin {
             self.out.section_mut(section).size = begin;
+        } else if let Some(align) = aligned {
+            let out = self.out.section_mut(section);
+            out.size = begin_of_arrays(out.size, align);
         }
         self.drop_symbol_if_empty(section);
         let out = self.out.section_mut(section);
@@ -143,8 +159,10 @@ impl<'data> Merger<'_, 'data> {
         // Without variables of its own, a kernel has no section beside a `.nv_debug.shared` of large alignment.
         if out.size > 0 || file_align <= DYNAMIC_ALIGN {
             self.leave_room(section);
+            let aligned = self.settings.aligned_arrays;
             let out = self.out.section_mut(section);
-            out.size = out.size.next_multiple_of(DYNAMIC_ALIGN);
+            let align = if aligned { out.align() } else { DYNAMIC_ALIGN };
+            out.size = round_up(out.size, align);
         }
         if common_begin.is_none() {
             let instance = self.instance(begin);
@@ -171,8 +189,15 @@ impl<'data> Merger<'_, 'data> {
         let users: Vec<usize> = (0..count).filter(|index| !uses[*index].is_empty()).collect();
         for index in &users {
             let size = self.out.functions[*index].shared.map_or(0, |id| self.out.section(id).size);
+            let align = self.dynamic_references(self.out.functions[*index].text).unwrap_or(0);
+            let section = self.out.functions[*index].shared.map_or(1, |id| self.out.section(id).align());
+            let own = if self.settings.aligned_arrays {
+                round_up(size, align.max(section).max(self.out.file_shared_align).max(DYNAMIC_ALIGN))
+            } else {
+                round_up(size, DYNAMIC_ALIGN)
+            };
             let root = find(&mut group, *index);
-            begin[root] = size.next_multiple_of(DYNAMIC_ALIGN).max(begin[root]);
+            begin[root] = own.max(begin[root]);
         }
         let mut begins = vec![None; count];
         for index in users {
@@ -221,10 +246,13 @@ impl<'data> Merger<'_, 'data> {
     }
 
     fn instance(&mut self, value: u64) -> SymbolId {
-        let name = self.name_symbol(INSTANCE);
+        // Names of globals come after all others.
+        let is_global = self.settings.weak_is_global;
+        let name = if is_global { 0 } else { self.name_symbol(INSTANCE) };
         let symbol = OutputSymbol {
             name: BStr::new(INSTANCE),
             bind: raw::STB_WEAK,
+            among_globals: is_global,
             kind: raw::STT_CUDA_OBJECT,
             other: raw::STO_SHARED | 1,
             value,

@@ -24,6 +24,14 @@ pub struct Settings<'data> {
     pub drops_constants: bool,
     /// A relocatable link gives extern shared arrays their place, for a debugger.
     pub places_dynamic: bool,
+    /// Extern shared arrays say how they are aligned.
+    pub aligned_arrays: bool,
+    /// The Mercury view has the call graph too.
+    pub mercury_graph: bool,
+    /// Shared memory without variables comes in as one.
+    pub takes_nameless_shared: bool,
+    /// Weak symbols are listed with the global ones.
+    pub weak_is_global: bool,
     /// The system keeps the beginning of shared memory.
     pub reserves_shared: bool,
     /// `-variables-used`.
@@ -46,6 +54,10 @@ impl<'data> Settings<'data> {
             merges_constants: options.merges_constants(roots),
             drops_constants: options.asks_for_names() && !relocatable && !options.keeps_shared_symbols(),
             places_dynamic: relocatable && debug,
+            aligned_arrays: options.release.aligns_extern_arrays(),
+            mercury_graph: options.release.has_mercury_call_graph(),
+            takes_nameless_shared: options.release.takes_nameless_shared(),
+            weak_is_global: options.release.lists_weak_with_globals(),
             reserves_shared: options.reserved_shared() > 0,
             variables_used: options.variables_used.unwrap_or_default(),
             kernels_removed_by_host: matches!(roots, Roots::Matching(_)),

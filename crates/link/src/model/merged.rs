@@ -65,6 +65,10 @@ pub enum Kind {
     MercuryDebug,
     /// The twin of attributes.
     MercuryInfo,
+    /// `.nv.merc.nv.callgraph`, from 13.4 on.
+    MercuryCallGraph,
+    /// `.nv.merc.nv.prototype`, from 13.4 on.
+    MercuryPrototype,
     /// The twin of relocations.
     MercuryRelocations,
     /// The twin of relocations that the link resolves.

@@ -76,7 +76,7 @@ impl Decider<'_, '_> {
     }
 
     fn shared(&self, ty: Type, entry: &Reloc, id: SymbolId) -> Outcome {
-        if self.may_move(self.merged.symbol(id)) {
+        if self.may_move(self.merged.symbol(id)) || self.shared.keeps_references {
             return Outcome::Keep;
         }
         if !ty.takes_shared() {

@@ -203,9 +203,11 @@ impl<'a, 'data> Resolver<'a, 'data> {
             if release.compares_sanitized_toolkits() {
                 sanitized.admit(object, sink);
             }
-            // nvlink reads the minor number and does not use it.
-            if let Some((major, _)) = api_version {
-                check_api_version(object, major.unsigned_abs().saturating_mul(10), sink);
+            if let Some((major, minor)) = api_version {
+                // Before 13.1 nvlink reads the minor number and does not use it.
+                let minor = if release.compares_api_minor() { minor.unsigned_abs() } else { 0 };
+                let allowed = major.unsigned_abs().saturating_mul(10).saturating_add(minor);
+                check_api_version(object, allowed, sink);
             }
             if resolver.function_is_image && file + 1 == resolver.objects.len() {
                 return Err(sink.fatal(Message::NoCallGraphNode));

@@ -95,7 +95,7 @@ pub fn compute<'data>(
         return resources;
     }
     let has_old_object = objects.iter().any(notes::is_older_than_10);
-    propagate::propagate(calls, &own, &mut records, pool);
+    propagate::propagate(calls, &own, &mut records, options.release, pool);
     resources.listed_barriers = propagate::list_barriers(calls, &own, &mut records);
     resources.own = own;
     resources.of_module = module_records(merged, &resources.stack, has_old_object);

@@ -11,6 +11,7 @@ use crate::model::merged::{Function, InfoRecord, InfoValue, Merged};
 use crate::pool::Pool;
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
+use solder_arch::Release;
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
 
@@ -78,7 +79,7 @@ pub fn set_call_stack(records: &mut Records<'_, '_>, kernel: SectionId, total: u
 }
 
 /// `own` is what the attributes of each function say of itself.
-pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, pool: &Pool) {
+pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, release: &Release, pool: &Pool) {
     let masks = complete_sparse_masks(own, records);
     let merged = records.merged;
     // Lists of functions tell nothing where all functions are in the link. Else they do even if theirs are: the kernel's
@@ -91,7 +92,7 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, pool
     let mut sources: Vec<u32> = (0..merged.functions.len() as u32).filter(tells).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
     let single = merged.only_root().is_some();
-    let externs = Externs::new(single, &sources, records);
+    let externs = Externs::new(single, &sources, records, release);
     let kernels: Vec<_> = merged.roots().filter_map(|(i, f)| Some((i, f.info?))).collect();
     let kernel_list: Vec<u32> = kernels.iter().map(|(kernel, _)| *kernel).collect();
     let reached = if single { Vec::new() } else { calls.reached(&sources, &kernel_list) };
@@ -313,12 +314,12 @@ pub fn stays_external(merged: &Merged<'_>, id: SymbolId) -> bool {
 /// The lists of undefined functions.
 struct Externs<'a> {
     merged: &'a Merged<'a>,
-    /// With one kernel: what the lists of all functions name, last met first.
+    /// With one kernel: what the lists of all functions name.
     all: Option<Vec<SymbolId>>,
 }
 
 impl<'a> Externs<'a> {
-    fn new(single: bool, sources: &[u32], records: &Records<'a, '_>) -> Self {
+    fn new(single: bool, sources: &[u32], records: &Records<'a, '_>, release: &Release) -> Self {
         let merged = records.merged;
         let all = || {
             let infos = sources.iter().filter_map(|f| merged.functions[*f as usize].info);
@@ -331,7 +332,9 @@ impl<'a> Externs<'a> {
                     }
                 }
             }
-            all.reverse();
+            if release.prepends_externs() {
+                all.reverse();
+            }
             all
         };
         Self { merged, all: single.then(all) }

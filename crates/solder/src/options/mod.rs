@@ -267,6 +267,8 @@ impl Options {
             release: self.release,
             lto: self.lto,
             suppress_arch_warning: self.suppress_arch_warning,
+            reports_missing_host_code: self.register_link_binaries.is_some()
+                && self.release.reports_missing_host_code(),
         }
     }
 
