@@ -83,14 +83,20 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
             println!("{path} {name}: unknown");
             continue;
         };
-        match (0..found.len()).find(|at| found[*at] != expected[*at]) {
+        match first_difference(code, &jumps, Family::of(object.sm()), is_dropped, &expected) {
             None => {
                 totals.same += 1;
                 println!("{path} {name}: ok");
             }
             Some(at) => {
                 totals.different += 1;
-                println!("{path} {name}: {at} model {} actual {}", show(found[at]), show(expected[at]));
+                let turn = steps(code, &jumps, Family::of(object.sm()), is_dropped)
+                    .map_or(0, |steps| steps[at].turn);
+                println!(
+                    "{path} {name}: {at} model {} actual {} turn {turn}",
+                    show(found[at]),
+                    show(expected[at])
+                );
             }
         }
     }
@@ -122,7 +128,20 @@ fn rewrite(
     }
 }
 
-/// One line for each instruction: block, time, the schedule found and the expected one, and for each scoreboard that is set
+/// The first instruction, in the order in which blocks are scheduled, that has another schedule.
+fn first_difference(
+    code: &[u8],
+    jumps: &[(usize, Vec<usize>)],
+    family: Family,
+    is_dropped: bool,
+    expected: &[Control],
+) -> Option<usize> {
+    let steps = steps(code, jumps, family, is_dropped)?;
+    let differ = (0..steps.len()).filter(|at| steps[*at].control != expected[*at]);
+    differ.min_by_key(|at| (steps[*at].turn, *at))
+}
+
+/// One line for each instruction: block, its turn, time, the schedule found and the expected one, and for each scoreboard that is set
 /// when it is over and the instruction that waits.
 fn show_steps(
     code: &[u8],
@@ -139,7 +158,12 @@ fn show_steps(
             .iter()
             .map(|(ready, consumer)| format!("{ready}:{}", consumer.map_or("-".into(), |at| at.to_string())))
             .collect();
-        println!("{at:5} b{:<5} {:5} {found} | {expected} {mark} {}", step.block, step.time, sets.join(" "));
+        let (block, turn, time) = (step.block, step.turn, step.time);
+        println!(
+            "{at:5} b{block:<5} t{turn:<4} {time:5} s{:<2} {found} | {expected} {mark} {}",
+            Instruction::at(code, at).stall(),
+            sets.join(" ")
+        );
     }
 }
 

@@ -6,6 +6,8 @@ pub const DSETP: u16 = 0x02a;
 pub const DFMA: u16 = 0x02b;
 /// Double precision arithmetic.
 pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
+/// Products of 64 bits.
+pub const IMAD_WIDE: u16 = 0x025;
 pub const IMMA: u16 = 0x037;
 pub const LDSM: u16 = 0x03b;
 pub const DMMA: u16 = 0x03f;
@@ -64,8 +66,12 @@ pub const LDGDEPBAR: u16 = 0x1af;
 pub const LDCU: u16 = 0x1ac;
 pub const LDGSTS: u16 = 0x1ae;
 pub const SYNCS_EXCH: u16 = 0x1b2;
+/// A copy of a tensor from shared memory.
+pub const UTMASTG: u16 = 0x1b5;
 pub const UTMACMDFLUSH: u16 = 0x1b7;
 pub const STAS: u16 = 0x1bd;
+/// Special registers into uniform registers.
+pub const S2UR: u16 = 0x1c3;
 pub const FENCE: u16 = 0x1c6;
 pub const STTM: u16 = 0x1ed;
 pub const LDTM: u16 = 0x1ee;

@@ -274,6 +274,8 @@ impl<'data> Merger<'_, 'data> {
                 continue;
             }
             let end = sections.iter().map(|s| self.out.section(*s).size).max().unwrap_or(0);
+            // All kernels get the largest alignment among them (core/constant-alignments).
+            let align = sections.iter().map(|s| self.out.section(*s).align()).fold(align, u64::max);
             let offset = end.next_multiple_of(align);
             for id in sections {
                 self.distribute_twin(id, &constant, offset);

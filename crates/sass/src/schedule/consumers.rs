@@ -6,7 +6,7 @@ use crate::operation;
 use crate::registers::Registers;
 use operation::{
     ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BAR, BSYNC, DADD, DFMA, DMUL, DOUBLE, DSETP, EXIT,
-    FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS, SYNCS_EXCH,
+    F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS, SYNCS_EXCH,
 };
 
 /// Operations that access memory in an order that fences care about.
@@ -35,7 +35,8 @@ const MEMORY: [u16; 20] = [
 
 /// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
 /// reads without waiting.
-const IN_ORDER: [(u16, &[u16]); 14] = [
+const IN_ORDER: [(u16, &[u16]); 15] = [
+    (F2I, &[F2I]),
     (IMMA, &[IMMA]),
     (DMUL, &DOUBLE),
     (DADD, &DOUBLE),

@@ -13,8 +13,9 @@ use crate::operation;
 use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
-    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, LD, LDC, LDCU, LDG,
-    LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM, STTM,
+    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IMAD_WIDE, LD, LDC,
+    LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM,
+    STTM, UTMASTG,
 };
 
 /// Machines with the same estimates.
@@ -171,6 +172,7 @@ const READS: &Table = &[
     (LDG, &[Small, Word], 9),
     (LDG, &[Double, Quad], 10),
     (LDGSTS, &[], 13),
+    (UTMASTG, &[], 6),
     (STS, &[Small, Word], 10),
     (ST, &[Double], 14),
     (STG, &[Double], 14),
@@ -197,7 +199,13 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
         return SLOW_RESULT;
     }
     let own = family.estimates();
-    find(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result)
+    let latency = find(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
+    latency + i64::from(is_shift_amount(line))
+}
+
+/// `FLO.SH`, which says how far to shift instead of where the bit is: that takes a cycle more.
+fn is_shift_amount(line: &Line) -> bool {
+    line.operation() == FLO && line.bits.field(74, 1) != 0
 }
 
 /// Until this instruction has read its operands.
@@ -233,6 +241,7 @@ pub fn of_operand(writer: &Line, reader: &Line, place: usize) -> i64 {
     match File::at(place) {
         File::General if is_double => 10,
         File::General if self::is_double(reader.operation()) => 6,
+        File::General if writer.operation() == IMAD_WIDE => 6,
         File::General => 5,
         File::Predicate if reader.is_branch() || reader.is_guard(place) => 13 + i64::from(is_double),
         File::Predicate => 5 + i64::from(is_double),

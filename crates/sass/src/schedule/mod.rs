@@ -106,6 +106,8 @@ pub fn controls(code: &[u8], jumps: &Jumps, family: Family, is_first_dropped: bo
 pub struct Step {
     /// The first instruction of its block.
     pub block: usize,
+    /// The position of its block in the order in which blocks are scheduled.
+    pub turn: usize,
     /// When it is issued, in cycles from the start of its block.
     pub time: i64,
     pub control: Control,
@@ -117,8 +119,11 @@ pub struct Step {
 pub fn steps(code: &[u8], jumps: &Jumps, family: Family, is_first_dropped: bool) -> Option<Vec<Step>> {
     let code = Code::new(code, jumps, family)?;
     let schedule = code.schedule(is_first_dropped)?;
-    let step = |block: &Block, at: usize| Step {
+    let mut turns = vec![0; code.blocks.len()];
+    order::order(&code.blocks).into_iter().enumerate().for_each(|(turn, block)| turns[block] = turn);
+    let step = |(block, turn): (&Block, usize), at: usize| Step {
         block: block.range.start,
+        turn,
         time: schedule.time(at),
         control: control(&schedule, at),
         producers: schedule.producers.all[schedule.producers.of(at)]
@@ -126,9 +131,9 @@ pub fn steps(code: &[u8], jumps: &Jumps, family: Family, is_first_dropped: bool)
             .map(|producer| (producer.ready, producer.consumer))
             .collect(),
     };
-    let mut blocks: Vec<&Block> = code.blocks.iter().collect();
-    blocks.sort_unstable_by_key(|block| block.range.start);
-    Some(blocks.iter().flat_map(|block| block.range.clone().map(|at| step(block, at))).collect())
+    let mut blocks: Vec<(&Block, usize)> = code.blocks.iter().zip(turns).collect();
+    blocks.sort_unstable_by_key(|(block, _)| block.range.start);
+    Some(blocks.iter().flat_map(|block| block.0.range.clone().map(|at| step(*block, at))).collect())
 }
 
 /// Code that is understood.

@@ -11,8 +11,8 @@ use crate::operation;
 use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
-    DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDS, LDSM,
-    LONG_CONVERSIONS, MEMBAR, POPC, REDG, REDG_FLOAT, SHFL, SUST, SYNCS, SYNCS_EXCH,
+    DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDC, LDS, LDSM,
+    LONG_CONVERSIONS, MEMBAR, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SUST, SYNCS, SYNCS_EXCH,
 };
 
 /// What is over when the scoreboard is.
@@ -123,11 +123,17 @@ impl Producers {
     /// Adds those of the next block. `skipped` is an instruction whose results nothing waits for.
     pub fn add(&mut self, lines: &[Line], first: usize, skipped: Option<usize>, family: Family) {
         let mut held = Held::default();
+        let mut constants = Constants::default();
         for (at, line) in (first..).zip(lines) {
-            self.starts.push(self.all.len());
+            let start = self.all.len();
+            self.starts.push(start);
             // What counted waits are about has a scoreboard of its own.
             if !line.is_counted() {
                 self.add_line(at, line, skipped == Some(at), &mut held, family);
+            }
+            let is_late = constants.pass(line) && line.operation() == S2UR && family != Family::Of120;
+            for producer in self.all[start..].iter_mut().filter(|_| is_late) {
+                producer.latency += 1;
             }
         }
     }
@@ -171,6 +177,29 @@ impl Producers {
     /// To be called after the last block.
     pub fn finish(&mut self) {
         self.starts.push(self.all.len());
+    }
+}
+
+/// The unit for constants and special registers, in cycles by the stalls. A `S2UR` that does not wait for it takes a cycle more than
+/// one that does.
+#[derive(Default)]
+struct Constants {
+    now: i64,
+    last: Option<i64>,
+}
+
+impl Constants {
+    /// How long the unit is busy.
+    const BUSY: i64 = 8;
+
+    /// Goes on to the next instruction; returns whether the unit was idle.
+    fn pass(&mut self, line: &Line) -> bool {
+        let is_idle = self.last.is_none_or(|last| self.now - last > Self::BUSY);
+        if matches!(line.operation(), LDC | S2UR) {
+            self.last = Some(self.now);
+        }
+        self.now += i64::from(line.bits.stall()).max(1);
+        is_idle
     }
 }
 

@@ -154,7 +154,9 @@ impl<'a> Schedule<'a> {
             if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;
                 if !line.begins_collective() {
-                    let members = std::mem::take(group).members;
+                    // What came from another block may be taken to be ready later than it was waited for. That counts on.
+                    let Group { members, ready, .. } = std::mem::take(group);
+                    group.ready = ready;
                     for pending in members.iter().filter(|_| is_last) {
                         let own = &self.lines[self.producers.all[pending.producer].at];
                         if !own.guard.excludes(line.guard) {
@@ -266,10 +268,11 @@ impl<'a> Schedule<'a> {
             self.waits[at] |= needed;
             active &= !needed;
         }
-        let slow =
-            before.iter().map(|producer| &self.producers.all[*producer]).filter(|producer| producer.is_slow);
-        let slow = slow.fold(0, |mask, producer| mask | 1 << producer.number);
-        self.waits[block.last()] |= active & !slow;
+        // Atomics whose results go nowhere are all alike: some that are under way on the way into the loop are enough.
+        let is_alike = |producer: &&Producer| producer.is_slow && producer.registers.is_empty();
+        let alike = before.iter().map(|producer| &self.producers.all[*producer]).filter(is_alike);
+        let alike = alike.fold(0, |mask, producer| mask | 1 << producer.number);
+        self.waits[block.last()] |= active & !alike;
     }
 
     /// When an instruction is issued, in cycles from the start of its block.
