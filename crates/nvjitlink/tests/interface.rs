@@ -103,9 +103,12 @@ fn files_are_read() {
         let path = CString::new(format!("{folder}{name}")).expect("no NUL");
         assert_eq!(client.add_file(ANY, Some(&path)), 0);
     }
-    assert_eq!(client.add_file(ANY, Some(c"/nonexistent")), 3);
+    for path in [c"/nonexistent", c"/", c"/dev/zero"] {
+        assert_eq!(client.add_file(ANY, Some(path)), 3);
+    }
     assert_eq!(client.complete(), 0);
-    assert_eq!(text(&mut client, Product::ErrorLog), "no such file: /nonexistent\n");
+    let expected = "no such file: /nonexistent\nno such file: /\nno such file: /dev/zero\n";
+    assert_eq!(text(&mut client, Product::ErrorLog), expected);
 }
 
 /// Threads with handles of their own, and threads that share one.

@@ -155,6 +155,11 @@ unsafe fn add_data(
     })
 }
 
+/// The bytes of a file. A folder has none; a device or a pipe may have no end.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|_| fs::read(path).ok())
+}
+
 /// `nvJitLinkAddFile`.
 ///
 /// # Safety
@@ -165,10 +170,10 @@ unsafe fn add_file(handle: *mut Locked, kind: c_int, name: *const c_char) -> c_i
         unsafe {
             with(handle, |session| {
                 let name = text(name).ok_or(Code::NullInput)?;
-                checked(match fs::read(Path::new(OsStr::from_bytes(name))) {
-                    Ok(bytes) if bytes.is_empty() => session.empty_file(name),
-                    Ok(bytes) => session.add(kind, &bytes, Some(name)),
-                    Err(_) => session.no_file(name),
+                checked(match read(Path::new(OsStr::from_bytes(name))) {
+                    Some(bytes) if bytes.is_empty() => session.empty_file(name),
+                    Some(bytes) => session.add(kind, &bytes, Some(name)),
+                    None => session.no_file(name),
                 })
             })
         }
