@@ -172,6 +172,7 @@ const READS: &Table = &[
     (LDG, &[Small, Word], 9),
     (LDG, &[Double, Quad], 10),
     (LDGSTS, &[], 13),
+    // At most: all that is seen is that it is over 6 cycles later.
     (UTMASTG, &[], 6),
     (STS, &[Small, Word], 10),
     (ST, &[Double], 14),

@@ -154,7 +154,7 @@ impl<'a> Schedule<'a> {
             if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;
                 if !line.begins_collective() {
-                    // What came from another block may be taken to be ready later than it was waited for. That counts on.
+                    // What came from another block may be ready later than here: the end of the block still takes that into account.
                     let Group { members, ready, .. } = std::mem::take(group);
                     group.ready = ready;
                     for pending in members.iter().filter(|_| is_last) {
