@@ -119,7 +119,8 @@ fn take_all<'data>(
     let registers = options.register_link_binaries.is_some() && options.release.reports_missing_host_code();
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.stage.pass(sink)?;
-        if registers && item.lacks_host_code() {
+        let is_passed_over = matches!(product.outcome, Ok(Product::Nothing));
+        if registers && item.lacks_host_code() && !is_passed_over {
             sink.report(Message::NoHostCode { file: item.name.clone() });
         }
         product.said.iter().for_each(|said| said.report(sink));
