@@ -65,7 +65,7 @@ impl Release {
 
     /// `-r`: references to shared variables stay relocations (core/relocatable).
     pub const fn keeps_shared_references(&self) -> bool {
-        self.toolkit >= 134
+        self.toolkit >= 132
     }
 
     /// The Mercury view has a call graph and prototypes of its own, with what those of the code say (mercury/call-graph).
@@ -76,12 +76,18 @@ impl Release {
     /// Shared memory of a kernel in which there is no variable comes in as one without a name, as in whole programs
     /// (reloc/dynamic-16).
     pub const fn takes_nameless_shared(&self) -> bool {
-        self.toolkit >= 134
+        self.toolkit >= 132
     }
 
     /// `-register-link-binaries`: inputs without host code are reported (hostobj/register).
     pub const fn reports_missing_host_code(&self) -> bool {
-        self.toolkit >= 134
+        self.toolkit >= 133
+    }
+
+    /// Mercury code loses the workaround that some assemblers put around synchronisations, and the attribute that says so
+    /// (docs/reference/finalize.md).
+    pub const fn removes_workaround(&self) -> bool {
+        self.toolkit < 132
     }
 
     /// A cubin with the number 0 has a message of its own (compat/old-header).

@@ -83,7 +83,8 @@ pub fn take<'data>(
     let mut extensible = ExtensibleCheck::default();
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.stage.pass(sink)?;
-        if settings.reports_missing_host_code && item.lacks_host_code() {
+        let is_passed_over = matches!(product.outcome, Ok(Product::Nothing));
+        if settings.reports_missing_host_code && item.lacks_host_code() && !is_passed_over {
             sink.report(Message::NoHostCode { file: item.name.clone() });
         }
         product.said.iter().for_each(|said| said.report(sink));

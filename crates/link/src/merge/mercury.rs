@@ -373,7 +373,8 @@ impl<'data> Merger<'_, 'data> {
             both.push(InfoRecord { file, ..record });
         }
         // nvlink 13.0.88 does not have the workaround that newer assemblers apply (docs/reference/finalize.md).
-        for record in rest.into_iter().flatten().filter(|record| record.attr != attr::NVSAL_SW_WAR) {
+        let is_dropped = |attr: u8| attr == attr::NVSAL_SW_WAR && self.settings.removes_workaround;
+        for record in rest.into_iter().flatten().filter(|record| !is_dropped(record.attr)) {
             let Some(value) =
                 self.info_value(file, &record).map_err(|bad| self.malformed(file, code, bad))?
             else {

@@ -30,6 +30,8 @@ pub struct Settings<'data> {
     pub mercury_graph: bool,
     /// Shared memory without variables comes in as one.
     pub takes_nameless_shared: bool,
+    /// Code gets along without a workaround of the assembler.
+    pub removes_workaround: bool,
     /// Weak symbols are listed with the global ones.
     pub weak_is_global: bool,
     /// The system keeps the beginning of shared memory.
@@ -57,6 +59,7 @@ impl<'data> Settings<'data> {
             aligned_arrays: options.release.aligns_extern_arrays(),
             mercury_graph: options.release.has_mercury_call_graph(),
             takes_nameless_shared: options.release.takes_nameless_shared(),
+            removes_workaround: options.release.removes_workaround(),
             weak_is_global: options.release.lists_weak_with_globals(),
             reserves_shared: options.reserved_shared() > 0,
             variables_used: options.variables_used.unwrap_or_default(),

@@ -26,6 +26,9 @@ use std::borrow::Cow;
 /// The `NOP` of these: one cycle, without waits.
 const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
 
+/// The first toolkit whose code is as it is today.
+const FIRST_OF_KIND: u32 = 130;
+
 /// Which assembler made an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
@@ -37,8 +40,11 @@ pub struct Origin {
 
 impl Origin {
     pub fn of(object: &Object<'_, '_>, release: &Release) -> Self {
-        let is_other = object.release().is_some_and(|of| of != release.name);
-        Self { is_other, has_workaround: !is_other && object.has_workaround() }
+        // Those of 13.0 and later have code of one kind.
+        let is_older = |of: &str| Release::toolkit_of(of).is_none_or(|toolkit| toolkit < FIRST_OF_KIND);
+        let is_other = object.release().is_some_and(is_older);
+        let has_workaround = !is_other && release.removes_workaround() && object.has_workaround();
+        Self { is_other, has_workaround }
     }
 }
 
