@@ -204,7 +204,7 @@ impl<'data> Merger<'_, 'data> {
             return false;
         }
         if !self.symbols.accepted(file, symbol) {
-            return true;
+            return self.settings.forgets_discarded_code;
         }
         let Some(entity) = self.symbols.entity(file, symbol) else { return false };
         let replaced = self.symbols.get(entity).definition.is_some_and(|d| d.file != file);
@@ -224,6 +224,7 @@ impl<'data> Merger<'_, 'data> {
         let raw = object.symbol(symbol);
         let by_symbol = || match object.role(of.index) {
             Role::Constant => true,
+            Role::Debug if !self.settings.forgets_discarded_code => false,
             Role::Debug => DESCRIBE_CODE.contains(&&**of.name),
             _ => false,
         };
