@@ -97,9 +97,9 @@ impl Release {
         self.toolkit >= 130
     }
 
-    /// Debug information that describes the code of a discarded weak copy is left out. Before, it is led to the copy that
-    /// stays (core/weak-unwind).
-    pub const fn forgets_discarded_code(&self) -> bool {
+    /// Debug information that describes the code of a discarded weak copy, or of one that was replaced, is left out. Before, it
+    /// is led to the copy that stays (core/weak-unwind).
+    pub const fn forgets_copies(&self) -> bool {
         self.toolkit >= 128
     }
 

@@ -83,7 +83,7 @@ pub fn merge<'data>(
             functions_removed: false,
             has_code_records: false,
             problems: Vec::new(),
-            keeps_replaced_frames: settings.force_rela && settings.sm < 90,
+            keeps_replaced_frames: settings.force_rela && settings.sm < 90 || !settings.forgets_copies,
             calls: Calls::new(0, &[], &CallGraph::default()),
             resolved: HashMap::default(),
             names: StringTables::with_room([1, 2].map(|times| times * strings)),

@@ -10,8 +10,8 @@ pub struct Settings<'data> {
     pub sm: u16,
     /// The output has notes about its tools, and compatibility records.
     pub writes_notes: bool,
-    /// Debug information that describes the code of a discarded copy is left out.
-    pub forgets_discarded_code: bool,
+    /// Debug information that describes the code of a discarded or replaced copy is left out.
+    pub forgets_copies: bool,
     pub relocatable: bool,
     /// Shared variables keep their symbols, for a debugger.
     pub keeps_shared_symbols: bool,
@@ -43,7 +43,7 @@ impl<'data> Settings<'data> {
         Self {
             sm: options.sm(),
             writes_notes: options.release.writes_notes(),
-            forgets_discarded_code: options.release.forgets_discarded_code(),
+            forgets_copies: options.release.forgets_copies(),
             relocatable,
             keeps_shared_symbols: options.keeps_shared_symbols(),
             preserves_relocs: options.preserve_relocs,
