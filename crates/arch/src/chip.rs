@@ -7,6 +7,12 @@ use crate::Arch;
 /// A generation of GPUs, by its public name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Generation {
+    /// sm_50 to sm_53.
+    Maxwell,
+    /// sm_60 to sm_62.
+    Pascal,
+    /// sm_70 and sm_72.
+    Volta,
     /// sm_75.
     Turing,
     /// sm_80 to sm_88.
@@ -24,6 +30,9 @@ pub enum Generation {
 impl fmt::Display for Generation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
+            Self::Maxwell => "Maxwell",
+            Self::Pascal => "Pascal",
+            Self::Volta => "Volta",
             Self::Turing => "Turing",
             Self::Ampere => "Ampere",
             Self::Ada => "Ada",
@@ -45,7 +54,15 @@ const fn chip(number: u16, generation: Generation, shared_memory: u64) -> Chip {
     Chip { number, generation, shared_memory }
 }
 
-const CHIPS: [Chip; 13] = [
+const CHIPS: [Chip; 21] = [
+    chip(50, Generation::Maxwell, 0xc000),
+    chip(52, Generation::Maxwell, 0xc000),
+    chip(53, Generation::Maxwell, 0xc000),
+    chip(60, Generation::Pascal, 0xc000),
+    chip(61, Generation::Pascal, 0xc000),
+    chip(62, Generation::Pascal, 0xc000),
+    chip(70, Generation::Volta, 0x1_8000),
+    chip(72, Generation::Volta, 0x1_8000),
     chip(75, Generation::Turing, 0x1_0000),
     chip(80, Generation::Ampere, 0x2_8c00),
     chip(86, Generation::Ampere, 0x1_8c00),

@@ -7,6 +7,7 @@
 #![deny(missing_docs)]
 
 mod chip;
+mod cuda_12;
 mod finalize;
 mod link;
 mod release;
@@ -15,7 +16,7 @@ mod rules;
 pub use chip::Generation;
 pub use finalize::{CompatRecord, Refusal};
 pub use link::{CubinArch, CubinMatch};
-pub use release::Release;
+pub use release::{Abi, Release};
 
 use std::fmt;
 

@@ -5,6 +5,16 @@
 
 use crate::{Arch, Kind, Suffix, Target};
 
+/// The layout of a device ELF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abi {
+    /// Up to CUDA 12: the header has the number of the toolkit and of the architecture in places of its own, the headers of
+    /// code have its barriers, and there are no notes.
+    Seven,
+    /// From CUDA 13 on.
+    Eight,
+}
+
 /// One release. All that is here was observed with its tools.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Release {
@@ -16,9 +26,11 @@ pub struct Release {
     pub toolkit: u32,
     /// The names under which its nvJitLink, or one that can take its place, may be installed; the best one first.
     pub nvjitlink: &'static [&'static str],
+    /// The layout of what it writes.
+    pub abi: Abi,
     /// The targets, by number; of equal numbers plain, `a`, `f`.
-    archs: &'static [Arch],
-    names: &'static [&'static str],
+    pub(crate) archs: &'static [Arch],
+    pub(crate) names: &'static [&'static str],
     /// Numbers that are no longer targets and whose PTX is still usable.
     pub(crate) deprecated: &'static [u16],
     /// Machine code that links for another number than its own without being finalized anew, as (input, target).
@@ -28,7 +40,7 @@ pub struct Release {
     /// The newest Mercury that can be finalized, the major number in the high byte.
     pub(crate) newest_mercury: u16,
     /// Architectures whose cubins must come from a toolkit that is not older than this one.
-    oldest_toolkits: &'static [(u16, u32)],
+    pub(crate) oldest_toolkits: &'static [(u16, u32)],
     /// The values of `-cpu-arch`, in the order in which help texts list them.
     pub cpu_archs: &'static [&'static str],
 }
@@ -40,6 +52,7 @@ impl Release {
         version: "13.0.88",
         toolkit: 130,
         nvjitlink: &["libnvJitLink.so.13", "libnvJitLink.so", "libnvJitLink.so.12"],
+        abi: Abi::Eight,
         archs: &cuda_13_0::ARCHS,
         names: &cuda_13_0::NAMES,
         // 72 is not in the list: code for it is as unknown as for 71.
@@ -81,8 +94,18 @@ impl Release {
     };
 
     /// All releases whose nvlink solder replaces, the oldest first.
-    pub const ALL: [&'static Self; 5] =
-        [Self::CUDA_13_0, Self::CUDA_13_1, Self::CUDA_13_2, Self::CUDA_13_3, Self::CUDA_13_4];
+    pub const ALL: [&'static Self; 10] = [
+        Self::CUDA_12_4,
+        Self::CUDA_12_5,
+        Self::CUDA_12_6,
+        Self::CUDA_12_8,
+        Self::CUDA_12_9,
+        Self::CUDA_13_0,
+        Self::CUDA_13_1,
+        Self::CUDA_13_2,
+        Self::CUDA_13_3,
+        Self::CUDA_13_4,
+    ];
 
     /// The newest one.
     pub const NEWEST: &'static Self = Self::ALL[Self::ALL.len() - 1];
@@ -196,12 +219,14 @@ impl Release {
 /// From the texts of a release's architectures, their values and the names of its targets.
 macro_rules! architectures {
     ($($text:literal)*) => {
-        pub const ARCHS: [super::Arch; [$($text),*].len()] = [$(super::arch($text)),*];
-        pub const NAMES: [&str; 3 * ARCHS.len()] = super::sorted([
+        pub const ARCHS: [$crate::Arch; [$($text),*].len()] = [$($crate::release::arch($text)),*];
+        pub const NAMES: [&str; 3 * ARCHS.len()] = $crate::release::sorted([
             $(concat!("compute_", $text), concat!("lto_", $text), concat!("sm_", $text)),*
         ]);
     };
 }
+
+pub(crate) use architectures;
 
 mod cuda_13_0 {
     architectures! {
@@ -218,7 +243,7 @@ mod cuda_13_4 {
     }
 }
 
-const fn arch(text: &str) -> Arch {
+pub(crate) const fn arch(text: &str) -> Arch {
     match Arch::parse(text) {
         Some(arch) => arch,
         None => panic!("not an architecture"),
@@ -226,7 +251,7 @@ const fn arch(text: &str) -> Arch {
 }
 
 /// The names in byte order.
-const fn sorted<const COUNT: usize>(mut names: [&'static str; COUNT]) -> [&'static str; COUNT] {
+pub(crate) const fn sorted<const COUNT: usize>(mut names: [&'static str; COUNT]) -> [&'static str; COUNT] {
     let mut end = 1;
     while end < COUNT {
         let mut at = end;
@@ -259,7 +284,7 @@ mod tests {
             assert_eq!(Release::of_version(release.name), Some(release));
         }
         assert_eq!(Release::CUDA_13_0.banner(), "release 13.0, V13.0.88");
-        for version in ["13.01.88", "12.9.86", "13", ""] {
+        for version in ["13.01.88", "12.7.86", "13", ""] {
             assert_eq!(Release::of_version(version), None, "{version}");
         }
     }
@@ -268,8 +293,17 @@ mod tests {
     fn releases_are_found_by_the_toolkit_of_objects_and_by_target() {
         let of = |toolkit| Release::for_toolkit(toolkit).map(|release| release.name);
         assert_eq!(
-            [0, 130, 132, 134, 135].map(of),
-            [Some("13.0"), Some("13.0"), Some("13.2"), Some("13.4"), None]
+            [0, 118, 124, 127, 130, 132, 134, 135].map(of),
+            [
+                Some("12.4"),
+                Some("12.4"),
+                Some("12.4"),
+                Some("12.8"),
+                Some("13.0"),
+                Some("13.2"),
+                Some("13.4"),
+                None
+            ]
         );
         let target = Release::NEWEST.target("sm_107").expect("it is new in 13.4");
         assert_eq!(Release::CUDA_13_1.or_later_for(target), Release::CUDA_13_4);

@@ -23,6 +23,7 @@ fn header_fields(view: &View) -> Fields {
     let h = view.cubin.header;
     let flags = h.flags.get();
     let code = match flags & 0xff {
+        _ if !h.is_current() => format!("{flags:#x}"),
         4 => "SASS".to_owned(),
         2 => "Mercury capsule".to_owned(),
         other => format!("{other:#04x}"),
@@ -31,7 +32,7 @@ fn header_fields(view: &View) -> Fields {
         ("file type", words::file_type(h.e_type.get())),
         ("architecture", format!("sm_{}", view.cubin.sm())),
         ("kind of code (e_flags)", code),
-        ("section in e_flags", view.label(flags >> 24)),
+        ("section in e_flags", if h.is_current() { view.label(flags >> 24) } else { String::new() }),
         ("e_ident", format!("{:032x}", u128::from_be_bytes(h.ident))),
         ("e_version", h.version.get().to_string()),
         ("e_entry", format!("{:#x}", h.entry.get())),

@@ -234,7 +234,8 @@ impl<'data> Cubin<'data> {
 
     /// The SM number in the header flags.
     pub fn sm(&self) -> u16 {
-        (self.header.flags.get() >> 8) as u16
+        let flags = self.header.flags.get();
+        if self.header.is_current() { (flags >> 8) as u16 } else { (flags & 0xff) as u16 }
     }
 }
 

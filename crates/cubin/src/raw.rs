@@ -39,15 +39,22 @@ impl FileHeader {
         self.ident[7] == OSABI_CUDA
     }
 
-    /// The toolkit in the header of an older one, as in 124 for CUDA 12.4.
-    pub fn older_toolkit(&self) -> Option<u32> {
-        (!self.is_current()).then(|| self.version.get())
+    /// The flags of older toolkits: the architecture, and the lowest virtual one that the code was compiled from.
+    pub fn older_flags(sm: u16, is_accelerated: bool, virtual_sm: u16) -> u32 {
+        let accelerated = if is_accelerated { OLDER_EF_ACCELERATED } else { 0 };
+        let (sm, virtual_sm) = (u32::from(sm & 0xff), u32::from(virtual_sm & 0xff));
+        virtual_sm << 16 | OLDER_EF_TEXMODE | OLDER_EF_64_BIT | accelerated | sm
     }
 }
 
 /// How many barriers the flags of a section of code name.
 pub fn barriers(flags: u64) -> u8 {
     ((flags & SHF_BARRIERS) >> SHF_BARRIERS.trailing_zeros()) as u8
+}
+
+/// The flags of a section of code that name so many barriers.
+pub fn barriers_flag(count: u8) -> u64 {
+    u64::from(count) << SHF_BARRIERS.trailing_zeros() & SHF_BARRIERS
 }
 
 elf_struct!(
@@ -140,10 +147,20 @@ pub const EM_CUDA: u16 = 190;
 pub const ELFCLASS64: u8 = 2;
 pub const OSABI_CUDA: u8 = 0x41;
 pub const ABI_VERSION: u8 = 8;
+/// The same for toolkits before 13.0.
+pub const OLDER_OSABI: u8 = 0x33;
+pub const OLDER_ABI_VERSION: u8 = 7;
 
 /// The kind of code in the low byte of the file header's flags.
 pub const EF_SASS: u32 = 4;
 pub const EF_MERCURY: u32 = 2;
+
+/// In the flags of older toolkits: textures are not bound to units, which is always so.
+pub const OLDER_EF_TEXMODE: u32 = 0x100;
+/// Addresses have 64 bits.
+pub const OLDER_EF_64_BIT: u32 = 0x400;
+/// The code is for an `a` architecture.
+pub const OLDER_EF_ACCELERATED: u32 = 0x800;
 
 pub const ET_REL: u16 = 1;
 pub const ET_EXEC: u16 = 2;

@@ -11,13 +11,6 @@ use crate::diagnostics::{Message, Text};
 /// Where a toolkit is demanded at all, so is this version of the note that names it.
 const OLDEST_NOTE: u16 = 2;
 
-/// Under `OSABI_CUDA`; anything else is the older header, whose flags are placed differently.
-const ABI_VERSION: u8 = 8;
-const OLD_ABI_VERSION: u8 = 7;
-const OLD_FLAG_64_BIT: u32 = 0x400;
-/// Code for an `a` architecture.
-const OLD_FLAG_ACCELERATED: u32 = 0x800;
-
 /// Set in the flags of Mercury code.
 const FLAG_MERCURY: u32 = 0x2;
 
@@ -38,7 +31,7 @@ pub fn check(
     release: &Release,
     warnings: &mut Vec<Message>,
 ) -> Result<Verdict, Message> {
-    let header = Header::parse(bytes).map_err(|reason| Message::DamagedInput {
+    let header = Header::parse(bytes, release.reads_abi_8()).map_err(|reason| Message::DamagedInput {
         file: name.clone(),
         place: "the ELF header".into(),
         reason: reason.into(),
@@ -49,8 +42,11 @@ pub fn check(
     if header.lacks_64_bit_flag() {
         warnings.push(Message::Expected64Bit { file: name.clone() });
     }
-    if !header.abi_matches() {
-        return Err(Message::AbiMismatch { file: name.clone() });
+    let check_abi = || {
+        if header.abi_matches(release) { Ok(()) } else { Err(Message::AbiMismatch { file: name.clone() }) }
+    };
+    if release.checks_abi_first() {
+        check_abi()?;
     }
     if target.is_mercury() && !header.is_mercury() {
         warnings.push(Message::OutputLimited { arch: target.arch.number.into(), file: name.clone() });
@@ -72,6 +68,7 @@ pub fn check(
         }
         CubinMatch::Unfinalizable => return Err(Message::FinalizerError { file: name.clone() }),
     }
+    check_abi()?;
     check_toolkit(&header, name, release)?;
     Ok(Verdict::Linked)
 }
@@ -90,7 +87,7 @@ pub struct Made {
 impl Made {
     /// Reads it from the header; `None` if that cannot be read.
     pub fn of(bytes: &[u8]) -> Option<Self> {
-        let header = Header::parse(bytes).ok()?;
+        let header = Header::parse(bytes, true).ok()?;
         let (number, is_mercury, record) = (header.number(), header.is_mercury(), header.compat());
         Some(Self {
             arch: CubinArch { number, is_mercury, record },
@@ -122,8 +119,8 @@ fn is_extensible(bytes: &[u8]) -> bool {
 }
 
 fn is_of_toolkit(bytes: &[u8], release: &Release) -> bool {
-    let note = Header::parse(bytes).ok().and_then(|header| header.cuda_info());
-    note.is_some_and(|note| note.toolkit == release.toolkit)
+    let header = Header::parse(bytes, release.reads_abi_8()).ok();
+    header.and_then(|header| header.toolkit()) == Some(release.toolkit)
 }
 
 fn check_toolkit(header: &Header<'_>, name: &Text, release: &Release) -> Result<(), Message> {
@@ -149,10 +146,13 @@ struct Header<'data> {
     bytes: &'data [u8],
     raw: &'data FileHeader,
     sections: &'data [SectionHeader],
+    /// The header is that of 13.0 and later.
+    is_current: bool,
 }
 
 impl<'data> Header<'data> {
-    fn parse(bytes: &'data [u8]) -> Result<Self, &'static str> {
+    /// Releases that do not know the header of 13.0 (`reads_abi_8`) take every one for their own.
+    fn parse(bytes: &'data [u8], reads_abi_8: bool) -> Result<Self, &'static str> {
         let (raw, _) = FileHeader::ref_from_prefix(bytes).map_err(|_| "it is cut short")?;
         if raw.ident[4] != raw::ELFCLASS64 || raw.ident[5] != 1 {
             return Err("not a 64-bit little-endian ELF");
@@ -163,16 +163,12 @@ impl<'data> Header<'data> {
         let count = usize::from(raw.shnum.get());
         let (sections, _) =
             <[SectionHeader]>::ref_from_prefix_with_elems(table, count).map_err(|_| outside)?;
-        Ok(Self { bytes, raw, sections })
-    }
-
-    fn is_current(&self) -> bool {
-        self.raw.is_current()
+        Ok(Self { bytes, raw, sections, is_current: reads_abi_8 && raw.is_current() })
     }
 
     /// The toolkit that made it, if it says so.
     fn toolkit(&self) -> Option<u32> {
-        self.raw.older_toolkit().or_else(|| Some(self.cuda_info()?.toolkit))
+        if self.is_current { Some(self.cuda_info()?.toolkit) } else { Some(self.raw.version.get()) }
     }
 
     fn flags(&self) -> u32 {
@@ -180,20 +176,21 @@ impl<'data> Header<'data> {
     }
 
     fn lacks_64_bit_flag(&self) -> bool {
-        !self.is_current() && self.flags() & OLD_FLAG_64_BIT == 0
+        !self.is_current && self.flags() & raw::OLDER_EF_64_BIT == 0
     }
 
-    fn abi_matches(&self) -> bool {
-        let expected = if self.is_current() { ABI_VERSION } else { OLD_ABI_VERSION };
+    fn abi_matches(&self, release: &Release) -> bool {
+        let expected =
+            if self.is_current && release.links_abi_8() { raw::ABI_VERSION } else { raw::OLDER_ABI_VERSION };
         self.raw.ident[8] == expected
     }
 
     fn number(&self) -> u16 {
-        if self.is_current() { (self.flags() >> 8) as u16 } else { (self.flags() & 0xff) as u16 }
+        if self.is_current { (self.flags() >> 8) as u16 } else { (self.flags() & 0xff) as u16 }
     }
 
     fn is_mercury(&self) -> bool {
-        self.is_current() && self.flags() & FLAG_MERCURY != 0
+        self.is_current && self.flags() & FLAG_MERCURY != 0
     }
 
     fn links_for(&self, target: Target, release: &Release) -> CubinMatch {
@@ -214,8 +211,8 @@ impl<'data> Header<'data> {
     }
 
     fn compat(&self) -> Option<CompatRecord> {
-        if !self.is_current() {
-            let accelerated = u8::from(self.flags() & OLD_FLAG_ACCELERATED != 0);
+        if !self.is_current {
+            let accelerated = u8::from(self.flags() & raw::OLDER_EF_ACCELERATED != 0);
             return Some(CompatRecord { accelerated, ..CompatRecord::default() });
         }
         let section = self.sections.iter().find(|section| section.sh_type.get() == raw::SHT_CUDA_COMPAT)?;
@@ -224,7 +221,7 @@ impl<'data> Header<'data> {
 
     /// The flags say which section is the note.
     fn cuda_info(&self) -> Option<CudaInfo> {
-        let index = if self.is_current() { self.flags() >> 24 } else { 0 };
+        let index = if self.is_current { self.flags() >> 24 } else { 0 };
         let section =
             self.sections.get(index as usize).filter(|section| section.sh_type.get() == raw::SHT_NOTE)?;
         CudaInfo::parse(self.data(section)?)

@@ -11,6 +11,7 @@ use crate::resources::Resources;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
 use crate::view::View;
+use solder_arch::{Arch, Release};
 
 /// The null section and the tables of names and symbols, which come before all others.
 const TABLES: usize = 4;
@@ -24,6 +25,8 @@ pub struct Parts<'a, 'data> {
     pub textures: &'a Textures,
     pub relocated: &'a Relocated,
     pub notes: &'a Notes,
+    pub release: &'a Release,
+    pub target: Arch,
     pub sm: u16,
     pub relocatable: bool,
     /// Debug information stays, and code is left as it was compiled.
@@ -37,13 +40,27 @@ impl<'a, 'data> Parts<'a, 'data> {
         view: View<'a, 'data>,
         relocated: &'a Relocated,
         notes: &'a Notes,
-        options: &Options<'_>,
+        options: &Options<'a>,
         pool: &'a Pool,
     ) -> Self {
         let View { merged, resources, shared, textures, .. } = view;
         let (sm, relocatable) = (options.sm(), options.relocatable);
+        let (release, target) = (options.release, options.target.arch);
         let debug = options.keeps_shared_symbols();
-        Self { merged, resources, shared, textures, relocated, notes, sm, relocatable, debug, pool }
+        Self {
+            merged,
+            resources,
+            shared,
+            textures,
+            relocated,
+            notes,
+            release,
+            target,
+            sm,
+            relocatable,
+            debug,
+            pool,
+        }
     }
 
     /// The code has a Mercury view, and the file the layout that goes with it.
@@ -101,6 +118,8 @@ pub struct Notes {
     pub tool_note: Vec<u8>,
     pub cuda_note: Vec<u8>,
     pub compat: Vec<u8>,
+    /// The lowest virtual architecture among the inputs.
+    pub virtual_sm: u16,
     pub graph: GraphRecords,
 }
 

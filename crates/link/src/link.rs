@@ -48,7 +48,7 @@ pub fn link(
     let is_large = parse::is_large(inputs.objects);
     let arena = Arena::default();
     sink.phase("parsing");
-    let (objects, names) = parse::parse(inputs.objects, is_large, pool, sink)?;
+    let (objects, names) = parse::parse(inputs.objects, is_large, options.release, pool, sink)?;
     // The device runtime comes with every link and stays out of those that do not need it.
     let (objects, takes_part) = inputs::taking_part(inputs, objects, options, observer, sink)?;
     observer.parsed(&objects)?;

@@ -62,10 +62,19 @@ pub fn own_note(options: &Options<'_>, objects: &[Object<'_>]) -> Vec<u8> {
     paths.applied(tool_note(&own, objects, !options.relocatable))
 }
 
-/// The lowest virtual architecture among the inputs.
-pub fn cuda_note(objects: &[Object<'_>], target: u16, release: &Release) -> Vec<u8> {
-    let virtual_sm = objects.iter().map(virtual_sm).min().unwrap_or(target);
+/// The note with the toolkit.
+pub fn cuda_note(virtual_sm: u16, release: &Release) -> Vec<u8> {
     CudaInfo { version: 2, virtual_sm, toolkit: release.toolkit }.section()
+}
+
+/// The lowest virtual architecture among the inputs.
+pub fn lowest_virtual_sm(objects: &[Object<'_>], target: u16, release: &Release) -> u16 {
+    objects.iter().map(|object| virtual_sm(object, release)).min().unwrap_or(target)
+}
+
+/// Whether an object has the header of 13.0, and the release knows it.
+fn is_current(object: &Object<'_>, release: &Release) -> bool {
+    release.reads_abi_8() && object.cubin.header.is_current()
 }
 
 /// What an object says about its origin, in the note that the header's flags point to.
@@ -75,17 +84,17 @@ fn cuda_info(object: &Object<'_>) -> Option<CudaInfo> {
     if object.cubin.header.is_current() { CudaInfo::parse(note.data) } else { None }
 }
 
-fn virtual_sm(object: &Object<'_>) -> u16 {
-    if !object.cubin.header.is_current() {
+fn virtual_sm(object: &Object<'_>, release: &Release) -> u16 {
+    if !is_current(object, release) {
         return (object.cubin.header.flags.get() >> 16 & 0xff) as u16;
     }
     cuda_info(object).map_or(0, |info| info.virtual_sm)
 }
 
 /// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
-pub fn is_older_than_10(object: &Object<'_>) -> bool {
-    if let Some(toolkit) = object.cubin.header.older_toolkit() {
-        return toolkit < 100;
+pub fn is_older_than_10(object: &Object<'_>, release: &Release) -> bool {
+    if !is_current(object, release) {
+        return object.cubin.header.version.get() < 100;
     }
     object.mercury.is_none() && cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
 }

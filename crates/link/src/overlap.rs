@@ -20,7 +20,7 @@ pub(crate) struct Drafted<'data> {
     merged: Merged<'data>,
     globals: Option<Globals>,
     tool_note: Vec<u8>,
-    cuda_note: Vec<u8>,
+    virtual_sm: u16,
 }
 
 /// Merges, and makes the notes meanwhile.
@@ -34,19 +34,24 @@ pub(crate) fn merge<'data>(
     sink: &Sink,
 ) -> Result<Drafted<'data>, Stop> {
     let settings = merge::Settings::new(options, roots);
-    let (merged, (tool_note, cuda_note)) = pool.join(
+    let (merged, (tool_note, virtual_sm)) = pool.join(
         || merge::merge(settings, objects, symbols, graph, live, pool, sink),
-        || (notes::own_note(options, objects), notes::cuda_note(objects, options.sm(), options.release)),
+        || {
+            (
+                notes::own_note(options, objects),
+                notes::lowest_virtual_sm(objects, options.sm(), options.release),
+            )
+        },
     );
     let (merged, globals) = merged?;
-    Ok(Drafted { merged, globals, tool_note, cuda_note })
+    Ok(Drafted { merged, globals, tool_note, virtual_sm })
 }
 
 /// What the sections that the linker makes are written from.
 #[derive(Debug)]
 pub(crate) struct Records {
     tool_note: Vec<u8>,
-    cuda_note: Vec<u8>,
+    virtual_sm: u16,
     graph: GraphRecords,
 }
 
@@ -58,10 +63,11 @@ impl Records {
         merged: &Merged<'_>,
         options: &Options<'_>,
     ) -> Notes {
-        let Self { tool_note, cuda_note, graph } = self;
+        let Self { tool_note, virtual_sm, graph } = self;
+        let cuda_note = notes::cuda_note(virtual_sm, options.release);
         let fastpath = fastpath::fastpath(merged, options.sm());
         let compat = notes::compat(objects, options.target.arch, fastpath, options.release);
-        Notes { tool_note, cuda_note, compat, graph }
+        Notes { tool_note, cuda_note, compat, virtual_sm, graph }
     }
 }
 
@@ -75,7 +81,7 @@ pub(crate) fn resources<'data>(
     pool: &Pool,
     sink: &Sink,
 ) -> (Merged<'data>, Resources<'data>, Records) {
-    let Drafted { mut merged, mut globals, tool_note, cuda_note } = drafted;
+    let Drafted { mut merged, mut globals, tool_note, virtual_sm } = drafted;
     let (resources, graph) = pool.join(
         || resources::compute(&merged, objects, options, pool, sink),
         || {
@@ -88,5 +94,5 @@ pub(crate) fn resources<'data>(
     if let Some(globals) = globals {
         merged.take_globals(globals, options.relocatable);
     }
-    (merged, resources, Records { tool_note, cuda_note, graph })
+    (merged, resources, Records { tool_note, virtual_sm, graph })
 }

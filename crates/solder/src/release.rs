@@ -19,6 +19,10 @@ use crate::toolchain::{self, Signals};
 /// The variable that is asked where no toolkit is beside the program.
 const VARIABLE: &str = "SOLDER_AS";
 
+/// Where the inputs decide, this is the oldest release that is chosen: it has all options, and links objects of CUDA 12 too. Older
+/// ones must be asked for.
+const OLDEST_BY_INPUTS: &Release = Release::CUDA_13_0;
+
 /// A release, and how sure it is.
 #[derive(Clone, Debug)]
 pub struct Choice {
@@ -80,8 +84,10 @@ pub fn for_inputs(mut options: Options) -> Options {
 
 /// A guess at the release of the inputs: that of the first one, if it is a device ELF, or of the compiler library.
 fn guess(first: Option<&Path>, nvvm: Option<&Path>) -> &'static Release {
-    let of_first = || first.and_then(toolkit_of).and_then(Release::for_toolkit);
-    let of_compiler = || Release::of_version(&version_in(nvvm?.parent()?)?);
+    let of_first = || first.and_then(toolkit_of).and_then(for_toolkit);
+    let of_compiler = || {
+        Release::of_version(&version_in(nvvm?.parent()?)?).filter(|of| of.toolkit >= OLDEST_BY_INPUTS.toolkit)
+    };
     of_compiler().or_else(of_first).unwrap_or(Release::NEWEST)
 }
 
@@ -102,7 +108,11 @@ fn toolkit_of(path: &Path) -> Option<u32> {
 
 /// The release for objects of these toolkits: the oldest that links all of them.
 pub fn of_inputs(toolkits: impl Iterator<Item = u32>) -> Option<&'static Release> {
-    toolkits.max().map(|newest| Release::for_toolkit(newest).unwrap_or(Release::NEWEST))
+    toolkits.max().map(|newest| for_toolkit(newest).unwrap_or(Release::NEWEST))
+}
+
+fn for_toolkit(toolkit: u32) -> Option<&'static Release> {
+    Release::for_toolkit(toolkit.max(OLDEST_BY_INPUTS.toolkit))
 }
 
 #[cfg(test)]
@@ -131,6 +141,7 @@ mod tests {
     fn the_newest_object_decides() {
         let of = |list: &[u32]| of_inputs(list.iter().copied()).map(|release| release.name);
         assert_eq!(of(&[129, 130]), Some("13.0"));
+        assert_eq!(of(&[124]), Some("13.0"));
         assert_eq!(of(&[130, 132, 131]), Some("13.2"));
         assert_eq!(of(&[130, 999]), Some(Release::NEWEST.name));
         assert_eq!(of(&[]), None);

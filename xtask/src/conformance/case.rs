@@ -300,7 +300,7 @@ impl Case {
         let pairs =
             archs.iter().flat_map(|arch| variants.iter().map(move |variant| (arch.clone(), *variant)));
         let runs = pairs.map(|(arch, variant)| Run { case: self, arch, variant });
-        runs.filter(Run::is_possible).collect()
+        runs.filter(|run| run.is_possible(release)).collect()
     }
 }
 
@@ -315,6 +315,14 @@ impl Deviation {
             same_as: self.same_as.as_ref().map(|args| run.expand(args)),
         }
     }
+}
+
+/// The architectures that a build rule asks the toolkit's own compilers for.
+fn named_archs(rule: &str) -> impl Iterator<Item = Arch> + '_ {
+    let recipe = rule.split_once('=').map_or("", |(_, recipe)| recipe.trim_start());
+    let compiles = ["ptxas ", "nvcc "].iter().any(|tool| recipe.starts_with(tool));
+    let words = recipe.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(move |_| compiles);
+    words.filter_map(|word| Arch::parse(word.strip_prefix("sm_").or_else(|| word.strip_prefix("compute_"))?))
 }
 
 impl Run<'_> {
@@ -338,8 +346,13 @@ impl Run<'_> {
             .collect()
     }
 
-    /// Older assemblers do not know every architecture; what they cannot assemble is not run.
-    fn is_possible(&self) -> bool {
+    /// Assemblers do not know every architecture; what they cannot assemble is not run.
+    fn is_possible(&self, release: &Linker) -> bool {
+        let rules = self.case.builds.iter().map(|rule| self.expand(rule));
+        let known = |rule: String| named_archs(&rule).all(|arch| release.knows(arch));
+        if !rules.into_iter().all(known) {
+            return false;
+        }
         let Some(arch) = &self.arch else { return true };
         self.releases().iter().all(|release| release.knows(arch))
     }

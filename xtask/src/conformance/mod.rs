@@ -183,9 +183,11 @@ impl Options {
     }
 }
 
-/// The releases that can be compared with, the oldest first.
+/// The releases that every case is compared with, the oldest first. Those of CUDA 12 are not among them yet: what is known to
+/// differ is listed in docs/reference/cuda-12.md.
 fn supported() -> Vec<&'static Toolkit> {
-    TOOLKITS.iter().filter(|toolkit| toolkit.release().is_ok()).collect()
+    let is_complete = |toolkit: &&Toolkit| toolkit.release().is_ok_and(|release| release.major() > 12);
+    TOOLKITS.iter().filter(is_complete).collect()
 }
 
 /// How many parts the cases are run in, one after each commit, against releases other than the usual one.

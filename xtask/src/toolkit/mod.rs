@@ -286,7 +286,10 @@ mod tests {
     #[test]
     fn every_release_with_a_linker_has_its_toolkit() {
         for release in solder_arch::Release::ALL {
-            assert_eq!(Toolkit::find(release.name).unwrap().version, release.version);
+            // The linkers of these were never packaged for Debian; there is only their library.
+            if !["12.6", "12.8", "12.9"].contains(&release.name) {
+                assert_eq!(Toolkit::find(release.name).unwrap().version, release.version);
+            }
         }
         assert!(Toolkit::find("12.7").is_err());
     }

@@ -53,7 +53,8 @@ pub fn check_references(merged: &Merged<'_>, textures: &Textures, sink: &Sink) -
 /// does not count.
 pub fn check(options: &Options<'_>, merged: &Merged<'_>, shared: &SharedLayout, reserved: u64, sink: &Sink) {
     let relocatable = options.relocatable;
-    let shared_limit = shared_limit(options.target, options.enable_extended_smem);
+    let always = options.release.shared_limit(options.target.arch.number);
+    let shared_limit = always.unwrap_or_else(|| shared_limit(options.target, options.enable_extended_smem));
     for &id in &merged.limited {
         let section = merged.section(id);
         let kernel = || merged.kernel_of(id);

@@ -81,7 +81,8 @@ pub fn of_link(
         attributes::check_reserved_shared(merged, &resources.own, objects, symbols, relocatable, sink);
     }
     if options.verbose {
-        verbose::report(verbose::Uses { merged, resources, shared, textures, relocatable }, sink);
+        let release = options.release;
+        verbose::report(verbose::Uses { merged, resources, shared, textures, release, relocatable }, sink);
     }
     Ok(())
 }

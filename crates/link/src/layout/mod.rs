@@ -13,6 +13,7 @@ use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::{Kind, Merged};
 use crate::pool::Pool;
 use mercury::SectionNames;
+use solder_arch::Abi;
 use solder_cubin::raw::{self, FileHeader, ProgramHeader, SectionHeader};
 use solder_cubin::strings::Table;
 use std::ops::Range;
@@ -101,7 +102,10 @@ impl Layout<'_, '_> {
 
 fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
     let flags = parts.merged.section(id).flags;
-    if parts.resources.listed_barriers.contains(&id) { flags & !raw::SHF_BARRIERS } else { flags }
+    match parts.resources.barriers.get(&id) {
+        Some(count) => flags & !raw::SHF_BARRIERS | raw::barriers_flag(*count),
+        None => flags,
+    }
 }
 
 /// Gives every section and symbol its number, and every section its place.
@@ -459,20 +463,19 @@ fn finish<'a, 'data>(
         (false, true) => mercury::segments(parts, &numbers, &places.sections, phoff),
         (false, false) => segments(parts, &numbers, &places.sections, phoff),
     };
-    let code = if parts.is_mercury() { raw::EF_MERCURY } else { raw::EF_SASS };
-    let cuda_note = parts.merged.well_known.cuda_note.map_or(0, |id| numbers.section(id));
-    let mut ident = [0; 16];
-    ident[..4].copy_from_slice(&raw::ELF_MAGIC);
-    ident[4..9].copy_from_slice(&[raw::ELFCLASS64, 1, 1, raw::OSABI_CUDA, raw::ABI_VERSION]);
     let header = FileHeader {
-        ident,
+        ident: ident(parts),
         e_type: if parts.relocatable { raw::ET_REL } else { raw::ET_EXEC }.into(),
         machine: raw::EM_CUDA.into(),
-        version: 1.into(),
+        version: match parts.release.abi {
+            Abi::Seven => parts.release.toolkit,
+            Abi::Eight => 1,
+        }
+        .into(),
         entry: 0.into(),
         phoff: if segments.is_empty() { 0 } else { phoff }.into(),
         shoff: shoff.into(),
-        flags: (cuda_note << 24 | u32::from(parts.sm) << 8 | code).into(),
+        flags: file_flags(parts, &numbers).into(),
         ehsize: (raw::HEADER_SIZE as u16).into(),
         phentsize: if parts.relocatable && parts.is_mercury() { 0 } else { raw::PROGRAM_HEADER_SIZE as u16 }
             .into(),
@@ -483,4 +486,25 @@ fn finish<'a, 'data>(
     };
     let file_size = phoff + raw::PROGRAM_HEADER_SIZE * segments.len() as u64;
     Layout { parts, numbers, places, segments, header, contents, names, file_size }
+}
+
+fn ident(parts: Parts<'_, '_>) -> [u8; 16] {
+    let [os, version] = match parts.release.abi {
+        Abi::Seven => [raw::OLDER_OSABI, raw::OLDER_ABI_VERSION],
+        Abi::Eight => [raw::OSABI_CUDA, raw::ABI_VERSION],
+    };
+    let mut ident = [0; 16];
+    ident[..4].copy_from_slice(&raw::ELF_MAGIC);
+    ident[4..9].copy_from_slice(&[raw::ELFCLASS64, 1, 1, os, version]);
+    ident
+}
+
+/// The flags of the header: the architecture, the kind of code and where the note with the toolkit is.
+fn file_flags(parts: Parts<'_, '_>, numbers: &Numbers) -> u32 {
+    if parts.release.abi == Abi::Seven {
+        return FileHeader::older_flags(parts.sm, parts.target.has_a(), parts.notes.virtual_sm);
+    }
+    let code = if parts.is_mercury() { raw::EF_MERCURY } else { raw::EF_SASS };
+    let cuda_note = parts.merged.well_known.cuda_note.map_or(0, |id| numbers.section(id));
+    cuda_note << 24 | u32::from(parts.sm) << 8 | code
 }

@@ -83,7 +83,7 @@ pub fn merge<'data>(
             functions_removed: false,
             has_code_records: false,
             problems: Vec::new(),
-            keeps_replaced_frames: settings.force_rela && settings.sm < 90,
+            keeps_replaced_frames: settings.force_rela && settings.sm < 90 || !settings.forgets_copies,
             calls: Calls::new(0, &[], &CallGraph::default()),
             resolved: HashMap::default(),
             names: StringTables::with_room([1, 2].map(|times| times * strings)),
@@ -144,19 +144,11 @@ impl<'a, 'data> Merger<'a, 'data> {
         for name in [&b".shstrtab"[..], b".strtab", b".symtab", b".symtab_shndx"] {
             self.name_section(&[name]);
         }
-        let note =
-            |kind, name, flags| New { kind, name, sh_type: raw::SHT_NOTE, flags, align: 4, entsize: 0 };
-        let tool =
-            self.create_with_symbol(&note(Kind::ToolNote, &[b".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
         let first_has_compat =
             || self.objects.first().is_some_and(|first| first.first(Role::Compat).is_some());
-        let has_compat = self.settings.sm >= notes::COMPAT_FROM || first_has_compat();
-        let link = if has_compat { raw::SHF_INFO_LINK } else { 0 };
-        let cuda = self.create_with_symbol(&note(
-            Kind::CudaNote,
-            &[b".note.nv.cuinfo"],
-            raw::SHF_NOTE_CUINFO | link,
-        ));
+        let writes_notes = self.settings.writes_notes;
+        let has_compat = writes_notes && (self.settings.sm >= notes::COMPAT_FROM || first_has_compat());
+        let [tool, cuda] = if writes_notes { self.notes(has_compat) } else { [None; 2] };
         let info = self.create_plain(Kind::Info, b".nv.info", raw::SHT_CUDA_INFO, 4);
         // What it is does not show: no name is left of it.
         self.out.removed.push(SectionId::at(self.out.sections.len()));
@@ -167,11 +159,22 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.out.section_mut(section).append(host, host.len() as u64, 8);
         }
         let known = &mut self.out.well_known;
-        (known.tool_note, known.cuda_note, known.info, known.compat) =
-            (Some(tool), Some(cuda), Some(info), compat);
+        (known.tool_note, known.cuda_note, known.info, known.compat) = (tool, cuda, Some(info), compat);
         if self.settings.mercury() {
             self.twin(info, Kind::MercuryInfo);
         }
+    }
+
+    /// The two notes about the tools. The second leads to the compatibility records, where there are any.
+    fn notes(&mut self, has_compat: bool) -> [Option<SectionId>; 2] {
+        let note =
+            |kind, name, flags| New { kind, name, sh_type: raw::SHT_NOTE, flags, align: 4, entsize: 0 };
+        let link = if has_compat { raw::SHF_INFO_LINK } else { 0 };
+        let cuda = raw::SHF_NOTE_CUINFO | link;
+        let tool =
+            self.create_with_symbol(&note(Kind::ToolNote, &[b".note.nv.tkinfo"], raw::SHF_NOTE_TKINFO));
+        let cuda = self.create_with_symbol(&note(Kind::CudaNote, &[b".note.nv.cuinfo"], cuda));
+        [Some(tool), Some(cuda)]
     }
 
     /// Merges all files, one after the other. What of a file does not depend on the next ones is done beside these: its

@@ -200,7 +200,11 @@ impl<'data> Merger<'_, 'data> {
     /// replaced together with its relocations.
     fn forgotten(&self, file: FileId, of: &Section<'_>, symbol: u32) -> bool {
         let raw = self.objects[file.index()].symbol(symbol);
-        if !of.name.starts_with(b".debug") || raw.bind() == raw::STB_LOCAL || !raw.is_defined() {
+        if !self.settings.forgets_copies
+            || !of.name.starts_with(b".debug")
+            || raw.bind() == raw::STB_LOCAL
+            || !raw.is_defined()
+        {
             return false;
         }
         if !self.symbols.accepted(file, symbol) {
@@ -224,6 +228,7 @@ impl<'data> Merger<'_, 'data> {
         let raw = object.symbol(symbol);
         let by_symbol = || match object.role(of.index) {
             Role::Constant => true,
+            Role::Debug if !self.settings.forgets_copies => false,
             Role::Debug => DESCRIBE_CODE.contains(&&**of.name),
             _ => false,
         };

@@ -8,6 +8,10 @@ use crate::roots::Roots;
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'data> {
     pub sm: u16,
+    /// The output has notes about its tools, and compatibility records.
+    pub writes_notes: bool,
+    /// Debug information that describes the code of a discarded or replaced copy is left out.
+    pub forgets_copies: bool,
     pub relocatable: bool,
     /// Shared variables keep their symbols, for a debugger.
     pub keeps_shared_symbols: bool,
@@ -48,6 +52,8 @@ impl<'data> Settings<'data> {
         let Options { relocatable, debug, .. } = *options;
         Self {
             sm: options.sm(),
+            writes_notes: options.release.writes_notes(),
+            forgets_copies: options.release.forgets_copies(),
             relocatable,
             keeps_shared_symbols: options.keeps_shared_symbols(),
             preserves_relocs: options.preserve_relocs,

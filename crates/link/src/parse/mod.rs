@@ -8,6 +8,7 @@ use crate::inputs::Input;
 use crate::model::object::{Damage, Object};
 use crate::pool::Pool;
 use crate::resolve::Resolver;
+use solder_arch::Release;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,6 +26,7 @@ pub fn is_large(inputs: &[Input<'_>]) -> bool {
 pub(crate) fn parse<'data>(
     inputs: &[Input<'data>],
     is_large: bool,
+    release: &Release,
     pool: &Pool,
     sink: &Sink,
 ) -> Result<(Vec<Object<'data>>, Resolver<'data, 'data>), Stop> {
@@ -39,7 +41,7 @@ pub(crate) fn parse<'data>(
         }
         file < inputs.len()
     };
-    let mut names = Resolver::new(inputs.len());
+    let mut names = Resolver::new(inputs.len(), release);
     let is_lasting = |object: &Object<'_>| object.mercury.is_none();
     pool.with_help(is_large, &parse_next, |beside| {
         for (place, input) in parsed.iter().zip(inputs) {

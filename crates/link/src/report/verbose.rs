@@ -5,6 +5,7 @@ use crate::model::merged::{Function, InfoRecord, Kind, Merged};
 use crate::resources::Resources;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
+use solder_arch::Release;
 use solder_cubin::info::attr;
 use solder_cubin::raw;
 use std::fmt::Write;
@@ -16,6 +17,7 @@ pub struct Uses<'a, 'data> {
     pub resources: &'a Resources<'data>,
     pub shared: &'a SharedLayout,
     pub textures: &'a Textures,
+    pub release: &'a Release,
     pub relocatable: bool,
 }
 
@@ -66,9 +68,12 @@ fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function) -> String {
     let mercury = uses.merged.well_known.info.is_some_and(|info| uses.merged.section(info).twin.is_some());
     let reserved = if mercury { uses.shared.reserved } else { 0 };
     let shared = uses.shared.kernels[at].map_or(0, |s| s.size.saturating_sub(reserved));
-    let barriers = barriers(uses, function);
-    let mut line =
-        format!("used {registers} registers, used {barriers} barriers, {stack} stack, {shared} bytes smem");
+    let barriers = if uses.release.prints_barriers() {
+        format!(" used {} barriers,", barriers(uses, function))
+    } else {
+        String::new()
+    };
+    let mut line = format!("used {registers} registers,{barriers} {stack} stack, {shared} bytes smem");
     if !mercury {
         write_banks(&mut line, &banks(uses, function));
     }

@@ -62,6 +62,8 @@ pub struct Resolver<'a, 'data> {
     prefaulted: Prefaulted,
     /// Register counts of each file's functions, read when two copies of a weak function meet.
     registers: HashMap<FileId, Vec<(u32, u32)>, FixedState>,
+    /// They are looked for in attributes too.
+    reads_attributes: bool,
     locals: Locals<'data>,
     /// A device function bears the name of a texture.
     function_is_image: bool,
@@ -89,7 +91,7 @@ const MOST_FORESEEN: usize = 1 << 18;
 
 impl<'a, 'data> Resolver<'a, 'data> {
     /// A resolver for so many files.
-    pub fn new(files: usize) -> Self {
+    pub fn new(files: usize, release: &Release) -> Self {
         let symbols = Symbols {
             entities: Vec::new(),
             functions: Vec::new(),
@@ -108,6 +110,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             is_extensible: false,
             prefaulted: Prefaulted::default(),
             registers: HashMap::default(),
+            reads_attributes: release.reads_registers_of_attributes(),
             locals: Locals::default(),
             function_is_image: false,
             prototypes: Rare::default(),
@@ -129,6 +132,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             is_extensible: self.is_extensible,
             prefaulted: self.prefaulted,
             registers: self.registers,
+            reads_attributes: self.reads_attributes,
             locals: self.locals,
             function_is_image: self.function_is_image,
             prototypes: self.prototypes,
@@ -460,11 +464,11 @@ impl<'data> Resolver<'_, 'data> {
     }
 
     /// Registers of a function: from the header of its code or, from sm_90 on, where that has none, from
-    /// the attributes.
+    /// the attributes, which releases before 13.0 do not look at.
     fn register_count(&mut self, origin: Origin) -> u32 {
         let object = self.objects[origin.file.index()];
         let in_header = object.section(u32::from(self.raw(origin).shndx.get())).info() >> 24;
-        if in_header > 0 {
+        if in_header > 0 || !self.reads_attributes {
             return in_header;
         }
         let table = self.registers.entry(origin.file).or_insert_with(|| register_counts(object));

@@ -14,7 +14,7 @@ use crate::model::object::Object;
 use crate::notes;
 use crate::options::Options;
 use crate::pool::Pool;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use records::{Changed, Records};
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
@@ -35,8 +35,8 @@ pub struct Resources<'data> {
     /// Stack of each kernel; 0 for other functions.
     pub stack: Vec<u32>,
     records: Changed<'data>,
-    /// The code whose barriers became an attribute; its header does not name them any more.
-    pub listed_barriers: HashSet<SectionId, foldhash::fast::FixedState>,
+    /// How many barriers the header of code names, where that is not what was read: none where they became an attribute.
+    pub barriers: HashMap<SectionId, u8, foldhash::fast::FixedState>,
     /// What `.nv.info` has after the records of the merge.
     pub of_module: Vec<InfoRecord<'data>>,
 }
@@ -74,7 +74,7 @@ pub fn compute<'data>(
         own: Vec::new(),
         stack: vec![0; calls.functions],
         records: HashMap::default(),
-        listed_barriers: HashSet::default(),
+        barriers: HashMap::default(),
         of_module: Vec::new(),
     };
     for (kernel, function) in merged.roots() {
@@ -94,9 +94,9 @@ pub fn compute<'data>(
         resources.own = own;
         return resources;
     }
-    let has_old_object = objects.iter().any(notes::is_older_than_10);
+    let has_old_object = objects.iter().any(|object| notes::is_older_than_10(object, options.release));
     propagate::propagate(calls, &own, &mut records, options.release, pool);
-    resources.listed_barriers = propagate::list_barriers(calls, &own, &mut records);
+    resources.barriers = propagate::barriers(calls, &own, &mut records, options.release.lists_barriers());
     resources.own = own;
     resources.of_module = module_records(merged, &resources.stack, has_old_object);
     resources.records = records.changed;

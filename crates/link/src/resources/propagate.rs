@@ -10,7 +10,7 @@ use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::{Function, InfoRecord, InfoValue, Merged};
 use crate::pool::Pool;
 use foldhash::fast::FixedState;
-use hashbrown::HashSet;
+use hashbrown::HashMap;
 use solder_arch::Release;
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
@@ -159,18 +159,19 @@ pub fn is_inherited(record: &InfoRecord<'_>) -> bool {
     rule_of(record.attr).is_some_and(|rule| rule != Rule::Externs)
 }
 
-/// Toolkits before 13.0 name the barriers of a function in the header of its code. In the end they become an attribute,
-/// and a kernel has as many as any function that it reaches. The code whose header need not name them any more; that of a
-/// kernel that has the attribute for other reasons goes on to do so.
-pub fn list_barriers(
+/// Toolkits before 13.0 name the barriers of a function in the header of its code. A kernel has as many as any function that
+/// it reaches. With `listed` they become an attribute, as from 13.0 on, and the header does not name them any more; that of a
+/// kernel that has the attribute for other reasons goes on to do so. The value is what headers name that is not what was read.
+pub fn barriers(
     calls: &Calls,
     own: &[Own],
     records: &mut Records<'_, '_>,
-) -> HashSet<SectionId, FixedState> {
-    let mut moved = HashSet::default();
+    listed: bool,
+) -> HashMap<SectionId, u8, FixedState> {
+    let mut named_now = HashMap::default();
     let named = |node: usize| own.get(node).map_or(0, |own| own.barriers);
     if (0..own.len()).all(|node| named(node) == 0) {
-        return moved;
+        return named_now;
     }
     let merged = records.merged;
     let of_functions = |node: usize| match merged.functions.get(node) {
@@ -178,23 +179,29 @@ pub fn list_barriers(
         _ => 0,
     };
     let reached = calls.fold(of_functions, |all, more| *all = (*all).max(*more));
+    if !listed {
+        let followed = merged.roots().map(|(index, function)| (index as usize, function));
+        let more = followed.filter(|(index, _)| reached[*index] > named(*index));
+        named_now.extend(more.filter_map(|(index, function)| Some((function.text?, reached[index]))));
+        return named_now;
+    }
     for (index, function) in merged.functions.iter().enumerate() {
         let of_callees = if function.entry { reached[index] } else { 0 };
         let count = named(index).max(of_callees);
         let Some(info) = function.info.filter(|_| count > 0) else { continue };
-        let listed = records.of(info).iter().position(|record| record.attr == attr::NUM_BARRIERS);
-        match listed.map(|at| (at, number(records.of(info)[at].value.bytes()))) {
-            Some((at, listed)) if listed < of_callees.into() => {
+        let present = records.of(info).iter().position(|record| record.attr == attr::NUM_BARRIERS);
+        match present.map(|at| (at, number(records.of(info)[at].value.bytes()))) {
+            Some((at, present)) if present < of_callees.into() => {
                 records.of_mut(info)[at].value = InfoValue::Owned([of_callees, 0].into());
             }
             Some(_) => {}
             None => {
                 records.of_mut(info).push(new_record(format::BYTE, attr::NUM_BARRIERS, &[count, 0]));
-                moved.extend(function.text);
+                named_now.extend(function.text.map(|text| (text, 0)));
             }
         }
     }
-    moved
+    named_now
 }
 
 /// As soon as one function says how it uses sparse matrix instructions, every function does. An alias

@@ -19,6 +19,7 @@ use super::object::Object;
 use crate::instruction::{Instruction, SIZE};
 use crate::schedule::{Family, anew, order_delays};
 use crate::{check, is_idle_needed};
+use bstr::BStr;
 use solder_arch::Release;
 use solder_cubin::mercury::{Idle, abridged, from_older, idle, is_older_capsule};
 use std::borrow::Cow;
@@ -41,7 +42,8 @@ pub struct Origin {
 impl Origin {
     pub fn of(object: &Object<'_, '_>, release: &Release) -> Self {
         // Those of 13.0 and later have code of one kind.
-        let is_older = |of: &str| Release::toolkit_of(of).is_none_or(|toolkit| toolkit < FIRST_OF_KIND);
+        let is_older =
+            |of: &BStr| Release::toolkit_of(&of.to_string()).is_none_or(|toolkit| toolkit < FIRST_OF_KIND);
         let is_other = object.release().is_some_and(is_older);
         let has_workaround = !is_other && release.removes_workaround() && object.has_workaround();
         Self { is_other, has_workaround }

@@ -11,6 +11,9 @@ const PRESERVE_RELOCS_WARNING_FROM: u16 = 90;
 
 /// Checks the options of a device link.
 pub fn check(options: &Options, sink: &Sink) -> Result<(), Stop> {
+    if options.release.checks_conflicts_first() {
+        check_conflicts(options, sink)?;
+    }
     let Some(target) = options.target else {
         return Err(sink.fatal(Message::UnknownArch { arch: "(null)".into() }));
     };

@@ -162,7 +162,7 @@ impl Options {
     pub fn new(values: Values, invoked_as: &OsStr, release_by_inputs: bool) -> Self {
         let path = |id| values.scalar(id).map(|text| PathBuf::from(OsStr::from_bytes(text)));
         let lto = values.is_true(Id::LinkTimeOpt) || values.is_true(Id::Dlto);
-        let relocatable = values.is_true(Id::Relocatable);
+        let relocatable = values.is_true(Id::Relocatable) && values.release.links_relocatable();
         let emit_ptx = values.is_true(Id::EmitPtx);
         let release = values.release;
         Self {
@@ -300,6 +300,11 @@ impl Options {
         self.output.as_ref().expect("checked before linking")
     }
 
+    /// Whether `-w` is given, and has an effect in this release.
+    fn disables_warnings(&self) -> bool {
+        self.release.can_silence_warnings() && self.values().is_true(Id::DisableWarnings)
+    }
+
     /// How messages are printed once the options are known.
     pub fn message_settings(&self) -> Settings {
         Settings {
@@ -307,7 +312,7 @@ impl Options {
             report_arch: self.target.filter(|_| self.report_arch).map(|target| target.to_string().into()),
             switches: Switches {
                 warnings_are_errors: self.warnings_are_errors,
-                no_warnings: self.disable_infos,
+                no_warnings: self.disable_infos || self.disables_warnings(),
             },
             explain: self.explain,
             format: self.error_format,

@@ -57,6 +57,8 @@ pub struct Row {
     pub allowed: Allowed,
     /// The toolkit that has it first; 0 where all of them have it.
     since: u32,
+    /// The toolkit from which on the long name is known too.
+    long_since: u32,
     pub record: Record,
     /// Name of the value in the help.
     pub argument: &'static str,
@@ -76,6 +78,7 @@ const fn row(id: Id, long: &'static str, kind: Kind) -> Row {
         implied: None,
         allowed: Allowed::Any,
         since: 0,
+        long_since: 0,
         record: Record::Never,
         argument: "",
         default: "",
@@ -136,6 +139,11 @@ impl Row {
 
     const fn since(mut self, toolkit: u32) -> Self {
         self.since = toolkit;
+        self
+    }
+
+    const fn long_since(mut self, toolkit: u32) -> Self {
+        self.long_since = toolkit;
         self
     }
 
@@ -255,7 +263,7 @@ pub static TABLE: [Row; COUNT] = [
         .short("w")
         .help("Accepted for compatibility; warnings are printed all the same, as nvlink does."),
     flag(Id::WarningAsError, "warning-as-error").short("Werror").help("Take warnings as errors."),
-    flag(Id::DisableInfos, "disable-infos").help("Print no warnings (sic: as nvlink does, infos stay)."),
+    flag(Id::DisableInfos, "disable-infos").since(130).help("Print no warnings (sic: as nvlink does, infos stay)."),
     flag(Id::KeepSystemLibraries, "keep-system-libraries")
         .help("Keep the code of system libraries such as cudadevrt even when nothing refers to it."),
     list(Id::KernelsUsed, "kernels-used")
@@ -292,6 +300,7 @@ pub static TABLE: [Row; COUNT] = [
         .help("Threads for compiling and assembling in parts under -lto."),
     scalar(Id::OfastCompile, "Ofast-compile")
         .short("Ofc")
+        .since(130)
         .argument("0|min|mid|max")
         .implied("0")
         .help("How far code quality is traded for compile time under -lto; '0' is not at all, 'max' the most."),
@@ -313,7 +322,10 @@ pub static TABLE: [Row; COUNT] = [
     flag(Id::UseHostInfo, "use-host-info").help("Remove kernels that no host object refers to; the default."),
     flag(Id::IgnoreHostInfo, "ignore-host-info")
         .help("Keep kernels that no host object refers to."),
-    flag(Id::Relocatable, "relocatable-link").short("r").help("Write an object that can be linked again."),
+    flag(Id::Relocatable, "relocatable-link")
+        .short("r")
+        .long_since(130)
+        .help("Write an object that can be linked again."),
     scalar(Id::GenHostLinkerScript, "gen-host-linker-script")
         .short("ghls")
         .argument("host linker script type")
@@ -325,6 +337,7 @@ pub static TABLE: [Row; COUNT] = [
         )
         .record(Record::Never),
     boolean(Id::DeviceStackProtector, "device-stack-protector")
+        .since(130)
         .help("Ask for stack protectors when PTX is assembled."),
     row(Id::OptionsFile, "options-file", Kind::OptionFiles)
         .short("optf")
@@ -343,17 +356,17 @@ pub static TABLE: [Row; COUNT] = [
     flag(Id::ReserveNullPointer, "reserve-null-pointer"),
     flag(Id::DontReserveNullPointer, "dont-reserve-null-pointer"),
     boolean(Id::DisableSmemReservation, "disable-smem-reservation"),
-    boolean(Id::EnableExtendedSmem, "enable-extended-smem"),
+    boolean(Id::EnableExtendedSmem, "enable-extended-smem").since(130),
     flag(Id::ForceRela, "force-rela"),
     number(Id::SyscallConstOffset, "syscall-const-offset"),
     scalar(Id::CudaApiVersion, "cuda-api-version"),
     scalar(Id::DotFile, "dot-file").short("dot"),
-    scalar(Id::NvHost, "nv-host"),
+    scalar(Id::NvHost, "nv-host").since(130),
     scalar(Id::ToolName, "tool-name"),
     flag(Id::Uumn, "uumn"),
     flag(Id::Fdcmpt, "fdcmpt"),
-    boolean(Id::VerboseTkinfo, "verbose-tkinfo"),
-    number(Id::StackProtectorThreshold, "device-stack-protector-frame-size-threshold"),
+    boolean(Id::VerboseTkinfo, "verbose-tkinfo").since(130),
+    number(Id::StackProtectorThreshold, "device-stack-protector-frame-size-threshold").since(130),
     // solder's own.
     number(Id::Threads, "threads")
         .short("j")
@@ -464,7 +477,7 @@ pub fn rows(release: &Release) -> impl Iterator<Item = &'static Row> {
 }
 
 pub fn by_long(name: &[u8], release: &Release) -> Option<&'static Row> {
-    rows(release).find(|row| row.long.as_bytes() == name)
+    rows(release).find(|row| row.long.as_bytes() == name && row.long_since <= release.toolkit)
 }
 
 pub fn by_short(name: &[u8], release: &Release) -> Option<&'static Row> {

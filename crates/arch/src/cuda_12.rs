@@ -1,0 +1,130 @@
+//! The releases of CUDA 12, and the rules in which they differ from all later ones.
+//!
+//! 12.4 and 12.5 were observed with their nvlink, the others with libnvJitLink, which makes the same cubins. There is no
+//! CUDA 12.7. What 12.8 and 12.9 do for Blackwell is not known here: such targets are refused. 12.0 to 12.3 are not here
+//! either, as they have other string tables (docs/reference/cuda-12.md).
+
+use crate::release::architectures;
+use crate::{Abi, Release};
+
+architectures! {
+    "50" "52" "53" "60" "61" "62" "70" "72" "75" "80" "86" "87" "89" "90" "90a"
+}
+
+impl Release {
+    /// CUDA 12.4, with nvlink 12.4.131.
+    pub const CUDA_12_4: &'static Self = &Self {
+        name: "12.4",
+        version: "12.4.131",
+        toolkit: 124,
+        nvjitlink: &["libnvJitLink.so.12", "libnvJitLink.so"],
+        abi: Abi::Seven,
+        archs: &ARCHS,
+        names: &NAMES,
+        deprecated: &[10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 69],
+        forward: &[(50, 52), (60, 61), (70, 75), (80, 86), (80, 89), (86, 89)],
+        finalizable: &[],
+        newest_mercury: 0,
+        oldest_toolkits: &[(50, 65), (90, 120)],
+        cpu_archs: &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"],
+    };
+
+    /// CUDA 12.5, with nvlink 12.5.40.
+    pub const CUDA_12_5: &'static Self =
+        &Self { name: "12.5", version: "12.5.40", toolkit: 125, ..*Self::CUDA_12_4 };
+
+    /// CUDA 12.6, with nvlink 12.6.85.
+    pub const CUDA_12_6: &'static Self =
+        &Self { name: "12.6", version: "12.6.85", toolkit: 126, ..*Self::CUDA_12_5 };
+
+    /// CUDA 12.8, with nvlink 12.8.93.
+    pub const CUDA_12_8: &'static Self =
+        &Self { name: "12.8", version: "12.8.93", toolkit: 128, ..*Self::CUDA_12_6 };
+
+    /// CUDA 12.9, with nvlink 12.9.86.
+    pub const CUDA_12_9: &'static Self =
+        &Self { name: "12.9", version: "12.9.86", toolkit: 129, ..*Self::CUDA_12_8 };
+
+    /// Inputs: the header of CUDA 13 is recognized. Earlier releases read it as one of their own, and find another
+    /// architecture in it (compat/abi).
+    pub const fn reads_abi_8(&self) -> bool {
+        self.toolkit >= 125
+    }
+
+    /// Inputs: such objects are linked. 12.5 reads the header and expects the version of its own ABI in it (compat/abi).
+    pub const fn links_abi_8(&self) -> bool {
+        self.toolkit >= 126
+    }
+
+    /// Inputs: the version of the ABI is looked at before the architecture, not after it (compat/abi).
+    pub const fn checks_abi_first(&self) -> bool {
+        self.toolkit >= 130
+    }
+
+    /// The output has notes about its tools and, from sm_90 on, compatibility records (compat/abi-7).
+    pub fn writes_notes(&self) -> bool {
+        self.abi == Abi::Eight
+    }
+
+    /// The barriers of a function become an attribute; before they stay in the header of its code (compat/abi-7).
+    pub fn lists_barriers(&self) -> bool {
+        self.abi == Abi::Eight
+    }
+
+    /// `-v`: the barriers of a kernel are printed (compat/abi-7).
+    pub const fn prints_barriers(&self) -> bool {
+        self.toolkit >= 126
+    }
+
+    /// `-r` links something that can be linked again; before it is accepted, and without effect (cli/options-12).
+    pub const fn links_relocatable(&self) -> bool {
+        self.toolkit >= 130
+    }
+
+    /// `-w` keeps warnings back; from 13.0 on it is without effect (cli/message-switches).
+    pub const fn can_silence_warnings(&self) -> bool {
+        self.toolkit < 130
+    }
+
+    /// Options: those that exclude each other are looked for before a missing target, input or output (cli/no-arch).
+    pub const fn checks_conflicts_first(&self) -> bool {
+        self.toolkit < 130
+    }
+
+    /// Weak functions: the registers of a copy are looked for in its attributes too, where the header of its code does not have
+    /// them. Before, from sm_90 on, no copy is better than another (core/weak-fewest-registers).
+    pub const fn reads_registers_of_attributes(&self) -> bool {
+        self.toolkit >= 130
+    }
+
+    /// Debug information that describes the code of a discarded weak copy, or of one that was replaced, is left out. Before, it
+    /// is led to the copy that stays (core/weak-unwind).
+    pub const fn forgets_copies(&self) -> bool {
+        self.toolkit >= 128
+    }
+
+    /// The most shared memory that a kernel may have without asking, where that is not the same everywhere
+    /// (core/shared-too-much).
+    pub fn shared_limit(&self, number: u16) -> Option<u64> {
+        let limit = SHARED_LIMITS.iter().find(|(of, _)| *of == number)?.1;
+        (self.toolkit < 128).then_some(limit)
+    }
+}
+
+/// What 12.4 to 12.6 let a kernel have, by the number of the architecture.
+const SHARED_LIMITS: [(u16, u64); 14] = [
+    (50, 0x1_0000),
+    (52, 0x1_8000),
+    (53, 0x1_0000),
+    (60, 0x1_0000),
+    (61, 0x1_8000),
+    (62, 0x1_0000),
+    (70, 0x1_8000),
+    (72, 0x1_0000),
+    (75, 0x1_0000),
+    (80, 0x2_9000),
+    (86, 0x1_9000),
+    (87, 0x2_9000),
+    (89, 0x2_9000),
+    (90, 0x2_9000),
+];
