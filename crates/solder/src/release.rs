@@ -6,13 +6,15 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use solder_arch::Release;
 use solder_link::accept::Made;
+use solder_link::load::classify::{self, Role};
+use solder_link::load::{self, Product, Settings, Store};
 use solder_toolchain::{beside, version_in};
 
-use crate::diagnostics::Message;
+use crate::diagnostics::{Message, Text};
 use crate::options::Options;
 use crate::toolchain::{self, Signals};
 
@@ -77,16 +79,19 @@ fn named(version: &str, is_asked_for: bool) -> Result<Choice, Message> {
 /// The options for a link: where nothing but the inputs says as which release, a guess is made from the first.
 pub fn for_inputs(mut options: Options) -> Options {
     let Some(target) = options.target.filter(|_| options.release_by_inputs) else { return options };
-    let first = options.inputs.first().map(PathBuf::as_path);
-    options.release = guess(first, options.nvvm_path.as_deref()).or_later_for(target);
+    options.release = guess(&options).or_later_for(target);
     options
 }
 
-/// A guess at the release of the inputs: that of the first one, if it is a device ELF, or of the compiler library.
-fn guess(first: Option<&Path>, nvvm: Option<&Path>) -> &'static Release {
-    let of_first = || first.and_then(toolkit_of).and_then(for_toolkit);
+/// A guess at the release of the inputs: that of the compiler library, or of the device code of the first input.
+fn guess(options: &Options) -> &'static Release {
+    let of_first = || {
+        let first = options.inputs.first()?;
+        toolkit_of(first, &options.load_settings()).and_then(for_toolkit)
+    };
     let of_compiler = || {
-        Release::of_version(&version_in(nvvm?.parent()?)?).filter(|of| of.toolkit >= OLDEST_BY_INPUTS.toolkit)
+        let version = version_in(options.nvvm_path.as_deref()?.parent()?)?;
+        Release::of_version(&version).filter(|of| of.toolkit >= OLDEST_BY_INPUTS.toolkit)
     };
     of_compiler().or_else(of_first).unwrap_or(Release::NEWEST)
 }
@@ -94,16 +99,24 @@ fn guess(first: Option<&Path>, nvvm: Option<&Path>) -> &'static Release {
 /// Large files are not worth reading twice.
 const LARGEST: u64 = 1 << 20;
 
-fn toolkit_of(path: &Path) -> Option<u32> {
-    let mut file = File::open(path).ok()?;
-    let mut bytes = [0; 4];
-    file.read_exact(&mut bytes).ok()?;
-    if &bytes != b"\x7fELF" {
+/// The toolkit of the device code in a file that is not large, if there is some for the target.
+fn toolkit_of(path: &Path, settings: &Settings) -> Option<u32> {
+    let file = File::open(path).ok()?;
+    let mut data = Vec::new();
+    if file.metadata().ok().filter(|of| of.is_file() && of.len() <= LARGEST)?.len() > 0 {
+        file.take(LARGEST).read_to_end(&mut data).ok()?;
+    }
+    let name = Text::from(path);
+    let role = classify::role(name.as_bytes(), &data, settings.lto);
+    if !matches!(role, Role::Cubin | Role::Fatbin | Role::HostObject) {
         return None;
     }
-    let mut all = bytes.to_vec();
-    file.take(LARGEST).read_to_end(&mut all).ok()?;
-    Made::of(&all)?.toolkit
+    let store = Store::default();
+    let items = load::items(&name, &data, role, settings.release, &|_| None);
+    match items.first()?.unpack(settings, &store).outcome {
+        Ok(Product::Object(bytes)) => Made::of(bytes)?.toolkit,
+        _ => None,
+    }
 }
 
 /// The release for objects of these toolkits: the oldest that links all of them.
