@@ -1,7 +1,7 @@
 //! The compilers of a link as the command has them: those of the toolkit, with `-time`, `--save-temps` and the cache.
 
 use std::os::unix::ffi::OsStringExt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use solder_link::load::{Assembled, Compiled, Compilers, IrContent, IrModule, IrRequest, Ptx, Timing};
 use solder_toolchain::{
@@ -18,7 +18,8 @@ use crate::toolchain;
 pub struct Toolkit<'a, 'data> {
     options: &'a Options,
     toolchain: &'a Toolchain<'a>,
-    assembler: Assembler<'a>,
+    /// Looked for when there is PTX.
+    assembler: OnceLock<Assembler<'a>>,
     sink: &'a Sink<'a>,
     /// Modules are handed to the compiler as they come, so that one it refuses ends the run there. With a cache the
     /// compiler may not be needed at all, and gets them later.
@@ -27,7 +28,11 @@ pub struct Toolkit<'a, 'data> {
 
 impl<'a, 'data> Toolkit<'a, 'data> {
     pub fn new(options: &'a Options, toolchain: &'a Toolchain<'a>, sink: &'a Sink<'a>) -> Self {
-        Self { options, toolchain, assembler: toolchain.assembler(), sink, program: Mutex::default() }
+        Self { options, toolchain, assembler: OnceLock::new(), sink, program: Mutex::default() }
+    }
+
+    fn assembler(&self) -> &Assembler<'a> {
+        self.assembler.get_or_init(|| self.toolchain.assembler())
     }
 
     /// The link's own flags, or those that compiled modules had a say in.
@@ -71,7 +76,7 @@ impl<'a, 'data> Toolkit<'a, 'data> {
 
 impl<'data> Compilers<'data> for Toolkit<'_, 'data> {
     fn assemble(&self, ptx: &Ptx<'_>) -> Result<Assembled, Vec<Message>> {
-        let assembled = self.assembler.assemble(&for_toolchain(ptx), &self.flags(ptx));
+        let assembled = self.assembler().assemble(&for_toolchain(ptx), &self.flags(ptx));
         let assembled = assembled.map_err(|error| vec![not_assembled(error, ptx.name.clone())])?;
         let solder_toolchain::Assembled { cubin, text, milliseconds } = assembled;
         Ok(Assembled { cubin, text, milliseconds })
