@@ -97,6 +97,11 @@ impl Made {
     }
 }
 
+/// The toolkit that a device ELF comes from, as in 130 for CUDA 13.0; `None` if it does not say.
+pub fn toolkit_of(bytes: &[u8]) -> Option<u32> {
+    Header::parse(bytes, true).ok()?.toolkit()
+}
+
 /// The check on all objects together: from the first that `ptxas -ewp` made on, all must come from the linker's own toolkit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExtensibleCheck {

@@ -9,9 +9,8 @@ use std::io::Read;
 use std::path::Path;
 
 use solder_arch::Release;
-use solder_link::accept::Made;
 use solder_link::load::classify::{self, Role};
-use solder_link::load::{self, Product, Settings, Store};
+use solder_link::load::{self, Settings, Store};
 use solder_toolchain::{beside, version_in};
 
 use crate::diagnostics::{Message, Text};
@@ -112,10 +111,7 @@ fn toolkit_of(path: &Path, settings: &Settings) -> Option<u32> {
     }
     let store = Store::default();
     let items = load::items(&name, &data, role, settings.release, &|_| None);
-    match items.first()?.unpack(settings, &store).outcome {
-        Ok(Product::Object(bytes)) => Made::of(bytes)?.toolkit,
-        _ => None,
-    }
+    items.first()?.unpack(settings, &store).toolkit
 }
 
 /// The release for objects of these toolkits: the oldest that links all of them.

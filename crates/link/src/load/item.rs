@@ -209,6 +209,8 @@ pub struct Unpacked<'data> {
     pub said: Vec<Said>,
     /// How long it took to assemble.
     pub milliseconds: Option<f64>,
+    /// The toolkit of a device ELF, as in 130 for CUDA 13.0.
+    pub toolkit: Option<u32>,
     /// What it gave, or what ends the link.
     pub outcome: Result<Product<'data>, Stopped>,
 }
@@ -239,7 +241,11 @@ impl<'data> Item<'data> {
             Source::LtoIr(bytes) => Ok(Product::Ir { content: IrContent::Plain(bytes), options: None }),
             Source::Container(bytes) => self.chosen(bytes, settings, store, &mut said),
         };
-        Unpacked { said, milliseconds: None, outcome }
+        let toolkit = match outcome {
+            Ok(Product::Object(bytes)) => accept::toolkit_of(bytes),
+            _ => None,
+        };
+        Unpacked { said, milliseconds: None, toolkit, outcome }
     }
 
     /// Whether it is device code that no host object brought.

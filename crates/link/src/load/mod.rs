@@ -23,7 +23,7 @@ pub use said::{PARALLEL_FROM, Said, Stopped};
 pub use store::Store;
 pub use taken::{IrModule, Loaded, Registration, RegistrationId};
 
-use crate::accept::ExtensibleCheck;
+use crate::accept::{self, ExtensibleCheck};
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::pool::Pool;
 
@@ -60,7 +60,10 @@ pub fn assemble<'data>(
                 product.milliseconds = Some(assembled.milliseconds);
                 product.said.push(Said::Assembler(assembled.text));
                 match assembled.cubin {
-                    Some(cubin) => Ok(Product::Object(store.own(cubin))),
+                    Some(cubin) => {
+                        product.toolkit = accept::toolkit_of(&cubin);
+                        Ok(Product::Object(store.own(cubin)))
+                    }
                     None => Err(vec![Message::FatbinaryError]),
                 }
             }

@@ -19,8 +19,7 @@ use crate::diagnostics::{Message, Sink, Stop};
 use crate::options::Options;
 use crate::release;
 use solder_arch::Release;
-use solder_link::accept::Made;
-use solder_link::load::{self, Compilers, Loaded, PARALLEL_FROM, Product, Unpacked, stopped};
+use solder_link::load::{self, Compilers, Loaded, PARALLEL_FROM, Unpacked, stopped};
 use solder_link::pool::Pool;
 pub use survey::Survey;
 
@@ -85,12 +84,11 @@ fn asked_for(options: &Options, products: &[Unpacked<'_>]) -> Option<&'static Re
         return None;
     }
     let toolkit = |product: &Unpacked<'_>| match &product.outcome {
-        Ok(Product::Object(bytes)) => Made::of(bytes)?.toolkit,
         Err(messages) => messages.iter().find_map(|message| match message {
             Message::NewerThanToolkit { version, .. } => u32::try_from(*version).ok(),
             _ => None,
         }),
-        Ok(_) => None,
+        Ok(_) => product.toolkit,
     };
     let release = release::of_inputs(products.iter().filter_map(toolkit))?;
     Some(release.or_later_for(options.link_target()))
