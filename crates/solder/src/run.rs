@@ -4,13 +4,13 @@ use crate::compilers::Toolkit;
 use crate::diagnostics::{Message, Printer, Receiver, Severity, Sink, Stop};
 use crate::explain::Explain;
 use crate::keep;
-use crate::load::{self, Arena, Inputs};
+use crate::load::{self, Arena, Inputs, Streams};
 use crate::mode::{Mode, Output};
 use crate::options::Options;
 use crate::os::{ending, signals, threads};
 use crate::output;
 use crate::register;
-use crate::side_files;
+use crate::side_files::{self, SideFiles};
 use crate::toolchain;
 use solder_link::inputs;
 use solder_link::layout::Layout;
@@ -26,11 +26,23 @@ use solder_link::view::View;
 
 /// Links the inputs that the options name.
 pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> Result<(), Stop> {
+    let side_files = side_files::read(options, sink)?;
+    link_as(options, *mode, printer, sink, &side_files, Streams::default())
+}
+
+/// Links them as the release of the options, or, if that was a guess and wrong, as that of the inputs.
+fn link_as(
+    options: &Options,
+    mut mode: Mode,
+    printer: &Printer,
+    sink: &Sink,
+    side_files: &SideFiles,
+    streams: Streams,
+) -> Result<(), Stop> {
     let pool = threads::pool(options.threads);
     let pool = &pool;
-    let side_files = side_files::read(options, sink)?;
     sink.phase("loading");
-    let arena = Arena::new();
+    let arena = Arena::new(streams);
     let toolchain = toolchain::of(options);
     let compilers = Toolkit::new(options, &toolchain, sink);
     let explain_inputs = |survey: &load::Survey<'_>| {
@@ -40,12 +52,14 @@ pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> R
     };
     let (mut inputs, release) = match load::load(options, &compilers, sink, &arena, pool, &explain_inputs)? {
         load::Outcome::Inputs(inputs, release) => (*inputs, release),
-        load::Outcome::AsOther(release) => return link(&options.of_release(release), mode, printer, sink),
+        load::Outcome::AsOther(release) => {
+            let options = options.of_release(release);
+            return link_as(&options, mode, printer, sink, side_files, arena.take_streams());
+        }
     };
     let adopted = (release != options.release).then(|| options.of_release(release));
     let options = adopted.as_ref().unwrap_or(options);
     let loaded = &mut inputs.loaded;
-    let mut mode = *mode;
     if options.lto && loaded.ir.is_empty() {
         sink.report(Message::NoLtoObjects);
         sink.check().map_err(|_| sink.fatal(Message::MergeFailed))?;

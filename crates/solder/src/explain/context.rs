@@ -56,7 +56,7 @@ impl<'a, 'data> Context<'a, 'data> {
     ) -> Self {
         let Explain { options, survey, .. } = explain;
         let (names, references) = (OnceCell::new(), OnceCell::new());
-        Self { options, survey, objects, view, names, references, arena: Arena::new() }
+        Self { options, survey, objects, view, names, references, arena: Arena::default() }
     }
 }
 

@@ -1,7 +1,9 @@
 //! What the link borrows from: mapped files, and bytes that were unpacked or assembled.
 
 use std::mem::{forget, take};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use elsa::sync::FrozenVec;
 use memmap2::Mmap;
@@ -16,6 +18,23 @@ struct Mapping {
     watched: Mapped,
 }
 
+/// Pipes and devices that were read, by name. They give their bytes only once.
+#[derive(Default)]
+pub struct Streams(Mutex<Vec<(PathBuf, Vec<u8>)>>);
+
+impl Streams {
+    fn add(&self, path: &Path, bytes: &[u8]) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((path.to_owned(), bytes.to_vec()));
+    }
+
+    fn take(&self, path: &Path) -> Option<Vec<u8>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = all.iter().position(|(of, _)| of == path)?;
+        Some(all.remove(at).1)
+    }
+}
+
 /// Owns the inputs. They are added from any thread, do not move, and are freed together.
 #[derive(Default)]
 pub struct Arena {
@@ -24,11 +43,38 @@ pub struct Arena {
     /// Bytes in all mappings.
     mapped_bytes: AtomicUsize,
     large: AtomicBool,
+    /// What earlier loading read of streams, for loading again.
+    read_before: Streams,
+    /// What this loading read.
+    read: Streams,
 }
 
 impl Arena {
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(read_before: Streams) -> Self {
+        Self {
+            store: Store::default(),
+            mapped: FrozenVec::default(),
+            mapped_bytes: AtomicUsize::default(),
+            large: AtomicBool::default(),
+            read_before,
+            read: Streams::default(),
+        }
+    }
+
+    /// What a pipe or a device gave when inputs were loaded before.
+    pub fn read_before(&self, path: &Path) -> Option<Vec<u8>> {
+        self.read_before.take(path)
+    }
+
+    /// Keeps what a pipe or a device gave, since the inputs may be loaded again.
+    pub fn keep_stream(&self, path: &Path, bytes: &[u8]) {
+        self.read.add(path, bytes);
+    }
+
+    /// What loading again needs.
+    pub fn take_streams(&self) -> Streams {
+        let read = take(&mut *self.read.0.lock().unwrap_or_else(PoisonError::into_inner));
+        Streams(Mutex::new(read))
     }
 
     /// What owns bytes that are not a file's.

@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn as_from_the_whole_file() {
         let path = std::env::temp_dir().join(format!("solder-chosen-{}.fatbin", std::process::id()));
-        let arena = Arena::new();
+        let arena = Arena::default();
         arena.expect_many();
         for size in [24, 12_000] {
             let data = sample(size);

@@ -28,6 +28,12 @@ pub(super) struct Opened<'data> {
 }
 
 pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened<'data>> {
+    let before = arena.read_before(path);
+    if let Some(data) = before {
+        let metadata = std::fs::metadata(path)?;
+        let identity = (metadata.dev(), metadata.ino());
+        return Ok(Opened { data: arena.own(data), identity, mapped: None });
+    }
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
@@ -41,6 +47,9 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
     }
     let mut data = Vec::with_capacity(metadata.len() as usize);
     file.read_to_end(&mut data)?;
+    if !metadata.is_file() {
+        arena.keep_stream(path, &data);
+    }
     Ok(Opened { data: arena.own(data), identity, mapped: None })
 }
 

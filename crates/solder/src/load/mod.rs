@@ -13,7 +13,7 @@ pub mod survey;
 
 use std::path::Path;
 
-pub use arena::Arena;
+pub use arena::{Arena, Streams};
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::options::Options;

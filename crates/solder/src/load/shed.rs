@@ -34,7 +34,7 @@ mod tests {
         assert!(!host.is_empty() && HostObject::default().is_empty());
         host.references = vec![(0, &file[9..15]), (1, &[])];
         host.module_ids = vec![&file[16..22]];
-        let arena = Arena::new();
+        let arena = Arena::default();
         let moved = without_file(&host, &file, &arena);
         drop(file);
         assert_eq!(moved.code, Some(&b"fat"[..]));
