@@ -92,7 +92,7 @@ fn guess(options: &Options) -> &'static Release {
         let version = version_in(options.nvvm_path.as_deref()?.parent()?)?;
         Release::of_version(&version).filter(|of| of.toolkit >= OLDEST_BY_INPUTS.toolkit)
     };
-    of_compiler().or_else(of_first).unwrap_or(Release::NEWEST)
+    of_compiler().or_else(of_first).unwrap_or(OLDEST_BY_INPUTS)
 }
 
 /// Large files are not worth reading twice.
