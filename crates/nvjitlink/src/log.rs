@@ -46,7 +46,7 @@ pub struct Logs {
 impl Logs {
     /// Puts messages of the linker into the log that they belong to.
     pub fn messages(&mut self, diagnostics: &[Diagnostic]) {
-        // These come with an input, of which the library says nothing.
+        // These come with an input. The library does not report them.
         let is_of_link = |diagnostic: &&Diagnostic| {
             !matches!(diagnostic.message, Message::Expected64Bit { .. } | Message::OutputLimited { .. })
         };

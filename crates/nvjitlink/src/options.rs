@@ -17,7 +17,7 @@ pub struct Options {
     pub verbose: bool,
     pub lto: bool,
     pub ptx: bool,
-    /// `-O0`; `-O3` is what there is without it.
+    /// `-O0`; the default is `-O3`.
     pub unoptimized: bool,
     /// `-Ofc`.
     pub fast_compile: Option<&'static str>,

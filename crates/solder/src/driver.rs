@@ -44,7 +44,7 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     let choice = release::choose(&words).map_err(|message| parser_sink.fatal(message))?;
     if let Some(version) = &choice.stands_for {
         let known = Release::NEWEST.name;
-        parser_sink.report(Message::StandsIn { version: version.as_str().into(), known });
+        parser_sink.report(Message::LinkedAsNewest { version: version.as_str().into(), known });
     }
     let values = Values::parse(words, choice.release, &parser_sink)?;
     let options = Options::new(values, name, choice.by_inputs);

@@ -273,7 +273,7 @@ messages! {
         "Input file '{file}' is {kind}: a device ELF or a fat binary with machine code for the target is expected";
     UnknownRelease { version: Text, known: Text } = "unknown-release", Fatal,
         "there is no nvlink {version} that could be replaced: solder links as CUDA {known}; name one with --as-nvlink";
-    StandsIn { version: Text, known: &'static str } = "stands-in", Warning,
+    LinkedAsNewest { version: Text, known: &'static str } = "linked-as-newest", Warning,
         "CUDA {version} is newer than all that solder knows: linking as CUDA {known}";
     /// PTX or IR in a link whose caller gave it no compilers.
     NoCompiler { file: Text, kind: &'static str } = "no-compiler", Fatal,

@@ -123,7 +123,7 @@ fn strings(data: &[u8]) -> impl Iterator<Item = &[u8]> {
 mod tests {
     use super::*;
 
-    /// A relocatable x86-64 ELF with these sections, the names behind the header and the table at the end.
+    /// A relocatable x86-64 ELF with these sections, the names after the header and the table at the end.
     fn elf(sections: &[(&str, &[u8])]) -> Vec<u8> {
         let mut file = vec![0; 64];
         file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");

@@ -73,7 +73,7 @@ pub fn assemble<'data>(
     Ok(())
 }
 
-/// Reports what there is to report about the inputs, one after the other, and takes what they gave.
+/// Reports the messages about the inputs, one after the other, and takes what they gave.
 pub fn take<'data>(
     settings: &Settings,
     items: Vec<Item<'data>>,

@@ -1,4 +1,4 @@
-//! Which section of an object is the twin of which.
+//! The Mercury twin of each section of an object.
 
 use solder_cubin::raw::Symbol;
 

@@ -1,4 +1,4 @@
-//! Finds which section of an object is the twin of which.
+//! Finds the Mercury twin of each section of an object.
 
 use crate::model::object::{Damage, Object, Role};
 use crate::model::twins::Twins;

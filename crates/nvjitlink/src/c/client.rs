@@ -15,7 +15,7 @@ pub struct Client {
     handle: *mut Locked,
 }
 
-// SAFETY: a handle points to a session behind a lock.
+// SAFETY: a handle points to a session in a lock.
 unsafe impl Send for Client {}
 // SAFETY: the same; what needs the handle alone borrows it mutably.
 unsafe impl Sync for Client {}

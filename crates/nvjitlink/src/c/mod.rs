@@ -1,6 +1,6 @@
 //! The C interface: the functions of nvJitLink's header, under every name that NVIDIA's libraries export.
 //!
-//! A handle is a pointer to a session behind a lock, so that threads may use handles of their own and share one. A null
+//! A handle is a pointer to a session in a lock, so that threads may use handles of their own and share one. A null
 //! pointer is an error code, a panic is [`Code::Internal`], and every text that a caller gives is copied. As in C, a handle
 //! must come from `nvJitLinkCreate` and must not be used after `nvJitLinkDestroy`.
 
@@ -102,7 +102,7 @@ unsafe fn copy(handle: *const Locked, place: *mut u8, get: Get) -> c_int {
 /// `nvJitLinkCreate`.
 ///
 /// # Safety
-/// `handle` is null or a place for a handle; `options` is null or leads to `count` strings, none of which is null.
+/// `handle` is null or a place for a handle; `options` is null or leads to `count` strings that are not null.
 unsafe fn create(handle: *mut *mut Locked, count: c_uint, options: *const *const c_char) -> c_int {
     guarded(|| {
         if handle.is_null() || options.is_null() {

@@ -45,7 +45,7 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
     }
     let folder = folder.ok_or_else(|| format!("no folder given\n\n{USAGE}"))?;
     let toolkit = find(root.as_deref())?;
-    let toolkit = behind_shadow(toolkit)?;
+    let toolkit = shadowed(toolkit)?;
     let program = std::env::current_exe().map_err(|e| format!("cannot tell where solder is: {e}"))?;
     let release = release(&toolkit, version.as_deref())?;
     make(&folder, &toolkit, &program, release)?;
@@ -85,13 +85,13 @@ fn find(root: Option<&Path>) -> Result<Toolkit, String> {
 }
 
 /// The toolkit itself, also if the way to it led through a shadow of it.
-fn behind_shadow(toolkit: Toolkit) -> Result<Toolkit, String> {
+fn shadowed(toolkit: Toolkit) -> Result<Toolkit, String> {
     let marker = toolkit.root.join(MARKER);
     if !marker.exists() {
         return Ok(toolkit);
     }
-    let behind = fs::read(&marker).map_err(|e| at(&marker, &e))?;
-    let root = behind.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let text = fs::read(&marker).map_err(|e| at(&marker, &e))?;
+    let root = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let root = Path::new(OsStr::from_bytes(root));
     if root.join(MARKER).exists() {
         return Err(format!("'{}' is a shadow of a shadow", toolkit.root.display()));

@@ -12,7 +12,7 @@ use solder_link::load::archive::{self, ArchiveMember};
 use solder_link::load::{PARALLEL_FROM, Stopped};
 use solder_link::pool::Pool;
 
-/// The members of an archive. With the file of which `data` is a mapping, that is hardly touched.
+/// The members of an archive. With the file that `data` maps, the mapping is hardly touched.
 pub(super) fn members<'data>(
     path: &Path,
     data: &'data [u8],

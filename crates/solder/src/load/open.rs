@@ -90,7 +90,7 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena, p
     }
 }
 
-/// Opens an item, and gives back the memory of a file of which the link needs nothing any more.
+/// Opens an item, and gives back the memory of a file that the link no longer needs.
 pub(super) fn unpack<'data>(item: &Item<'data>, settings: &Settings, arena: &'data Arena) -> Unpacked<'data> {
     let unpacked = item.unpack(settings, arena.store());
     let needs_file = matches!(unpacked.outcome, Ok(Product::Object(bytes)) if item.has(bytes));

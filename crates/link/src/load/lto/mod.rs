@@ -37,7 +37,7 @@ pub enum Outcome {
     ToLink,
 }
 
-/// Compiles and assembles the IR, of which there is some.
+/// Compiles and assembles the IR. There is at least one module.
 pub fn optimize<'data>(
     options: &LtoOptions<'_>,
     loaded: &mut Loaded<'data>,

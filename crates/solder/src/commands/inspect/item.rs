@@ -25,7 +25,7 @@ pub(super) struct Item {
 /// What it holds.
 pub(super) enum Content {
     Cubin(cubin::Cubin),
-    /// Containers one behind the other.
+    /// Containers one after the other.
     Fatbins(Vec<fatbin::Fatbin>),
     Host(host::Host),
     Archive {
