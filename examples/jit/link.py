@@ -1,6 +1,7 @@
 """Links files through cuda.bindings (PyPI: cuda-bindings) with solder's library inside. No GPU is needed.
 
     python examples/jit/link.py FOLDER/libnvJitLink.so.13 sm_90 out.cubin blur.cubin weights.cubin
+    LD_PRELOAD=FOLDER/libnvJitLink.so.13 python examples/jit/link.py - sm_90 out.cubin blur.cubin weights.cubin
 """
 
 import ctypes
@@ -35,6 +36,7 @@ def link(arch, inputs):
 if __name__ == "__main__":
     library, arch, output, *inputs = sys.argv[1:]
     # A library that is loaded already wins over the one that the package brings.
-    ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+    if library != "-":
+        ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
     with open(output, "wb") as file:
         file.write(link(arch, inputs))

@@ -4,7 +4,7 @@
 //! A [`Session`] is a link from `nvJitLinkCreate` to `nvJitLinkDestroy`, in safe Rust. [`c`] is the C interface over it,
 //! under every name that NVIDIA's libraries have. It is the only module with `unsafe` code.
 //!
-//! The library starts no thread, installs no handler and prints nothing. PTX is assembled by the toolkit's `ptxas`, and IR
+//! The library installs no handler and prints nothing. Threads of a large link end with it. PTX is assembled by the toolkit's `ptxas`, and IR
 //! compiled by NVIDIA's own nvJitLink or libnvvm, where they are found; the error log says where they were looked for.
 
 #![deny(missing_docs)]

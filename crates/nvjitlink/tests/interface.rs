@@ -111,16 +111,53 @@ fn files_are_read() {
     assert_eq!(text(&mut client, Product::ErrorLog), expected);
 }
 
-/// Threads with handles of their own, and threads that share one.
+/// Objects of a link that is large enough for threads of its own.
+const UNITS: usize = 64;
+/// One link in so many is large.
+const LARGE_EVERY: usize = 16;
+
+/// Many objects, each with another number in its names, and the one that all of them call.
+fn many() -> Vec<Vec<u8>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../link/tests/golden/inputs/");
+    let read =
+        |name: &str| std::fs::read(format!("{folder}{name}.sm_90.cubin")).expect("a file of the repository");
+    let template = read("unit");
+    let unit = |number: usize| {
+        let mut bytes = template.clone();
+        for at in 0..bytes.len().saturating_sub(5) {
+            if bytes[at..].starts_with(b"_0000") {
+                bytes[at..at + 5].copy_from_slice(format!("_{number:04}").as_bytes());
+            }
+        }
+        bytes
+    };
+    (0..UNITS).map(unit).chain([read("unit_root")]).collect()
+}
+
+fn linked_many(inputs: &[Vec<u8>]) -> Result<Vec<u8>, i32> {
+    let (mut client, _) = client(&[c"-arch=sm_90"]);
+    for input in inputs {
+        assert_eq!(client.add_data(CUBIN, Some(input), Some(c"unit")), 0);
+    }
+    assert_eq!(client.complete(), 0);
+    client.get(Product::Cubin)
+}
+
+/// Threads with handles of their own, small links and large ones that start threads, and threads that share a handle.
 #[test]
 fn threads_do_not_disturb_one_another() {
     let runs = std::env::var("SOLDER_STRESS_LINKS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
     let expected = linked(&[c"-arch=sm_90"]).get(Product::Cubin);
+    let inputs = many();
+    let expected_of_many = linked_many(&inputs);
     std::thread::scope(|scope| {
         for _ in 0..16 {
             scope.spawn(|| {
-                for _ in 0..runs {
+                for run in 0..runs {
                     assert_eq!(linked(&[c"-arch=sm_90"]).get(Product::Cubin), expected);
+                    if run % LARGE_EVERY == 0 {
+                        assert_eq!(linked_many(&inputs), expected_of_many);
+                    }
                 }
             });
         }

@@ -66,6 +66,38 @@ fn only_as_the_first_word_and_under_its_own_name() {
 }
 
 #[test]
+fn shadow_with_the_library_beside_the_program() {
+    let folder = scratch("shadow-library");
+    let root = toolkit(&folder, "13.0.88");
+    fs::create_dir(root.join("lib64")).expect("a folder");
+    for name in ["libnvJitLink.so", "libnvJitLink.so.13", "libcudadevrt.a"] {
+        fs::write(root.join("lib64").join(name), "x").expect("a file");
+    }
+    fs::create_dir(folder.join("nvjitlink")).expect("a folder");
+    let (program, own) = (folder.join("solder"), folder.join("nvjitlink/libnvJitLink.so.13"));
+    fs::copy(env!("CARGO_BIN_EXE_solder"), &program).expect("a copy");
+    fs::write(&own, "x").expect("a file");
+    let shadow = folder.join("shadow");
+    let make = || {
+        let mut command = Command::new(&program);
+        command.args(["shadow", text(&shadow), "--toolkit", text(&root)]);
+        assert_eq!(run(&mut command).0, Some(0));
+    };
+    let leads_to = |name: &str| fs::canonicalize(shadow.join("lib64").join(name)).expect("a link");
+    make();
+    make();
+    assert_eq!(leads_to("libcudadevrt.a"), root.join("lib64/libcudadevrt.a"));
+    for name in ["libnvJitLink.so", "libnvJitLink.so.13"] {
+        assert_eq!(leads_to(name), own);
+    }
+    // Without it, the libraries are the toolkit's own again.
+    fs::remove_file(&own).expect("it was there");
+    make();
+    assert_eq!(fs::read_link(shadow.join("lib64")).expect("a link"), root.join("lib64"));
+    make();
+}
+
+#[test]
 fn shadow_of_a_toolkit() {
     let folder = scratch("shadow");
     let root = toolkit(&folder, "13.0.88");

@@ -3,9 +3,11 @@
 mod compare;
 #[allow(unsafe_code, reason = "it calls functions of a shared library")]
 pub mod driver;
+mod known;
 pub mod library;
 mod published;
 mod python;
+mod sanitize;
 mod script;
 
 use crate::Result;
@@ -14,6 +16,7 @@ use crate::conformance::{Context, Run, build_inputs, load_cases};
 use crate::process::{self, Ending};
 use crate::toolkit::{ORACLE, Toolkit};
 use compare::{Outcome, Verdict};
+use known::Known;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,26 +34,15 @@ lines of tests/cases, from Create to Destroy, with both: codes, logs and what wa
   RELEASE…        only install NVIDIA's library of each release (12.0 … 12.6, 12.8, 12.9, 13.0 … 13.5, or all) into the
                   user's cache folder, and print where it is
   names           only build and compare names
-  python          only build, and link through NVIDIA's Python package (cuda-bindings 13.0.3) with both libraries
+  python [CLONE]  only build, and link through NVIDIA's Python package (cuda-bindings 12.9.4 and 13.0.3) with both libraries; with
+                  a clone of NVIDIA/cuda-python, run the package's own tests of the linker too
+  sanitize        only run the stress of the C interface, 16 threads with 1,000 links each, under the sanitizers for addresses and
+                  for threads, or one of them (sanitize thread); needs a nightly toolchain with rust-src
   --runs N        at most N runs, spread over all cases (default 720)
   --jobs N        runs at once (default: the machine's cores)
   --profile NAME  how the libraries are built (default library)
-  --keep          leave the folders of runs that differ, and say where they are";
-
-/// Cases in which solder's library does something else than NVIDIA's, though solder does what nvlink does. Each is a row of
-/// docs/nvjitlink.md.
-const KNOWN: &[(&str, &str)] = &[
-    ("compat/finalization", "planted records, which NVIDIA's library believes for more targets than nvlink"),
-    ("compat/note-version", "NVIDIA's library does not look at the version of a note"),
-    ("fatbin/damaged-compression", "NVIDIA's library takes an unknown compression for none"),
-    ("fatbin/select-machine-code", "NVIDIA's library takes code for sm_90a only for sm_90a"),
-    (
-        "fatbin/select-mercury",
-        "NVIDIA's library refuses some members for sm_100 that nvlink finalizes for sm_103",
-    ),
-    ("lto/other-architectures", "an image of IR alone names the assembler that made it"),
-    ("lto/whole", "an image of IR alone names the assembler that made it"),
-];
+  --keep          leave the folders of runs that differ, and say where they are
+  --bless         write the differences of these runs to tests/nvjitlink/differences.txt; read the change before you keep it";
 
 /// A library that hangs is ended after this.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -61,11 +53,18 @@ struct Options {
     jobs: Option<usize>,
     profile: String,
     keep: bool,
+    bless: bool,
 }
 
 pub fn run(args: &[String]) -> Result<u8> {
-    let mut options =
-        Options { filters: Vec::new(), runs: 720, jobs: None, profile: "library".into(), keep: false };
+    let mut options = Options {
+        filters: Vec::new(),
+        runs: 720,
+        jobs: None,
+        profile: "library".into(),
+        keep: false,
+        bless: false,
+    };
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         let mut number =
@@ -79,6 +78,7 @@ pub fn run(args: &[String]) -> Result<u8> {
             "--jobs" => options.jobs = Some(number()?),
             "--profile" => options.profile.clone_from(rest.next().ok_or("--profile needs a name")?),
             "--keep" => options.keep = true,
+            "--bless" => options.bless = true,
             _ if arg.starts_with('-') => return Err(format!("unknown option '{arg}'\n\n{USAGE}")),
             _ => options.filters.push(arg.clone()),
         }
@@ -86,16 +86,20 @@ pub fn run(args: &[String]) -> Result<u8> {
     if published::are_releases(&options.filters) {
         return published::install(&options.filters);
     }
+    if let [first, names @ ..] = &options.filters[..]
+        && first == "sanitize"
+    {
+        return sanitize::run(names);
+    }
     let folder = library::build(&options.profile)?;
     if options.filters == ["build"] {
         println!("{}", folder.display());
         return Ok(0);
     }
-    if options.filters == ["python"] {
-        let theirs = Toolkit::find(ORACLE.name)?.ensure()?.join("lib64/libnvJitLink.so.13");
-        let differences = python::run(&theirs, &folder.join(library::file_name(13)))?;
-        println!("python: {}", if differences.is_empty() { "equal".into() } else { differences.join("\n") });
-        return Ok(u8::from(!differences.is_empty()));
+    if let [first, clone @ ..] = &options.filters[..]
+        && first == "python"
+    {
+        return Ok(u8::from(python::run(&folder, clone.first().map(String::as_str))? > 0));
     }
     let missing = library::missing_names(&folder)?;
     for name in &missing {
@@ -123,10 +127,11 @@ fn compare_all(options: &Options, folder: &Path) -> Result<usize> {
         .iter()
         .filter(|case| case.mistake.is_none() && case.setup.is_empty() && case.env.is_empty())
         .flat_map(|case| case.runs(ORACLE, None))
-        .filter(|run| {
+        // Before the filters, so that a run makes the same calls with them and without.
+        .enumerate()
+        .filter(|(_, run)| {
             options.filters.is_empty() || options.filters.iter().any(|filter| run.id().contains(filter))
         })
-        .enumerate()
         .filter_map(|(at, run)| {
             let line = run.expand(run.case.links.first()?);
             // Paths of the machine are of no use in a script.
@@ -141,7 +146,11 @@ fn compare_all(options: &Options, folder: &Path) -> Result<usize> {
         (at - 1) % every == 0
     });
     let libraries = [context.toolkit.join("lib64/libnvJitLink.so.13"), folder.join(library::file_name(13))];
-    let verdicts = judge_all(&sessions, &libraries, &context, options);
+    let known = if options.bless { Known::default() } else { Known::read()? };
+    let verdicts = judge_all(&sessions, &libraries, &context, &known, options);
+    if options.bless {
+        return known::write(&verdicts).map(|()| 0);
+    }
     Ok(compare::report(&verdicts))
 }
 
@@ -149,6 +158,7 @@ fn judge_all(
     sessions: &[Session<'_>],
     libraries: &[PathBuf; 2],
     context: &Context,
+    known: &Known,
     options: &Options,
 ) -> Vec<(String, Verdict)> {
     let jobs =
@@ -160,8 +170,8 @@ fn judge_all(
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(session) = sessions.get(at) else { break };
-                    let verdict =
-                        judge(session, libraries, context, options.keep).unwrap_or_else(Verdict::Failed);
+                    let verdict = judge(session, libraries, context, known, options.keep)
+                        .unwrap_or_else(Verdict::Failed);
                     if let Ok(mut verdicts) = verdicts.lock() {
                         verdicts.push((session.run.id(), verdict));
                     }
@@ -174,7 +184,13 @@ fn judge_all(
     verdicts
 }
 
-fn judge(session: &Session<'_>, libraries: &[PathBuf; 2], context: &Context, keep: bool) -> Result<Verdict> {
+fn judge(
+    session: &Session<'_>,
+    libraries: &[PathBuf; 2],
+    context: &Context,
+    known: &Known,
+    keep: bool,
+) -> Result<Verdict> {
     let name = session.run.id().replace(['/', ':', '['], ".").replace(']', "");
     let folder = context.scratch.join(format!("nvjitlink.{name}.{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
@@ -192,9 +208,9 @@ fn judge(session: &Session<'_>, libraries: &[PathBuf; 2], context: &Context, kee
     let [theirs, ours] =
         libraries.each_ref().map(|library| perform(library, &script, &work, &folder, context));
     let mut verdict = compare::outcomes(&theirs?, &ours?);
-    let case = format!("{}/{}", session.run.case.category, session.run.case.name);
-    let is_known = session.run.case.deviation.is_some() || KNOWN.iter().any(|(known, _)| *known == case);
-    if matches!(verdict, Verdict::Differs(_)) && is_known {
+    if let Verdict::Differs(differences) = &verdict
+        && known.is(&session.run.id(), differences)
+    {
         verdict = Verdict::Deviates;
     }
     if !keep || !matches!(verdict, Verdict::Differs(_)) {

@@ -22,6 +22,9 @@ Makes DIR a CUDA toolkit of symbolic links in which bin/nvlink is solder. Build 
 build system to DIR. The toolkit is ROOT, or the one that SOLDER_TOOLKIT, CUDA_HOME, CUDA_PATH or the nvcc on
 PATH lead to. Running it again brings DIR up to date. Links are done as the toolkit's own nvlink does them, or as
 that of VERSION; for a toolkit that is newer than all that solder knows, VERSION must be given.
+
+If solder's libnvJitLink is beside the program (in its folder, in nvjitlink or in ../lib), DIR/lib64 has it in the
+place of the toolkit's, for programs that are started with LD_LIBRARY_PATH=DIR/lib64.
 ";
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
@@ -103,12 +106,53 @@ fn make(folder: &Path, toolkit: &Toolkit, program: &Path, release: &'static Rele
     claim(folder, &toolkit.root, marked(toolkit, release))?;
     let bin = folder.join("bin");
     fs::create_dir_all(&bin).map_err(|e| at(&bin, &e))?;
-    let whole = links_to(&toolkit.root, &["bin", MARKER])?;
+    let libraries = library_links(toolkit, program, release)?;
+    let own: &[&str] = if libraries.is_empty() { &["bin", MARKER] } else { &["bin", MARKER, LIBRARIES] };
+    let whole = links_to(&toolkit.root, own)?;
     let mut tools = links_to(&toolkit.root.join("bin"), &["nvlink"])?;
     tools.push(("nvlink".into(), program.to_owned()));
+    let lib64 = folder.join(LIBRARIES);
+    if libraries.is_empty() && !lib64.is_symlink() && lib64.is_dir() {
+        // Solder's library was beside the program when the folder was made.
+        lay_out(&lib64, &[])?;
+        fs::remove_dir(&lib64).map_err(|e| at(&lib64, &e))?;
+    }
     lay_out(folder, &whole)?;
+    if !libraries.is_empty() {
+        fs::create_dir_all(&lib64).map_err(|e| at(&lib64, &e))?;
+        lay_out(&lib64, &libraries)?;
+    }
     lay_out(&bin, &tools)
 }
+
+/// The toolkit's folder of libraries.
+const LIBRARIES: &str = "lib64";
+
+/// The libraries of the toolkit, with solder's libnvJitLink among them; nothing if solder's is not there. nvcc leads solder to the
+/// toolkit's own by `nvvm`, which is a link: LTO IR is still compiled by that one.
+fn library_links(
+    toolkit: &Toolkit,
+    program: &Path,
+    release: &'static Release,
+) -> Result<Vec<(OsString, PathBuf)>, String> {
+    let name = format!("{NVJITLINK}.{}", release.major());
+    let folder = program.parent().unwrap_or(Path::new(""));
+    let mut places = ["", "nvjitlink", "../lib"].into_iter().map(|place| folder.join(place).join(&name));
+    let (Some(own), libraries) = (places.find(|place| place.is_file()), toolkit.root.join(LIBRARIES)) else {
+        return Ok(Vec::new());
+    };
+    if !libraries.is_dir() {
+        return Ok(Vec::new());
+    }
+    let own = own.canonicalize().map_err(|e| at(&own, &e))?;
+    let mut links = links_to(&libraries, &[])?;
+    links.retain(|(name, _)| !name.as_bytes().starts_with(NVJITLINK.as_bytes()));
+    links.extend([(name.into(), own.clone()), (NVJITLINK.into(), own)]);
+    Ok(links)
+}
+
+/// The name of the library that programs link with, without its version.
+const NVJITLINK: &str = "libnvJitLink.so";
 
 /// The version in the marker: the one that was asked for, or that of a toolkit which is newer than all that are known, since
 /// its objects say so too.

@@ -1,0 +1,66 @@
+//! Differences from NVIDIA's library that are wanted. Each is a row of docs/nvjitlink.md; a run that differs in any other way fails.
+
+use super::compare::Verdict;
+use crate::Result;
+use crate::cache::at;
+use crate::workspace::workspace;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+/// A line with this at its head names a run; what differs follows.
+const RUN: &str = "== ";
+
+const HEAD: &str = "\
+# How solder's libnvJitLink differs from NVIDIA's 13.0.88, run by run; docs/nvjitlink.md says why.
+# Written by `cargo xtask nvjitlink --bless`.
+";
+
+/// The text of each run that differs.
+#[derive(Default)]
+pub struct Known(BTreeMap<String, String>);
+
+impl Known {
+    /// What the repository lists.
+    pub fn read() -> Result<Self> {
+        let path = path()?;
+        let text = fs::read_to_string(&path).map_err(|e| at(&path, &e))?;
+        let head = format!("\n{RUN}");
+        let runs = text.split(&head).skip(1).filter_map(|run| run.split_once('\n'));
+        Ok(Self(runs.map(|(id, text)| (id.to_owned(), text.trim_end().to_owned())).collect()))
+    }
+
+    /// Whether a run is known to differ in just this way.
+    pub fn is(&self, id: &str, differences: &[String]) -> bool {
+        self.0.get(id).is_some_and(|known| *known == shown(differences))
+    }
+}
+
+fn path() -> Result<PathBuf> {
+    Ok(workspace()?.join("tests/nvjitlink/differences.txt"))
+}
+
+/// The lines as the file has them.
+fn shown(differences: &[String]) -> String {
+    let text = differences.join("\n");
+    text.lines().map(str::trim).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+/// Lists the runs that differ. What the file says of other runs stays.
+pub fn write(verdicts: &[(String, Verdict)]) -> Result<()> {
+    let Known(mut runs) = Known::read().unwrap_or_default();
+    for (id, verdict) in verdicts {
+        match verdict {
+            Verdict::Differs(differences) => runs.insert(id.clone(), shown(differences)),
+            _ => runs.remove(id),
+        };
+    }
+    let mut text = HEAD.to_owned();
+    for (id, differences) in runs {
+        let _ = write!(text, "\n{RUN}{id}\n{differences}\n");
+    }
+    let path = path()?;
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder.and_then(|()| fs::write(&path, text)).map_err(|e| at(&path, &e))
+}
