@@ -62,7 +62,7 @@ pub fn of_link(
         } else if options.dump_callgraph {
             sink.write(&call_graph::dump(options.target, symbols, graph, merged, resources));
         }
-        if merged.has(Problem::DeletedAliasOfStatic) {
+        if merged.has(Problem::DeletedAliasOfSection) {
             return Err(sink.fatal(Message::DeletedSection));
         }
         attributes::check_cta_groups(merged, &resources.own, sink);

@@ -529,8 +529,8 @@ impl<'a, 'data> Merger<'a, 'data> {
             && let Some(owner) = self.function_in(origin.file, text)
             && self.live.is_live(owner)
         {
-            if self.symbols.get(owner).local {
-                self.out.problems.push(Problem::DeletedAliasOfStatic);
+            if self.symbols.get(owner).local || self.replaces_first(owner, origin.file) {
+                self.out.problems.push(Problem::DeletedAliasOfSection);
             } else {
                 self.out.problems.push(Problem::DeletedAlias);
             }
@@ -539,6 +539,18 @@ impl<'a, 'data> Merger<'a, 'data> {
         if is_weak && object.sections_with(Role::Relocations).any(|s| s.info() == text) {
             self.dead_with_relocations.insert(entity);
         }
+    }
+
+    /// Whether the copy of a function in this file takes the place of that of the file that named it first.
+    fn replaces_first(&self, function: EntityId, file: FileId) -> bool {
+        let first = self.symbols.get(function).first;
+        if !self.objects[first.file.index()].symbol(first.symbol).is_defined() {
+            return false;
+        }
+        let Some(symbol) = self.symbol_of[function.index()] else { return false };
+        let symbol = self.out.symbol(symbol);
+        let was_replaced = symbol.rest().is_some_and(|rest| rest.replaced_in == Some(file));
+        was_replaced || symbol.origin.is_some_and(|origin| origin.file != file)
     }
 
     fn define_function(

@@ -516,8 +516,9 @@ pub enum Problem {
     OrphanedAlias,
     /// An alias was removed while its function stays.
     DeletedAlias,
-    /// The same of a static function, which nvlink reports later.
-    DeletedAliasOfStatic,
+    /// The same of a static function, or of one that takes the place of the copy that came first. nvlink then misses the
+    /// section, and says so later.
+    DeletedAliasOfSection,
 }
 
 /// The names of the output. A section knows where its own is.
