@@ -33,7 +33,7 @@ type Level = fn(Request, &Member<'_>, &Member<'_>) -> Ordering;
 /// The comparisons, in order; the first that is decisive ends it.
 const LEVELS: [Level; 5] = [by_lto, by_number, by_kind, by_suffix, by_position];
 
-/// Chooses a member. Members behind a damaged one cannot be found, so the container as a whole must be readable.
+/// Chooses a member. Members after a damaged one cannot be found, so the container as a whole must be readable.
 pub fn select<'data>(container: &Container<'data>, request: Request) -> Result<Selection<'data>, Error> {
     let mut selection = Selection::default();
     for member in container.members() {

@@ -199,7 +199,7 @@ impl Bench {
         let _ = fs::remove_dir_all(&cache);
         let extra =
             if workload.warm_cache { vec![format!("--cache-dir={}", cache.display())] } else { Vec::new() };
-        // The first of each is compared, and counts only where reading cold files does not matter.
+        // The first of each is compared, and applies only where reading cold files does not matter.
         let first = self.link(&self.solder, inputs, &extra)?;
         let expected = if alone { None } else { Some(self.link(&self.nvlink, inputs, &[])?) };
         let differences = expected.as_ref().map_or_else(Vec::new, |expected| compare(expected, &first));
