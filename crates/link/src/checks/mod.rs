@@ -65,7 +65,7 @@ pub fn of_link(
         if merged.has(Problem::DeletedAliasOfSection) {
             return Err(sink.fatal(Message::DeletedSection));
         }
-        attributes::check_cta_groups(merged, &resources.own, sink);
+        attributes::check_cta_groups(merged, &resources.own, options.release, sink);
         registers::report(merged, resources, options.dump_callgraph, sink);
     }
     let has_moved = options.merges_constants(view.roots) || merged.packed;

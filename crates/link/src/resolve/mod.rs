@@ -205,7 +205,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
                 resolver.said.drain(..).for_each(|message| sink.report(message));
             }
             if release.compares_sanitized_toolkits() {
-                sanitized.admit(object, sink);
+                sanitized.admit(FileId::at(file), object, &resolver.symbols, sink);
             }
             if let Some((major, minor)) = api_version {
                 // Before 13.1 nvlink reads the minor number and does not use it.
