@@ -139,6 +139,12 @@ impl Release {
         self.toolkit >= 128
     }
 
+    /// Fat binaries: PTX for an `a` architecture is taken for such a target only; before, the assembler refuses it
+    /// (fatbin/select-ptx).
+    pub const fn ties_accelerated_ptx(&self) -> bool {
+        self.toolkit >= 130
+    }
+
     /// Fat binaries: of equal members of machine code the last is taken (fatbin/select-equals).
     pub const fn takes_last_equal(&self) -> bool {
         self.toolkit < 130
