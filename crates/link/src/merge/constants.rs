@@ -434,7 +434,8 @@ impl<'data> Merger<'_, 'data> {
     /// only if there are any.
     fn texture_handles(&mut self, constant: SectionId, name: u32) {
         let (sh_type, flags, entsize) = if self.settings.force_rela {
-            (raw::SHT_RELA, raw::SHF_INFO_LINK, size_of::<raw::Rela>())
+            let flags = if self.settings.marks_handles { raw::SHF_INFO_LINK } else { 0 };
+            (raw::SHT_RELA, flags, size_of::<raw::Rela>())
         } else {
             (raw::SHT_REL, 0, size_of::<raw::Rel>())
         };

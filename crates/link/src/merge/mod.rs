@@ -179,7 +179,9 @@ impl<'a, 'data> Merger<'a, 'data> {
     fn files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
         let reading = self.reading();
         let names = std::mem::take(&mut self.out.names.tables);
-        let names = Entering::new(Tables::new(names, self.symbols.functions.len()));
+        let empty = graph.prototypes.iter().position(|text| text.is_empty());
+        let empty = empty.map(|at| self.out.names.of_prototypes[at]);
+        let names = Entering::new(Tables::new(names, self.symbols.functions.len(), empty));
         let read = Mutex::new(Vec::new());
         self.pool.beside(|beside| {
             for file in 0..self.objects.len() {
@@ -463,6 +465,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.dead_copy(origin, entity, raw);
             return Ok(());
         }
+        self.nameless_before(origin.file, entity);
         let (symbol, new) = self.mention(origin, entity, raw);
         // What is within the code of a function is only a symbol.
         if is_piece {
@@ -472,21 +475,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             return Ok(());
         }
         if new {
-            self.out.function_of[entity.index()] = Some(self.out.functions.len() as u32);
-            self.out.functions.push(Function {
-                symbol,
-                entity,
-                entry: raw.other & raw::STO_ENTRY != 0,
-                launched: false,
-                asked_for: false,
-                alias: false,
-                text: None,
-                info: None,
-                shared: None,
-                constant: None,
-                constants: Vec::new(),
-                attributes_read: 0,
-            });
+            self.push_function(symbol, entity, raw.other & raw::STO_ENTRY != 0);
             if raw.bind() == raw::STB_LOCAL {
                 let name = self.out.symbol(symbol).name;
                 let name = self.name_symbol(name);
@@ -504,6 +493,40 @@ impl<'a, 'data> Merger<'a, 'data> {
             Ok(())
         } else {
             self.define_function(symbol, entity, origin, raw)
+        }
+    }
+
+    fn push_function(&mut self, symbol: SymbolId, entity: EntityId, entry: bool) {
+        self.out.function_of[entity.index()] = Some(self.out.functions.len() as u32);
+        self.out.functions.push(Function {
+            symbol,
+            entity,
+            entry,
+            launched: false,
+            asked_for: false,
+            alias: false,
+            text: None,
+            info: None,
+            shared: None,
+            constant: None,
+            constants: Vec::new(),
+            attributes_read: 0,
+        });
+    }
+
+    /// The static function that nvlink 12 makes of symbol 0, just before the undefined function for which it does. It has no
+    /// entity in its symbol: nobody misses its definition.
+    fn nameless_before(&mut self, file: FileId, function: EntityId) {
+        let Some(nameless) = self.symbols.entity(file, 0) else { return };
+        if nameless.index() + 1 != function.index() || !self.live.is_live(nameless) {
+            return;
+        }
+        if self.out.files[file.index()].symbols[0].is_none() {
+            let kind = raw::STT_FUNC;
+            let [_, name] = self.name(NamePlace::Nameless, &[]);
+            let symbol = self.push_named(OutputSymbol { kind, ..OutputSymbol::default() }, name);
+            self.out.files[file.index()].symbols[0] = Some(symbol);
+            self.push_function(symbol, nameless, false);
         }
     }
 

@@ -18,10 +18,13 @@ pub(super) enum NamePlace {
     Own,
     Sections,
     Symbols,
+    /// That of a function without a name: nvlink enters the empty string too, once (core/nameless-function).
+    Nameless,
 }
 
 impl NamePlace {
-    const ALL: [Self; 5] = [Self::Both, Self::BothIfMissing, Self::Own, Self::Sections, Self::Symbols];
+    const ALL: [Self; 6] =
+        [Self::Both, Self::BothIfMissing, Self::Own, Self::Sections, Self::Symbols, Self::Nameless];
     const BITS: u32 = 3;
 
     /// Of a section that a strong function has for itself, or of any other.
@@ -34,6 +37,7 @@ impl NamePlace {
         match self {
             Self::Sections => [names.add(Table::Sections, name), 0],
             Self::Symbols => [0, names.add(Table::Symbols, name)],
+            Self::Nameless => [0, names.add_again(Table::Symbols, name)],
             Self::Both | Self::BothIfMissing => names.add_to_both(name),
             Self::Own => names.add_own(name),
         }
@@ -58,7 +62,7 @@ impl Draft {
         for part in parts {
             self.text.extend_from_slice(part);
         }
-        if self.text.len() == start {
+        if self.text.len() == start && place != NamePlace::Nameless {
             return 0;
         }
         self.ends.push((self.text.len() as u64) << NamePlace::BITS | place as u64);
@@ -143,16 +147,19 @@ pub(super) struct Tables {
     placed: Vec<[u32; 2]>,
     /// Those that were only looked for and not there, in order.
     missing: Vec<u32>,
+    /// Where the empty string is, once it was entered.
+    nameless: Option<[u32; 2]>,
     entered: usize,
 }
 
 impl Tables {
-    /// For so many functions. Each has a few sections, and some have names that others could have.
-    pub fn new(mut names: StringTables, functions: usize) -> Self {
+    /// For so many functions. Each has a few sections, and some have names that others could have. `empty` is where an
+    /// empty prototype is, whose name serves functions without one too.
+    pub fn new(mut names: StringTables, functions: usize, empty: Option<u32>) -> Self {
         names.expect(functions, functions);
         let mut placed = Vec::with_capacity(6 * functions);
         placed.push([0; 2]);
-        Self { names, placed, ..Self::default() }
+        Self { names, placed, nameless: empty.map(|at| [0, at]), ..Self::default() }
     }
 
     fn enter(&mut self, draft: &Draft) {
@@ -162,7 +169,13 @@ impl Tables {
 
     pub(super) fn add(&mut self, place: NamePlace, name: &[u8]) {
         let size = self.names.bytes(Table::Sections).len();
-        let placed = place.enter(&mut self.names, name);
+        let placed = match self.nameless.filter(|_| place == NamePlace::Nameless) {
+            Some(placed) => placed,
+            None => place.enter(&mut self.names, name),
+        };
+        if place == NamePlace::Nameless {
+            self.nameless = Some(placed);
+        }
         if place == NamePlace::BothIfMissing && self.names.bytes(Table::Sections).len() > size {
             self.missing.push(self.placed.len() as u32);
         }

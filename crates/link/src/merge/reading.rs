@@ -200,6 +200,10 @@ impl<'data> Reading<'_, 'data> {
                 InfoValue::Symbols(words.filter_map(|w| *symbols.get(w as usize)?).collect())
             }
             attr::KPARAM_INFO | attr::KPARAM_INFO_V2 if record.payload.len() >= 4 => {
+                // It begins with symbol 0, which nvlink 12 may make a function of (core/nameless-function).
+                if let Some(Some(nameless)) = symbols.first() {
+                    return Ok(Some(InfoValue::Operand(*nameless, &record.payload[4..])));
+                }
                 let mut bytes: Box<[u8]> = record.payload.into();
                 bytes[..4].fill(0);
                 InfoValue::Owned(bytes)
@@ -213,9 +217,18 @@ impl<'data> Reading<'_, 'data> {
             | attr::BINDLESS_IMAGE_OFFSETS
             | attr::SAM_REGION_STACK_SIZE => {
                 let symbol = record.word(0).ok_or(malformed)?;
-                let is_section = || self.objects[file.index()].symbol(symbol).kind() == raw::STT_SECTION;
+                let object = &self.objects[file.index()];
+                // Those of the whole link go in any case.
+                let of_link = [attr::IMAGE_SLOT, attr::TEXTURE_NORMALIZED, attr::SAMPLER_INIT];
+                let may_name_table =
+                    self.settings.keeps_attributes_of_tables && !of_link.contains(&record.attr);
+                let keeps = || {
+                    let raw = object.symbol(symbol);
+                    let is_table = || object.role(u32::from(raw.shndx.get())) == Role::KernelConstant;
+                    raw.kind() != raw::STT_SECTION || may_name_table && is_table()
+                };
                 match symbols.get(symbol as usize) {
-                    Some(Some(out)) if !is_section() => InfoValue::Operand(*out, &record.payload[4..]),
+                    Some(Some(out)) if keeps() => InfoValue::Operand(*out, &record.payload[4..]),
                     _ => return Ok(None),
                 }
             }

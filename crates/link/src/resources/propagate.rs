@@ -44,6 +44,9 @@ const RULES: &[(u8, Rule)] = &[
     (attr::AT_ENTRY_FRAGMENTS, Rule::Move),
 ];
 
+/// Those that nvlink 12 does not know.
+const TENSOR_GROUPS: [u8; 2] = [attr::TCGEN05_1CTA_USED, attr::TCGEN05_2CTA_USED];
+
 /// The same by attribute.
 const RULE_OF: [Option<Rule>; 256] = {
     let mut rules = [None; 256];
@@ -124,7 +127,8 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
         // The lists are in output order, which is the input's reversed.
         let of = |source: u32| {
             let info = merged.functions[source as usize].info.filter(|_| source != kernel);
-            info.into_iter().flat_map(|info| records.of(info).iter().rev())
+            let all = info.into_iter().flat_map(|info| records.of(info).iter().rev());
+            all.filter(|record| release.knows_tensor_groups() || !TENSOR_GROUPS.contains(&record.attr))
         };
         if single {
             for (attr, rule) in RULES.iter().filter(|(_, rule)| has_languages || *rule != Rule::Union) {
