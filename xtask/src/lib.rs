@@ -55,6 +55,7 @@ pub fn run(args: &[String]) -> u8 {
         "fuzz" => fuzz::run(rest),
         "nvjitlink" => nvjitlink::run(rest),
         "nvjitlink-run" => nvjitlink::driver::run(rest),
+        "nvjitlink-time" => nvjitlink::driver::time(rest),
         "realcode" => realcode::run(rest),
         "test" => suite::run(rest),
         "tidy" => tidy::run(rest),

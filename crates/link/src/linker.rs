@@ -327,8 +327,8 @@ impl Linker<'_> {
         disable_smem_reservation => options.disable_smem_reservation;
         /// `-enable-extended-smem`: kernels may have as much shared memory as the target has.
         enable_extended_smem => options.enable_extended_smem;
-        /// Undefined references and exceeded limits are errors, and an image is made all the same, which [`Linker::link_to`]
-        /// writes before it returns them: nvJitLink does so, nvlink does not.
+        /// Undefined references and exceeded limits are errors, and an image is made all the same, which
+        /// [`Linker::link_despite_errors`] gives beside them: nvJitLink does so, nvlink does not.
         image_despite_errors => options.image_despite_errors;
         /// A link without inputs gives an image without code, as in nvJitLink. In nvlink it is an error.
         allow_no_inputs => allow_no_inputs;
@@ -409,6 +409,13 @@ impl Linker<'_> {
     /// Links, and gives the image. If it fails, all that was reported is the error, warnings included; the last of the
     /// most severe ones ended it.
     pub fn link(&self) -> Result<Output, Vec<Diagnostic>> {
+        let (image, report) = self.link_despite_errors();
+        Ok(Output { image, report: report? })
+    }
+
+    /// Links, and gives the image and the report apart: with [`Linker::image_despite_errors`] there may be an image beside the
+    /// problems. Without one it is empty.
+    pub fn link_despite_errors(&self) -> (Vec<u8>, Result<Report, Vec<Diagnostic>>) {
         let image = Mutex::new(Vec::new());
         let keep = |made: Made<'_>| {
             *image.lock().unwrap_or_else(PoisonError::into_inner) = match made {
@@ -417,8 +424,8 @@ impl Linker<'_> {
             };
             Ok(())
         };
-        let report = self.run(&keep)?;
-        Ok(Output { image: image.into_inner().unwrap_or_else(PoisonError::into_inner), report })
+        let report = self.run(&keep);
+        (image.into_inner().unwrap_or_else(PoisonError::into_inner), report)
     }
 
     /// Links, and writes the image. It is never in memory as a whole. What was written before an error is not an image.

@@ -4,7 +4,8 @@
 //! than their start.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -13,9 +14,45 @@ use crate::prefault::pages_of;
 
 /// The threads of a link. Several links may share one pool, at the same time too.
 pub struct Pool {
-    threads: OnceLock<Option<ThreadPool>>,
-    start: Box<dyn Fn() -> Option<ThreadPool> + Send + Sync>,
+    threads: OnceLock<Option<Started>>,
+    start: Box<dyn Fn() -> Option<Started> + Send + Sync>,
     prefault: fn(Range<usize>),
+}
+
+/// Threads that run. The fields are dropped in this order: the threads are told to end, then waited for.
+#[derive(Debug)]
+struct Started {
+    threads: ThreadPool,
+    _own: Joined,
+}
+
+/// Waits for its threads when it is dropped. One that outlived its pool would run code of a library that the program may have
+/// unloaded.
+#[derive(Debug)]
+struct Joined(Vec<JoinHandle<()>>);
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        for thread in self.0.drain(..) {
+            // A panic in it was handed to whoever waited for its work.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Started {
+    /// Threads that end with this value; `None` where the system starts none.
+    fn new(count: usize) -> Option<Self> {
+        let handles = Mutex::new(Vec::new());
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(count).spawn_handler(|thread| {
+            let handle = thread::Builder::new().spawn(|| thread.run())?;
+            handles.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+            Ok(())
+        });
+        let threads = builder.build();
+        let own = Joined(handles.into_inner().unwrap_or_else(PoisonError::into_inner));
+        threads.ok().map(|threads| Self { threads, _own: own })
+    }
 }
 
 impl std::fmt::Debug for Pool {
@@ -38,11 +75,24 @@ impl Pool {
 
     /// So many threads of its own. They are started when there is work for them, and end with the pool.
     pub fn new(threads: usize) -> Self {
-        Self::starting(move || rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok())
+        Self::with_start(move || Started::new(threads))
+    }
+
+    /// As many threads as there are processors, and at most this many. They are counted and started when there is work for
+    /// them, and end with the pool.
+    pub fn at_most(threads: usize) -> Self {
+        Self::with_start(move || {
+            let processors = thread::available_parallelism().map_or(1, usize::from);
+            Some(processors.min(threads)).filter(|count| *count > 1).and_then(Started::new)
+        })
     }
 
     /// Threads that the caller starts, when there is work for them; `None` where there are none.
     pub fn starting(start: impl Fn() -> Option<ThreadPool> + Send + Sync + 'static) -> Self {
+        Self::with_start(move || Some(Started { threads: start()?, _own: Joined(Vec::new()) }))
+    }
+
+    fn with_start(start: impl Fn() -> Option<Started> + Send + Sync + 'static) -> Self {
         Self { threads: OnceLock::new(), start: Box::new(start), prefault: |_| () }
     }
 
@@ -69,13 +119,13 @@ impl Pool {
 
     /// The threads, started if they were not. One thread is none.
     fn started(&self) -> Option<&ThreadPool> {
-        let start = || (self.start)().filter(|threads| threads.current_num_threads() > 1);
-        self.threads.get_or_init(start).as_ref()
+        let start = || (self.start)().filter(|started| started.threads.current_num_threads() > 1);
+        self.threads.get_or_init(start).as_ref().map(|started| &started.threads)
     }
 
     /// The threads, if there are any already.
     fn running(&self) -> Option<&ThreadPool> {
-        self.threads.get()?.as_ref()
+        self.threads.get()?.as_ref().map(|started| &started.threads)
     }
 
     /// `work` of every item; on several threads if it is worth their start.

@@ -97,22 +97,33 @@ impl Image<'_, '_> {
 
     /// The bytes.
     pub fn to_vec(&self) -> io::Result<Vec<u8>> {
-        let bytes =
-            InMemory(Mutex::new(Vec::with_capacity(usize::try_from(self.size()).unwrap_or_default())));
-        self.write_to(&bytes)?;
-        Ok(bytes.0.into_inner().unwrap_or_else(PoisonError::into_inner))
+        let mut bytes = vec![0; usize::try_from(self.size()).unwrap_or_default()];
+        let blocks = bytes.chunks_mut(BLOCK as usize).map(Mutex::new).collect();
+        self.write_to(&InMemory { blocks })?;
+        Ok(bytes)
     }
 }
 
-struct InMemory(Mutex<Vec<u8>>);
+/// An image in memory, in blocks that several threads may fill.
+struct InMemory<'a> {
+    blocks: Vec<Mutex<&'a mut [u8]>>,
+}
 
-impl Destination for InMemory {
+impl Destination for InMemory<'_> {
     fn takes_any_order(&self) -> bool {
-        false
+        true
     }
 
-    fn write_at(&self, bytes: &[u8], _: u64) -> io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+    fn write_at(&self, mut bytes: &[u8], offset: u64) -> io::Result<()> {
+        let (mut block, mut start) = ((offset / BLOCK) as usize, (offset % BLOCK) as usize);
+        while !bytes.is_empty() {
+            let Some(place) = self.blocks.get(block) else { return Err(io::ErrorKind::WriteZero.into()) };
+            let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+            let size = bytes.len().min(place.len().saturating_sub(start));
+            place[start..start + size].copy_from_slice(&bytes[..size]);
+            bytes = &bytes[size..];
+            (block, start) = (block + 1, 0);
+        }
         Ok(())
     }
 }

@@ -19,12 +19,40 @@ const BUILD: &str = "Build system must define TOOLS_VERSION_EXTENDED";
 /// The variable that says which release's library this one is.
 const RELEASE_VARIABLE: &str = "SOLDER_AS";
 
-/// The release whose library this one is: what the environment says, or that of the toolkit that it names, or the oldest.
-pub fn release() -> &'static Release {
-    let asked = std::env::var(RELEASE_VARIABLE).ok().and_then(|version| Release::of_version(&version));
-    let roots = VARIABLES.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty());
-    let of_toolkit = roots.map(PathBuf::from).find_map(|root| Release::of_version(&version_in(&root)?));
-    asked.or(of_toolkit).unwrap_or(Release::CUDA_13_0)
+/// The release whose library this one is, and whether objects of later toolkits change it.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    pub release: &'static Release,
+    pub by_inputs: bool,
+}
+
+/// The release that the library of a major version is: what the environment says, or that of the toolkit that it names. If
+/// neither does, a library of CUDA 12 is the last one of these, and one of CUDA 13 is as old as its inputs allow.
+pub fn release(major: u32) -> Choice {
+    let asked = std::env::var(RELEASE_VARIABLE).ok().and_then(|version| named(&version));
+    let of_toolkit = || {
+        let roots = VARIABLES.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty());
+        let mut releases = roots.filter_map(|root| Release::of_version(&version_in(&PathBuf::from(root))?));
+        releases.find(|release| release.major() == major)
+    };
+    if let Some(release) = asked.or_else(of_toolkit) {
+        return Choice { release, by_inputs: false };
+    }
+    let mut newest_first = Release::ALL.into_iter().rev();
+    match newest_first.find(|release| release.major() == major) {
+        Some(release) if release.major() < Release::CUDA_13_0.major() => Choice { release, by_inputs: false },
+        _ => Choice { release: Release::CUDA_13_0, by_inputs: true },
+    }
+}
+
+/// The release of a version. The newest one takes the place of those that are not known yet.
+fn named(version: &str) -> Option<&'static Release> {
+    let is_newer = || {
+        Some(Release::NEWEST).filter(|newest| {
+            Release::toolkit_of(version).is_some_and(|toolkit| newest.is_older_than(toolkit))
+        })
+    };
+    Release::of_version(version).or_else(is_newer)
 }
 
 /// The compilers that the environment leads to.

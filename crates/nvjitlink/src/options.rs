@@ -173,8 +173,13 @@ fn arch(value: &[u8]) -> Result<(Kind, u32, Suffix), Refused> {
     if digits == 0 { Err(Refused) } else { Ok((kind, number(&rest[..digits]) as u32, suffix)) }
 }
 
-/// Reads the words. What is wrong with them is said in the log.
-pub fn parse(words: &[&[u8]], release: &'static Release, log: &mut Log) -> Result<Options, Code> {
+/// Reads the words. What is wrong with them is said in the log. If a later release may be chosen, so may its architectures.
+pub fn parse(
+    words: &[&[u8]],
+    release: &'static Release,
+    or_later: bool,
+    log: &mut Log,
+) -> Result<Options, Code> {
     let mut draft = Draft::default();
     for word in words {
         let matches = |(name, how, _): &&(&str, Match, Apply)| match how {
@@ -189,7 +194,7 @@ pub fn parse(words: &[&[u8]], release: &'static Release, log: &mut Log) -> Resul
             return Err(refuse(Code::UnrecognizedOption, "missing option value", word, log));
         }
     }
-    finish(draft, release, log)
+    finish(draft, release, or_later, log)
 }
 
 /// `ERROR NVJITLINK_ERROR_…: what (which)`.
@@ -198,13 +203,16 @@ fn refuse(code: Code, what: &str, which: &[u8], log: &mut Log) -> Code {
     code
 }
 
-fn finish(draft: Draft, release: &'static Release, log: &mut Log) -> Result<Options, Code> {
+fn finish(draft: Draft, release: &'static Release, or_later: bool, log: &mut Log) -> Result<Options, Code> {
     let (kind, number, suffix) = draft.arch.ok_or(Code::MissingArch)?;
     let number = u16::try_from(number).unwrap_or(u16::MAX);
     let named = format!("compute_{number}");
     // A letter that the number does not have is dropped.
     let archs = [Arch::new(number, suffix), Arch::plain(number)];
-    let Some(arch) = archs.into_iter().find(|arch| release.knows(*arch)) else {
+    let later = Release::ALL.into_iter().filter(|later| or_later && later.toolkit > release.toolkit);
+    let releases: Vec<_> = std::iter::once(release).chain(later).collect();
+    let Some(arch) = archs.into_iter().find(|arch| releases.iter().any(|release| release.knows(*arch)))
+    else {
         return Err(if release.is_deprecated(number) {
             refuse(Code::UnsupportedArch, "unsupported architecture", named.as_bytes(), log)
         } else {
@@ -249,7 +257,7 @@ mod tests {
     fn parsed(words: &[&str]) -> (Result<Options, Code>, String) {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         let mut log = Log::default();
-        let options = parse(&words, Release::CUDA_13_0, &mut log);
+        let options = parse(&words, Release::CUDA_13_0, false, &mut log);
         (options, String::from_utf8(log.with_nul()).expect("ASCII").trim_end_matches('\0').to_owned())
     }
 

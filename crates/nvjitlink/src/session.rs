@@ -3,17 +3,18 @@
 use std::time::Instant;
 
 use solder_arch::{Arch, Release, Target};
-use solder_link::accept::Made;
+use solder_link::accept::{self, Made};
 use solder_link::diagnostics::{Message, Text};
 use solder_link::inputs::Origin;
 use solder_link::load::classify::Role;
-use solder_link::load::{self, IrContent, Product, Said, Settings, Store};
+use solder_link::load::{self, IrContent, Product, Said, Settings, Store, Unpacked};
 use solder_link::options::Tool;
-use solder_link::{Diagnostic, Linker, Severity, Stream};
+use solder_link::pool::Pool;
+use solder_link::{Diagnostic, Linker, Severity};
 use solder_toolchain::{Module, ModuleKind};
 
 use crate::code::Code;
-use crate::compilers;
+use crate::compilers::{self, Choice};
 use crate::input::InputType;
 use crate::log::{Log, Logs};
 use crate::options::{self, Options};
@@ -25,10 +26,16 @@ const COMMAND_LINE: &str = "JIT API Command Line Options";
 /// What compiled IR is called.
 const COMPILED: &[u8] = b"ltoPtx";
 
+/// Threads of a link that is worth some. Names are bound and files merged by one of them; more than a few others have
+/// little to do.
+const MOST_THREADS: usize = 8;
+
 /// A link. Inputs are looked at when they are added, and linked by [`Session::complete`].
 #[derive(Debug)]
 pub struct Session {
     release: &'static Release,
+    /// It is the oldest that links all inputs, and a later one may make it later.
+    release_by_inputs: bool,
     /// `None` if they were refused; then nothing can be added.
     options: Option<Options>,
     begun: Instant,
@@ -60,20 +67,23 @@ struct Ir {
 type Done<T = ()> = Result<T, Code>;
 
 impl Session {
-    /// The release whose library this one is, as in (13, 0).
-    pub fn version() -> (u32, u32) {
-        let release = compilers::release();
+    /// The release whose library this one is, as in (13, 0), if the library is that of a major version.
+    pub fn version(major: u32) -> (u32, u32) {
+        let release = compilers::release(major).release;
         (release.toolkit / 10, release.toolkit % 10)
     }
 
-    /// Begins a link with the words of its options. There is a session also if they are refused, for its logs.
-    pub fn new(words: &[&[u8]]) -> (Self, Code) {
-        let release = compilers::release();
+    /// Begins a link of the library of a major version with the words of its options. There is a session also if they are
+    /// refused, for its logs.
+    pub fn new(major: u32, words: &[&[u8]]) -> (Self, Code) {
+        let Choice { release, by_inputs } = compilers::release(major);
         let mut logs = Logs::default();
-        let options = options::parse(words, release, &mut logs.error);
+        let options = options::parse(words, release, by_inputs, &mut logs.error);
+        let release = options.as_ref().map_or(release, |options| release.or_later_for(options.target));
         let code = options.as_ref().err().copied().unwrap_or(Code::Success);
         let session = Self {
             release,
+            release_by_inputs: by_inputs,
             options: options.ok(),
             begun: Instant::now(),
             is_complete: false,
@@ -125,6 +135,34 @@ impl Session {
         if role == Role::LtoIr && !options.lto {
             return Err(self.lto_not_enabled());
         }
+        let store = Store::default();
+        let text = Text::from(name);
+        let mut unpacked = self.unpack(&options, &text, bytes, role, &store);
+        if let Some(newer) = unpacked.iter().filter_map(|(_, unpacked)| too_new(unpacked)).max()
+            && self.raise_release(newer)
+        {
+            unpacked = self.unpack(&options, &text, bytes, role, &store);
+        }
+        for (origin, unpacked) in unpacked {
+            let is_sass = unpacked.said.iter().any(is_limited);
+            let product = unpacked.outcome.map_err(|messages| self.refused(&messages, is_sass, name))?;
+            if role == Role::Cubin && self.is_of_relative(&product, options.target.arch) {
+                return Err(self.bad_input(name));
+            }
+            self.take(&options, product, origin, name)?;
+        }
+        Ok(())
+    }
+
+    /// What an input holds for the target, as this release opens it.
+    fn unpack<'a>(
+        &self,
+        options: &Options,
+        name: &Text,
+        bytes: &'a [u8],
+        role: Role,
+        store: &'a Store,
+    ) -> Vec<(Origin, Unpacked<'a>)> {
         let settings = Settings {
             target: Target::sm(options.target.arch),
             release: self.release,
@@ -132,17 +170,18 @@ impl Session {
             suppress_arch_warning: true,
             reports_missing_host_code: false,
         };
-        let store = Store::default();
-        for item in load::items(&Text::from(name), bytes, role, self.release, &|_| None) {
-            let unpacked = item.unpack(&settings, &store);
-            let is_sass = unpacked.said.iter().any(is_limited);
-            let product = unpacked.outcome.map_err(|messages| self.refused(&messages, is_sass, name))?;
-            if role == Role::Cubin && self.is_of_relative(&product, options.target.arch) {
-                return Err(self.bad_input(name));
-            }
-            self.take(&options, product, item.origin, name)?;
+        let items = load::items(name, bytes, role, self.release, &|_| None);
+        items.into_iter().map(|item| (item.origin, item.unpack(&settings, store))).collect()
+    }
+
+    /// Becomes the oldest release that links objects of a toolkit. `false` if it is that release already, or must not change.
+    fn raise_release(&mut self, toolkit: u32) -> bool {
+        let release = Release::for_toolkit(toolkit).unwrap_or(Release::NEWEST);
+        let rises = self.release_by_inputs && self.release.is_older_than(release.toolkit);
+        if rises {
+            self.release = release;
         }
-        Ok(())
+        rises
     }
 
     /// Keeps what an input gave.
@@ -159,6 +198,9 @@ impl Session {
                 // As C reads it.
                 let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
                 let cubin = self.assemble(options, text, name, false)?;
+                if let Some(toolkit) = accept::toolkit_of(&cubin) {
+                    self.raise_release(toolkit);
+                }
                 self.keep(cubin, origin, name)
             }
             Product::Ir { content, .. } => {
@@ -343,8 +385,11 @@ impl Session {
     }
 
     fn link(&mut self, options: &Options) -> Done {
+        // They end with this call.
+        let pool = Pool::at_most(MOST_THREADS);
         let mut linker = Linker::new(Target::sm(options.target.arch), self.release);
         linker
+            .pool(&pool)
             .allow_no_inputs(true)
             .image_despite_errors(true)
             .ignore_host_info(true)
@@ -363,9 +408,7 @@ impl Session {
         for code in &self.code {
             linker.object_from(code.origin, code.name.as_slice(), &code.bytes[..]);
         }
-        let image = Stream::new(Vec::new());
-        let result = linker.link_to(&image);
-        let image = image.into_inner();
+        let (image, result) = linker.link_despite_errors();
         // Their memory is not needed any more.
         self.code = Vec::new();
         match result {
@@ -406,6 +449,14 @@ impl Session {
     pub fn info_log(&self) -> Vec<u8> {
         self.logs.info.with_nul()
     }
+}
+
+/// The toolkit of an input that is newer than the release.
+fn too_new(unpacked: &Unpacked<'_>) -> Option<u32> {
+    unpacked.outcome.as_ref().err()?.iter().find_map(|message| match message {
+        Message::NewerThanToolkit { version, .. } => u32::try_from(*version).ok(),
+        _ => None,
+    })
 }
 
 /// The code is not Mercury, which the target is.

@@ -14,11 +14,13 @@ mod template;
 mod workloads;
 
 use crate::cache::at;
+use crate::nvjitlink::library;
 use crate::process::Ending;
 use crate::{Result, cache, conformance, toolkit};
 use figures::{Figures, Row, exponent};
 use inputs::Inputs;
 use measure::Program;
+use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -133,11 +135,18 @@ fn list() {
     }
 }
 
+/// What links.
+enum Tool {
+    Command(PathBuf),
+    /// A libnvJitLink.
+    Library(PathBuf),
+}
+
 struct Bench {
     toolkit: PathBuf,
-    nvlink: PathBuf,
-    /// solder under the name of nvlink, so that messages agree.
-    solder: PathBuf,
+    /// NVIDIA's and solder's; each pair is built when a workload needs it.
+    commands: OnceCell<[Tool; 2]>,
+    libraries: OnceCell<[Tool; 2]>,
     /// Outputs go here; both linkers get the same names.
     out: PathBuf,
     runs: usize,
@@ -157,14 +166,35 @@ struct Outcome {
 impl Bench {
     fn new(runs: usize) -> Result<Self> {
         let scratch = cache::root()?.join("bench").join(format!("scratch-{}", std::process::id()));
-        let (bin, out) = (scratch.join("bin"), scratch.join("out"));
-        for folder in [&bin, &out] {
-            fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
+        let out = scratch.join("out");
+        fs::create_dir_all(&out).map_err(|e| at(&out, &e))?;
+        let (commands, libraries) = (OnceCell::new(), OnceCell::new());
+        Ok(Self { toolkit: toolkit::ensure()?, commands, libraries, out, runs })
+    }
+
+    /// NVIDIA's tool for a workload, and solder's.
+    fn tools(&self, workload: &Workload) -> Result<&[Tool; 2]> {
+        let tools = if workload.in_library { &self.libraries } else { &self.commands };
+        if let Some(tools) = tools.get() {
+            return Ok(tools);
         }
+        let found = if workload.in_library { self.find_libraries()? } else { self.find_commands()? };
+        Ok(tools.get_or_init(|| found))
+    }
+
+    fn find_commands(&self) -> Result<[Tool; 2]> {
+        // solder is given the name of nvlink, so that messages agree.
+        let bin = self.out.with_file_name("bin");
+        fs::create_dir_all(&bin).map_err(|e| at(&bin, &e))?;
         let solder = bin.join("nvlink");
         std::os::unix::fs::symlink(conformance::solder()?, &solder).map_err(|e| at(&solder, &e))?;
-        let toolkit = toolkit::ensure()?;
-        Ok(Self { nvlink: toolkit.join("bin/nvlink"), toolkit, solder, out, runs })
+        Ok([Tool::Command(self.toolkit.join("bin/nvlink")), Tool::Command(solder)])
+    }
+
+    fn find_libraries(&self) -> Result<[Tool; 2]> {
+        let name = library::file_name(13);
+        let own = library::build("library")?.join(&name);
+        Ok([Tool::Library(self.toolkit.join("lib64").join(&name)), Tool::Library(own)])
     }
 
     fn all(&self, settings: &Settings) -> Result<Vec<Row>> {
@@ -199,9 +229,10 @@ impl Bench {
         let _ = fs::remove_dir_all(&cache);
         let extra =
             if workload.warm_cache { vec![format!("--cache-dir={}", cache.display())] } else { Vec::new() };
+        let [nvlink, solder] = self.tools(workload)?;
         // The first of each is compared, and applies only where reading cold files does not matter.
-        let first = self.link(&self.solder, inputs, &extra)?;
-        let expected = if alone { None } else { Some(self.link(&self.nvlink, inputs, &[])?) };
+        let first = self.link(solder, inputs, &extra)?;
+        let expected = if alone { None } else { Some(self.link(nvlink, inputs, &[])?) };
         let differences = expected.as_ref().map_or_else(Vec::new, |expected| compare(expected, &first));
         let mut row = Row {
             workload,
@@ -221,10 +252,10 @@ impl Bench {
         }
         while row.solder.walls.len() < wanted {
             if let Some(figures) = row.nvlink.as_mut().filter(|figures| figures.walls.len() < wanted) {
-                let outcome = self.link(&self.nvlink, inputs, &[])?;
+                let outcome = self.link(nvlink, inputs, &[])?;
                 figures.add(outcome.wall, outcome.processor, outcome.peak);
             }
-            let outcome = self.link(&self.solder, inputs, &extra)?;
+            let outcome = self.link(solder, inputs, &extra)?;
             row.solder.add(outcome.wall, outcome.processor, outcome.peak);
             if outcome.file != first.file {
                 row.differences.push("two runs of solder give two outputs".into());
@@ -239,11 +270,12 @@ impl Bench {
     /// clock of a machine changes.
     fn growth(&self, smaller: &Row, largest: &Row) -> Result<f64> {
         let mut measured = [(smaller.size, Figures::default()), (largest.size, Figures::default())];
+        let [_, solder] = self.tools(largest.workload)?;
         let is_long = largest.solder.median() > LONG_IN_TURN.as_secs_f64();
         for _ in 0..if is_long { self.runs.min(FEW) } else { self.runs } {
             for (size, figures) in &mut measured {
                 let inputs = inputs::ensure(&self.toolkit, largest.workload, *size)?;
-                let Outcome { wall, processor, peak, .. } = self.link(&self.solder, &inputs, &[])?;
+                let Outcome { wall, processor, peak, .. } = self.link(solder, &inputs, &[])?;
                 figures.add(wall, processor, peak);
             }
         }
@@ -252,7 +284,7 @@ impl Bench {
     }
 
     /// One run of all links of a workload.
-    fn link(&self, linker: &Path, inputs: &Inputs, extra: &[String]) -> Result<Outcome> {
+    fn link(&self, tool: &Tool, inputs: &Inputs, extra: &[String]) -> Result<Outcome> {
         let _ = fs::remove_dir_all(&self.out);
         fs::create_dir_all(&self.out).map_err(|e| at(&self.out, &e))?;
         let mut outcome = Outcome {
@@ -269,8 +301,15 @@ impl Bench {
             let arguments: Vec<_> =
                 words.iter().map(|word| word.replace("{out}", &out)).chain(extra.iter().cloned()).collect();
             let (stdout, stderr) = (self.out.join("stdout"), self.out.join("stderr"));
-            let program =
-                Program { path: linker, arguments: &arguments, folder: &inputs.folder, stdout, stderr };
+            let path = match tool {
+                Tool::Command(path) => path,
+                Tool::Library(library) => {
+                    (outcome.wall, outcome.processor, outcome.peak) =
+                        self.link_in_library(library, &arguments, inputs)?;
+                    continue;
+                }
+            };
+            let program = Program { path, arguments: &arguments, folder: &inputs.folder, stdout, stderr };
             let sample = program.measure(&self.toolkit)?;
             outcome.wall += sample.wall;
             outcome.processor += sample.processor;
@@ -281,6 +320,33 @@ impl Bench {
         }
         outcome.file = fs::read(self.out.join("out.cubin")).ok();
         Ok(outcome)
+    }
+
+    /// A link through a libnvJitLink in a process of its own: its time, that of all processors, and the peak of memory.
+    fn link_in_library(
+        &self,
+        library: &Path,
+        arguments: &[String],
+        inputs: &Inputs,
+    ) -> Result<(Duration, Duration, u64)> {
+        let own = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
+        // nvlink's words for the output say nothing to a library.
+        let is_output = |word: &String| word == "-o" || word.ends_with("/out.cubin");
+        let words = arguments.iter().filter(|word| !is_output(word)).cloned();
+        let mut arguments = vec![library.to_string_lossy().into_owned()];
+        arguments.insert(0, "nvjitlink-time".into());
+        arguments.push(self.out.join("out.cubin").to_string_lossy().into_owned());
+        arguments.extend(words);
+        let (stdout, stderr) = (self.out.join("stdout"), self.out.join("stderr"));
+        let program = Program { path: &own, arguments: &arguments, folder: &inputs.folder, stdout, stderr };
+        let sample = program.measure(&self.toolkit)?;
+        let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+        let printed = read(&program.stdout);
+        let mut times = printed.split_whitespace().filter_map(|word| word.parse().ok());
+        let (Some(wall), Some(processor)) = (times.next(), times.next()) else {
+            return Err(format!("{}: {}", library.display(), read(&program.stderr)));
+        };
+        Ok((Duration::from_nanos(wall), Duration::from_nanos(processor), sample.peak))
     }
 
     fn copy(&self, inputs: &Inputs) -> Result<measure::Sample> {

@@ -48,6 +48,7 @@ fn times(figures: &Figures) -> String {
 
 pub fn seconds(value: f64) -> String {
     match value {
+        value if value < 0.95e-3 => format!("{:.0} µs", value * 1e6),
         value if value < 0.1 => format!("{:.1} ms", value * 1e3),
         value if value < 1.0 => format!("{:.0} ms", value * 1e3),
         value => format!("{value:.2} s"),
@@ -73,9 +74,9 @@ pub fn by_workload(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
 
 pub fn json(rows: &[Row]) -> String {
     let figures = |figures: &Figures| {
-        let walls: Vec<_> = figures.walls.iter().map(|wall| format!("{wall:.6}")).collect();
+        let walls: Vec<_> = figures.walls.iter().map(|wall| format!("{wall:.9}")).collect();
         format!(
-            "{{\"median\": {:.6}, \"processor\": {:.6}, \"peak_kib\": {}, \"seconds\": [{}]}}",
+            "{{\"median\": {:.9}, \"processor\": {:.9}, \"peak_kib\": {}, \"seconds\": [{}]}}",
             figures.median(),
             figures.processor(),
             figures.peak,
@@ -141,7 +142,8 @@ pub fn markdown(rows: &[Row]) -> String {
          Written by `cargo xtask bench --docs`: both linkers in turn on the same inputs, medians with the fastest and \
          the slowest run, outputs compared with `cubin-diff`. *cat* is the time of `cat inputs > file`; CPU is \
          the time of all processors together, which other work on the machine disturbs less; memory is the peak of the \
-         resident set.\n\n{}\n\n![time against size](performance.svg)\n\n",
+         resident set. Workloads whose name begins with *jit* are links through libnvJitLink, NVIDIA's and solder's, repeated \
+         in one process.\n\n{}\n\n![time against size](performance.svg)\n\n",
         machine()
     );
     text += "| workload | size | nvlink | solder | ratio | goal | cat | nvlink CPU | solder CPU | nvlink MB | solder MB | output |\n\

@@ -23,6 +23,8 @@ pub struct Workload {
     pub goals: &'static [(usize, f64)],
     /// Whether solder's cache of compilations is filled before.
     pub warm_cache: bool,
+    /// Whether it is linked through libnvJitLink, from memory to memory, and not by the command.
+    pub in_library: bool,
     /// Makes the inputs.
     pub make: fn(&mut Maker<'_>, usize) -> Result<()>,
 }
@@ -38,7 +40,7 @@ const fn workload(
     make: fn(&mut Maker<'_>, usize) -> Result<()>,
 ) -> Workload {
     let (inputs, alone, goals) = (name, &[], &[]);
-    Workload { name, inputs, about, unit, sizes, alone, goals, warm_cache: false, make }
+    Workload { name, inputs, about, unit, sizes, alone, goals, warm_cache: false, in_library: false, make }
 }
 
 impl Workload {
@@ -49,6 +51,13 @@ impl Workload {
 
     const fn alone(mut self, sizes: &'static [usize]) -> Self {
         self.alone = sizes;
+        self
+    }
+
+    /// The inputs of another workload, but through libnvJitLink.
+    const fn in_library(mut self, inputs: &'static str) -> Self {
+        self.inputs = inputs;
+        self.in_library = true;
         self
     }
 
@@ -99,6 +108,9 @@ pub const WORKLOADS: &[Workload] = &[
     workload("lto", "Link-time optimization", "modules", &[12, 25, 50], lto).goals(&[(50, 0.95)]),
     workload("lto-warm", "The same with solder's cache filled", "modules", &[12, 25, 50], lto).goals(&[(50, 10.0)])
         .with_warm_cache("lto"),
+    workload("jit", "Cubins through libnvJitLink, from Create to Destroy", "cubins", &[2, 500, 1000], cubins)
+        .goals(&[(2, 5.0), (500, 20.0)]).in_library("cubins"),
+    workload("jit-sm_100", "The same for sm_100", "cubins", &[2, 250, 500], mercury).in_library("mercury"),
 ];
 
 fn cubins(maker: &mut Maker<'_>, count: usize) -> Result<()> {

@@ -4,7 +4,7 @@ use super::published::Library;
 use crate::cache::at;
 use crate::workspace::workspace;
 use crate::{Result, process};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,9 +12,8 @@ use std::process::Command;
 /// The versions of the library: the number in its name, and the releases of NVIDIA's whose names it must have.
 pub const MAJORS: &[(u32, &[&str])] = &[(12, &["12.0", "12.9"]), (13, &["13.0", "13.5"])];
 
-/// Solder's own name, and the functions that only later versions have.
+/// Solder's own name.
 const OWN: &str = "solderNvJitLink";
-const LATER: &str = "GetLinkedLTOIR";
 
 /// Builds both libraries into the target folder, and returns that.
 pub fn build(profile: &str) -> Result<PathBuf> {
@@ -46,13 +45,16 @@ pub fn build(profile: &str) -> Result<PathBuf> {
 fn link(archive: &Path, major: u32, folder: &Path) -> Result<()> {
     let soname = file_name(major);
     let all = exported(archive)?;
-    let names = names_of(major, &all);
+    let plain = plain_names(major, &all);
+    let mut names = names_of(major, &all);
+    names.extend(plain.keys());
     let map = folder.join(format!("{soname}.map"));
     let listed: Vec<String> = names.iter().map(|name| format!("    {name};")).collect();
     let listed = listed.join("\n");
     fs::write(&map, format!("{soname} {{\n  global:\n{listed}\n  local:\n    *;\n}};\n"))
         .map_err(|e| at(&map, &e))?;
     let mut cc = Command::new("cc");
+    cc.args(plain.iter().map(|(plain, name)| format!("-Wl,--defsym={plain}={name}")));
     cc.arg("-shared").arg("-o").arg(folder.join(&soname));
     cc.arg(format!("-Wl,-soname,{soname}")).arg(format!("-Wl,--version-script={}", map.display()));
     cc.args(["-Wl,--gc-sections", "-Wl,-z,defs", "-Wl,--whole-archive"]).arg(archive);
@@ -78,13 +80,21 @@ fn exported(archive: &Path) -> Result<BTreeSet<String>> {
         .collect())
 }
 
-/// Those that the library of a major version has: plain ones, and its own releases'.
+/// Those that the library of a major version has: its own releases', and what all have.
 fn names_of(major: u32, all: &BTreeSet<String>) -> Vec<&String> {
-    let of_major = |name: &&String| match name.strip_prefix("__nvJitLink") {
-        Some(rest) => rest == "API" || rest.contains(&format!("_{major}_")),
-        None => major > 12 || !name.contains(LATER),
+    let is_shared = |name: &str| name == OWN || name == "__nvJitLinkAPI";
+    all.iter().filter(|name| is_shared(name) || name.contains(&format!("_{major}_"))).collect()
+}
+
+/// The plain names of a major version, each an alias of the name of the version's first release.
+fn plain_names(major: u32, all: &BTreeSet<String>) -> BTreeMap<String, &String> {
+    // That of the version itself has no release.
+    let ends = [format!("_{major}_0"), format!("_{major}")];
+    let plain = |name: &str| {
+        let name = name.strip_prefix("__")?;
+        ends.iter().find_map(|end| name.strip_suffix(end)).map(str::to_owned)
     };
-    all.iter().filter(of_major).collect()
+    all.iter().filter_map(|name| Some((plain(name)?, name))).collect()
 }
 
 /// What `nm` lists, without version nodes.

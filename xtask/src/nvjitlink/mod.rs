@@ -3,7 +3,7 @@
 mod compare;
 #[allow(unsafe_code, reason = "it calls functions of a shared library")]
 pub mod driver;
-mod library;
+pub mod library;
 mod published;
 mod python;
 mod script;

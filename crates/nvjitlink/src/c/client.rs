@@ -9,6 +9,9 @@ use super::{
     info_log, info_log_size, lto_ir, lto_ir_size, ptx, ptx_size, version,
 };
 
+/// The major version of the library that is called.
+const MAJOR: u32 = 13;
+
 /// A handle, which may be null.
 #[derive(Debug)]
 pub struct Client {
@@ -52,7 +55,8 @@ impl Client {
         let pointers: Vec<*const c_char> =
             words.iter().map(|word| word.map_or(ptr::null(), CStr::as_ptr)).collect();
         // SAFETY: a place for the handle, and as many strings as is said. A null one is refused before it is read.
-        let code = unsafe { create(&raw mut client.handle, pointers.len() as c_uint, pointers.as_ptr()) };
+        let code =
+            unsafe { create::<MAJOR>(&raw mut client.handle, pointers.len() as c_uint, pointers.as_ptr()) };
         (client, code)
     }
 
@@ -60,7 +64,12 @@ impl Client {
     pub fn refused_creates() -> [c_int; 2] {
         let mut handle = ptr::null_mut();
         // SAFETY: null pointers are allowed.
-        unsafe { [create(ptr::null_mut(), 0, ptr::null()), create(&raw mut handle, 1, ptr::null())] }
+        unsafe {
+            [
+                create::<MAJOR>(ptr::null_mut(), 0, ptr::null()),
+                create::<MAJOR>(&raw mut handle, 1, ptr::null()),
+            ]
+        }
     }
 
     /// Whether there is no session.
@@ -136,7 +145,7 @@ impl Client {
                 info_log_size(handle, size),
                 info_log(handle, place),
                 destroy(ptr::null_mut()),
-                version(ptr::null_mut(), ptr::null_mut()),
+                version::<MAJOR>(ptr::null_mut(), ptr::null_mut()),
             ]
         }
     }

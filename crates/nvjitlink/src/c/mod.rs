@@ -99,11 +99,15 @@ unsafe fn copy(handle: *const Locked, place: *mut u8, get: Get) -> c_int {
     })
 }
 
-/// `nvJitLinkCreate`.
+/// `nvJitLinkCreate` of the library of a major version.
 ///
 /// # Safety
 /// `handle` is null or a place for a handle; `options` is null or leads to `count` strings that are not null.
-unsafe fn create(handle: *mut *mut Locked, count: c_uint, options: *const *const c_char) -> c_int {
+unsafe fn create<const MAJOR: u32>(
+    handle: *mut *mut Locked,
+    count: c_uint,
+    options: *const *const c_char,
+) -> c_int {
     guarded(|| {
         if handle.is_null() || options.is_null() {
             return Err(Code::NullInput);
@@ -112,7 +116,7 @@ unsafe fn create(handle: *mut *mut Locked, count: c_uint, options: *const *const
         let pointers = unsafe { slice::from_raw_parts(options, count as usize) };
         // SAFETY: the same. A null option, which the promise excludes, is an error all the same.
         let words: Option<Vec<&[u8]>> = pointers.iter().map(|word| unsafe { text(*word) }).collect();
-        let (session, code) = Session::new(&words.ok_or(Code::NullInput)?);
+        let (session, code) = Session::new(MAJOR, &words.ok_or(Code::NullInput)?);
         // SAFETY: not null, so a place for a handle.
         unsafe { *handle = Box::into_raw(Box::new(Mutex::new(session))) };
         checked(code)
@@ -218,23 +222,23 @@ getters! {
     info_log_size, info_log = |session| Ok(Cow::Owned(session.info_log()));
 }
 
-/// `nvJitLinkVersion`.
+/// `nvJitLinkVersion` of the library of a major version.
 ///
 /// # Safety
 /// Each is null or a place for a number.
-unsafe fn version(major: *mut c_uint, minor: *mut c_uint) -> c_int {
+unsafe fn version<const MAJOR: u32>(major: *mut c_uint, minor: *mut c_uint) -> c_int {
     guarded(|| {
         // SAFETY: as the caller promises.
         let (major, minor) = unsafe { (major.as_mut(), minor.as_mut()) };
         let (major, minor) = (major.ok_or(Code::NullInput)?, minor.ok_or(Code::NullInput)?);
-        (*major, *minor) = Session::version();
+        (*major, *minor) = Session::version(MAJOR);
         Ok(())
     })
 }
 
 /// Exports a function under one name.
 macro_rules! exported {
-    ($function:ident($($argument:ident: $type:ty),*), $name:expr) => {
+    ($function:expr, ($($argument:ident: $type:ty),*), $name:expr) => {
         const _: () = {
             #[unsafe(export_name = $name)]
             unsafe extern "C" fn exported($($argument: $type),*) -> c_int {
@@ -245,50 +249,57 @@ macro_rules! exported {
     };
 }
 
-/// Exports a function under its plain name, which programs without the header's inline functions call, and under that of each
-/// release, which the header's inline functions call.
-macro_rules! every_release {
-    ($($function:ident $arguments:tt as $name:literal in [$($release:literal)*];)*) => {
-        $( every_release!(one $function $arguments, $name, [$($release)*]); )*
+/// Exports functions under the name of each release, which the header's inline functions call. The plain names, which other
+/// programs call, are aliases of these: the build gives each library those of its own major version.
+macro_rules! releases {
+    ($( $major:literal: [$($release:literal)*] { $( $name:literal = $function:expr, $arguments:tt; )* } )*) => {
+        $( releases!(major [$($release)*] { $( $name = $function, $arguments; )* }); )*
     };
-    (one $function:ident $arguments:tt, $name:literal, [$($release:literal)*]) => {
-        exported!($function $arguments, concat!("nvJitLink", $name));
-        $( exported!($function $arguments, concat!("__nvJitLink", $name, "_", $release)); )*
+    (major $releases:tt { $( $name:literal = $function:expr, $arguments:tt; )* }) => {
+        $( releases!(one $releases $name, $function, $arguments); )*
+    };
+    (one [$($release:literal)*] $name:literal, $function:expr, $arguments:tt) => {
+        $( exported!($function, $arguments, concat!("__nvJitLink", $name, "_", $release)); )*
     };
 }
 
-every_release! {
-    create(handle: *mut *mut Locked, count: c_uint, options: *const *const c_char) as "Create" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    destroy(handle: *mut *mut Locked) as "Destroy" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    add_data(handle: *mut Locked, kind: c_int, data: *const c_void, size: usize, name: *const c_char) as "AddData" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    add_file(handle: *mut Locked, kind: c_int, name: *const c_char) as "AddFile" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    complete(handle: *mut Locked) as "Complete" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    cubin_size(handle: *mut Locked, size: *mut usize) as "GetLinkedCubinSize" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    cubin(handle: *mut Locked, place: *mut u8) as "GetLinkedCubin" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    ptx_size(handle: *mut Locked, size: *mut usize) as "GetLinkedPtxSize" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    ptx(handle: *mut Locked, place: *mut u8) as "GetLinkedPtx" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    error_log_size(handle: *mut Locked, size: *mut usize) as "GetErrorLogSize" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    error_log(handle: *mut Locked, place: *mut u8) as "GetErrorLog" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    info_log_size(handle: *mut Locked, size: *mut usize) as "GetInfoLogSize" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    info_log(handle: *mut Locked, place: *mut u8) as "GetInfoLog" in
-        ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9" "13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    lto_ir_size(handle: *mut Locked, size: *mut usize) as "GetLinkedLTOIRSize" in ["13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
-    lto_ir(handle: *mut Locked, place: *mut u8) as "GetLinkedLTOIR" in ["13_0" "13_1" "13_2" "13_3" "13_4" "13_5"];
+/// The functions of one major version.
+macro_rules! functions {
+    ($major:literal: [$($release:literal)*] $({ $($later:tt)* })?) => {
+        releases! {
+            $major: [$($release)*] {
+                "Create" = create::<$major>, (handle: *mut *mut Locked, count: c_uint, options: *const *const c_char);
+                "Destroy" = destroy, (handle: *mut *mut Locked);
+                "AddData" = add_data,
+                    (handle: *mut Locked, kind: c_int, data: *const c_void, size: usize, name: *const c_char);
+                "AddFile" = add_file, (handle: *mut Locked, kind: c_int, name: *const c_char);
+                "Complete" = complete, (handle: *mut Locked);
+                "GetLinkedCubinSize" = cubin_size, (handle: *mut Locked, size: *mut usize);
+                "GetLinkedCubin" = cubin, (handle: *mut Locked, place: *mut u8);
+                "GetLinkedPtxSize" = ptx_size, (handle: *mut Locked, size: *mut usize);
+                "GetLinkedPtx" = ptx, (handle: *mut Locked, place: *mut u8);
+                "GetErrorLogSize" = error_log_size, (handle: *mut Locked, size: *mut usize);
+                "GetErrorLog" = error_log, (handle: *mut Locked, place: *mut u8);
+                "GetInfoLogSize" = info_log_size, (handle: *mut Locked, size: *mut usize);
+                "GetInfoLog" = info_log, (handle: *mut Locked, place: *mut u8);
+                $($($later)*)?
+            }
+        }
+    };
 }
 
-exported!(version(major: *mut c_uint, minor: *mut c_uint), "nvJitLinkVersion");
+functions! { 12: ["12_0" "12_1" "12_2" "12_3" "12_4" "12_5" "12_6" "12_7" "12_8" "12_9"] }
+
+functions! {
+    13: ["13_0" "13_1" "13_2" "13_3" "13_4" "13_5"] {
+        "GetLinkedLTOIRSize" = lto_ir_size, (handle: *mut Locked, size: *mut usize);
+        "GetLinkedLTOIR" = lto_ir, (handle: *mut Locked, place: *mut u8);
+    }
+}
+
+// NVIDIA's libraries have no such names: only the plain one, which is an alias of the major version's.
+exported!(version::<12>, (major: *mut c_uint, minor: *mut c_uint), "__nvJitLinkVersion_12");
+exported!(version::<13>, (major: *mut c_uint, minor: *mut c_uint), "__nvJitLinkVersion_13");
 
 /// A name of NVIDIA's libraries that no header has.
 ///
@@ -298,7 +309,7 @@ unsafe fn undocumented() -> c_int {
     Code::Internal as c_int
 }
 
-exported!(undocumented(), "__nvJitLinkAPI");
+exported!(undocumented, (), "__nvJitLinkAPI");
 
 // By this name solder knows its own library, where it looks for NVIDIA's.
-exported!(undocumented(), "solderNvJitLink");
+exported!(undocumented, (), "solderNvJitLink");
