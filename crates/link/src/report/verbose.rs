@@ -28,7 +28,8 @@ pub fn report(uses: Uses<'_, '_>, sink: &Sink) {
     kernels.sort_by_key(|(_, function)| std::cmp::Reverse(function.text));
     let mut before = 0;
     for (kernel, function) in kernels {
-        let barriers = barriers(uses, function).or(uses.release.repeats_barriers().then_some(before)).unwrap_or(0);
+        let barriers =
+            barriers(uses, function).or(uses.release.repeats_barriers().then_some(before)).unwrap_or(0);
         before = barriers;
         sink.report(Message::FunctionProperties { function: uses.merged.function_name(kernel).into() });
         sink.report(Message::ResourceUse { summary: kernel_line(uses, kernel, function, barriers).into() });
@@ -71,11 +72,8 @@ fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function, barriers: u
     let mercury = uses.merged.well_known.info.is_some_and(|info| uses.merged.section(info).twin.is_some());
     let reserved = if mercury { uses.shared.reserved } else { 0 };
     let shared = uses.shared.kernels[at].map_or(0, |s| s.size.saturating_sub(reserved));
-    let barriers = if uses.release.prints_barriers() {
-        format!(" used {barriers} barriers,")
-    } else {
-        String::new()
-    };
+    let barriers =
+        if uses.release.prints_barriers() { format!(" used {barriers} barriers,") } else { String::new() };
     let mut line = format!("used {registers} registers,{barriers} {stack} stack, {shared} bytes smem");
     if !mercury {
         write_banks(&mut line, &banks(uses, function));

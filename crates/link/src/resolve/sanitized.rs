@@ -33,9 +33,8 @@ impl SanitizedCheck {
 /// Each function is reported whose attributes nvlink reads: all but weak copies that are discarded.
 fn reported_functions(file: FileId, object: &Object<'_>, symbols: &Symbols<'_>) -> impl Iterator<Item = u32> {
     let functions = object.symbols().filter(|(_, raw)| raw.kind() == raw::STT_FUNC && raw.is_defined());
-    let is_read = move |(symbol, raw): &(u32, &Symbol)| {
-        raw.bind() != raw::STB_WEAK || symbols.accepted(file, *symbol)
-    };
+    let is_read =
+        move |(symbol, raw): &(u32, &Symbol)| raw.bind() != raw::STB_WEAK || symbols.accepted(file, *symbol);
     functions.filter(is_read).map(|(symbol, _)| symbol)
 }
 
