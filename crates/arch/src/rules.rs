@@ -48,7 +48,7 @@ impl Release {
     /// `-v`: where no kernel before it uses a barrier either, the number is what was in memory. solder prints 0
     /// (docs/deviations.md).
     pub const fn prints_stale_barriers(&self) -> bool {
-        self.repeats_barriers() && self.toolkit < 134
+        self.repeats_barriers()
     }
 
     /// Attributes: a new list of undefined functions of the only kernel has each entry before those met earlier, not after them
@@ -92,7 +92,7 @@ impl Release {
     /// Shared memory of a kernel in which there is no variable comes in as one without a name, as in whole programs
     /// (reloc/dynamic-16).
     pub const fn takes_nameless_shared(&self) -> bool {
-        self.toolkit >= 132
+        self.toolkit >= 134
     }
 
     /// `-register-link-binaries`: inputs without host code are reported (hostobj/register).

@@ -46,14 +46,21 @@ pub fn check_cta_groups(merged: &Merged<'_>, of_functions: &[Own], release: &Rel
     }
     let own: Vec<u8> = (0..merged.functions.len() as u32).map(|f| attributes(merged, f, BOTH)).collect();
     let mut bits = own.clone();
-    let single = merged.only_root().is_some();
-    let conflicts = arrivals(merged, &sources, single, |kernel, source| {
+    let single = merged.only_root();
+    if let Some(kernel) = single.filter(|_| !release.compares_cta_groups_as_read()) {
+        // Each attribute that is new to the only kernel is compared with those of all functions.
+        let name = merged.function_name(kernel);
+        let (had, all) = (own[kernel as usize], own.iter().fold(0, |all, bits| all | bits));
+        let new = if all == 3 { (all & !had).count_ones() } else { 0 };
+        (0..new).for_each(|_| sink.report(Message::CtaGroups { function: name.into() }));
+        return;
+    }
+    let conflicts = arrivals(merged, &sources, single.is_some(), |kernel, source| {
         let (from, to) = (own[source as usize], &mut bits[kernel as usize]);
         let new = from & !*to != 0;
         *to |= from;
-        // Before 13.2 the only kernel of a link is compared with each function as it was in the input.
-        let is_as_read = single && release.compares_cta_groups_as_read();
-        new && if is_as_read { own[kernel as usize] != 0 } else { *to == 3 }
+        // The only kernel of a link is compared with each function as it was in the input.
+        new && if single.is_some() { own[kernel as usize] != 0 } else { *to == 3 }
     });
     for conflict in conflicts {
         sink.report(Message::CtaGroups { function: merged.function_name(conflict.kernel.0).into() });

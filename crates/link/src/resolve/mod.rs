@@ -215,7 +215,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
                 // Before 13.1 nvlink reads the minor number and does not use it.
                 let minor = if release.compares_api_minor() { minor.unsigned_abs() } else { 0 };
                 let allowed = major.unsigned_abs().saturating_mul(10).saturating_add(minor);
-                check_api_version(object, allowed, sink);
+                check_api_version(object, allowed.min(release.toolkit), sink);
             }
             if resolver.function_is_image && file + 1 == resolver.objects.len() {
                 return Err(sink.fatal(Message::NoCallGraphNode));
