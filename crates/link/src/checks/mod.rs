@@ -62,7 +62,7 @@ pub fn of_link(
         } else if options.dump_callgraph {
             sink.write(&call_graph::dump(options.target, symbols, graph, merged, resources));
         }
-        if merged.has(Problem::DeletedAliasOfStatic) {
+        if merged.has(Problem::DeletedAliasOfSection) {
             return Err(sink.fatal(Message::DeletedSection));
         }
         if options.release.knows_tensor_groups() {

@@ -37,7 +37,7 @@ impl<'data> Merger<'_, 'data> {
         let place = self.out.files[origin.file.index()].sections[usize::from(index)];
         // A discarded copy of a kernel leaves its symbol in the parameters of the copy that prevails.
         let name = self.objects[origin.file.index()].section(u32::from(index)).name;
-        let of_other_copy = || self.constants_by_name.get(name).map(|section| (*section, 0));
+        let of_other_copy = || self.constants.by_name.get(name).map(|section| (*section, 0));
         let Some((section, base)) = place.or_else(of_other_copy) else { return };
         let mut symbol = self.hidden_symbol(origin);
         symbol.section = Some(section);
