@@ -138,6 +138,11 @@ pub fn lower(ptx: &str, newest: (u32, u32)) -> String {
     if newest < (8, 5) { lowered.replace("mma.sp::ordered_metadata.", "mma.sp.") } else { lowered }
 }
 
+/// Whether PTX asks for a later version than this.
+pub fn asks_for_more(ptx: &str, newest: (u32, u32)) -> bool {
+    ptx.lines().filter_map(version).any(|asked| asked > newest)
+}
+
 /// Raises the version that PTX asks for to the first that has an architecture.
 pub fn raise(ptx: &str, oldest: (u32, u32)) -> String {
     let raise = |line: &str| match version(line) {

@@ -188,7 +188,7 @@ struct DeviceCode {
     content: Vec<u8>,
 }
 
-/// The linked fat binaries of a program, one behind the other with padding between them.
+/// The linked fat binaries of a program, one after the other with padding between them.
 fn device_code(program: &[u8]) -> Result<Vec<DeviceCode>> {
     let elf = Elf::parse(program)?;
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test of the workspace behind one command, and one line at its end.
+//! `cargo xtask test`: every test of the workspace in one command, and one line at its end.
 
 use crate::{Result, toolkit};
 use std::io::{BufRead, BufReader};

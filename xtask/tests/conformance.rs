@@ -1,4 +1,4 @@
-//! The conformance cases as a test of the workspace: `cargo test` runs them all, and words behind `--`
+//! The conformance cases as a test of the workspace: `cargo test` runs them all, and words after `--`
 //! are filters.
 
 use std::process::ExitCode;

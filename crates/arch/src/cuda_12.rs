@@ -97,6 +97,64 @@ impl Release {
         self.toolkit >= 130
     }
 
+    /// An undefined function that is new makes a static function of symbol 0 of its file (core/nameless-function).
+    pub const fn has_nameless_functions(&self) -> bool {
+        self.toolkit < 130
+    }
+
+    /// Attributes: a kernel inherits the groups of tensor memory that functions use, and may not have both
+    /// (core/limit-attributes).
+    pub const fn knows_tensor_groups(&self) -> bool {
+        self.toolkit >= 130
+    }
+
+    /// `-disable-smem-reservation`: code that relies on the reserved part is refused (core/limit-reserved-copies).
+    pub const fn checks_reserved_shared(&self) -> bool {
+        self.toolkit >= 130
+    }
+
+    /// Attributes about textures: those of a function that name its table of handles stay (core/texture-attributes).
+    pub const fn keeps_attributes_of_tables(&self) -> bool {
+        self.toolkit < 130
+    }
+
+    /// `-force-rela`: the relocations of texture handles say what they are for, as all others do (core/option-force-rela).
+    pub const fn marks_handles(&self) -> bool {
+        self.toolkit >= 130
+    }
+
+    /// Inputs: files that are shorter than this are refused, archives excepted (errors/open-input).
+    pub const fn shortest_input(&self) -> usize {
+        if self.toolkit < 130 { 52 } else { 56 }
+    }
+
+    /// The archive of the device runtime may be the first code of a link; before, other code after it is an error
+    /// (hostobj/runtime).
+    pub const fn lets_runtime_come_first(&self) -> bool {
+        self.toolkit >= 130
+    }
+
+    /// PTX: the assembler is told about `-split-compile`, which it knows from 12.8 on (ptx/files).
+    pub const fn splits_assembly(&self) -> bool {
+        self.toolkit >= 128
+    }
+
+    /// Fat binaries: PTX for an `a` architecture is taken for such a target only; before, the assembler refuses it
+    /// (fatbin/select-ptx).
+    pub const fn ties_accelerated_ptx(&self) -> bool {
+        self.toolkit >= 130
+    }
+
+    /// Fat binaries: of equal members of machine code the last is taken (fatbin/select-equals).
+    pub const fn takes_last_equal(&self) -> bool {
+        self.toolkit < 130
+    }
+
+    /// Fat binaries: a member of an unknown kind is taken for machine code (fatbin/member-fields).
+    pub const fn takes_unknown_kinds_for_code(&self) -> bool {
+        self.toolkit < 130
+    }
+
     /// Debug information that describes the code of a discarded weak copy, or of one that was replaced, is left out. Before, it
     /// is led to the copy that stays (core/weak-unwind).
     pub const fn forgets_copies(&self) -> bool {

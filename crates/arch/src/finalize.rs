@@ -8,7 +8,7 @@ use crate::{Release, same_family};
 
 /// What the compiler recorded about a piece of Mercury code.
 ///
-/// An attribute that is absent counts as zero, which refuses every other architecture when it is the ISA class.
+/// An attribute that is absent is taken for zero, which refuses every other architecture when it is the ISA class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompatRecord {
     /// `ISA_CLASS`: which of the rules applies, 1 to 4.

@@ -44,7 +44,8 @@ impl Release {
         match self.recognize(input) {
             Some(Suffix::None) => upward,
             Some(Suffix::F) => upward && input.is_same_family(target),
-            Some(Suffix::A) => input == target,
+            Some(Suffix::A) if self.ties_accelerated_ptx() => input == target,
+            Some(Suffix::A) => input.number == target.number,
             None => false,
         }
     }

@@ -70,8 +70,13 @@ impl Release {
         &Self { name: "13.1", version: "13.1.115", toolkit: 131, ..*Self::CUDA_13_0 };
 
     /// CUDA 13.2, with nvlink 13.2.86.
-    pub const CUDA_13_2: &'static Self =
-        &Self { name: "13.2", version: "13.2.86", toolkit: 132, ..*Self::CUDA_13_1 };
+    pub const CUDA_13_2: &'static Self = &Self {
+        name: "13.2",
+        version: "13.2.86",
+        toolkit: 132,
+        deprecated: &[10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 73],
+        ..*Self::CUDA_13_1
+    };
 
     /// CUDA 13.3, with nvlink 13.3.73.
     pub const CUDA_13_3: &'static Self = &Self {

@@ -40,16 +40,32 @@ impl Release {
         self.toolkit >= 131
     }
 
-    /// `-v`: the number of barriers of a kernel that has none is what the one before it left there, or what was in memory. solder
-    /// prints 0 (docs/deviations.md).
-    pub const fn prints_stale_barriers(&self) -> bool {
+    /// `-v`: a kernel that uses no barrier has the number of the kernel in the line before (core/verbose-barriers).
+    pub const fn repeats_barriers(&self) -> bool {
         self.toolkit >= 131
+    }
+
+    /// `-v`: where no kernel before it uses a barrier either, the number is what was in memory. solder prints 0
+    /// (docs/deviations.md).
+    pub const fn prints_stale_barriers(&self) -> bool {
+        self.repeats_barriers()
     }
 
     /// Attributes: a new list of undefined functions of the only kernel has each entry before those met earlier, not after them
     /// (core/syscalls-one-kernel).
     pub const fn prepends_externs(&self) -> bool {
         self.toolkit < 132
+    }
+
+    /// Tensor memory groups of the only kernel: it is compared with each function as it was in the input, and those of two
+    /// functions are not compared with each other (core/limit-attributes).
+    pub const fn compares_cta_groups_as_read(&self) -> bool {
+        self.toolkit < 132
+    }
+
+    /// Attributes: a kernel takes over the languages of the functions it reaches (core/languages).
+    pub const fn inherits_languages(&self) -> bool {
+        self.toolkit >= 132
     }
 
     /// Symbols: weak ones are listed with the global ones, as ELF wants it, and not with the local ones
@@ -76,7 +92,7 @@ impl Release {
     /// Shared memory of a kernel in which there is no variable comes in as one without a name, as in whole programs
     /// (reloc/dynamic-16).
     pub const fn takes_nameless_shared(&self) -> bool {
-        self.toolkit >= 132
+        self.toolkit >= 134
     }
 
     /// `-register-link-binaries`: inputs without host code are reported (hostobj/register).

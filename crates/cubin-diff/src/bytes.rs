@@ -1,4 +1,4 @@
-//! Bytes that mean nothing more to this program: code, data, and what is no cubin.
+//! Bytes that mean nothing more to this program: code, data, and what is not a cubin.
 
 use crate::sink::{Kind, Sink};
 use crate::words;
@@ -10,7 +10,7 @@ fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
-/// Rows of two sections. When one is longer everything behind the first change may just have moved, so
+/// Rows of two sections. When one is longer everything after the first change may just have moved, so
 /// then only the place of the change is shown.
 pub fn rows(sink: &mut Sink, kind: Kind, place: &str, a: &[u8], b: &[u8]) {
     if a.len() != b.len() {
@@ -44,7 +44,7 @@ fn moved(sink: &mut Sink, kind: Kind, place: &str, a: &[u8], b: &[u8]) {
     sink.push(kind, place, text);
 }
 
-/// Two files of which at least one cannot be read as a cubin.
+/// Two files, at least one of them cannot be read as a cubin.
 pub fn whole_files(sink: &mut Sink, a: &[u8], b: &[u8]) {
     let start = common_prefix(a, b);
     let differing = a.iter().zip(b).filter(|(x, y)| x != y).count();

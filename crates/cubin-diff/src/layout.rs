@@ -1,8 +1,8 @@
 //! Where everything lies in the file: offsets, segments, and the bytes between.
 //!
-//! An offset is compared by the rule it follows (behind what precedes it, rounded up to the alignment),
+//! An offset is compared by the rule it follows (after what precedes it, rounded up to the alignment),
 //! so that a section of another size, or a linker's note of another length, is not reported again for
-//! every section behind it.
+//! every section after it.
 
 use crate::sink::{Kind, Sink};
 use crate::view::{Both, View};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// How an offset follows from what precedes it in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rule {
-    /// So many bytes behind where its alignment would put it; normally none.
+    /// So many bytes after where its alignment would put it; normally none.
     Next(i128),
     /// At the same place as this section: the Mercury view of data that both views share.
     With(String),
@@ -91,7 +91,7 @@ fn positions<'v>(view: &'v View) -> Vec<Position<'v>> {
     }
     place("end of the file", view.cubin.bytes.len() as u64, 0);
     if header.phnum.get() == 0 {
-        // Without segments the field is not an offset of anything; it counts as it is.
+        // Without segments the field is not an offset of anything; it is compared as it is.
         let phoff = header.phoff.get();
         found.push(Position { what: PROGRAM_TABLE, offset: phoff, rule: Rule::Next(i128::from(phoff)) });
     }
@@ -233,7 +233,7 @@ fn segment(both: &Both, x: &ProgramHeader, y: &ProgramHeader, exact: bool) -> Ve
     changed
 }
 
-/// How much more memory a segment takes than its bytes and the sections without bytes behind them, laid
+/// How much more memory a segment takes than its bytes and the sections without bytes after them, laid
 /// out one after the other.
 fn memory_excess(view: &View, segment: &ProgramHeader) -> i128 {
     let (start, size) = (segment.offset.get(), segment.filesz.get());

@@ -43,7 +43,7 @@ impl Linker {
 
 /// The size of the linkers' notes at the beginning: the link's own and, in a chain of links, those of the
 /// links before. The output of the assembler, which a link of whole programs may hand on unchanged, has
-/// no such entry: its first note counts.
+/// no such entry: its first note is used.
 fn linker_entry(data: &[u8]) -> Option<usize> {
     let of_linker = |note: &Note<'_>| {
         note.owner == note::OWNER

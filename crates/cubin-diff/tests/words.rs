@@ -143,7 +143,7 @@ fn notes() {
          \"-suppress-stack-size-warning  -arch sm_90 \""
     );
     assert_eq!(diff(&file, &other, &IGNORE), []);
-    // The assembler's entry is no linker's: it counts where it is the only one.
+    // The assembler's entry is not a linker's: it applies where it is the only one.
     let file = fixture("kernel.sm_90.cubin");
     let mut changed = file.clone();
     changed[at(&file, ".note.nv.tkinfo", 0x90)] ^= 1;
@@ -162,7 +162,7 @@ fn segments_and_padding() {
     assert!(found[0].starts_with(&format!("padding byte at {:#x}", text - 1)), "{found:?}");
 }
 
-/// nvlink never writes to the room it gives this section; what lies there is no part of the output.
+/// nvlink never writes to the room it gives this section; what lies there is not part of the output.
 #[test]
 fn reserved_shared_memory_has_no_bytes() {
     let file = fixture("linked.sm_110.cubin");

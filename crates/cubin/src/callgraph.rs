@@ -22,8 +22,8 @@ pub const MARKERS: [(u32, Part); 4] = [
     (0xffff_fffc, Part::Takes),
 ];
 
-/// The records of a call graph section with the part each stands in. Records before the first
-/// marker or behind an unknown one belong to no part and are left out.
+/// The records of a call graph section with the part each is in. Records before the first
+/// marker or after an unknown one belong to no part and are left out.
 pub fn records(pairs: &[WordPair]) -> impl Iterator<Item = (Part, u32, u32)> + '_ {
     let mut part = None;
     pairs.iter().filter_map(move |pair| {

@@ -55,7 +55,7 @@ pub fn with_section(file: &[u8], index: usize, contents: &[u8]) -> Option<Vec<u8
         pieces[piece].to = image.len() as u64;
         image.extend_from_slice(data);
     }
-    // Where something lies that has no bytes of its own: behind, or in, the piece that was there.
+    // Where something lies that has no bytes of its own: after, or in, the piece that was there.
     let moved = |offset: u64| {
         let exact = pieces.iter().find(|piece| piece.size > 0 && piece.from == offset);
         let before =
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::raw::HEADER_SIZE;
 
-    /// Two sections behind the header, then the tables.
+    /// Two sections after the header, then the tables.
     fn sample() -> Vec<u8> {
         let data_at = HEADER_SIZE + 24;
         let mut sections = [SectionHeader::default(); 3];

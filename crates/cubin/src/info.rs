@@ -44,6 +44,7 @@ pub mod attr {
     pub const REG_RECONFIG: u8 = 0x54;
     pub const MERCURY_FINALIZER_OPTIONS: u8 = 0x5a;
     pub const MERCURY_ISA_VERSION: u8 = 0x5f;
+    pub const LANGUAGE: u8 = 0x66;
     pub const NVSAL_SW_WAR: u8 = 0x6b;
 }
 

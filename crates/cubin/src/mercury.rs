@@ -3,7 +3,7 @@
 //! Every `.text.F` has a `.nv.capmerc.text.F`, and a parallel set of sections and symbols
 //! (`.nv.merc.*`) describes the same program in terms of Mercury code. A capsule stores only those
 //! Mercury instructions that cannot be derived from the machine code beside it, so an offset in
-//! Mercury code is no offset in the capsule.
+//! Mercury code is not an offset in the capsule.
 
 mod older;
 
@@ -11,9 +11,9 @@ use bstr::BString;
 pub use older::{Idle, abridged, from_older, idle, is_older_capsule};
 use std::ops::Range;
 
-/// What stands before the name of a text section in the name of its capsule.
+/// What precedes the name of a text section in the name of its capsule.
 pub const CAPSULE_PREFIX: &[u8] = b".nv.capmerc";
-/// What stands before the name of any other section of the Mercury view.
+/// What precedes the name of any other section of the Mercury view.
 pub const PREFIX: &[u8] = b".nv.merc";
 
 /// Names that differ between the two views: Mercury's and that of the machine code.
@@ -89,7 +89,7 @@ pub struct Load {
     pub bank: Bank,
     /// Into a uniform register. Relocations of these have a type of their own.
     pub uniform: bool,
-    /// Where the operand stands in the capsule, a word.
+    /// Where the operand is in the capsule, a word.
     pub operand: u64,
 }
 
@@ -153,7 +153,7 @@ const COUNT: u32 = 7;
 
 /// Walks the entries of a capsule; its bitmap.
 ///
-/// Behind its head and a bitmap, a capsule has the instructions that are not derived, for each of which the bitmap
+/// After its head and a bitmap, a capsule has the instructions that are not derived, for each of them the bitmap
 /// has a zero. Their first byte tells the length: 16 bytes times the low half where the high half is 0 or 3, 4 or 2 bytes
 /// for the two abridged forms. The shorter one, with a low half of 1, has no bit.
 fn entries(capsule: &[u8], each: impl FnMut(Entry)) -> Result<Bits<'_>, Damage> {
@@ -368,7 +368,7 @@ pub fn with_delays(
 }
 
 /// The Mercury instructions in the order of the code, which has this many of the machine. The last one stands for
-/// what is behind the code.
+/// what is after the code.
 pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
     let mut list = Vec::new();
     let bits = entries(capsule, |entry| list.push(entry))?;

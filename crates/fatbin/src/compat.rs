@@ -1,5 +1,5 @@
 //! The compatibility attributes of Mercury code: the records of a cubin's `.nv.compat` section, which a member of a
-//! fat binary repeats in its header behind an empty, NUL-terminated options string.
+//! fat binary repeats in its header after an empty, NUL-terminated options string.
 
 use solder_arch::CompatRecord;
 
@@ -33,7 +33,7 @@ pub fn compat_record(records: &[u8]) -> CompatRecord {
     compat
 }
 
-/// Reads what stands behind the text in a member's options record.
+/// Reads what comes after the text in a member's options record.
 pub(crate) fn behind_text(options: &[u8]) -> Option<CompatRecord> {
     let text = options.iter().position(|&byte| byte == 0)?;
     Some(compat_record(&options[text + 1..]))

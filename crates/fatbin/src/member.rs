@@ -1,4 +1,4 @@
-//! A member: the fixed header, the strings behind it and the payload.
+//! A member: the fixed header, the strings after it and the payload.
 
 use std::borrow::Cow;
 

@@ -33,12 +33,12 @@ type Level = fn(Request, &Member<'_>, &Member<'_>) -> Ordering;
 /// The comparisons, in order; the first that is decisive ends it.
 const LEVELS: [Level; 5] = [by_lto, by_number, by_kind, by_suffix, by_position];
 
-/// Chooses a member. Members behind a damaged one cannot be found, so the container as a whole must be readable.
+/// Chooses a member. Members after a damaged one cannot be found, so the container as a whole must be readable.
 pub fn select<'data>(container: &Container<'data>, request: Request) -> Result<Selection<'data>, Error> {
     let mut selection = Selection::default();
     for member in container.members() {
         let member = member?;
-        if matches!(member.kind(), Kind::Other(_)) {
+        if matches!(kind(request, &member), Kind::Other(_)) {
             selection.unknown += 1;
         } else if suits(request, &member) {
             let better = |best: &Member<'_>| {
@@ -54,10 +54,18 @@ pub fn select<'data>(container: &Container<'data>, request: Request) -> Result<S
     Ok(selection)
 }
 
+/// What a member is. Up to CUDA 12 all that is nothing else is machine code (fatbin/member-fields).
+fn kind(request: Request, member: &Member<'_>) -> Kind {
+    match member.kind() {
+        Kind::Other(_) if request.release.takes_unknown_kinds_for_code() => Kind::Elf,
+        kind => kind,
+    }
+}
+
 fn suits(request: Request, member: &Member<'_>) -> bool {
     let target = request.target;
     member.flags().contains(Flags::ADDRESS64)
-        && match member.kind() {
+        && match kind(request, member) {
             Kind::Ptx | Kind::LtoIr => request.release.links_ptx(member.arch(), target.arch),
             Kind::Elf => !target.is_virtual() && machine_code_suits(request, member),
             Kind::Other(_) => false,
@@ -83,8 +91,8 @@ fn by_number(_: Request, new: &Member<'_>, best: &Member<'_>) -> Ordering {
     new.arch().number.cmp(&best.arch().number)
 }
 
-fn by_kind(_: Request, new: &Member<'_>, best: &Member<'_>) -> Ordering {
-    let is_elf = |member: &Member<'_>| member.kind() == Kind::Elf;
+fn by_kind(request: Request, new: &Member<'_>, best: &Member<'_>) -> Ordering {
+    let is_elf = |member: &Member<'_>| kind(request, member) == Kind::Elf;
     is_elf(new).cmp(&is_elf(best))
 }
 
@@ -93,8 +101,11 @@ fn by_suffix(_: Request, new: &Member<'_>, best: &Member<'_>) -> Ordering {
     new.arch().suffix.cmp(&best.arch().suffix)
 }
 
-/// Of equals the first stays, except that PTX and IR for exactly the target's number give way to the last.
+/// Of equals the first stays, except that PTX and IR for exactly the target's number give way to the last, up to CUDA 12
+/// machine code too.
 fn by_position(request: Request, new: &Member<'_>, _: &Member<'_>) -> Ordering {
-    let last_wins = new.kind() != Kind::Elf && new.arch().number == request.target.arch.number;
+    let is_elf = kind(request, new) == Kind::Elf;
+    let last_wins = new.arch().number == request.target.arch.number && !is_elf
+        || is_elf && request.release.takes_last_equal();
     if last_wins { Ordering::Greater } else { Ordering::Less }
 }

@@ -1,4 +1,4 @@
-//! The watcher: starts the worker, ends it when an input takes too long, and starts it again behind what ended it.
+//! The watcher: starts the worker, ends it when an input takes too long, and starts it again after what ended it.
 
 use std::collections::BTreeMap;
 use std::fs;

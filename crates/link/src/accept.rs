@@ -11,6 +11,12 @@ use crate::diagnostics::{Message, Text};
 /// Where a toolkit is demanded at all, so is this version of the note that names it.
 const OLDEST_NOTE: u16 = 2;
 
+/// A flag of older headers that no toolkit was seen to set.
+const OLDER_FLAG_RECORDS: u32 = 0x4000;
+
+/// The first architecture with an `a` variant.
+const FIRST_ACCELERATED: u16 = 90;
+
 /// Set in the flags of Mercury code.
 const FLAG_MERCURY: u32 = 0x2;
 
@@ -55,8 +61,13 @@ pub fn check(
         let unknown = Message::UnknownArch { arch: "sm_0".into() };
         return Err(if release.knows_arch_zero() { unknown } else { Message::ArchTooLong });
     }
-    if release.ties_accelerated_code() && header.is_accelerated() && !target.arch.has_a() {
-        return Err(Message::AcceleratedForOther);
+    if release.ties_accelerated_code() {
+        if header.is_accelerated() && !target.arch.has_a() {
+            return Err(Message::AcceleratedForOther);
+        }
+        if header.promises_records() {
+            return Err(Message::UnreadableRecords);
+        }
     }
     match header.links_for(target, release) {
         CubinMatch::Links => {}
@@ -211,8 +222,16 @@ impl<'data> Header<'data> {
     }
 
     /// Whether it is named as code for an `a` architecture.
+    /// In the header of older toolkits the bit means something from sm_90 on only (hostobj/older-accelerated).
     fn is_accelerated(&self) -> bool {
-        self.compat().is_some_and(|record| record.accelerated == 1)
+        let has_variants = self.is_current || self.number() >= FIRST_ACCELERATED;
+        has_variants && self.compat().is_some_and(|record| record.accelerated == 1)
+    }
+
+    /// The flags of an older header say that there are records of `.nv.compat`, and nvlink finds none that it can read, even
+    /// where there are some (hostobj/checks).
+    fn promises_records(&self) -> bool {
+        !self.is_current && self.flags() & OLDER_FLAG_RECORDS != 0
     }
 
     fn compat(&self) -> Option<CompatRecord> {

@@ -1,4 +1,5 @@
-//! Makes the code of objects for sm_100 and later what the link needs.
+//! Makes the code of objects for sm_100 and later what the link needs. New schedules, which move nothing, are made for the
+//! kernels that prevail, when they are written (`crate::write`).
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::model::object::{Damage, Object};

@@ -144,7 +144,7 @@ impl GraphRecords {
         let count = merged.functions.len();
         let of = |entity: EntityId| merged.function_of[entity.index()];
         let edge = |(from, to): &(EntityId, EntityId)| Some((of(*from)?, of(*to)?));
-        let name = |prototype: PrototypeId| merged.prototype_names[prototype.index()];
+        let name = |prototype: PrototypeId| merged.names.of_prototypes[prototype.index()];
         let site = |(from, prototype): &(EntityId, PrototypeId)| Some((of(*from)?, name(*prototype)));
         let mut calls = Adjacency::new(count, graph.calls.iter().rev().filter_map(edge));
         if once {

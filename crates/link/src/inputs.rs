@@ -76,8 +76,10 @@ pub(crate) fn taking_part<'data>(
     let mut kept = Vec::with_capacity(objects.len());
     let mut was_left_out = false;
     for (object, input) in objects.iter().zip(inputs.objects) {
-        // The first code of a link may be the runtime's archive.
-        let comes_first = input.origin == Origin::Archive && !inputs.has_code_before(input.position);
+        // The first code of a link may be the runtime's archive, from 13.0 on.
+        let comes_first = options.release.lets_runtime_come_first()
+            && input.origin == Origin::Archive
+            && !inputs.has_code_before(input.position);
         let keep = !input.is_runtime || names.undefined > 0 || options.keep_system_libraries && !comes_first;
         if keep {
             names.add(object);

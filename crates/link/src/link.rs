@@ -66,11 +66,10 @@ pub fn link(
     let live = gc::live(&objects, &symbols, &graph, &roots, options);
     sink.phase("merging");
     // From here on dead functions do not exist. What the merge creates is in the order of the file.
-    let drafted = overlap::merge(&objects, (&symbols, &graph), &live, &roots, options, pool, sink)?;
+    let (merged, tools) = overlap::merge(&objects, (&symbols, &graph), &live, &roots, options, pool, sink)?;
     sink.phase("registers and memory");
     // No symbol or section is added from here on.
-    let (merged, resources, records) =
-        overlap::resources(drafted, &objects, &symbols, &graph, options, pool, sink);
+    let (resources, records) = overlap::resources(&merged, tools, &objects, &graph, options, pool, sink);
     // Each variable in shared memory and each handle has one place in all kernels that reach it.
     let referenced = DeadReferences::new(&objects, &symbols, &merged);
     let shared = shared::lay_out(&merged, options, &referenced);

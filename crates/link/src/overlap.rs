@@ -4,7 +4,7 @@ use crate::diagnostics::{Sink, Stop};
 use crate::fastpath;
 use crate::gc::Live;
 use crate::image::{GraphRecords, Notes};
-use crate::merge::{self, Globals};
+use crate::merge;
 use crate::model::graph::CallGraph;
 use crate::model::merged::Merged;
 use crate::model::object::Object;
@@ -15,10 +15,8 @@ use crate::pool::Pool;
 use crate::resources::{self, Resources};
 use crate::roots::Roots;
 
-/// The merge and the notes. Global symbols have no names yet: nothing but the string table depends on them.
-pub(crate) struct Drafted<'data> {
-    merged: Merged<'data>,
-    globals: Option<Globals>,
+/// What of the notes does not depend on the merge.
+pub(crate) struct ToolNotes {
     tool_note: Vec<u8>,
     virtual_sm: u16,
 }
@@ -32,26 +30,21 @@ pub(crate) fn merge<'data>(
     options: &Options<'data>,
     pool: &Pool,
     sink: &Sink,
-) -> Result<Drafted<'data>, Stop> {
+) -> Result<(Merged<'data>, ToolNotes), Stop> {
     let settings = merge::Settings::new(options, roots);
-    let (merged, (tool_note, virtual_sm)) = pool.join(
+    let (merged, notes) = pool.join(
         || merge::merge(settings, objects, symbols, graph, live, pool, sink),
-        || {
-            (
-                notes::own_note(options, objects),
-                notes::lowest_virtual_sm(objects, options.sm(), options.release),
-            )
+        || ToolNotes {
+            tool_note: notes::own_note(options, objects),
+            virtual_sm: notes::lowest_virtual_sm(objects, options.sm(), options.release),
         },
     );
-    let (merged, globals) = merged?;
-    Ok(Drafted { merged, globals, tool_note, virtual_sm })
+    Ok((merged?, notes))
 }
 
 /// What the sections that the linker makes are written from.
-#[derive(Debug)]
 pub(crate) struct Records {
-    tool_note: Vec<u8>,
-    virtual_sm: u16,
+    tools: ToolNotes,
     graph: GraphRecords,
 }
 
@@ -63,7 +56,7 @@ impl Records {
         merged: &Merged<'_>,
         options: &Options<'_>,
     ) -> Notes {
-        let Self { tool_note, virtual_sm, graph } = self;
+        let Self { tools: ToolNotes { tool_note, virtual_sm }, graph } = self;
         let cuda_note = notes::cuda_note(virtual_sm, options.release);
         let fastpath = fastpath::fastpath(merged, options.sm());
         let compat = notes::compat(objects, options.target.arch, fastpath, options.release);
@@ -71,28 +64,19 @@ impl Records {
     }
 }
 
-/// Computes what the kernels need, and gives the global symbols their names meanwhile.
+/// Computes what the kernels need, and makes the records of the call graph meanwhile.
 pub(crate) fn resources<'data>(
-    drafted: Drafted<'data>,
+    merged: &Merged<'data>,
+    tools: ToolNotes,
     objects: &[Object<'data>],
-    symbols: &Symbols<'data>,
     graph: &CallGraph<'data>,
     options: &Options<'_>,
     pool: &Pool,
     sink: &Sink,
-) -> (Merged<'data>, Resources<'data>, Records) {
-    let Drafted { mut merged, mut globals, tool_note, virtual_sm } = drafted;
+) -> (Resources<'data>, Records) {
     let (resources, graph) = pool.join(
-        || resources::compute(&merged, objects, options, pool, sink),
-        || {
-            if let Some(globals) = &mut globals {
-                globals.name(&merged, symbols, objects);
-            }
-            GraphRecords::new(&merged, graph, options.relocatable)
-        },
+        || resources::compute(merged, objects, options, pool, sink),
+        || GraphRecords::new(merged, graph, options.relocatable),
     );
-    if let Some(globals) = globals {
-        merged.take_globals(globals, options.relocatable);
-    }
-    (merged, resources, Records { tool_note, virtual_sm, graph })
+    (resources, Records { tools, graph })
 }

@@ -186,7 +186,7 @@ impl<'a> List<'a, '_> {
             _ if index == sections => Content::Headers(0),
             _ if index > sections => Content::Bytes(layout.segments.as_bytes()),
             1 => Content::Bytes(layout.section_names()),
-            2 => Content::Bytes(parts.merged.names.bytes(Table::Symbols)),
+            2 => Content::Bytes(parts.merged.names.tables.bytes(Table::Symbols)),
             3 => Content::Symbols(0),
             4 if layout.numbers.many_sections => Content::SectionIndices,
             // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.

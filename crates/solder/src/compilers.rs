@@ -43,7 +43,7 @@ impl<'a, 'data> Toolkit<'a, 'data> {
             Some(how) => Flags {
                 whole: how.whole,
                 registers: how.registers,
-                split_compile: how.split_compile,
+                split_compile: how.split_compile.filter(|_| self.options.release.splits_assembly()),
                 ..flags
             },
         }

@@ -75,7 +75,7 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     run::link(&options, &mode, &printer, &sink)
 }
 
-/// Writes to standard output; that nobody reads it is no fault.
+/// Writes to standard output; that nobody reads it is not a fault.
 #[allow(clippy::unnecessary_wraps)]
 fn print(text: &str) -> Result<(), Stop> {
     use std::io::Write;

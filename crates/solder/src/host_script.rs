@@ -1,7 +1,7 @@
 //! Scripts for the host linker (`-ghls`) that keep the sections CUDA needs.
 //!
 //! `lcs-aug` is those sections alone. `lcs-abs` is the host linker's own script, asked for with the flags that the
-//! host compiler would pass, and the sections behind it; a script in a file is then tried with the linker.
+//! host compiler would pass, and the sections after it; a script in a file is then tried with the linker.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -80,7 +80,7 @@ fn print(words: &[Vec<u8>]) {
         words.iter().map(|word| if word.is_empty() { b"''".to_vec() } else { shell::quote(word) }).collect();
     let mut line = quoted.join(&b' ');
     line.push(b'\n');
-    // A closed standard output is no reason to fail.
+    // A closed standard output is not a reason to fail.
     drop(io::stdout().write_all(&line));
 }
 

@@ -28,7 +28,7 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
     c_int::from(code)
 }
 
-/// Makes sure that what is opened later is no standard stream, and that a reader who has gone is an error of the write.
+/// Makes sure that what is opened later is not a standard stream, and that a reader who has gone is an error of the write.
 #[allow(unsafe_code)]
 fn open_streams() {
     // SAFETY: the calls take numbers and a constant string. A new file gets the lowest number, which is that of the

@@ -18,7 +18,7 @@ pub enum Outcome {
 
 /// Runs a command line and waits for it. It shares the standard streams with the linker.
 pub fn run(command: &OsStr) -> io::Result<Outcome> {
-    // The shell puts its name in front of its complaints: `sh`, not the path it was found at.
+    // The shell puts its name before its complaints: `sh`, not the path it was found at.
     let mut shell = Command::new("/bin/sh");
     shell.arg0("sh").arg("-c").arg(command);
     let status = children::start(&mut shell, Group::Shared)?.wait()?;

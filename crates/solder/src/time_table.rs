@@ -26,7 +26,7 @@ pub fn begin(options: &Options, sink: &Sink) -> Result<(), Stop> {
     opened.map_err(|_| sink.fatal(Message::TimeFileNotOpened { file: file.into() }))
 }
 
-/// Appends finished lines; a file that can no longer be written is no reason to fail a link.
+/// Appends finished lines; a file that can no longer be written is not a reason to fail a link.
 pub fn add(options: &Options, lines: &[u8]) {
     match &options.time_file {
         Some(file) if is_stdout(file) => write_to_stdout(lines),

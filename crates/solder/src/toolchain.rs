@@ -48,7 +48,7 @@ pub fn flags(options: &Options) -> Flags {
         registers: options.maxrregcount,
         debug: options.debug && !options.suppress_debug_info,
         stack_protector: options.device_stack_protector,
-        split_compile: options.split_compile,
+        split_compile: options.split_compile.filter(|_| options.release.splits_assembly()),
         fast_compile: options.fast_compile,
         extra: options.xptxas.clone(),
         ..Flags::new(options.link_target().arch)

@@ -172,7 +172,7 @@ pub struct Assembler<'a> {
 }
 
 impl Toolchain<'_> {
-    /// Looks for the assembler beside the name that the program was invoked by (a link in a toolkit counts as that
+    /// Looks for the assembler beside the name that the program was invoked by (a link in a toolkit is taken for that
     /// toolkit), then in the toolkits that the environment names, then in `PATH`. That there is none is an error of the
     /// first assembly.
     pub fn assembler(&self) -> Assembler<'_> {

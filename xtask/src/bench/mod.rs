@@ -230,7 +230,7 @@ impl Bench {
         let extra =
             if workload.warm_cache { vec![format!("--cache-dir={}", cache.display())] } else { Vec::new() };
         let [nvlink, solder] = self.tools(workload)?;
-        // The first of each is compared, and counts only where reading cold files does not matter.
+        // The first of each is compared, and applies only where reading cold files does not matter.
         let first = self.link(solder, inputs, &extra)?;
         let expected = if alone { None } else { Some(self.link(nvlink, inputs, &[])?) };
         let differences = expected.as_ref().map_or_else(Vec::new, |expected| compare(expected, &first));

@@ -38,7 +38,7 @@ pub struct Case {
     pub stdout: Option<String>,
     pub deviation: Option<Deviation>,
     pub parts: Vec<(String, String)>,
-    /// Why the file cannot be run: it then counts as one failure.
+    /// Why the file cannot be run: it is then one failure.
     pub mistake: Option<String>,
 }
 
@@ -97,7 +97,7 @@ pub enum How {
     /// ELF files through cubin-diff, without the linker's own tkinfo entry; others byte by byte.
     Cubin,
     Bytes,
-    /// Text in which every number counts as equal, for files that hold times.
+    /// Text in which every number is taken for equal, for files that hold times.
     Numbers,
     /// Only that the file is there.
     Exists,
@@ -187,7 +187,7 @@ pub fn parse(text: &str) -> Result<Case> {
     Ok(case)
 }
 
-/// `key: value` where the key is one lower-case word; anything else behind a `#` is a remark.
+/// `key: value` where the key is one lower-case word; anything else after a `#` is a remark.
 fn directive(comment: &str) -> Option<(&str, &str)> {
     let (key, value) = comment.trim_start().split_once(':')?;
     let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');

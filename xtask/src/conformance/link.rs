@@ -179,7 +179,7 @@ fn walk(folder: &Path, prefix: &str, before: &HashMap<String, Vec<u8>>, files: &
         let found = if metadata.is_symlink() {
             Entry::Link(fs::read_link(&path).map_err(|e| at(&path, &e))?.to_string_lossy().into_owned())
         } else if metadata.is_dir() {
-            // A folder that a case made unreadable counts by its name.
+            // A folder that a case made unreadable is known by its name.
             let _ = walk(&path, &format!("{name}/"), before, files);
             Entry::Folder
         } else if metadata.is_file() {

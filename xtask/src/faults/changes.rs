@@ -19,7 +19,7 @@ const CHANGED: &str = "nvlink fatal   : Input file 'large.cubin' changed while i
 const GARBAGE: &str =
     "nvlink fatal   : Input file 'large.cubin' is damaged: the ELF header: not a 64-bit little-endian ELF\n";
 
-/// Links the large object with `pipe.cubin` behind it, and changes something when the pipe is opened. The value is
+/// Links the large object with `pipe.cubin` after it, and changes something when the pipe is opened. The value is
 /// how it ended and what it said.
 fn linked_while(
     context: &Context,
@@ -85,7 +85,7 @@ pub fn rewritten(context: &Context) -> Result<String> {
     Ok("an error that names the file, for all of it and for seven bytes".into())
 }
 
-/// Another file under the same name is no change: what was opened is linked.
+/// Another file under the same name is not a change: what was opened is linked.
 pub fn replaced(context: &Context) -> Result<String> {
     let scratch = context.scratch("replaced")?;
     let (ending, said) = linked_while(context, &scratch, |file| {

@@ -73,7 +73,7 @@ fn inputs(context: &Context, folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Gives a global name another ending of the same length, wherever it stands in the file.
+/// Gives a global name another ending of the same length, wherever it is in the file.
 fn rename(file: &mut [u8], old: &str, stem: &str, number: usize) {
     let new = format!("{stem}{number:0width$x}", width = old.len() - stem.len());
     let mut at = 0;

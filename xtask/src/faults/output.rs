@@ -12,7 +12,7 @@ use std::thread;
 
 const OLD: &[u8] = b"the old output";
 
-/// Runs a link behind a line of the shell, which ends with `"$@"`.
+/// Runs a link after a line of the shell, which ends with `"$@"`.
 fn behind(context: &Context, folder: &Path, line: &str, words: &[&str]) -> Command {
     let mut command = Command::new("/bin/sh");
     process::clean_environment(&mut command, "/usr/bin:/bin:/usr/sbin:/sbin".as_ref());

@@ -83,7 +83,7 @@ impl fmt::Display for Origin {
 }
 
 impl Difference {
-    /// What counts as the same reason in the summary.
+    /// What is taken for the same reason in the summary.
     pub fn reason(&self) -> String {
         match self {
             Self::Missing(side) => format!("only {side} has it"),

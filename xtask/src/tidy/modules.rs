@@ -23,7 +23,7 @@ pub struct Module {
     pub children: HashMap<String, ModuleId>,
     /// Relative to the root of the repository.
     pub file: String,
-    /// Written in braces inside another module's file, as part of which it is treated.
+    /// Written in braces inside another module's file, and treated as part of it.
     pub is_inline: bool,
     /// Names of functions, types, constants and macros that are defined here.
     pub items: HashSet<String>,

@@ -4,6 +4,7 @@
 //! shape of an ordinary toolkit.
 
 use crate::cache::at;
+use crate::pip::pip_install;
 use crate::{Result, process};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -19,6 +20,9 @@ pub struct Packages {
     /// The package with the headers and the static libraries, and with much that is not needed.
     pub headers: &'static str,
 }
+
+/// The headers that cooperative groups include. The package of 12.4 lacks some.
+const CCCL: &str = "nvidia-cuda-cccl-cu12==12.5.39";
 
 const MIRROR: &str = "http://deb.debian.org/debian";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
@@ -55,6 +59,13 @@ impl Packages {
         }
         let tree = staged.join("tree");
         lay_out(&system, &tree)?;
+        // Debian has these headers in packages of their own, which no other toolkit fits.
+        let site = staged.join("site");
+        pip_install(staged, &site, &[CCCL])?;
+        for folder in ["cuda", "nv"] {
+            let from = site.join("nvidia/cuda_cccl/include").join(folder);
+            fs::rename(&from, tree.join("include").join(folder)).map_err(|e| at(&from, &e))?;
+        }
         Ok(tree)
     }
 

@@ -42,7 +42,7 @@ pub struct Func {
     pub noreturn: bool,
     /// The two words of a `.unified` attribute (sm_90 and later).
     pub unified: Option<(u64, u64)>,
-    /// Bytes of parameters behind the first pointer of an entry function.
+    /// Bytes of parameters after the first pointer of an entry function.
     pub extra_params: usize,
     pub bounds: Vec<Bound>,
     pub body: Vec<Op>,

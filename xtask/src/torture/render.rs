@@ -189,7 +189,7 @@ impl Render<'_> {
     }
 
     fn func(&mut self, func: &Func) {
-        // Declarations go in front of the body; the body is rendered on the side to find them.
+        // Declarations go before the body; the body is rendered on the side to find them.
         let outside = std::mem::take(&mut self.text);
         self.known.insert(func.name.clone());
         let mut body = String::new();

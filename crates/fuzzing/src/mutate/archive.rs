@@ -11,7 +11,7 @@ const NAME: usize = 0;
 const SIZE: usize = 48;
 const SIZE_WIDTH: usize = 10;
 
-/// An archive in the form of GNU: a name that does not fit stands in a table of its own.
+/// An archive in the form of GNU: a name that does not fit is in a table of its own.
 pub(super) fn build(members: &[Vec<u8>]) -> Vec<u8> {
     let mut file = MAGIC.to_vec();
     let long = b"a_member_with_a_rather_long_name.o/\n";

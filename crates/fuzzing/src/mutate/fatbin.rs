@@ -84,7 +84,7 @@ pub(super) fn mutate(rng: &mut Rng, file: &mut Vec<u8>, corpus: &Corpus) {
                 bytes::change_entry(rng, file, (member, 64, 1), MEMBER);
             }
         }
-        // The strings behind the fixed header, and the beginning of the payload.
+        // The strings after the fixed header, and the beginning of the payload.
         6 => {
             if let Some(&member) = rng.pick(&members(file)) {
                 let at = member + 64 + rng.below(128);

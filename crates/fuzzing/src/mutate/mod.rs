@@ -65,7 +65,7 @@ pub fn any(rng: &mut Rng, kind: Kind, corpus: &Corpus) -> Vec<u8> {
     }
 }
 
-/// Changes the contents of a section: attributes, or whatever else stands in it.
+/// Changes the contents of a section: attributes, or whatever else is in it.
 pub fn records(rng: &mut Rng, input: &mut Vec<u8>) {
     if input.len() >= 4 && rng.percent(60) {
         records::change_attribute(rng, input);

@@ -7,6 +7,7 @@ use crate::model::merged::{Content, Merged};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::{Origin, Symbols};
 use crate::resources::Own;
+use solder_arch::Release;
 use solder_cubin::info::{attr, records};
 
 /// A function has one attribute that says how much stack its branches need.
@@ -37,7 +38,7 @@ fn sources(merged: &Merged<'_>, own: &[Own], wanted: &[u8]) -> Vec<u32> {
 }
 
 /// A kernel whose functions use both kinds of tensor memory. One that says so of itself is believed.
-pub fn check_cta_groups(merged: &Merged<'_>, of_functions: &[Own], sink: &Sink) {
+pub fn check_cta_groups(merged: &Merged<'_>, of_functions: &[Own], release: &Release, sink: &Sink) {
     const BOTH: &[u8] = &[attr::TCGEN05_1CTA_USED, attr::TCGEN05_2CTA_USED];
     let sources = sources(merged, of_functions, BOTH);
     if sources.is_empty() {
@@ -45,13 +46,21 @@ pub fn check_cta_groups(merged: &Merged<'_>, of_functions: &[Own], sink: &Sink) 
     }
     let own: Vec<u8> = (0..merged.functions.len() as u32).map(|f| attributes(merged, f, BOTH)).collect();
     let mut bits = own.clone();
-    let single = merged.only_root().is_some();
-    let conflicts = arrivals(merged, &sources, single, |kernel, source| {
+    let single = merged.only_root();
+    if let Some(kernel) = single.filter(|_| !release.compares_cta_groups_as_read()) {
+        // Each attribute that is new to the only kernel is compared with those of all functions.
+        let name = merged.function_name(kernel);
+        let (had, all) = (own[kernel as usize], own.iter().fold(0, |all, bits| all | bits));
+        let new = if all == 3 { (all & !had).count_ones() } else { 0 };
+        (0..new).for_each(|_| sink.report(Message::CtaGroups { function: name.into() }));
+        return;
+    }
+    let conflicts = arrivals(merged, &sources, single.is_some(), |kernel, source| {
         let (from, to) = (own[source as usize], &mut bits[kernel as usize]);
         let new = from & !*to != 0;
         *to |= from;
         // The only kernel of a link is compared with each function as it was in the input.
-        new && if single { own[kernel as usize] != 0 } else { *to == 3 }
+        new && if single.is_some() { own[kernel as usize] != 0 } else { *to == 3 }
     });
     for conflict in conflicts {
         sink.report(Message::CtaGroups { function: merged.function_name(conflict.kernel.0).into() });

@@ -62,10 +62,12 @@ pub fn of_link(
         } else if options.dump_callgraph {
             sink.write(&call_graph::dump(options.target, symbols, graph, merged, resources));
         }
-        if merged.has(Problem::DeletedAliasOfStatic) {
+        if merged.has(Problem::DeletedAliasOfSection) {
             return Err(sink.fatal(Message::DeletedSection));
         }
-        attributes::check_cta_groups(merged, &resources.own, sink);
+        if options.release.knows_tensor_groups() {
+            attributes::check_cta_groups(merged, &resources.own, options.release, sink);
+        }
         registers::report(merged, resources, options.dump_callgraph, sink);
     }
     let has_moved = options.merges_constants(view.roots) || merged.packed;
@@ -77,7 +79,7 @@ pub fn of_link(
     if options.preserve_relocs && !relocatable && relocate::names_deleted(merged, shared) {
         return Err(sink.fatal(Message::DeletedSymbol));
     }
-    if options.disable_smem_reservation {
+    if options.disable_smem_reservation && options.release.checks_reserved_shared() {
         attributes::check_reserved_shared(merged, &resources.own, objects, symbols, relocatable, sink);
     }
     if options.verbose {

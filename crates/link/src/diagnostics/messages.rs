@@ -166,6 +166,7 @@ messages! {
     IsaClassMissing { arch: u32, file: Text } = "isa-class-missing", Warning,
         "Output is limited to run on SM Arch '{arch}' only, due to missing attribute 'ISA_CLASS' in input file '{file}'";
     AcceleratedForOther = "accelerated-for-other", Fatal, "cannot link accelerated arch to non-accelerated";
+    UnreadableRecords = "unreadable-records", Fatal, "cannot read nvcompat";
     SanitizedOfOtherToolkit { file: Text, version: u32, other: u32 } = "sanitized-of-other-toolkit", Error,
         "Cannot link sanitized object '{file}' from version {version} with sanitized object from a different toolkit version ({other})";
     NewerThanToolkit { file: Text, version: i32, toolkit: u32 } = "newer-than-toolkit", Fatal,

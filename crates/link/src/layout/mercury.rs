@@ -51,7 +51,7 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
     if !mercury {
         return SectionNames { bytes: None, of_twins };
     }
-    let mut bytes = merged.names.bytes(Table::Sections).to_vec();
+    let mut bytes = merged.names.tables.bytes(Table::Sections).to_vec();
     let mut add = |parts: [&[u8]; 2]| {
         let offset = bytes.len() as u32;
         for part in parts {
@@ -83,7 +83,7 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
         of_twins.insert(*id, add([prefix, of]));
     }
     for section in numbers.section_order.iter().map(|id| merged.section(*id)) {
-        let old = string_at(merged.names.bytes(Table::Sections), section.name).unwrap_or_default();
+        let old = string_at(merged.names.tables.bytes(Table::Sections), section.name).unwrap_or_default();
         if code_name(old).is_some() && can_be_renamed(section.kind) {
             overwrite(&mut bytes[section.name as usize..][..old.len()]);
         }

@@ -58,7 +58,7 @@ struct Places {
 impl Layout<'_, '_> {
     /// The bytes of `.shstrtab`.
     pub fn section_names(&self) -> &[u8] {
-        self.names.bytes.as_deref().unwrap_or(self.parts.merged.names.bytes(Table::Sections))
+        self.names.bytes.as_deref().unwrap_or(self.parts.merged.names.tables.bytes(Table::Sections))
     }
 
     /// How many sections the file has.
@@ -119,7 +119,7 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
         let offset = u64::next_multiple_of(cursor, align);
         cursor = offset + size as u64 + hole;
         tables.push(SectionHeader {
-            name: parts.merged.names.get(Table::Sections, name).unwrap_or(0).into(),
+            name: parts.merged.names.tables.get(Table::Sections, name).unwrap_or(0).into(),
             sh_type: u32::into(sh_type),
             flags: 0.into(),
             addr: 0.into(),
@@ -136,11 +136,21 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     // Local symbols after the globals move the border to the end.
     let all = numbers.symbol_order.len() as u32;
     let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
-    let names_size = names.bytes.as_ref().map_or(parts.merged.names.bytes(Table::Sections).len(), Vec::len);
+    let names_size =
+        names.bytes.as_ref().map_or(parts.merged.names.tables.bytes(Table::Sections).len(), Vec::len);
     table(b".shstrtab", raw::SHT_STRTAB, names_size, hole, 1, 0, 0, 0);
     let name_hole =
         if parts.is_mercury() { mercury::hole_after_symbol_names(parts.merged, &numbers) } else { 0 };
-    table(b".strtab", raw::SHT_STRTAB, parts.merged.names.bytes(Table::Symbols).len(), name_hole, 1, 0, 0, 0);
+    table(
+        b".strtab",
+        raw::SHT_STRTAB,
+        parts.merged.names.tables.bytes(Table::Symbols).len(),
+        name_hole,
+        1,
+        0,
+        0,
+        0,
+    );
     table(b".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
     if numbers.many_sections {
         let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();

@@ -4,9 +4,6 @@ use crate::diagnostics::Message;
 use crate::form::Form;
 use solder_arch::Release;
 
-/// nvlink refuses files that are shorter than this, archives excepted.
-pub const SHORTEST: usize = 56;
-
 /// How an input takes part in the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

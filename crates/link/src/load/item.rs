@@ -250,7 +250,8 @@ impl<'data> Item<'data> {
 
     /// Whether it is device code that no host object brought.
     pub fn lacks_host_code(&self) -> bool {
-        self.origin == Origin::File && !matches!(self.source, Source::Nothing | Source::Refused(_))
+        let is_code = !matches!(self.source, Source::Nothing | Source::Refused(_) | Source::LtoIr(_));
+        self.origin == Origin::File && is_code
     }
 
     /// What the item is, as far as somebody asks afterwards.

@@ -1,8 +1,8 @@
 //! Constants that belong to one function: kernel parameters (bank 0) and what the compiler made for a
 //! function (other banks), which every kernel that reaches it carries.
 
-use super::draft::NamePlace;
 use super::merger::{ConstantPlace as Place, Merger, New};
+use super::names::NamePlace;
 use crate::diagnostics::Stop;
 use crate::model::ids::{ConstantId, EntityId, FileId, SectionId};
 use crate::model::merged::{Chunk, Content, FunctionConstant, Kind, OutputSection, OutputSymbol};
@@ -92,7 +92,7 @@ impl<'data> Merger<'_, 'data> {
         section: &Section<'data>,
         by_symbol: bool,
     ) -> Result<Option<(Place, u64)>, Stop> {
-        if let Some(done) = self.placed_constants.get(&section.index) {
+        if let Some(done) = self.constants.placed.get(&section.index) {
             return Ok(Some(*done));
         }
         let Some(entity) = self.function_in(file, section.info()).filter(|e| self.live.is_live(*e)) else {
@@ -106,13 +106,13 @@ impl<'data> Merger<'_, 'data> {
             let own = self.out.functions[function as usize].constants.iter().find(|(of, _)| *of == bank);
             own.map(|(_, section)| Place::Section(*section))
         } else if counts && by_symbol && !kernel {
-            let gathered = self.gathered_constants.get(&(function, bank)).copied();
+            let gathered = self.constants.gathered.get(&(function, bank)).copied();
             Some(
                 gathered.map_or_else(|| self.new_function_constant(function, bank, section), Place::Function),
             )
         } else {
-            let sections = self.constants_by_name.get(section.name).copied().map(Place::Section);
-            sections.or_else(|| self.gathered_constants.get(&(function, bank)).copied().map(Place::Function))
+            let sections = self.constants.by_name.get(section.name).copied().map(Place::Section);
+            sections.or_else(|| self.constants.gathered.get(&(function, bank)).copied().map(Place::Function))
         };
         let place = place.unwrap_or_else(|| {
             // Toolkits before 12.4 do not mark that `sh_info` is a section, and of constants without a symbol the
@@ -122,38 +122,38 @@ impl<'data> Merger<'_, 'data> {
             Place::Section(self.create_function_constant(entity, bank, self.view_name(file, section), flags))
         });
         match place {
-            Place::Section(id) => _ = self.constants_by_name.insert(section.name, id),
-            Place::Function(index) => _ = self.gathered_constants.insert((function, bank), index),
+            Place::Section(id) => _ = self.constants.by_name.insert(section.name, id),
+            Place::Function(index) => _ = self.constants.gathered.insert((function, bank), index),
         }
         let data = if by_symbol { self.covered_by_symbols(file, section) } else { section.data };
         let base = self.append_constant(file, place, section, data)?;
         self.append_constant_twin(file, place, section, data.len());
-        self.placed_constants.insert(section.index, (place, base));
+        self.constants.placed.insert(section.index, (place, base));
         Ok(Some((place, base)))
     }
 
     /// The part of a section of constants that has symbols. A relocatable link leaves the constants of discarded
     /// copies after it.
     fn covered_by_symbols(&mut self, file: FileId, section: &Section<'data>) -> &'data [u8] {
-        if self.constants_end.is_empty() {
+        if self.constants.ends.is_empty() {
             let object = &self.objects[file.index()];
             for (_, raw) in object.symbols() {
                 let index = u32::from(raw.shndx.get());
                 let hidden = raw.bind() == raw::STB_LOCAL && raw.visibility() == 1;
                 if hidden && object.cubin.sections.len() > index as usize {
-                    let end = self.constants_end.entry(index).or_default();
+                    let end = self.constants.ends.entry(index).or_default();
                     *end = raw.value.get().saturating_add(raw.size.get()).max(*end);
                 }
             }
         }
-        let end = self.constants_end.get(&section.index).copied().unwrap_or(u64::MAX);
+        let end = self.constants.ends.get(&section.index).copied().unwrap_or(u64::MAX);
         &section.data[..section.data.len().min(usize::try_from(end).unwrap_or(usize::MAX))]
     }
 
     /// The constants of a discarded copy of a function come in all the same, after those of the copy
     /// that prevails.
     pub(super) fn discarded_constants(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
-        if self.placed_constants.contains_key(&section.index) {
+        if self.constants.placed.contains_key(&section.index) {
             return Ok(());
         }
         if let Some((Place::Function(index), base)) = self.place_constants(file, section, false)? {
@@ -370,7 +370,7 @@ impl<'data> Merger<'_, 'data> {
         let Some(entity) = entity else {
             return Err(self.damaged(file, section.name, "it belongs to no function"));
         };
-        let by_name = self.constants_by_name.get(section.name).copied();
+        let by_name = self.constants.by_name.get(section.name).copied();
         let symbol = self.out.section(text).function;
         let is_weak = symbol.is_some_and(|symbol| self.out.symbol(symbol).bind == raw::STB_WEAK);
         let out = match self.function_mut(entity).constant.or(by_name) {
@@ -404,7 +404,7 @@ impl<'data> Merger<'_, 'data> {
                 self.section_symbol_named(out, symbol_name);
                 self.out.section_mut(out).of = Some(text);
                 self.function_mut(entity).constant = Some(out);
-                self.constants_by_name.insert(section.name, out);
+                self.constants.by_name.insert(section.name, out);
                 if let Some(handles) = handles {
                     self.texture_handles(out, handles);
                 }
@@ -420,7 +420,7 @@ impl<'data> Merger<'_, 'data> {
     fn discarded_parameters(&mut self, file: FileId, section: &Section<'data>) -> Result<(), Stop> {
         let kept = self.function_in(file, section.info()).and_then(|e| self.symbol_of[e.index()]);
         let is_strong = kept.is_some_and(|symbol| self.out.symbol(symbol).bind == raw::STB_GLOBAL);
-        let Some(out) = self.constants_by_name.get(section.name).copied().filter(|_| is_strong) else {
+        let Some(out) = self.constants.by_name.get(section.name).copied().filter(|_| is_strong) else {
             return Ok(());
         };
         if !self.settings.mercury() {
@@ -434,7 +434,8 @@ impl<'data> Merger<'_, 'data> {
     /// only if there are any.
     fn texture_handles(&mut self, constant: SectionId, name: u32) {
         let (sh_type, flags, entsize) = if self.settings.force_rela {
-            (raw::SHT_RELA, raw::SHF_INFO_LINK, size_of::<raw::Rela>())
+            let flags = if self.settings.marks_handles { raw::SHF_INFO_LINK } else { 0 };
+            (raw::SHT_RELA, flags, size_of::<raw::Rela>())
         } else {
             (raw::SHT_REL, 0, size_of::<raw::Rel>())
         };

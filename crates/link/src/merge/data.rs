@@ -321,7 +321,7 @@ impl<'data> Merger<'_, 'data> {
     /// where they would be without merging, which may be beyond the end of the section.
     fn append_merging(&mut self, section: &Section<'data>, out: SectionId) -> Option<u64> {
         let (size, align) = (section.size(), section.align().max(1));
-        let merged = self.merged_constants.entry(out).or_default();
+        let merged = self.constants.banks.entry(out).or_default();
         let base = merged.unmerged_size.checked_next_multiple_of(align)?;
         merged.unmerged_size = base.checked_add(size)?;
         if !merges(size, align) {

@@ -1,7 +1,7 @@
 //! Hands what is left to read of files to other threads, and puts it where it belongs.
 
-use super::draft::{Draft, Tables};
 use super::merger::Merger;
+use super::names::{Draft, Tables};
 use super::reading::{Malformed, Source, Unread};
 use crate::diagnostics::Stop;
 use crate::model::ids::{FileId, SectionId};
@@ -69,7 +69,7 @@ impl<'data> Merger<'_, 'data> {
             relocations: Vec::with_capacity(self.unread.relocations.len()),
             ..Unread::default()
         };
-        let names = self.draft.as_mut().map(|draft| draft.hand_over(old)).unwrap_or_default();
+        let names = self.naming.hand_over(old);
         Unread { maps, names, ..std::mem::replace(&mut self.unread, next) }
     }
 

@@ -1,9 +1,10 @@
 //! The Mercury side of the merge: twins of sections, relocations of the Mercury view, and what nvlink
 //! makes only when the machine code's view is derived from it.
 
-use super::draft::NamePlace;
 use super::merger::{ConstantPlace as Place, Merger, New};
+use super::names::NamePlace;
 use super::reading::Source;
+use super::relocations::Incoming;
 use crate::diagnostics::Stop;
 use crate::model::ids::{FileId, SectionId, SymbolId};
 use crate::model::merged::{
@@ -17,7 +18,7 @@ use crate::textures::kernels_with_table;
 use bstr::{BStr, BString};
 use solder_cubin::Section;
 use solder_cubin::info::{attr, format, records};
-use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name, reloc as mercury_reloc};
+use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name};
 use solder_cubin::raw::{self, Rela, Symbol};
 use solder_cubin::strings::Table;
 use std::borrow::Cow;
@@ -209,7 +210,7 @@ impl<'data> Merger<'_, 'data> {
             };
             let prefix = CONSTANT_IMAGES.0;
             // nvlink finds the section by its name: another kernel of this name shares it.
-            if self.out.names.get(Table::Sections, &[prefix, name].concat()).is_some() {
+            if self.out.names.tables.get(Table::Sections, &[prefix, name].concat()).is_some() {
                 continue;
             }
             let (_, section) = self.mercury.kernel_constants.remove(at);
@@ -388,20 +389,21 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
-    /// The relocations of the Mercury view. They lead: with the first of them the section of both views
-    /// is created.
+    /// The relocations of the Mercury view.
     pub(super) fn mercury_relocations(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
-        if object.mercury.is_none() {
-            return Ok(());
-        }
+        let Some(twins) = &object.mercury else { return Ok(()) };
         for section in object.cubin.sections.iter().filter(|s| s.sh_type() == raw::SHT_MERC_RELA) {
             let of_function = self.mercury.function_twins.iter().find(|(twin, ..)| *twin == section.info());
             if let Some((_, constant, base)) = of_function.copied() {
                 self.constant_relocations(file, section, constant, base)?;
             }
-            if let Some((target, base)) = self.out.files[file.index()].sections[section.info() as usize] {
-                self.mercury_relocation_section(file, section, target, base)?;
+            let place = self.out.files[file.index()].sections[section.info() as usize];
+            let Some((target, base)) = place else { continue };
+            if let (Some(of), Some(code)) = (twins.partner(section.info()), self.out.section(target).of) {
+                let of = object.section(of);
+                let list = Incoming { file, section, of, target, code, base, rela: true, is_mercury: true };
+                self.relocation_section(&list)?;
             }
         }
         Ok(())
@@ -452,78 +454,13 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Remembers what an entry of a jump table is in the machine code of its function.
-    fn label(&mut self, file: FileId, of: &Section<'data>, entry: &Rela, target: RelocTarget) {
+    pub(super) fn label(&mut self, file: FileId, of: &Section<'data>, entry: &Rela, target: RelocTarget) {
         let start = usize::try_from(entry.offset.get()).unwrap_or(usize::MAX);
         let place = start.checked_add(4).and_then(|end| of.data.get(start..end));
         if let (RelocTarget::Symbol(function), Some(&[a, b, c, d])) = (target, place) {
             let label = u32::from_le_bytes([a, b, c, d]);
             self.out.labels.insert((function, file, entry.addend.get()), label);
         }
-    }
-
-    fn mercury_relocation_section(
-        &mut self,
-        file: FileId,
-        section: &Section<'data>,
-        target: SectionId,
-        base: u64,
-    ) -> Result<(), Stop> {
-        let object = &self.objects[file.index()];
-        let (Some(twins), Some(partner)) = (&object.mercury, self.out.section(target).of) else {
-            return Ok(());
-        };
-        let Some(of) = twins.partner(section.info()) else { return Ok(()) };
-        let of = object.section(of);
-        let name = self.view_name(file, of);
-        let list = *self.relocations_that_count(file, section);
-        let entries = list.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
-        let discarded = self.discarded_ranges(file, of.index);
-        let mut taken = 0;
-        for entry in entries.iter() {
-            let symbol = entry.symbol.get();
-            if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
-                continue;
-            }
-            let Some(refers_to) = self.refers_to(file, of, symbol) else {
-                // Of a copy that was forgotten, nvlink still reads this one.
-                if entry.r_type.get() == mercury_reloc::UNUSED_CLEAR_64 {
-                    if self.out.section(partner).rela.is_none() {
-                        self.create_relocations(partner, name, true);
-                    }
-                    taken += 1;
-                }
-                continue;
-            };
-            let existing = self.out.section(partner).rela;
-            // As in links without Mercury: a look-up that leaves a name.
-            if existing.is_some() && taken > 0 && entry.addend.get() == 0 {
-                self.name_only(&[b".rel", name]);
-            }
-            let relocations = existing.unwrap_or_else(|| self.create_relocations(partner, name, true));
-            let out = self.twin(relocations, Kind::MercuryRelocations);
-            self.out.section_mut(target).rela = Some(out);
-            // The twin of relocations has the twin of their target for its own.
-            taken += 1;
-            let mut addend = entry.addend.get();
-            let raw = twins.symbol(symbol).unwrap_or_else(|| object.symbol(symbol));
-            if raw.kind() == raw::STT_SECTION
-                && let Some(Some((_, chunk))) =
-                    self.out.files[file.index()].sections.get(usize::from(raw.shndx.get()))
-            {
-                addend = addend.wrapping_add(*chunk as i64);
-            }
-            let offset = entry.offset.get().wrapping_add(base);
-            let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
-            self.out.section_mut(out).relocations_mut().push(reloc);
-            if let Some(resolved) = self.out.resolved.get(&partner).copied() {
-                let out = self.twin(resolved, Kind::MercuryResolved);
-                self.out.section_mut(out).relocations_mut().push(reloc);
-            }
-            if matches!(self.out.section(partner).kind, Kind::FunctionConstant(_)) {
-                self.label(file, of, &entry, refers_to);
-            }
-        }
-        Ok(())
     }
 
     /// Those of the first function of a name, if that stays, are used for those of its copies.
@@ -558,17 +495,17 @@ impl<'data> Merger<'_, 'data> {
                 continue;
             };
             let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };
-            let name = self.out.names.add_again(Table::Symbols, &name);
+            let name = self.out.names.tables.add_again(Table::Symbols, &name);
             self.out.symbol_mut(symbol).rest_mut().differs.name = Some(self.out.symbol_name(symbol));
             self.out.set_symbol_name(symbol, name);
         }
         let mut constants = std::mem::take(&mut self.mercury.kernel_constants);
         constants.sort_by_key(|(text, _)| *text);
         for (text, section) in constants {
-            let name = self.out.names.add_again(Table::Sections, section.name);
+            let name = self.out.names.tables.add_again(Table::Sections, section.name);
             let out = self.create_kernel_constant(Kind::LateKernelConstant, text, &section, name);
             self.section_symbol(out, b"");
-            let name = self.out.names.add_again(Table::Symbols, section.name);
+            let name = self.out.names.tables.add_again(Table::Symbols, section.name);
             if let Some(symbol) = self.out.section(out).symbol {
                 self.out.set_symbol_name(symbol, name);
             }

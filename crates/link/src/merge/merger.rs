@@ -1,6 +1,6 @@
 //! What the merge keeps while it works.
 
-use super::draft::Draft;
+use super::names::Naming;
 use super::reading::Unread;
 use super::settings::Settings;
 use crate::diagnostics::Sink;
@@ -31,27 +31,14 @@ pub(super) struct Merger<'a, 'data> {
     pub(super) symbol_of: Vec<Option<SymbolId>>,
     /// Sections that inputs share by name: constants, data, debug information.
     pub(super) by_name: HashMap<&'data BStr, SectionId, foldhash::fast::FixedState>,
-    /// The constants of functions: nvlink finds them by name, so that equal-named static kernels
-    /// share a section.
-    pub(super) constants_by_name: HashMap<&'data BStr, SectionId, foldhash::fast::FixedState>,
-    /// Those that go into the kernels, in `Merged::constants`, by function and bank.
-    pub(super) gathered_constants: HashMap<(u32, u8), u32, foldhash::fast::FixedState>,
-    /// Those of the file being merged, by section.
-    pub(super) placed_constants: HashMap<u32, (ConstantPlace, u64), foldhash::fast::FixedState>,
-    /// Where the symbols of each of its sections end.
-    pub(super) constants_end: HashMap<u32, u64, foldhash::fast::FixedState>,
-    /// The shared memory of kernels: nvlink finds it by name too.
+    pub(super) constants: ConstantState<'data>,
+    /// The shared memory of kernels: nvlink finds it by name.
     pub(super) shared_by_kernel: HashMap<&'data BStr, SectionId, foldhash::fast::FixedState>,
-    /// The banks in which equal constants are merged.
-    pub(super) merged_constants: HashMap<SectionId, MergedConstants<'data>, foldhash::fast::FixedState>,
     /// Removed weak functions whose code had relocations.
     pub(super) dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     /// `.nv.resolvedrela*`, by the name of what it is for.
     pub(super) resolved_by_name: HashMap<BString, SectionId, foldhash::fast::FixedState>,
-    /// The names that are to be entered into the string tables, while files are merged.
-    pub(super) draft: Option<Draft>,
-    /// Names of sections that were looked for, and where the section would be if there was none.
-    pub(super) looked_for: Vec<(u32, SectionId)>,
+    pub(super) naming: Naming,
     /// What code refers to, by entity; read where shared variables keep their symbols.
     pub(super) referenced: Vec<bool>,
     /// Tentative definitions in the order in which they became such.
@@ -89,6 +76,33 @@ pub(super) struct New<'n> {
     pub(super) flags: u64,
     pub(super) align: u64,
     pub(super) entsize: u64,
+}
+
+/// What the merge remembers about constants.
+#[derive(Default)]
+pub(super) struct ConstantState<'data> {
+    /// Those of functions: nvlink finds them by name, so that equal-named static kernels share a section.
+    pub(super) by_name: HashMap<&'data BStr, SectionId, foldhash::fast::FixedState>,
+    /// Those that go into the kernels, in `Merged::constants`, by function and bank.
+    pub(super) gathered: HashMap<(u32, u8), u32, foldhash::fast::FixedState>,
+    /// Those of the file being merged, by section.
+    pub(super) placed: HashMap<u32, (ConstantPlace, u64), foldhash::fast::FixedState>,
+    /// Where the symbols of each of its sections end.
+    pub(super) ends: HashMap<u32, u64, foldhash::fast::FixedState>,
+    /// The banks in which equal constants are merged.
+    pub(super) banks: HashMap<SectionId, MergedConstants<'data>, foldhash::fast::FixedState>,
+}
+
+impl ConstantState<'_> {
+    pub(super) fn for_files(files: usize) -> Self {
+        let by_name = HashMap::with_capacity_and_hasher(files, foldhash::fast::FixedState::default());
+        Self { by_name, ..Self::default() }
+    }
+
+    pub(super) fn begin_file(&mut self) {
+        self.placed.clear();
+        self.ends.clear();
+    }
 }
 
 /// Where the constants of a function are gathered.

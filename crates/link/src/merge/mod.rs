@@ -4,7 +4,6 @@
 
 mod constants;
 mod data;
-mod draft;
 mod frames;
 mod hand_over;
 mod info;
@@ -13,13 +12,13 @@ mod lines;
 mod mercury;
 mod merger;
 mod names;
+mod naming;
 mod packing;
 mod reading;
 mod relocatable;
 mod relocations;
 mod settings;
 
-pub use draft::Globals;
 pub use settings::Settings;
 
 use crate::diagnostics::{Message, Sink, Stop};
@@ -28,7 +27,8 @@ use crate::model::calls::Calls;
 use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::model::merged::{
-    Content, FileMap, Function, Kind, Merged, OutputSection, OutputSymbol, Problem, WellKnown, narrow,
+    Content, FileMap, Function, Kind, Merged, OutputNames, OutputSection, OutputSymbol, Problem, WellKnown,
+    narrow,
 };
 use crate::model::object::{Object, Role};
 use crate::model::symbols::{Origin, Symbols};
@@ -36,16 +36,16 @@ use crate::notes;
 use crate::pool::Pool;
 use crate::resolve::is_extern_shared;
 use bstr::BStr;
-use draft::{Draft, Entering, NamePlace, Tables, locked};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
-use merger::{MercuryState, Merger, New, Room};
+use merger::{ConstantState, MercuryState, Merger, New, Room};
+use names::{Entering, NamePlace, Naming, Tables, locked};
 use reading::{Reading, Unread};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::{StringTables, Table};
 use std::sync::{Mutex, PoisonError};
 
-/// Merges the inputs. The names of the globals may be left to be given, by [`Globals::name`].
+/// Merges the inputs.
 pub fn merge<'data>(
     settings: Settings<'data>,
     objects: &[Object<'data>],
@@ -54,7 +54,7 @@ pub fn merge<'data>(
     live: &Live,
     pool: &Pool,
     sink: &Sink,
-) -> Result<(Merged<'data>, Option<Globals>), Stop> {
+) -> Result<Merged<'data>, Stop> {
     // More than will be needed, mostly; what is not used is never touched.
     let count = |of: fn(&Object<'_>) -> usize| objects.iter().map(of).sum();
     let strings: usize = count(|object| object.cubin.strings.size());
@@ -71,7 +71,6 @@ pub fn merge<'data>(
                 count(|object| object.cubin.sections.len()) + symbols.functions.len(),
             ),
             symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
-            symbol_names: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
             functions: Vec::with_capacity(symbols.entities.len()),
             function_of: vec![None; symbols.entities.len()],
             shared: Vec::new(),
@@ -86,7 +85,11 @@ pub fn merge<'data>(
             keeps_replaced_frames: settings.force_rela && settings.sm < 90 || !settings.forgets_copies,
             calls: Calls::new(0, &[], &CallGraph::default()),
             resolved: HashMap::default(),
-            names: StringTables::with_room([1, 2].map(|times| times * strings)),
+            names: OutputNames {
+                tables: StringTables::with_room([1, 2].map(|times| times * strings)),
+                of_symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
+                of_prototypes: Vec::new(),
+            },
             files: Vec::with_capacity(objects.len()),
             well_known: WellKnown::default(),
             limited: Vec::new(),
@@ -94,20 +97,14 @@ pub fn merge<'data>(
             removed: Vec::new(),
             references: Vec::new(),
             unplaced: Vec::new(),
-            prototype_names: Vec::new(),
         },
         symbol_of: vec![None; symbols.entities.len()],
         by_name: HashMap::default(),
-        constants_by_name: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
-        gathered_constants: HashMap::default(),
-        placed_constants: HashMap::default(),
-        constants_end: HashMap::default(),
+        constants: ConstantState::for_files(objects.len()),
         shared_by_kernel: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
-        merged_constants: HashMap::default(),
         dead_with_relocations: HashSet::default(),
         resolved_by_name: HashMap::default(),
-        draft: None,
-        looked_for: Vec::new(),
+        naming: Naming::default(),
         referenced: kept::referenced(&settings, objects, symbols),
         commons: Vec::new(),
         unread: Unread::default(),
@@ -118,17 +115,17 @@ pub fn merge<'data>(
         symbols_before_file: 0,
         mercury: MercuryState::default(),
     };
-    merger.out.prototype_names = merger.name_prototypes(graph);
-    merger.draft = Some(Draft::default());
+    merger.out.names.of_prototypes = merger.name_prototypes(graph);
+    merger.naming.begin_files();
     merger.begin();
     merger.files(graph)?;
-    let globals = merger.end();
-    Ok((merger.out, globals))
+    merger.end();
+    Ok(merger.out)
 }
 
 impl<'a, 'data> Merger<'a, 'data> {
     fn name_prototypes(&mut self, graph: &CallGraph<'data>) -> Vec<u32> {
-        let names = &mut self.out.names;
+        let names = &mut self.out.names.tables;
         let name = |text: &&BStr| {
             if text.is_empty() {
                 names.add_again(Table::Symbols, text)
@@ -181,8 +178,10 @@ impl<'a, 'data> Merger<'a, 'data> {
     /// names are entered, attributes and relocations read.
     fn files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
         let reading = self.reading();
-        let names = std::mem::take(&mut self.out.names);
-        let names = Entering::new(Tables::new(names, self.symbols.functions.len()));
+        let names = std::mem::take(&mut self.out.names.tables);
+        let empty = graph.prototypes.iter().position(|text| text.is_empty());
+        let empty = empty.map(|at| self.out.names.of_prototypes[at]);
+        let names = Entering::new(Tables::new(names, self.symbols.functions.len(), empty));
         let read = Mutex::new(Vec::new());
         self.pool.beside(|beside| {
             for file in 0..self.objects.len() {
@@ -205,16 +204,13 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.out.calls = Calls::new(self.out.functions.len(), &self.out.function_of, graph);
             Ok(())
         })?;
-        names.enter(self.draft.take().unwrap_or_default());
+        names.enter(self.naming.end_files());
         let tables = names.finish();
-        self.pool.for_each_of(&mut self.out.symbol_names, |name| *name = tables.of_symbol(*name));
-        let looked_for = std::mem::take(&mut self.looked_for).into_iter();
-        let mut missing = tables.missing.iter().peekable();
-        let was_missing = |(name, _): &(u32, SectionId)| missing.next_if_eq(&name).is_some();
-        self.out.removed.extend(looked_for.filter(was_missing).map(|(_, at)| at));
+        self.pool.for_each_of(&mut self.out.names.of_symbols, |name| *name = tables.of_symbol(*name));
+        self.out.removed.extend(self.naming.not_found(&tables));
         let mut read = read.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.take_back(&mut read, &tables)?;
-        self.out.names = tables.names;
+        self.out.names.tables = tables.names;
         Ok(())
     }
 
@@ -228,8 +224,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             sections: vec![None; object.cubin.sections.len()],
             symbols: vec![None; object.cubin.symbols.len()],
         });
-        self.placed_constants.clear();
-        self.constants_end.clear();
+        self.constants.begin_file();
         self.symbols_before_file = self.out.symbols.len();
         self.mercury.begin_file();
         for (symbol, raw) in object.symbols() {
@@ -256,9 +251,8 @@ impl<'a, 'data> Merger<'a, 'data> {
         self.relocations(file)
     }
 
-    /// What comes after the last input: the sections the linker makes, and the names of the globals, if these cannot be
-    /// given later.
-    fn end(&mut self) -> Option<Globals> {
+    /// What comes after the last input: the sections the linker makes, and the names of the globals.
+    fn end(&mut self) {
         self.out.order_records(self.has_replaced, self.pool);
         self.place_common_symbols();
         if !self.settings.relocatable {
@@ -306,21 +300,14 @@ impl<'a, 'data> Merger<'a, 'data> {
             });
         }
         self.hide_shared();
-        // What is made for Mercury, and what is taken out of the tables, comes after the names of the globals; else these
-        // can be given beside something else.
         let emptied = if self.settings.relocatable { Vec::new() } else { self.emptied() };
-        let mut globals = Globals::of(&mut self.out);
-        if !self.settings.mercury() && emptied.is_empty() {
-            return Some(globals);
-        }
-        globals.name(&self.out, self.symbols, self.objects);
-        self.out.take_globals(globals, self.settings.relocatable);
+        self.name_globals();
+        // What is made for Mercury, and what is taken out of the tables, comes after the names of the globals.
         if self.settings.mercury() {
             self.end_mercury();
             self.forget_relocations_of_emptied();
         }
         self.forget_names(&emptied);
-        None
     }
 
     fn create(&mut self, new: &New<'_>) -> SectionId {
@@ -413,7 +400,7 @@ impl<'a, 'data> Merger<'a, 'data> {
 
     /// A new symbol and where its name is.
     fn push_named(&mut self, symbol: OutputSymbol<'data>, name: u32) -> SymbolId {
-        self.out.symbol_names.push(name);
+        self.out.names.of_symbols.push(name);
         self.out.symbols.push(symbol);
         SymbolId::at(self.out.symbols.len() - 1)
     }
@@ -478,6 +465,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.dead_copy(origin, entity, raw);
             return Ok(());
         }
+        self.nameless_before(origin.file, entity);
         let (symbol, new) = self.mention(origin, entity, raw);
         // What is within the code of a function is only a symbol.
         if is_piece {
@@ -487,21 +475,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             return Ok(());
         }
         if new {
-            self.out.function_of[entity.index()] = Some(self.out.functions.len() as u32);
-            self.out.functions.push(Function {
-                symbol,
-                entity,
-                entry: raw.other & raw::STO_ENTRY != 0,
-                launched: false,
-                asked_for: false,
-                alias: false,
-                text: None,
-                info: None,
-                shared: None,
-                constant: None,
-                constants: Vec::new(),
-                attributes_read: 0,
-            });
+            self.push_function(symbol, entity, raw.other & raw::STO_ENTRY != 0);
             if raw.bind() == raw::STB_LOCAL {
                 let name = self.out.symbol(symbol).name;
                 let name = self.name_symbol(name);
@@ -519,6 +493,40 @@ impl<'a, 'data> Merger<'a, 'data> {
             Ok(())
         } else {
             self.define_function(symbol, entity, origin, raw)
+        }
+    }
+
+    fn push_function(&mut self, symbol: SymbolId, entity: EntityId, entry: bool) {
+        self.out.function_of[entity.index()] = Some(self.out.functions.len() as u32);
+        self.out.functions.push(Function {
+            symbol,
+            entity,
+            entry,
+            launched: false,
+            asked_for: false,
+            alias: false,
+            text: None,
+            info: None,
+            shared: None,
+            constant: None,
+            constants: Vec::new(),
+            attributes_read: 0,
+        });
+    }
+
+    /// The static function that nvlink 12 makes of symbol 0, just before the undefined function for which it does. It has no
+    /// entity in its symbol: nobody misses its definition.
+    fn nameless_before(&mut self, file: FileId, function: EntityId) {
+        let Some(nameless) = self.symbols.entity(file, 0) else { return };
+        if nameless.index() + 1 != function.index() || !self.live.is_live(nameless) {
+            return;
+        }
+        if self.out.files[file.index()].symbols[0].is_none() {
+            let kind = raw::STT_FUNC;
+            let [_, name] = self.name(NamePlace::Nameless, &[]);
+            let symbol = self.push_named(OutputSymbol { kind, ..OutputSymbol::default() }, name);
+            self.out.files[file.index()].symbols[0] = Some(symbol);
+            self.push_function(symbol, nameless, false);
         }
     }
 
@@ -544,8 +552,8 @@ impl<'a, 'data> Merger<'a, 'data> {
             && let Some(owner) = self.function_in(origin.file, text)
             && self.live.is_live(owner)
         {
-            if self.symbols.get(owner).local {
-                self.out.problems.push(Problem::DeletedAliasOfStatic);
+            if self.symbols.get(owner).local || self.replaces_first(owner, origin.file) {
+                self.out.problems.push(Problem::DeletedAliasOfSection);
             } else {
                 self.out.problems.push(Problem::DeletedAlias);
             }
@@ -554,6 +562,18 @@ impl<'a, 'data> Merger<'a, 'data> {
         if is_weak && object.sections_with(Role::Relocations).any(|s| s.info() == text) {
             self.dead_with_relocations.insert(entity);
         }
+    }
+
+    /// Whether the copy of a function in this file takes the place of that of the file that named it first.
+    fn replaces_first(&self, function: EntityId, file: FileId) -> bool {
+        let first = self.symbols.get(function).first;
+        if !self.objects[first.file.index()].symbol(first.symbol).is_defined() {
+            return false;
+        }
+        let Some(symbol) = self.symbol_of[function.index()] else { return false };
+        let symbol = self.out.symbol(symbol);
+        let was_replaced = symbol.rest().is_some_and(|rest| rest.replaced_in == Some(file));
+        was_replaced || symbol.origin.is_some_and(|origin| origin.file != file)
     }
 
     fn define_function(

@@ -1,7 +1,7 @@
 //! What is read of a file when it is merged: most of its attributes and the relocations of its code. They depend on
 //! nothing that later files change, so that they are read beside the merge of those.
 
-use super::draft::Draft;
+use super::names::Draft;
 use super::settings::Settings;
 use crate::model::ids::{FileId, SectionId};
 use crate::model::merged::{FileMap, InfoRecord, InfoValue, Reloc, RelocTarget};
@@ -60,6 +60,18 @@ impl Unread<'_> {
     }
 }
 
+/// The addend of an entry: a section symbol means the beginning of what its file has of the section.
+pub(super) fn addend(map: &FileMap, entry: &raw::Rela, symbol: &raw::Symbol) -> i64 {
+    let addend = entry.addend.get();
+    if symbol.kind() != raw::STT_SECTION {
+        return addend;
+    }
+    match map.sections.get(usize::from(symbol.shndx.get())) {
+        Some(Some((_, chunk))) => addend.wrapping_add(*chunk as i64),
+        _ => addend,
+    }
+}
+
 impl<'data> Reading<'_, 'data> {
     /// Reads all that is left.
     pub fn read(&self, left: &mut Unread<'data>) {
@@ -86,24 +98,12 @@ impl<'data> Reading<'_, 'data> {
         let read = |entry: raw::Rela| {
             let target = self.refers_to(file, map, of, entry.symbol.get())?;
             let (offset, r_type) = (entry.offset.get(), entry.r_type.get());
-            Some(Reloc { offset, target, r_type, addend: self.addend(file, map, &entry), file })
+            let addend = addend(map, &entry, object.symbol(entry.symbol.get()));
+            Some(Reloc { offset, target, r_type, addend, file })
         };
         let mut list = Vec::with_capacity(entries.len());
         list.extend(entries.iter().filter_map(read));
         list
-    }
-
-    /// The addend of an entry: a section symbol means the beginning of what its file has of the section.
-    pub fn addend(&self, file: FileId, map: &FileMap, entry: &raw::Rela) -> i64 {
-        let addend = entry.addend.get();
-        let raw = self.objects[file.index()].symbol(entry.symbol.get());
-        if raw.kind() != raw::STT_SECTION {
-            return addend;
-        }
-        match map.sections.get(usize::from(raw.shndx.get())) {
-            Some(Some((_, chunk))) => addend.wrapping_add(*chunk as i64),
-            _ => addend,
-        }
     }
 
     /// What a relocation in the section `of` of code refers to; `None` leaves it out without a trace. That of another
@@ -200,6 +200,10 @@ impl<'data> Reading<'_, 'data> {
                 InfoValue::Symbols(words.filter_map(|w| *symbols.get(w as usize)?).collect())
             }
             attr::KPARAM_INFO | attr::KPARAM_INFO_V2 if record.payload.len() >= 4 => {
+                // It begins with symbol 0, which nvlink 12 may make a function of (core/nameless-function).
+                if let Some(Some(nameless)) = symbols.first() {
+                    return Ok(Some(InfoValue::Operand(*nameless, &record.payload[4..])));
+                }
                 let mut bytes: Box<[u8]> = record.payload.into();
                 bytes[..4].fill(0);
                 InfoValue::Owned(bytes)
@@ -213,9 +217,18 @@ impl<'data> Reading<'_, 'data> {
             | attr::BINDLESS_IMAGE_OFFSETS
             | attr::SAM_REGION_STACK_SIZE => {
                 let symbol = record.word(0).ok_or(malformed)?;
-                let is_section = || self.objects[file.index()].symbol(symbol).kind() == raw::STT_SECTION;
+                let object = &self.objects[file.index()];
+                // Those of the whole link go in any case.
+                let of_link = [attr::IMAGE_SLOT, attr::TEXTURE_NORMALIZED, attr::SAMPLER_INIT];
+                let may_name_table =
+                    self.settings.keeps_attributes_of_tables && !of_link.contains(&record.attr);
+                let keeps = || {
+                    let raw = object.symbol(symbol);
+                    let is_table = || object.role(u32::from(raw.shndx.get())) == Role::KernelConstant;
+                    raw.kind() != raw::STT_SECTION || may_name_table && is_table()
+                };
                 match symbols.get(symbol as usize) {
-                    Some(Some(out)) if !is_section() => InfoValue::Operand(*out, &record.payload[4..]),
+                    Some(Some(out)) if keeps() => InfoValue::Operand(*out, &record.payload[4..]),
                     _ => return Ok(None),
                 }
             }

@@ -18,6 +18,15 @@ const DYNAMIC_ALIGN: u64 = 16;
 /// The symbol for the beginning of dynamic shared memory in one kernel.
 const INSTANCE: &[u8] = b"externsharedinstance";
 
+/// What is known of the beginning of dynamic shared memory in a kernel before its section is finished.
+#[derive(Clone, Copy)]
+struct Begin {
+    /// The one on which all kernels with the same array agree.
+    common: Option<u64>,
+    /// The symbol that means it.
+    instance: Option<SymbolId>,
+}
+
 fn round_up(size: u64, align: u64) -> u64 {
     size.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }
@@ -37,7 +46,7 @@ impl<'data> Merger<'_, 'data> {
         let place = self.out.files[origin.file.index()].sections[usize::from(index)];
         // A discarded copy of a kernel leaves its symbol in the parameters of the copy that prevails.
         let name = self.objects[origin.file.index()].section(u32::from(index)).name;
-        let of_other_copy = || self.constants_by_name.get(name).map(|section| (*section, 0));
+        let of_other_copy = || self.constants.by_name.get(name).map(|section| (*section, 0));
         let Some((section, base)) = place.or_else(of_other_copy) else { return };
         let mut symbol = self.hidden_symbol(origin);
         symbol.section = Some(section);
@@ -118,15 +127,15 @@ impl<'data> Merger<'_, 'data> {
         kernels.sort_by_key(|kernel| read_at(&self.out, *kernel as u32));
         for kernel in kernels {
             let Function { entry, shared, text, .. } = self.out.functions[kernel];
+            let mut instance = None;
             if entry && shared.is_none() && self.dynamic_references(text).is_some() {
-                if !self.settings.weak_is_global {
-                    self.name_symbol(INSTANCE);
-                }
+                // The symbol comes before that of the section, which 13.0 leaves out (gc/preserve-not-asked-for).
+                instance = Some(self.instance());
                 self.shared_of_launched(Some(kernel as u32));
             }
             let Some(section) = self.out.functions[kernel].shared else { continue };
             let begin = begins.get(kernel).copied().flatten();
-            self.finish_kernel_shared(section, text, align, everywhere, begin);
+            self.finish_kernel_shared(section, text, align, everywhere, Begin { common: begin, instance });
         }
     }
 
@@ -137,11 +146,11 @@ impl<'data> Merger<'_, 'data> {
         text: Option<SectionId>,
         file_align: u64,
         everywhere: bool,
-        common_begin: Option<u64>,
+        known: Begin,
     ) {
         let dynamic = self.dynamic_references(text);
         let aligned = dynamic.filter(|align| self.settings.aligned_arrays && *align > 0);
-        if let Some(begin) = common_begin {
+        if let Some(begin) = known.common {
             self.out.section_mut(section).size = begin;
         } else if let Some(align) = aligned {
             let out = self.out.section_mut(section);
@@ -164,8 +173,9 @@ impl<'data> Merger<'_, 'data> {
             let align = if aligned { out.align() } else { DYNAMIC_ALIGN };
             out.size = round_up(out.size, align);
         }
-        if common_begin.is_none() {
-            let instance = self.instance(begin);
+        if known.common.is_none() {
+            let instance = known.instance.unwrap_or_else(|| self.instance());
+            self.out.symbol_mut(instance).value = begin;
             self.redirect_dynamic(text, instance);
         }
     }
@@ -245,7 +255,7 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    fn instance(&mut self, value: u64) -> SymbolId {
+    fn instance(&mut self) -> SymbolId {
         // Names of globals come after all others.
         let is_global = self.settings.weak_is_global;
         let name = if is_global { 0 } else { self.name_symbol(INSTANCE) };
@@ -255,7 +265,6 @@ impl<'data> Merger<'_, 'data> {
             among_globals: is_global,
             kind: raw::STT_CUDA_OBJECT,
             other: raw::STO_SHARED | 1,
-            value,
             mercury_other: raw::STO_SHARED | 1,
             ..OutputSymbol::default()
         };

@@ -1,15 +1,14 @@
 //! Relocations: each entry read goes to the list of its output section, which comes out reversed.
 
-use super::draft::NamePlace;
 use super::merger::{Merger, New};
-use super::reading::Source;
+use super::names::NamePlace;
+use super::reading::{Source, addend};
 use crate::diagnostics::Stop;
 use crate::model::ids::{FileId, SectionId};
-use crate::model::merged::DESCRIBE_CODE;
-use crate::model::merged::{Kind, Reloc, RelocTarget};
+use crate::model::merged::{DESCRIBE_CODE, Kind, Reloc, RelocTarget};
 use crate::model::object::{Object, Role};
-use solder_cubin::Section;
-use solder_cubin::{raw, reloc};
+use solder_cubin::mercury::reloc as mercury_reloc;
+use solder_cubin::{Relocations, Section, raw, reloc};
 
 /// The addend of a relocation that has none of its own.
 fn implicit_addend(data: &[u8], offset: u64, r_type: u32) -> i64 {
@@ -39,64 +38,98 @@ fn is_code(object: &Object<'_>, section: &Section<'_>) -> bool {
     object.role(section.index) == Role::Text && !section.name.starts_with(b".debug")
 }
 
+/// A section of relocations of an input, in one of its views.
+#[derive(Clone, Copy)]
+pub(super) struct Incoming<'s, 'data> {
+    pub file: FileId,
+    pub section: &'s Section<'data>,
+    /// What they are for. Of Mercury's, its partner in the machine code's view.
+    pub of: &'s Section<'data>,
+    /// Where that went, in this view and in the machine code's, and at which offset.
+    pub target: SectionId,
+    pub code: SectionId,
+    pub base: u64,
+    /// They have addends in the output.
+    pub rela: bool,
+    pub is_mercury: bool,
+}
+
+impl Incoming<'_, '_> {
+    /// Whether an entry asks for the place to be cleared if its symbol is not used.
+    fn clears(&self, entry: &raw::Rela) -> bool {
+        let r_type = entry.r_type.get();
+        if self.is_mercury {
+            r_type == mercury_reloc::UNUSED_CLEAR_64
+        } else {
+            self.rela && matches!(r_type, reloc::R_CUDA_UNUSED_CLEAR32 | reloc::R_CUDA_UNUSED_CLEAR64)
+        }
+    }
+}
+
 impl<'data> Merger<'_, 'data> {
+    /// The relocations of a file. Those of the Mercury view lead: with the first of them the section of both views is
+    /// created.
     pub(super) fn relocations(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
         self.mercury_relocations(file)?;
         for section in object.sections_with(Role::Relocations) {
             let place = self.out.files[file.index()].sections[section.info() as usize];
-            if let Some((target, base)) = place {
-                self.relocation_section(file, section, target, base)?;
+            let Some((target, base)) = place else { continue };
+            let of = object.section(section.info());
+            let rela = section.sh_type() == raw::SHT_RELA || self.settings.always_rela();
+            let list = Incoming { file, section, of, target, code: target, base, rela, is_mercury: false };
+            // In both other cases, what becomes of them is more than a list.
+            if is_code(object, of) && !self.settings.mercury() && !self.settings.preserves_relocs {
+                self.entries(&list)?;
+                self.expect_code_relocations(file, section, target, rela);
+            } else {
+                self.relocation_section(&list)?;
             }
         }
         Ok(())
     }
 
-    fn relocation_section(
-        &mut self,
-        file: FileId,
-        section: &Section<'data>,
-        target: SectionId,
-        base: u64,
-    ) -> Result<(), Stop> {
+    fn entries(&self, list: &Incoming<'_, 'data>) -> Result<Relocations<'data>, Stop> {
+        let section = self.relocations_that_count(list.file, list.section);
+        section.relocations().map_err(|_| self.damaged(list.file, list.section.name, "it is cut off"))
+    }
+
+    /// Takes over a section of relocations, of either view.
+    pub(super) fn relocation_section(&mut self, list: &Incoming<'_, 'data>) -> Result<(), Stop> {
+        let Incoming { file, section, of, rela, .. } = *list;
         let object = &self.objects[file.index()];
-        let of = object.section(section.info());
-        let list = *self.relocations_that_count(file, section);
-        let entries = list.relocations().map_err(|_| self.damaged(file, section.name, "it is cut off"))?;
-        let rela = section.sh_type() == raw::SHT_RELA || self.settings.always_rela();
+        let entries = self.entries(list)?;
         let name = self.view_name(file, of);
-        // In both other cases, what becomes of them is more than a list.
-        if is_code(object, of) && !self.settings.mercury() && !self.settings.preserves_relocs {
-            self.expect_code_relocations(file, section, target, rela);
-            return Ok(());
-        }
-        let discarded = self.discarded_ranges(file, section.info());
+        let discarded = self.discarded_ranges(file, of.index);
+        let is_read_first = list.is_mercury || !self.settings.mercury();
         let mut taken = 0;
-        let mut named_without_addends = false;
+        let mut is_looked_up = false;
         for mut entry in entries.iter() {
             let symbol = entry.symbol.get();
             if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
                 continue;
             }
+            let existing = self.out.section(list.code).relocation_section(rela);
             let refers_to = self.refers_to(file, of, symbol);
-            // Relocations about a copy that a better one replaced later were there until then.
-            if refers_to.is_none() && !self.symbols.accepted(file, symbol) {
-                let clears =
-                    matches!(entry.r_type.get(), reloc::R_CUDA_UNUSED_CLEAR32 | reloc::R_CUDA_UNUSED_CLEAR64);
-                if clears && rela && self.out.section(target).rela.is_none() {
-                    self.create_relocations(target, of.name, rela);
+            if refers_to.is_none() && (list.is_mercury || !self.symbols.accepted(file, symbol)) {
+                // Those about a copy that a better one replaced later were there until then.
+                if list.clears(&entry) {
+                    existing.unwrap_or_else(|| self.create_relocations(list.code, name, rela));
+                    taken += usize::from(list.is_mercury);
                 }
                 continue;
             }
-            let out = self.out.section(target);
-            let existing = if rela { out.rela } else { out.rel };
             // nvlink looks a section without addends up for such entries, and the name stays.
-            let looked_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
-            let is_looked_up = rela && looked_up && entry.addend.get() == 0 && !self.settings.mercury();
-            if is_looked_up && !std::mem::replace(&mut named_without_addends, true) {
-                self.name_only(&[b".rel", of.name]);
+            let looks_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
+            let looks_up = looks_up && rela && is_read_first && entry.addend.get() == 0;
+            if looks_up && !std::mem::replace(&mut is_looked_up, true) {
+                self.name_only(&[b".rel", name]);
             }
-            let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
+            let relocations = existing.unwrap_or_else(|| self.create_relocations(list.code, name, rela));
+            let out = self.in_view(list, relocations, Kind::MercuryRelocations);
+            if list.is_mercury {
+                self.out.section_mut(list.target).rela = Some(out);
+            }
             if taken == 0 {
                 let is_shared = object.role(of.index) == Role::Debug;
                 let files = if is_shared { self.objects.len() - file.index() } else { 1 };
@@ -108,19 +141,30 @@ impl<'data> Merger<'_, 'data> {
             if rela && section.sh_type() == raw::SHT_REL && object.role(of.index) == Role::Debug {
                 entry.addend = implicit_addend(of.data, entry.offset.get(), entry.r_type.get()).into();
             }
-            let addend = self.reading().addend(file, &self.out.files[file.index()], &entry);
+            let of_mercury = object.mercury.as_ref().filter(|_| list.is_mercury);
+            let raw = of_mercury.and_then(|twins| twins.symbol(symbol)).unwrap_or(object.symbol(symbol));
+            let addend = addend(&self.out.files[file.index()], &entry, raw);
             // Both are made anew, with their relocations.
-            if self.mercury.frames.section == Some(target) || self.mercury.is_line_table(target) {
+            if self.mercury.frames.section == Some(list.target) || self.mercury.is_line_table(list.target) {
                 continue;
             }
-            let offset = entry.offset.get().wrapping_add(base);
+            let offset = entry.offset.get().wrapping_add(list.base);
             let reloc = Reloc { offset, target: refers_to, r_type: entry.r_type.get(), addend, file };
             self.out.section_mut(out).relocations_mut().push(reloc);
-            if let Some(resolved) = self.out.resolved.get(&target).copied() {
+            if let Some(resolved) = self.out.resolved.get(&list.code).copied() {
+                let resolved = self.in_view(list, resolved, Kind::MercuryResolved);
                 self.out.section_mut(resolved).relocations_mut().push(reloc);
+            }
+            if list.is_mercury && matches!(self.out.section(list.code).kind, Kind::FunctionConstant(_)) {
+                self.label(file, of, &entry, refers_to);
             }
         }
         Ok(())
+    }
+
+    /// A section of the machine code's view, or its twin for relocations of Mercury's.
+    fn in_view(&mut self, list: &Incoming<'_, 'data>, section: SectionId, twin: Kind) -> SectionId {
+        if list.is_mercury { self.twin(section, twin) } else { section }
     }
 
     /// Makes the section for the relocations of code, which are read later.
@@ -141,8 +185,7 @@ impl<'data> Merger<'_, 'data> {
         if looks_up_first {
             self.name_only(&[b".rel", name]);
         }
-        let of = self.out.section(target);
-        let existing = if rela { of.rela } else { of.rel };
+        let existing = self.out.section(target).relocation_section(rela);
         let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
         if rela && !looks_up_first && summary.later_without_addend {
             self.name_only(&[b".rel", name]);

@@ -19,6 +19,10 @@ pub struct Settings<'data> {
     pub preserves_relocs: bool,
     /// `-force-rela`.
     pub force_rela: bool,
+    /// With it, relocations of texture handles have the flag that all others have.
+    pub marks_handles: bool,
+    /// Attributes may name the section of a kernel's parameters, which holds its table of handles.
+    pub keeps_attributes_of_tables: bool,
     /// The bytes of `--nv-host`.
     pub host: Option<&'data [u8]>,
     /// `-kernels-used`, `-variables-used` or references of host code: constants that are in the output already are not
@@ -58,6 +62,8 @@ impl<'data> Settings<'data> {
             keeps_shared_symbols: options.keeps_shared_symbols(),
             preserves_relocs: options.preserve_relocs,
             force_rela: options.force_rela,
+            marks_handles: options.release.marks_handles(),
+            keeps_attributes_of_tables: options.release.keeps_attributes_of_tables(),
             host: options.host,
             merges_constants: options.merges_constants(roots),
             drops_constants: options.asks_for_names() && !relocatable && !options.keeps_shared_symbols(),

@@ -243,6 +243,11 @@ pub fn narrow(number: u64) -> u32 {
 }
 
 impl<'data> OutputSection<'data> {
+    /// The section of its relocations, with addends or without.
+    pub fn relocation_section(&self, rela: bool) -> Option<SectionId> {
+        if rela { self.rela } else { self.rel }
+    }
+
     /// What it is aligned to.
     pub fn align(&self) -> u64 {
         self.align.into()
@@ -511,8 +516,20 @@ pub enum Problem {
     OrphanedAlias,
     /// An alias was removed while its function stays.
     DeletedAlias,
-    /// The same of a static function, which nvlink reports later.
-    DeletedAliasOfStatic,
+    /// The same of a static function, or of one that takes the place of the copy that came first. nvlink then misses the
+    /// section, and says so later.
+    DeletedAliasOfSection,
+}
+
+/// The names of the output. A section knows where its own is.
+#[derive(Debug)]
+pub struct OutputNames {
+    /// The string tables.
+    pub tables: StringTables,
+    /// Offset of the name of each symbol in `.strtab`; global names get theirs at the end.
+    pub of_symbols: Vec<u32>,
+    /// The same of the prototypes, by `PrototypeId`.
+    pub of_prototypes: Vec<u32>,
 }
 
 /// The result of merging.
@@ -522,8 +539,6 @@ pub struct Merged<'data> {
     pub sections: Vec<OutputSection<'data>>,
     /// The symbols, in the order of their creation.
     pub symbols: Vec<OutputSymbol<'data>>,
-    /// Offset of the name of each in `.strtab`; global names get theirs at the end.
-    pub symbol_names: Vec<u32>,
     /// The functions, in the order of their creation.
     pub functions: Vec<Function>,
     /// The function of each entity that has one.
@@ -550,8 +565,8 @@ pub struct Merged<'data> {
     pub keeps_replaced_frames: bool,
     /// Who calls whom among the functions.
     pub calls: Calls,
-    /// The string tables.
-    pub names: StringTables,
+    /// The names of sections, symbols and prototypes.
+    pub names: OutputNames,
     /// The sections for the relocations that the link resolves, by what they are for.
     pub resolved: HashMap<SectionId, SectionId, foldhash::fast::FixedState>,
     /// Where the parts of each input went.
@@ -569,8 +584,6 @@ pub struct Merged<'data> {
     pub references: Vec<SymbolId>,
     /// The symbols that name something which is in no section.
     pub unplaced: Vec<SymbolId>,
-    /// Offsets in `.strtab` of the prototypes, by `PrototypeId`.
-    pub prototype_names: Vec<u32>,
 }
 
 /// Sections that there is one of.
@@ -634,11 +647,11 @@ impl<'data> Merged<'data> {
     }
     /// Where in `.strtab` the name of a symbol is.
     pub fn symbol_name(&self, id: SymbolId) -> u32 {
-        self.symbol_names[id.index()]
+        self.names.of_symbols[id.index()]
     }
     /// Says where the name of a symbol is.
     pub fn set_symbol_name(&mut self, id: SymbolId, offset: u32) {
-        self.symbol_names[id.index()] = offset;
+        self.names.of_symbols[id.index()] = offset;
     }
     /// A symbol, to be changed.
     pub fn symbol_mut(&mut self, id: SymbolId) -> &mut OutputSymbol<'data> {
@@ -651,7 +664,7 @@ impl<'data> Merged<'data> {
     }
     /// Takes the name of a section out of both string tables.
     pub fn forget_name(&mut self, name: &[u8]) {
-        if let Some(removed) = self.names.remove(Table::Sections, name) {
+        if let Some(removed) = self.names.tables.remove(Table::Sections, name) {
             for section in &mut self.sections {
                 section.name = after(section.name, &removed);
             }
@@ -660,8 +673,8 @@ impl<'data> Merged<'data> {
     }
     /// Takes a name out of `.strtab`.
     pub fn forget_symbol_name(&mut self, name: &[u8]) {
-        if let Some(removed) = self.names.remove(Table::Symbols, name) {
-            for offset in self.symbol_names.iter_mut().chain(&mut self.prototype_names) {
+        if let Some(removed) = self.names.tables.remove(Table::Symbols, name) {
+            for offset in self.names.of_symbols.iter_mut().chain(&mut self.names.of_prototypes) {
                 *offset = after(*offset, &removed);
             }
             for symbol in &mut self.symbols {
@@ -693,7 +706,8 @@ impl<'data> Merged<'data> {
     }
     /// The name of a section, for messages.
     pub fn section_name(&self, id: SectionId) -> &BStr {
-        solder_cubin::string_at(self.names.bytes(Table::Sections), self.section(id).name).unwrap_or_default()
+        solder_cubin::string_at(self.names.tables.bytes(Table::Sections), self.section(id).name)
+            .unwrap_or_default()
     }
     /// Whether a symbol is in the constants of a function that a better copy of it emptied.
     pub fn names_emptied_section(&self) -> bool {

@@ -26,9 +26,13 @@ pub fn report(uses: Uses<'_, '_>, sink: &Sink) {
     sink.report(Message::MemoryUse { summary: module(uses.merged).into() });
     let mut kernels: Vec<_> = uses.merged.kernels().collect();
     kernels.sort_by_key(|(_, function)| std::cmp::Reverse(function.text));
+    let mut before = 0;
     for (kernel, function) in kernels {
+        let barriers =
+            barriers(uses, function).or(uses.release.repeats_barriers().then_some(before)).unwrap_or(0);
+        before = barriers;
         sink.report(Message::FunctionProperties { function: uses.merged.function_name(kernel).into() });
-        sink.report(Message::ResourceUse { summary: kernel_line(uses, kernel, function).into() });
+        sink.report(Message::ResourceUse { summary: kernel_line(uses, kernel, function, barriers).into() });
     }
 }
 
@@ -53,7 +57,7 @@ fn write_banks(line: &mut String, banks: &[(u8, u64)]) {
     }
 }
 
-fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function) -> String {
+fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function, barriers: u8) -> String {
     let at = kernel as usize;
     let resources = uses.resources;
     let own = resources.own[at];
@@ -68,11 +72,8 @@ fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function) -> String {
     let mercury = uses.merged.well_known.info.is_some_and(|info| uses.merged.section(info).twin.is_some());
     let reserved = if mercury { uses.shared.reserved } else { 0 };
     let shared = uses.shared.kernels[at].map_or(0, |s| s.size.saturating_sub(reserved));
-    let barriers = if uses.release.prints_barriers() {
-        format!(" used {} barriers,", barriers(uses, function))
-    } else {
-        String::new()
-    };
+    let barriers =
+        if uses.release.prints_barriers() { format!(" used {barriers} barriers,") } else { String::new() };
     let mut line = format!("used {registers} registers,{barriers} {stack} stack, {shared} bytes smem");
     if !mercury {
         write_banks(&mut line, &banks(uses, function));
@@ -108,9 +109,10 @@ fn banks(uses: Uses<'_, '_>, function: &Function) -> Vec<(u8, u64)> {
     banks
 }
 
-fn barriers(uses: Uses<'_, '_>, function: &Function) -> u8 {
-    let Some(info) = function.info else { return 0 };
+/// What the attributes of a kernel say; `None` for one that uses no barrier.
+fn barriers(uses: Uses<'_, '_>, function: &Function) -> Option<u8> {
+    let info = function.info?;
     let counts = |record: &&InfoRecord<'_>| record.attr == attr::NUM_BARRIERS;
     let record = uses.resources.records(uses.merged, info).iter().find(counts);
-    record.and_then(|record| record.value.bytes().first().copied()).unwrap_or(0)
+    record.and_then(|record| record.value.bytes().first().copied())
 }

@@ -64,6 +64,8 @@ pub struct Resolver<'a, 'data> {
     registers: HashMap<FileId, Vec<(u32, u32)>, FixedState>,
     /// They are looked for in attributes too.
     reads_attributes: bool,
+    /// Undefined functions make nameless ones.
+    has_nameless: bool,
     locals: Locals<'data>,
     /// A device function bears the name of a texture.
     function_is_image: bool,
@@ -111,6 +113,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             prefaulted: Prefaulted::default(),
             registers: HashMap::default(),
             reads_attributes: release.reads_registers_of_attributes(),
+            has_nameless: release.has_nameless_functions(),
             locals: Locals::default(),
             function_is_image: false,
             prototypes: Rare::default(),
@@ -133,6 +136,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             prefaulted: self.prefaulted,
             registers: self.registers,
             reads_attributes: self.reads_attributes,
+            has_nameless: self.has_nameless,
             locals: self.locals,
             function_is_image: self.function_is_image,
             prototypes: self.prototypes,
@@ -205,13 +209,13 @@ impl<'a, 'data> Resolver<'a, 'data> {
                 resolver.said.drain(..).for_each(|message| sink.report(message));
             }
             if release.compares_sanitized_toolkits() {
-                sanitized.admit(object, sink);
+                sanitized.admit(FileId::at(file), object, &resolver.symbols, sink);
             }
             if let Some((major, minor)) = api_version {
                 // Before 13.1 nvlink reads the minor number and does not use it.
                 let minor = if release.compares_api_minor() { minor.unsigned_abs() } else { 0 };
                 let allowed = major.unsigned_abs().saturating_mul(10).saturating_add(minor);
-                check_api_version(object, allowed, sink);
+                check_api_version(object, allowed.min(release.toolkit), sink);
             }
             if resolver.function_is_image && file + 1 == resolver.objects.len() {
                 return Err(sink.fatal(Message::NoCallGraphNode));
@@ -320,7 +324,39 @@ impl<'data> Resolver<'_, 'data> {
         (id, id == fresh)
     }
 
+    /// nvlink 12 takes an undefined function for another name of what owns section 0, and symbol 0 of the file for that owner.
+    /// It becomes a static function, once for each file, when a file is the first to mention some function that is not
+    /// a kernel (core/nameless-function).
+    fn nameless(&mut self, origin: Origin) {
+        let Origin { file, symbol } = origin;
+        let object = self.objects[file.index()];
+        let (name, entities) = (object.names[symbol as usize], &self.symbols.entities);
+        let is_known =
+            self.index.contains(object.hashes[symbol as usize], |id| entities[id.index()].name == name);
+        if is_known || self.symbols.entity(file, 0).is_some() {
+            return;
+        }
+        let id = EntityId::at(entities.len());
+        self.symbols.entities.push(Entity {
+            name: BStr::new(b""),
+            local: true,
+            function: true,
+            kernel: false,
+            definition: None,
+            first: Origin { file, symbol: 0 },
+            has_second: false,
+            sized: None,
+            named: file,
+        });
+        self.symbols.functions.push(id);
+        self.symbols.bound[self.start].bind(id);
+    }
+
     fn function(&mut self, origin: Origin, raw: &Symbol) {
+        let is_plain = raw.other & raw::STO_ENTRY == 0 && raw.bind() != raw::STB_LOCAL;
+        if self.has_nameless && !raw.is_defined() && is_plain {
+            self.nameless(origin);
+        }
         let (id, new) = self.enter(origin, raw);
         if !new && self.is_image(id) {
             self.function_meets_image(id, origin, raw);

@@ -56,6 +56,11 @@ impl NameIndex {
         new
     }
 
+    /// Whether something that `is_same` finds has the name with this hash.
+    pub fn contains(&self, hash: u32, is_same: impl Fn(EntityId) -> bool) -> bool {
+        self.places[self.find(hash, is_same)] != 0
+    }
+
     /// Where a name is, or belongs.
     fn find(&self, hash: u32, is_same: impl Fn(EntityId) -> bool) -> usize {
         let last = self.places.len() - 1;

@@ -15,7 +15,7 @@ use crate::notes;
 use crate::options::Options;
 use crate::pool::Pool;
 use hashbrown::HashMap;
-use records::{Changed, Records};
+use records::{Changed, Languages, Records};
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
 
@@ -172,6 +172,8 @@ fn own_records(merged: &Merged<'_>, function: usize) -> Own {
             (attr::SPARSE_MMA_MASK, _) => {
                 own.sparse_mask = Some(own.sparse_mask.unwrap_or(0) | propagate::number(bytes));
             }
+            (attr::LANGUAGE, _) if own.languages != Languages::Unknown => own.languages = Languages::Several,
+            (attr::LANGUAGE, _) => own.languages = Languages::of(bytes),
             (attr::CRS_STACK_SIZE | attr::SYNC_STACK, [a, b, c, d]) => {
                 own.call_stack = u32::from_le_bytes([*a, *b, *c, *d]);
             }

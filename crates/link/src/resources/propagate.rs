@@ -4,7 +4,7 @@
 //! order of the input; what a kernel lacks is added at the end of its own records. In a link with one
 //! kernel nvlink does not ask what it reaches: every function is taken, one attribute after the other.
 
-use super::records::{Own, Records};
+use super::records::{Languages, Own, Records};
 use crate::model::calls::Calls;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::{Function, InfoRecord, InfoValue, Merged};
@@ -25,6 +25,8 @@ enum Rule {
     /// The lists of all functions one after the other, taken away from the functions.
     Move,
     Externs,
+    /// What a list names and the kernel's does not is added to it.
+    Union,
 }
 
 /// In the order in which the only kernel of a link gets them.
@@ -38,8 +40,12 @@ const RULES: &[(u8, Rule)] = &[
     (attr::REG_RECONFIG, Rule::Flag),
     (attr::NUM_MBARRIERS, Rule::Sum),
     (attr::EXTERNS, Rule::Externs),
+    (attr::LANGUAGE, Rule::Union),
     (attr::AT_ENTRY_FRAGMENTS, Rule::Move),
 ];
+
+/// Those that nvlink 12 does not know.
+const TENSOR_GROUPS: [u8; 2] = [attr::TCGEN05_1CTA_USED, attr::TCGEN05_2CTA_USED];
 
 /// The same by attribute.
 const RULE_OF: [Option<Rule>; 256] = {
@@ -85,9 +91,11 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
     // Lists of functions tell nothing where all functions are in the link. Else they do even if theirs are: the kernel's
     // list begins where the first one is met.
     let has_external = own.iter().any(|own| own.lists_external);
+    let has_languages = release.inherits_languages() && has_several_languages(merged, own);
     let tells = |function: &u32| {
         let own = &own[*function as usize];
-        own.is_inherited || has_external && own.lists_externs
+        let names_language = has_languages && own.languages != Languages::Unknown;
+        own.is_inherited || has_external && own.lists_externs || names_language
     };
     let mut sources: Vec<u32> = (0..merged.functions.len() as u32).filter(tells).collect();
     sources.sort_by_key(|f| merged.functions[*f as usize].attributes_read);
@@ -119,10 +127,11 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
         // The lists are in output order, which is the input's reversed.
         let of = |source: u32| {
             let info = merged.functions[source as usize].info.filter(|_| source != kernel);
-            info.into_iter().flat_map(|info| records.of(info).iter().rev())
+            let all = info.into_iter().flat_map(|info| records.of(info).iter().rev());
+            all.filter(|record| release.knows_tensor_groups() || !TENSOR_GROUPS.contains(&record.attr))
         };
         if single {
-            for (attr, rule) in RULES {
+            for (attr, rule) in RULES.iter().filter(|(_, rule)| has_languages || *rule != Rule::Union) {
                 let all = sources.iter().flat_map(|source| of(*source)).filter(|r| r.attr == *attr);
                 if *rule == Rule::Move {
                     gather(&mut own, *attr, &sources, records);
@@ -132,7 +141,8 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
             }
         } else {
             let reached = reached[position].iter().map(|i| sources[i]);
-            reached.flat_map(of).for_each(|record| apply(&mut own, record, &externs));
+            let takes = |record: &&InfoRecord<'_>| has_languages || record.attr != attr::LANGUAGE;
+            reached.flat_map(of).filter(takes).for_each(|record| apply(&mut own, record, &externs));
         }
         externs.finish(&mut own);
         // The only kernel gets no sum of nothing.
@@ -154,9 +164,19 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
     }
 }
 
-/// Whether a kernel inherits a record from a function it reaches.
+/// Whether a kernel inherits a record from a function it reaches, whatever other functions say.
 pub fn is_inherited(record: &InfoRecord<'_>) -> bool {
-    rule_of(record.attr).is_some_and(|rule| rule != Rule::Externs)
+    rule_of(record.attr).is_some_and(|rule| !matches!(rule, Rule::Externs | Rule::Union))
+}
+
+/// Whether some kernel may learn of a language from a function. Assemblers from 13.2 on name one for every function, mostly
+/// the same one for all: then there is nothing to learn, and nothing to follow.
+fn has_several_languages(merged: &Merged<'_>, own: &[Own]) -> bool {
+    let functions = merged.functions.iter().zip(own);
+    let matters = |(function, own): &(&Function, &Own)| function.entry || own.languages != Languages::Unknown;
+    let mut all = functions.filter(matters).map(|(_, own)| own.languages);
+    let first = all.next();
+    first == Some(Languages::Several) || all.any(|languages| Some(languages) != first)
 }
 
 /// Toolkits before 13.0 name the barriers of a function in the header of its code. A kernel has as many as any function that
@@ -274,10 +294,22 @@ fn apply<'data>(own: &mut Vec<InfoRecord<'data>>, from: &InfoRecord<'data>, exte
     let merged = match rule {
         Rule::Flag | Rule::Externs => return,
         Rule::Move => [old, new].concat().into(),
+        Rule::Union => union(old, new).into(),
         Rule::Largest => number(old).max(number(new)).to_le_bytes().into(),
         Rule::Sum => sum(number(old), number(new)).to_le_bytes().into(),
     };
     record.value = InfoValue::Owned(merged);
+}
+
+/// The first list, and what only the second one names.
+fn union(first: &[u8], second: &[u8]) -> Vec<u8> {
+    let mut all = first.to_vec();
+    for entry in second.chunks_exact(4) {
+        if !all.chunks_exact(4).any(|known| known == entry) {
+            all.extend_from_slice(entry);
+        }
+    }
+    all
 }
 
 /// The assembler's count of what it could not count.

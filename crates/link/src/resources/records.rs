@@ -48,4 +48,21 @@ pub struct Own {
     pub lists_external: bool,
     /// How it uses sparse matrix instructions.
     pub sparse_mask: Option<u16>,
+    /// The languages that it was written in.
+    pub languages: Languages,
+}
+
+/// As much of a list of languages as it takes to see whether all functions have the same one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Languages {
+    #[default]
+    Unknown,
+    One(u32),
+    Several,
+}
+
+impl Languages {
+    pub fn of(list: &[u8]) -> Self {
+        <[u8; 4]>::try_from(list).map_or(Self::Several, |one| Self::One(u32::from_le_bytes(one)))
+    }
 }

@@ -298,7 +298,7 @@ impl Analysis<'_> {
     }
 
     fn check_late(&mut self, at: usize, state: &State) -> Result<(), Violation> {
-        // What was removed is no instruction any more.
+        // What was removed is not an instruction any more.
         let Some(instruction) = self.alignment.step(at).after else { return Ok(()) };
         // Code outside may wait for what is under way there by its number.
         let is_renumbered = |(set, status): &&(u32, u8)| {

@@ -36,7 +36,7 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
             continue;
         };
         let is_slower = after.stall() >= before.stall();
-        // Which warp goes on is no matter, but what long stalls mean depends on it.
+        // Which warp goes on does not matter, but what long stalls mean depends on it.
         let is_alike = after.holds() == before.holds() || after.stall() < LONG_STALL;
         if !(is_slower && is_alike || reordered[at] || is_next_to_barrier(alignment, at)) {
             return violation(Problem::Schedule);

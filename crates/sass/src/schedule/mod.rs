@@ -3,7 +3,7 @@
 //! Instructions whose latency is not fixed are **producers**: they set one of six scoreboards until their operands have
 //! been read, or another one until their results are written, or both. An instruction that overwrites the operands, or uses
 //! the results, is a **consumer** and waits for the scoreboard first. Assemblers choose the numbers and the waits; so does
-//! the linker, when it makes the final code and some producer no longer counts. This module makes the same choices, as they
+//! the linker, when it makes the final code and some producer no longer applies. This module makes the same choices, as they
 //! have been observed, from nothing but the instructions, their stalls, and which of the two scoreboards each sets:
 //!
 //! 1. [`blocks`]: the code falls into blocks, which are scheduled one after the other in an order of their own ([`order`]).
@@ -96,7 +96,7 @@ impl Control {
 }
 
 /// The schedule of the code of one function. `jumps` says where indirect branches go. With `is_first_dropped`, the first
-/// instruction is no producer any more.
+/// instruction is not a producer any more.
 pub fn controls(code: &[u8], jumps: &Jumps, family: Family, is_first_dropped: bool) -> Option<Vec<Control>> {
     Code::new(code, jumps, family)?.controls(is_first_dropped)
 }
@@ -196,7 +196,7 @@ fn control(schedule: &Schedule<'_>, at: usize) -> Control {
 pub enum Outcome {
     /// The code has been scheduled anew.
     Done,
-    /// The function needs its stack pointer, or its load is no plain producer: the code is as it was.
+    /// The function needs its stack pointer, or its load is not a plain producer: the code is as it was.
     NotApplicable,
     /// The code has not been scheduled as it would be here, so that nothing can be said: the code is as it was.
     Unknown,

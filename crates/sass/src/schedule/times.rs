@@ -1,7 +1,7 @@
 //! When instructions are issued, as the choice of scoreboards takes it.
 //!
 //! The stalls of the code are long enough for operands of fixed latency, if nothing waits for a scoreboard. Where something
-//! does, instructions after it are late anyway, and part of the stalls is no longer needed: so a stall counts in full only
+//! does, instructions after it are late anyway, and part of the stalls is no longer needed: so a stall applies in full only
 //! if neither an operand nor the distance from a barrier explains it. What an operand needs is counted from when it was
 //! really issued. Nothing is issued before the stalls alone would have it.
 
@@ -12,7 +12,7 @@ use crate::operation;
 use crate::registers::Registers;
 use std::ops::Range;
 
-/// What keeps its distance from a barrier, in cycles: that of the stalls, and the one that counts here.
+/// What keeps its distance from a barrier, in cycles: that of the stalls, and the one that applies here.
 const AFTER_BARRIER: (i64, i64) = (6, 2);
 
 /// Who wrote a register last.

@@ -1,5 +1,5 @@
 //! What solder does beside linking. nvlink has no subcommands, so they exist only under solder's own name and only
-//! as the first word: under any other name, and behind any option, the words mean what they mean to nvlink.
+//! as the first word: under any other name, and after any option, the words mean what they mean to nvlink.
 
 mod completions;
 mod inspect;
@@ -10,7 +10,7 @@ mod words;
 use std::ffi::OsString;
 use words::eprint;
 
-/// A subcommand: the words behind its name, and a failure as a finished sentence.
+/// A subcommand: the words after its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
 const COMMANDS: [(&str, Command); 4] = [

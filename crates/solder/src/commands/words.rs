@@ -19,7 +19,7 @@ pub(super) fn value_of(
     Ok(joined.map(|value| OsStr::from_bytes(value).to_owned()))
 }
 
-/// That nobody reads it is no fault.
+/// That nobody reads it is not a fault.
 pub(super) fn print(text: &str) {
     use std::io::Write;
     let _ = std::io::stdout().write_all(text.as_bytes());

@@ -142,7 +142,7 @@ pub(super) fn json(
     Json::Object(object).line()
 }
 
-/// The line of a text that is no message.
+/// The line of a text that is not a message.
 pub(super) fn json_text(text: &[u8], tool: &Text) -> String {
     let lossy = |bytes: &[u8]| Json::Text(String::from_utf8_lossy(bytes).into_owned());
     Json::Object(vec![

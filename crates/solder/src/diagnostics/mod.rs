@@ -133,7 +133,7 @@ impl Printer {
     fn print(&self, bytes: &[u8]) {
         let _paused = self.progress.as_ref().map(Progress::pause);
         match &mut *lock(&self.output) {
-            // A closed standard error is no reason to fail.
+            // A closed standard error is not a reason to fail.
             Output::Stderr => drop(std::io::stderr().write_all(bytes)),
             Output::Memory(text) => text.extend_from_slice(bytes),
         }

@@ -1,4 +1,4 @@
-//! Where a link stands: the phases it went through, for the report, and a line for people who wait.
+//! How far a link is: the phases it went through, for the report, and a line for people who wait.
 //!
 //! On a terminal the line is drawn by a thread of its own, from two seconds on or at once with `--progress`, and
 //! erased before anything else is written. Elsewhere it is silent, or with `--progress` a line for every task.
@@ -36,7 +36,7 @@ struct State {
     total: usize,
     done: usize,
     running: Vec<String>,
-    /// A line stands on the terminal.
+    /// A line is on the terminal.
     drawn: bool,
     ended: bool,
 }

@@ -21,7 +21,7 @@ pub struct Explain<'a, 'data> {
     pub pool: &'a Pool,
 }
 
-/// Reports go to standard output, apart from the messages; that nobody reads them is no fault.
+/// Reports go to standard output, apart from the messages; that nobody reads them is not a fault.
 pub fn print(text: &str) {
     use std::io::Write;
     let _ = std::io::stdout().write_all(text.as_bytes());

@@ -1,4 +1,4 @@
-//! What is behind a message, and what a link did: `--explain` and its relatives.
+//! The reasons for a message, and what a link did: `--explain` and its relatives.
 //!
 //! Nothing here takes part in a link. The phases leave their results in a [`View`] and the loader a
 //! [`Survey`]; both exist only if one of these options is given, and everything told is worked out from them

@@ -116,7 +116,7 @@ impl<'a> Index<'a> {
         };
         let mut found: Vec<_> = self.candidates.iter().filter_map(|c| Some((like(c)?, c))).collect();
         found.sort_by_key(|(likeness, candidate)| (*likeness, candidate.file));
-        // A wrong spelling is no help beside a right one.
+        // A wrong spelling does not help beside a right one.
         if let Some((Likeness::Static | Likeness::Overload | Likeness::Linkage, _)) = found.first() {
             found.retain(|(likeness, _)| !matches!(likeness, Likeness::Spelling(_)));
         }
@@ -158,7 +158,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The last identifier in front of the parameters.
+/// The last identifier before the parameters.
 fn base(shown: &str) -> &str {
     let mut depth = 0usize;
     let mut end = shown.len();

@@ -81,7 +81,7 @@ fn write_raised(
     let is_it = |node: u32| view.is_function(node) && own(node) == total;
     let _ = match calls::path(&view.merged.calls, kernel, is_it) {
         Some(way) => writeln!(text, "    {what}: {}", view.chain(&way, tell)),
-        // With one kernel every function counts, reached or not.
+        // With one kernel every function is of interest, reached or not.
         None => match (0..view.merged.functions.len() as u32).find(|function| is_it(*function)) {
             Some(function) => {
                 let name = view.node_name(function);

@@ -236,7 +236,7 @@ fn cubin_defines(bytes: &[u8], name: &BStr) -> bool {
     cubin.symbols.iter().enumerate().any(is_it)
 }
 
-/// The architectures for which fat binaries, one behind the other, define a name.
+/// The architectures for which fat binaries, one after the other, define a name.
 fn in_containers(mut bytes: &[u8], name: &BStr) -> Option<String> {
     let mut holders: Vec<String> = Vec::new();
     while let Ok(container) = Container::parse(bytes) {

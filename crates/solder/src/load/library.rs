@@ -101,7 +101,7 @@ fn host_machine(options: &Options) -> u16 {
     named(given).or(named(native.as_bytes())).unwrap_or_default()
 }
 
-/// Whether one of the members is for the host; as everywhere, what follows a member that is no ELF is not seen.
+/// Whether one of the members is for the host; as everywhere, what follows a member that is not an ELF is not seen.
 fn is_compatible(path: &Path, machine: u16, arena: &Arena) -> Result<bool, Stopped> {
     let opened = file::read(path, arena).map_err(|_| vec![Message::MemoryAllocation])?;
     // Too short for an archive's magic: nvlink finds nothing in it rather than something wrong with it.

@@ -60,7 +60,7 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena, p
     if data.is_empty() {
         return Opened { archive: None, items: Vec::new() };
     }
-    if data.len() < classify::SHORTEST && Form::of(data) != Form::Archive {
+    if data.len() < options.release.shortest_input() && Form::of(data) != Form::Archive {
         return not_opened();
     }
     match classify::role(name.as_bytes(), data, options.lto) {
@@ -115,7 +115,7 @@ fn small_host_object<'data>(
     FILE.with_borrow_mut(|data| {
         file::read_small(path, data)?;
         let role = || classify::role(name.as_bytes(), data, options.lto);
-        let is_host = data.len() >= classify::SHORTEST && role() == Role::HostObject;
+        let is_host = data.len() >= options.release.shortest_input() && role() == Role::HostObject;
         let host = HostObject::parse(data.as_slice()).ok().filter(|_| is_host)?;
         let host = shed::without_file(&host, data, arena);
         Some(host_items(name, host.code.unwrap_or_default(), Origin::HostObject, Ok(host)))

@@ -17,12 +17,12 @@ use super::arena::Arena;
 use solder_link::load::archive::{Begins, HEAD};
 use solder_link::load::host::HostObject;
 
-/// Bytes that are read at a time of the headers: that of the archive and that of the ELF behind it.
+/// Bytes that are read at a time of the headers: that of the archive and that of the ELF after it.
 const WINDOW: u64 = 128;
 /// The longest read that is answered with a copy.
 const SHORT: u64 = 64;
 
-/// Bytes that are read of the end of a member: the table of its sections, and their names in front of it. Names take
+/// Bytes that are read of the end of a member: the table of its sections, and their names before it. Names take
 /// twelve bytes in C and forty in C++.
 const NAME: u64 = 40;
 const OTHERS: u64 = 256;

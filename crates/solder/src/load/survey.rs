@@ -48,7 +48,7 @@ pub enum FileState {
     Repeated,
 }
 
-/// A file or archive member that may give device code; a host object with several fat binaries counts for each.
+/// A file or archive member that may give device code; a host object with several fat binaries has one for each.
 #[derive(Clone, Debug)]
 pub struct Input<'data> {
     pub name: Text,
@@ -136,7 +136,7 @@ pub struct Unread<'data> {
     pub why: String,
 }
 
-/// The members of an archive behind the first that is no ELF, which nvlink does not see.
+/// The members of an archive after the first that is not an ELF, which nvlink does not see.
 pub fn unread_members<'data>(path: &Path, arena: &'data Arena) -> Vec<Unread<'data>> {
     let Ok(opened) = file::read(path, arena) else { return Vec::new() };
     let Ok(archive) = ArchiveFile::parse(opened.data) else { return Vec::new() };
@@ -147,7 +147,8 @@ pub fn unread_members<'data>(path: &Path, arena: &'data Arena) -> Vec<Unread<'da
         let member = String::from_utf8_lossy(member.name()).into_owned();
         match &stopper {
             Some(before) => {
-                let why = format!("it stands behind '{before}', which is no ELF, and nvlink stops there");
+                let why =
+                    format!("it comes after '{before}', which is not an ELF file, and nvlink stops there");
                 found.push(Unread { name: format!("{}:{member}", path.display()), bytes, why });
             }
             None if elf_header(bytes).is_none() => stopper = Some(member),

@@ -57,7 +57,7 @@ fn long_form(row: &Row) -> String {
     }
 }
 
-/// The values, with a break allowed behind each comma.
+/// The values, with a break allowed after each comma.
 fn allowed(values: &[&str]) -> String {
     let names: Vec<_> = values.iter().map(|name| format!("'{name}'")).collect();
     names.join(", ")

@@ -32,7 +32,7 @@ use crate::diagnostics::{Format, Message, Settings, Show, Sink, Stop, Switches, 
 pub enum HostScript {
     /// `lcs-aug`: the CUDA sections alone.
     Augment,
-    /// `lcs-abs`: the host linker's own script with the CUDA sections behind it.
+    /// `lcs-abs`: the host linker's own script with the CUDA sections after it.
     Complete,
 }
 

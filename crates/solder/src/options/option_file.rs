@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::diagnostics::{Message, Sink, Stop};
 
-/// Reads the words of a file. A directory counts as an empty file, as in nvlink.
+/// Reads the words of a file. A directory is taken for an empty file, as in nvlink.
 pub fn read(name: &[u8], sink: &Sink) -> Result<Vec<Vec<u8>>, Stop> {
     let text = match File::open(OsStr::from_bytes(name)).and_then(read_text) {
         Ok(text) => text,

@@ -27,7 +27,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Parses the words behind the program's name; `sink` has the settings from before any option is known.
+    /// Parses the words after the program's name; `sink` has the settings from before any option is known.
     pub fn parse(words: Vec<Vec<u8>>, release: &'static Release, sink: &Sink) -> Result<Self, Stop> {
         let mut values = Self { release, given: [const { None }; COUNT], inputs: Vec::new() };
         values.parse_words(words, 0, sink)?;

@@ -16,7 +16,7 @@ pub enum Kind {
     Number,
     /// Elements separated by commas; repetitions append.
     List,
-    /// A list of option files, read where it stands.
+    /// A list of option files, read where it is.
     OptionFiles,
 }
 

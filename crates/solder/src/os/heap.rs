@@ -96,7 +96,7 @@ impl Local {
         if block as usize + size > self.ready.get() {
             self.make_ready(block as usize + size);
         }
-        // SAFETY: at least `size` bytes of the chunk are left behind `block`.
+        // SAFETY: at least `size` bytes of the chunk are left after `block`.
         self.next.set(unsafe { block.add(size) });
         self.left.set(self.left.get() - size);
         block

@@ -140,7 +140,7 @@ fn state(file: &Metadata) -> State {
 
 static MAPPINGS: AtomicPtr<Mapping> = AtomicPtr::new(std::ptr::null_mut());
 
-/// What to print about one that is cut short, behind the tool's name: before and after its path.
+/// What to print about one that is cut short, after the tool's name: before and after its path.
 static CUT_SHORT: OnceLock<(Vec<u8>, Vec<u8>)> = OnceLock::new();
 
 fn around_path() -> (Vec<u8>, Vec<u8>) {
@@ -221,7 +221,7 @@ pub fn changed_input(pool: &Pool) -> Option<&'static Path> {
         .min()
 }
 
-/// The name in front of messages, with its length.
+/// The name before messages, with its length.
 static TOOL: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 static TOOL_SIZE: AtomicUsize = AtomicUsize::new(0);
 

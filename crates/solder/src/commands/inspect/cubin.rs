@@ -136,7 +136,7 @@ impl Cubin {
 }
 
 impl Tool {
-    /// A version word, five offsets into the strings behind them.
+    /// A version word, five offsets into the strings after them.
     fn read(note: &Note<'_>) -> Option<Self> {
         const STRINGS: usize = 24;
         if note.kind != TYPE_TKINFO {

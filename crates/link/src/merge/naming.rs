@@ -1,0 +1,72 @@
+//! Gives names to what the merge makes.
+
+use super::merger::Merger;
+use super::names::NamePlace;
+use crate::checks::undefined::UNIFIED_TABLES;
+use crate::model::ids::{SectionId, SymbolId};
+use crate::model::symbols::Origin;
+use solder_cubin::raw::{self, Symbol};
+use solder_cubin::strings::Table;
+
+impl Merger<'_, '_> {
+    /// Gives the name that the parts make together. While files are merged, the answer is its number.
+    pub(super) fn name(&mut self, place: NamePlace, parts: &[&[u8]]) -> [u32; 2] {
+        if let Some(draft) = &mut self.naming.draft {
+            return [draft.add(place, parts); 2];
+        }
+        place.enter(&mut self.out.names.tables, &parts.concat())
+    }
+
+    /// Section names are in both string tables; where, in `.shstrtab` and in `.strtab`.
+    pub(super) fn name_section(&mut self, parts: &[&[u8]]) -> [u32; 2] {
+        self.name(NamePlace::Both, parts)
+    }
+
+    /// Whether the sections of no other strong function can be called as those of this one.
+    pub(super) fn is_named_alone(&self, text: &[u8], function: &[u8], raw: &Symbol) -> bool {
+        raw.bind() == raw::STB_GLOBAL
+            && !self.settings.mercury()
+            && text.strip_prefix(b".text.") == Some(function)
+    }
+
+    /// Where in `.strtab` a name is.
+    pub(super) fn name_symbol(&mut self, name: &[u8]) -> u32 {
+        self.name(NamePlace::Symbols, &[name])[1]
+    }
+
+    /// Looks for a section: nvlink makes what it does not find, and removes it in the end as it is empty. Its name stays.
+    pub(super) fn name_only(&mut self, parts: &[&[u8]]) {
+        let [name, _] = self.name(NamePlace::BothIfMissing, parts);
+        self.naming.looked_for.push((name, SectionId::at(self.out.sections.len())));
+    }
+
+    /// Gives the global symbols their names, which come after all others and differ from one another as those of entities
+    /// do. Notes on the way what is in no section.
+    pub(super) fn name_globals(&mut self) {
+        let Self { out, symbols, objects, .. } = self;
+        for (index, symbol) in out.symbols.iter().enumerate() {
+            if let (Some(_), None) = (symbol.entity, symbol.section) {
+                out.unplaced.push(SymbolId::at(index));
+            }
+            let is_removed =
+                symbol.dropped && (symbol.shared || out.packed || symbol.other & 3 == raw::STV_INTERNAL);
+            if !symbol.among_globals || is_removed {
+                continue;
+            }
+            // Whichever input mentions it, the name is the same.
+            let first = || symbol.entity.map(|entity| symbols.get(entity).first);
+            out.names.of_symbols[index] = match symbol.origin.or_else(first) {
+                Some(Origin { file, symbol: index }) => {
+                    out.names.tables.add_distinct(symbol.name, objects[file.index()].hashes[index as usize])
+                }
+                None => out.names.tables.add(Table::Symbols, symbol.name),
+            };
+        }
+        if !self.settings.relocatable {
+            for id in &out.unplaced {
+                let symbol = &mut out.symbols[id.index()];
+                symbol.dropped |= UNIFIED_TABLES.contains(&&**symbol.name);
+            }
+        }
+    }
+}
