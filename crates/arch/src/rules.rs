@@ -14,9 +14,16 @@ impl Release {
         self.toolkit >= 134
     }
 
-    /// `.nv.compat`: matrices of sm_100 alone keep code from being finalized easily for sm_103 (compat/records).
-    pub const fn tcgen05_ties_code_to_its_number(&self) -> bool {
-        self.toolkit < 131
+    /// `.nv.compat`: whether the code can be finalized easily for another architecture is asked of its instructions, and not
+    /// of the architecture alone (mercury/fastpath).
+    pub const fn finalizes_by_code(&self) -> bool {
+        self.toolkit < 133
+    }
+
+    /// `.nv.compat`: what matrices of the fifth generation are used ties code for an `a` architecture to its number, unless all
+    /// of the family have them. Before, those of sm_100 alone tied any code (mercury/fastpath-tied).
+    pub const fn tcgen05_ties_accelerated_code(&self) -> bool {
+        self.toolkit >= 131
     }
 
     /// Shared memory: extern arrays are aligned as they say, and the memory of a kernel that uses them is rounded up to its

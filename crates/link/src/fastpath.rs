@@ -3,13 +3,31 @@
 use crate::model::merged::{Kind, Merged};
 use crate::model::object::Object;
 use bstr::BStr;
+use solder_arch::Release;
 use solder_sass::is_fit_for_103;
 
 /// The bits of the architectures for which the code of a target can be finalized easily.
 const BITS: &[(u16, u64)] = &[(100, 0x09), (120, 0x50)];
 
 /// That of sm_103, which has slower units for some instructions.
-pub const BIT_103: u64 = 0x08;
+const BIT_103: u64 = 0x08;
+
+/// Those of the other architectures of the family.
+const BITS_OF_OTHERS: u64 = BIT_103 | 0x40;
+
+/// What the code says about finalizing it for other architectures.
+#[derive(Clone, Copy, Debug)]
+pub struct Fastpath {
+    bits: u64,
+    has_code: bool,
+}
+
+impl Fastpath {
+    /// The bits of the record. Code may be tied to its own architecture, as other records say.
+    pub fn bits(self, is_tied: bool) -> u64 {
+        if is_tied && self.has_code { self.bits & !BITS_OF_OTHERS } else { self.bits }
+    }
+}
 
 /// The instructions that sm_103 executes differently: double precision arithmetic and integer matrices.
 /// The low nine bits of an instruction say which it is, whatever its operands are.
@@ -23,19 +41,21 @@ const COMPARE_SINGLE: u16 = 0x80b;
 const COMPARE_DOUBLE: u16 = 0x42a;
 const FORM: u16 = 0xfff;
 
-/// The bits for the functions that stay. nvlink looks at these and not at what the inputs say.
-pub fn fastpath(merged: &Merged<'_>, sm: u16) -> u64 {
-    let Some((_, bits)) = BITS.iter().find(|(of, _)| *of == sm) else { return 0 };
+/// The bits for the functions that stay. nvlink looks at these, or only at the architecture, and not at what the inputs say.
+pub fn fastpath(merged: &Merged<'_>, sm: u16, release: &Release) -> Fastpath {
+    let bits = BITS.iter().find(|(of, _)| *of == sm).map_or(0, |(_, bits)| *bits);
     let mut code = merged.sections.iter().filter(|s| s.kind == Kind::Text).peekable();
-    if code.peek().is_none() {
-        return 0;
+    let has_code = code.peek().is_some();
+    if !release.finalizes_by_code() {
+        return Fastpath { bits, has_code };
     }
     let differs = bits & BIT_103 != 0
         && code.any(|section| {
             let mut chunks = section.chunks().iter();
             chunks.any(|chunk| chunk.data.chunks_exact(INSTRUCTION).any(differs_on_103))
         });
-    if differs { bits & !BIT_103 } else { *bits }
+    let bits = if differs { bits & !BIT_103 } else { bits };
+    Fastpath { bits: if has_code { bits } else { 0 }, has_code }
 }
 
 /// The architecture whose code may not do as it is, though objects of others link for it.

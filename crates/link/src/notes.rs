@@ -1,6 +1,6 @@
 //! `.note.nv.tkinfo`, `.note.nv.cuinfo` and `.nv.compat` of the output.
 
-use crate::fastpath;
+use crate::fastpath::Fastpath;
 use crate::model::mercury;
 use crate::model::object::{Object, Role};
 use crate::options::{Options, Tool};
@@ -109,6 +109,9 @@ pub const COMPAT_FROM: u16 = 90;
 const OWN_ARCHITECTURE: u8 = 4;
 const OWN_TCGEN05: u8 = 2;
 
+/// The same of those that all architectures of the family have.
+const ALL_TCGEN05: u8 = 1;
+
 /// A record that an input may have.
 struct Known {
     format: u8,
@@ -145,15 +148,15 @@ fn known_to(release: &Release) -> impl Iterator<Item = &'static Known> {
 
 /// The compatibility records of all inputs that have any, each merged with the values of the others. Objects of
 /// toolkits before 13.0 have none for sm_90.
-pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64, release: &Release) -> Vec<u8> {
+pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: Fastpath, release: &Release) -> Vec<u8> {
     let mut sections: Vec<_> = objects.iter().filter_map(|o| o.first(Role::Compat)).collect();
     // Objects of one compilation say the same, and to hear it once is enough for all that follows.
     sections.dedup_by_key(|section| section.data);
-    let accelerated = u8::from(target.suffix == Suffix::A);
+    let is_accelerated = target.suffix == Suffix::A;
     let mut merged = vec![CompatValue {
         format: format::BYTE,
         attr: compat_attr::ACCELERATOR_TARGET,
-        value: u64::from(accelerated),
+        value: u64::from(is_accelerated),
     }];
     for section in &sections {
         take_compat(&mut merged, section.data, release);
@@ -163,9 +166,8 @@ pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: u64, release: &Rel
     let in_all = |attr| sections.iter().all(|section| has(section.data, attr));
     merged.retain(|value| value.attr != compat_attr::FINALIZER_VERSION || !is_mercury && in_all(value.attr));
     if is_mercury {
-        let stays = merged.iter().any(|value| value.keeps_to_its_number(release));
-        let bits = if stays { fastpath & !fastpath::BIT_103 } else { fastpath };
-        set(&mut merged, format::SIZED, compat_attr::FASTPATH_FINALIZE, bits);
+        let is_tied = merged.iter().any(|value| value.keeps_to_its_number(is_accelerated, release));
+        set(&mut merged, format::SIZED, compat_attr::FASTPATH_FINALIZE, fastpath.bits(is_tied));
         if release.names_its_finalizer() {
             set(&mut merged, format::HALF, compat_attr::FINALIZER_VERSION, FINALIZER_VERSION);
         }
@@ -261,13 +263,15 @@ impl CompatValue {
     }
 
     /// Whether it says that the code is for its own architecture and not for later ones of the family.
-    fn keeps_to_its_number(&self, release: &Release) -> bool {
+    fn keeps_to_its_number(&self, is_accelerated: bool, release: &Release) -> bool {
         let value = (self.value & 0xff) as u8;
+        let fields = [value & 3, value >> 2 & 3];
         match self.attr {
             compat_attr::ISA_CLASS => value == OWN_ARCHITECTURE,
-            compat_attr::INST_TCGEN05_MMA if release.tcgen05_ties_code_to_its_number() => {
-                value & 3 == OWN_TCGEN05 || value >> 2 & 3 == OWN_TCGEN05
+            compat_attr::INST_TCGEN05_MMA if release.tcgen05_ties_accelerated_code() => {
+                is_accelerated && fields != [ALL_TCGEN05; 2]
             }
+            compat_attr::INST_TCGEN05_MMA => fields.contains(&OWN_TCGEN05),
             _ => false,
         }
     }

@@ -58,7 +58,7 @@ impl Records {
     ) -> Notes {
         let Self { tools: ToolNotes { tool_note, virtual_sm }, graph } = self;
         let cuda_note = notes::cuda_note(virtual_sm, options.release);
-        let fastpath = fastpath::fastpath(merged, options.sm());
+        let fastpath = fastpath::fastpath(merged, options.sm(), options.release);
         let compat = notes::compat(objects, options.target.arch, fastpath, options.release);
         Notes { tool_note, cuda_note, compat, virtual_sm, graph }
     }

@@ -12,7 +12,7 @@ pub fn outcomes(case: &Case, nvlink: &Outcome, solder: &Outcome) -> Vec<String> 
     found
 }
 
-/// From 13.1 to 13.3 nvlink's `-v` prints what is in memory for the barriers of a kernel that uses none, as long as no kernel
+/// From 13.1 on nvlink's `-v` prints what is in memory for the barriers of a kernel that uses none, as long as no kernel
 /// before it uses one. Where solder prints that there are none, any number is right.
 pub fn forget_stale_barriers(nvlink: &mut Outcome, solder: &Outcome) {
     for (theirs, ours) in nvlink.steps.iter_mut().zip(&solder.steps) {
@@ -21,7 +21,8 @@ pub fn forget_stale_barriers(nvlink: &mut Outcome, solder: &Outcome) {
     }
 }
 
-fn with_barriers_of(theirs: &[u8], ours: &[u8]) -> Vec<u8> {
+/// What nvlink printed, with solder's number of barriers where that is 0.
+pub fn with_barriers_of(theirs: &[u8], ours: &[u8]) -> Vec<u8> {
     const BEFORE: &[u8] = b" registers, used ";
     const NONE: &[u8] = b" registers, used 0 ";
     let mut text = Vec::with_capacity(theirs.len());

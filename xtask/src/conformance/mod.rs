@@ -4,7 +4,7 @@
 mod bless;
 mod build;
 mod case;
-mod compare;
+pub mod compare;
 mod context;
 mod coverage;
 pub(crate) mod elf;
