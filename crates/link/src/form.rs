@@ -97,10 +97,11 @@ pub fn is_ptx(mut text: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn elf(machine: u16, e_type: u16) -> Vec<u8> {
+    /// The header of an ELF, as far as its form depends on it.
+    pub(crate) fn elf(machine: u16, e_type: u16) -> Vec<u8> {
         let mut header = vec![0; 64];
         header[..4].copy_from_slice(&raw::ELF_MAGIC);
         header[16..18].copy_from_slice(&e_type.to_le_bytes());

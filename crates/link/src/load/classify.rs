@@ -113,6 +113,7 @@ pub fn extension(path: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::Form::{Archive, DeviceElf, DeviceObject, Fatbin, HostObject, LtoIr, Ptx};
     use super::*;
+    use crate::form::tests::elf;
     use crate::form::{ARCHIVE, LTO_IR};
     use solder_cubin::raw;
 
@@ -123,14 +124,6 @@ mod tests {
         (Form::Ptx, b".version 9.0"),
         (Form::Other, b"/* GNU ld script */"),
     ];
-
-    fn elf(machine: u16, e_type: u16) -> Vec<u8> {
-        let mut header = vec![0; 64];
-        header[..4].copy_from_slice(&raw::ELF_MAGIC);
-        header[16..18].copy_from_slice(&e_type.to_le_bytes());
-        header[18..20].copy_from_slice(&machine.to_le_bytes());
-        header
-    }
 
     fn samples() -> Vec<(Form, Vec<u8>)> {
         let mut samples: Vec<_> = SHORT_FORMS.iter().map(|(form, bytes)| (*form, bytes.to_vec())).collect();
