@@ -61,8 +61,9 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     if options.values().is_given(Id::ListArchs) {
         return print(&options::archs(options.release));
     }
-    let printer =
-        Printer::new(options.message_settings()).with_progress(options.progress, options.report.is_some());
+    let printer = Printer::new(options.message_settings())
+        .with_progress(options.progress, options.report.is_some())
+        .with_errors(options.map.is_some() || options.report.is_some());
     let sink = printer.sink();
     if let Some(kind) = options.host_script {
         return host_script::write(&options, kind, &sink);

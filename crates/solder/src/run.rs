@@ -2,7 +2,7 @@
 
 use crate::compilers::Toolkit;
 use crate::diagnostics::{Message, Printer, Receiver, Severity, Sink, Stop};
-use crate::explain::Explain;
+use crate::explain::{self, Explain};
 use crate::keep;
 use crate::load::{self, Arena, Inputs, Streams};
 use crate::mode::{Mode, Output};
@@ -27,7 +27,8 @@ use solder_link::view::View;
 /// Links the inputs that the options name.
 pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> Result<(), Stop> {
     let side_files = side_files::read(options, sink)?;
-    link_as(options, *mode, printer, sink, &side_files, Streams::default())
+    let linked = link_as(options, *mode, printer, sink, &side_files, Streams::default());
+    linked.inspect_err(|_| explain::failed(options, printer, sink))
 }
 
 /// Links them as the release of the options, or, if that was a guess and wrong, as that of the inputs.
@@ -45,9 +46,12 @@ fn link_as(
     let arena = Arena::new(streams);
     let toolchain = toolchain::of(options);
     let compilers = Toolkit::new(options, &toolchain, sink);
-    let explain_inputs = |survey: &load::Survey<'_>| {
+    let explain_inputs = |survey: &load::Survey<'_>, has_failed: bool| {
         if let Some(explain) = Explain::new(options, Some(survey), printer, pool) {
             explain.stopped(&[], None);
+            if has_failed {
+                explain.failed(&[], None, sink);
+            }
         }
     };
     let (mut inputs, release) = match load::load(options, &compilers, sink, &arena, pool, &explain_inputs)? {
@@ -197,18 +201,24 @@ impl Observer for Watcher<'_, '_> {
     fn unresolved(&self, objects: &[Object<'_>]) {
         if let Some(explain) = self.explain {
             explain.unresolved(objects);
+            explain.failed(objects, None, self.sink);
         }
     }
 
     fn stopped(&self, objects: &[Object<'_>], view: Option<View<'_, '_>>) {
         if let Some(explain) = self.explain {
             explain.stopped(objects, view);
+            explain.failed(objects, view, self.sink);
         }
     }
 
     fn linked(&self, objects: &[Object<'_>], view: View<'_, '_>) {
         if let Some(explain) = self.explain {
             explain.linked(objects, view);
+            // Undefined names let the link go on, but nothing is written.
+            if self.sink.errors() > 0 {
+                explain.failed(objects, Some(view), self.sink);
+            }
         }
     }
 

@@ -10,4 +10,4 @@ mod text;
 pub use messages::{Message, Row, TABLE};
 pub use severity::Severity;
 pub use sink::{Collector, Diagnostic, Receiver, Sink, Stop, Switches};
-pub use text::{Field, Hex, Text};
+pub use text::{Banks, Barriers, Demangled, Field, Handles, Hex, Text, Value};

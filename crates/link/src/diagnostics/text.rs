@@ -6,6 +6,8 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use crate::demangle::demangle;
+
 /// A name in a message: bytes, since file and symbol names need not be UTF-8.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Text(Vec<u8>);
@@ -97,10 +99,104 @@ from_borrowed! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hex(pub u64);
 
+/// A name that the text has demangled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demangled(pub Text);
+
+/// The sizes of constant banks, by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Banks(pub Vec<(u8, u64)>);
+
+/// The number of barriers, which some releases leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Barriers(pub Option<u8>);
+
+/// The number of textures, surfaces and samplers, of each kind that there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handles(pub Vec<(&'static str, u64)>);
+
+/// A value for programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A name, or another text.
+    Text(Vec<u8>),
+    /// A number.
+    Number(i64),
+    /// Rows of named values.
+    Rows(Vec<Vec<(&'static str, Value)>>),
+    /// It is not known.
+    Nothing,
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Number(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
 /// Something that can be in a message.
 pub trait Field {
     /// Writes it as it is in the text.
     fn write(&self, out: &mut Vec<u8>);
+
+    /// What a program reads.
+    fn value(&self) -> Value {
+        let mut out = Vec::new();
+        self.write(&mut out);
+        Value::Text(out)
+    }
+}
+
+impl Field for Demangled {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(demangle(self.0.as_bytes()));
+    }
+
+    /// The name as it is in the symbol table, as with all other messages.
+    fn value(&self) -> Value {
+        self.0.value()
+    }
+}
+
+impl Field for Banks {
+    fn write(&self, out: &mut Vec<u8>) {
+        for (bank, size) in &self.0 {
+            out.extend_from_slice(format!(", {size} bytes cmem[{bank}]").as_bytes());
+        }
+    }
+
+    fn value(&self) -> Value {
+        let row =
+            |(bank, size): &(u8, u64)| vec![("bank", u64::from(*bank).into()), ("bytes", (*size).into())];
+        Value::Rows(self.0.iter().map(row).collect())
+    }
+}
+
+impl Field for Barriers {
+    fn write(&self, out: &mut Vec<u8>) {
+        if let Some(barriers) = self.0 {
+            out.extend_from_slice(format!(" used {barriers} barriers,").as_bytes());
+        }
+    }
+
+    fn value(&self) -> Value {
+        self.0.map_or(Value::Nothing, |barriers| u64::from(barriers).into())
+    }
+}
+
+impl Field for Handles {
+    fn write(&self, out: &mut Vec<u8>) {
+        for (what, count) in &self.0 {
+            out.extend_from_slice(format!(", {count} {what}").as_bytes());
+        }
+    }
+
+    fn value(&self) -> Value {
+        let row = |(what, count): &(&'static str, u64)| {
+            vec![("kind", Value::Text(what.as_bytes().to_vec())), ("count", (*count).into())]
+        };
+        Value::Rows(self.0.iter().map(row).collect())
+    }
 }
 
 impl Field for Text {
@@ -119,11 +215,19 @@ impl Field for Hex {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(format!("{:#x}", self.0).as_bytes());
     }
+
+    fn value(&self) -> Value {
+        self.0.into()
+    }
 }
 
 impl Field for u32 {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.to_string().as_bytes());
+    }
+
+    fn value(&self) -> Value {
+        Value::Number((*self).into())
     }
 }
 
@@ -131,10 +235,18 @@ impl Field for i32 {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.to_string().as_bytes());
     }
+
+    fn value(&self) -> Value {
+        Value::Number((*self).into())
+    }
 }
 
 impl Field for u64 {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.to_string().as_bytes());
+    }
+
+    fn value(&self) -> Value {
+        (*self).into()
     }
 }

@@ -1,6 +1,6 @@
 //! `-v`: the memory of the module, and what each kernel uses.
 
-use crate::diagnostics::{Message, Sink};
+use crate::diagnostics::{Banks, Barriers, Handles, Message, Sink};
 use crate::model::merged::{Function, InfoRecord, Kind, Merged};
 use crate::resources::Resources;
 use crate::shared::SharedLayout;
@@ -8,7 +8,6 @@ use crate::textures::Textures;
 use solder_arch::Release;
 use solder_cubin::info::attr;
 use solder_cubin::raw;
-use std::fmt::Write;
 
 /// The results that the lines show.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +22,7 @@ pub struct Uses<'a, 'data> {
 
 /// Kernels come out in the order of their definition, last one first.
 pub fn report(uses: Uses<'_, '_>, sink: &Sink) {
-    sink.report(Message::MemoryUse { summary: module(uses.merged).into() });
+    sink.report(module(uses.merged));
     let mut kernels: Vec<_> = uses.merged.kernels().collect();
     kernels.sort_by_key(|(_, function)| std::cmp::Reverse(function.text));
     let mut before = 0;
@@ -32,13 +31,13 @@ pub fn report(uses: Uses<'_, '_>, sink: &Sink) {
             barriers(uses, function).or(uses.release.repeats_barriers().then_some(before)).unwrap_or(0);
         before = barriers;
         sink.report(Message::FunctionProperties { function: uses.merged.function_name(kernel).into() });
-        sink.report(Message::ResourceUse { summary: kernel_line(uses, kernel, function, barriers).into() });
+        sink.report(of_kernel(uses, kernel, function, barriers));
     }
 }
 
-fn module(merged: &Merged<'_>) -> String {
+fn module(merged: &Merged<'_>) -> Message {
     let global = merged.sections.iter().filter(|s| matches!(s.kind, Kind::Global | Kind::GlobalInit));
-    let mut line = format!("{} bytes gmem", global.map(|s| s.size).sum::<u64>());
+    let global = global.map(|s| s.size).sum();
     let mut banks: Vec<(u8, u64)> = merged
         .sections
         .iter()
@@ -47,17 +46,15 @@ fn module(merged: &Merged<'_>) -> String {
         .filter_map(|s| if let Kind::Constant(bank) = s.kind { Some((bank, s.size)) } else { None })
         .collect();
     banks.sort_unstable();
-    write_banks(&mut line, &banks);
-    line
+    Message::MemoryUse { global, constant: used(banks) }
 }
 
-fn write_banks(line: &mut String, banks: &[(u8, u64)]) {
-    for (bank, size) in banks.iter().filter(|(_, size)| *size > 0) {
-        let _ = write!(line, ", {size} bytes cmem[{bank}]");
-    }
+fn used(mut banks: Vec<(u8, u64)>) -> Banks {
+    banks.retain(|(_, size)| *size > 0);
+    Banks(banks)
 }
 
-fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function, barriers: u8) -> String {
+fn of_kernel(uses: Uses<'_, '_>, kernel: u32, function: &Function, barriers: u8) -> Message {
     let at = kernel as usize;
     let resources = uses.resources;
     let own = resources.own[at];
@@ -72,25 +69,25 @@ fn kernel_line(uses: Uses<'_, '_>, kernel: u32, function: &Function, barriers: u
     let mercury = uses.merged.well_known.info.is_some_and(|info| uses.merged.section(info).twin.is_some());
     let reserved = if mercury { uses.shared.reserved } else { 0 };
     let shared = uses.shared.kernels[at].map_or(0, |s| s.size.saturating_sub(reserved));
-    let barriers =
-        if uses.release.prints_barriers() { format!(" used {barriers} barriers,") } else { String::new() };
-    let mut line = format!("used {registers} registers,{barriers} {stack} stack, {shared} bytes smem");
-    if !mercury {
-        write_banks(&mut line, &banks(uses, function));
+    let constant = if mercury { Banks(Vec::new()) } else { used(banks(uses, function)) };
+    // Nor are handles parameters there.
+    let handles = function.constant.filter(|_| !mercury);
+    let count = |kind: u8| {
+        let all = handles.map(|constant| uses.textures.handles(uses.merged, constant)).into_iter().flatten();
+        all.filter(|(symbol, _)| uses.merged.symbol(*symbol).kind == kind).count() as u64
+    };
+    let kinds =
+        [("textures", raw::STT_TEXTURE), ("surfaces", raw::STT_SURFACE), ("samplers", raw::STT_SAMPLER)];
+    let counts = kinds.into_iter().map(|(what, kind)| (what, count(kind)));
+    Message::ResourceUse {
+        function: uses.merged.function_name(kernel).into(),
+        registers,
+        barriers: Barriers(uses.release.prints_barriers().then_some(barriers)),
+        stack,
+        shared,
+        constant,
+        handles: Handles(counts.filter(|(_, count)| *count > 0).collect()),
     }
-    line.push_str(", 0 bytes lmem");
-    for (kind, what) in
-        [(raw::STT_TEXTURE, "textures"), (raw::STT_SURFACE, "surfaces"), (raw::STT_SAMPLER, "samplers")]
-    {
-        // Nor are handles parameters there.
-        let Some(constant) = function.constant.filter(|_| !mercury) else { break };
-        let handles = uses.textures.handles(uses.merged, constant);
-        let count = handles.filter(|(symbol, _)| uses.merged.symbol(*symbol).kind == kind).count();
-        if count > 0 {
-            let _ = write!(line, ", {count} {what}");
-        }
-    }
-    line
 }
 
 fn banks(uses: Uses<'_, '_>, function: &Function) -> Vec<(u8, u64)> {

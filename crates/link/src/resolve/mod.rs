@@ -10,7 +10,7 @@ mod name_index;
 mod sanitized;
 
 use crate::call_graph::Reader;
-use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::diagnostics::{Demangled, Message, Sink, Stop, Text};
 use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, Rare};
 use crate::model::object::{Object, Role};
@@ -366,7 +366,7 @@ impl<'data> Resolver<'_, 'data> {
             self.check_function(id, origin, raw);
         } else if raw.other & raw::STO_ENTRY != 0 && self.shared_locals.contains(self.name(origin)) {
             // nvlink finds static shared variables by name.
-            self.said.push(Message::NotGlobalEverywhere { symbol: self.name(origin).into() });
+            self.said.push(not_global(self.name(origin)));
         }
         if !raw.is_defined() {
             self.accept(origin);
@@ -401,7 +401,7 @@ impl<'data> Resolver<'_, 'data> {
                 first: self.first_file(id).into(),
             });
         } else if (first.other ^ raw.other) & raw::STO_ENTRY != 0 {
-            self.said.push(Message::NotGlobalEverywhere { symbol: entity.name.into() });
+            self.said.push(not_global(entity.name));
         }
     }
 
@@ -468,7 +468,7 @@ impl<'data> Resolver<'_, 'data> {
         if raw.other & raw::STO_ENTRY == 0 {
             self.function_is_image = true;
         } else {
-            self.said.push(Message::NotGlobalEverywhere { symbol: name.into() });
+            self.said.push(not_global(name));
         }
         self.said.push(Message::MemorySpaceMismatch {
             symbol: name.into(),
@@ -701,6 +701,11 @@ fn register_counts(object: &Object<'_>) -> Vec<(u32, u32)> {
         .collect();
     counts.sort_by_key(|(symbol, _)| *symbol);
     counts
+}
+
+/// nvlink demangles names in this message, and in no other (core/messages-demangled).
+fn not_global(name: &BStr) -> Message {
+    Message::NotGlobalEverywhere { symbol: Demangled(name.into()) }
 }
 
 /// A prototype without its calling convention, which for functions of the system is not the same in all toolkits

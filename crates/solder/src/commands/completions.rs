@@ -26,7 +26,7 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 
 /// Options that may have a value are offered without one.
 fn takes_value(row: &Row) -> bool {
-    !matches!(row.kind, Kind::Flag | Kind::Optional)
+    !matches!(row.kind, Kind::Flag | Kind::Optional | Kind::OptionalName)
 }
 
 /// The values to choose from.
@@ -104,9 +104,10 @@ fn zsh() -> String {
             (true, true) => format!(":{}:_files", argument(row)),
             (true, false) => format!(":{}:({})", argument(row), values.join(" ")),
         };
-        let repeated = if matches!(row.kind, Kind::List | Kind::OptionFiles) { "*" } else { "" };
+        let repeated =
+            if matches!(row.kind, Kind::List | Kind::Names | Kind::OptionFiles) { "*" } else { "" };
         let (equals, action) = match row.kind {
-            Kind::Optional => ("=-", format!("::{}:", argument(row))),
+            Kind::Optional | Kind::OptionalName => ("=-", format!("::{}:", argument(row))),
             _ => (if takes_value(row) { "=" } else { "" }, action),
         };
         let _ = writeln!(text, "  '{repeated}--{}{equals}[{help}]{action}' \\", row.long);

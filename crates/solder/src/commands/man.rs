@@ -101,11 +101,11 @@ pub fn page() -> String {
 }
 
 fn write_row(text: &mut String, row: &Row) {
-    let repeated = if matches!(row.kind, Kind::List | Kind::OptionFiles) { ",..." } else { "" };
+    let repeated = if matches!(row.kind, Kind::List | Kind::Names | Kind::OptionFiles) { ",..." } else { "" };
     let argument = match (row.argument, row.kind) {
         ("", Kind::Bool) => r" \fItrue\fR|\fIfalse\fR".to_string(),
         ("", _) => String::new(),
-        (name, Kind::Optional) => format!(r"[=\fI{}\fR]", escaped(name)),
+        (name, Kind::Optional | Kind::OptionalName) => format!(r"[=\fI{}\fR]", escaped(name)),
         (name, _) => format!(r" \fI{}\fR{repeated}", escaped(name)),
     };
     let short = row.short.map_or(String::new(), |short| format!(r", \fB\-{}\fR", escaped(short)));

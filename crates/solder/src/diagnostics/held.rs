@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::{Message, Severity, Text};
+use super::{Message, Severity, Text, Value};
 use crate::json::Json;
 
 /// A line of help under a message.
@@ -126,7 +126,7 @@ pub(super) fn json(
     let lossy = |bytes: &[u8]| Json::Text(String::from_utf8_lossy(bytes).into_owned());
     let mut text = Vec::new();
     message.write_text(&mut text);
-    let fields = message.fields().into_iter().map(|(name, value)| (name, lossy(&value))).collect();
+    let fields = message.typed_fields().into_iter().map(|(name, value)| (name, typed(value))).collect();
     let note = |note: &Note| Json::Object(vec![("kind", note.kind.into()), ("text", (&note.text).into())]);
     let mut object = vec![
         ("tool", lossy(tool.as_bytes())),
@@ -142,16 +142,101 @@ pub(super) fn json(
     Json::Object(object).line()
 }
 
-/// The line of a text that is not a message.
+fn typed(value: Value) -> Json {
+    match value {
+        Value::Text(text) => Json::Text(String::from_utf8_lossy(&text).into_owned()),
+        Value::Number(number) => Json::Signed(number),
+        Value::Nothing => Json::Null,
+        Value::Rows(rows) => {
+            let row = |row: Vec<(&'static str, Value)>| {
+                Json::Object(row.into_iter().map(|(name, value)| (name, typed(value))).collect())
+            };
+            Json::List(rows.into_iter().map(row).collect())
+        }
+    }
+}
+
+/// The lines of a text that is not a message of the linker. The assembler's messages have its name and their own severity.
 pub(super) fn json_text(text: &[u8], tool: &Text) -> String {
-    let lossy = |bytes: &[u8]| Json::Text(String::from_utf8_lossy(bytes).into_owned());
+    let text = String::from_utf8_lossy(text.trim_ascii_end());
+    let tool = String::from_utf8_lossy(tool.as_bytes());
+    let mut lines = String::new();
+    let mut others: Vec<&str> = Vec::new();
+    let flush = |others: &mut Vec<&str>, lines: &mut String| {
+        if !others.is_empty() {
+            lines.push_str(&output(&tool, Severity::Info, &others.join("\n"), Vec::new()));
+            others.clear();
+        }
+    };
+    for line in text.split('\n') {
+        match ToolMessage::of(line) {
+            None => others.push(line),
+            Some(message) => {
+                flush(&mut others, &mut lines);
+                lines.push_str(&message.json());
+            }
+        }
+    }
+    flush(&mut others, &mut lines);
+    lines
+}
+
+/// A message of another tool, in the form that all of NVIDIA's have: `ptxas a.ptx, line 3; error   : text`.
+struct ToolMessage<'a> {
+    tool: &'a str,
+    place: Option<(&'a str, u64)>,
+    severity: Severity,
+    text: &'a str,
+}
+
+impl<'a> ToolMessage<'a> {
+    fn of(line: &'a str) -> Option<Self> {
+        let severities = [Severity::Info, Severity::Warning, Severity::Error, Severity::Fatal];
+        severities.into_iter().find_map(|severity| {
+            let (before, text) = line.split_once(&format!(" {}: ", severity.padded()))?;
+            let (tool, place) = before.split_once(' ').unwrap_or((before, ""));
+            let is_tool = !tool.is_empty() && tool.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            let place = place.strip_suffix(';').and_then(|place| place.rsplit_once(", line "));
+            let place = place.and_then(|(file, line)| Some((file, line.parse().ok()?)));
+            is_tool.then_some(Self { tool, place, severity, text })
+        })
+    }
+
+    fn json(&self) -> String {
+        let place = |(file, line): (&str, u64)| vec![("file", file.into()), ("line", line.into())];
+        output(self.tool, self.severity, self.text, self.place.map(place).unwrap_or_default())
+    }
+}
+
+fn output(tool: &str, severity: Severity, text: &str, fields: Vec<(&'static str, Json)>) -> String {
     Json::Object(vec![
-        ("tool", lossy(tool.as_bytes())),
-        ("severity", Severity::Info.name().into()),
+        ("tool", tool.into()),
+        ("severity", severity.name().into()),
         ("code", "output".into()),
-        ("message", lossy(text.trim_ascii_end())),
-        ("fields", Json::Object(Vec::new())),
+        ("message", text.into()),
+        ("fields", Json::Object(fields)),
         ("notes", Json::List(Vec::new())),
     ])
     .line()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_other_tools_keep_their_severity() {
+        let text = b"ptxas a.ptx, line 7; error   : Unknown symbol 'x'\nptxas fatal   : Ptx assembly aborted due to errors\n\
+                     two\nlines : of text\n";
+        let lines = json_text(text, &"nvlink".into());
+        let starts = [
+            r#"{"tool":"ptxas","severity":"error","code":"output","message":"Unknown symbol 'x'","fields":{"file":"a.ptx","line":7}"#,
+            r#"{"tool":"ptxas","severity":"fatal","code":"output","message":"Ptx assembly aborted due to errors","fields":{}"#,
+            r#"{"tool":"nvlink","severity":"info","code":"output","message":"two\nlines : of text","fields":{}"#,
+        ];
+        assert_eq!(lines.lines().count(), starts.len(), "{lines}");
+        for (line, start) in lines.lines().zip(starts) {
+            assert!(line.starts_with(start), "{line}");
+        }
+    }
 }

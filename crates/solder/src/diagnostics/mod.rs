@@ -10,7 +10,9 @@ use std::time::Duration;
 
 pub use held::{Format, Note};
 pub use progress::{Progress, Show};
-pub use solder_link::diagnostics::{Hex, Message, Receiver, Severity, Sink, Stop, Switches, TABLE, Text};
+pub use solder_link::diagnostics::{
+    Demangled, Hex, Message, Receiver, Severity, Sink, Stop, Switches, TABLE, Text, Value,
+};
 
 use held::{Event, Printed};
 use lock::lock;
@@ -48,6 +50,8 @@ pub struct Printer {
     output: Mutex<Output>,
     /// What waits for [`Printer::release`].
     held: Mutex<Vec<Event>>,
+    /// The errors, if somebody is going to write what became of a link that failed.
+    errors: Option<Mutex<Vec<String>>>,
     progress: Option<Progress>,
 }
 
@@ -63,7 +67,7 @@ impl Printer {
     }
 
     fn on(settings: Settings, output: Output) -> Self {
-        Self { settings, output: Mutex::new(output), held: Mutex::default(), progress: None }
+        Self { settings, output: Mutex::new(output), held: Mutex::default(), errors: None, progress: None }
     }
 
     /// The same, with a clock.
@@ -73,6 +77,19 @@ impl Printer {
         let show = if self.settings.format == Format::Json { Show::Never } else { show };
         self.progress = Progress::new(show, timed, &self.settings.tool.to_string());
         self
+    }
+
+    /// The same, with a memory for errors.
+    #[must_use]
+    pub fn with_errors(mut self, keeps: bool) -> Self {
+        self.errors = keeps.then(Mutex::default);
+        self
+    }
+
+    /// The errors so far, to be written once: `None` afterwards, and if nobody asked for them.
+    pub fn take_errors(&self) -> Option<Vec<String>> {
+        let errors = std::mem::take(&mut *lock(self.errors.as_ref()?));
+        (!errors.is_empty()).then_some(errors)
     }
 
     /// The sink that prints here.
@@ -151,6 +168,11 @@ impl Printer {
 
 impl Receiver for Printer {
     fn message(&self, severity: Severity, message: &Message) {
+        if let Some(errors) = self.errors.as_ref().filter(|_| severity >= Severity::Error) {
+            let mut text = Vec::new();
+            message.write_text(&mut text);
+            lock(errors).push(String::from_utf8_lossy(&text).into_owned());
+        }
         if self.settings.holds() {
             lock(&self.held).push(Event::Message(severity, message.clone()));
         } else {

@@ -83,7 +83,9 @@ pub fn why(view: View<'_, '_>, objects: &[Object<'_>], wanted: &[String]) -> Str
     for name in wanted {
         let found = names::entities(view.symbols, name);
         if found.is_empty() {
+            let all = view.symbols.entities.iter().map(|entity| entity.name);
             let _ = writeln!(text, "'{name}': no input defines or mentions it");
+            text.push_str(&names::suggestion(all, name));
         }
         for entity in found {
             write_why(&mut text, view, objects, &reasons, entity);

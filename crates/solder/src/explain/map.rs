@@ -11,6 +11,7 @@ use super::inputs::member_name;
 use super::names::shown;
 use super::{live, registers};
 use crate::load::survey::{Content, Fate, FileState, Input};
+use crate::options::Options;
 use solder_link::layout::Layout;
 use solder_link::model::ids::{FileId, SectionId, SymbolId};
 use solder_link::model::object::Object;
@@ -39,6 +40,34 @@ pub fn head(explain: Explain<'_, '_>, size: u64) -> String {
     let output = explain.options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
     let mut text = format!("Map of {output} for {target}, {size} bytes\n");
     inputs(&mut text, explain);
+    text
+}
+
+/// What is known of a link that failed: the errors, the inputs, and what a view has.
+pub fn of_failure(
+    explain: Explain<'_, '_>,
+    objects: &[Object<'_>],
+    view: Option<View<'_, '_>>,
+    errors: &[String],
+) -> String {
+    let mut text = failure_head(explain.options, errors);
+    inputs(&mut text, explain);
+    if let Some(view) = view {
+        kernels(&mut text, view);
+        removed(&mut text, objects, view);
+    }
+    text
+}
+
+/// What a map of a link that failed begins with.
+pub fn failure_head(options: &Options, errors: &[String]) -> String {
+    let output = options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
+    let mut text =
+        format!("Map of {output} for {}: the link failed and wrote nothing\n", options.link_target());
+    heading(&mut text, "Errors");
+    for error in errors {
+        let _ = writeln!(text, "{error}");
+    }
     text
 }
 

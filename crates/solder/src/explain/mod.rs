@@ -7,6 +7,7 @@
 mod calls;
 mod context;
 mod duplicates;
+mod failed;
 mod inputs;
 mod limits;
 mod live;
@@ -20,8 +21,9 @@ mod undefined;
 mod whole;
 
 pub use context::Explain;
+pub use failed::failed;
 
-use crate::diagnostics::{Message, Note, Printer, Sink, Stop};
+use crate::diagnostics::{Demangled, Message, Note, Printer, Sink, Stop};
 use crate::load::Survey;
 use crate::options::Options;
 use context::{Context, print, write};
@@ -86,7 +88,7 @@ impl<'a, 'data> Explain<'a, 'data> {
             write(file, &map::text(self, objects, view, layout), sink)?;
         }
         if let Some(file) = &self.options.report {
-            write(file, &report::page(self, objects, view, layout), sink)?;
+            write(file, &report::page(self, objects, view, Some(layout)), sink)?;
         }
         Ok(())
     }
@@ -102,8 +104,13 @@ impl Context<'_, '_> {
             | Message::ManagedMismatch { symbol, .. }
             | Message::PrototypeMismatch { symbol, .. }
             | Message::CommonTooLarge { symbol, .. }
-            | Message::ParameterBankMismatch { symbol }
-            | Message::NotGlobalEverywhere { symbol } => self.mentions(symbol.as_bstr()),
+            | Message::ParameterBankMismatch { symbol } => self.mentions(symbol.as_bstr()),
+            // Its text has the demangled name already.
+            Message::NotGlobalEverywhere { symbol: Demangled(symbol) } => {
+                let mut notes = self.mentions(symbol.as_bstr());
+                notes.retain(|note| note.kind != "name");
+                notes
+            }
             Message::ArchNotFound { file, target } => self.not_found(file, &target.to_string()),
             Message::ArchMismatch { file, .. }
             | Message::FinalizerError { file }

@@ -22,17 +22,33 @@ pub fn is_mangled(name: &BStr, shown: &str) -> bool {
     name.to_str_lossy() != shown
 }
 
-/// Whether a name is the one that a person wrote: as it is, demangled, or without scope and parameters.
+/// Whether a name is the one that a person wrote: as it is, demangled, without parameters, or without the first parts of
+/// its scope.
 pub fn matches(name: &BStr, wanted: &str) -> bool {
     rank(name, wanted).is_some()
 }
 
+/// How well a name fits what a person wrote: the fewer parts were left out, the better.
 fn rank(name: &BStr, wanted: &str) -> Option<u8> {
     if name == wanted {
         return Some(0);
     }
-    let real = shown(name);
-    if real == wanted { Some(1) } else { (base(&real) == wanted).then_some(2) }
+    let (real, wanted) = (shown(name), without_blanks(wanted));
+    let qualified = qualified(&real);
+    // A template's name is preceded by the type that it returns.
+    let start = real.find(qualified).unwrap_or(0);
+    let forms = [&real, &real[start..], qualified, without_arguments(qualified)].map(without_blanks);
+    let bare = without_all_arguments(qualified);
+    if let Some(at) = forms.iter().position(|form| *form == wanted) {
+        return Some(1 + at as u8);
+    }
+    let ends = |form: &String| form.strip_suffix(&wanted).is_some_and(|scope| scope.ends_with("::"));
+    (forms[1..].iter().any(ends) || bare == wanted || ends(&bare)).then_some(5)
+}
+
+/// Names are compared without blanks, which people and demanglers put differently.
+fn without_blanks(name: &str) -> String {
+    name.chars().filter(|character| *character != ' ').collect()
 }
 
 /// Those of the best rank.
@@ -51,14 +67,22 @@ pub fn entities(symbols: &Symbols<'_>, wanted: &str) -> Vec<EntityId> {
 pub fn symbols(objects: &[Object<'_>], wanted: &str) -> Vec<(usize, u32)> {
     let mut found = Vec::new();
     for (file, object) in objects.iter().enumerate() {
-        for (index, symbol) in object.symbols().filter(|(_, symbol)| symbol.kind() != raw::STT_SECTION) {
-            let name = object.names[index as usize];
-            if !name.is_empty() && symbol.kind() != raw::STT_NOTYPE {
-                found.extend(rank(name, wanted).map(|rank| (rank, (file, index))));
-            }
-        }
+        found.extend(things(object).filter_map(|(index, name)| Some((rank(name, wanted)?, (file, index)))));
     }
     best(found)
+}
+
+/// The names of all symbols.
+pub fn all<'a>(objects: &'a [Object<'_>]) -> impl Iterator<Item = &'a BStr> {
+    objects.iter().flat_map(|object| things(object).map(|(_, name)| name))
+}
+
+/// The symbols that people have names for, with their index.
+fn things<'a>(object: &'a Object<'_>) -> impl Iterator<Item = (u32, &'a BStr)> {
+    let named = object.symbols().map(|(index, symbol)| (index, object.names[index as usize], symbol.kind()));
+    let is_thing =
+        |name: &BStr, kind: u8| !name.is_empty() && !matches!(kind, raw::STT_SECTION | raw::STT_NOTYPE);
+    named.filter(move |(_, name, kind)| is_thing(name, *kind)).map(|(index, name, _)| (index, name))
 }
 
 /// Suggestions made for one name.
@@ -160,29 +184,113 @@ impl<'a> Parts<'a> {
 
 /// The last identifier before the parameters.
 fn base(shown: &str) -> &str {
-    let mut depth = 0usize;
-    let mut end = shown.len();
+    let name = without_arguments(qualified(shown));
     let mut start = 0;
-    for (at, byte) in shown.bytes().enumerate() {
-        match byte {
-            b'<' => {
-                if depth == 0 {
-                    end = end.min(at);
-                }
-                depth += 1;
-            }
-            b'>' => depth = depth.saturating_sub(1),
-            b'(' if depth == 0 => {
-                return shown.get(start..end.min(at)).unwrap_or(shown);
-            }
-            b':' | b' ' if depth == 0 => {
-                start = at + 1;
-                end = shown.len();
-            }
-            _ => {}
+    outside_brackets(name, |at, _| {
+        if name[at..].starts_with("::") {
+            start = at + 2;
+        }
+        true
+    });
+    &name[start..]
+}
+
+/// The name with its scope and its template arguments, but without the type before it and the parameters after it.
+fn qualified(shown: &str) -> &str {
+    let (mut start, mut end) = (0, shown.len());
+    outside_brackets(shown, |at, character| match character {
+        ' ' if !shown[..at].ends_with(OPERATOR) => {
+            start = at + 1;
+            true
+        }
+        // `(anonymous namespace)::` is a part of the scope, and `operator()` of the name.
+        '(' if !is_scope(&shown[at..]) && !shown[..at].ends_with(OPERATOR) => {
+            end = at;
+            false
+        }
+        _ => true,
+    });
+    &shown[start..end]
+}
+
+const OPERATOR: &str = "operator";
+
+/// Whether brackets are followed by more of a name.
+fn is_scope(text: &str) -> bool {
+    text.find(')').is_some_and(|at| text[at + 1..].starts_with("::"))
+}
+
+/// Calls `visit` for every character that is not inside brackets, the brackets included, until it returns false.
+fn outside_brackets(text: &str, mut visit: impl FnMut(usize, char) -> bool) {
+    let mut depth = 0usize;
+    for (at, character) in text.char_indices() {
+        // In names of operators these are not brackets.
+        let is_sign = text[..at].trim_end_matches(['<', '>', '-', '=']).ends_with(OPERATOR);
+        if character == '>' && !is_sign || matches!(character, ')' | ']' | '}') {
+            depth = depth.saturating_sub(1);
+        }
+        if depth == 0 && !visit(at, character) {
+            return;
+        }
+        if character == '<' && !is_sign || matches!(character, '(' | '[' | '{') {
+            depth += 1;
         }
     }
-    shown.get(start..end).unwrap_or(shown)
+}
+
+/// The name without the template arguments at its end.
+fn without_arguments(name: &str) -> &str {
+    let mut last = None;
+    if name.ends_with('>') && !name.contains(OPERATOR) {
+        outside_brackets(name, |at, character| {
+            last = if character == '<' { Some(at) } else { last };
+            true
+        });
+    }
+    last.map_or(name, |at| &name[..at])
+}
+
+/// The name without any template arguments.
+fn without_all_arguments(name: &str) -> String {
+    let mut bare = String::new();
+    if name.contains(OPERATOR) {
+        return without_blanks(name);
+    }
+    outside_brackets(name, |_, character| {
+        if !matches!(character, '<' | '>') {
+            bare.push(character);
+        }
+        true
+    });
+    without_blanks(&bare)
+}
+
+/// The names most like what a person wrote, as they are shown: those that differ by some letters, in case, or by more at one end.
+pub fn nearest<'a>(names: impl Iterator<Item = &'a BStr>, wanted: &str) -> Vec<String> {
+    let wanted = base(wanted).to_lowercase();
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for name in names {
+        let real = shown(name);
+        let known = base(&real).to_lowercase();
+        let most = (wanted.len() / 3).clamp(1, 4);
+        let apart = distance(known.as_bytes(), wanted.as_bytes(), most);
+        let within = || (wanted.len() > 2 && known.contains(&wanted)).then_some(most + 1);
+        if let Some(cost) = apart.or_else(within)
+            && !found.iter().any(|(_, other)| *other == real)
+        {
+            found.push((cost, real));
+        }
+    }
+    found.sort();
+    found.into_iter().take(MOST).map(|(_, name)| name).collect()
+}
+
+/// A line that says which names are nearest to one that was not found.
+pub fn suggestion<'a>(names: impl Iterator<Item = &'a BStr>, wanted: &str) -> String {
+    match nearest(names, wanted).as_slice() {
+        [] => String::new(),
+        near => format!("    did you mean {}?\n", near.join(", or ")),
+    }
 }
 
 /// The number of insertions, removals and replacements, if it is at most `most`.
@@ -212,15 +320,51 @@ mod tests {
 
     #[test]
     fn bases() {
-        for (shown, expected) in [
-            ("f", "f"),
-            ("f(int)", "f"),
-            ("ns::f(a::b, c<d>)", "f"),
-            ("T1 ns::f<int, g(1)>(T1)", "f"),
-            ("a<b::c>::f(int)", "f"),
+        for (shown, name, expected) in [
+            ("f", "f", "f"),
+            ("f(int)", "f", "f"),
+            ("ns::f(a::b, c<d>)", "ns::f", "f"),
+            ("T1 ns::f<int, g(1)>(T1)", "ns::f<int, g(1)>", "f"),
+            ("a<b::c>::f(int)", "a<b::c>::f", "f"),
+            ("(anonymous namespace)::f(int)", "(anonymous namespace)::f", "f"),
+            ("<unnamed>::f(int)", "<unnamed>::f", "f"),
+            ("S::operator()(int)", "S::operator()", "operator()"),
+            ("S::operator bool()", "S::operator bool", "operator bool"),
+            ("ns::operator<<(A, B)", "ns::operator<<", "operator<<"),
+            ("g\u{fffd}<\u{fffd}>(\u{fffd})", "g\u{fffd}<\u{fffd}>", "g\u{fffd}"),
         ] {
-            assert_eq!(base(shown), expected, "{shown}");
+            assert_eq!((qualified(shown), base(shown)), (name, expected), "{shown}");
         }
+    }
+
+    #[test]
+    fn what_people_write() {
+        let (function, template) = (BStr::new("_ZN5graph5step5Efi"), BStr::new("_ZN1a4NodeIiE4stepIfEEvT_"));
+        for wanted in [
+            "graph::step5(float, int)",
+            "graph::step5(float,int)",
+            "graph::step5",
+            "step5",
+            "step5(float, int)",
+        ] {
+            assert!(matches(function, wanted), "{wanted}");
+        }
+        for wanted in ["step", "5", "h::step5", "graph::step5(float)", "::step5(int)"] {
+            assert!(!matches(function, wanted), "{wanted}");
+        }
+        for wanted in ["step", "a::Node<int>::step<float>", "Node<int>::step", "Node::step", "a::Node::step"]
+        {
+            assert!(matches(template, wanted), "{wanted}: {}", shown(template));
+        }
+        assert!(rank(function, "graph::step5(float, int)") < rank(function, "graph::step5"));
+        assert!(rank(function, "graph::step5") < rank(function, "step5"));
+    }
+
+    #[test]
+    fn nearest_names() {
+        let names = || ["_ZN5graph5step5Efi", "_ZN5graph4stepEfi", "other"].map(BStr::new).into_iter();
+        assert_eq!(nearest(names(), "graph::Step5"), ["graph::step5(float, int)", "graph::step(float, int)"]);
+        assert!(nearest(names(), "nothing").is_empty());
     }
 
     #[test]

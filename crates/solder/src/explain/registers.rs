@@ -31,6 +31,8 @@ pub fn text(view: View<'_, '_>, wanted: &str) -> String {
             "" => writeln!(text, "the output has no kernel"),
             name => writeln!(text, "the output has no kernel '{name}'"),
         };
+        let kernels = view.merged.kernels().map(|(_, function)| view.merged.symbol(function.symbol).name);
+        text.push_str(&names::suggestion(kernels.filter(|_| !wanted.is_empty()), wanted));
     }
     text
 }

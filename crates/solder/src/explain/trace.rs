@@ -37,6 +37,7 @@ impl Context<'_, '_> {
             }
             if found.is_empty() {
                 let _ = writeln!(text, "    no linked object mentions it");
+                text.push_str(&names::suggestion(names::all(self.objects), name));
             }
         }
         text

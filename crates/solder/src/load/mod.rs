@@ -39,14 +39,15 @@ pub enum Outcome<'data> {
     AsOther(&'static Release),
 }
 
-/// Loads all inputs. If somebody is going to ask what became of them, `surveyed` is told before the messages end the run.
+/// Loads all inputs. If somebody is going to ask what became of them, `surveyed` is told, and whether loading has failed, before
+/// the messages end the run.
 pub fn load<'data>(
     options: &Options,
     compilers: &dyn Compilers<'data>,
     sink: &Sink,
     arena: &'data Arena,
     pool: &Pool,
-    surveyed: &dyn Fn(&Survey<'data>),
+    surveyed: &dyn Fn(&Survey<'data>, bool),
 ) -> Result<Outcome<'data>, Stop> {
     let library_path = std::env::var_os("LIBRARY_PATH");
     let libraries = library::find(options, library_path.as_deref(), sink, arena)
@@ -73,7 +74,7 @@ pub fn load<'data>(
     let survey = files.map(|files| Survey::new(files, &items, &products));
     let taken = load::take(&settings, items, products, compilers, sink);
     if let Some(survey) = &survey {
-        surveyed(survey);
+        surveyed(survey, taken.is_err());
     }
     taken.map(|loaded| Outcome::Inputs(Box::new(Inputs { loaded, survey }), release))
 }

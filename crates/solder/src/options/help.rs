@@ -50,7 +50,7 @@ pub fn version(tool: &str, release: &Release) -> String {
 }
 
 fn long_form(row: &Row) -> String {
-    let repeated = if matches!(row.kind, Kind::List | Kind::OptionFiles) { ",..." } else { "" };
+    let repeated = if matches!(row.kind, Kind::List | Kind::Names | Kind::OptionFiles) { ",..." } else { "" };
     match row.argument {
         "" => format!("--{}", row.long),
         argument => format!("--{} <{argument}>{repeated}", row.long),

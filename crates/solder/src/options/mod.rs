@@ -13,6 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice;
 use solder_arch::{Release, Target};
 use solder_link::load::{self, lto::LtoOptions};
 pub use solder_toolchain::FastCompile;
@@ -140,7 +141,7 @@ pub struct Options {
     pub error_format: Format,
     /// `--explain-regs`: the kernel, or nothing for all.
     pub explain_regs: Option<String>,
-    /// `--map`; `-` is standard output.
+    /// `--map`, with the target in its name where that is asked for; `-` is standard output.
     pub map: Option<PathBuf>,
     pub why_live: Vec<String>,
     pub print_gc: bool,
@@ -230,13 +231,13 @@ impl Options {
             explain: values.is_true(Id::Explain),
             error_format: values.scalar(Id::ErrorFormat).map_or(Format::Text, error_format),
             explain_regs: values.scalar(Id::ExplainRegs).map(text),
-            map: path(Id::Map),
+            map: about_link(&values, Id::Map),
             why_live: values.list(Id::WhyLive).iter().map(|name| text(name)).collect(),
             print_gc: values.is_true(Id::PrintGc),
             trace: values.list(Id::Trace).iter().map(|name| text(name)).collect(),
             remap_path_prefix: values.list(Id::RemapPathPrefix).to_vec(),
             reproducible: values.is_true(Id::Reproducible),
-            report: path(Id::Report),
+            report: about_link(&values, Id::Report),
             progress: values.scalar(Id::Progress).map_or(Show::Automatically, show),
             no_fork: values.is_true(Id::NoFork),
             values,
@@ -333,6 +334,23 @@ impl Options {
     }
 }
 
+/// A file about the link. `%a` in its name is the target. Without it the target is added when nvcc links for several, each
+/// with the same words: it then gives `-report-arch`.
+fn about_link(values: &Values, id: Id) -> Option<PathBuf> {
+    const TARGET: &str = "%a";
+    let name = values.scalar(id)?;
+    let target = values.scalar(Id::Arch).unwrap_or_default();
+    let several = values.is_true(Id::ReportArch) && name != b"-";
+    let named = name.replace(TARGET, target);
+    let path = PathBuf::from(os_string(&named));
+    let Some(file) = path.file_name().filter(|_| several && !name.contains_str(TARGET)) else {
+        return Some(path);
+    };
+    let stem = path.file_stem().unwrap_or(file).as_bytes();
+    let extension = &file.as_bytes()[stem.len()..];
+    Some(path.with_file_name(os_string(&[stem, b".", target, extension].concat())))
+}
+
 fn os_string(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
 }
@@ -379,4 +397,28 @@ pub fn format_of_words(words: &[Vec<u8>]) -> Format {
 
 fn host_script(name: &[u8]) -> HostScript {
     if name == b"lcs-aug" { HostScript::Augment } else { HostScript::Complete }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostics::Printer;
+
+    #[test]
+    fn files_about_links_for_several_targets() {
+        for (line, expected) in [
+            ("--map m.txt -arch=sm_90", "m.txt"),
+            ("--map %a/m-%a.txt -arch=sm_90", "sm_90/m-sm_90.txt"),
+            ("--map m.txt -arch=sm_90a -report-arch", "m.sm_90a.txt"),
+            ("--map d.x/m -arch=sm_90 -report-arch", "d.x/m.sm_90"),
+            ("--map m-%a.txt -arch=sm_90 -report-arch", "m-sm_90.txt"),
+            ("--map - -arch=sm_90 -report-arch", "-"),
+        ] {
+            let printer = Printer::in_memory(Settings::default());
+            let words = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+            let values = Values::parse(words, Release::CUDA_13_0, &printer.sink()).expect("a good line");
+            let options = Options::new(values, OsStr::new("nvlink"), false);
+            assert_eq!(options.map, Some(expected.into()), "{line}");
+        }
+    }
 }

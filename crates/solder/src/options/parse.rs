@@ -4,6 +4,7 @@ use super::option_file;
 use super::table::{self, COUNT, Id, Kind, Row};
 use crate::diagnostics::{Message, Sink, Stop};
 use solder_arch::Release;
+use std::os::unix::ffi::OsStrExt;
 
 /// Option files may include each other to this depth.
 const MAX_DEPTH: usize = 15;
@@ -85,7 +86,10 @@ impl Values {
                     return Err(sink.fatal(Message::NoArgumentExpected { option: option.name.into() }));
                 }
                 (_, Some(value)) => value.to_vec(),
-                (Kind::Optional, None) => row.implied.unwrap_or(".").as_bytes().to_vec(),
+                (Kind::OptionalName, None) if words.peek().is_some_and(|next| is_name(next)) => {
+                    words.next().unwrap_or_default()
+                }
+                (Kind::Optional | Kind::OptionalName, None) => row.implied.unwrap_or(".").as_bytes().to_vec(),
                 (_, None) => match (row.implied, words.peek().is_none_or(|next| next.starts_with(b"-"))) {
                     (Some(implied), true) => implied.as_bytes().to_vec(),
                     _ => words.next().ok_or_else(|| {
@@ -93,6 +97,8 @@ impl Values {
                     })?,
                 },
             };
+            let is_named = matches!(row.kind, Kind::Names | Kind::OptionalName);
+            let text = if is_named { to_closing_bracket(text, &mut words) } else { text };
             self.give(row, text, depth, sink)?;
         }
         Ok(())
@@ -117,7 +123,7 @@ impl Values {
                 }
                 self.set(row, Value::Number(value), sink);
             }
-            Kind::Scalar | Kind::Optional => {
+            Kind::Scalar | Kind::Optional | Kind::OptionalName => {
                 let allowed = row.values(self.release);
                 if !allowed.is_empty() && !allowed.iter().any(|name| name.as_bytes() == text) {
                     return Err(sink.fatal(Message::ValueNotDefined { value: text.into(), option: row.long }));
@@ -127,6 +133,10 @@ impl Values {
             Kind::List => {
                 let elements = elements(&text, sink)?;
                 self.append(row, elements);
+            }
+            Kind::Names => {
+                let names = names(&text, sink)?;
+                self.append(row, names);
             }
             Kind::OptionFiles => {
                 for file in elements(&text, sink)? {
@@ -233,4 +243,113 @@ fn elements(text: &[u8], sink: &Sink) -> Result<Vec<Vec<u8>>, Stop> {
     }
     elements.retain(|element| !element.is_empty());
     Ok(elements)
+}
+
+/// Splits a list of names at its commas, apart from those between the brackets of parameters and templates. Blanks around a
+/// name do not belong to it.
+fn names(text: &[u8], sink: &Sink) -> Result<Vec<Vec<u8>>, Stop> {
+    let mut quoted = Vec::with_capacity(text.len());
+    let mut depth = 0usize;
+    for byte in text {
+        depth = depth_after(depth, *byte);
+        match byte {
+            // A comma that is protected already stays so.
+            b',' if depth > 0 && !is_quoted(&quoted) => quoted.extend_from_slice(b"\",\""),
+            _ => quoted.push(*byte),
+        }
+    }
+    let trimmed = |name: Vec<u8>| name.trim_ascii().to_vec();
+    let mut names: Vec<_> = elements(&quoted, sink)?.into_iter().map(trimmed).collect();
+    names.retain(|name| !name.is_empty());
+    Ok(names)
+}
+
+fn is_quoted(text: &[u8]) -> bool {
+    text.iter().fold(false, |quoted, byte| quoted ^ (*byte == b'"'))
+}
+
+fn depth_after(depth: usize, byte: u8) -> usize {
+    match byte {
+        b'(' | b'<' | b'[' | b'{' => depth + 1,
+        b')' | b'>' | b']' | b'}' => depth.saturating_sub(1),
+        _ => depth,
+    }
+}
+
+/// Takes the next words too, if one of them closes the brackets of a name: nvcc splits the words of `-Xnvlink` at commas.
+fn to_closing_bracket(
+    mut text: Vec<u8>,
+    words: &mut std::iter::Peekable<std::vec::IntoIter<Vec<u8>>>,
+) -> Vec<u8> {
+    let depth = |text: &[u8]| text.iter().fold(0, |depth, byte| depth_after(depth, *byte));
+    let mut whole = text.clone();
+    let mut rest = words.clone();
+    while depth(&whole) > 0 {
+        match rest.next() {
+            Some(word) if !word.starts_with(b"-") => {
+                whole.push(b',');
+                whole.extend_from_slice(&word);
+            }
+            _ => return text,
+        }
+    }
+    *words = rest;
+    std::mem::swap(&mut text, &mut whole);
+    text
+}
+
+/// Whether a word is a name rather than an option or an input.
+fn is_name(word: &[u8]) -> bool {
+    let is_file = || std::path::Path::new(std::ffi::OsStr::from_bytes(word)).exists();
+    !word.starts_with(b"-")
+        && !word.is_empty()
+        && !word.contains(&b'/')
+        && !word.contains(&b'.')
+        && !is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostics::{Printer, Settings};
+
+    fn values(words: &[&str]) -> Values {
+        let printer = Printer::in_memory(Settings::default());
+        let words = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+        Values::parse(words, Release::CUDA_13_0, &printer.sink()).expect("a good command line")
+    }
+
+    #[test]
+    fn names_are_not_split_inside_brackets() {
+        for (words, expected) in [
+            (&["--why-live", "a,b::f(float, int),c"][..], &["a", "b::f(float, int)", "c"][..]),
+            (&["--why-live=f<int, (char)1>", "x.o"], &["f<int, (char)1>"]),
+            (&["--why-live=\"f(int, int)\",g"], &["f(int, int)", "g"]),
+            // As nvcc hands it on.
+            (&["--why-live=f(float", " int)", "x.o"], &["f(float, int)"]),
+            (&["--why-live=f(float", "--why-live", "g"], &["f(float", "g"]),
+            (&["--why-live", "operator<", "x.o"], &["operator<"]),
+        ] {
+            let names: Vec<_> = values(words).list(Id::WhyLive).to_vec();
+            let expected: Vec<_> = expected.iter().map(|name| name.as_bytes().to_vec()).collect();
+            assert_eq!(names, expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_may_follow_a_blank() {
+        for (words, name, inputs) in [
+            (&["--explain-regs", "ns::k(int", "int)", "a.o"][..], "ns::k(int,int)", 1),
+            (&["--explain-regs", "k", "a.o"], "k", 1),
+            (&["--explain-regs=k", "a.o"], "k", 1),
+            (&["--explain-regs", "a.o"], "", 1),
+            (&["--explain-regs", "./a"], "", 1),
+            (&["--explain-regs", "-v", "a.o"], "", 1),
+            (&["a.o", "--explain-regs"], "", 1),
+        ] {
+            let values = values(words);
+            assert_eq!(values.scalar(Id::ExplainRegs), Some(name.as_bytes()), "{words:?}");
+            assert_eq!(values.inputs.len(), inputs, "{words:?}");
+        }
+    }
 }

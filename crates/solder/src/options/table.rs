@@ -13,6 +13,10 @@ pub enum Kind {
     Scalar,
     /// A value that only follows `=`, and may be left out.
     Optional,
+    /// A name, which may be left out. It follows `=`, or is the next word if that is neither an option nor an input.
+    OptionalName,
+    /// Names separated by commas outside brackets; repetitions append.
+    Names,
     Number,
     /// Elements separated by commas; repetitions append.
     List,
@@ -397,7 +401,7 @@ pub static TABLE: [Row; COUNT] = [
         .default("'text'")
         .help("How messages are printed; 'json' gives an object a line, with notes and stable codes.")
         .record(Record::Never),
-    row(Id::ExplainRegs, "explain-regs", Kind::Optional)
+    row(Id::ExplainRegs, "explain-regs", Kind::OptionalName)
         .long_only()
         .implied("")
         .argument("kernel")
@@ -408,10 +412,10 @@ pub static TABLE: [Row; COUNT] = [
         .argument("file name")
         .help(
             "Write what went where: inputs and chosen members, sections by contributor, symbols with their \
-             origin, removed functions; '-' is standard output.",
+             origin, removed functions; '-' is standard output. '%a' in the name is the target.",
         )
         .record(Record::Never),
-    list(Id::WhyLive, "why-live")
+    row(Id::WhyLive, "why-live", Kind::Names)
         .long_only()
         .argument("name")
         .help("Print the way from a kernel to each of these functions, or that they were removed.")
@@ -420,7 +424,7 @@ pub static TABLE: [Row; COUNT] = [
         .long_only()
         .help("Print the functions that were removed.")
         .record(Record::Never),
-    list(Id::Trace, "trace")
+    row(Id::Trace, "trace", Kind::Names)
         .long_only()
         .argument("name")
         .help("Print where each of these names was seen, chosen and replaced.")
@@ -439,7 +443,7 @@ pub static TABLE: [Row; COUNT] = [
         .argument("file name")
         .help(
             "Write a page for a browser: code by kernel, function and input, call graphs with registers and \
-             stack, shared and constant memory, time by phase.",
+             stack, shared and constant memory, time by phase. '%a' in the name is the target.",
         )
         .record(Record::Never),
     row(Id::Progress, "progress", Kind::Optional)

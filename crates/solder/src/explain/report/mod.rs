@@ -23,12 +23,12 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The whole page.
+/// The whole page; without a layout, of a link that failed.
 pub fn page(
     explain: Explain<'_, '_>,
     objects: &[Object<'_>],
     view: View<'_, '_>,
-    layout: &Layout<'_, '_>,
+    layout: Option<&Layout<'_, '_>>,
 ) -> String {
     filled(&content(explain, objects, view, layout))
 }
@@ -47,7 +47,7 @@ fn content(
     explain: Explain<'_, '_>,
     objects: &[Object<'_>],
     view: View<'_, '_>,
-    layout: &Layout<'_, '_>,
+    layout: Option<&Layout<'_, '_>>,
 ) -> Json {
     let output = explain.options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
     let removed = live::removed(view, objects);
@@ -56,7 +56,7 @@ fn content(
     Json::Object(vec![
         ("output", Json::Text(output)),
         ("target", Json::Text(explain.options.link_target().to_string())),
-        ("size", layout.file_size.into()),
+        ("size", layout.map_or(0, |layout| layout.file_size).into()),
         ("inputs", objects.iter().map(|object| object.name.as_bstr()).collect()),
         ("functions", functions(view, explain.pool)),
         (

@@ -1,0 +1,71 @@
+//! `--map` and `--report` of a link that failed: the errors, and what was known when it ended.
+
+use super::context::{Explain, write};
+use super::{map, report};
+use crate::diagnostics::{Printer, Sink};
+use crate::json::Json;
+use crate::options::Options;
+use solder_link::model::object::Object;
+use solder_link::view::View;
+
+impl Explain<'_, '_> {
+    /// Writes the files that were asked for, once.
+    pub fn failed(self, objects: &[Object<'_>], view: Option<View<'_, '_>>, sink: &Sink) {
+        let Some(errors) = self.printer.take_errors() else { return };
+        let map = || map::of_failure(self, objects, view, &errors);
+        let page = || match view {
+            Some(view) => report::page(self, objects, view, None),
+            None => empty_page(self.options, self.printer, objects),
+        };
+        write_files(self.options, sink, map, || with_errors(&page(), &errors));
+    }
+}
+
+/// The same for a link that ended before its inputs were known.
+pub fn failed(options: &Options, printer: &Printer, sink: &Sink) {
+    let Some(errors) = printer.take_errors() else { return };
+    let page = || with_errors(&empty_page(options, printer, &[]), &errors);
+    write_files(options, sink, || map::failure_head(options, &errors), page);
+}
+
+/// That a file cannot be written is reported, and changes nothing: the link has failed already.
+fn write_files(options: &Options, sink: &Sink, map: impl Fn() -> String, page: impl Fn() -> String) {
+    if let Some(file) = &options.map {
+        let _ = write(file, &map(), sink);
+    }
+    if let Some(file) = &options.report {
+        let _ = write(file, &page(), sink);
+    }
+}
+
+/// A page of which nothing but the inputs is known.
+fn empty_page(options: &Options, printer: &Printer, objects: &[Object<'_>]) -> String {
+    let output = options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
+    let list = || Json::List(Vec::new());
+    report::filled(&Json::Object(vec![
+        ("output", Json::Text(output)),
+        ("target", Json::Text(options.link_target().to_string())),
+        ("size", 0u32.into()),
+        ("inputs", objects.iter().map(|object| Json::Text(object.name.to_string())).collect()),
+        ("functions", list()),
+        ("removed", Json::Object(vec![("count", 0u32.into()), ("size", 0u32.into())])),
+        ("sharedLimit", 0u32.into()),
+        ("shared", list()),
+        ("variables", list()),
+        ("constants", list()),
+        ("phases", report::phases(printer)),
+    ]))
+}
+
+/// The page with the errors before everything else.
+fn with_errors(page: &str, errors: &[String]) -> String {
+    const BODY: &str = "<body>";
+    let item = |error: &String| format!("<li>{}</li>", error.replace('&', "&amp;").replace('<', "&lt;"));
+    let items: String = errors.iter().map(item).collect();
+    let head = "The link failed and wrote nothing. What follows is what was known when it ended.";
+    page.replacen(
+        BODY,
+        &format!("{BODY}\n<section role=\"alert\"><p>{head}</p><ul>{items}</ul></section>"),
+        1,
+    )
+}
