@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use crate::commands;
-use crate::diagnostics::{Message, Printer, Settings, Stop, Text};
+use crate::diagnostics::{Message, Printer, Settings, Sink, Stop, Text};
+use crate::explain;
 use crate::host_script;
 use crate::mode::Mode;
 use crate::options::{self, Id, Options, Values};
@@ -24,11 +25,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let mut args = args.into_iter();
     let program = args.next().unwrap_or_else(|| OWN_NAME.into());
     let name = Path::new(&program).file_name().unwrap_or(OsStr::new(OWN_NAME));
-    let words: Vec<OsString> = args.collect();
-    if name == OWN_NAME
-        && let Some(code) = commands::run(&words)
-    {
-        return code;
+    let mut words: Vec<OsString> = args.collect();
+    if name == OWN_NAME {
+        if let Some(code) = commands::run(&words) {
+            return code;
+        }
+        if words.first().is_some_and(|word| word == commands::LINK) {
+            words.remove(0);
+        }
     }
     signals::explain_panics();
     match run_words(name, words.into_iter().map(OsStringExt::into_vec).collect()) {
@@ -37,29 +41,32 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
+/// The variable with words for every link.
+const OPTIONS_VARIABLE: &str = "SOLDER_OPTIONS";
+
 fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
-    let format = options::format_of_words(&words);
-    let parser_printer = Printer::new(Settings { tool: Text::from(name), format, ..Settings::default() });
-    let parser_sink = parser_printer.sink();
-    let choice = release::choose(&words).map_err(|message| parser_sink.fatal(message))?;
-    if let Some(version) = &choice.stands_for {
-        let known = Release::NEWEST.name;
-        parser_sink.report(Message::LinkedAsNewest { version: version.as_str().into(), known });
-    }
-    let values = Values::parse(words, choice.release, &parser_sink)?;
-    let options = Options::new(values, name, choice.by_inputs);
-    drop(parser_sink);
+    let mut settings = options::settings_of_words(&words);
+    settings.tool = Text::from(name);
+    let words = match std::env::var_os(OPTIONS_VARIABLE) {
+        None => words,
+        Some(more) => {
+            let more = options::words_of(more.as_encoded_bytes(), &Printer::new(settings.clone()).sink())?;
+            let words = [more, words].concat();
+            settings = Settings { tool: settings.tool, ..options::settings_of_words(&words) };
+            words
+        }
+    };
+    // The words are of use only to somebody who explains a fault in them.
+    let kept = if settings.holds() { words.clone() } else { Vec::new() };
+    let parser_printer = Printer::new(settings);
+    let options = parse(name, words, &parser_printer).inspect_err(|_| {
+        let release = release::choose(&kept).map_or(Release::NEWEST, |choice| choice.release);
+        parser_printer.release(&|message| explain::of_words(message, &kept, release, None));
+    })?;
     parser_printer.release(&|_| Vec::new());
     signals::set_tool(&options.tool_name);
-    let tool = options.tool_name.to_string_lossy();
-    if options.values().is_given(Id::Help) {
-        return print(&options::help(&tool, options.release));
-    }
-    if options.values().is_given(Id::Version) {
-        return print(&options::version(&tool, options.release));
-    }
-    if options.values().is_given(Id::ListArchs) {
-        return print(&options::archs(options.release));
+    if let Some(text) = about(&options) {
+        return print(&text);
     }
     let printer = Printer::new(options.message_settings())
         .with_progress(options.progress, options.report.is_some())
@@ -68,12 +75,45 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     if let Some(kind) = options.host_script {
         return host_script::write(&options, kind, &sink);
     }
-    options::check(&options, &sink)?;
-    time_table::begin(&options, &sink)?;
-    toolchain::check_nvvm(&options, &sink)?;
+    check(&options, &sink).inspect_err(|_| {
+        printer.release(&|message| explain::of_words(message, &kept, options.release, Some(&options)));
+    })?;
     let options = release::for_inputs(options);
     let mode = Mode::of(&options);
     run::link(&options, &mode, &printer, &sink)
+}
+
+fn parse(name: &OsStr, words: Vec<Vec<u8>>, printer: &Printer) -> Result<Options, Stop> {
+    let sink = printer.sink();
+    let choice = release::choose(&words).map_err(|message| sink.fatal(message))?;
+    if let Some(version) = &choice.stands_for {
+        let known = Release::NEWEST.name;
+        sink.report(Message::LinkedAsNewest { version: version.as_str().into(), known });
+    }
+    let values = Values::parse(words, choice.release, &sink)?;
+    Ok(Options::new(values, name, choice.by_inputs))
+}
+
+/// What is printed instead of a link.
+fn about(options: &Options) -> Option<String> {
+    let tool = options.tool_name.to_string_lossy();
+    let is_given = |id| options.values().is_given(id);
+    if is_given(Id::Help) {
+        Some(options::help(&tool, options.release))
+    } else if is_given(Id::Version) {
+        Some(options::version(&tool, options.release))
+    } else if is_given(Id::ListArchs) {
+        Some(options::archs(options.release))
+    } else {
+        None
+    }
+}
+
+/// What ends a run before any input is opened.
+fn check(options: &Options, sink: &Sink) -> Result<(), Stop> {
+    options::check(options, sink)?;
+    time_table::begin(options, sink)?;
+    toolchain::check_nvvm(options, sink)
 }
 
 /// Writes to standard output; that nobody reads it is not a fault.

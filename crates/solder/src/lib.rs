@@ -10,6 +10,7 @@ mod json;
 mod keep;
 pub mod load;
 pub mod mode;
+mod near;
 pub mod options;
 pub mod os;
 mod output;

@@ -81,6 +81,14 @@ impl<'a> Cache<'a> {
         self.folder.is_some()
     }
 
+    /// Whether entries can be kept; an error says why not. A folder that is not there is made, as by the first entry.
+    pub fn check(&self) -> io::Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let probe = folder.join(".probe");
+        self.write(&probe, b"")?;
+        fs::remove_file(probe)
+    }
+
     /// The fields of an entry; `None` if it is not there or damaged.
     pub fn get(&self, key: &Key) -> Option<Vec<Vec<u8>>> {
         let hash = key.hash();

@@ -50,6 +50,11 @@ impl Toolchain<'_> {
         Ok(compiled)
     }
 
+    /// Where nvJitLink is looked for, in order; afterwards the system is asked for its name.
+    pub fn nvjitlink_places(&self, nvvm_path: &Path) -> Vec<PathBuf> {
+        nvjitlink_places(nvvm_path, &self.environment, self.release)
+    }
+
     /// Compiles modules that only NVIDIA's libraries can unpack, and IR, with nvJitLink, unless the cache has the result.
     /// `nvvm_path` is a folder of the toolkit whose nvJitLink is preferred.
     pub fn compile_packed(
@@ -57,7 +62,7 @@ impl Toolchain<'_> {
         nvvm_path: &Path,
         request: &CompileRequest<'_>,
     ) -> Result<Packed, CompileError> {
-        let places = nvjitlink_places(nvvm_path, &self.environment, self.release);
+        let places = self.nvjitlink_places(nvvm_path);
         // In the end a name, for the system to look up.
         let names = self.release.nvjitlink.first().map(PathBuf::from);
         for library in places.iter().filter(|place| place.is_file()).cloned().chain(names) {

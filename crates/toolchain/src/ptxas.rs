@@ -189,7 +189,9 @@ fn find_program(environment: &Environment) -> Result<PathBuf, Vec<PathBuf>> {
         if candidate.is_file() {
             return Ok(candidate);
         }
-        looked.push(candidate);
+        if !looked.contains(&candidate) {
+            looked.push(candidate);
+        }
     }
     Err(looked)
 }
@@ -208,6 +210,11 @@ const INPUT: &str = "application ptx input";
 const OUTPUT: &str = "elf.o";
 
 impl Assembler<'_> {
+    /// The program, or the places where it was looked for.
+    pub fn program(&self) -> Result<&Path, &[PathBuf]> {
+        self.program.as_deref().map_err(Vec::as_slice)
+    }
+
     /// Assembles one PTX, or takes the result of an earlier assembly from the cache. Several threads may ask at a time.
     pub fn assemble(&self, ptx: &Ptx<'_>, flags: &Flags) -> Result<Assembled, AssembleError> {
         self.assemble_with(ptx, &flags.arguments(ptx))

@@ -287,7 +287,8 @@ messages! {
     NoCompiler { file: Text, kind: &'static str } = "no-compiler", Fatal,
         "Input file '{file}' holds {kind}, and this link has no compiler for it";
     AssemblerMissing { file: Text, places: Text } = "assembler-missing", Fatal,
-        "Input file '{file}' holds PTX, but no ptxas was found to assemble it: looked for {places}";
+        "Input file '{file}' holds PTX, but no ptxas was found to assemble it: looked for {places}; \
+         SOLDER_TOOLKIT, CUDA_HOME or CUDA_PATH may name a CUDA toolkit that has one";
     /// IR that is both compressed and scrambled.
     JitLinkMissing { file: Text, places: Text } = "jit-link-missing", Fatal,
         "Input file '{file}' holds LTO IR that only libnvJitLink can unpack, and it was not found: looked for {places}; \
@@ -296,6 +297,13 @@ messages! {
         "Input file '{file}' could not be assembled by '{assembler}': {reason}";
     OutputNotWritten { file: Text, reason: Text } = "output-not-written", Fatal,
         "Could not write output file '{file}': {reason}";
+    /// Said only where explanations are asked for, as the next two.
+    InputPassedOver { file: Text, reason: &'static str } = "input-passed-over", Info,
+        "Input file '{file}' was passed over: {reason}";
+    LibrariesNotFound { libraries: Text, places: Text } = "libraries-not-found", Info,
+        "No device code was found for {libraries}, which does no harm if they are for the host: looked in {places}";
+    CacheNotUsed { folder: Text, reason: Text } = "cache-not-used", Info,
+        "The cache '{folder}' cannot be used, so that nothing is kept: {reason}";
     NotAPair { value: Text } = "not-a-pair", Fatal, "'{value}': expected OLD=NEW";
     Unsupported { what: Text } = "unsupported", Fatal, "{what} is not supported";
 }

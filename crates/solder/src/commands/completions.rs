@@ -15,6 +15,10 @@ const SHELLS: [(&str, Maker); 3] = [("bash", bash), ("zsh", zsh), ("fish", fish)
 pub fn run(words: &[OsString]) -> Result<(), String> {
     let usage = || "expected one of bash, zsh, fish".to_string();
     let [shell] = words else { return Err(usage()) };
+    if shell == "-h" || shell == "--help" {
+        print("usage: solder completions bash|zsh|fish\n\nPrints a completion script for the shell.\n");
+        return Ok(());
+    }
     let (_, make) = SHELLS.iter().find(|(name, _)| shell == name).ok_or_else(usage)?;
     print(&make());
     Ok(())

@@ -8,8 +8,13 @@ use crate::options::{Kind, Row, TABLE};
 use solder_arch::Release;
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
-    if !words.is_empty() {
-        return Err("takes no words".into());
+    match words {
+        [] => {}
+        [word] if word == "-h" || word == "--help" => {
+            print("usage: solder man\n\nPrints the manual page; 'solder man | man -l -' shows it.\n");
+            return Ok(());
+        }
+        _ => return Err("takes no words".into()),
     }
     print(&page());
     Ok(())
@@ -34,7 +39,14 @@ solder \- device linker for CUDA
 .B solder shadow
 .I folder
 .RB [ \-\-toolkit
-.IR root ]
+.IR root " | "
+.BR \-\-remove ]
+.br
+.B solder doctor
+.RB [ \-\-json ]
+.br
+.B solder help
+.RI [ command ]
 .br
 .B solder completions bash
 |
@@ -74,6 +86,14 @@ Folders in which libraries are looked for behind those of
 The root of the CUDA toolkit, for
 .B solder shadow
 and for finding ptxas.
+.TP
+.B SOLDER_OPTIONS
+Words that are put before those of every link, such as
+.BR \-\-explain ,
+where a build system makes command lines hard to reach. Blanks separate them, and double quotes protect blanks.
+.TP
+.B NO_COLOR
+If it is set, severities have no colour; without it they have one on a terminal.
 .TP
 .B SOLDER_AS
 The toolkit whose nvlink solder takes the place of, such as 13.2, where it was not started in the

@@ -2,6 +2,8 @@
 //! as the first word: under any other name, and after any option, the words mean what they mean to nvlink.
 
 mod completions;
+mod doctor;
+mod help;
 mod inspect;
 mod man;
 mod shadow;
@@ -13,17 +15,46 @@ use words::eprint;
 /// A subcommand: the words after its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command); 4] = [
+const COMMANDS: [(&str, Command); 7] = [
     ("completions", completions::run),
+    ("doctor", doctor::run),
+    ("help", print_help),
     ("inspect", inspect::run),
+    ("link", link_help),
     ("man", man::run),
     ("shadow", shadow::run),
 ];
 
-/// Runs the subcommand that the words begin with, if they do; the exit code.
+/// The word that may come before the words of a link.
+pub const LINK: &str = "link";
+
+/// `solder help`, or that of a command.
+fn print_help(words: &[OsString]) -> Result<(), String> {
+    let name = words.first().filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    let Some(name) = name.filter(|name| *name != "help") else {
+        words::print(&help::text());
+        return Ok(());
+    };
+    let (_, command) = COMMANDS.iter().find(|(known, _)| name == known).ok_or_else(|| help::unknown(name))?;
+    command(&["--help".into()])
+}
+
+/// `solder help link`: the options of a link. A link itself is the driver's.
+#[allow(clippy::unnecessary_wraps)]
+fn link_help(_: &[OsString]) -> Result<(), String> {
+    words::print(&crate::options::help("solder", solder_arch::Release::NEWEST));
+    Ok(())
+}
+
+/// Runs the subcommand that the words begin with, if they do, or says that there is none; the exit code. `None` is a link.
 pub fn run(words: &[OsString]) -> Option<u8> {
-    let (first, rest) = words.split_first()?;
-    let (name, command) = COMMANDS.iter().find(|(name, _)| first == name)?;
+    let Some((first, rest)) = words.split_first() else { return help::answer(words) };
+    if first == LINK {
+        return None;
+    }
+    let Some((name, command)) = COMMANDS.iter().find(|(name, _)| first == name) else {
+        return help::answer(words);
+    };
     Some(match command(rest) {
         Ok(()) => 0,
         Err(reason) => {

@@ -17,6 +17,7 @@ use solder_toolchain::{SHADOW_MARKER as MARKER, Toolkit};
 
 const USAGE: &str = "\
 usage: solder shadow DIR [--toolkit ROOT] [--as-nvlink VERSION]
+       solder shadow DIR --remove
 
 Makes DIR a CUDA toolkit of symbolic links in which bin/nvlink is solder. Build with DIR/bin/nvcc, or point a
 build system to DIR. The toolkit is ROOT, or the one that SOLDER_TOOLKIT, CUDA_HOME, CUDA_PATH or the nvcc on
@@ -25,18 +26,23 @@ that of VERSION; for a toolkit that is newer than all that solder knows, VERSION
 
 If solder's libnvJitLink is beside the program (in its folder, in nvjitlink or in ../lib), DIR/lib64 has it in the
 place of the toolkit's, for programs that are started with LD_LIBRARY_PATH=DIR/lib64.
+
+With --remove, DIR and its links go; the toolkit stays as it is. What solder did not make stays, and DIR with it.
 ";
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
     let mut folder = None;
     let mut root = None;
     let mut version = None;
+    let mut removes = false;
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if let Some(value) = value_of("--toolkit", word, &mut words)? {
             root = Some(PathBuf::from(value));
         } else if let Some(value) = value_of("--as-nvlink", word, &mut words)? {
             version = Some(value.to_string_lossy().into_owned());
+        } else if word == "--remove" {
+            removes = true;
         } else if word == "-h" || word == "--help" {
             print(USAGE);
             return Ok(());
@@ -47,6 +53,9 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         }
     }
     let folder = folder.ok_or_else(|| format!("no folder given\n\n{USAGE}"))?;
+    if removes {
+        return remove(&folder);
+    }
     let toolkit = find(root.as_deref())?;
     let toolkit = shadowed(toolkit)?;
     let program = std::env::current_exe().map_err(|e| format!("cannot tell where solder is: {e}"))?;
@@ -63,6 +72,30 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         toolkit.version,
         toolkit.root.display()
     ));
+    Ok(())
+}
+
+/// Removes the links and folders that [`make`] made, and nothing else: all that is not a link stays, and what it lies in.
+fn remove(folder: &Path) -> Result<(), String> {
+    let marker = folder.join(MARKER);
+    if !marker.is_file() {
+        return Err(format!("'{}' was not made by solder: nothing was changed", folder.display()));
+    }
+    for part in [folder.join("bin"), folder.join(LIBRARIES)] {
+        if !part.is_symlink() && part.is_dir() {
+            lay_out(&part, &[])?;
+            // With something of somebody else in it, it stays.
+            let _ = fs::remove_dir(&part);
+        }
+    }
+    lay_out(folder, &[])?;
+    fs::remove_file(&marker).map_err(|e| at(&marker, &e))?;
+    match fs::remove_dir(folder) {
+        Ok(()) => print(&format!("{}: removed\n", folder.display())),
+        Err(_) => {
+            print(&format!("{}: the links were removed; what is left is not solder's\n", folder.display()));
+        }
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ mod held;
 mod lock;
 mod progress;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -30,6 +30,44 @@ pub struct Settings {
     pub explain: bool,
     /// `--error-format`.
     pub format: Format,
+    /// `--color`.
+    pub color: Color,
+}
+
+/// Whether severities have a colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Automatic,
+    Always,
+    Never,
+}
+
+impl Color {
+    fn is_on(self) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Automatic => {
+                let is_set = |name, value: &str| {
+                    std::env::var_os(name).is_some_and(|found| {
+                        if value.is_empty() { !found.is_empty() } else { found == value }
+                    })
+                };
+                std::io::stderr().is_terminal() && !is_set("NO_COLOR", "") && !is_set("TERM", "dumb")
+            }
+        }
+    }
+}
+
+/// The colour of a severity, for a terminal.
+fn color_of(severity: Severity) -> &'static [u8] {
+    match severity {
+        Severity::Info => b"\x1b[36m",
+        Severity::Warning => b"\x1b[33m",
+        Severity::Error | Severity::Fatal => b"\x1b[1;31m",
+    }
 }
 
 impl Settings {
@@ -106,7 +144,14 @@ impl Printer {
         let mut line = Vec::with_capacity(120);
         line.extend_from_slice(self.settings.tool.as_bytes());
         line.push(b' ');
+        let color = matches!(&*lock(&self.output), Output::Stderr) && self.settings.color.is_on();
+        if color {
+            line.extend_from_slice(color_of(severity));
+        }
         line.extend_from_slice(severity.padded().as_bytes());
+        if color {
+            line.extend_from_slice(b"\x1b[0m");
+        }
         line.extend_from_slice(b": ");
         message.write_text(&mut line);
         if let Some(arch) = &self.settings.report_arch {

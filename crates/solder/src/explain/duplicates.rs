@@ -72,9 +72,12 @@ impl Context<'_, '_> {
     pub(super) fn mentions(&self, name: &BStr) -> Vec<Note> {
         let mut notes = real_name(name);
         let mut said: Vec<(String, Vec<&BString>)> = Vec::new();
+        let mut has_types = false;
         for mention in mentions(self.objects, name) {
             let verb = if mention.raw().is_defined() { "defines" } else { "declares" };
-            let what = format!("{verb} {}{}", mention.what(), mention.prototype());
+            let prototype = mention.prototype();
+            has_types |= prototype.starts_with(':');
+            let what = format!("{verb} {}{prototype}", mention.what());
             match said.iter_mut().find(|(known, _)| *known == what) {
                 Some((_, files)) => files.push(&mention.object.name),
                 None => said.push((what, vec![&mention.object.name])),
@@ -88,6 +91,9 @@ impl Context<'_, '_> {
             Note::new("mention", format!("'{}'{more} {what}", files[0]))
         };
         notes.extend(capped(said.iter().map(line).collect(), MOST, "kinds"));
+        if has_types {
+            notes.push(Note::new("types", TYPES));
+        }
         notes
     }
 }
@@ -143,7 +149,7 @@ impl<'a> Mention<'a, '_> {
 
     fn prototype(&self) -> String {
         let record = self.object.prototypes.iter().find(|pair| pair.a.get() == self.symbol);
-        record.map_or(String::new(), |pair| format!(", prototype '{}'", self.object.string(pair.b.get())))
+        record.map_or(String::new(), |pair| prototype(self.object.string(pair.b.get())))
     }
 
     fn space(&self) -> &'static str {
@@ -198,5 +204,58 @@ impl<'a> Mention<'a, '_> {
         }
         found.sort_unstable();
         found
+    }
+}
+
+/// A prototype in words. After `#` come the result and the parameters: `v` nothing, `i` 32 bits and less, `l` 64 bits, `b12` a
+/// structure of 12 bytes, `b0` arguments of any number.
+fn prototype(text: &[u8]) -> String {
+    let as_it_is = || format!(", prototype '{}'", BStr::new(text));
+    let Some(mut rest) = text.iter().position(|byte| *byte == b'#').map(|at| &text[at + 1..]) else {
+        return as_it_is();
+    };
+    let mut types = Vec::new();
+    while let [first, more @ ..] = rest {
+        rest = more;
+        types.push(match first {
+            b'v' => "void".to_string(),
+            b'i' => "int".into(),
+            b'l' => "long long".into(),
+            b'b' => {
+                let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let size = String::from_utf8_lossy(&rest[..digits]).into_owned();
+                rest = &rest[digits..];
+                if size == "0" { "...".into() } else { format!("struct of {size} bytes") }
+            }
+            _ => return as_it_is(),
+        });
+    }
+    let Some((result, parameters)) = types.split_first() else { return as_it_is() };
+    format!(": {result}({})", parameters.join(", "))
+}
+
+/// What the types of [`prototype`] stand for.
+const TYPES: &str =
+    "int is any type of up to 32 bits here, float too; long long any of 64 bits, also double and pointers";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prototypes() {
+        for (text, expected) in [
+            ("#iii", ": int(int, int)"),
+            ("#vl", ": void(long long)"),
+            ("#v", ": void()"),
+            ("#b12b12i", ": struct of 12 bytes(struct of 12 bytes, int)"),
+            ("#vlb0", ": void(long long, ...)"),
+            ("fp#i", ": int()"),
+            ("#", ", prototype '#'"),
+            ("#q", ", prototype '#q'"),
+            ("", ", prototype ''"),
+        ] {
+            assert_eq!(prototype(text.as_bytes()), expected, "{text}");
+        }
     }
 }

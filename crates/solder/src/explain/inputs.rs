@@ -4,6 +4,7 @@ use solder_arch::{CubinMatch, Release, Target};
 use solder_fatbin::{Container, Kind, Member, Request, select};
 
 use super::context::Context;
+use super::cut_off::cut_off;
 use crate::diagnostics::{Note, Text};
 use crate::load::survey::{self, Content, Fate, Form, Made};
 
@@ -72,6 +73,34 @@ impl Context<'_, '_> {
         notes
     }
 
+    /// A cubin of a toolkit that came after the one that is replaced.
+    pub(super) fn newer(&self, version: i32) -> Vec<Note> {
+        let (major, minor) = (version / 10, version % 10);
+        let own = self.options.release.name;
+        let text = format!(
+            "it was compiled by CUDA {major}.{minor}; this linker stands in for the nvlink of CUDA {own}"
+        );
+        let known = u32::try_from(version).ok().and_then(Release::for_toolkit);
+        let hint = match known {
+            Some(release) => format!(
+                "compile all files by CUDA {own}, or link as a later one: the nvcc of CUDA {0}, or --as-nvlink={0}",
+                release.name
+            ),
+            None => format!(
+                "compile all files by CUDA {own}; solder knows no later release than {}",
+                Release::NEWEST.name
+            ),
+        };
+        vec![Note::new("cause", text), Note::new("hint", hint)]
+    }
+
+    /// Whether a damaged input, or the file it is in, is shorter than it says.
+    pub(super) fn ends_early(&self, file: &Text) -> Vec<Note> {
+        let of_input = self.survey.refused().and_then(|input| cut_off(input.bytes));
+        let cause = of_input.or_else(|| cut_off(survey::reread(survey::path_of(file), &self.arena)));
+        cause.map(|text| Note::new("cause", text)).into_iter().collect()
+    }
+
     /// The cubin that an input gives, or would give, for the target.
     fn cubin_of(&self, content: Content<'_>) -> Option<Made> {
         match content {
@@ -101,7 +130,10 @@ impl Context<'_, '_> {
         let bytes = if input.bytes.is_empty() { survey::reread(path, &self.arena) } else { input.bytes };
         let mut notes =
             vec![Note::new("input", format!("in the input '{}', {}", input.name, described(bytes)))];
-        if let Some(extension) = path.extension().filter(|_| input.bytes.is_empty()) {
+        let cut = self.ends_early(&input.name);
+        if !cut.is_empty() {
+            notes.extend(cut);
+        } else if let Some(extension) = path.extension().filter(|_| input.bytes.is_empty()) {
             let extension = extension.to_string_lossy();
             notes.push(Note::new(
                 "cause",

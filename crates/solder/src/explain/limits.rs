@@ -36,6 +36,10 @@ fn budget(mut shares: Vec<Share>, total: u64, what: &str) -> Vec<Note> {
     notes
 }
 
+fn excess(total: u64, limit: u64) -> Note {
+    Note::new("excess", format!("{:>9}  too many", total.saturating_sub(limit)))
+}
+
 impl Context<'_, '_> {
     pub(super) fn unknown_stack(&self, kernel: &BStr) -> Vec<Note> {
         let Some(view) = self.view else { return Vec::new() };
@@ -93,8 +97,12 @@ impl Context<'_, '_> {
         let reserved = view.shared.reserved;
         let total = view.shared.kernels[kernel as usize].map_or(0, |s| s.size.saturating_sub(reserved));
         let mut notes = budget(shares, total, "shared memory");
-        let over = total.saturating_sub(limit);
-        notes.push(Note::new("excess", format!("{over:>9}  too many")));
+        notes.push(excess(total, limit));
+        notes.push(Note::new(
+            "hint",
+            "variables with a size of their own are limited to this; an extern __shared__ array gets more at the launch of the kernel, \
+             after cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
+        ));
         notes
     }
 
@@ -107,11 +115,14 @@ impl Context<'_, '_> {
             return Vec::new();
         };
         let shares = variables_in(view, self.objects, SectionId::at(section));
-        budget(
-            shares,
-            found.size,
-            &format!("{} in all objects", view.merged.section_name(SectionId::at(section))),
-        )
+        let what = format!("{} in all objects", view.merged.section_name(SectionId::at(section)));
+        let mut notes = budget(shares, found.size, &what);
+        notes.push(excess(found.size, limit));
+        notes.push(Note::new(
+            "hint",
+            "large tables can be __device__ const variables, which have no such limit",
+        ));
+        notes
     }
 
     pub(super) fn compiler_constants(&self, kernel: &BStr) -> Vec<Note> {

@@ -5,7 +5,10 @@
 //! afterwards, so that a plain link pays nothing.
 
 mod calls;
+mod command_line;
 mod context;
+mod cut_off;
+mod dropped;
 mod duplicates;
 mod failed;
 mod inputs;
@@ -20,6 +23,7 @@ mod trace;
 mod undefined;
 mod whole;
 
+pub use command_line::of_words;
 pub use context::Explain;
 pub use failed::failed;
 
@@ -114,12 +118,14 @@ impl Context<'_, '_> {
             Message::ArchNotFound { file, target } => self.not_found(file, &target.to_string()),
             Message::ArchMismatch { file, .. }
             | Message::FinalizerError { file }
-            | Message::NewerThanToolkit { file, .. }
             | Message::MustBeRecompiled { file, .. } => self.made_for(file),
+            Message::NewerThanToolkit { version, .. } => self.newer(*version),
             Message::OutputLimited { file, .. } => self.limited(file),
+            Message::OutputNotOpened { file } => command_line::not_written(file),
             Message::InputNotOpened { file } => inputs::not_opened(file),
             Message::UnexpectedAfterRuntime => self.after_runtime(),
             Message::LtoObjectsWithoutLto | Message::NvvmWithoutLto => self.holding_ir(),
+            Message::DamagedInput { file, .. } | Message::NoFatbin { file } => self.ends_early(file),
             Message::CubinNotElf
             | Message::CubinNotDeviceElf
             | Message::FatbinWrongFormat

@@ -7,6 +7,8 @@ use solder_link::model::ids::EntityId;
 use solder_link::model::object::Object;
 use solder_link::model::symbols::Symbols;
 
+use crate::near::distance;
+
 /// A name as people wrote it. The assembler puts `$__` and a number around the names of static variables in functions.
 pub fn shown(name: impl AsRef<[u8]>) -> String {
     let name = name.as_ref();
@@ -293,27 +295,6 @@ pub fn suggestion<'a>(names: impl Iterator<Item = &'a BStr>, wanted: &str) -> St
     }
 }
 
-/// The number of insertions, removals and replacements, if it is at most `most`.
-fn distance(a: &[u8], b: &[u8], most: usize) -> Option<usize> {
-    if most == 0 || a.len().abs_diff(b.len()) > most {
-        return None;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-        if row.iter().all(|cost| *cost > most) {
-            return None;
-        }
-    }
-    Some(row[b.len()]).filter(|cost| *cost <= most)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -372,13 +353,5 @@ mod tests {
         assert_eq!(shown("$___ZZ8exchangefiE6buffer__24"), "exchange(float, int)::buffer");
         assert_eq!(shown("_Z1fi"), "f(int)");
         assert_eq!(shown("$__x"), "$__x");
-    }
-
-    #[test]
-    fn distances() {
-        assert_eq!(distance(b"scale", b"scales", 1), Some(1));
-        assert_eq!(distance(b"sclae", b"scale", 2), Some(2));
-        assert_eq!(distance(b"abc", b"xyz", 2), None);
-        assert_eq!(distance(b"abc", b"abcdef", 2), None);
     }
 }

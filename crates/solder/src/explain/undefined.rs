@@ -34,6 +34,7 @@ impl Context<'_, '_> {
         notes.extend(skipped);
         if !found {
             notes.extend(self.near_misses(name));
+            notes.extend(self.without_rdc());
         }
         if RUNTIME.iter().any(|prefix| real.starts_with(prefix))
             && !self.survey.inputs.iter().any(|i| i.is_runtime)
@@ -85,6 +86,21 @@ impl Context<'_, '_> {
             Note::new("similar", text)
         };
         index.near(name).into_iter().map(note).collect()
+    }
+
+    /// Inputs that hold whole programs: what they once defined for others is not in them any more.
+    fn without_rdc(&self) -> Vec<Note> {
+        let is_whole = |input: &&survey::Input<'_>| {
+            input.fate == Fate::Nothing
+                && matches!(input.content, Content::HostCode)
+                && survey::whole_program_code(input.bytes).is_some()
+        };
+        let note = |input: &survey::Input<'_>| {
+            let text = "was compiled without -rdc=true: it may have had it, but gives nothing to other files";
+            Note::new("skipped", format!("'{}' {text}", input.name))
+        };
+        let notes = self.survey.inputs.iter().filter(is_whole).map(note).collect();
+        capped(notes, MOST, "inputs without -rdc=true")
     }
 
     /// Inputs that were not linked and define the name.

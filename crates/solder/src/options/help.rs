@@ -38,15 +38,21 @@ fn padded(text: &str, width: usize) -> String {
 
 /// The version text.
 pub fn version(tool: &str, release: &Release) -> String {
-    let version = env!("CARGO_PKG_VERSION");
+    let (version, build) = (env!("CARGO_PKG_VERSION"), own_version());
     let banner = release.banner();
     format!(
         "{tool}: solder, an open device linker for CUDA\n\
          Copyright (c) the solder authors, under MIT or Apache-2.0\n\
          Version {version}\n\
          In place of nvlink of the Cuda compilation tools, {banner}\n\
-         Build solder {version}\n"
+         Build solder {build}\n"
     )
+}
+
+/// solder's own version, with the commit that it was built from.
+pub fn own_version() -> String {
+    let commit = option_env!("SOLDER_COMMIT").map_or(String::new(), |commit| format!(", commit {commit}"));
+    format!("{}{commit}", env!("CARGO_PKG_VERSION"))
 }
 
 fn long_form(row: &Row) -> String {

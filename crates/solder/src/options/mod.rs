@@ -20,13 +20,13 @@ pub use solder_toolchain::FastCompile;
 
 pub use archs::archs;
 pub use check::check;
-pub use help::{help, version};
+pub use help::{help, own_version, version};
 pub use parse::{Value, Values};
 pub use table::{Id, Kind, Record, Row, TABLE};
 
 use values::{api_version, fast_compile};
 
-use crate::diagnostics::{Format, Message, Settings, Show, Sink, Stop, Switches, Text};
+use crate::diagnostics::{Color, Format, Message, Settings, Show, Sink, Stop, Switches, Text};
 
 /// What kind of host linker script `-ghls` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +139,8 @@ pub struct Options {
     pub explain: bool,
     /// `--error-format`.
     pub error_format: Format,
+    /// `--color`.
+    pub color: Color,
     /// `--explain-regs`: the kernel, or nothing for all.
     pub explain_regs: Option<String>,
     /// `--map`, with the target in its name where that is asked for; `-` is standard output.
@@ -230,6 +232,7 @@ impl Options {
                 .or_else(|| values.is_true(Id::VerboseKeep).then(|| PathBuf::from("."))),
             explain: values.is_true(Id::Explain),
             error_format: values.scalar(Id::ErrorFormat).map_or(Format::Text, error_format),
+            color: values.scalar(Id::Color).map_or(Color::Automatic, color),
             explain_regs: values.scalar(Id::ExplainRegs).map(text),
             map: about_link(&values, Id::Map),
             why_live: values.list(Id::WhyLive).iter().map(|name| text(name)).collect(),
@@ -317,6 +320,7 @@ impl Options {
             },
             explain: self.explain,
             format: self.error_format,
+            color: self.color,
         }
     }
 
@@ -389,10 +393,38 @@ fn error_format(name: &[u8]) -> Format {
 }
 
 /// How to report faults of a command line that is still to be parsed.
-pub fn format_of_words(words: &[Vec<u8>]) -> Format {
-    let is_json = |pair: &[Vec<u8>]| pair[0] == b"--error-format" && pair[1] == b"json";
-    let joined = words.iter().any(|word| word == b"--error-format=json");
-    if joined || words.windows(2).any(is_json) { Format::Json } else { Format::Text }
+pub fn settings_of_words(words: &[Vec<u8>]) -> Settings {
+    let value = |name: &str| {
+        let joined = format!("{name}=").into_bytes();
+        let of_word = words.iter().filter_map(|word| word.strip_prefix(joined.as_slice()));
+        let of_pair =
+            words.windows(2).filter(|pair| pair[0] == name.as_bytes()).map(|pair| pair[1].as_slice());
+        of_word.chain(of_pair).last()
+    };
+    Settings {
+        explain: words.iter().any(|word| word == b"--explain"),
+        format: value("--error-format").map_or(Format::Text, error_format),
+        color: value("--color").map_or(Color::Automatic, color),
+        ..Settings::default()
+    }
+}
+
+/// The words of a text, such as that of a variable.
+pub fn words_of(text: &[u8], sink: &Sink) -> Result<Vec<Vec<u8>>, Stop> {
+    option_file::split(text).map_err(|stray| sink.fatal(Message::StrayCharacter { character: stray.into() }))
+}
+
+/// The same, without a word about a text that cannot be split.
+pub fn split_words(text: &[u8]) -> Option<Vec<Vec<u8>>> {
+    option_file::split(text).ok()
+}
+
+fn color(when: &[u8]) -> Color {
+    match when {
+        b"always" => Color::Always,
+        b"never" => Color::Never,
+        _ => Color::Automatic,
+    }
 }
 
 fn host_script(name: &[u8]) -> HostScript {

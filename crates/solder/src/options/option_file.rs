@@ -42,7 +42,7 @@ fn read_text(mut file: File) -> io::Result<Vec<u8>> {
 ///
 /// Blanks separate. Double quotes group, also within a word. A backslash takes the next character as it is,
 /// within quotes too, but an escaped quote disappears.
-fn split(text: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
+pub fn split(text: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
     let mut quoted = false;

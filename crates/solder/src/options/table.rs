@@ -217,7 +217,7 @@ ids! {
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
     StackProtectorThreshold, Threads, CacheDir, SaveTemps, VerboseKeep,
     Explain, ErrorFormat, ExplainRegs, Map, WhyLive, PrintGc, Trace,
-    RemapPathPrefix, Reproducible, Report, Progress, NoFork, ListArchs, AsNvlink,
+    RemapPathPrefix, Reproducible, Report, Progress, NoFork, ListArchs, Color, AsNvlink,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -464,6 +464,13 @@ pub static TABLE: [Row; COUNT] = [
     flag(Id::ListArchs, "list-archs")
         .long_only()
         .help("Print the targets, and for which of them machine code and PTX of each can be linked.")
+        .record(Record::Never),
+    scalar(Id::Color, "color")
+        .long_only()
+        .argument("when")
+        .allowed(&["auto", "always", "never"])
+        .default("'auto', on a terminal unless NO_COLOR is set")
+        .help("Whether the severity of messages has a colour.")
         .record(Record::Never),
     scalar(Id::AsNvlink, "as-nvlink")
         .long_only()
