@@ -101,7 +101,7 @@ fn about(options: &Options) -> Option<String> {
     if is_given(Id::Help) {
         Some(options::help(&tool, options.release))
     } else if is_given(Id::Version) {
-        Some(options::version(&tool, options.release))
+        Some(options::version(&tool, options.release, options.release_by_inputs))
     } else if is_given(Id::ListArchs) {
         Some(options::archs(options.release))
     } else {

@@ -131,6 +131,28 @@ fn colour() {
 fn the_version_names_release_and_commit() {
     let (_, stdout, _) = run(&mut solder(&["--version", "--as-nvlink", "13.2"]));
     assert!(stdout.contains("release 13.2, V13.2.") && stdout.contains("\nBuild solder "), "{stdout}");
+    let (_, stdout, _) = run(solder(&["--version"]).env_remove("SOLDER_AS"));
+    assert!(stdout.contains(", or an earlier one, as the newest object of a link asks\n"), "{stdout}");
+}
+
+/// Each place once, and what would help.
+#[test]
+fn no_assembler() {
+    let folder = scratch("no-assembler");
+    fs::write(
+        folder.join("a.ptx"),
+        ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n",
+    )
+    .expect("a file");
+    let mut command = solder(&["-arch=sm_90", "a.ptx", "-o", "out"]);
+    command.env_clear().env("PATH", "/nowhere:/elsewhere:/nowhere").env("CUDA_HOME", "/nothing");
+    let (code, _, stderr) = run(command.current_dir(&folder));
+    assert_eq!(code, Some(1));
+    for place in
+        ["/nothing/bin/ptxas", "/nowhere/ptxas", "/elsewhere/ptxas", "SOLDER_TOOLKIT, CUDA_HOME or CUDA_PATH"]
+    {
+        assert_eq!(stderr.matches(place).count(), 1, "{stderr}");
+    }
 }
 
 /// What is known of a failed link is written, once, with the errors first.

@@ -130,7 +130,7 @@ pub(super) fn json(
     let note = |note: &Note| Json::Object(vec![("kind", note.kind.into()), ("text", (&note.text).into())]);
     let mut object = vec![
         ("tool", lossy(tool.as_bytes())),
-        ("severity", severity.name().into()),
+        ("severity", of_log(severity, message).name().into()),
         ("code", message.row().code.into()),
         ("message", lossy(&text)),
         ("fields", Json::Object(fields)),
@@ -140,6 +140,14 @@ pub(super) fn json(
         object.push(("target", lossy(target.as_bytes())));
     }
     Json::Object(object).line()
+}
+
+/// nvlink prints the log of its compiler as an info, whatever is in it.
+fn of_log(severity: Severity, message: &Message) -> Severity {
+    let Message::CompilerLog { log } = message else { return severity };
+    let text = log.to_string().to_lowercase();
+    let said = [("error", Severity::Error), ("warning", Severity::Warning)];
+    said.into_iter().find(|(word, _)| text.contains(word)).map_or(severity, |(_, severity)| severity)
 }
 
 fn typed(value: Value) -> Json {
@@ -223,6 +231,17 @@ fn output(tool: &str, severity: Severity, text: &str, fields: Vec<(&'static str,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_log_of_a_compiler_is_as_severe_as_what_it_says() {
+        for (log, expected) in [
+            ("error: no such function", Severity::Error),
+            ("a.ltoir (3, 4): Warning: odd", Severity::Warning),
+            ("inlined 3 functions", Severity::Info),
+        ] {
+            assert_eq!(of_log(Severity::Info, &Message::CompilerLog { log: log.into() }), expected, "{log}");
+        }
+    }
 
     #[test]
     fn messages_of_other_tools_keep_their_severity() {

@@ -36,15 +36,16 @@ fn padded(text: &str, width: usize) -> String {
     format!("{text:width$}")
 }
 
-/// The version text.
-pub fn version(tool: &str, release: &Release) -> String {
+/// The version text; `by_inputs` if the release is that of the newest object of a link.
+pub fn version(tool: &str, release: &Release, by_inputs: bool) -> String {
     let (version, build) = (env!("CARGO_PKG_VERSION"), own_version());
     let banner = release.banner();
+    let or = if by_inputs { ", or an earlier one, as the newest object of a link asks" } else { "" };
     format!(
         "{tool}: solder, an open device linker for CUDA\n\
          Copyright (c) the solder authors, under MIT or Apache-2.0\n\
          Version {version}\n\
-         In place of nvlink of the Cuda compilation tools, {banner}\n\
+         In place of nvlink of the Cuda compilation tools, {banner}{or}\n\
          Build solder {build}\n"
     )
 }
