@@ -1,8 +1,11 @@
 //! Words that are nearly the same.
 
+/// Longer words are not compared: the time grows with the square of the length.
+const LONGEST: usize = 1024;
+
 /// The number of insertions, removals and replacements, if it is at most `most`.
 pub fn distance(a: &[u8], b: &[u8], most: usize) -> Option<usize> {
-    if most == 0 || a.len().abs_diff(b.len()) > most {
+    if most == 0 || a.len() > LONGEST || a.len().abs_diff(b.len()) > most {
         return None;
     }
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -110,9 +110,16 @@ fn examine(asked: &Asked) -> Findings {
     let release =
         used.and_then(|found| Release::of_version(&found.toolkit.version)).unwrap_or(Release::CUDA_13_0);
     let mut shadows = asked.shadows.clone();
-    let of_environment = toolkits.iter().map(|found| &found.toolkit.root);
-    shadows.extend(of_environment.filter(|root| root.join(SHADOW_MARKER).exists()).cloned());
-    shadows.dedup();
+    for root in
+        toolkits.iter().map(|found| &found.toolkit.root).filter(|root| root.join(SHADOW_MARKER).exists())
+    {
+        if !shadows
+            .iter()
+            .any(|shadow| shadow == root || shadow.canonicalize().is_ok_and(|shadow| shadow == *root))
+        {
+            shadows.push(root.clone());
+        }
+    }
     for shadow in &shadows {
         examine_shadow(shadow, &mut findings);
     }

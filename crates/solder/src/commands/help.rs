@@ -57,10 +57,7 @@ pub fn unknown(word: &OsString) -> String {
 /// A word with a dash is an option, and one with a dot or a slash, or that names a file, an input.
 fn looks_like_input(word: &OsString) -> bool {
     let bytes = word.as_encoded_bytes();
-    bytes.is_empty()
-        || b"-@".contains(&bytes[0])
-        || bytes.iter().any(|byte| b"./".contains(byte))
-        || exists(word)
+    bytes.is_empty() || bytes[0] == b'-' || bytes.iter().any(|byte| b"./".contains(byte)) || exists(word)
 }
 
 fn exists(word: &OsString) -> bool {

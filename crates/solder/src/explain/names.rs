@@ -226,8 +226,7 @@ fn is_scope(text: &str) -> bool {
 fn outside_brackets(text: &str, mut visit: impl FnMut(usize, char) -> bool) {
     let mut depth = 0usize;
     for (at, character) in text.char_indices() {
-        // In names of operators these are not brackets.
-        let is_sign = text[..at].trim_end_matches(['<', '>', '-', '=']).ends_with(OPERATOR);
+        let is_sign = matches!(character, '<' | '>') && is_of_operator(&text[..at]);
         if character == '>' && !is_sign || matches!(character, ')' | ']' | '}') {
             depth = depth.saturating_sub(1);
         }
@@ -238,6 +237,12 @@ fn outside_brackets(text: &str, mut visit: impl FnMut(usize, char) -> bool) {
             depth += 1;
         }
     }
+}
+
+/// Whether what follows belongs to the name of an operator, which has up to three signs.
+fn is_of_operator(before: &str) -> bool {
+    let signs = before.bytes().rev().take(2).take_while(|byte| b"<>-=".contains(byte)).count();
+    (0..=signs).any(|signs| before[..before.len() - signs].ends_with(OPERATOR))
 }
 
 /// The name without the template arguments at its end.

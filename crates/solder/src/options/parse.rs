@@ -248,24 +248,21 @@ fn elements(text: &[u8], sink: &Sink) -> Result<Vec<Vec<u8>>, Stop> {
 /// Splits a list of names at its commas, apart from those between the brackets of parameters and templates. Blanks around a
 /// name do not belong to it.
 fn names(text: &[u8], sink: &Sink) -> Result<Vec<Vec<u8>>, Stop> {
-    let mut quoted = Vec::with_capacity(text.len());
-    let mut depth = 0usize;
+    let mut protected = Vec::with_capacity(text.len());
+    let (mut depth, mut quoted) = (0usize, false);
     for byte in text {
         depth = depth_after(depth, *byte);
+        quoted ^= *byte == b'"';
         match byte {
             // A comma that is protected already stays so.
-            b',' if depth > 0 && !is_quoted(&quoted) => quoted.extend_from_slice(b"\",\""),
-            _ => quoted.push(*byte),
+            b',' if depth > 0 && !quoted => protected.extend_from_slice(b"\",\""),
+            _ => protected.push(*byte),
         }
     }
     let trimmed = |name: Vec<u8>| name.trim_ascii().to_vec();
-    let mut names: Vec<_> = elements(&quoted, sink)?.into_iter().map(trimmed).collect();
+    let mut names: Vec<_> = elements(&protected, sink)?.into_iter().map(trimmed).collect();
     names.retain(|name| !name.is_empty());
     Ok(names)
-}
-
-fn is_quoted(text: &[u8]) -> bool {
-    text.iter().fold(false, |quoted, byte| quoted ^ (*byte == b'"'))
 }
 
 fn depth_after(depth: usize, byte: u8) -> usize {
