@@ -65,8 +65,8 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     })?;
     parser_printer.release(&|_| Vec::new());
     signals::set_tool(&options.tool_name);
-    if let Some(text) = about(&options) {
-        return print(&text);
+    if [Id::Help, Id::Version, Id::ListArchs].iter().any(|id| options.values().is_given(*id)) {
+        return print(&about(&options));
     }
     let printer = Printer::new(options.message_settings())
         .with_progress(options.progress, options.report.is_some())
@@ -95,17 +95,16 @@ fn parse(name: &OsStr, words: Vec<Vec<u8>>, printer: &Printer) -> Result<Options
 }
 
 /// What is printed instead of a link.
-fn about(options: &Options) -> Option<String> {
+#[cold]
+fn about(options: &Options) -> String {
     let tool = options.tool_name.to_string_lossy();
     let is_given = |id| options.values().is_given(id);
     if is_given(Id::Help) {
-        Some(options::help(&tool, options.release))
+        options::help(&tool, options.release)
     } else if is_given(Id::Version) {
-        Some(options::version(&tool, options.release, options.release_by_inputs))
-    } else if is_given(Id::ListArchs) {
-        Some(options::archs(options.release))
+        options::version(&tool, options.release, options.release_by_inputs)
     } else {
-        None
+        options::archs(options.release)
     }
 }
 

@@ -47,6 +47,7 @@ fn link_help(_: &[OsString]) -> Result<(), String> {
 }
 
 /// Runs the subcommand that the words begin with, if they do, or says that there is none; the exit code. `None` is a link.
+#[cold]
 pub fn run(words: &[OsString]) -> Option<u8> {
     let Some((first, rest)) = words.split_first() else { return help::answer(words) };
     if first == LINK {

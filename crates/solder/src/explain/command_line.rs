@@ -22,6 +22,7 @@ use crate::toolchain;
 const MOST: usize = 64;
 
 /// The notes for a message about the command line; `options` are there if it could be parsed.
+#[cold]
 pub fn of_words(
     message: &Message,
     words: &[Vec<u8>],

@@ -9,6 +9,7 @@ use crate::toolchain;
 
 impl Explain<'_, '_> {
     /// Reports files that were passed over, libraries that were not found, and a cache that keeps nothing.
+    #[cold]
     pub fn dropped(self) {
         if !self.options.explain && self.options.error_format == Format::Text {
             return;

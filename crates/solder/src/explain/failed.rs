@@ -10,6 +10,7 @@ use solder_link::view::View;
 
 impl Explain<'_, '_> {
     /// Writes the files that were asked for, once.
+    #[cold]
     pub fn failed(self, objects: &[Object<'_>], view: Option<View<'_, '_>>, sink: &Sink) {
         let Some(errors) = self.printer.take_errors() else { return };
         let map = || map::of_failure(self, objects, view, &errors);
@@ -22,6 +23,7 @@ impl Explain<'_, '_> {
 }
 
 /// The same for a link that ended before its inputs were known.
+#[cold]
 pub fn failed(options: &Options, printer: &Printer, sink: &Sink) {
     let Some(errors) = printer.take_errors() else { return };
     let page = || with_errors(&empty_page(options, printer, &[]), &errors);

@@ -394,19 +394,23 @@ fn error_format(name: &[u8]) -> Format {
 
 /// How to report faults of a command line that is still to be parsed.
 pub fn settings_of_words(words: &[Vec<u8>]) -> Settings {
-    let value = |name: &str| {
-        let joined = format!("{name}=").into_bytes();
-        let of_word = words.iter().filter_map(|word| word.strip_prefix(joined.as_slice()));
-        let of_pair =
-            words.windows(2).filter(|pair| pair[0] == name.as_bytes()).map(|pair| pair[1].as_slice());
-        of_word.chain(of_pair).last()
-    };
-    Settings {
-        explain: words.iter().any(|word| word == b"--explain"),
-        format: value("--error-format").map_or(Format::Text, error_format),
-        color: value("--color").map_or(Color::Automatic, color),
-        ..Settings::default()
+    let mut settings = Settings::default();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let Some(word) = word.strip_prefix(b"--") else { continue };
+        let (name, value) = match word.split_once_str("=") {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        let value = || value.or(rest.as_slice().first().map(Vec::as_slice)).unwrap_or_default();
+        match name {
+            b"explain" => settings.explain = true,
+            b"error-format" => settings.format = error_format(value()),
+            b"color" => settings.color = color(value()),
+            _ => {}
+        }
     }
+    settings
 }
 
 /// The words of a text, such as that of a variable.
