@@ -68,6 +68,7 @@ fn content(
             shared_limit(explain.options.link_target(), explain.options.enable_extended_smem == Some(true))
                 .into(),
         ),
+        ("reservedShared", view.shared.reserved.into()),
         ("shared", shared),
         ("variables", variables),
         ("constants", constants(view)),
@@ -145,8 +146,7 @@ fn shared_memory(view: View<'_, '_>) -> (Json, Json) {
     }
     let row = |(kernel, mut parts): (&u32, Vec<(usize, u64)>)| {
         parts.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
-        let size = view.shared.kernels[*kernel as usize].map_or(0, |shared| shared.size);
-        let total = size.saturating_sub(view.shared.reserved);
+        let total = view.shared.kernels[*kernel as usize].map_or(0, |shared| shared.size);
         let pair = |(variable, size): (usize, u64)| Json::List(vec![(variable as u64).into(), size.into()]);
         Json::Object(vec![
             ("kernel", (*kernel).into()),
