@@ -90,7 +90,11 @@ fn inspect_archives_and_fat_binaries() {
     assert!(stdout.contains("\n  for    kind  count"), "{stdout}");
     let (code, stdout, _) = run(&mut solder(&["inspect", "--list", text(&archive)]));
     assert_eq!(code, Some(0));
-    assert_eq!((stdout.matches("sm_90 ELF").count(), stdout.matches("registers").count()), (3, 0), "{stdout}");
+    assert_eq!(
+        (stdout.matches("sm_90 ELF").count(), stdout.matches("registers").count()),
+        (3, 0),
+        "{stdout}"
+    );
 }
 
 /// Cut short at every length, and with every byte of the head and the tail changed: an answer, never a panic.
@@ -144,8 +148,10 @@ fn shared_memory_is_one_number() {
     let (_, shown, _) = run(solder(&["inspect", "out.cubin"]).current_dir(&folder));
     let mut total = 0;
     for name in ["one", "two", "three"] {
-        let after = verbose.split(&format!("Function properties for '{name}'")).nth(1).expect("its properties");
-        let size = after.split(" bytes smem").next().and_then(|text| text.rsplit(' ').next()).expect("a size");
+        let after =
+            verbose.split(&format!("Function properties for '{name}'")).nth(1).expect("its properties");
+        let size =
+            after.split(" bytes smem").next().and_then(|text| text.rsplit(' ').next()).expect("a size");
         let row = |line: &&str| line.ends_with(&format!("  {name}"));
         let column = |text: &str, at: usize| {
             let line = text.lines().find(row).expect("a row");

@@ -4,6 +4,8 @@
 mod completions;
 mod inspect;
 mod man;
+mod report;
+mod screen;
 mod shadow;
 mod words;
 
@@ -13,10 +15,11 @@ use words::eprint;
 /// A subcommand: the words after its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command); 4] = [
+const COMMANDS: [(&str, Command); 5] = [
     ("completions", completions::run),
     ("inspect", inspect::run),
     ("man", man::run),
+    ("report", report::run),
     ("shadow", shadow::run),
 ];
 

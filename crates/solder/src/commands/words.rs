@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 /// The subcommands.
-pub(super) const NAMES: [&str; 4] = ["completions", "inspect", "man", "shadow"];
+pub(super) const NAMES: [&str; 5] = ["completions", "inspect", "man", "report", "shadow"];
 
 /// Takes `--name VALUE` or `--name=VALUE` out of the words, if the next is one.
 pub(super) fn value_of(

@@ -118,7 +118,10 @@ fn kernels(text: &mut String, view: View<'_, '_>) {
     }
     let reserved = view.shared.reserved;
     if reserved > 0 && view.shared.kernels.iter().any(Option::is_some) {
-        let _ = writeln!(text, "(shared memory includes {reserved} bytes that the system reserves in each kernel that has any)");
+        let _ = writeln!(
+            text,
+            "(shared memory includes {reserved} bytes that the system reserves in each kernel that has any)"
+        );
     }
 }
 

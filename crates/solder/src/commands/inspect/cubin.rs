@@ -326,12 +326,15 @@ fn is_accelerated(file: &File<'_>, number: u16) -> bool {
     compat.is_some_and(|section| compat_record(section.data).accelerated == 1)
 }
 
+/// By the name of the section: its type is another in images than in objects.
 fn space_of(section: &Section<'_>) -> &'static str {
-    match section.sh_type() {
-        raw::SHT_CUDA_GLOBAL | raw::SHT_CUDA_GLOBAL_INIT => "global",
-        raw::SHT_CUDA_SHARED | raw::SHT_CUDA_SHARED_RESERVED => "shared",
-        raw::SHT_CUDA_LOCAL => "local",
-        raw::SHT_CUDA_CONSTANT..=raw::SHT_CUDA_CONSTANT_LAST => "constant",
-        _ => "other",
-    }
+    let spaces = [
+        (".nv.global", "global"),
+        (".nv.constant", "constant"),
+        (".nv.shared", "shared"),
+        (".nv_debug.shared", "shared"),
+        (".nv.local", "local"),
+    ];
+    let of_name = |(start, _): &&(&str, &str)| section.name.starts_with(start.as_bytes());
+    spaces.iter().find(of_name).map_or("other", |(_, space)| space)
 }

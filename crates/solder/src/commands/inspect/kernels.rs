@@ -3,9 +3,9 @@
 use super::cubin::{Cubin, Function};
 use super::fatbin::MemberView;
 use super::options::{Key, Options};
-use super::screen::{Screen, counted, grouped};
 use super::text::stack;
 use super::walk::{Item, Visitor};
+use crate::commands::screen::{Screen, counted, grouped};
 use crate::json::Json;
 
 /// A kernel, and where it is.
@@ -21,12 +21,14 @@ pub(super) struct Kernels<'a> {
     options: &'a Options,
     /// The file and the members of archives that lead to what is looked at.
     place: Vec<String>,
+    /// Whether the container of a host file is linked or still to be.
+    container: Option<&'static str>,
     rows: Vec<Row>,
 }
 
 impl<'a> Kernels<'a> {
     pub(super) fn new(options: &'a Options) -> Self {
-        Self { options, place: Vec::new(), rows: Vec::new() }
+        Self { options, place: Vec::new(), container: None, rows: Vec::new() }
     }
 
     fn add(&mut self, cubin: &Cubin, arch: &str) {
@@ -36,7 +38,7 @@ impl<'a> Kernels<'a> {
                 kernel: kernel.clone(),
                 file: file.clone(),
                 arch: arch.to_owned(),
-                form: cubin.form,
+                form: self.container.unwrap_or(cubin.form),
                 reserved: if kernel.shared > 0 { cubin.reserved_shared } else { 0 },
             });
         }
@@ -57,7 +59,8 @@ impl<'a> Kernels<'a> {
             let Function { registers, shared, barriers, code, demangled, .. } = &row.kernel;
             let registers = registers.map_or("-".into(), |count| count.to_string());
             let name = if several { format!("{demangled}  {}", row.file) } else { demangled.clone() };
-            let numbers = [registers, stack(&row.kernel), grouped(*shared), barriers.to_string(), grouped(*code)];
+            let numbers =
+                [registers, stack(&row.kernel), grouped(*shared), barriers.to_string(), grouped(*code)];
             [vec![row.arch.clone()], numbers.to_vec(), vec![name]].concat()
         };
         let rows: Vec<Vec<String>> = self.rows.iter().map(line).collect();
@@ -101,6 +104,14 @@ impl Visitor for Kernels<'_> {
 
     fn cubin(&mut self, cubin: &Cubin, _size: u64) {
         self.add(cubin, &cubin.arch);
+    }
+
+    fn begin_fatbin(&mut self, form: Option<&'static str>, _size: u64) {
+        self.container = form;
+    }
+
+    fn end_fatbin(&mut self, _form: Option<&'static str>, _damage: Option<&str>) {
+        self.container = None;
     }
 
     fn member(&mut self, member: &MemberView) {

@@ -8,7 +8,6 @@ mod fatbin;
 mod host;
 mod kernels;
 mod options;
-mod screen;
 mod stream;
 mod summary;
 mod text;
@@ -18,11 +17,11 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::screen::{Screen, grouped};
 use super::words::{eprint, print};
 use crate::load::{Arena, Looked, look};
 use kernels::Kernels;
 use options::{Options, USAGE};
-use screen::{Screen, grouped};
 use stream::Stream;
 use summary::Summary;
 use text::Detail;
@@ -36,7 +35,8 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         print(USAGE);
         return Ok(());
     };
-    let mut inspector = Inspector { options: &options, unread: 0, damaged: 0, archs: Vec::new(), found: false };
+    let mut inspector =
+        Inspector { options: &options, unread: 0, damaged: 0, archs: Vec::new(), found: false };
     if options.wants_kernels() {
         inspector.kernels();
     } else if options.json {
@@ -158,7 +158,8 @@ impl Inspector<'_> {
             (0, 0) if !self.options.archs.is_empty() && !self.found => {
                 self.archs.sort();
                 self.archs.dedup();
-                let there_is = if self.archs.is_empty() { "no device code".into() } else { self.archs.join(", ") };
+                let there_is =
+                    if self.archs.is_empty() { "no device code".into() } else { self.archs.join(", ") };
                 Err(format!("nothing for that architecture; there is {there_is}"))
             }
             (0, 0) => Ok(()),

@@ -119,7 +119,9 @@ impl Options {
 fn unknown(word: &str) -> String {
     let name = word.split('=').next().unwrap_or(word);
     match nearest(name, &OPTIONS) {
-        Some(near) => format!("unknown option '{name}'; did you mean {near}? (solder inspect --help lists all)"),
+        Some(near) => {
+            format!("unknown option '{name}'; did you mean {near}? (solder inspect --help lists all)")
+        }
         None => format!("unknown option '{name}'\n\n{USAGE}"),
     }
 }
@@ -205,7 +207,9 @@ mod tests {
         let options = options.expect("options").expect("no help");
         assert_eq!(options.files, ["-", "--list"]);
         assert_eq!(options.sort, Some(Key::Shared));
-        assert!(options.wants_arch("sm_90a") && options.wants_arch("compute_75") && options.wants_arch("sm_75"));
+        assert!(
+            options.wants_arch("sm_90a") && options.wants_arch("compute_75") && options.wants_arch("sm_75")
+        );
         assert!(!options.wants_arch("sm_90") && !options.wants_arch("compute_90a"));
         assert!(options.wants_kernels() && !options.list);
         assert!(parse(&["-h", "--frob"]).expect("help").is_none());

@@ -38,7 +38,7 @@ impl Stream {
         }
         self.text.extend(std::iter::repeat_n("  ", self.open.len()));
         if !name.is_empty() {
-            self.text.push_str(&format!("\"{name}\": "));
+            self.text.extend(["\"", name, "\": "]);
         }
     }
 

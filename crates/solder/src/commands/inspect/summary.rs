@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::cubin::Cubin;
 use super::fatbin::{MemberView, Ptx};
 use super::host::Host;
-use super::screen::{Screen, grouped, short};
 use super::walk::{Item, Visitor};
+use crate::commands::screen::{Screen, counted, grouped, short};
 use crate::json::Json;
 
 /// What there is of one kind for one architecture.
@@ -55,7 +55,7 @@ impl Summary {
         let Some((name, kind, size)) = &self.head else { return };
         let machine = self.machine.map_or(String::new(), |machine| format!(" for {machine}"));
         let files = if *kind == "archive" || *kind == "thin archive" {
-            format!(" of {}", super::screen::counted(self.items.saturating_sub(1), "file"))
+            format!(" of {}", counted(self.items.saturating_sub(1), "file"))
         } else {
             String::new()
         };
@@ -74,7 +74,8 @@ impl Summary {
         }
         screen.blank();
         screen.inside(|screen| {
-            let rows: Vec<Vec<String>> = rows.into_iter().map(|row| [row, vec![String::new()]].concat()).collect();
+            let rows: Vec<Vec<String>> =
+                rows.into_iter().map(|row| [row, vec![String::new()]].concat()).collect();
             screen.table(&["for", "kind", "count", "packed", "unpacked", ""], &rows, 3);
         });
     }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::cubin::{Cubin, Function, UNBOUNDED};
 use super::fatbin::{MemberView, Ptx};
 use super::host::Host;
-use super::screen::{Screen, bytes, counted, grouped, short};
 use super::walk::{Item, Visitor};
+use crate::commands::screen::{Screen, bytes, counted, grouped, short};
 
 pub(super) struct Detail<'a> {
     pub(super) screen: &'a mut Screen,
@@ -53,7 +53,9 @@ impl<'a> Detail<'a> {
         if kernels && cubin.reserved_shared > 0 {
             let reserved = bytes(cubin.reserved_shared);
             self.screen.inside(|screen| {
-                screen.line(&format!("shared memory includes {reserved} that the system reserves in each kernel"));
+                screen.line(&format!(
+                    "shared memory includes {reserved} that the system reserves in each kernel"
+                ));
             });
         }
     }
@@ -69,7 +71,8 @@ impl<'a> Detail<'a> {
         }
         self.screen.line(&line);
         for tool in &cubin.tools {
-            self.screen.line(&format!("made by {} {}: {}", tool.name, tool.version, tool.command_line.trim()));
+            let (version, command_line) = (tool.version.trim(), tool.command_line.trim());
+            self.screen.line(&format!("made by {} {version}: {command_line}", tool.name));
         }
         self.functions(cubin, true);
         self.functions(cubin, false);
@@ -205,7 +208,8 @@ fn describe(member: &MemberView) -> String {
 /// A function as a line of a table.
 fn row(function: &Function, kernel: bool) -> Vec<String> {
     let number = |value: Option<u32>| value.map_or("-".into(), |value| grouped(value.into()));
-    let binding = if function.binding == "global" { String::new() } else { format!(" ({})", function.binding) };
+    let binding =
+        if function.binding == "global" { String::new() } else { format!(" ({})", function.binding) };
     let mut row = vec![number(function.registers), stack(function)];
     row.extend(kernel.then(|| grouped(function.shared)));
     row.push(grouped(function.barriers.into()));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::commands::words::print;
+use super::words::print;
 use crate::os::terminal;
 
 /// Text that is written a part at a time, so that memory does not grow with it.
@@ -147,10 +147,17 @@ pub(super) fn grouped(number: u64) -> String {
 pub(super) fn short(size: u64) -> String {
     let units = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (10 << 10, "KiB")];
     match units.iter().find(|(least, _)| size >= *least) {
-        Some((_, "KiB")) => format!("{:.1} KiB", size as f64 / 1024.0),
-        Some((unit, name)) => format!("{:.1} {name}", size as f64 / *unit as f64),
+        Some((_, "KiB")) => format!("{} KiB", tenths(size, 1024)),
+        Some((unit, name)) => format!("{} {name}", tenths(size, *unit)),
         None => format!("{size} B"),
     }
+}
+
+/// A fraction with one digit after the point, rounded.
+pub(super) fn tenths(number: u64, unit: u64) -> String {
+    let (number, unit) = (u128::from(number), u128::from(unit.max(1)));
+    let tenths = (number * 10 + unit / 2) / unit;
+    format!("{}.{}", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]
@@ -163,7 +170,10 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1000), "1,000");
         assert_eq!(grouped(1234567), "1,234,567");
-        assert_eq!([short(0), short(10239), short(10240), short(5 << 20)], ["0 B", "10239 B", "10.0 KiB", "5.0 MiB"]);
+        assert_eq!(
+            [short(0), short(10239), short(10240), short(5 << 20)],
+            ["0 B", "10239 B", "10.0 KiB", "5.0 MiB"]
+        );
     }
 
     #[test]
