@@ -11,7 +11,7 @@ use std::time::Instant;
 const USAGE: &str = "\
 usage: cargo xtask libraries [--all]
 
-Compares registers, stack and shared memory of every kernel in libnvjpeg, libcurand and libcufft, as `solder
+Compares registers, stack and shared memory of every kernel in libnvjpeg, libcurand and libnccl, as `solder
 inspect` reports them, with `cuobjdump -res-usage`. --all adds libcublas, libcublasLt and libcusparse, which takes a
 minute and 2 GB of memory. The libraries are Python packages, installed into the user's cache folder.";
 
@@ -26,16 +26,23 @@ struct Library {
 }
 
 const LIBRARIES: &[Library] = &[
-    Library { package: "nvidia-nvjpeg==13.0.4.44", file: "libnvjpeg.so.13", is_large: false },
-    Library { package: "nvidia-curand==10.4.0.35", file: "libcurand.so.10", is_large: false },
-    Library { package: "nvidia-cufft==12.0.0.61", file: "libcufft.so.12", is_large: false },
-    Library { package: "nvidia-cublas==13.0.2.14", file: "libcublas.so.13", is_large: true },
-    Library { package: "nvidia-cublas==13.0.2.14", file: "libcublasLt.so.13", is_large: true },
-    Library { package: "nvidia-cusparse==12.6.3.3", file: "libcusparse.so.12", is_large: true },
+    Library { package: "nvidia-nvjpeg==13.0.4.44", file: "nvidia/cu13/lib/libnvjpeg.so.13", is_large: false },
+    Library { package: "nvidia-curand==10.4.0.35", file: "nvidia/cu13/lib/libcurand.so.10", is_large: false },
+    // Its kernels are linked from many files and call functions of others.
+    Library { package: "nvidia-nccl-cu13==2.32.3", file: "nvidia/nccl/lib/libnccl.so.2", is_large: false },
+    Library { package: "nvidia-cublas==13.0.2.14", file: "nvidia/cu13/lib/libcublas.so.13", is_large: true },
+    // Some of its code was not made by ptxas.
+    Library {
+        package: "nvidia-cublas==13.0.2.14",
+        file: "nvidia/cu13/lib/libcublasLt.so.13",
+        is_large: true,
+    },
+    Library {
+        package: "nvidia-cusparse==12.6.3.3",
+        file: "nvidia/cu13/lib/libcusparse.so.12",
+        is_large: true,
+    },
 ];
-
-/// Where the packages for CUDA 13 put their files.
-const TREE: &str = "nvidia/cu13";
 
 pub fn run(args: &[String]) -> Result<u8> {
     let all = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -53,13 +60,13 @@ pub fn run(args: &[String]) -> Result<u8> {
         Ok(0)
     };
     let cuobjdump = match pip::ensure(CUOBJDUMP) {
-        Ok(root) => root.join(TREE).join("bin/cuobjdump"),
+        Ok(root) => root.join("nvidia/cu13/bin/cuobjdump"),
         Err(why) => return skipped(why),
     };
     let mut is_equal = true;
     for library in LIBRARIES.iter().filter(|library| all || !library.is_large) {
         let file = match pip::ensure(library.package) {
-            Ok(root) => root.join(TREE).join("lib").join(library.file),
+            Ok(root) => root.join(library.file),
             Err(why) => return skipped(why),
         };
         is_equal &= compare(&solder, &cuobjdump, &file)?;
@@ -116,7 +123,7 @@ fn inspected(solder: &Path, file: &Path) -> Result<Kernels> {
         }
         let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
         let number = |name: &str| row[name].as_u64().unwrap_or(0);
-        let kernel = (text("name"), text("arch"), number("registers"), number("frame"), number("shared"));
+        let kernel = (text("name"), text("arch"), number("registers"), number("stack"), number("shared"));
         *found.entry(kernel).or_default() += 1;
     }
     Ok(found)
