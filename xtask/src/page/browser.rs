@@ -183,16 +183,10 @@ impl Browser {
         Ok(())
     }
 
-    /// A picture of the window, or of the whole page.
-    pub fn picture(&mut self, file: &Path, is_whole: bool) -> Result<()> {
-        let parameters = json!({"format": "png", "captureBeyondViewport": is_whole});
-        let mut parameters = parameters;
-        if is_whole {
-            let size = self.eval(
-                "({w: document.documentElement.clientWidth, h: document.documentElement.scrollHeight})",
-            )?;
-            parameters["clip"] = json!({"x": 0, "y": 0, "width": size["w"], "height": size["h"], "scale": 1});
-        }
+    /// A picture of the page from its top.
+    pub fn picture(&mut self, file: &Path, width: u32, height: u32) -> Result<()> {
+        let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": 1});
+        let parameters = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
         let answer = self.call("Page.captureScreenshot", &parameters)?;
         let bytes = base64(answer["data"].as_str().unwrap_or_default());
         fs::write(file, bytes).map_err(|e| at(file, &e))
