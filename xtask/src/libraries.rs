@@ -1,12 +1,14 @@
 //! `cargo xtask libraries`: what `solder inspect` says of the kernels of NVIDIA's libraries, compared with
 //! `cuobjdump -res-usage`, kernel by kernel.
 
+use crate::bench::measure::Program;
+use crate::process::Ending;
 use crate::{Result, pip, process, workspace};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
 usage: cargo xtask libraries [--all]
@@ -70,8 +72,28 @@ pub fn run(args: &[String]) -> Result<u8> {
             Err(why) => return skipped(why),
         };
         is_equal &= compare(&solder, &cuobjdump, &file)?;
+        is_equal &= summary_is_quick(&solder, &file)?;
     }
     Ok(u8::from(!is_equal))
+}
+
+/// The summary of a library reads only headers, however large it is.
+fn summary_is_quick(solder: &Path, file: &Path) -> Result<bool> {
+    const MOST_TIME: Duration = Duration::from_secs(1);
+    const MOST_KIB: u64 = 150 << 10;
+    let arguments = ["inspect".into(), file.display().to_string()];
+    let nowhere = Path::new("/dev/null").to_path_buf();
+    let folder = std::env::temp_dir();
+    let program = Program {
+        path: solder,
+        arguments: &arguments,
+        folder: &folder,
+        stdout: nowhere.clone(),
+        stderr: nowhere,
+    };
+    let sample = program.measure(Path::new("/"))?;
+    println!("    summary: {:.2} s, {} MiB", sample.wall.as_secs_f64(), sample.peak >> 10);
+    Ok(sample.ending == Ending::Exit(0) && sample.wall < MOST_TIME && sample.peak < MOST_KIB)
 }
 
 /// A kernel: its name, what it is for, registers, stack and shared memory.

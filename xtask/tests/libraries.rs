@@ -3,8 +3,13 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    // What a program takes is measured by a process of its own, which is this program.
+    if args.first().is_some_and(|arg| arg == "measure") {
+        return ExitCode::from(xtask::run(&args));
+    }
     // The standard runner's options, and filters that are meant for other tests.
-    if std::env::args().len() > 1 {
+    if !args.is_empty() {
         return ExitCode::SUCCESS;
     }
     ExitCode::from(xtask::run(&["libraries".into()]))

@@ -25,13 +25,16 @@ const MODULE: (&str, &str) = ("module.cu", include_str!("demo/module.cu"));
 const LIMIT: Duration = Duration::from_mins(2);
 
 /// What the programs are compiled to, made once and kept in the user's cache folder.
-pub struct Compiled(PathBuf);
+pub struct Compiled {
+    root: PathBuf,
+    toolkit: PathBuf,
+}
 
 impl Compiled {
     pub fn ensure() -> Result<Self> {
         let toolkit = toolkit::ensure()?;
         let sources: Vec<&(&str, &str)> = DEMO.iter().chain([&MODULE]).collect();
-        let mut key = Key::new("programs of reports");
+        let mut key = Key::new("programs of reports, with LTO");
         key.text(&toolkit.to_string_lossy());
         for (name, text) in &sources {
             key.text(name).text(text);
@@ -39,7 +42,7 @@ impl Compiled {
         let root = cache::root()?.join(format!("page-{}", &key.hex()[..8]));
         let _lock = cache::lock(&root.with_extension("lock"))?;
         if root.is_dir() {
-            return Ok(Self(root));
+            return Ok(Self { root, toolkit });
         }
         cache::remove_staged(&root);
         let staged = cache::staging(&root);
@@ -56,21 +59,34 @@ impl Compiled {
             run(Command::new(&nvcc)
                 .args([ARCH, "-rdc=true", mode, "-o", &output, source])
                 .current_dir(&staged))?;
+            if mode == "-c" {
+                let output = format!("{stem}.lto.o");
+                let mut command = Command::new(&nvcc);
+                command.args([ARCH, "-rdc=true", "-dlto", mode, "-o", &output, source]);
+                run(command.current_dir(&staged))?;
+            }
         }
         run(Command::new("ar").args(["rc", "libphysics.a", "physics.o"]).current_dir(&staged))?;
         cache::publish(&staged, &root)?;
-        Ok(Self(root))
+        Ok(Self { root, toolkit })
     }
 
     /// Links the program of three files; the report.
     pub fn demo(&self, solder: &Path, folder: &Path) -> Result<PathBuf> {
-        let inputs = ["simulate.o", "render.o", "libphysics.a"].map(|file| self.0.join(file));
-        link(solder, folder, "app.cubin", &inputs)
+        let inputs = ["simulate.o", "render.o", "libphysics.a"].map(|file| self.root.join(file));
+        self.link(solder, folder, &["-o", "app.cubin"], &inputs)
+    }
+
+    /// Has the same program compiled as a whole; the report.
+    pub fn whole(&self, solder: &Path, folder: &Path) -> Result<PathBuf> {
+        let inputs = ["simulate.lto.o", "render.lto.o", "physics.lto.o"].map(|file| self.root.join(file));
+        let nvvm = format!("--nvvmpath={}", self.toolkit.join("nvvm").display());
+        self.link(solder, folder, &["-dlto", &nvvm, "-o", "whole.cubin"], &inputs)
     }
 
     /// Links a program of so many modules; the report.
     pub fn modules(&self, solder: &Path, folder: &Path, count: usize) -> Result<PathBuf> {
-        let path = self.0.join("module.cubin");
+        let path = self.root.join("module.cubin");
         let template = Template::new(fs::read(&path).map_err(|e| at(&path, &e))?)?;
         let objects = folder.join("objects");
         fs::create_dir_all(&objects).map_err(|e| at(&objects, &e))?;
@@ -80,21 +96,21 @@ impl Compiled {
             fs::write(&path, template.fill(module, (module * 7 + 1) % count)).map_err(|e| at(&path, &e))?;
             inputs.push(path);
         }
-        let report = link(solder, folder, "large.cubin", &inputs)?;
+        let report = self.link(solder, folder, &["-o", "large.cubin"], &inputs)?;
         fs::remove_dir_all(&objects).map_err(|e| at(&objects, &e))?;
         Ok(report)
     }
-}
 
-fn link(solder: &Path, folder: &Path, output: &str, inputs: &[PathBuf]) -> Result<PathBuf> {
-    let report = folder.join("report.html");
-    let words: Vec<String> = inputs.iter().map(|input| input.display().to_string()).collect();
-    let list = folder.join("inputs.txt");
-    fs::write(&list, words.join("\n")).map_err(|e| at(&list, &e))?;
-    let mut command = Command::new(solder);
-    command.args([ARCH, "--options-file", "inputs.txt", "-o", output, "--report"]).arg(&report);
-    run(command.current_dir(folder))?;
-    Ok(report)
+    fn link(&self, solder: &Path, folder: &Path, options: &[&str], inputs: &[PathBuf]) -> Result<PathBuf> {
+        let report = folder.join("report.html");
+        let words: Vec<String> = inputs.iter().map(|input| input.display().to_string()).collect();
+        let list = folder.join("inputs.txt");
+        fs::write(&list, words.join("\n")).map_err(|e| at(&list, &e))?;
+        let mut command = Command::new(solder);
+        command.args([ARCH, "--options-file", "inputs.txt"]).args(options).arg("--report").arg(&report);
+        run(command.env("CUDA_HOME", &self.toolkit).current_dir(folder))?;
+        Ok(report)
+    }
 }
 
 fn run(command: &mut Command) -> Result<()> {

@@ -90,11 +90,42 @@ fn in_folder(
         );
         faults.extend(looked.faults.into_iter().map(|fault| format!("{count} files: {fault}")));
     }
+    faults.extend(whole_program(&mut browser, &compiled.whole(solder, &subfolder("whole")?)?)?);
     faults.append(&mut browser.faults);
     for fault in &faults {
         println!("    {fault}");
     }
     Ok(u8::from(!faults.is_empty()))
+}
+
+/// A program that the compiler made whole: its kernels have registers, and are known to be from their modules.
+fn whole_program(browser: &mut Browser, report: &Path) -> Result<Vec<String>> {
+    let address = format!("file://{}", report.display());
+    let mut looked = Look { browser, address, faults: Vec::new() };
+    looked.open("", 390, true)?;
+    for (what, expression) in [
+        (
+            "it is not said that it is a whole program",
+            "$('summary').textContent.includes('compiled as one program')",
+        ),
+        (
+            "the modules are not listed",
+            "inputs.map(lastPart).join() === 'simulate.lto.o,render.lto.o,physics.lto.o'",
+        ),
+        ("kernels are missing", "kernels.length === 7 && kernels.every(i => functions[i].registers > 0)"),
+        (
+            "a kernel is not from its module",
+            "kernels.every(i => inputOf(functions[i]) === (functions[i].name.includes('sim::') ? 'simulate.lto.o' : 'render.lto.o'))",
+        ),
+        ("shared memory is missing", "data.shared.length > 0 && data.reservedShared === 1024"),
+        ("code is counted twice", "functions.reduce((sum, f) => sum + f.size, 0) < data.size"),
+        ("something is too wide", "checks.overflow().length === 0"),
+    ] {
+        looked.holds(what, expression)?;
+    }
+    let is_right = looked.faults.is_empty();
+    println!("a report of a whole program: {}", if is_right { "as it should be" } else { "wrong" });
+    Ok(looked.faults)
 }
 
 fn take_pictures(browser: &mut Browser, report: &Path, folder: &Path) -> Result<()> {
