@@ -7,8 +7,10 @@ pub mod cache;
 pub mod conformance;
 pub mod faults;
 pub mod fuzz;
+pub mod libraries;
 pub mod nvjitlink;
 mod outcome;
+pub mod page;
 mod pip;
 pub mod process;
 pub mod realcode;
@@ -31,7 +33,9 @@ commands
   conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare
   faults                  end links early, take away space, change inputs, and look at what is left
   fuzz                    feed damaged inputs to the readers and to whole links
+  libraries               compare what inspect says of real libraries with cuobjdump
   nvjitlink [FILTER…]     build libnvJitLink, and call it and NVIDIA's alike; or install NVIDIA's of a release
+  page                    open reports in a browser: widths, contrast, keyboard, addresses; take pictures
   realcode [FILTER…]      link programs made of library code with both linkers, compare function by function
   test                    install what is needed and run every test of the workspace
   tidy                    check the rules of the house that the compiler does not
@@ -53,9 +57,11 @@ pub fn run(args: &[String]) -> u8 {
         "measure" => bench::measure::run(rest),
         "faults" => faults::run(rest),
         "fuzz" => fuzz::run(rest),
+        "libraries" => libraries::run(rest),
         "nvjitlink" => nvjitlink::run(rest),
         "nvjitlink-run" => nvjitlink::driver::run(rest),
         "nvjitlink-time" => nvjitlink::driver::time(rest),
+        "page" => page::run(rest),
         "realcode" => realcode::run(rest),
         "test" => suite::run(rest),
         "tidy" => tidy::run(rest),

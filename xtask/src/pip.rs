@@ -1,7 +1,9 @@
 //! pip, with which the tools are installed.
 
+use crate::cache;
 use crate::{Result, process};
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Lets pip unpack packages into `site`; `staged` is a folder for its use.
@@ -18,6 +20,29 @@ pub(crate) fn pip_install(staged: &Path, site: &Path, packages: &[&str]) -> Resu
         last_lines(&output, 6),
         packages.join("\n  ")
     ))
+}
+
+/// The folder of a package such as `nvidia-curand==10.4.0.35` in the user's cache. Installs it first if need be.
+pub(crate) fn ensure(package: &str) -> Result<PathBuf> {
+    let root = cache::root()?.join("packages").join(package.replace("==", "-"));
+    if root.is_dir() {
+        return Ok(root);
+    }
+    let parent = root.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(|e| cache::at(parent, &e))?;
+    let _lock = cache::lock(&root.with_added_extension("lock"))?;
+    if root.is_dir() {
+        return Ok(root);
+    }
+    eprintln!("installing {package} into {}", root.display());
+    cache::remove_staged(&root);
+    let staged = cache::staging(&root);
+    let site = staged.join("site");
+    let installed = pip_install(&staged, &site, &[package])
+        .and_then(|()| cache::publish(&site, &root))
+        .map_err(|e| format!("could not install {package}: {e}"));
+    let _ = fs::remove_dir_all(&staged);
+    installed.map(|()| root)
 }
 
 /// A pip to install with: one of our own virtual environment, or, where Python was packaged without

@@ -298,7 +298,8 @@ fn mutate_anything(rng: &mut Rng, input: &mut Vec<u8>, corpus: &Corpus) {
 fn inspect(input: &[u8], folder: &Path) -> Result<bool, String> {
     let file = folder.join("inspected");
     fs::create_dir_all(folder).and_then(|()| fs::write(&file, input)).map_err(|error| error.to_string())?;
-    let form = (input.len() / 8).is_multiple_of(2).then(|| OsString::from("--json"));
+    let forms = [&["--json"][..], &[], &["--list", "--json"], &["--all", "--arch=90"], &["--sort=shared"]];
+    let form = forms[input.len() / 8 % forms.len()].iter().map(OsString::from);
     let words = ["solder".into(), "inspect".into()].into_iter().chain(form).chain([file.into()]);
     Ok(solder::driver::run(words) == 0)
 }

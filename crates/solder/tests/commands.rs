@@ -1,4 +1,4 @@
-//! The subcommands: when they are recognised, `shadow` on toolkits of all kinds, `inspect` on whole and damaged files.
+//! The subcommands: when they are recognised, and `shadow` on toolkits of all kinds.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -173,90 +173,4 @@ fn shadow_refuses() {
     }
     assert!(!new.exists() && !inside.exists());
     assert_eq!(fs::read_dir(&occupied).expect("the folder").count(), 1);
-}
-
-fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart").join(name)
-}
-
-#[test]
-fn inspect_a_cubin() {
-    let file = example("blur.cubin");
-    let (code, stdout, stderr) = run(&mut solder(&["inspect", text(&file)]));
-    assert_eq!((code, stderr.as_str()), (Some(0), ""));
-    for part in
-        ["sm_90 relocatable", "made by ptxas", "\n  kernel ", " registers", "of shared memory", "needs "]
-    {
-        assert!(stdout.contains(part), "{part}: {stdout}");
-    }
-    let (code, stdout, _) = run(&mut solder(&["inspect", "--json", text(&file)]));
-    assert_eq!(code, Some(0));
-    for part in ["\"type\": \"cubin\"", "\"arch\": \"sm_90\"", "\"kernels\": [", "\"registers\": "] {
-        assert!(stdout.contains(part), "{part}: {stdout}");
-    }
-}
-
-#[test]
-fn inspect_archives_and_fat_binaries() {
-    use solder_fatbin::{Builder, Compression, Kind, NewMember};
-    let folder = scratch("inspect");
-    let cubin = fs::read(example("weights.cubin")).expect("the example");
-    let mut builder = Builder::new();
-    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
-        builder.push(&NewMember {
-            compression,
-            options: Some(b"--compile-only"),
-            identifier: Some(b"weights.cu"),
-            ..NewMember::new(Kind::Elf, solder_arch::Arch::plain(90), &cubin)
-        });
-    }
-    let fatbin = folder.join("weights.fatbin");
-    fs::write(&fatbin, builder.finish()).expect("a file");
-    let (code, stdout, stderr) = run(&mut solder(&["inspect", text(&fatbin)]));
-    assert_eq!((code, stderr.as_str()), (Some(0), ""));
-    assert_eq!(stdout.matches("sm_90 ELF").count(), 3, "{stdout}");
-    for part in ["with LZ4)", "with Zstandard)", "weights.cu", "options '--compile-only'"] {
-        assert!(stdout.contains(part), "{part}: {stdout}");
-    }
-    let archive = folder.join("libweights.a");
-    let made = Command::new("ar").arg("rc").arg(&archive).arg(&fatbin).arg(example("blur.cubin")).status();
-    assert!(made.expect("ar").success());
-    let (code, stdout, _) = run(&mut solder(&["inspect", text(&archive)]));
-    assert_eq!(code, Some(0));
-    assert!(stdout.contains("\n  weights.fatbin: fat binary") && stdout.contains("\n  blur.cubin: cubin"));
-}
-
-/// Cut short at every length, and with every byte of the head and the tail changed: an answer, never a panic.
-#[test]
-fn inspect_damaged_files() {
-    let folder = scratch("damaged");
-    let whole = fs::read(example("blur.cubin")).expect("the example");
-    let mut files = Vec::new();
-    let mut add = |bytes: &[u8]| {
-        let path = folder.join(files.len().to_string());
-        fs::write(&path, bytes).expect("a file");
-        files.push(path);
-    };
-    for length in (0..whole.len()).step_by(61) {
-        add(&whole[..length]);
-    }
-    for at in (0..64).chain(whole.len().saturating_sub(1500)..whole.len()).step_by(3) {
-        let mut changed = whole.clone();
-        changed[at] ^= 0xff;
-        add(&changed);
-    }
-    let mut nested = b"!<arch>\n".to_vec();
-    for _ in 0..2000 {
-        let mut outer = b"!<arch>\n".to_vec();
-        outer.extend(
-            format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "a/", 0, 0, 0, 644, nested.len()).bytes(),
-        );
-        outer.extend(&nested);
-        nested = outer;
-    }
-    add(&nested);
-    let (code, stdout, stderr) = run(solder(&["inspect"]).args(&files));
-    assert_eq!(code, Some(1));
-    assert!(stdout.contains("damaged: ") && stderr.contains("files damaged"), "{stderr}");
-    assert!(!stderr.contains("panicked"), "{stderr}");
 }

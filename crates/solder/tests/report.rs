@@ -1,9 +1,8 @@
-//! The page of `--report`: its structure always, what a browser makes of it where one is installed.
+//! The page of `--report`: its structure and its data. `cargo xtask page` looks at it in a browser.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const DATA: &str = "<script type=\"application/json\" id=\"data\">";
 
@@ -22,8 +21,13 @@ fn scratch(name: &str) -> PathBuf {
 
 /// The page about the example.
 fn page(folder: &Path) -> String {
+    report(folder, "report.html")
+}
+
+/// The report of the example, in a file of this name.
+fn report(folder: &Path, name: &str) -> String {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart");
-    let report = folder.join("report.html");
+    let report = folder.join(name);
     let status = Command::new(env!("CARGO_BIN_EXE_solder"))
         .args(["-arch=sm_90", "-o", "out.cubin", "--report"])
         .arg(&report)
@@ -80,89 +84,61 @@ fn the_data_is_json_about_the_link() {
     }
 }
 
-/// A browser without a window.
-fn browser() -> Option<PathBuf> {
-    let given = std::env::var_os("SOLDER_BROWSER").map(PathBuf::from);
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-    let found = std::env::split_paths(&folders)
-        .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|path| path.is_file());
-    let browser = given.or(found);
-    if browser.is_none() {
-        skipped("no browser is installed (chromium, or SOLDER_BROWSER), so nobody looked at the report");
-    }
-    browser
+#[test]
+fn the_data_alone() {
+    let folder = scratch("report-json");
+    let alone = report(&folder, "report.json");
+    let page = page(&folder);
+    // All but the times.
+    let untimed = |data: &str| data.split("\"phases\"").next().map(str::to_owned);
+    assert!(alone.starts_with("{\"format\":1,") && alone.ends_with("}\n"), "{alone}");
+    assert_eq!(untimed(&alone), untimed(data(&page)).map(|data| data.replace("\\u003c", "<")));
 }
 
-/// What a browser makes of a page.
-fn rendered(browser: &Path, folder: &Path, page: &str) -> String {
-    let path = folder.join("page.html");
-    fs::write(&path, page).expect("a file");
-    let output = Command::new(browser)
-        .args([
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--virtual-time-budget=20000",
-            "--dump-dom",
-        ])
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-        .arg(format!("file://{}", path.display()))
-        .stderr(Stdio::null())
-        .output()
-        .expect("the browser runs");
-    String::from_utf8_lossy(&output.stdout).into_owned()
+fn compare(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_solder"));
+    let output = command.arg("report").args(words).current_dir(folder).env_remove("COLUMNS").output();
+    let output = output.expect("solder runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 #[test]
-fn a_browser_draws_the_page() {
-    let folder = scratch("report-browser");
-    let page = page(&folder);
-    let Some(browser) = browser() else { return };
-    let dom = rendered(&browser, &folder, &page);
-    assert!(dom.contains("data-ready=\"yes\""), "the script did not come to its end");
-    assert!(dom.contains("1 kernel and 2 functions from 2 inputs"));
-    assert_eq!(dom.matches("<g class=").count(), 3, "boxes of the call graph");
-    assert_eq!(dom.matches("class=\"source\"").count(), 1, "where the registers come from");
-    assert!(dom.contains("24 → 44 registers, stack 8 B"));
-    assert!(dom.contains(".nv.constant3"));
-}
-
-/// Thousands of functions: everything is drawn, and what is too much is left out and said.
-#[test]
-fn a_browser_draws_a_large_page() {
-    const COUNT: usize = 6000;
-    let folder = scratch("report-large");
-    let page = page(&folder);
-    let Some(browser) = browser() else { return };
-    let mut functions = String::new();
-    for i in 0..COUNT {
-        let kernel = i % 3 == 0;
-        let callees: Vec<String> =
-            [i + 1, i + 2].iter().filter(|c| **c < COUNT).map(ToString::to_string).collect();
-        let _ = write!(
-            functions,
-            "{}{{\"name\":\"f{i}(int)\",\"kernel\":{kernel},\"size\":{},\"input\":{},\"registers\":24,\"total\":24,\
-             \"frame\":8,\"stack\":-1,\"barriers\":0,\"calls\":[{}],\"indirect\":[0]}}",
-            if i == 0 { "" } else { "," },
-            128 * (1 + i % 40),
-            i % 50,
-            callees.join(",")
-        );
+fn two_links_are_compared() {
+    let folder = scratch("report-compare");
+    let old = report(&folder, "old.json");
+    page(&folder);
+    let (code, stdout, stderr) = compare(&folder, &["--compare", "old.json", "report.html"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert!(stdout.contains("No function changed its size"), "{stdout}");
+    let new = old
+        .replace("\"total\":44", "\"total\":52")
+        .replace("weigh(const float *, int, int)", "weigh(const float *, int)")
+        .replacen("\"size\":512,", "\"size\":1536,", 1);
+    fs::write(folder.join("new.json"), new).expect("a file");
+    let (_, stdout, _) = compare(&folder, &["--compare", "old.json", "new.json"]);
+    for part in [
+        "\nregisters\n",
+        "44   52      +8  kernel blur(const float *, float *, int)  blur.cubin\n",
+        "\ngrew\n",
+        "+1,024",
+        "\ncame\n",
+        "weigh(const float *, int)  weights.cubin",
+        "\nwent\n",
+    ] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
     }
-    let inputs: Vec<String> = (0..50).map(|i| format!("\"/far/away/{i}.o\"")).collect();
-    let large = format!(
-        "{{\"output\":\"o\",\"target\":\"sm_90\",\"size\":1,\"inputs\":[{}],\"functions\":[{functions}],\
-         \"removed\":{{\"count\":0,\"size\":0}},\"sharedLimit\":49152,\"variables\":[\"v\"],\
-         \"shared\":[{{\"kernel\":0,\"total\":4,\"parts\":[[0,4]]}}],\"constants\":[],\"phases\":[[\"all\",1000]]}}",
-        inputs.join(",")
-    );
-    let page = page.replace(data(&page), &large);
-    let dom = rendered(&browser, &folder, &page);
-    assert!(dom.contains("data-ready=\"yes\""), "the script did not come to its end");
-    assert!(dom.contains("the nearest 250 drawn"));
-    assert!(dom.contains("6000 functions, the first 200 shown"));
-    assert_eq!(dom.matches("(int)\"></option>").count(), COUNT / 3);
-    assert!(dom.contains(">49.o<"), "folders that all inputs share are left out");
+    let (_, stdout, _) = compare(&folder, &["--compare", "--json", "old.json", "new.json"]);
+    assert!(stdout.contains("\"registers\": [\n") && stdout.contains("\"new\": 52"), "{stdout}");
+    fs::write(folder.join("bad.json"), "{}").expect("a file");
+    for (words, reason) in [
+        (&["--compare", "old.json"][..], "expected --compare and two files"),
+        (&["old.json", "new.json"], "expected --compare and two files"),
+        (&["--compare", "old.json", "bad.json"], "'bad.json' is not a report"),
+        (&["--compare", "old.json", "none.json"], "'none.json': "),
+    ] {
+        let (code, _, stderr) = compare(&folder, words);
+        assert_eq!(code, Some(1), "{words:?}");
+        assert!(stderr.contains(reason), "{words:?}: {stderr}");
+    }
 }

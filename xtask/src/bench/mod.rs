@@ -10,7 +10,7 @@ pub mod measure;
 mod plot;
 mod report;
 mod sources;
-mod template;
+pub(crate) mod template;
 mod workloads;
 
 use crate::cache::at;

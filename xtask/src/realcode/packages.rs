@@ -1,9 +1,6 @@
 //! Header libraries that the programs include, beside those of the toolkit.
 
-use crate::cache;
-use crate::{Result, toolkit};
-use std::fs;
-use std::path::Path;
+use crate::{Result, pip};
 
 struct Package {
     /// What programs call it.
@@ -49,31 +46,9 @@ pub fn ensure(name: &str) -> Result<Vec<String>> {
         Some(other) => ensure(other)?,
         None => Vec::new(),
     };
-    if let Some(pip) = package.pip {
-        let root = cache::root()?.join("packages").join(pip.replace("==", "-"));
-        install(&root, pip)?;
+    if let Some(name) = package.pip {
+        let root = pip::ensure(name)?;
         options.extend(package.include.iter().map(|folder| format!("-I{}", root.join(folder).display())));
     }
     Ok(options)
-}
-
-fn install(root: &Path, pip: &str) -> Result<()> {
-    if root.is_dir() {
-        return Ok(());
-    }
-    let parent = root.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(|e| cache::at(parent, &e))?;
-    let _lock = cache::lock(&root.with_added_extension("lock"))?;
-    if root.is_dir() {
-        return Ok(());
-    }
-    eprintln!("installing {pip} into {}", root.display());
-    cache::remove_staged(root);
-    let staged = cache::staging(root);
-    let site = staged.join("site");
-    let installed = toolkit::pip_install(&staged, &site, &[pip])
-        .and_then(|()| cache::publish(&site, root))
-        .map_err(|e| format!("could not install {pip}: {e}"));
-    let _ = fs::remove_dir_all(&staged);
-    installed
 }

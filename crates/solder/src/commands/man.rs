@@ -33,8 +33,20 @@ solder \- device linker for CUDA
 .I file
 .br
 .B solder inspect
+.RB [ \-\-all | \-\-list ]
+.RB [ \-\-arch
+.IR name,... ]
+.RB [ \-\-kernel
+.IR text ]
+.RB [ \-\-sort
+.IR key ]
 .RB [ \-\-json ]
 .I file...
+.br
+.B solder report \-\-compare
+.I old new
+.RB [ \-\-all ]
+.RB [ \-\-json ]
 .br
 .B solder shadow
 .I folder

@@ -6,6 +6,8 @@ mod doctor;
 mod help;
 mod inspect;
 mod man;
+mod report;
+mod screen;
 mod shadow;
 mod words;
 
@@ -15,13 +17,14 @@ use words::eprint;
 /// A subcommand: the words after its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command); 7] = [
+const COMMANDS: [(&str, Command); 8] = [
     ("completions", completions::run),
     ("doctor", doctor::run),
     ("help", print_help),
     ("inspect", inspect::run),
     ("link", link_help),
     ("man", man::run),
+    ("report", report::run),
     ("shadow", shadow::run),
 ];
 

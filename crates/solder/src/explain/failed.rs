@@ -44,19 +44,21 @@ fn write_files(options: &Options, sink: &Sink, map: impl Fn() -> String, page: i
 fn empty_page(options: &Options, printer: &Printer, objects: &[Object<'_>]) -> String {
     let output = options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
     let list = || Json::List(Vec::new());
-    report::filled(&Json::Object(vec![
+    let content = Json::Object(vec![
+        ("format", report::FORMAT.into()),
         ("output", Json::Text(output)),
         ("target", Json::Text(options.link_target().to_string())),
         ("size", 0u32.into()),
         ("inputs", objects.iter().map(|object| Json::Text(object.name.to_string())).collect()),
         ("functions", list()),
-        ("removed", Json::Object(vec![("count", 0u32.into()), ("size", 0u32.into())])),
+        ("removed", report::removed_functions(&[])),
         ("sharedLimit", 0u32.into()),
         ("shared", list()),
         ("variables", list()),
         ("constants", list()),
         ("phases", report::phases(printer)),
-    ]))
+    ]);
+    report::written(options, &content)
 }
 
 /// The page with the errors before everything else.

@@ -8,7 +8,7 @@ use super::context::counted;
 use super::names::{self, shown};
 use solder_cubin::raw;
 use solder_link::model::graph::Edges;
-use solder_link::model::ids::EntityId;
+use solder_link::model::ids::{EntityId, FileId};
 use solder_link::model::object::Object;
 use solder_link::roots::Roots;
 use solder_link::view::View;
@@ -152,6 +152,7 @@ pub struct Removed<'a> {
     pub kernel: bool,
     pub size: u64,
     pub file: &'a BStr,
+    pub input: FileId,
 }
 
 pub fn removed<'a>(view: View<'a, '_>, objects: &'a [Object<'_>]) -> Vec<Removed<'a>> {
@@ -168,6 +169,7 @@ pub fn removed<'a>(view: View<'a, '_>, objects: &'a [Object<'_>]) -> Vec<Removed
             kernel: symbol.other & raw::STO_ENTRY != 0,
             size: symbol.size.get(),
             file: object.name.as_bstr(),
+            input: origin.file,
         });
     }
     found

@@ -145,6 +145,13 @@ fn kernels(text: &mut String, view: View<'_, '_>) {
         let name = view.merged.symbol(function.symbol).name;
         let _ = writeln!(text, "{registers:>9} {stack:>9} {shared:>9} {barriers:>8}  {name}");
     }
+    let reserved = view.shared.reserved;
+    if reserved > 0 && view.shared.kernels.iter().any(Option::is_some) {
+        let _ = writeln!(
+            text,
+            "(shared memory includes {reserved} bytes that the system reserves in each kernel that has any)"
+        );
+    }
 }
 
 /// A section of an input in a section of the output.

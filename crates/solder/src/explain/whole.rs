@@ -3,6 +3,10 @@
 use bstr::BStr;
 use std::fmt::Write;
 
+use hashbrown::HashMap;
+use object::Endianness;
+use object::elf::{FileHeader64, SHT_SYMTAB, STT_FUNC, Sym64};
+use object::read::elf::{FileHeader, Sym};
 use solder_cubin::info::{self, attr};
 use solder_cubin::{Cubin, callgraph, raw};
 
@@ -11,11 +15,10 @@ use super::names::shown;
 use super::{map, report};
 use crate::diagnostics::{Sink, Stop};
 use crate::json::Json;
+use crate::load::Survey;
+use crate::load::survey::Fate;
 use solder_link::checks::limits::shared_limit;
 use solder_link::resources::UNKNOWN_STACK;
-
-/// The only origin that is left.
-const ORIGIN: &str = "compiled IR";
 
 impl Explain<'_, '_> {
     /// Writes the files that were asked for about the output, if it is a cubin.
@@ -35,7 +38,11 @@ impl Explain<'_, '_> {
             super::context::write(file, &map_text(self, &cubin, output.len()), sink)?;
         }
         if let Some(file) = &asked.report {
-            super::context::write(file, &report::filled(&content(self, &cubin, output.len())), sink)?;
+            super::context::write(
+                file,
+                &report::written(self.options, &content(self, &cubin, output.len())),
+                sink,
+            )?;
         }
         Ok(())
     }
@@ -79,7 +86,63 @@ fn module_values(cubin: &Cubin<'_>, attr: u8) -> Vec<u32> {
     values
 }
 
+/// The modules that the program was compiled from, and the host objects' symbols that tell where a kernel is from: the
+/// compiler of the host code defines a function with the name of each kernel, which launches it.
+struct Modules<'a> {
+    names: Vec<&'a BStr>,
+    by_symbol: HashMap<&'a [u8], u32>,
+}
+
+impl<'a> Modules<'a> {
+    fn new(survey: &'a Survey<'_>) -> Self {
+        let mut modules = Self { names: Vec::new(), by_symbol: HashMap::new() };
+        for input in survey.inputs.iter().filter(|input| input.fate == Fate::Ir) {
+            let number = modules.names.len() as u32;
+            modules.names.push(input.name.as_bstr());
+            for name in defined_functions(input.bytes).unwrap_or_default() {
+                modules.by_symbol.entry(name).or_insert(number);
+            }
+        }
+        modules
+    }
+
+    /// The module of a function, or -1 if nothing says it.
+    fn of(&self, name: &BStr) -> Json {
+        self.by_symbol.get(&**name).map_or(Json::Signed(-1), |number| (*number).into())
+    }
+}
+
+/// The functions that a host object defines.
+fn defined_functions(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, bytes).ok()?;
+    let symbols = sections.symbols(endian, bytes, SHT_SYMTAB).ok()?;
+    let is_function =
+        |symbol: &&Sym64<Endianness>| symbol.st_type() == STT_FUNC && !symbol.is_undefined(endian);
+    let functions = symbols.iter().filter(is_function);
+    Some(functions.filter_map(|symbol| symbols.symbol_name(endian, symbol).ok()).collect())
+}
+
+fn is_kernel(symbol: &raw::Symbol) -> bool {
+    symbol.other & raw::STO_ENTRY != 0
+}
+
+/// The barriers of each section of code.
+fn barriers(cubin: &Cubin<'_>) -> HashMap<u32, u32> {
+    let mut found = HashMap::new();
+    for section in cubin.sections.iter().filter(|section| section.sh_type() == raw::SHT_CUDA_INFO) {
+        for record in info::records(section.data).flatten().filter(|record| record.attr == attr::NUM_BARRIERS)
+        {
+            found.insert(section.info(), record.payload.first().copied().unwrap_or(0).into());
+        }
+    }
+    found
+}
+
 fn content(explain: Explain<'_, '_>, cubin: &Cubin<'_>, size: usize) -> Json {
+    let modules = Modules::new(explain.survey);
+    let barriers = barriers(cubin);
     let registers = module_values(cubin, attr::REGCOUNT);
     let frames = module_values(cubin, attr::FRAME_SIZE);
     let stacks = module_values(cubin, attr::MIN_STACK_SIZE);
@@ -93,30 +156,56 @@ fn content(explain: Explain<'_, '_>, cubin: &Cubin<'_>, size: usize) -> Json {
             calls[from].push(to as u64);
         }
     }
+    // Functions that the compiler did not inline are parts of the kernel's own code: their size is in its size, and its
+    // registers are theirs.
+    let owner = |symbol: &raw::Symbol| {
+        let is_owner =
+            |(_, other, _): &&(u32, &raw::Symbol, &BStr)| is_kernel(other) && other.shndx == symbol.shndx;
+        functions.iter().find(is_owner).filter(|_| !is_kernel(symbol))
+    };
+    let mut inner = vec![0; functions.len()];
+    for (at, (_, symbol, _)) in functions.iter().enumerate() {
+        if let Some(kernel) = owner(symbol).and_then(|(index, ..)| number(*index)) {
+            inner[kernel] += symbol.size.get();
+            calls[kernel].push(at as u64);
+        }
+    }
+    for calls in &mut calls {
+        calls.sort_unstable();
+        calls.dedup();
+    }
     let function = |((index, symbol, name), calls): (&(u32, &raw::Symbol, &BStr), Vec<u64>)| {
-        let at = *index as usize;
+        let (at, kernel) = (*index as usize, owner(symbol));
+        let own_size = symbol.size.get().saturating_sub(number(*index).map_or(0, |at| inner[at]));
+        let registers = registers[kernel.map_or(at, |(index, ..)| *index as usize)];
+        let is_kernel = is_kernel(symbol);
+        let text = u32::from(symbol.shndx.get());
         let stack = if stacks[at] == UNKNOWN_STACK { Json::Signed(-1) } else { stacks[at].into() };
         Json::Object(vec![
             ("name", Json::Text(shown(name))),
-            ("kernel", (symbol.other & raw::STO_ENTRY != 0).into()),
-            ("size", symbol.size.get().into()),
-            ("input", 0u32.into()),
-            ("registers", registers[at].into()),
-            ("total", registers[at].into()),
+            ("symbol", Json::from(is_kernel.then_some(*name))),
+            ("kernel", is_kernel.into()),
+            ("size", own_size.into()),
+            ("input", modules.of(kernel.map_or(name, |(_, _, name)| name))),
+            ("registers", registers.into()),
+            ("total", registers.into()),
             ("frame", frames[at].into()),
             ("stack", stack),
-            ("barriers", 0u32.into()),
+            ("barriers", barriers.get(&text).copied().unwrap_or(0).into()),
             ("calls", calls.into_iter().collect()),
             ("indirect", Json::List(Vec::new())),
         ])
     };
-    let (shared, variables) = shared_memory(cubin, &functions);
+    let reserved = reserved_shared(cubin, explain.options.link_target().arch.number);
+    let (shared, variables) = shared_memory(cubin, &functions, reserved);
     let output = explain.options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
     Json::Object(vec![
+        ("format", report::FORMAT.into()),
+        ("wholeProgram", true.into()),
         ("output", Json::Text(output)),
         ("target", Json::Text(explain.options.link_target().to_string())),
         ("size", (size as u64).into()),
-        ("inputs", [ORIGIN].into_iter().collect()),
+        ("inputs", modules.names.iter().copied().collect()),
         ("functions", functions.iter().zip(calls).map(function).collect()),
         ("removed", Json::Object(vec![("count", 0u32.into()), ("size", 0u32.into())])),
         (
@@ -124,6 +213,7 @@ fn content(explain: Explain<'_, '_>, cubin: &Cubin<'_>, size: usize) -> Json {
             shared_limit(explain.options.link_target(), explain.options.enable_extended_smem == Some(true))
                 .into(),
         ),
+        ("reservedShared", reserved.into()),
         ("shared", shared),
         ("variables", variables),
         ("constants", constants(cubin)),
@@ -131,13 +221,26 @@ fn content(explain: Explain<'_, '_>, cubin: &Cubin<'_>, size: usize) -> Json {
     ])
 }
 
+/// What the assembler reserves for the system in each section `.nv.shared.K`, from sm_90 on.
+fn reserved_shared(cubin: &Cubin<'_>, number: u16) -> u64 {
+    const RESERVED: u64 = 1024;
+    let mut sizes =
+        cubin.sections.iter().filter(|section| is_shared(section)).map(solder_cubin::Section::size);
+    if number >= 90 && sizes.all(|size| size >= RESERVED) { RESERVED } else { 0 }
+}
+
+fn is_shared(section: &solder_cubin::Section<'_>) -> bool {
+    section.info() != 0 && section.name.starts_with(b".nv.shared.")
+}
+
 /// The sections `.nv.shared.K`, each as one variable.
-fn shared_memory(cubin: &Cubin<'_>, functions: &[(u32, &raw::Symbol, &BStr)]) -> (Json, Json) {
+fn shared_memory(cubin: &Cubin<'_>, functions: &[(u32, &raw::Symbol, &BStr)], reserved: u64) -> (Json, Json) {
     let (mut rows, mut names) = (Vec::new(), Vec::new());
     for section in &cubin.sections {
         let Some(kernel) = section.name.strip_prefix(b".nv.shared.") else { continue };
         let Some(at) = functions.iter().position(|(_, _, name)| *name == kernel) else { continue };
-        let part = Json::List(vec![(names.len() as u64).into(), section.size().into()]);
+        let own = section.size().saturating_sub(reserved);
+        let part = Json::List(vec![(names.len() as u64).into(), own.into()]);
         rows.push(Json::Object(vec![
             ("kernel", (at as u64).into()),
             ("total", section.size().into()),
@@ -155,7 +258,7 @@ fn constants(cubin: &Cubin<'_>) -> Json {
             |s: &raw::Symbol| u32::from(s.shndx.get()) == section.index && s.kind() == raw::STT_OBJECT;
         let variables = symbols(cubin).filter(|(_, symbol, _)| of_it(symbol));
         let part = |(_, symbol, name): (u32, &raw::Symbol, &BStr)| {
-            Json::List(vec![Json::Text(shown(name)), symbol.size.get().into(), 0u32.into()])
+            Json::List(vec![Json::Text(shown(name)), symbol.size.get().into(), Json::Signed(-1)])
         };
         Json::Object(vec![
             ("name", section.name.into()),

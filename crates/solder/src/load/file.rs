@@ -72,6 +72,40 @@ fn map(file: &File, size: usize) -> io::Result<Mmap> {
     unsafe { MmapOptions::new().len(size).map(file) }
 }
 
+/// A file that is looked at and not linked.
+#[derive(Debug)]
+pub struct Looked<'data> {
+    pub data: &'data [u8],
+    is_mapped: bool,
+}
+
+/// Opens a file to look at it.
+pub fn look<'data>(path: &Path, arena: &'data Arena) -> io::Result<Looked<'data>> {
+    let Opened { data, mapped, .. } = read(path, arena)?;
+    Ok(Looked { data, is_mapped: mapped.is_some() })
+}
+
+impl<'data> Looked<'data> {
+    /// What was read into memory.
+    pub fn of_memory(data: &'data [u8]) -> Self {
+        Self { data, is_mapped: false }
+    }
+
+    /// Gives back the whole pages of a part that has been looked at, so that memory does not grow with the file.
+    pub fn give_back(&self, part: &[u8]) {
+        const PAGE: usize = 4096;
+        let offset = (part.as_ptr() as usize).wrapping_sub(self.data.as_ptr() as usize);
+        if !self.is_mapped || offset > self.data.len() || part.len() > self.data.len() - offset {
+            return;
+        }
+        // A mapping begins with a page.
+        let (start, end) = (offset.next_multiple_of(PAGE), (offset + part.len()) / PAGE * PAGE);
+        if start < end {
+            give_back(&self.data[start..end]);
+        }
+    }
+}
+
 /// Gives back the pages of a file that was mapped. They are read again if somebody asks for them after all.
 #[allow(unsafe_code)]
 pub(super) fn give_back(mapped: &[u8]) {

@@ -14,6 +14,7 @@ pub mod survey;
 use std::path::Path;
 
 pub use arena::{Arena, Streams};
+pub use file::{Looked, look};
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::options::Options;

@@ -7,4 +7,5 @@ mod groups;
 pub mod heap;
 pub mod memory;
 pub mod signals;
+pub mod terminal;
 pub mod threads;

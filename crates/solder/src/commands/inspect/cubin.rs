@@ -1,24 +1,32 @@
 //! A device ELF: where it comes from, what it defines, what each function needs.
 
-use bstr::BStr;
+use bstr::{BStr, ByteSlice};
 use hashbrown::HashMap;
 use solder_cubin::info::{attr, records};
 use solder_cubin::note::{CudaInfo, Note, TYPE_TKINFO, notes};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::{Cubin as File, Section, string_at};
+use solder_fatbin::compat_record;
+use solder_link::demangle::demangle;
 
 use crate::json::Json;
 
 pub struct Cubin {
-    pub number: u16,
+    /// As in `sm_90a`.
+    pub arch: String,
     pub form: &'static str,
     pub mercury: bool,
-    pub origin: Option<CudaInfo>,
+    /// The virtual architecture that it was compiled from.
+    pub virtual_arch: Option<u32>,
+    /// The release of CUDA that made it, times ten.
+    pub toolkit: Option<u32>,
     pub tools: Vec<Tool>,
     /// Kernels and functions, in the order of the symbol table.
     pub functions: Vec<Function>,
     pub variables: Vec<Variable>,
     pub undefined: Vec<String>,
+    /// What the system keeps for itself of the shared memory of each kernel that has any. Their sizes contain it.
+    pub reserved_shared: u64,
     /// What could not be read, apart from which the rest is shown.
     pub damage: Vec<String>,
 }
@@ -31,14 +39,15 @@ pub struct Tool {
     pub command_line: String,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Function {
     pub name: String,
+    pub demangled: String,
     pub kernel: bool,
     pub binding: &'static str,
     pub code: u64,
     pub registers: Option<u32>,
-    /// Static shared memory of a kernel.
+    /// Static shared memory of a kernel, with what is reserved of it.
     pub shared: u64,
     /// Of the function itself.
     pub frame: Option<u32>,
@@ -47,6 +56,9 @@ pub struct Function {
     pub barriers: u32,
     pub parameters: Option<u32>,
 }
+
+/// What sections of a kernel's shared memory begin with.
+const SHARED: &str = ".nv.shared.";
 
 /// The stack of code that recurses.
 pub const UNBOUNDED: u32 = u32::MAX;
@@ -60,26 +72,53 @@ pub struct Variable {
 impl Cubin {
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let file = File::parse(bytes).map_err(|error| error.to_string())?;
-        let current = file.header.ident[7] == raw::OSABI_CUDA;
+        let is_current = file.header.is_current();
         let flags = file.header.flags.get();
         let note = |name: &str| file.section(name).map_or(&[][..], |section| section.data);
+        let origin = CudaInfo::parse(note(".note.nv.cuinfo"));
+        let number = if is_current { file.sm() } else { (flags & 0xff) as u16 };
+        // Toolkits before 13.0 keep their number in place of the version of ELF, and the virtual architecture in the
+        // flags (hostobj/older-accelerated).
+        let older = file.header.version.get();
+        let (virtual_arch, toolkit) = if is_current {
+            (origin.map(|origin| origin.virtual_sm.into()), origin.map(|origin| origin.toolkit))
+        } else {
+            let virtual_arch = Some(flags >> 16 & 0xff).filter(|number| *number != 0);
+            (virtual_arch, Some(older).filter(|number| (20..1000).contains(number)))
+        };
+        let suffix = if is_accelerated(&file, number) { "a" } else { "" };
         let mut cubin = Self {
-            number: if current { file.sm() } else { (flags & 0xff) as u16 },
+            arch: format!("sm_{number}{suffix}"),
             form: match file.header.e_type.get() {
                 raw::ET_REL => "relocatable",
                 raw::ET_EXEC => "executable",
                 _ => "of unknown type",
             },
-            mercury: current && flags & 2 != 0,
-            origin: CudaInfo::parse(note(".note.nv.cuinfo")),
+            mercury: is_current && flags & raw::EF_MERCURY != 0,
+            virtual_arch,
+            toolkit,
             tools: notes(note(".note.nv.tkinfo")).filter_map(|note| Tool::read(&note)).collect(),
             functions: Vec::new(),
             variables: Vec::new(),
             undefined: Vec::new(),
+            reserved_shared: 0,
             damage: Vec::new(),
         };
         cubin.read_symbols(&file);
+        cubin.reserved_shared = cubin.find_reserved(number);
         Ok(cubin)
+    }
+
+    /// The linker and the assembler put what the system keeps before a kernel's own shared memory, from sm_90 on, and
+    /// nothing records that they did. They can be told not to: then a command line says so, or a section is too small
+    /// to hold it.
+    fn find_reserved(&self, number: u16) -> u64 {
+        const RESERVED: u64 = 1024;
+        let is_told = |tool: &Tool| tool.command_line.contains("disable-smem-reservation");
+        let mut sizes = self.kernels().map(|kernel| kernel.shared).filter(|size| *size > 0).peekable();
+        let has_room = sizes.peek().is_some() && sizes.all(|size| size >= RESERVED);
+        let is_reserved = number >= 90 && self.form == "executable" && has_room;
+        if is_reserved && !self.tools.iter().any(is_told) { RESERVED } else { 0 }
     }
 
     fn read_symbols(&mut self, file: &File<'_>) {
@@ -120,11 +159,12 @@ impl Cubin {
     pub fn fields(&self) -> Vec<(&'static str, Json)> {
         let device_functions = self.functions.iter().filter(|function| !function.kernel);
         vec![
-            ("arch", format!("sm_{}", self.number).as_str().into()),
+            ("arch", (&self.arch).into()),
             ("form", self.form.into()),
             ("mercury", self.mercury.into()),
-            ("virtual_arch", self.origin.map(|o| u32::from(o.virtual_sm)).into()),
-            ("toolkit", self.origin.map(|o| o.toolkit).into()),
+            ("virtual_arch", self.virtual_arch.into()),
+            ("toolkit", self.toolkit.into()),
+            ("reserved_shared", self.reserved_shared.into()),
             ("tools", self.tools.iter().map(Tool::json).collect()),
             ("kernels", self.kernels().map(Function::json).collect()),
             ("functions", device_functions.map(Function::json).collect()),
@@ -162,8 +202,13 @@ impl Tool {
 
 impl Function {
     fn json(&self) -> Json {
-        Json::Object(vec![
+        Json::Object(self.fields())
+    }
+
+    pub fn fields(&self) -> Vec<(&'static str, Json)> {
+        vec![
             ("name", (&self.name).into()),
+            ("demangled", (&self.demangled).into()),
             ("binding", self.binding.into()),
             ("code", self.code.into()),
             ("registers", self.registers.into()),
@@ -173,7 +218,7 @@ impl Function {
             ("recursive", (self.stack == Some(UNBOUNDED)).into()),
             ("barriers", self.barriers.into()),
             ("parameters", self.parameters.into()),
-        ])
+        ]
     }
 }
 
@@ -203,7 +248,9 @@ impl Attributes {
         for section in &file.sections {
             match section.sh_type() {
                 raw::SHT_CUDA_INFO => found.read_info(section, damage),
-                raw::SHT_CUDA_SHARED if section.info() != 0 => {
+                // Objects have a type for it, images have no bytes of it, and assemblers of libraries write zeros: only the
+                // name is always the same.
+                _ if section.info() != 0 && section.name.starts_with(SHARED.as_bytes()) => {
                     found.shared.insert(section.info(), section.size());
                 }
                 _ => {}
@@ -245,6 +292,7 @@ impl Attributes {
         let registers = of_symbol(attr::REGCOUNT).or(section.map(|section| section.info() >> 24));
         Function {
             name: name.to_string(),
+            demangled: shown(name),
             kernel,
             binding: match symbol.bind() {
                 raw::STB_LOCAL => "local",
@@ -256,18 +304,37 @@ impl Attributes {
             shared: if kernel { self.shared.get(&text).copied().unwrap_or(0) } else { 0 },
             frame: of_symbol(attr::FRAME_SIZE),
             stack: of_symbol(attr::MIN_STACK_SIZE),
-            barriers: of_text(attr::NUM_BARRIERS).unwrap_or(0),
+            barriers: of_text(attr::NUM_BARRIERS)
+                .or(section.map(|section| raw::barriers(section.flags()).into()))
+                .unwrap_or(0),
             parameters: of_text(attr::CBANK_PARAM_SIZE).filter(|_| kernel),
         }
     }
 }
 
-fn space_of(section: &Section<'_>) -> &'static str {
-    match section.sh_type() {
-        raw::SHT_CUDA_GLOBAL | raw::SHT_CUDA_GLOBAL_INIT => "global",
-        raw::SHT_CUDA_SHARED | raw::SHT_CUDA_SHARED_RESERVED => "shared",
-        raw::SHT_CUDA_LOCAL => "local",
-        raw::SHT_CUDA_CONSTANT..=raw::SHT_CUDA_CONSTANT_LAST => "constant",
-        _ => "other",
+/// A name as people wrote it.
+pub fn shown(name: &[u8]) -> String {
+    demangle(name).to_str_lossy().into_owned()
+}
+
+/// Whether the code is for an `a` architecture. In the header of older toolkits the bit says so from sm_90 on only.
+fn is_accelerated(file: &File<'_>, number: u16) -> bool {
+    if !file.header.is_current() {
+        return number >= 90 && file.header.flags.get() & raw::OLDER_EF_ACCELERATED != 0;
     }
+    let compat = file.sections.iter().find(|section| section.sh_type() == raw::SHT_CUDA_COMPAT);
+    compat.is_some_and(|section| compat_record(section.data).accelerated == 1)
+}
+
+/// By the name of the section: its type is another in images than in objects.
+fn space_of(section: &Section<'_>) -> &'static str {
+    let spaces = [
+        (".nv.global", "global"),
+        (".nv.constant", "constant"),
+        (".nv.shared", "shared"),
+        (".nv_debug.shared", "shared"),
+        (".nv.local", "local"),
+    ];
+    let of_name = |(start, _): &&(&str, &str)| section.name.starts_with(start.as_bytes());
+    spaces.iter().find(of_name).map_or("other", |(_, space)| space)
 }

@@ -1,17 +1,11 @@
 //! Fat binaries and what their members hold.
 
-use solder_fatbin::{Compression, Container, Flags, Kind, Member};
+use solder_fatbin::{Compression, Flags, Kind, Member};
 
 use super::cubin::Cubin;
 use crate::json::Json;
 
-/// One container.
-pub struct Fatbin {
-    pub size: u64,
-    pub members: Vec<MemberView>,
-    pub damage: Option<String>,
-}
-
+/// A member of a container.
 pub struct MemberView {
     pub kind: String,
     pub arch: String,
@@ -33,53 +27,9 @@ pub struct Ptx {
     pub target: String,
 }
 
-/// The containers at the start of `data`, with padding between them.
-pub fn read_all(mut data: &[u8]) -> Vec<Fatbin> {
-    let mut found = Vec::new();
-    while Container::matches(data) {
-        let container = match Container::parse(data) {
-            Ok(container) => container,
-            Err(error) => {
-                let damage = Some(error.to_string());
-                found.push(Fatbin { size: data.len() as u64, members: Vec::new(), damage });
-                break;
-            }
-        };
-        found.push(Fatbin::read(&container));
-        data = &data[container.size()..];
-        data = &data[data.iter().position(|&byte| byte != 0).unwrap_or(data.len())..];
-    }
-    found
-}
-
-impl Fatbin {
-    fn read(container: &Container<'_>) -> Self {
-        let mut members = Vec::new();
-        let mut damage = None;
-        for member in container.members() {
-            match member {
-                Ok(member) => members.push(MemberView::read(&member)),
-                Err(error) => damage = Some(error.to_string()),
-            }
-        }
-        Self { size: container.size() as u64, members, damage }
-    }
-
-    pub fn is_damaged(&self) -> bool {
-        self.damage.is_some() || self.members.iter().any(MemberView::is_damaged)
-    }
-
-    pub fn json(&self) -> Json {
-        Json::Object(vec![
-            ("size", self.size.into()),
-            ("members", self.members.iter().map(MemberView::json).collect()),
-            ("damage", self.damage.as_ref().into()),
-        ])
-    }
-}
-
 impl MemberView {
-    fn read(member: &Member<'_>) -> Self {
+    /// What its header says.
+    pub fn of(member: &Member<'_>) -> Self {
         let (kind, prefix) = match member.kind() {
             Kind::Ptx => ("PTX".into(), "compute_"),
             Kind::Elf => ("ELF".into(), "sm_"),
@@ -87,7 +37,7 @@ impl MemberView {
             Kind::Other(raw) => (format!("kind {raw}"), "sm_"),
         };
         let mut damage = None;
-        // Behind the options of Mercury code, and a NUL, lie its attributes.
+        // After the options of Mercury code, and a NUL, come its attributes.
         let mut text = |found: Result<Option<&[u8]>, solder_fatbin::Error>| match found {
             Ok(text) => {
                 let text = text.unwrap_or_default().split(|&byte| byte == 0).next().unwrap_or_default();
@@ -100,18 +50,6 @@ impl MemberView {
         };
         let name = text(member.identifier());
         let options = text(member.options());
-        let mut cubin = None;
-        // What is scrambled is whole, only not for us.
-        if !member.is_scrambled() {
-            match member.content() {
-                Ok(content) if member.kind() == Kind::Elf => match Cubin::read(&content) {
-                    Ok(read) => cubin = Some(read),
-                    Err(reason) => damage = Some(reason),
-                },
-                Ok(_) => {}
-                Err(error) => damage = Some(error.to_string()),
-            }
-        }
         Self {
             kind,
             arch: format!("{prefix}{}", member.arch()),
@@ -128,16 +66,32 @@ impl MemberView {
             unpacked: member.unpacked_size(),
             debug: member.flags().contains(Flags::DEBUG),
             scrambled: member.is_scrambled(),
-            cubin,
+            cubin: None,
             damage,
         }
     }
 
-    fn is_damaged(&self) -> bool {
+    /// Unpacks it and reads what it holds.
+    pub fn look_inside(&mut self, member: &Member<'_>) {
+        // What is scrambled is whole, only not for us.
+        if member.is_scrambled() {
+            return;
+        }
+        match member.content() {
+            Ok(content) if member.kind() == Kind::Elf => match Cubin::read(&content) {
+                Ok(read) => self.cubin = Some(read),
+                Err(reason) => self.damage = Some(reason),
+            },
+            Ok(_) => {}
+            Err(error) => self.damage = Some(error.to_string()),
+        }
+    }
+
+    pub fn is_damaged(&self) -> bool {
         self.damage.is_some() || self.cubin.as_ref().is_some_and(Cubin::is_damaged)
     }
 
-    fn json(&self) -> Json {
+    pub fn json(&self) -> Json {
         let version = format!("{}.{}", self.version.0, self.version.1);
         Json::Object(vec![
             ("kind", (&self.kind).into()),

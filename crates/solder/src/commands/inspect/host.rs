@@ -4,7 +4,6 @@ use object::elf::{EM_AARCH64, EM_X86_64, ET_DYN, ET_EXEC, ET_REL, FileHeader32, 
 use object::read::elf::{FileHeader, SectionHeader};
 use object::{Endianness, FileKind};
 
-use super::fatbin::{self, Fatbin};
 use crate::json::Json;
 use solder_link::roots::REFERENCE_KINDS;
 
@@ -18,12 +17,13 @@ pub struct Host {
     pub module_ids: Vec<String>,
     /// Patterns of the kernels and variables that host code refers to.
     pub references: Vec<String>,
-    /// Each with whether it is still to be linked.
-    pub fatbins: Vec<(&'static str, Fatbin)>,
 }
 
+/// Containers one after the other, with whether they are still to be linked.
+type Containers<'data> = (&'static str, &'data [u8]);
+
 impl Host {
-    pub fn read(data: &[u8]) -> Result<Self, String> {
+    pub fn read(data: &[u8]) -> Result<(Self, Vec<Containers<'_>>), String> {
         match FileKind::parse(data) {
             Ok(FileKind::Elf64) => Self::read_class::<FileHeader64<Endianness>>(data),
             Ok(FileKind::Elf32) => Self::read_class::<FileHeader32<Endianness>>(data),
@@ -31,7 +31,9 @@ impl Host {
         }
     }
 
-    fn read_class<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Self, String> {
+    fn read_class<Elf: FileHeader<Endian = Endianness>>(
+        data: &[u8],
+    ) -> Result<(Self, Vec<Containers<'_>>), String> {
         let text = |error: object::Error| error.to_string();
         let header = Elf::parse(data).map_err(text)?;
         let endian = header.endian().map_err(text)?;
@@ -50,8 +52,8 @@ impl Host {
             },
             module_ids: Vec::new(),
             references: Vec::new(),
-            fatbins: Vec::new(),
         };
+        let mut containers = Vec::new();
         for section in sections.iter() {
             let name = sections.section_name(endian, section).map_err(text)?;
             let code = CODE.iter().find(|(known, _)| *known == name);
@@ -61,29 +63,21 @@ impl Host {
             }
             let data = section.data(endian, data).map_err(text)?;
             if let Some((_, form)) = code {
-                host.fatbins.extend(fatbin::read_all(data).into_iter().map(|fatbin| (*form, fatbin)));
+                containers.push((*form, data));
             } else if refers {
                 host.references.extend(strings(data));
             } else {
                 host.module_ids.extend(strings(data));
             }
         }
-        Ok(host)
-    }
-
-    pub fn is_damaged(&self) -> bool {
-        self.fatbins.iter().any(|(_, fatbin)| fatbin.is_damaged())
+        Ok((host, containers))
     }
 
     pub fn fields(&self) -> Vec<(&'static str, Json)> {
-        let fatbin = |(form, fatbin): &(&'static str, Fatbin)| {
-            Json::Object(vec![("form", (*form).into()), ("fatbin", fatbin.json())])
-        };
         vec![
             ("machine", self.machine.into()),
             ("module_ids", self.module_ids.iter().collect()),
             ("references", self.references.iter().collect()),
-            ("fatbins", self.fatbins.iter().map(fatbin).collect()),
         ]
     }
 }

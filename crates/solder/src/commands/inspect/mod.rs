@@ -1,67 +1,170 @@
 //! `solder inspect`: what is inside a cubin, fat binary, host object or archive.
 //!
-//! Nothing here trusts its input: what cannot be read is said in its place, and the rest is shown.
+//! Nothing here trusts its input: what cannot be read is said in its place, and the rest is shown. What is read is shown
+//! at once and forgotten: a library of half a gigabyte takes no more memory than its largest member.
 
 mod cubin;
 mod fatbin;
 mod host;
-mod item;
+mod kernels;
+mod options;
+mod stream;
+mod summary;
 mod text;
+mod walk;
 
 use std::ffi::OsString;
-use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::Path;
 
+use super::screen::{Screen, grouped};
 use super::words::{eprint, print};
-use crate::json::Json;
-use item::{DEEPEST, Item};
+use crate::load::{Arena, Looked, look};
+use kernels::Kernels;
+use options::{Options, USAGE};
+use stream::Stream;
+use summary::Summary;
+use text::Detail;
+use walk::{Visitor, Walk};
 
-const USAGE: &str = "\
-usage: solder inspect [--json] FILE…
-
-Says what is inside cubins, fat binaries, host objects, executables and archives: members, architectures, sizes
-packed and unpacked, options, kernels and what they need. --json writes the same for programs.
-";
+/// More members than this are shown only if they are asked for.
+const MOST: u64 = 24;
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
-    let mut json = false;
-    let mut files = Vec::new();
-    for word in words {
-        if word == "--json" {
-            json = true;
-        } else if word == "-h" || word == "--help" {
-            print(USAGE);
-            return Ok(());
-        } else if word.len() > 1 && word.as_bytes().starts_with(b"-") {
-            return Err(format!("unknown option '{}'\n\n{USAGE}", word.to_string_lossy()));
-        } else {
-            files.push(PathBuf::from(word));
-        }
+    let Some(options) = Options::parse(words)? else {
+        print(USAGE);
+        return Ok(());
+    };
+    let mut inspector =
+        Inspector { options: &options, unread: 0, damaged: 0, archs: Vec::new(), found: false };
+    if options.wants_kernels() {
+        inspector.kernels();
+    } else if options.json {
+        inspector.json();
+    } else {
+        inspector.text();
     }
-    if files.is_empty() {
-        return Err(format!("no file given\n\n{USAGE}"));
-    }
-    let mut items = Vec::new();
-    let mut unread = 0;
-    for path in &files {
-        match fs::read(path) {
-            Ok(data) => items.push(Item::of(&path.to_string_lossy(), &data, path, DEEPEST)),
-            Err(error) => {
-                eprint(&format!("solder inspect: '{}': {error}\n", path.display()));
-                unread += 1;
+    inspector.outcome()
+}
+
+struct Inspector<'a> {
+    options: &'a Options,
+    unread: usize,
+    damaged: usize,
+    /// What there is, for somebody who asked for something else.
+    archs: Vec<String>,
+    found: bool,
+}
+
+impl Inspector<'_> {
+    /// Opens each file in turn.
+    fn each(&mut self, mut show: impl FnMut(&mut Self, &str, &Looked<'_>, &Path)) {
+        for word in &self.options.files {
+            let arena = Arena::default();
+            let mut memory = Vec::new();
+            let path = Path::new(word);
+            let is_stream = word == "-";
+            let opened = if is_stream {
+                io::stdin().read_to_end(&mut memory).map(|_| Looked::of_memory(&memory))
+            } else {
+                look(path, &arena)
+            };
+            match opened {
+                Ok(file) => {
+                    let name = if is_stream { "standard input".into() } else { path.to_string_lossy() };
+                    show(self, &name, &file, path);
+                }
+                Err(error) => {
+                    eprint(&format!("solder inspect: '{}': {error}\n", path.display()));
+                    self.unread += 1;
+                }
             }
         }
     }
-    if json {
-        print(&format!("{}\n", items.iter().map(Item::json).collect::<Json>()));
-    } else {
-        print(&text::of(&items));
+
+    fn walk(&mut self, name: &str, file: &Looked<'_>, path: &Path, visitor: &mut dyn Visitor) -> bool {
+        Walk::through(name, file, path, self.options, visitor)
     }
-    let damaged = items.iter().filter(|item| item.is_damaged()).count();
-    match (unread, damaged) {
-        (0, 0) => Ok(()),
-        (0, count) => Err(format!("{count} of {} files damaged", files.len())),
-        (count, _) => Err(format!("{count} of {} files not read", files.len())),
+
+    /// What the headers say.
+    fn summary(&mut self, name: &str, file: &Looked<'_>, path: &Path) -> (Summary, bool) {
+        let mut summary = Summary::default();
+        let is_whole = self.walk(name, file, path, &mut summary);
+        self.found |= summary.members > 0;
+        if summary.members == 0 && !self.options.archs.is_empty() {
+            let mut all = Summary::default();
+            Walk::through(name, file, path, &Options::default(), &mut all);
+            self.archs.extend(all.archs().into_iter().map(str::to_owned));
+        }
+        (summary, is_whole)
+    }
+
+    fn text(&mut self) {
+        let mut screen = Screen::new();
+        let options = self.options;
+        self.each(|inspector, name, file, path| {
+            let (summary, mut is_whole) = inspector.summary(name, file, path);
+            summary.show(&mut screen);
+            if options.list || options.all || summary.members <= MOST {
+                if summary.members > 1 {
+                    screen.blank();
+                }
+                let mut detail = Detail::new(&mut screen, !options.list);
+                detail.names_file = true;
+                is_whole &= inspector.walk(name, file, path, &mut detail);
+            } else {
+                screen.blank();
+                let members = grouped(summary.members);
+                screen.inside(|screen| {
+                    screen.line(&format!(
+                        "{members} members: --list names them, --all looks into them, --kernel TEXT and --sort KEY show kernels"
+                    ));
+                });
+            }
+            inspector.damaged += usize::from(!is_whole);
+        });
+    }
+
+    fn json(&mut self) {
+        let mut stream = Stream::new(!self.options.list);
+        self.each(|inspector, name, file, path| {
+            let (summary, _) = inspector.summary(name, file, path);
+            stream.summary = Some(summary.json());
+            let is_whole = inspector.walk(name, file, path, &mut stream);
+            inspector.damaged += usize::from(!is_whole);
+        });
+        stream.finish();
+    }
+
+    fn kernels(&mut self) {
+        let mut kernels = Kernels::new(self.options);
+        self.each(|inspector, name, file, path| {
+            if !inspector.options.archs.is_empty() {
+                inspector.summary(name, file, path);
+            }
+            let is_whole = inspector.walk(name, file, path, &mut kernels);
+            inspector.damaged += usize::from(!is_whole);
+        });
+        if self.options.json {
+            print(&format!("{}\n", kernels.json()));
+        } else {
+            kernels.show(&mut Screen::new());
+        }
+    }
+
+    fn outcome(mut self) -> Result<(), String> {
+        let files = self.options.files.len();
+        match (self.unread, self.damaged) {
+            (0, 0) if !self.options.archs.is_empty() && !self.found => {
+                self.archs.sort();
+                self.archs.dedup();
+                let there_is =
+                    if self.archs.is_empty() { "no device code".into() } else { self.archs.join(", ") };
+                Err(format!("nothing for that architecture; there is {there_is}"))
+            }
+            (0, 0) => Ok(()),
+            (0, count) => Err(format!("{count} of {files} files damaged")),
+            (count, _) => Err(format!("{count} of {files} files not read")),
+        }
     }
 }

@@ -3,12 +3,14 @@
 use super::calls::Named;
 use bstr::ByteSlice;
 use solder_cubin::raw;
+use std::path::PathBuf;
 
 use super::context::{Explain, in_parts};
 use super::names::shown;
 use super::{live, registers};
 use crate::diagnostics::Printer;
 use crate::json::Json;
+use crate::options::Options;
 use solder_link::checks::limits::shared_limit;
 use solder_link::layout::Layout;
 use solder_link::model::calls::BitSet;
@@ -19,27 +21,44 @@ use solder_link::pool::Pool;
 use solder_link::resources::UNKNOWN_STACK;
 use solder_link::view::View;
 
-const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const PAGE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+/// In this order: each uses what is before it.
+const SCRIPTS: [&str; 6] = [
+    include_str!("page/core.js"),
+    include_str!("page/map.js"),
+    include_str!("page/calls.js"),
+    include_str!("page/lists.js"),
+    include_str!("page/search.js"),
+    include_str!("page/start.js"),
+];
 
-/// The whole page; without a layout, of a link that failed.
+/// The version of the data, which a comparison of two links asks for.
+pub const FORMAT: u32 = 1;
+
+/// The whole page, or only its data for a file whose name ends in `.json`; without a layout, of a link that failed.
 pub fn page(
     explain: Explain<'_, '_>,
     objects: &[Object<'_>],
     view: View<'_, '_>,
     layout: Option<&Layout<'_, '_>>,
 ) -> String {
-    filled(&content(explain, objects, view, layout))
+    written(explain.options, &content(explain, objects, view, layout))
+}
+
+/// The data as the file that was asked for.
+pub fn written(options: &Options, content: &Json) -> String {
+    let is_data = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "json");
+    if options.report.as_ref().is_some_and(is_data) { content.line() } else { filled(content) }
 }
 
 /// The page with its data.
-pub fn filled(content: &Json) -> String {
+fn filled(content: &Json) -> String {
     // No text in the data can end the element that holds it.
     let data = content.compact().replace('<', "\\u003c");
     let fill = |page: &str, mark: &str, text: &str| page.replacen(mark, text, 1);
     let page = fill(PAGE, "/*STYLE*/", STYLE);
-    let page = fill(&page, "/*SCRIPT*/", SCRIPT);
+    let page = fill(&page, "/*SCRIPT*/", &SCRIPTS.concat());
     fill(&page, "/*DATA*/", &data)
 }
 
@@ -51,27 +70,43 @@ fn content(
 ) -> Json {
     let output = explain.options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
     let removed = live::removed(view, objects);
-    let removed_size: u64 = removed.iter().map(|function| function.size).sum();
     let (shared, variables) = shared_memory(view);
     Json::Object(vec![
+        ("format", FORMAT.into()),
         ("output", Json::Text(output)),
         ("target", Json::Text(explain.options.link_target().to_string())),
         ("size", layout.map_or(0, |layout| layout.file_size).into()),
         ("inputs", objects.iter().map(|object| object.name.as_bstr()).collect()),
         ("functions", functions(view, explain.pool)),
-        (
-            "removed",
-            Json::Object(vec![("count", (removed.len() as u64).into()), ("size", removed_size.into())]),
-        ),
+        ("removed", removed_functions(&removed)),
         (
             "sharedLimit",
             shared_limit(explain.options.link_target(), explain.options.enable_extended_smem == Some(true))
                 .into(),
         ),
+        ("reservedShared", view.shared.reserved.into()),
         ("shared", shared),
         ("variables", variables),
         ("constants", constants(view)),
         ("phases", phases(explain.printer)),
+    ])
+}
+
+/// How many functions were removed, their size, and each with its name, whether it is a kernel, size and input.
+pub fn removed_functions(removed: &[live::Removed<'_>]) -> Json {
+    let size: u64 = removed.iter().map(|function| function.size).sum();
+    let row = |function: &live::Removed<'_>| {
+        Json::List(vec![
+            Json::Text(shown(function.name)),
+            u32::from(function.kernel).into(),
+            function.size.into(),
+            function.input.number().into(),
+        ])
+    };
+    Json::Object(vec![
+        ("count", (removed.len() as u64).into()),
+        ("size", size.into()),
+        ("list", removed.iter().map(row).collect()),
     ])
 }
 
@@ -103,9 +138,11 @@ fn function(view: View<'_, '_>, node: u32) -> Json {
         UNKNOWN_STACK => Json::Signed(-1),
         bytes => bytes.into(),
     };
+    let is_kernel = function.entry && function.text.is_some();
     Json::Object(vec![
         ("name", Json::Text(shown(symbol.name))),
-        ("kernel", (function.entry && function.text.is_some()).into()),
+        ("symbol", Json::from(is_kernel.then_some(symbol.name))),
+        ("kernel", is_kernel.into()),
         ("size", if function.text.is_some() && !function.alias { symbol.size } else { 0 }.into()),
         ("input", input(symbol)),
         ("registers", own.registers.into()),
@@ -145,8 +182,7 @@ fn shared_memory(view: View<'_, '_>) -> (Json, Json) {
     }
     let row = |(kernel, mut parts): (&u32, Vec<(usize, u64)>)| {
         parts.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
-        let size = view.shared.kernels[*kernel as usize].map_or(0, |shared| shared.size);
-        let total = size.saturating_sub(view.shared.reserved);
+        let total = view.shared.kernels[*kernel as usize].map_or(0, |shared| shared.size);
         let pair = |(variable, size): (usize, u64)| Json::List(vec![(variable as u64).into(), size.into()]);
         Json::Object(vec![
             ("kernel", (*kernel).into()),

@@ -1,0 +1,175 @@
+//! `cargo xtask libraries`: what `solder inspect` says of the kernels of NVIDIA's libraries, compared with
+//! `cuobjdump -res-usage`, kernel by kernel.
+
+use crate::bench::measure::Program;
+use crate::process::Ending;
+use crate::{Result, pip, process, workspace};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const USAGE: &str = "\
+usage: cargo xtask libraries [--all]
+
+Compares registers, stack and shared memory of every kernel in libnvjpeg, libcurand and libnccl, as `solder
+inspect` reports them, with `cuobjdump -res-usage`. --all adds libcublas, libcublasLt and libcusparse, which takes a
+minute and 2 GB of memory. The libraries are Python packages, installed into the user's cache folder.";
+
+/// The other tool.
+const CUOBJDUMP: &str = "nvidia-cuda-cuobjdump==13.4.92";
+
+/// A library, and the package that holds it.
+struct Library {
+    package: &'static str,
+    file: &'static str,
+    is_large: bool,
+}
+
+const LIBRARIES: &[Library] = &[
+    Library { package: "nvidia-nvjpeg==13.0.4.44", file: "nvidia/cu13/lib/libnvjpeg.so.13", is_large: false },
+    Library { package: "nvidia-curand==10.4.0.35", file: "nvidia/cu13/lib/libcurand.so.10", is_large: false },
+    // Its kernels are linked from many files and call functions of others.
+    Library { package: "nvidia-nccl-cu13==2.32.3", file: "nvidia/nccl/lib/libnccl.so.2", is_large: false },
+    Library { package: "nvidia-cublas==13.0.2.14", file: "nvidia/cu13/lib/libcublas.so.13", is_large: true },
+    // Some of its code was not made by ptxas.
+    Library {
+        package: "nvidia-cublas==13.0.2.14",
+        file: "nvidia/cu13/lib/libcublasLt.so.13",
+        is_large: true,
+    },
+    Library {
+        package: "nvidia-cusparse==12.6.3.3",
+        file: "nvidia/cu13/lib/libcusparse.so.12",
+        is_large: true,
+    },
+];
+
+pub fn run(args: &[String]) -> Result<u8> {
+    let all = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => false,
+        ["--all"] => true,
+        ["-h" | "--help"] => {
+            println!("{USAGE}");
+            return Ok(0);
+        }
+        _ => return Err(USAGE.into()),
+    };
+    let solder = workspace::solder()?;
+    let skipped = |why: String| {
+        eprintln!("SKIPPED: inspect was not compared with cuobjdump: {why}");
+        Ok(0)
+    };
+    let cuobjdump = match pip::ensure(CUOBJDUMP) {
+        Ok(root) => root.join("nvidia/cu13/bin/cuobjdump"),
+        Err(why) => return skipped(why),
+    };
+    let mut is_equal = true;
+    for library in LIBRARIES.iter().filter(|library| all || !library.is_large) {
+        let file = match pip::ensure(library.package) {
+            Ok(root) => root.join(library.file),
+            Err(why) => return skipped(why),
+        };
+        is_equal &= compare(&solder, &cuobjdump, &file)?;
+        is_equal &= summary_is_quick(&solder, &file)?;
+    }
+    Ok(u8::from(!is_equal))
+}
+
+/// The summary of a library reads only headers, however large it is.
+fn summary_is_quick(solder: &Path, file: &Path) -> Result<bool> {
+    const MOST_TIME: Duration = Duration::from_secs(1);
+    const MOST_KIB: u64 = 150 << 10;
+    let arguments = ["inspect".into(), file.display().to_string()];
+    let nowhere = Path::new("/dev/null").to_path_buf();
+    let folder = std::env::temp_dir();
+    let program = Program {
+        path: solder,
+        arguments: &arguments,
+        folder: &folder,
+        stdout: nowhere.clone(),
+        stderr: nowhere,
+    };
+    let sample = program.measure(Path::new("/"))?;
+    println!("    summary: {:.2} s, {} MiB", sample.wall.as_secs_f64(), sample.peak >> 10);
+    Ok(sample.ending == Ending::Exit(0) && sample.wall < MOST_TIME && sample.peak < MOST_KIB)
+}
+
+/// A kernel: its name, what it is for, registers, stack and shared memory.
+type Kernel = (String, String, u64, u64, u64);
+
+/// Kernels, and how often each is in a library.
+type Kernels = HashMap<Kernel, usize>;
+
+fn compare(solder: &Path, cuobjdump: &Path, file: &Path) -> Result<bool> {
+    let begin = Instant::now();
+    let ours = inspected(solder, file)?;
+    let taken = begin.elapsed();
+    let theirs = dumped(cuobjdump, file)?;
+    let count: usize = theirs.values().sum();
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let only = |these: &Kernels, those: &Kernels| -> Vec<Kernel> {
+        let is_more =
+            |(kernel, count): &(&Kernel, &usize)| those.get(*kernel).copied().unwrap_or(0) < **count;
+        these.iter().filter(is_more).map(|(kernel, _)| kernel.clone()).collect()
+    };
+    let (more, less) = (only(&ours, &theirs), only(&theirs, &ours));
+    println!("{name}: {count} kernels, {} differ ({:.1} s)", more.len().max(less.len()), taken.as_secs_f64());
+    for (title, kernels) in [("only inspect", &more), ("only cuobjdump", &less)] {
+        for (kernel, arch, registers, stack, shared) in kernels.iter().take(5) {
+            println!("    {title}: {arch} {kernel}: registers {registers}, stack {stack}, shared {shared}");
+        }
+    }
+    if count == 0 {
+        return Err(format!("cuobjdump reports no kernel in {name}"));
+    }
+    Ok(more.is_empty() && less.is_empty())
+}
+
+fn output(command: &mut Command) -> Result<Vec<u8>> {
+    let output = process::capture(command)?;
+    let name = command.get_program().to_string_lossy();
+    if output.status.success() { Ok(output.stdout) } else { Err(format!("{name} fails: {}", output.status)) }
+}
+
+/// As `solder inspect` has them.
+fn inspected(solder: &Path, file: &Path) -> Result<Kernels> {
+    let json = output(Command::new(solder).args(["inspect", "--json", "--sort=name"]).arg(file))?;
+    let rows: Value = serde_json::from_slice(&json).map_err(|e| format!("solder inspect: {e}"))?;
+    let mut found = Kernels::new();
+    for row in rows.as_array().ok_or("solder inspect gives no list")? {
+        // What a library has in `__nv_relfatbin`, to be linked later, cuobjdump does not list.
+        if row["form"] == "relocatable" {
+            continue;
+        }
+        let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        let number = |name: &str| row[name].as_u64().unwrap_or(0);
+        let kernel = (text("name"), text("arch"), number("registers"), number("stack"), number("shared"));
+        *found.entry(kernel).or_default() += 1;
+    }
+    Ok(found)
+}
+
+/// As `cuobjdump -res-usage` has them. The line after the name of a kernel names its constant bank; that of a device function
+/// does not.
+fn dumped(cuobjdump: &Path, file: &Path) -> Result<Kernels> {
+    let text = output(Command::new(cuobjdump).arg("-res-usage").arg(file))?;
+    let text = String::from_utf8_lossy(&text);
+    let (mut found, mut arch, mut name) = (Kernels::new(), String::new(), String::new());
+    for line in text.lines() {
+        if let Some(named) = line.strip_prefix("arch = ") {
+            arch = named.trim().into();
+        } else if let Some(named) = line.strip_prefix(" Function ").and_then(|rest| rest.strip_suffix(':')) {
+            name = named.into();
+        } else if line.starts_with("  REG:") && line.contains("CONSTANT[0]:") {
+            let value = |key: &str| {
+                let word = line.split_whitespace().find_map(|word| word.strip_prefix(key));
+                word.and_then(|word| word.parse().ok()).ok_or(format!("cuobjdump: no {key} in '{line}'"))
+            };
+            let kernel = (name.clone(), arch.clone(), value("REG:")?, value("STACK:")?, value("SHARED:")?);
+            *found.entry(kernel).or_default() += 1;
+        }
+    }
+    Ok(found)
+}
