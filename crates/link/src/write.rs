@@ -436,7 +436,9 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, id: SectionId, pl
     let kernel = |f: SymbolId| parts.merged.symbol(f).other & raw::STO_ENTRY != 0;
     let finalized = parts.is_mercury() && !parts.relocatable && !parts.debug;
     if finalized && section.function.is_some_and(kernel) {
-        finalize::release_stack_pointer(place, parts.sm, |code| jumps(parts.merged, id, code));
+        let capsule = section.twin.and_then(|twin| chunks(parts.merged, twin).first());
+        let capsule = capsule.map_or(&[][..], |chunk| chunk.data);
+        finalize::release_stack_pointer(place, capsule, parts.sm, |code| jumps(parts.merged, id, code));
     }
     for relocations in [section.rel, section.rela].into_iter().flatten() {
         for (offset, patch) in parts.relocated.patches(relocations) {
