@@ -20,6 +20,7 @@ const ALL: u8 = 0x3f;
 pub struct Schedule<'a> {
     pub lines: &'a [Line],
     blocks: &'a [Block],
+    family: Family,
     hints: &'a Hints,
     pub producers: Producers,
     /// When each instruction is issued, in cycles from the start of its block.
@@ -58,6 +59,7 @@ impl<'a> Schedule<'a> {
         let mut schedule = Self {
             lines,
             blocks,
+            family,
             hints,
             producers,
             times: vec![0; lines.len()],
@@ -77,7 +79,7 @@ impl<'a> Schedule<'a> {
     /// Chooses scoreboards and waits. `None` if that takes too long.
     pub fn run(&mut self) -> Option<()> {
         let order = order(self.blocks);
-        let kinds = Kinds::of(self.lines, &self.producers.all);
+        let kinds = Kinds::of(self.lines, &self.producers.all, self.family, self.hints);
         for block in &order {
             self.block(*block, kinds)?;
         }
