@@ -42,12 +42,15 @@ pub use hints::Hints;
 use instructions::{Line, number_guards};
 pub use latency::Family;
 use numbers::COUNTED;
+use std::ops::Range;
 use waits::Schedule;
 
 /// No scoreboard.
 pub const NONE: u8 = 7;
 /// Functions with more instructions are not looked at.
 const MAX_INSTRUCTIONS: usize = 1 << 18;
+/// How many blocks may keep their schedule because it is not understood.
+const MAX_KEPT: usize = 64;
 /// How many times producers may be looked at: for each instruction, and in any case.
 const BUDGET: (usize, usize) = (1 << 8, 1 << 20);
 
@@ -186,6 +189,17 @@ impl<'a> Code<'a> {
         Some((0..self.lines.len()).map(|at| control(&schedule, at)).collect())
     }
 
+    /// The first block, in the order in which they are scheduled, that has another schedule than this.
+    fn first_other_block(&self, controls: &[Control]) -> Option<Range<usize>> {
+        let differs = |at: usize| Control::of(self.lines[at].bits) != controls[at];
+        if !(0..self.lines.len()).any(differs) {
+            return None;
+        }
+        let blocks = order::order(&self.blocks).into_iter().map(|block| self.blocks[block].range.clone());
+        let other = blocks.into_iter().find(|block| block.clone().any(differs));
+        other.or(Some(0..self.lines.len()))
+    }
+
     /// Whether the code has this schedule.
     fn has(&self, controls: &[Control]) -> bool {
         self.lines.iter().zip(controls).all(|(line, control)| Control::of(line.bits) == *control)
@@ -233,11 +247,17 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hin
     if !is_applicable(code) {
         return Outcome::NotApplicable;
     }
-    let Some(understood) = Code::new(code, jumps, family, hints) else { return Outcome::Unknown };
-    if !understood.controls(false).is_some_and(|found| understood.has(&found)) {
-        return Outcome::Unknown;
-    }
-    let Some(found) = understood.controls(true) else { return Outcome::Unknown };
+    let mut hints = hints.clone();
+    let found = loop {
+        let Some(understood) = Code::new(code, jumps, family, &hints) else { return Outcome::Unknown };
+        let Some(found) = understood.controls(false) else { return Outcome::Unknown };
+        match understood.first_other_block(&found) {
+            None => break understood.controls(true),
+            Some(block) if block.contains(&0) || hints.kept.len() > MAX_KEPT => return Outcome::Unknown,
+            Some(block) => hints.kept.push(block),
+        }
+    };
+    let Some(found) = found else { return Outcome::Unknown };
     put_all(code, &found);
     delay_waits(code);
     Outcome::Done
