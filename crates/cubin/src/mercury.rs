@@ -461,7 +461,9 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bank, Damage, Load, Pace, code_name, delays, loads, paces, with_delays};
+    use super::{
+        Bank, Damage, Load, Pace, Remark, Scope, code_name, delays, loads, paces, remarks, with_delays,
+    };
 
     #[test]
     fn places_of_loads() {
@@ -521,6 +523,29 @@ mod tests {
         assert_eq!(with_delays(&bytes, 15, &[], &[], 15).as_deref(), Some(&bytes[..]));
         // After the code there is nothing to delay.
         assert_eq!(with_delays(&bytes, 15, &[(9, 1)], &[], 16), None);
+    }
+
+    #[test]
+    fn remarks_are_written_before_instructions() {
+        let remark = |topic: u16, scope: u8, value: u8| {
+            let [low, high] = (topic << 3).to_le_bytes();
+            [0x31, 2, 0, low, high, scope, 1, value, 0, 0, 0, 0, 0, 0, 0, 0]
+        };
+        // A remark, a derived instruction, two remarks, and what comes after the code.
+        let mut bytes = vec![7, 0, 0, 0, 1, 0, 0, 0xc0, 5, 0, 0, 0, 0b0_0010, 0, 0, 0];
+        bytes.extend(remark(4, 1, 23));
+        bytes.extend(remark(41, 3, 1));
+        bytes.extend(remark(11, 9, 2));
+        bytes.extend([0xd0, 0]);
+        let expected = [
+            Remark { at: 0, topic: 4, scope: Some(Scope::Function), value: 23 },
+            Remark { at: 1, topic: 41, scope: Some(Scope::End), value: 1 },
+            Remark { at: 1, topic: 11, scope: None, value: 2 },
+        ];
+        assert_eq!(remarks(&bytes, 2), Ok(expected.to_vec()));
+        for length in 0..bytes.len() {
+            let _ = remarks(&bytes[..length], 2);
+        }
     }
 
     #[test]

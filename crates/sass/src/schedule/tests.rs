@@ -1,6 +1,6 @@
 //! Each rule on a few instructions.
 
-use super::{Control, Family, Hints, NONE, Outcome, controls, without_stack_pointer};
+use super::{Control, Family, Hints, NONE, Outcome, controls, put_all, without_stack_pointer};
 use crate::instruction::{Instruction, SIZE};
 
 /// One instruction: its bits without the control word, and what of it the schedule starts from.
@@ -279,6 +279,34 @@ fn without_the_load_of_the_stack_pointer() {
         Outcome::NotApplicable,
         "it sets nothing any more"
     );
+}
+
+#[test]
+fn what_is_kept_stays_and_is_waited_for() {
+    let lines = [load_constant(1), load_constant(4), copy(5, 4), branch(0), load_shared(6, 4), copy(7, 6), exit()];
+    let mut code = code(&lines);
+    let found = controls(&code, &[], Family::Of100, Hints::NONE, false).expect("known code");
+    put_all(&mut code, &found);
+    // The last block with a number that the rules do not give.
+    let mut other = found.clone();
+    (other[4].written, other[5].waits) = (3, 8);
+    put_all(&mut code, &other);
+    let hints = Hints { kept: vec![4..7], ..Hints::default() };
+    assert_eq!(controls(&code, &[], Family::Of100, &hints, false).expect("known code")[4..6], other[4..6]);
+    assert_eq!(without_stack_pointer(&mut code, &[], Family::Of100, Hints::NONE), Outcome::Done);
+    let after: Vec<Control> = (0..lines.len()).map(|at| Control::of(Instruction::at(&code, at))).collect();
+    assert_eq!((after[0].written, after[4], after[5]), (NONE, other[4], other[5]));
+}
+
+#[test]
+fn operands_are_read_as_long_as_is_said() {
+    let lines = [load_shared(6, 4).read(), copy(4, 9), branch(0), exit()];
+    let end = |operands: Option<i64>| {
+        let hints = Hints { operands, ..Hints::default() };
+        controls(&code(&lines), &[], Family::Of100, &hints, false).expect("known code")[2].waits
+    };
+    // The result is there after 40 cycles: by the end of the block, if its operands take that long.
+    assert_eq!([None, Some(23), Some(40)].map(|operands| end(operands).count_ones()), [0, 0, 1]);
 }
 
 #[test]
