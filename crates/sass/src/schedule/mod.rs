@@ -271,7 +271,8 @@ pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Fa
     }
     let is_known = Code::new(whole, &[], family, Hints::NONE)
         .is_some_and(|whole| whole.controls(false).is_some_and(|found| whole.has(&found)));
-    let found = Code::new(code, &[], family, Hints::NONE).filter(|_| is_known).and_then(|code| code.controls(true));
+    let found =
+        Code::new(code, &[], family, Hints::NONE).filter(|_| is_known).and_then(|code| code.controls(true));
     let Some(found) = found else { return Outcome::Unknown };
     put_all(code, &found);
     delay_waits(code);

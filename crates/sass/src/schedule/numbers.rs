@@ -107,10 +107,11 @@ pub struct Kinds {
 
 impl Kinds {
     pub fn of(lines: &[Line], producers: &[Producer], family: Family, hints: &Hints) -> Self {
-        let kept = hints.kept.iter().filter_map(|range| lines.get(range.clone())).flatten();
-        let kept = kept.filter(|line| line.operation() == DMMA);
-        let results = kept.clone().filter_map(|line| line.bits.write_scoreboard());
-        let operands = kept.filter(|_| family == Family::Of120).filter_map(|line| line.bits.read_scoreboard());
+        let loops = hints.loops.iter().filter_map(|range| lines.get(range.clone())).flatten();
+        let products = loops.filter(|line| line.operation() == DMMA);
+        let results = products.clone().filter_map(|line| line.bits.write_scoreboard());
+        let operands =
+            products.filter(|_| family == Family::Of120).filter_map(|line| line.bits.read_scoreboard());
         let copies = u8::from(lines.iter().any(Line::is_counted)) << COUNTED;
         Self {
             has_slow: producers.iter().any(|producer| producer.is_slow),
@@ -119,7 +120,7 @@ impl Kinds {
         }
     }
 
-    /// Whether waits count with this scoreboard: that of copies to shared memory, and those of loops that keep their schedule.
+    /// Whether waits count with this scoreboard: that of copies to shared memory, and those of matrix products in loops with remarks.
     pub fn is_counted(self, number: u8) -> bool {
         self.counted >> number & 1 != 0
     }

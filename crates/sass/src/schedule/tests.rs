@@ -216,7 +216,8 @@ fn indirect_branches_need_their_targets() {
     let lines = [load_constant(4), jump(6), copy(5, 4), exit(), copy(7, 4), exit()];
     assert_eq!(controls(&code(&lines), &[], Family::Of100, Hints::NONE, false), None);
     assert_eq!(controls(&code(&lines), &[(1, vec![6])], Family::Of100, Hints::NONE, false), None);
-    let found = controls(&code(&lines), &[(1, vec![2, 4])], Family::Of100, Hints::NONE, false).expect("known code");
+    let found =
+        controls(&code(&lines), &[(1, vec![2, 4])], Family::Of100, Hints::NONE, false).expect("known code");
     assert_eq!(found.iter().map(|control| control.waits).collect::<Vec<_>>(), [0, 0, 1, 0, 1, 0]);
 }
 
@@ -283,7 +284,8 @@ fn without_the_load_of_the_stack_pointer() {
 
 #[test]
 fn what_is_kept_stays_and_is_waited_for() {
-    let lines = [load_constant(1), load_constant(4), copy(5, 4), branch(0), load_shared(6, 4), copy(7, 6), exit()];
+    let lines =
+        [load_constant(1), load_constant(4), copy(5, 4), branch(0), load_shared(6, 4), copy(7, 6), exit()];
     let mut code = code(&lines);
     let found = controls(&code, &[], Family::Of100, Hints::NONE, false).expect("known code");
     put_all(&mut code, &found);
@@ -296,17 +298,6 @@ fn what_is_kept_stays_and_is_waited_for() {
     assert_eq!(without_stack_pointer(&mut code, &[], Family::Of100, Hints::NONE), Outcome::Done);
     let after: Vec<Control> = (0..lines.len()).map(|at| Control::of(Instruction::at(&code, at))).collect();
     assert_eq!((after[0].written, after[4], after[5]), (NONE, other[4], other[5]));
-}
-
-#[test]
-fn operands_are_read_as_long_as_is_said() {
-    let lines = [load_shared(6, 4).read(), copy(4, 9), branch(0), exit()];
-    let end = |operands: Option<i64>| {
-        let hints = Hints { operands, ..Hints::default() };
-        controls(&code(&lines), &[], Family::Of100, &hints, false).expect("known code")[2].waits
-    };
-    // The result is there after 40 cycles: by the end of the block, if its operands take that long.
-    assert_eq!([None, Some(23), Some(40)].map(|operands| end(operands).count_ones()), [0, 0, 1]);
 }
 
 #[test]
