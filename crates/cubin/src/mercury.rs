@@ -146,6 +146,8 @@ const SHORT: u8 = 5;
 /// The form of remarks about the code, which take a bit of the bitmap and no machine instruction. The assembler writes
 /// them for functions whose name has `cutlass` in it (mercury/remarks).
 const REMARK: u8 = 3;
+/// Where a remark has its topic, in bits of two bytes.
+const TOPIC: u32 = 3;
 /// Mercury instructions are as many times this long as the low half of the first byte says, abridged or not.
 const MERCURY_UNIT: usize = 16;
 /// Where that number begins.
@@ -247,6 +249,63 @@ pub fn indexed_handles(capsule: &[u8], machine: usize) -> Result<Vec<usize>, Dam
             && !matches!(instruction[2], UNIFORM | FIXED)
         {
             found.push(at);
+        }
+        at += pace.count;
+    }
+    Ok(found)
+}
+
+/// What the assembler notes about how it has scheduled the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The machine instruction that it is written before.
+    pub at: usize,
+    /// What it is about.
+    pub topic: u16,
+    pub scope: Option<Scope>,
+    pub value: u8,
+}
+
+/// The code that a remark is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Function,
+    /// From here on, until a remark of the same topic that ends it.
+    Begin,
+    End,
+    Instruction,
+}
+
+impl Scope {
+    fn of(byte: u8) -> Option<Self> {
+        Some(match byte {
+            1 => Self::Function,
+            2 => Self::Begin,
+            3 => Self::End,
+            4 => Self::Instruction,
+            _ => return None,
+        })
+    }
+}
+
+/// The remarks of a capsule, in the order of the code, which has this many machine instructions. Those about the whole function
+/// come first: a capsule that begins with something else has none.
+pub fn remarks(capsule: &[u8], machine: usize) -> Result<Vec<Remark>, Damage> {
+    let word = |at: usize| capsule.get(at..).and_then(|rest| rest.first_chunk::<4>());
+    let count = word(8).map(|bytes| u32::from_le_bytes(*bytes) as usize).ok_or(Damage::Cut)?;
+    let first = capsule.get(HEAD + count.div_ceil(32) * 4).ok_or(Damage::Cut)?;
+    if first >> 4 & 7 != REMARK {
+        return Ok(Vec::new());
+    }
+    let (mut found, mut at) = (Vec::new(), 0);
+    for pace in paces(capsule, machine)? {
+        if let Some([first, _, _, low, high, scope, _, value]) =
+            capsule.get(pace.at..).and_then(|rest| rest.first_chunk::<8>())
+            && !pace.is_derived()
+            && first >> 4 & 7 == REMARK
+        {
+            let topic = u16::from_le_bytes([*low, *high]) >> TOPIC;
+            found.push(Remark { at, topic, scope: Scope::of(*scope), value: *value });
         }
         at += pace.count;
     }
@@ -402,7 +461,9 @@ pub fn paces(capsule: &[u8], machine: usize) -> Result<Vec<Pace>, Damage> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bank, Damage, Load, Pace, code_name, delays, loads, paces, with_delays};
+    use super::{
+        Bank, Damage, Load, Pace, Remark, Scope, code_name, delays, loads, paces, remarks, with_delays,
+    };
 
     #[test]
     fn places_of_loads() {
@@ -462,6 +523,29 @@ mod tests {
         assert_eq!(with_delays(&bytes, 15, &[], &[], 15).as_deref(), Some(&bytes[..]));
         // After the code there is nothing to delay.
         assert_eq!(with_delays(&bytes, 15, &[(9, 1)], &[], 16), None);
+    }
+
+    #[test]
+    fn remarks_are_written_before_instructions() {
+        let remark = |topic: u16, scope: u8, value: u8| {
+            let [low, high] = (topic << 3).to_le_bytes();
+            [0x31, 2, 0, low, high, scope, 1, value, 0, 0, 0, 0, 0, 0, 0, 0]
+        };
+        // A remark, a derived instruction, two remarks, and what comes after the code.
+        let mut bytes = vec![7, 0, 0, 0, 1, 0, 0, 0xc0, 5, 0, 0, 0, 0b0_0010, 0, 0, 0];
+        bytes.extend(remark(4, 1, 23));
+        bytes.extend(remark(41, 3, 1));
+        bytes.extend(remark(11, 9, 2));
+        bytes.extend([0xd0, 0]);
+        let expected = [
+            Remark { at: 0, topic: 4, scope: Some(Scope::Function), value: 23 },
+            Remark { at: 1, topic: 41, scope: Some(Scope::End), value: 1 },
+            Remark { at: 1, topic: 11, scope: None, value: 2 },
+        ];
+        assert_eq!(remarks(&bytes, 2), Ok(expected.to_vec()));
+        for length in 0..bytes.len() {
+            let _ = remarks(&bytes[..length], 2);
+        }
     }
 
     #[test]

@@ -436,13 +436,19 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, id: SectionId, pl
     let kernel = |f: SymbolId| parts.merged.symbol(f).other & raw::STO_ENTRY != 0;
     let finalized = parts.is_mercury() && !parts.relocatable && !parts.debug;
     if finalized && section.function.is_some_and(kernel) {
-        finalize::release_stack_pointer(place, parts.sm, |code| jumps(parts.merged, id, code));
+        let capsule = section.twin.map_or(&[][..], |twin| capsule(parts.merged, twin));
+        finalize::release_stack_pointer(place, capsule, parts.sm, |code| jumps(parts.merged, id, code));
     }
     for relocations in [section.rel, section.rela].into_iter().flatten() {
         for (offset, patch) in parts.relocated.patches(relocations) {
             patch.apply(&mut place[*offset as usize..]);
         }
     }
+}
+
+/// The bytes of a capsule.
+fn capsule<'data>(merged: &Merged<'data>, id: SectionId) -> &'data [u8] {
+    chunks(merged, id).first().map_or(&[], |chunk| chunk.data)
 }
 
 /// Where the indirect branches of code go, in instructions.

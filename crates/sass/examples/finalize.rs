@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::jumps;
+use common::{capsule, jumps};
 use solder_arch::Release;
 use solder_cubin::{Cubin, raw};
 use solder_sass::finalize::{Finalize, finalize, is_for_debugger, release_stack_pointer};
@@ -41,7 +41,7 @@ fn main() {
             let owner = object.symbols.get((text.info() & 0x00ff_ffff) as usize);
             if owner.is_some_and(|owner| owner.other & raw::STO_ENTRY != 0) {
                 let start = Instant::now();
-                release_stack_pointer(&mut code, sm, |_| jumps(&object, name));
+                release_stack_pointer(&mut code, capsule(&object, name), sm, |_| jumps(&object, name));
                 time += start.elapsed();
             }
             match first_difference(&code, expected) {

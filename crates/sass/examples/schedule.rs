@@ -6,12 +6,12 @@
 mod common;
 
 use bstr::ByteSlice;
-use common::jumps;
+use common::{capsule, jumps};
 use solder_cubin::Cubin;
 use solder_sass::check;
 use solder_sass::instruction::{Instruction, SIZE};
 use solder_sass::schedule::{
-    Control, Family, Outcome, controls, has_unused_stack_pointer, steps, without_stack_pointer,
+    Control, Family, Hints, Outcome, controls, has_unused_stack_pointer, steps, without_stack_pointer,
 };
 use std::time::{Duration, Instant};
 
@@ -67,15 +67,16 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
             (0..code.len() / SIZE).map(|at| Control::of(Instruction::at(expected, at))).collect();
         let is_dropped = image.is_some() && expected[0].written == 7;
         let jumps = jumps(object, name);
+        let hints = Hints::of(capsule(object, name), code.len() / SIZE);
         if image.is_some() {
-            rewrite(code, &jumps, Family::of(object.sm()), &expected, totals);
+            rewrite(code, &jumps, Family::of(object.sm()), &hints, &expected, totals);
         }
         if totals.shown.as_ref().is_some_and(|shown| name.contains_str(shown)) {
             println!("{path} {name}");
-            show_steps(code, &jumps, Family::of(object.sm()), is_dropped, &expected);
+            show_steps(code, &jumps, Family::of(object.sm()), &hints, is_dropped, &expected);
         }
         let start = Instant::now();
-        let found = controls(code, &jumps, Family::of(object.sm()), is_dropped);
+        let found = controls(code, &jumps, Family::of(object.sm()), &hints, is_dropped);
         totals.time += start.elapsed();
         totals.instructions += expected.len();
         let Some(found) = found else {
@@ -83,14 +84,14 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
             println!("{path} {name}: unknown");
             continue;
         };
-        match first_difference(code, &jumps, Family::of(object.sm()), is_dropped, &expected) {
+        match first_difference(code, &jumps, Family::of(object.sm()), &hints, is_dropped, &expected) {
             None => {
                 totals.same += 1;
                 println!("{path} {name}: ok");
             }
             Some(at) => {
                 totals.different += 1;
-                let turn = steps(code, &jumps, Family::of(object.sm()), is_dropped)
+                let turn = steps(code, &jumps, Family::of(object.sm()), &hints, is_dropped)
                     .map_or(0, |steps| steps[at].turn);
                 println!(
                     "{path} {name}: {at} model {} actual {} turn {turn}",
@@ -106,11 +107,12 @@ fn rewrite(
     code: &[u8],
     jumps: &[(usize, Vec<usize>)],
     family: Family,
+    hints: &Hints,
     expected: &[Control],
     totals: &mut Totals,
 ) {
     let mut after = code.to_vec();
-    if without_stack_pointer(&mut after, jumps, family) == Outcome::Done {
+    if without_stack_pointer(&mut after, jumps, family, hints) == Outcome::Done {
         let is_same = |at: usize| Control::of(Instruction::at(&after, at)) == expected[at];
         totals.rewritten += 1;
         totals.as_linked += usize::from((0..expected.len()).all(is_same));
@@ -133,10 +135,11 @@ fn first_difference(
     code: &[u8],
     jumps: &[(usize, Vec<usize>)],
     family: Family,
+    hints: &Hints,
     is_dropped: bool,
     expected: &[Control],
 ) -> Option<usize> {
-    let steps = steps(code, jumps, family, is_dropped)?;
+    let steps = steps(code, jumps, family, hints, is_dropped)?;
     let differ = (0..steps.len()).filter(|at| steps[*at].control != expected[*at]);
     differ.min_by_key(|at| (steps[*at].turn, *at))
 }
@@ -147,10 +150,11 @@ fn show_steps(
     code: &[u8],
     jumps: &[(usize, Vec<usize>)],
     family: Family,
+    hints: &Hints,
     is_dropped: bool,
     expected: &[Control],
 ) {
-    for (at, step) in steps(code, jumps, family, is_dropped).into_iter().flatten().enumerate() {
+    for (at, step) in steps(code, jumps, family, hints, is_dropped).into_iter().flatten().enumerate() {
         let mark = if step.control == expected[at] { ' ' } else { '*' };
         let (found, expected) = (show(step.control), show(expected[at]));
         let sets: Vec<String> = step

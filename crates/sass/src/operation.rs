@@ -7,6 +7,7 @@ pub const DFMA: u16 = 0x02b;
 /// Double precision arithmetic.
 pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
 /// Products of 64 bits.
+pub const IMAD: u16 = 0x024;
 pub const IMAD_WIDE: u16 = 0x025;
 pub const IMMA: u16 = 0x037;
 pub const LDSM: u16 = 0x03b;

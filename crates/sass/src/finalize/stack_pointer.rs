@@ -7,7 +7,7 @@
 use crate::check;
 use crate::flow::is_control;
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
-use crate::schedule::{self, Control, Family, NONE, Outcome, put_all, renumber};
+use crate::schedule::{self, Control, Family, Hints, NONE, Outcome, put_all, renumber};
 use solder_cubin::info;
 
 const STACK_POINTER: u8 = 1;
@@ -42,6 +42,7 @@ pub fn branch_targets(payload: &[u8]) -> impl Iterator<Item = (usize, Vec<usize>
 /// proven safe is not done.
 pub fn release_stack_pointer(
     code: &mut [u8],
+    capsule: &[u8],
     sm: u16,
     jumps: impl FnOnce(&[u8]) -> Vec<(usize, Vec<usize>)>,
 ) {
@@ -49,8 +50,9 @@ pub fn release_stack_pointer(
         return;
     }
     let (jumps, family) = (jumps(code), Family::of(sm));
+    let hints = Hints::of(capsule, code.len() / SIZE);
     let mut scheduled = code.to_vec();
-    let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps, family);
+    let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps, family, &hints);
     if outcome == Outcome::Done && check(code, &scheduled, &jumps).is_ok() {
         code.copy_from_slice(&scheduled);
         return;
@@ -117,11 +119,11 @@ mod tests {
             controls(code).into_iter().map(|c| (c.written, c.read, c.waits)).collect()
         };
         let mut branch = code(0x947);
-        release_stack_pointer(&mut branch, FROM, |_| Vec::new());
+        release_stack_pointer(&mut branch, &[], FROM, |_| Vec::new());
         let expected = [(7, 7, 0), (0, 7, 0), (0, 7, 0), (2, 7, 1), (7, 0, 4), (7, 7, 1)];
         assert_eq!(controls(&branch), expected);
         let mut call = code(0x944);
-        release_stack_pointer(&mut call, FROM, |_| Vec::new());
+        release_stack_pointer(&mut call, &[], FROM, |_| Vec::new());
         assert_eq!(call, code(0x944));
     }
 
@@ -147,7 +149,7 @@ mod tests {
         ]
         .concat();
         let mut renumbered = code.clone();
-        release_stack_pointer(&mut renumbered, FROM, |_| Vec::new());
+        release_stack_pointer(&mut renumbered, &[], FROM, |_| Vec::new());
         let controls = controls(&renumbered);
         assert_eq!(controls[7].waits, 0b1110);
         assert_eq!((controls[4].read, controls[6].read), (3, 2));

@@ -21,6 +21,7 @@
 mod blocks;
 mod consumers;
 mod delays;
+mod hints;
 mod instructions;
 mod latency;
 pub mod member;
@@ -37,15 +38,19 @@ use crate::operation::{LDGDEPBAR, UTMACMDFLUSH};
 pub use crate::stack_pointer::has_unused_stack_pointer;
 use blocks::{Block, blocks};
 pub use delays::order_delays;
+pub use hints::Hints;
 use instructions::{Line, number_guards};
 pub use latency::Family;
 use numbers::COUNTED;
+use std::ops::Range;
 use waits::Schedule;
 
 /// No scoreboard.
 pub const NONE: u8 = 7;
 /// Functions with more instructions are not looked at.
 const MAX_INSTRUCTIONS: usize = 1 << 18;
+/// How many blocks may keep their schedule because it is not understood.
+const MAX_KEPT: usize = 64;
 /// How many times producers may be looked at: for each instruction, and in any case.
 const BUDGET: (usize, usize) = (1 << 8, 1 << 20);
 
@@ -97,8 +102,14 @@ impl Control {
 
 /// The schedule of the code of one function. `jumps` says where indirect branches go. With `is_first_dropped`, the first
 /// instruction is not a producer any more.
-pub fn controls(code: &[u8], jumps: &Jumps, family: Family, is_first_dropped: bool) -> Option<Vec<Control>> {
-    Code::new(code, jumps, family)?.controls(is_first_dropped)
+pub fn controls(
+    code: &[u8],
+    jumps: &Jumps,
+    family: Family,
+    hints: &Hints,
+    is_first_dropped: bool,
+) -> Option<Vec<Control>> {
+    Code::new(code, jumps, family, hints)?.controls(is_first_dropped)
 }
 
 /// What led to the schedule of one instruction, for those who look for a difference.
@@ -116,8 +127,14 @@ pub struct Step {
 }
 
 /// The schedule as [`controls`] makes it, with its reasons.
-pub fn steps(code: &[u8], jumps: &Jumps, family: Family, is_first_dropped: bool) -> Option<Vec<Step>> {
-    let code = Code::new(code, jumps, family)?;
+pub fn steps(
+    code: &[u8],
+    jumps: &Jumps,
+    family: Family,
+    hints: &Hints,
+    is_first_dropped: bool,
+) -> Option<Vec<Step>> {
+    let code = Code::new(code, jumps, family, hints)?;
     let schedule = code.schedule(is_first_dropped)?;
     let mut turns = vec![0; code.blocks.len()];
     order::order(&code.blocks).into_iter().enumerate().for_each(|(turn, block)| turns[block] = turn);
@@ -137,14 +154,15 @@ pub fn steps(code: &[u8], jumps: &Jumps, family: Family, is_first_dropped: bool)
 }
 
 /// Code that is understood.
-struct Code {
+struct Code<'a> {
     family: Family,
+    hints: &'a Hints,
     lines: Vec<Line>,
     blocks: Vec<Block>,
 }
 
-impl Code {
-    fn new(code: &[u8], jumps: &Jumps, family: Family) -> Option<Self> {
+impl<'a> Code<'a> {
+    fn new(code: &[u8], jumps: &Jumps, family: Family, hints: &'a Hints) -> Option<Self> {
         if !code.len().is_multiple_of(SIZE) || code.len() / SIZE > MAX_INSTRUCTIONS {
             return None;
         }
@@ -153,13 +171,14 @@ impl Code {
         for block in &blocks {
             number_guards(&mut lines[block.range.clone()]);
         }
-        Some(Self { family, lines, blocks })
+        Some(Self { family, hints, lines, blocks })
     }
 
     fn schedule(&self, is_first_dropped: bool) -> Option<Schedule<'_>> {
         let budget = self.lines.len().saturating_mul(BUDGET.0).max(BUDGET.1);
+        let skipped = is_first_dropped.then_some(0);
         let mut schedule =
-            Schedule::new(&self.lines, &self.blocks, self.family, is_first_dropped.then_some(0), budget)?;
+            Schedule::new(&self.lines, &self.blocks, self.family, self.hints, skipped, budget)?;
         schedule.run()?;
         schedule.keep_full_waits();
         Some(schedule)
@@ -168,6 +187,17 @@ impl Code {
     fn controls(&self, is_first_dropped: bool) -> Option<Vec<Control>> {
         let schedule = self.schedule(is_first_dropped)?;
         Some((0..self.lines.len()).map(|at| control(&schedule, at)).collect())
+    }
+
+    /// The first block, in the order in which they are scheduled, that has another schedule than this.
+    fn first_other_block(&self, controls: &[Control]) -> Option<Range<usize>> {
+        let differs = |at: usize| Control::of(self.lines[at].bits) != controls[at];
+        if !(0..self.lines.len()).any(differs) {
+            return None;
+        }
+        let blocks = order::order(&self.blocks).into_iter().map(|block| self.blocks[block].range.clone());
+        let other = blocks.into_iter().find(|block| block.clone().any(differs));
+        other.or(Some(0..self.lines.len()))
     }
 
     /// Whether the code has this schedule.
@@ -204,7 +234,7 @@ pub enum Outcome {
 
 /// Schedules code anew that another version of the assembler has scheduled. The code is as it was if it is not understood.
 pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family) {
-    let found = Code::new(code, jumps, family).and_then(|code| code.controls(false));
+    let found = Code::new(code, jumps, family, Hints::NONE).and_then(|code| code.controls(false));
     if let Some(found) = found {
         put_all(code, &found);
         delay_waits(code);
@@ -213,15 +243,21 @@ pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family) {
 
 /// Schedules code anew without the scoreboard of its first instruction, if that loads the stack pointer and nothing uses
 /// it.
-pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family) -> Outcome {
+pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hints: &Hints) -> Outcome {
     if !is_applicable(code) {
         return Outcome::NotApplicable;
     }
-    let Some(understood) = Code::new(code, jumps, family) else { return Outcome::Unknown };
-    if !understood.controls(false).is_some_and(|found| understood.has(&found)) {
-        return Outcome::Unknown;
-    }
-    let Some(found) = understood.controls(true) else { return Outcome::Unknown };
+    let mut hints = hints.clone();
+    let found = loop {
+        let Some(understood) = Code::new(code, jumps, family, &hints) else { return Outcome::Unknown };
+        let Some(found) = understood.controls(false) else { return Outcome::Unknown };
+        match understood.first_other_block(&found) {
+            None => break understood.controls(true),
+            Some(block) if block.contains(&0) || hints.kept.len() > MAX_KEPT => return Outcome::Unknown,
+            Some(block) => hints.kept.push(block),
+        }
+    };
+    let Some(found) = found else { return Outcome::Unknown };
     put_all(code, &found);
     delay_waits(code);
     Outcome::Done
@@ -233,9 +269,10 @@ pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Fa
     if !is_applicable(code) {
         return Outcome::NotApplicable;
     }
-    let is_known = Code::new(whole, &[], family)
+    let is_known = Code::new(whole, &[], family, Hints::NONE)
         .is_some_and(|whole| whole.controls(false).is_some_and(|found| whole.has(&found)));
-    let found = Code::new(code, &[], family).filter(|_| is_known).and_then(|code| code.controls(true));
+    let found =
+        Code::new(code, &[], family, Hints::NONE).filter(|_| is_known).and_then(|code| code.controls(true));
     let Some(found) = found else { return Outcome::Unknown };
     put_all(code, &found);
     delay_waits(code);

@@ -4,10 +4,12 @@
 //! takes a scoreboard that is free otherwise, in an order that depends on the operation; and if there is none, it shares
 //! the one where that costs the least time.
 
+use super::hints::Hints;
 use super::instructions::Line;
-use super::latency;
+use super::latency::{self, Family};
 use super::producers::Producer;
 use crate::instruction::SCOREBOARDS;
+use crate::operation::DMMA;
 
 const COUNT: usize = SCOREBOARDS as usize;
 /// The scoreboard of slow results that nothing in the block waits for; if there are textures, it is the one before.
@@ -99,27 +101,34 @@ pub struct Kinds {
     has_slow: bool,
     /// Whether there are results of textures or surfaces.
     has_texture: bool,
-    /// Whether there are counted waits.
-    has_counted: bool,
+    /// The scoreboards with which waits count, which are nobody else's: a bit for each.
+    counted: u8,
 }
 
 impl Kinds {
-    pub fn of(lines: &[Line], producers: &[Producer]) -> Self {
+    pub fn of(lines: &[Line], producers: &[Producer], family: Family, hints: &Hints) -> Self {
+        let loops = hints.loops.iter().filter_map(|range| lines.get(range.clone())).flatten();
+        let products = loops.filter(|line| line.operation() == DMMA);
+        let results = products.clone().filter_map(|line| line.bits.write_scoreboard());
+        let operands =
+            products.filter(|_| family == Family::Of120).filter_map(|line| line.bits.read_scoreboard());
+        let copies = u8::from(lines.iter().any(Line::is_counted)) << COUNTED;
         Self {
             has_slow: producers.iter().any(|producer| producer.is_slow),
             has_texture: producers.iter().any(|producer| producer.is_texture),
-            has_counted: lines.iter().any(Line::is_counted),
+            counted: results.chain(operands).fold(copies, |mask, number| mask | 1 << number),
         }
     }
 
-    /// Whether this is the scoreboard of copies to shared memory.
+    /// Whether waits count with this scoreboard: that of copies to shared memory, and those of matrix products in loops with remarks.
     pub fn is_counted(self, number: u8) -> bool {
-        self.has_counted && number == COUNTED
+        self.counted >> number & 1 != 0
     }
 
     /// The scoreboard of slow results that nothing in the block waits for.
     pub fn reserved(self) -> u8 {
-        if self.has_texture { RESERVED - 1 } else { RESERVED }
+        let last = if self.has_texture { RESERVED - 1 } else { RESERVED };
+        (0..=last).rev().find(|number| !self.is_counted(*number)).unwrap_or(last)
     }
 }
 
@@ -156,7 +165,7 @@ impl Choice<'_> {
 
     /// Whether a scoreboard is kept for others.
     fn is_kept(&self, number: u8) -> bool {
-        self.kinds.has_counted && number == COUNTED
+        self.kinds.is_counted(number)
             || self.kinds.has_texture && number == TEXTURES
             || self.is_reserved && number == self.kinds.reserved()
     }
@@ -164,7 +173,7 @@ impl Choice<'_> {
     /// Whether the producer has the same consumer as those of a scoreboard.
     fn may_join(&self, producer: &Producer, number: u8) -> bool {
         let group = &self.groups[usize::from(number)];
-        if group.is_empty() || self.kinds.has_counted && number == COUNTED {
+        if group.is_empty() || self.kinds.is_counted(number) {
             return false;
         }
         if producer.consumer.is_some() {

@@ -174,6 +174,14 @@ impl Producers {
         }
     }
 
+    /// Makes the reading of operands take this long, if it is said how long. Double precision has estimates of its own.
+    pub fn read_operands_within(&mut self, cycles: Option<i64>) {
+        let Some(cycles) = cycles else { return };
+        for producer in self.all.iter_mut().filter(|producer| producer.is_about_operands()) {
+            producer.latency = cycles;
+        }
+    }
+
     /// To be called after the last block.
     pub fn finish(&mut self) {
         self.starts.push(self.all.len());

@@ -8,12 +8,14 @@
 use super::instructions::Line;
 use super::latency;
 use super::producers::Producers;
-use crate::operation;
+use crate::operation::{self, IMAD, LD, LDG, LDS};
 use crate::registers::Registers;
 use std::ops::Range;
 
-/// What keeps its distance from a barrier, in cycles: that of the stalls, and the one that applies here.
-const AFTER_BARRIER: (i64, i64) = (6, 2);
+/// What keeps its distance from a barrier, in cycles: that of the stalls, and the one that applies here, to loads and to others.
+const STALL_AFTER_BARRIER: i64 = 6;
+const LOAD_AFTER_BARRIER: i64 = 3;
+const AFTER_BARRIER: i64 = 2;
 
 /// Who wrote a register last.
 #[derive(Clone, Copy)]
@@ -45,8 +47,8 @@ impl<'a> Times<'a> {
         for at in range.clone() {
             let line = &self.lines[at];
             let (operands, is_operand) = self.operands(at, stalled);
-            let (distance, is_distance) =
-                after_barrier(barrier.filter(|_| line.keeps_from_barrier()), stalled);
+            let keeps = |_: &Writer| line.keeps_from_barrier();
+            let (distance, is_distance) = after_barrier(barrier.filter(keeps), line, stalled);
             let bound = operands.max(distance);
             let is_explained = is_operand || is_distance || line.operation() == operation::BAR;
             let least = if is_explained && at > range.start { self.least(at - 1).min(stall) } else { stall };
@@ -88,9 +90,10 @@ impl<'a> Times<'a> {
         (bound, is_explained)
     }
 
-    /// How long an instruction takes at least.
+    /// How long an instruction takes at least: double precision, and products of integers before another of them, two cycles.
     fn least(&self, at: usize) -> i64 {
-        if latency::is_double(self.lines[at].operation()) { 2 } else { 1 }
+        let are_products = [at, at + 1].iter().all(|at| self.lines[*at].operation() == IMAD);
+        if latency::is_double(self.lines[at].operation()) || are_products { 2 } else { 1 }
     }
 
     fn write(&mut self, writer: Writer) {
@@ -104,8 +107,10 @@ impl<'a> Times<'a> {
 }
 
 /// When what keeps its distance from a barrier may be issued, and whether that explains the stall before it.
-fn after_barrier(barrier: Option<Writer>, stalled: i64) -> (i64, bool) {
+fn after_barrier(barrier: Option<Writer>, line: &Line, stalled: i64) -> (i64, bool) {
     let Some(barrier) = barrier else { return (0, false) };
     let distance = stalled - barrier.stalled;
-    (barrier.issued + AFTER_BARRIER.1.min(distance), distance <= AFTER_BARRIER.0)
+    let is_load = matches!(line.operation(), LD | LDG | LDS);
+    let least = if is_load { LOAD_AFTER_BARRIER } else { AFTER_BARRIER };
+    (barrier.issued + least.min(distance), distance <= STALL_AFTER_BARRIER)
 }

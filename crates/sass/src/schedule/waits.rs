@@ -2,6 +2,7 @@
 
 use super::blocks::Block;
 use super::consumers::{Consumers, FirstUses};
+use super::hints::Hints;
 use super::instructions::Line;
 use super::latency::Family;
 use super::numbers::{Choice, Group, Kinds, Pending};
@@ -19,6 +20,8 @@ const ALL: u8 = 0x3f;
 pub struct Schedule<'a> {
     pub lines: &'a [Line],
     blocks: &'a [Block],
+    family: Family,
+    hints: &'a Hints,
     pub producers: Producers,
     /// When each instruction is issued, in cycles from the start of its block.
     times: Vec<i64>,
@@ -39,6 +42,7 @@ impl<'a> Schedule<'a> {
         lines: &'a [Line],
         blocks: &'a [Block],
         family: Family,
+        hints: &'a Hints,
         skipped: Option<usize>,
         budget: usize,
     ) -> Option<Self> {
@@ -47,6 +51,7 @@ impl<'a> Schedule<'a> {
             producers.add(&lines[block.range.clone()], block.range.start, skipped, family);
         }
         producers.finish();
+        producers.read_operands_within(hints.operands);
         let mut consumers = Consumers::new(budget);
         for block in blocks {
             consumers.find(lines, block.range.clone(), &mut producers)?;
@@ -54,6 +59,8 @@ impl<'a> Schedule<'a> {
         let mut schedule = Self {
             lines,
             blocks,
+            family,
+            hints,
             producers,
             times: vec![0; lines.len()],
             lengths: vec![0; blocks.len()],
@@ -72,7 +79,7 @@ impl<'a> Schedule<'a> {
     /// Chooses scoreboards and waits. `None` if that takes too long.
     pub fn run(&mut self) -> Option<()> {
         let order = order(self.blocks);
-        let kinds = Kinds::of(self.lines, &self.producers.all);
+        let kinds = Kinds::of(self.lines, &self.producers.all, self.family, self.hints);
         for block in &order {
             self.block(*block, kinds)?;
         }
@@ -82,6 +89,10 @@ impl<'a> Schedule<'a> {
     fn block(&mut self, index: usize, kinds: Kinds) -> Option<()> {
         let block = &self.blocks[index];
         let entry = self.entry(block)?;
+        if self.hints.keeps(block.range.start) {
+            self.keep(index, &entry);
+            return Some(());
+        }
         let own = self.producers.within(block.range.clone());
         let outlives = |producer: &Producer| producer.is_slow && producer.consumer.is_none();
         let has_reserved = entry.iter().any(|pending| {
@@ -114,6 +125,30 @@ impl<'a> Schedule<'a> {
         }
         self.end(index, groups);
         Some(())
+    }
+
+    /// Takes the scoreboards and waits of a block as they are.
+    fn keep(&mut self, index: usize, entry: &[Pending]) {
+        let block = &self.blocks[index];
+        let mut groups = self.groups(block, entry);
+        for at in block.range.clone() {
+            let line = &self.lines[at];
+            let waits = line.bits.wait_mask();
+            self.waits[at] = waits;
+            for (_, group) in groups.iter_mut().enumerate().filter(|(number, _)| waits >> number & 1 != 0) {
+                *group = Group::default();
+            }
+            for producer in self.producers.of(at) {
+                let chosen = &mut self.producers.all[producer];
+                let bits = line.bits;
+                let number =
+                    if chosen.is_about_operands() { bits.read_scoreboard() } else { bits.write_scoreboard() };
+                chosen.number = number.unwrap_or(chosen.number);
+                let pending = Pending { producer, ready: chosen.ready, consumer: chosen.consumer };
+                groups[usize::from(chosen.number)].add(pending, chosen, true);
+            }
+        }
+        self.exit(index, groups);
     }
 
     /// What is under way where a block begins, as far as the blocks before it have been scheduled.
@@ -203,6 +238,11 @@ impl<'a> Schedule<'a> {
                 }
             }
         }
+        self.exit(index, groups);
+    }
+
+    /// Notes what is under way at the end of a block.
+    fn exit(&mut self, index: usize, groups: [Group; COUNT]) {
         let length = self.lengths[index];
         let mut used = 0;
         for (number, group) in groups.into_iter().enumerate() {
@@ -226,7 +266,7 @@ impl<'a> Schedule<'a> {
             let is_back = |block: &usize| position[*block] >= position[*head];
             let (back, forward): (Vec<usize>, Vec<usize>) =
                 block.predecessors.iter().partition(|b| is_back(b));
-            if back.is_empty() {
+            if back.is_empty() || self.hints.keeps(block.range.start) {
                 continue;
             }
             let mut pending = |blocks: &[usize]| {

@@ -18,7 +18,7 @@ mod marks;
 mod pipes;
 mod stalls;
 
-use super::{Code, Control, Family, NONE, STALL_AT, delay_waits, put_all};
+use super::{Code, Control, Family, Hints, NONE, STALL_AT, delay_waits, put_all};
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::LDGDEPBAR;
@@ -59,7 +59,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize]) -> Option<Vec<Delay
     if !instructions(code).any(pipes::differs) {
         return None;
     }
-    let Code { lines, blocks, .. } = Code::new(code, jumps, Family::Of100)?;
+    let Code { lines, blocks, .. } = Code::new(code, jumps, Family::Of100, Hints::NONE)?;
     let mut budget = BUDGET;
     let mut changed = Vec::new();
     for block in
@@ -117,7 +117,7 @@ pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> 
     let exceptions = exceptions(old, old_jumps);
     // Without double precision there are the same scoreboards as before, and they may stay as they are.
     if exceptions.as_ref().is_some_and(Vec::is_empty) || needs_scoreboards(old) {
-        let found = Code::new(code, jumps, Family::Of103).and_then(|code| code.controls(false));
+        let found = Code::new(code, jumps, Family::Of103, Hints::NONE).and_then(|code| code.controls(false));
         for exceptions in [exceptions.unwrap_or_default(), Vec::new()] {
             let mut numbered = code.to_vec();
             let Some(found) = &found else { break };
@@ -137,7 +137,7 @@ pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> 
 /// The instructions of code of sm_100 whose scoreboards and waits the rules do not give, counted without delays, and what they have.
 /// `None` if the code is not understood.
 fn exceptions(code: &[u8], jumps: &Jumps) -> Option<Vec<(usize, Control)>> {
-    let understood = Code::new(code, jumps, Family::Of100)?;
+    let understood = Code::new(code, jumps, Family::Of100, Hints::NONE)?;
     let found = understood.controls(false)?;
     let lines = understood.lines.iter().zip(&found).filter(|(line, _)| !is_delay(line.bits));
     let all = lines.map(|(line, found)| (Control::of(line.bits), found)).enumerate();
