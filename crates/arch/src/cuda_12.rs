@@ -24,7 +24,8 @@ impl Release {
         deprecated: &[10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 69],
         forward: &[(50, 52), (60, 61), (70, 75), (80, 86), (80, 89), (86, 89)],
         finalizable: &[],
-        newest_mercury: 0,
+        newest_mercury: Some(0),
+        newest_instructions: None,
         oldest_toolkits: &[(50, 65), (90, 120)],
         cpu_archs: &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"],
     };

@@ -23,6 +23,9 @@ pub enum CubinMatch {
     Mismatch,
     /// The architectures fit and the finalizer cannot read the code: "Internal FNLZR error".
     Unfinalizable,
+    /// The architectures fit and the finalizer does not know the number of the code: the same, from 13.1 on "unsupported SM
+    /// version".
+    UnknownNumber,
 }
 
 impl Release {
@@ -83,11 +86,16 @@ impl Release {
         if !(self.links_cubin_by_name(cubin, target) || cubin.is_mercury && finalized()) {
             return CubinMatch::Mismatch;
         }
-        let too_new = cubin.record.is_some_and(|record| self.is_too_new(record));
-        if cubin.is_mercury && (too_new || !self.finalizable.contains(&cubin.number)) {
-            return CubinMatch::Unfinalizable;
+        let reads = |record| self.reads_mercury(record) && self.knows_instructions(record);
+        if !cubin.is_mercury {
+            CubinMatch::Links
+        } else if !cubin.record.is_none_or(reads) {
+            CubinMatch::Unfinalizable
+        } else if !self.finalizable.contains(&cubin.number) {
+            CubinMatch::UnknownNumber
+        } else {
+            CubinMatch::Links
         }
-        CubinMatch::Links
     }
 
     /// Only the value 1 makes an `a` name of a cubin, while finalization takes any but 0 for accelerated; and the
@@ -233,8 +241,8 @@ mod tests {
         let ordinary = ordinary(false);
         assert_eq!(links(cubin(101, ordinary), "110"), CubinMatch::Links);
         assert_eq!(links(cubin(101, RELEASE.ordinary_record(true)), "110f"), CubinMatch::Links);
-        assert_eq!(links(cubin(104, ordinary), "120"), CubinMatch::Unfinalizable);
-        assert_eq!(links(cubin(102, ordinary), "103"), CubinMatch::Unfinalizable);
+        assert_eq!(links(cubin(104, ordinary), "120"), CubinMatch::UnknownNumber);
+        assert_eq!(links(cubin(102, ordinary), "103"), CubinMatch::UnknownNumber);
         assert_eq!(links(cubin(102, ordinary), "100"), CubinMatch::Mismatch);
         let newer = CompatRecord { version: 0x102, ..ordinary };
         assert_eq!(links(cubin(100, newer), "100"), CubinMatch::Unfinalizable);

@@ -34,6 +34,8 @@ pub struct SharedLayout {
     one_dynamic: bool,
     /// Nothing has its place yet, and references stay as they are.
     pub keeps_references: bool,
+    /// The place of the last variable without a name, which is the value of symbol 0 (reloc/dynamic-file-32).
+    pub nameless: u64,
 }
 
 /// The symbols of shared variables, which only a link with debug information keeps.
@@ -148,6 +150,7 @@ fn unplaced(merged: &Merged<'_>, options: &Options<'_>) -> SharedLayout {
         debug: None,
         one_dynamic: true,
         keeps_references: options.release.keeps_shared_references(),
+        nameless: 0,
     }
 }
 
@@ -196,6 +199,8 @@ struct Layouter<'a> {
     align: Vec<u64>,
     used: Vec<bool>,
     values: Vec<u64>,
+    /// The place of the last variable without a name.
+    nameless: u64,
     /// With debug information: the kernel, as a function, that alone has a variable.
     owners: Option<Vec<Option<u32>>>,
     /// Where the variables that several kernels have end.
@@ -382,6 +387,7 @@ impl<'a> Layouter<'a> {
             align: vec![1; count],
             used: vec![false; count],
             values: vec![0; merged.symbols.len()],
+            nameless: 0,
             debug,
             owners: shows.then(|| vec![None; merged.symbols.len()]),
             common_end: 0,
@@ -456,6 +462,9 @@ impl<'a> Layouter<'a> {
                 let value = align_up(self.cursor[k], align);
                 self.values[symbol.index()] = value;
                 self.cursor[k] = value.saturating_add(size);
+                if self.merged.symbol(symbol).name.is_empty() {
+                    self.nameless = value;
+                }
                 if let Some(owners) = &mut self.owners {
                     owners[symbol.index()] = Some(self.kernels[k]);
                 }
@@ -615,6 +624,7 @@ impl<'a> Layouter<'a> {
                 debug: None,
                 one_dynamic: false,
                 keeps_references: false,
+                nameless: self.nameless,
             };
         };
         let least = if any_dynamic { 16 } else { 1 };
@@ -646,6 +656,7 @@ impl<'a> Layouter<'a> {
             debug,
             one_dynamic,
             keeps_references: false,
+            nameless: self.nameless,
         }
     }
 }

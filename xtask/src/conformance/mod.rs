@@ -252,7 +252,7 @@ fn differences(run: &Run<'_>, context: &Context, folder: &Path) -> Result<Vec<St
     let steps: Vec<String> = run.case.links.iter().map(|step| run.expand(step)).collect();
     let mut nvlink = scratch.nvlink(&steps, "nvlink")?;
     let (solder, before_last) = scratch.solder(&steps)?;
-    if context.release.prints_stale_barriers() {
+    if context.release.repeats_barriers() {
         compare::forget_stale_barriers(&mut nvlink, &solder);
     }
     // What a case says of solder is about the usual release; elsewhere nvlink may do what solder does.

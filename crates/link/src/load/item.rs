@@ -284,7 +284,9 @@ impl<'data> Item<'data> {
         match verdict {
             Ok(Verdict::Linked) => Ok(Product::Object(bytes)),
             Ok(Verdict::PassedOver) => Ok(Product::Nothing),
-            Err(message @ Message::UnsupportedBinary) => Err(vec![message, Message::FinalizationFailed]),
+            Err(message @ (Message::UnsupportedBinary | Message::UnsupportedNumber)) => {
+                Err(vec![message, Message::FinalizationFailed])
+            }
             Err(message) => Err(vec![message]),
         }
     }

@@ -40,6 +40,9 @@ pub struct Settings<'data> {
     pub takes_nameless_shared: bool,
     /// Code gets along without a workaround of the assembler.
     pub removes_workaround: bool,
+    /// Code of the target gets along without workarounds that the assembler names for others, and has an attribute more once it
+    /// is finalized.
+    pub marks_finalized: bool,
     /// Weak symbols are listed with the global ones.
     pub weak_is_global: bool,
     /// The system keeps the beginning of shared memory.
@@ -72,6 +75,7 @@ impl<'data> Settings<'data> {
             mercury_graph: options.release.has_mercury_call_graph(),
             takes_nameless_shared: options.release.takes_nameless_shared(),
             removes_workaround: options.release.removes_workaround(),
+            marks_finalized: options.release.marks_finalized_code(options.sm()),
             weak_is_global: options.release.lists_weak_with_globals(),
             reserves_shared: options.reserved_shared() > 0,
             variables_used: options.variables_used.unwrap_or_default(),
