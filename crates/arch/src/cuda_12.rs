@@ -135,6 +135,21 @@ impl Release {
         self.toolkit >= 130
     }
 
+    /// `-register-link-binaries`: a fat binary in which nothing is found is among the linked modules (hostobj/register).
+    pub const fn registers_unmatched(&self) -> bool {
+        self.toolkit < 130
+    }
+
+    /// Archives: what follows the last member is ignored if it is shorter than the head of one (hostobj/sizes).
+    pub const fn ignores_archive_tail(&self) -> bool {
+        self.toolkit < 130
+    }
+
+    /// `-g`: shared memory of extensible programs has a section (core/extensible).
+    pub const fn keeps_extensible_shared(&self) -> bool {
+        self.toolkit < 130
+    }
+
     /// PTX: the assembler is told about `-split-compile`, which it knows from 12.8 on (ptx/files).
     pub const fn splits_assembly(&self) -> bool {
         self.toolkit >= 128

@@ -70,6 +70,12 @@ impl Release {
     /// The same for a member flagged as Mercury. `record` is the copy of the compatibility attributes in its header,
     /// which is believed over the suffix in its flags, and is not looked at for its own number.
     pub fn links_mercury_member(&self, input: Arch, record: Option<CompatRecord>, target: Arch) -> bool {
+        // From 13.1 on the flags alone say whether it is accelerated (fatbin/mercury-attributes).
+        let accelerated = u8::from(input.has_a());
+        let record = match record {
+            Some(record) if self.ties_accelerated_code() => Some(CompatRecord { accelerated, ..record }),
+            record => record,
+        };
         let finalized = || self.finalizes(record, input.number, target.number).is_ok();
         let is_tied = self.ties_accelerated_code() && input.has_a() && !target.has_a();
         self.recognize(input).is_some() && !is_tied && (input.number == target.number || finalized())

@@ -48,7 +48,7 @@ impl Release {
     }
 
     /// LTO: the architecture that IR is compiled for: without its suffix up to 13.1, then as an `a` architecture, from 13.3 on
-    /// also as a family (lto/emit-ptx, mercury/emit-ptx).
+    /// also as a family (lto/emit-ptx, lto/whole).
     pub const fn compiled_arch(&self, arch: Arch) -> Arch {
         match arch.suffix {
             Suffix::A if self.toolkit < 132 => Arch::plain(arch.number),
@@ -61,6 +61,14 @@ impl Release {
     pub const fn assembled_arch(&self, arch: Arch) -> Arch {
         match arch.suffix {
             Suffix::F if self.toolkit < 133 => Arch::plain(arch.number),
+            _ => arch,
+        }
+    }
+
+    /// PTX in a fat binary: the plain architecture is always asked for in the place of a family (fatbin/select-ptx-mercury).
+    pub const fn assembled_member_arch(&self, arch: Arch) -> Arch {
+        match arch.suffix {
+            Suffix::F => Arch::plain(arch.number),
             _ => arch,
         }
     }

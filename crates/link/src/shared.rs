@@ -32,7 +32,9 @@ pub struct SharedLayout {
     pub debug: Option<Debug>,
     /// Extern arrays have one value in all code.
     one_dynamic: bool,
-    /// Nothing has its place yet, and references stay as they are.
+    /// Nothing has its place yet.
+    pub is_unplaced: bool,
+    /// The same, and references stay as they are.
     pub keeps_references: bool,
     /// The place of the last variable without a name, which is the value of symbol 0 (reloc/dynamic-file-32).
     pub nameless: u64,
@@ -113,7 +115,9 @@ impl SharedLayout {
     pub fn value(&self, merged: &Merged<'_>, symbol: SymbolId, function: Option<u32>) -> u64 {
         let dynamic = merged.symbol(symbol).origin.is_none();
         if merged.symbol(symbol).lost {
-            return if self.one_dynamic { 0 } else { NOWHERE };
+            // `-r` leaves the value of the first mention, which says the alignment from 13.1 on (core/shared-extern-then-sized).
+            let unplaced = self.is_unplaced.then(|| self.values[symbol.index()]);
+            return unplaced.unwrap_or(if self.one_dynamic { 0 } else { NOWHERE });
         }
         match function {
             // A symbol that is kept has one value.
@@ -149,6 +153,7 @@ fn unplaced(merged: &Merged<'_>, options: &Options<'_>) -> SharedLayout {
         shown_reserved: 0,
         debug: None,
         one_dynamic: true,
+        is_unplaced: true,
         keeps_references: options.release.keeps_shared_references(),
         nameless: 0,
     }
@@ -623,6 +628,7 @@ impl<'a> Layouter<'a> {
                 shown_reserved,
                 debug: None,
                 one_dynamic: false,
+                is_unplaced: false,
                 keeps_references: false,
                 nameless: self.nameless,
             };
@@ -655,6 +661,7 @@ impl<'a> Layouter<'a> {
             shown_reserved,
             debug,
             one_dynamic,
+            is_unplaced: false,
             keeps_references: false,
             nameless: self.nameless,
         }

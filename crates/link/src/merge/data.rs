@@ -398,7 +398,8 @@ impl<'data> Merger<'_, 'data> {
         let kernel = self.function_in(file, section.info());
         let owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
         let Settings { relocatable, keeps_shared_symbols, .. } = self.settings;
-        let stays_out = keeps_shared_symbols || relocatable && !self.settings.takes_nameless_shared;
+        let stays_out = keeps_shared_symbols && !self.settings.keeps_extensible_shared
+            || relocatable && !self.settings.takes_nameless_shared;
         if owner.is_none() || section.size() == 0 || stays_out {
             return;
         }
