@@ -24,7 +24,8 @@ impl Release {
         deprecated: &[10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 69],
         forward: &[(50, 52), (60, 61), (70, 75), (80, 86), (80, 89), (86, 89)],
         finalizable: &[],
-        newest_mercury: 0,
+        newest_mercury: Some(0),
+        newest_instructions: None,
         oldest_toolkits: &[(50, 65), (90, 120)],
         cpu_archs: &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"],
     };
@@ -132,6 +133,21 @@ impl Release {
     /// (hostobj/runtime).
     pub const fn lets_runtime_come_first(&self) -> bool {
         self.toolkit >= 130
+    }
+
+    /// `-register-link-binaries`: a fat binary in which nothing is found is among the linked modules (hostobj/register).
+    pub const fn registers_unmatched(&self) -> bool {
+        self.toolkit < 130
+    }
+
+    /// Archives: what follows the last member is ignored if it is shorter than the head of one (hostobj/sizes).
+    pub const fn ignores_archive_tail(&self) -> bool {
+        self.toolkit < 130
+    }
+
+    /// `-g`: shared memory of extensible programs has a section (core/extensible).
+    pub const fn keeps_extensible_shared(&self) -> bool {
+        self.toolkit < 130
     }
 
     /// PTX: the assembler is told about `-split-compile`, which it knows from 12.8 on (ptx/files).

@@ -8,8 +8,9 @@ use crate::{Release, same_family};
 
 /// What the compiler recorded about a piece of Mercury code.
 ///
-/// An attribute that is absent is taken for zero, which refuses every other architecture when it is the ISA class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// An attribute that is absent is taken for zero, which refuses every other architecture when it is the ISA class; a version
+/// for 1.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompatRecord {
     /// `ISA_CLASS`: which of the rules applies, 1 to 4.
     pub isa_class: u8,
@@ -21,6 +22,27 @@ pub struct CompatRecord {
     pub accelerated: u8,
     /// `MERCURY_ISA_MAJOR_MINOR_VERSION`, the major number in the high byte.
     pub version: u16,
+    /// The version of all instructions, in the same form. Assemblers write it from 13.3 on.
+    pub instructions: u16,
+}
+
+/// What code is of that names no version: 1.0.
+const OLDEST_VERSION: u16 = 0x0100;
+
+/// The value of `CUDA_ACCELERATOR_TARGET` that finalizers do not read from 13.1 on. No assembler was seen to write it.
+const UNREADABLE_TARGET: u8 = 2;
+
+impl Default for CompatRecord {
+    fn default() -> Self {
+        Self {
+            isa_class: 0,
+            tcgen05: 0,
+            level: 0,
+            accelerated: 0,
+            version: OLDEST_VERSION,
+            instructions: OLDEST_VERSION,
+        }
+    }
 }
 
 impl CompatRecord {
@@ -40,8 +62,8 @@ impl CompatRecord {
 pub enum Refusal {
     /// The code has no record.
     NoRecord,
-    /// It is Mercury of a newer version than the release reads.
-    TooNew,
+    /// It is Mercury that the release does not read, mostly of a newer version.
+    Unreadable,
     /// Class 1: another family, or a lower number, or accelerated code.
     Architecture,
     /// Class 4 stays with its number.
@@ -73,20 +95,30 @@ impl Release {
             tcgen05: 5,
             level: 1,
             accelerated: accelerated as u8,
-            version: self.newest_mercury,
+            version: 0x0101,
+            instructions: 0x0101,
         }
     }
 
-    /// Whether code is Mercury of a newer version than the release reads.
-    pub const fn is_too_new(&self, record: CompatRecord) -> bool {
-        record.version > self.newest_mercury
+    /// Whether the release reads Mercury that says this of itself (compat/finalization).
+    pub fn reads_mercury(&self, record: CompatRecord) -> bool {
+        let is_newer = self.newest_mercury.is_some_and(|newest| record.version > newest);
+        let is_odd = self.refuses_odd_records()
+            && (record.accelerated == UNREADABLE_TARGET
+                || self.newest_mercury.is_some() && record.version == 0);
+        !is_newer && !is_odd
+    }
+
+    /// Whether the finalizer knows the instructions of code. This does not matter for where code links (compat/instructions).
+    pub fn knows_instructions(&self, record: CompatRecord) -> bool {
+        self.newest_instructions.is_none_or(|newest| (1..=newest).contains(&record.instructions))
     }
 
     /// Whether Mercury code for the number `source`, described by `record`, can be finalized for `target`.
     pub fn finalizes(&self, record: Option<CompatRecord>, source: u16, target: u16) -> Result<(), Refusal> {
         let record = record.ok_or(Refusal::NoRecord)?;
-        if self.is_too_new(record) {
-            return Err(Refusal::TooNew);
+        if !self.reads_mercury(record) {
+            return Err(Refusal::Unreadable);
         }
         let (source, target) = (remap(source), remap(target));
         if source == target {
@@ -155,7 +187,7 @@ mod tests {
         let record = ordinary(false);
         let with = |record: CompatRecord, source, target| check(Some(record), source, target);
         assert_eq!(check(None, 100, 100), Err(Refusal::NoRecord));
-        assert_eq!(with(CompatRecord { version: 0x102, ..record }, 100, 100), Err(Refusal::TooNew));
+        assert_eq!(with(CompatRecord { version: 0x102, ..record }, 100, 100), Err(Refusal::Unreadable));
         assert_eq!(with(record, 103, 100), Err(Refusal::Architecture));
         assert_eq!(with(CompatRecord { isa_class: 4, ..record }, 100, 103), Err(Refusal::Class4));
         assert_eq!(with(CompatRecord { isa_class: 3, ..record }, 100, 103), Err(Refusal::Class3));
@@ -167,9 +199,10 @@ mod tests {
 
     #[test]
     fn the_version_counts_even_at_home_and_nothing_else_does() {
-        let odd = CompatRecord { isa_class: 9, tcgen05: 0, level: 9, accelerated: 1, version: 0 };
+        let odd =
+            CompatRecord { isa_class: 9, tcgen05: 0, level: 9, accelerated: 1, version: 0, instructions: 0 };
         assert_eq!(check(Some(odd), 101, 110), Ok(()));
-        assert_eq!(check(Some(CompatRecord { version: 0x200, ..odd }), 101, 110), Err(Refusal::TooNew));
+        assert_eq!(check(Some(CompatRecord { version: 0x200, ..odd }), 101, 110), Err(Refusal::Unreadable));
     }
 
     /// Sweep over every source number, for each level, as nvlink answered it.
@@ -212,7 +245,7 @@ mod tests {
     #[test]
     fn classes_open_what_was_observed() {
         let accepted = |source, target, isa_class, accelerated, tcgen05| -> Vec<u8> {
-            let with = |level| CompatRecord { isa_class, tcgen05, level, accelerated, version: 0x101 };
+            let with = |level| CompatRecord { isa_class, tcgen05, level, accelerated, ..ordinary(false) };
             (0..=5).filter(|&level| check(Some(with(level)), source, target).is_ok()).collect()
         };
         for tcgen05 in [0, 5, 0x35] {

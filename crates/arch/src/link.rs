@@ -23,6 +23,9 @@ pub enum CubinMatch {
     Mismatch,
     /// The architectures fit and the finalizer cannot read the code: "Internal FNLZR error".
     Unfinalizable,
+    /// The architectures fit and the finalizer does not know the number of the code: the same, from 13.1 on "unsupported SM
+    /// version".
+    UnknownNumber,
 }
 
 impl Release {
@@ -67,6 +70,12 @@ impl Release {
     /// The same for a member flagged as Mercury. `record` is the copy of the compatibility attributes in its header,
     /// which is believed over the suffix in its flags, and is not looked at for its own number.
     pub fn links_mercury_member(&self, input: Arch, record: Option<CompatRecord>, target: Arch) -> bool {
+        // From 13.1 on the flags alone say whether it is accelerated (fatbin/mercury-attributes).
+        let accelerated = u8::from(input.has_a());
+        let record = match record {
+            Some(record) if self.ties_accelerated_code() => Some(CompatRecord { accelerated, ..record }),
+            record => record,
+        };
         let finalized = || self.finalizes(record, input.number, target.number).is_ok();
         let is_tied = self.ties_accelerated_code() && input.has_a() && !target.has_a();
         self.recognize(input).is_some() && !is_tied && (input.number == target.number || finalized())
@@ -83,11 +92,16 @@ impl Release {
         if !(self.links_cubin_by_name(cubin, target) || cubin.is_mercury && finalized()) {
             return CubinMatch::Mismatch;
         }
-        let too_new = cubin.record.is_some_and(|record| self.is_too_new(record));
-        if cubin.is_mercury && (too_new || !self.finalizable.contains(&cubin.number)) {
-            return CubinMatch::Unfinalizable;
+        let reads = |record| self.reads_mercury(record) && self.knows_instructions(record);
+        if !cubin.is_mercury {
+            CubinMatch::Links
+        } else if !cubin.record.is_none_or(reads) {
+            CubinMatch::Unfinalizable
+        } else if !self.finalizable.contains(&cubin.number) {
+            CubinMatch::UnknownNumber
+        } else {
+            CubinMatch::Links
         }
-        CubinMatch::Links
     }
 
     /// Only the value 1 makes an `a` name of a cubin, while finalization takes any but 0 for accelerated; and the
@@ -233,8 +247,8 @@ mod tests {
         let ordinary = ordinary(false);
         assert_eq!(links(cubin(101, ordinary), "110"), CubinMatch::Links);
         assert_eq!(links(cubin(101, RELEASE.ordinary_record(true)), "110f"), CubinMatch::Links);
-        assert_eq!(links(cubin(104, ordinary), "120"), CubinMatch::Unfinalizable);
-        assert_eq!(links(cubin(102, ordinary), "103"), CubinMatch::Unfinalizable);
+        assert_eq!(links(cubin(104, ordinary), "120"), CubinMatch::UnknownNumber);
+        assert_eq!(links(cubin(102, ordinary), "103"), CubinMatch::UnknownNumber);
         assert_eq!(links(cubin(102, ordinary), "100"), CubinMatch::Mismatch);
         let newer = CompatRecord { version: 0x102, ..ordinary };
         assert_eq!(links(cubin(100, newer), "100"), CubinMatch::Unfinalizable);

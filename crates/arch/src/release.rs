@@ -37,8 +37,10 @@ pub struct Release {
     pub(crate) forward: &'static [(u16, u16)],
     /// The numbers of the Mercury code that the finalizer reads.
     pub(crate) finalizable: &'static [u16],
-    /// The newest Mercury that can be finalized, the major number in the high byte.
-    pub(crate) newest_mercury: u16,
+    /// The newest Mercury that can be finalized, the major number in the high byte; `None` where any can be.
+    pub(crate) newest_mercury: Option<u16>,
+    /// The newest instructions that can be finalized, in the same form; `None` where the record of them is not known.
+    pub(crate) newest_instructions: Option<u16>,
     /// Architectures whose cubins must come from a toolkit that is not older than this one.
     pub(crate) oldest_toolkits: &'static [(u16, u32)],
     /// The values of `-cpu-arch`, in the order in which help texts list them.
@@ -60,7 +62,8 @@ impl Release {
         // 87, 88 and 89 give nothing, 87 and 88 take nothing, 90 and 110 have nobody.
         forward: &[(80, 86), (80, 89), (86, 89), (120, 121)],
         finalizable: &[90, 100, 101, 103, 110, 120, 121],
-        newest_mercury: 0x0101,
+        newest_mercury: Some(0x0101),
+        newest_instructions: None,
         oldest_toolkits: &[(50, 65), (90, 120)],
         cpu_archs: &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"],
     };
@@ -75,6 +78,7 @@ impl Release {
         version: "13.2.86",
         toolkit: 132,
         deprecated: &[10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 73],
+        newest_mercury: Some(0x0102),
         ..*Self::CUDA_13_1
     };
 
@@ -83,6 +87,21 @@ impl Release {
         name: "13.3",
         version: "13.3.73",
         toolkit: 133,
+        forward: &[
+            (80, 86),
+            (80, 87),
+            (80, 88),
+            (80, 89),
+            (86, 87),
+            (86, 88),
+            (86, 89),
+            (87, 88),
+            (87, 89),
+            (88, 89),
+            (120, 121),
+        ],
+        newest_mercury: None,
+        newest_instructions: Some(0x0103),
         cpu_archs: &["AARCH64", "ARMv7", "PPC64LE", "RISCV64", "X86", "X86_64", "unknown"],
         ..*Self::CUDA_13_2
     };
@@ -95,6 +114,7 @@ impl Release {
         archs: &cuda_13_4::ARCHS,
         names: &cuda_13_4::NAMES,
         finalizable: &[90, 100, 101, 103, 107, 110, 120, 121],
+        newest_instructions: Some(0x0104),
         ..*Self::CUDA_13_3
     };
 

@@ -1,6 +1,6 @@
 //! Rules in which releases differ, each under the name of what it asks. All was observed with the tools of the releases.
 
-use crate::Release;
+use crate::{Arch, Release, Suffix};
 
 impl Release {
     /// `.nv.compat`: the record of what can be finalized easily is taken over from the inputs also below sm_100, and keeps
@@ -47,15 +47,47 @@ impl Release {
         self.toolkit >= 131
     }
 
-    /// `-v`: a kernel that uses no barrier has the number of the kernel in the line before (core/verbose-barriers).
-    pub const fn repeats_barriers(&self) -> bool {
-        self.toolkit >= 131
+    /// LTO: the architecture that IR is compiled for: without its suffix up to 13.1, then as an `a` architecture, from 13.3 on
+    /// also as a family (lto/emit-ptx, lto/whole).
+    pub const fn compiled_arch(&self, arch: Arch) -> Arch {
+        match arch.suffix {
+            Suffix::A if self.toolkit < 132 => Arch::plain(arch.number),
+            _ => self.assembled_arch(arch),
+        }
     }
 
-    /// `-v`: where no kernel before it uses a barrier either, the number is what was in memory. solder prints 0
-    /// (docs/deviations.md).
-    pub const fn prints_stale_barriers(&self) -> bool {
-        self.repeats_barriers()
+    /// PTX: the architecture that the assembler is asked for. Up to 13.2 it is the plain one in the place of a family
+    /// (mercury/ptx-inputs).
+    pub const fn assembled_arch(&self, arch: Arch) -> Arch {
+        match arch.suffix {
+            Suffix::F if self.toolkit < 133 => Arch::plain(arch.number),
+            _ => arch,
+        }
+    }
+
+    /// PTX in a fat binary: the plain architecture is always asked for in the place of a family (fatbin/select-ptx-mercury).
+    pub const fn assembled_member_arch(&self, arch: Arch) -> Arch {
+        match arch.suffix {
+            Suffix::F => Arch::plain(arch.number),
+            _ => arch,
+        }
+    }
+
+    /// Attributes: the finalizer adds one (67) to all code for an architecture, and removes the workarounds that the assembler
+    /// names for others of the family (compat/matrix).
+    pub const fn marks_finalized_code(&self, number: u16) -> bool {
+        number == 107
+    }
+
+    /// `-link-as-tools-patch`: how messages spell its short name (cli/tools-patch).
+    pub const fn tools_patch_option(&self) -> &'static str {
+        if self.toolkit < 134 { "--astoolspatch" } else { "-astoolspatch" }
+    }
+
+    /// `-v`: a kernel that uses no barrier has the number of the kernel in the line before (core/verbose-barriers). Where
+    /// no kernel before it uses a barrier either, it is what was in memory; solder prints 0 (docs/deviations.md).
+    pub const fn repeats_barriers(&self) -> bool {
+        self.toolkit >= 131
     }
 
     /// Attributes: a new list of undefined functions of the only kernel has each entry before those met earlier, not after them
@@ -121,6 +153,12 @@ impl Release {
     /// Mercury code of a version that cannot be finalized is refused when it is finalized, not when it is read
     /// (compat/finalization).
     pub const fn refuses_when_finalizing(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// Mercury code whose records have values without a meaning, version 0 and the target 2, is not finalized
+    /// (compat/finalization).
+    pub const fn refuses_odd_records(&self) -> bool {
         self.toolkit >= 131
     }
 

@@ -27,6 +27,7 @@ pub mod attr {
     pub const HAS_PRE_V10_OBJECT: u8 = 0x2c;
     pub const REGCOUNT: u8 = 0x2f;
     pub const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
+    pub const SW_WAR: u8 = 0x36;
     pub const CUDA_API_VERSION: u8 = 0x37;
     pub const SANITIZE: u8 = 0x5c;
     pub const NUM_MBARRIERS: u8 = 0x38;
@@ -34,6 +35,8 @@ pub mod attr {
     pub const RESERVED_SMEM_USED: u8 = 0x41;
     pub const KPARAM_INFO_V2: u8 = 0x45;
     pub const VRC_CTA_INIT_COUNT: u8 = 0x4a;
+    /// The function is a patch, which tools insert into other code.
+    pub const TOOLS_PATCH_FUNC: u8 = 0x4b;
     pub const NUM_BARRIERS: u8 = 0x4c;
     pub const TEXMODE_INDEPENDENT: u8 = 0x4d;
     pub const AT_ENTRY_FRAGMENTS: u8 = 0x4f;
@@ -45,6 +48,8 @@ pub mod attr {
     pub const MERCURY_FINALIZER_OPTIONS: u8 = 0x5a;
     pub const MERCURY_ISA_VERSION: u8 = 0x5f;
     pub const LANGUAGE: u8 = 0x66;
+    /// Its name is not known; the finalizer of 13.4 adds it to code for sm_107.
+    pub const FINALIZED: u8 = 0x67;
     pub const NVSAL_SW_WAR: u8 = 0x6b;
 }
 

@@ -8,6 +8,7 @@ const TCGEN05: u8 = 0x05;
 const LEVEL: u8 = 0x06;
 const VERSION: u8 = 0x07;
 const ACCELERATED: u8 = 0x09;
+const INSTRUCTIONS: u8 = 0x0d;
 
 /// The format of records that hold a counted number of bytes; all others hold two.
 const COUNTED: u8 = 4;
@@ -22,6 +23,7 @@ pub fn compat_record(records: &[u8]) -> CompatRecord {
             TCGEN05 => compat.tcgen05 = *low,
             LEVEL => compat.level = *low,
             VERSION => compat.version = u16::from_le_bytes([*low, *high]),
+            INSTRUCTIONS => compat.instructions = u16::from_le_bytes([*low, *high]),
             ACCELERATED => compat.accelerated = *low,
             _ => {}
         }

@@ -77,7 +77,12 @@ pub fn check(
         CubinMatch::Unfinalizable if release.refuses_when_finalizing() => {
             return Err(Message::UnsupportedBinary);
         }
-        CubinMatch::Unfinalizable => return Err(Message::FinalizerError { file: name.clone() }),
+        CubinMatch::UnknownNumber if release.refuses_when_finalizing() => {
+            return Err(Message::UnsupportedNumber);
+        }
+        CubinMatch::Unfinalizable | CubinMatch::UnknownNumber => {
+            return Err(Message::FinalizerError { file: name.clone() });
+        }
     }
     check_abi()?;
     check_toolkit(&header, name, release)?;

@@ -53,6 +53,8 @@ pub struct Options<'a> {
     pub disable_smem_reservation: bool,
     /// `-enable-extended-smem`: kernels may have as much shared memory as the target has.
     pub enable_extended_smem: bool,
+    /// `-link-as-tools-patch`: every function must be compiled as a patch for tools.
+    pub tools_patch: bool,
     /// Undefined references and exceeded limits are errors, and an image is made all the same: nvJitLink does so, nvlink does
     /// not.
     pub image_despite_errors: bool,
@@ -111,6 +113,7 @@ impl<'a> Options<'a> {
             cuda_api_version: None,
             reserve_null_pointer: false,
             disable_smem_reservation: false,
+            tools_patch: false,
             enable_extended_smem: false,
             image_despite_errors: false,
             record: Record::default(),

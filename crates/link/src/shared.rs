@@ -32,8 +32,12 @@ pub struct SharedLayout {
     pub debug: Option<Debug>,
     /// Extern arrays have one value in all code.
     one_dynamic: bool,
-    /// Nothing has its place yet, and references stay as they are.
+    /// Nothing has its place yet.
+    pub is_unplaced: bool,
+    /// The same, and references stay as they are.
     pub keeps_references: bool,
+    /// The place of the last variable without a name, which is the value of symbol 0 (reloc/dynamic-file-32).
+    pub nameless: u64,
 }
 
 /// The symbols of shared variables, which only a link with debug information keeps.
@@ -111,7 +115,9 @@ impl SharedLayout {
     pub fn value(&self, merged: &Merged<'_>, symbol: SymbolId, function: Option<u32>) -> u64 {
         let dynamic = merged.symbol(symbol).origin.is_none();
         if merged.symbol(symbol).lost {
-            return if self.one_dynamic { 0 } else { NOWHERE };
+            // `-r` leaves the value of the first mention, which says the alignment from 13.1 on (core/shared-extern-then-sized).
+            let unplaced = self.is_unplaced.then(|| self.values[symbol.index()]);
+            return unplaced.unwrap_or(if self.one_dynamic { 0 } else { NOWHERE });
         }
         match function {
             // A symbol that is kept has one value.
@@ -147,7 +153,9 @@ fn unplaced(merged: &Merged<'_>, options: &Options<'_>) -> SharedLayout {
         shown_reserved: 0,
         debug: None,
         one_dynamic: true,
+        is_unplaced: true,
         keeps_references: options.release.keeps_shared_references(),
+        nameless: 0,
     }
 }
 
@@ -196,6 +204,8 @@ struct Layouter<'a> {
     align: Vec<u64>,
     used: Vec<bool>,
     values: Vec<u64>,
+    /// The place of the last variable without a name.
+    nameless: u64,
     /// With debug information: the kernel, as a function, that alone has a variable.
     owners: Option<Vec<Option<u32>>>,
     /// Where the variables that several kernels have end.
@@ -382,6 +392,7 @@ impl<'a> Layouter<'a> {
             align: vec![1; count],
             used: vec![false; count],
             values: vec![0; merged.symbols.len()],
+            nameless: 0,
             debug,
             owners: shows.then(|| vec![None; merged.symbols.len()]),
             common_end: 0,
@@ -456,6 +467,9 @@ impl<'a> Layouter<'a> {
                 let value = align_up(self.cursor[k], align);
                 self.values[symbol.index()] = value;
                 self.cursor[k] = value.saturating_add(size);
+                if self.merged.symbol(symbol).name.is_empty() {
+                    self.nameless = value;
+                }
                 if let Some(owners) = &mut self.owners {
                     owners[symbol.index()] = Some(self.kernels[k]);
                 }
@@ -614,7 +628,9 @@ impl<'a> Layouter<'a> {
                 shown_reserved,
                 debug: None,
                 one_dynamic: false,
+                is_unplaced: false,
                 keeps_references: false,
+                nameless: self.nameless,
             };
         };
         let least = if any_dynamic { 16 } else { 1 };
@@ -645,7 +661,9 @@ impl<'a> Layouter<'a> {
             shown_reserved,
             debug,
             one_dynamic,
+            is_unplaced: false,
             keeps_references: false,
+            nameless: self.nameless,
         }
     }
 }

@@ -489,7 +489,7 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, first: usize, pla
     if first == 0
         && let Some(entry) = entries.next()
     {
-        let null = Symbol { value: merged.null_value.into(), ..Symbol::default() };
+        let null = Symbol { value: (merged.null_value + parts.shared.nameless).into(), ..Symbol::default() };
         entry.copy_from_slice(null.as_bytes());
     }
     for (id, entry) in numbers.symbol_order[first.saturating_sub(1)..].iter().zip(entries) {

@@ -188,7 +188,7 @@ impl Session {
     fn take(&mut self, options: &Options, product: Product<'_>, origin: Origin, name: &[u8]) -> Done {
         match product {
             Product::Nothing => Ok(()),
-            Product::Unmatched => {
+            Product::Unmatched { .. } => {
                 self.logs.error.line(&[b"ERROR 3: bad input: ", name]);
                 Err(Code::InvalidInput)
             }

@@ -37,7 +37,10 @@ impl<'a, 'data> Toolkit<'a, 'data> {
 
     /// The link's own flags, or those that compiled modules had a say in.
     fn flags(&self, ptx: &Ptx<'_>) -> Flags {
-        let flags = toolchain::flags(self.options);
+        let mut flags = toolchain::flags(self.options);
+        if ptx.stored_options.is_some() {
+            flags.arch = self.options.release.assembled_member_arch(flags.arch);
+        }
         match ptx.compiled {
             None => flags,
             Some(how) => Flags {
@@ -121,7 +124,7 @@ impl<'data> Compilers<'data> for Toolkit<'_, 'data> {
 }
 
 fn for_toolchain<'a>(ptx: &Ptx<'a>) -> solder_toolchain::Ptx<'a> {
-    solder_toolchain::Ptx { text: ptx.text, stored_options: ptx.stored_options }
+    solder_toolchain::Ptx { text: ptx.text, stored_options: ptx.stored_options.unwrap_or_default() }
 }
 
 fn modules<'a>(modules: &'a [IrModule<'_>]) -> Vec<Module<'a>> {

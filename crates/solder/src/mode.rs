@@ -20,7 +20,8 @@ pub struct Mode {
     pub output: Output,
     /// Link-time optimisation is on.
     pub lto: bool,
-    /// Unreachable functions and unused kernels are removed. `-r`, `-g` and `-preserve-relocs` keep everything.
+    /// Unreachable functions and unused kernels are removed. `-r`, `-g`, `-preserve-relocs` and `-link-as-tools-patch`
+    /// keep everything.
     pub removes_dead_code: bool,
 }
 
@@ -29,7 +30,10 @@ impl Mode {
         Self {
             output: output(options),
             lto: options.lto,
-            removes_dead_code: !(options.relocatable || options.debug || options.preserve_relocs),
+            removes_dead_code: !(options.relocatable
+                || options.debug
+                || options.preserve_relocs
+                || options.tools_patch),
         }
     }
 

@@ -34,6 +34,8 @@ fn text<'a>(registrations: impl IntoIterator<Item = &'a Registration>) -> Vec<u8
         match &registration.id {
             RegistrationId::Module(id) => lines.extend_from_slice(id),
             RegistrationId::File(name) => lines.extend(file_id(name)),
+            // nvlink 12 prints the name that it does not have (hostobj/register).
+            RegistrationId::Nothing => lines.extend_from_slice(b"(null)"),
         }
         lines.extend_from_slice(b")\n");
         count += 1;

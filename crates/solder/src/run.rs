@@ -158,6 +158,7 @@ fn linker_options<'a>(
         host,
         cuda_api_version: options.cuda_api_version,
         reserve_null_pointer: options.reserve_null_pointer && !options.dont_reserve_null_pointer,
+        tools_patch: options.tools_patch,
         disable_smem_reservation: options.disable_smem_reservation == Some(true),
         enable_extended_smem: options.enable_extended_smem == Some(true),
         record: Record {

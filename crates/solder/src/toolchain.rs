@@ -51,7 +51,7 @@ pub fn flags(options: &Options) -> Flags {
         split_compile: options.split_compile.filter(|_| options.release.splits_assembly()),
         fast_compile: options.fast_compile,
         extra: options.xptxas.clone(),
-        ..Flags::new(options.link_target().arch)
+        ..Flags::new(options.release.assembled_arch(options.link_target().arch))
     }
 }
 

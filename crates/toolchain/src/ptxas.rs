@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use bstr::ByteSlice;
-use solder_arch::{Arch, Suffix};
+use solder_arch::Arch;
 use solder_cubin::Cubin;
 use solder_cubin::edit::with_section;
 use solder_cubin::note::{TYPE_TKINFO, ToolInfo, notes, write_note};
@@ -84,9 +84,7 @@ impl Flags {
     pub fn arguments(&self, ptx: &Ptx<'_>) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = words(ptx.stored_options).collect();
         let mut push = |text: String| arguments.push(text.into());
-        // nvlink asks its assembler for the plain architecture in the place of a family.
-        let suffix = if self.arch.suffix == Suffix::A { "a" } else { "" };
-        push(format!("-arch=sm_{}{suffix}", self.arch.number));
+        push(format!("-arch=sm_{}", self.arch));
         push("-m64".into());
         if !self.whole {
             push("-c".into());
@@ -365,7 +363,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-    use solder_arch::Release;
+    use solder_arch::{Release, Suffix};
 
     use super::*;
     use crate::{Cache, Supervisor, Unsupervised};
@@ -508,7 +506,7 @@ mod tests {
         let ptx = Ptx { text: b"", stored_options: b"  -O1 -v" };
         let words = flags.arguments(&ptx);
         let expected =
-            "-O1 -v -arch=sm_100 -m64 -g -device-stack-protector=false -split-compile=2 -Ofc=mid -a -b -c";
+            "-O1 -v -arch=sm_100f -m64 -g -device-stack-protector=false -split-compile=2 -Ofc=mid -a -b -c";
         assert_eq!(words.join(OsStr::new(" ")), expected);
         assert_eq!(
             Flags::new(Arch::new(90, Suffix::A)).arguments(&self::ptx(b"")),

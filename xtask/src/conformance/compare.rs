@@ -32,7 +32,9 @@ pub fn with_barriers_of(theirs: &[u8], ours: &[u8]) -> Vec<u8> {
         match find(line, BEFORE).filter(|_| is_none) {
             Some(at) => {
                 let number = &line[at + BEFORE.len()..];
-                let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                // A count of 0 is printed before what was in memory, with its sign.
+                let is_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b'-';
+                let digits = number.iter().take_while(is_number).count();
                 text.extend_from_slice(&line[..at + BEFORE.len()]);
                 text.push(b'0');
                 text.extend_from_slice(&number[digits..]);

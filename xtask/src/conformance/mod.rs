@@ -35,8 +35,8 @@ Runs the cases whose id (category/name:arch[variant]) contains one of the filter
 
   --toolkit R     against the nvlink of this release, such as 13.2, with the objects of its compilers (13.0)
   --all-toolkits  against every release that solder knows; writes docs/releases.md if all cases were run
-  --others        against every release but 13.0: the cases that name releases, and a tenth of the rest, another one
-                  after each commit
+  --others        against every release but 13.0 whose toolkit can be had: the cases that name releases, and a tenth of
+                  the rest, another one after each commit; without what is known to differ
   --archs LIST    only these architectures (numbers, or core, mercury, all)
   --jobs N        runs at once (default: the machine's cores)
   --list          print the ids and what they are about
@@ -88,6 +88,7 @@ pub fn run(args: &[String]) -> Result<u8> {
     let toolkits = options.toolkits.as_deref().unwrap_or(&default);
     let mut failed = false;
     let mut table = releases::Table::default();
+    let mut skipped = Vec::new();
     for toolkit in toolkits {
         let runs = options.select(&cases, toolkit.release()?)?;
         if options.list {
@@ -99,12 +100,22 @@ pub fn run(args: &[String]) -> Result<u8> {
         if toolkits.len() > 1 {
             println!("CUDA {}", toolkit.version);
         }
-        let context = Context::new(toolkit, options.fresh, options.keep, options.bless)?;
+        let context = match Context::new(toolkit, options.fresh, options.keep, options.bless) {
+            Err(reason) if options.part.is_some() => {
+                println!("skipped: {reason}");
+                skipped.push(toolkit.version);
+                continue;
+            }
+            context => context?,
+        };
         let report = Mutex::new(Report::new(options.verbose, runs.len(), context.release));
         run_all(&runs, options.jobs, &context, &report);
         let report = report.into_inner().map_err(|_| "a run panicked")?;
         failed |= report.close() != 0;
         table.add(toolkit, &report);
+    }
+    if !skipped.is_empty() {
+        println!("NOT COMPARED, since they could not be installed: CUDA {}", skipped.join(", "));
     }
     if options.writes_table && options.filters.is_empty() && options.archs.is_none() {
         table.write(&workspace()?.join("docs/releases.md"))?;
@@ -133,7 +144,7 @@ impl Options {
                     options.writes_table = true;
                 }
                 "--others" => {
-                    let others = supported().into_iter().filter(|toolkit| toolkit.name != ORACLE.name);
+                    let others = TOOLKITS.iter().filter(|toolkit| toolkit.name != ORACLE.name);
                     options.toolkits = Some(others.collect());
                     options.part = Some((commits()? % PARTS, PARTS));
                 }
@@ -168,7 +179,7 @@ impl Options {
             let mut at = 0;
             runs.retain(|run| {
                 at += 1;
-                run.case.releases.are_named() || at % parts == first
+                (run.case.releases.are_named() || at % parts == first) && releases::is_complete(run, release)
             });
         }
         let wanted = |run: &Run<'_>| {
@@ -252,7 +263,7 @@ fn differences(run: &Run<'_>, context: &Context, folder: &Path) -> Result<Vec<St
     let steps: Vec<String> = run.case.links.iter().map(|step| run.expand(step)).collect();
     let mut nvlink = scratch.nvlink(&steps, "nvlink")?;
     let (solder, before_last) = scratch.solder(&steps)?;
-    if context.release.prints_stale_barriers() {
+    if context.release.repeats_barriers() {
         compare::forget_stale_barriers(&mut nvlink, &solder);
     }
     // What a case says of solder is about the usual release; elsewhere nvlink may do what solder does.

@@ -1,10 +1,11 @@
 //! `docs/releases.md`: how solder compares with the nvlink of every release.
 
-use super::case::CATEGORIES;
+use super::case::{CATEGORIES, Run};
 use super::report::Report;
 use crate::Result;
 use crate::cache::at;
 use crate::toolkit::Toolkit;
+use solder_arch::{Arch, Release};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -21,6 +22,30 @@ deviates as the case states ([deviations.md](deviations.md)) are listed in the l
 What differs between releases is in `crates/arch/src/release.rs`. How to add one: [adding-a-release.md](adding-a-release.md).
 
 ";
+
+/// What is compared with the releases of CUDA 12, and equal in all runs; what differs in the other categories is listed in
+/// docs/reference/cuda-12.md.
+const CATEGORIES_12: [&str; 10] =
+    ["cli", "compat", "errors", "core", "reloc", "gc", "debug", "fatbin", "hostobj", "ptx"];
+
+/// The architectures that are compared with them.
+const ARCHS_12: std::ops::RangeInclusive<u16> = 75..=90;
+
+/// Whether a run belongs to what is equal in all runs with a release. From 13.1 on the finalizer schedules code anew in other
+/// ways, which docs/reference/releases.md lists under *Not known*.
+pub fn is_complete(run: &Run<'_>, release: &Release) -> bool {
+    let category = run.case.category.as_str();
+    let arch = run.arch.as_deref().and_then(Arch::parse);
+    if release.major() < 13 {
+        return CATEGORIES_12.contains(&category) && arch.is_none_or(|arch| ARCHS_12.contains(&arch.number));
+    }
+    let is_scheduled = match category {
+        "mercury" => true,
+        "older" => arch.is_some_and(Arch::is_mercury),
+        _ => false,
+    };
+    !is_scheduled
+}
 
 /// A column for each release.
 #[derive(Default)]

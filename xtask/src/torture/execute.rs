@@ -99,7 +99,7 @@ impl Bench {
             Judge::Nobody | Judge::Command(_) => PathBuf::new(),
         };
         let (toolkit, version, ptx) = (of.ensure()?, of.version, of.ptx);
-        let prints_stale_barriers = of.release()?.prints_stale_barriers();
+        let prints_stale_barriers = of.release()?.repeats_barriers();
         let mut assemblers = Vec::new();
         for &release in if releases.is_empty() { &[None] } else { releases } {
             let program = match release {

@@ -112,3 +112,24 @@ pub fn check_reserved_shared(
         }
     }
 }
+
+/// `-link-as-tools-patch`: the first function of the output that was not compiled as a patch (cli/tools-patch).
+pub fn check_tools_patch(
+    objects: &[Object<'_>],
+    merged: &Merged<'_>,
+    symbols: &Symbols<'_>,
+    release: &Release,
+    sink: &Sink,
+) -> Result<(), Stop> {
+    const PATCH: &[u8] = &[attr::TOOLS_PATCH_FUNC];
+    let lacks = |f: &u32| merged.functions[*f as usize].text.is_some() && attributes(merged, *f, PATCH) == 0;
+    let Some(function) = (0..merged.functions.len() as u32).find(lacks) else { return Ok(()) };
+    let definition = symbols.get(merged.functions[function as usize].entity).definition;
+    let file = definition.map(|origin| objects[origin.file.index()].name.clone()).unwrap_or_default();
+    let function = merged.function_name(function).into();
+    Err(sink.fatal(Message::NotToolsPatch {
+        function,
+        file: (&file).into(),
+        option: release.tools_patch_option().into(),
+    }))
+}

@@ -35,6 +35,9 @@ pub fn of_link(
 ) -> Result<(), Stop> {
     let View { symbols, live, graph, merged, resources, shared, textures, .. } = view;
     let relocatable = options.relocatable;
+    if options.tools_patch {
+        attributes::check_tools_patch(objects, merged, symbols, options.release, sink)?;
+    }
     if options.extra_warnings {
         for function in &live.uncalled {
             sink.report(Message::UncalledFunction { function: symbols.get(*function).name.into() });

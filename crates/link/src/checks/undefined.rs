@@ -3,7 +3,7 @@
 use crate::diagnostics::{Message, Sink};
 use crate::model::merged::Merged;
 use crate::model::object::Object;
-use crate::model::symbols::Symbols;
+use crate::model::symbols::{Symbols, UNIFIED_TABLES};
 use solder_cubin::raw;
 
 /// Functions that the driver provides. The prototype does not matter, the name decides.
@@ -22,18 +22,6 @@ const SYSTEM_CALLS: &[&[u8]] = &[
 ];
 const SYSTEM_CALL_PREFIX: &[u8] = b"__cuda_syscall";
 const RESERVED_SHARED_PREFIX: &[u8] = b".nv.reservedSmem";
-
-/// Symbols of the tables of unified functions and data, which the compiler mentions everywhere.
-pub const UNIFIED_TABLES: &[&[u8]] = &[
-    b"__UDT",
-    b"__UDT_CANONICAL",
-    b"__UDT_END",
-    b"__UDT_OFFSET",
-    b"__UFT",
-    b"__UFT_CANONICAL",
-    b"__UFT_END",
-    b"__UFT_OFFSET",
-];
 
 fn is_system_call(name: &[u8]) -> bool {
     name.starts_with(SYSTEM_CALL_PREFIX) || SYSTEM_CALLS.contains(&name)

@@ -10,7 +10,7 @@ use zerocopy::IntoBytes;
 
 /// The table. It lacks the symbols after the globals.
 pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayout) -> Vec<u8> {
-    let null = Symbol { value: merged.null_value.into(), ..Symbol::default() };
+    let null = Symbol { value: (merged.null_value + shared.nameless).into(), ..Symbol::default() };
     let mut out = null.as_bytes().to_vec();
     for id in &numbers.symbol_order[..numbers.mercury_symbols as usize] {
         let mut symbol = entry(merged, numbers, *id);
@@ -18,6 +18,9 @@ pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayou
             let (section, value) = debug.place(merged, *id);
             symbol.shndx = (section.map_or(0, |s| numbers.section(s)) as u16).into();
             symbol.value = value.saturating_sub(shared.shown_reserved).into();
+            if debug.is_local(*id) {
+                symbol.info = raw::STB_LOCAL << 4 | symbol.info & 0xf;
+            }
         }
         out.extend(symbol.as_bytes());
     }

@@ -162,6 +162,7 @@ messages! {
     NoHostCode { file: Text } = "no-host-code", Info,
         "Input '{file}' has no host code, which could cause later host link error if there is a reference to it";
     UnsupportedBinary = "unsupported-binary", Error, "Finalization failed: 'unsupported binary'";
+    UnsupportedNumber = "unsupported-number", Error, "Finalization failed: 'unsupported SM version'";
     FinalizationFailed = "finalization-failed", Fatal, "elfLink error finalization failed";
     ArchTooLong = "arch-too-long", Fatal, "specified arch exceeds buffer length";
     OutputLimited { arch: u32, file: Text } = "output-limited", Warning,
@@ -205,6 +206,8 @@ messages! {
     NoCallGraphNode = "no-callgraph-node", Fatal, "Internal error: no callgraph node";
     DeletedSymbol = "deleted-symbol", Fatal, "Internal error: reference to deleted symbol";
     RelocationPastEnd = "relocation-past-end", Fatal, "Internal error: relocation is past end of offset";
+    NotToolsPatch { function: Text, file: Text, option: Text } = "not-tools-patch", Fatal,
+        "Function '{function}' in '{file}' is missing EIATTR_TOOLS_PATCH_FUNC attribute required by {option} option";
     DeletedSection = "deleted-section", Fatal, "Internal error: reference to deleted section";
     ApiVersion { file: Text, version: u32, allowed: u32 } = "api-version", Error,
         "Object '{file}' has cuda-api-version of {version} which is greater than version on link line ({allowed})";

@@ -2,6 +2,7 @@
 
 use object::ReadRef;
 use object::read::archive::ArchiveFile;
+use solder_arch::Release;
 use solder_cubin::elf_header;
 
 use super::said::Stopped;
@@ -9,6 +10,12 @@ use crate::diagnostics::{Message, Text};
 
 /// The length of an ELF header.
 pub const HEAD: usize = 64;
+
+/// What an archive begins with.
+const MAGIC_SIZE: u64 = 8;
+
+/// What each member begins with.
+const HEAD_SIZE: u64 = 60;
 
 /// An ELF in an archive.
 #[derive(Clone, Debug)]
@@ -47,13 +54,24 @@ pub fn members<'data, 'read, R: ReadRef<'read> + Begins>(
     data: &'data [u8],
     headers: R,
     find: FindMember<'_, 'data>,
+    release: &Release,
 ) -> Result<Vec<ArchiveMember<'data>>, Stopped> {
     let bad_format = || vec![Message::ArchiveFormat, Message::InternalError];
-    let archive = ArchiveFile::parse(headers).map_err(|_| bad_format())?;
+    let mut end = MAGIC_SIZE;
+    let is_tail =
+        |end: u64| release.ignores_archive_tail() && (data.len() as u64).saturating_sub(end) < HEAD_SIZE;
     let mut members = Vec::new();
+    let archive = match ArchiveFile::parse(headers) {
+        Err(_) if is_tail(end) => return Ok(members),
+        archive => archive.map_err(|_| bad_format())?,
+    };
     for member in archive.members() {
-        let member = member.map_err(|_| bad_format())?;
+        let member = match member {
+            Err(_) if is_tail(end) => break,
+            member => member.map_err(|_| bad_format())?,
+        };
         let (start, size) = member.file_range();
+        end = start.saturating_add(size).next_multiple_of(2);
         let (data, head) = if member.is_thin() {
             let file = member.name().into();
             let not_opened = || vec![Message::InputNotOpened { file }, Message::InternalError];

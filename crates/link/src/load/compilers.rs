@@ -11,8 +11,8 @@ pub struct Ptx<'a> {
     pub name: Text,
     /// The text.
     pub text: &'a [u8],
-    /// The options kept with the PTX in a fat binary. Those of the link follow them and win.
-    pub stored_options: &'a [u8],
+    /// The options kept with the PTX in a fat binary; `None` for PTX from elsewhere. Those of the link follow them and win.
+    pub stored_options: Option<&'a [u8]>,
     /// What only compiled IR has: options that its modules had a say in.
     pub compiled: Option<CompiledPtx>,
 }

@@ -131,7 +131,7 @@ pub fn items<'data>(
         Role::HostObject => host_items(name, data, Origin::HostObject, HostObject::parse(data)),
         Role::Archive => {
             let mut items = one(OpenStage::Host, Source::Nothing);
-            match archive::members(name.as_bytes(), data, data, find) {
+            match archive::members(name.as_bytes(), data, data, find, release) {
                 Ok(members) => items.extend(members.iter().flat_map(member_items)),
                 Err(messages) => items[0].source = Source::Refused(messages),
             }
@@ -183,15 +183,18 @@ pub enum Product<'data> {
     /// Nothing to link.
     Nothing,
     /// A fat binary without a member for the target.
-    Unmatched,
+    Unmatched {
+        /// It is among the linked modules all the same.
+        is_registered: bool,
+    },
     /// A device ELF.
     Object(&'data [u8]),
     /// PTX, which is still to be assembled.
     Ptx {
         /// The text.
         text: &'data [u8],
-        /// The options kept with it.
-        stored_options: &'data [u8],
+        /// The options kept with it in a fat binary.
+        stored_options: Option<&'data [u8]>,
     },
     /// IR for link-time optimization.
     Ir {
@@ -237,7 +240,7 @@ impl<'data> Item<'data> {
             Source::Nothing => Ok(Product::Nothing),
             Source::Refused(messages) => Err(messages.clone()),
             Source::Cubin(bytes) => self.checked(bytes, settings, &mut said),
-            Source::Ptx(text) => Ok(Product::Ptx { text, stored_options: &[] }),
+            Source::Ptx(text) => Ok(Product::Ptx { text, stored_options: None }),
             Source::LtoIr(bytes) => Ok(Product::Ir { content: IrContent::Plain(bytes), options: None }),
             Source::Container(bytes) => self.chosen(bytes, settings, store, &mut said),
         };
@@ -284,7 +287,9 @@ impl<'data> Item<'data> {
         match verdict {
             Ok(Verdict::Linked) => Ok(Product::Object(bytes)),
             Ok(Verdict::PassedOver) => Ok(Product::Nothing),
-            Err(message @ Message::UnsupportedBinary) => Err(vec![message, Message::FinalizationFailed]),
+            Err(message @ (Message::UnsupportedBinary | Message::UnsupportedNumber)) => {
+                Err(vec![message, Message::FinalizationFailed])
+            }
             Err(message) => Err(vec![message]),
         }
     }
@@ -306,7 +311,8 @@ impl<'data> Item<'data> {
                 let target = settings.target.to_string().into();
                 said.push(Message::ArchNotFound { target, file: self.name.clone() }.into());
             }
-            return Ok(Product::Unmatched);
+            let is_registered = settings.release.registers_unmatched();
+            return Ok(Product::Unmatched { is_registered });
         };
         let stored_options =
             member.options().map_err(|error| self.container_error(error, settings.release))?;
@@ -327,7 +333,7 @@ impl<'data> Item<'data> {
                         self.damaged("the PTX in a fat binary", "it does not begin with its version"),
                     ]);
                 }
-                Ok(Product::Ptx { text, stored_options: stored_options.unwrap_or_default() })
+                Ok(Product::Ptx { text, stored_options: Some(stored_options.unwrap_or_default()) })
             }
             Kind::Elf | Kind::Other(_) => {
                 let content = self.unpacked(&member, settings, store)?;

@@ -39,6 +39,8 @@ pub enum RegistrationId {
     Module(Vec<u8>),
     /// A file that is not a host object.
     File(Text),
+    /// A fat binary in which nothing is found.
+    Nothing,
 }
 
 /// All that was loaded.
@@ -103,8 +105,12 @@ impl<'data> Loaded<'data> {
         match product {
             // PTX that was not assembled does not get here.
             Product::Nothing | Product::Ptx { .. } => return,
-            Product::Unmatched => {
+            Product::Unmatched { is_registered } => {
                 self.references.raw_inputs |= origin == Origin::File;
+                if is_registered && origin == Origin::File {
+                    let runtime_at = is_runtime.then_some(position);
+                    self.registrations.push(Registration { id: RegistrationId::Nothing, runtime_at });
+                }
                 return;
             }
             Product::Object(bytes) => {

@@ -4,6 +4,7 @@ use super::merger::{Merger, New};
 use super::settings::Settings;
 use crate::diagnostics::Stop;
 use crate::model::ids::{FileId, SectionId, SymbolId};
+use crate::model::mercury;
 use crate::model::merged::{Function, Kind, OutputSymbol, SharedObject, narrow};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::Origin;
@@ -397,7 +398,8 @@ impl<'data> Merger<'_, 'data> {
         let kernel = self.function_in(file, section.info());
         let owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
         let Settings { relocatable, keeps_shared_symbols, .. } = self.settings;
-        let stays_out = keeps_shared_symbols || relocatable && !self.settings.takes_nameless_shared;
+        let stays_out = keeps_shared_symbols && !self.settings.keeps_extensible_shared
+            || relocatable && !self.settings.takes_nameless_shared;
         if owner.is_none() || section.size() == 0 || stays_out {
             return;
         }
@@ -406,10 +408,10 @@ impl<'data> Merger<'_, 'data> {
             self.push_symbol(OutputSymbol { shared: true, dropped: true, ..OutputSymbol::default() });
         let (size, align) = (section.size(), section.align().max(1));
         self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic: false });
-        // Its symbol is symbol 0, which is moved once for every kernel.
+        // Its symbol is symbol 0, which is moved once for every kernel, but not with a Mercury view (reloc/dynamic-16).
         if relocatable {
             self.out.null_value = align;
-        } else if self.settings.reserves_shared {
+        } else if self.settings.reserves_shared && self.settings.sm < mercury::FROM {
             self.out.null_value += crate::options::reserved_shared(self.settings.sm);
         }
     }

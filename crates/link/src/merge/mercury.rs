@@ -375,13 +375,23 @@ impl<'data> Merger<'_, 'data> {
         }
         // nvlink 13.0.88 does not have the workaround that newer assemblers apply (docs/reference/finalize.md).
         let is_dropped = |attr: u8| attr == attr::NVSAL_SW_WAR && self.settings.removes_workaround;
+        let marks = self.settings.marks_finalized;
         for record in rest.into_iter().flatten().filter(|record| !is_dropped(record.attr)) {
-            let Some(value) =
+            let Some(mut value) =
                 self.info_value(file, &record).map_err(|bad| self.malformed(file, code, bad))?
             else {
                 continue;
             };
+            if marks && record.attr == attr::SW_WAR {
+                value = InfoValue::Bytes(&[0; 4]);
+            }
             let record = InfoRecord::new(record.format, record.attr, value);
+            both.push(InfoRecord { file, code_only: true, ..record });
+            self.out.has_code_records = true;
+        }
+        // `-r` does not finalize.
+        if marks && !self.settings.relocatable {
+            let record = InfoRecord::new(format::BYTE, attr::FINALIZED, InfoValue::Bytes(&[0; 2]));
             both.push(InfoRecord { file, code_only: true, ..record });
             self.out.has_code_records = true;
         }

@@ -552,7 +552,8 @@ impl<'a, 'data> Merger<'a, 'data> {
             && let Some(owner) = self.function_in(origin.file, text)
             && self.live.is_live(owner)
         {
-            if self.symbols.get(owner).local || self.replaces_first(owner, origin.file) {
+            let replaces = !self.settings.weak_is_global && self.replaces_first(owner, origin.file);
+            if self.symbols.get(owner).local || replaces {
                 self.out.problems.push(Problem::DeletedAliasOfSection);
             } else {
                 self.out.problems.push(Problem::DeletedAlias);

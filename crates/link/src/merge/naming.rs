@@ -2,9 +2,8 @@
 
 use super::merger::Merger;
 use super::names::NamePlace;
-use crate::checks::undefined::UNIFIED_TABLES;
 use crate::model::ids::{SectionId, SymbolId};
-use crate::model::symbols::Origin;
+use crate::model::symbols::{Origin, UNIFIED_TABLES};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::Table;
 

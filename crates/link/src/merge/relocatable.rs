@@ -88,7 +88,7 @@ impl<'data> Merger<'_, 'data> {
         }
         for symbol in &mut self.out.symbols {
             let variable = symbol.kind == raw::STT_CUDA_OBJECT && symbol.entity.is_some();
-            let known = crate::checks::undefined::UNIFIED_TABLES.contains(&&**symbol.name)
+            let known = crate::model::symbols::UNIFIED_TABLES.contains(&&**symbol.name)
                 || symbol.name.starts_with(RESERVED_SHARED);
             if variable && symbol.section.is_none() && !known {
                 symbol.value = u64::MAX;

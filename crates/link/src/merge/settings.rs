@@ -38,8 +38,13 @@ pub struct Settings<'data> {
     pub mercury_graph: bool,
     /// Shared memory without variables comes in as one.
     pub takes_nameless_shared: bool,
+    /// For a debugger, shared memory of extensible programs comes in too.
+    pub keeps_extensible_shared: bool,
     /// Code gets along without a workaround of the assembler.
     pub removes_workaround: bool,
+    /// Code of the target gets along without workarounds that the assembler names for others, and has an attribute more once it
+    /// is finalized.
+    pub marks_finalized: bool,
     /// Weak symbols are listed with the global ones.
     pub weak_is_global: bool,
     /// The system keeps the beginning of shared memory.
@@ -71,7 +76,9 @@ impl<'data> Settings<'data> {
             aligned_arrays: options.release.aligns_extern_arrays(),
             mercury_graph: options.release.has_mercury_call_graph(),
             takes_nameless_shared: options.release.takes_nameless_shared(),
+            keeps_extensible_shared: options.release.keeps_extensible_shared(),
             removes_workaround: options.release.removes_workaround(),
+            marks_finalized: options.release.marks_finalized_code(options.sm()),
             weak_is_global: options.release.lists_weak_with_globals(),
             reserves_shared: options.reserved_shared() > 0,
             variables_used: options.variables_used.unwrap_or_default(),

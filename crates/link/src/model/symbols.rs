@@ -6,6 +6,18 @@ use bstr::BStr;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+/// Symbols of the tables of unified functions and data, which the compiler mentions everywhere.
+pub const UNIFIED_TABLES: &[&[u8]] = &[
+    b"__UDT",
+    b"__UDT_CANONICAL",
+    b"__UDT_END",
+    b"__UDT_OFFSET",
+    b"__UFT",
+    b"__UFT_CANONICAL",
+    b"__UFT_END",
+    b"__UFT_OFFSET",
+];
+
 /// A symbol of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {

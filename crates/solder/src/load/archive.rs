@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::arena::Arena;
 use super::file;
 use super::peek::{self, Headers};
+use solder_arch::Release;
 use solder_link::load::archive::{self, ArchiveMember};
 use solder_link::load::{PARALLEL_FROM, Stopped};
 use solder_link::pool::Pool;
@@ -18,12 +19,13 @@ pub(super) fn members<'data>(
     data: &'data [u8],
     mapped: Option<&File>,
     arena: &'data Arena,
+    release: &Release,
 ) -> Result<Vec<ArchiveMember<'data>>, Stopped> {
     let name = path.as_os_str().as_bytes();
     let find = |member: &[u8]| thin_member(path, member, arena);
     match mapped {
-        None => archive::members(name, data, data, &find),
-        Some(file) => archive::members(name, data, &Headers::new(file, data, arena), &find),
+        None => archive::members(name, data, data, &find, release),
+        Some(file) => archive::members(name, data, &Headers::new(file, data, arena), &find, release),
     }
 }
 

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use solder_arch::Release;
 use solder_cubin::elf_header;
 
 use super::arena::Arena;
@@ -37,7 +38,7 @@ pub(super) fn find(
             if sink.errors() > 0 {
                 return Err(vec![Message::InternalError]);
             }
-            if is_compatible(&path, machine, arena)? {
+            if is_compatible(&path, machine, arena, options.release)? {
                 found.push(path);
                 break;
             }
@@ -102,13 +103,13 @@ fn host_machine(options: &Options) -> u16 {
 }
 
 /// Whether one of the members is for the host; as everywhere, what follows a member that is not an ELF is not seen.
-fn is_compatible(path: &Path, machine: u16, arena: &Arena) -> Result<bool, Stopped> {
+fn is_compatible(path: &Path, machine: u16, arena: &Arena, release: &Release) -> Result<bool, Stopped> {
     let opened = file::read(path, arena).map_err(|_| vec![Message::MemoryAllocation])?;
     // Too short for an archive's magic: nvlink finds nothing in it rather than something wrong with it.
     if opened.data.len() < solder_link::form::ARCHIVE.len() {
         return Ok(false);
     }
-    let members = super::archive::members(path, opened.data, opened.mapped.as_ref(), arena)?;
+    let members = super::archive::members(path, opened.data, opened.mapped.as_ref(), arena, release)?;
     Ok(members
         .iter()
         .any(|member| elf_header(&member.head).is_some_and(|header| header.machine.get() == machine)))

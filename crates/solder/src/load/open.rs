@@ -67,7 +67,7 @@ pub(super) fn open<'data>(path: &Path, options: &Options, arena: &'data Arena, p
         Role::Archive => {
             let mut opened = one(OpenStage::Host, Source::Nothing);
             opened.archive = Some(file.identity);
-            match archive::members(path, data, file.mapped.as_ref(), arena) {
+            match archive::members(path, data, file.mapped.as_ref(), arena, options.release) {
                 Ok(mut members) => {
                     if let Some(file) = &file.mapped {
                         archive::find_host_code(&mut members, file, pool);

@@ -117,7 +117,7 @@ impl<'data> Survey<'data> {
 fn fate(item: &Item<'_>, product: &Unpacked<'_>) -> Fate {
     match &product.outcome {
         Err(_) => Fate::Refused,
-        Ok(Product::Unmatched) => Fate::Unmatched,
+        Ok(Product::Unmatched { .. }) => Fate::Unmatched,
         Ok(Product::Ir { .. }) => Fate::Ir,
         Ok(Product::Object(_)) if product.milliseconds.is_some() => Fate::Assembled,
         Ok(Product::Object(_) | Product::Ptx { .. }) => Fate::Linked,

@@ -44,10 +44,6 @@ pub fn check(options: &Options, sink: &Sink) -> Result<(), Stop> {
     if let Some(rule) = options.remap_path_prefix.iter().find(|rule| !rule.contains(&b'=')) {
         return Err(sink.fatal(Message::NotAPair { value: rule.into() }));
     }
-    // Which code it refuses is not known well enough to promise a link.
-    if options.values().is_true(Id::LinkAsToolsPatch) {
-        return Err(sink.fatal(Message::Unsupported { what: "-link-as-tools-patch".into() }));
-    }
     check_api_version(options, sink)
 }
 

@@ -4,7 +4,6 @@ use super::consensus::Agreed;
 use super::options::LtoOptions;
 use super::plan::Plan;
 use crate::roots::{HostReferences, REFERENCE_KINDS};
-use solder_arch::Suffix;
 
 /// The list of host references of each kind, in the order of [`REFERENCE_KINDS`].
 const HOST_REFERENCES: [&str; REFERENCE_KINDS.len()] =
@@ -54,7 +53,7 @@ pub fn arguments(
 fn fixed(options: &LtoOptions<'_>, plan: Plan, agreed: &Agreed) -> Vec<Vec<u8>> {
     let mut list = Vec::new();
     let mut push = |text: String| list.push(text.into_bytes());
-    push(format!("-arch=compute_{}", options.target.arch.number));
+    push(format!("-arch=compute_{}", options.release.compiled_arch(options.target.arch)));
     push("-link-lto".into());
     if let Some(threads) = extended_split(options) {
         push(format!("-split-compile-extended={threads}"));
@@ -144,20 +143,16 @@ pub fn for_nvjitlink(options: &LtoOptions<'_>, arguments: &[Vec<u8>]) -> Vec<Vec
 
 /// The target as nvJitLink must be told it. It takes IR for an `a` architecture only for that one.
 fn nvjitlink_arch(options: &LtoOptions<'_>) -> Vec<u8> {
-    let arch = options.target.arch;
-    let suffix = if arch.suffix == Suffix::A { "a" } else { "" };
-    format!("sm_{}{suffix}", arch.number).into_bytes()
+    format!("sm_{}", options.release.assembled_arch(options.target.arch)).into_bytes()
 }
 
-/// nvlink compiles for the architecture without its suffix, which nvJitLink cannot be asked for: the PTX says what
-/// nvlink's would.
+/// Up to 13.1 nvlink compiles for the architecture without its suffix, which nvJitLink cannot be asked for: the PTX says
+/// what nvlink's would.
 pub fn without_suffix(options: &LtoOptions<'_>, ptx: Vec<u8>) -> Vec<u8> {
-    let arch = nvjitlink_arch(options);
-    let (Some(plain), directive) = (arch.strip_suffix(b"a"), [b"\n.target ", &arch[..]].concat()) else {
-        return ptx;
-    };
+    let directive = [b"\n.target ", &nvjitlink_arch(options)[..]].concat();
+    let compiled = format!("\n.target sm_{}", options.release.compiled_arch(options.target.arch));
     let Some(at) = ptx.windows(directive.len()).position(|part| part == directive) else { return ptx };
-    [&ptx[..at], b"\n.target ", plain, &ptx[at + directive.len()..]].concat()
+    [&ptx[..at], compiled.as_bytes(), &ptx[at + directive.len()..]].concat()
 }
 
 enum Documented {
@@ -252,5 +247,7 @@ mod tests {
         assert_eq!(text(&for_nvjitlink(&options, &list)), expected);
         let ptx = |target: &str| format!(".version 9.0\n.target {target}, debug\n").into_bytes();
         assert_eq!(without_suffix(&options, ptx("sm_90a")), ptx("sm_90"));
+        let later = LtoOptions { release: Release::CUDA_13_2, ..options };
+        assert_eq!(without_suffix(&later, ptx("sm_90a")), ptx("sm_90a"));
     }
 }
