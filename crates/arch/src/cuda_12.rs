@@ -140,9 +140,10 @@ impl Release {
         self.toolkit < 130
     }
 
-    /// Archives: what follows the last member is ignored if it is shorter than the head of one (hostobj/sizes).
-    pub const fn ignores_archive_tail(&self) -> bool {
-        self.toolkit < 130
+    /// Archives: the head of a member that is cut short has a message of its own; before, memory is asked for by what is read
+    /// after the end (hostobj/sizes).
+    pub const fn names_short_heads(&self) -> bool {
+        self.toolkit >= 130
     }
 
     /// `-g`: shared memory of extensible programs has a section (core/extensible).
@@ -168,7 +169,7 @@ impl Release {
 
     /// Fat binaries: a member of an unknown kind is taken for machine code (fatbin/member-fields).
     pub const fn takes_unknown_kinds_for_code(&self) -> bool {
-        self.toolkit < 130
+        self.toolkit < 125
     }
 
     /// Debug information that describes the code of a discarded weak copy, or of one that was replaced, is left out. Before, it

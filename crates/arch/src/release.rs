@@ -78,15 +78,6 @@ impl Release {
         version: "13.2.86",
         toolkit: 132,
         deprecated: &[10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 73],
-        newest_mercury: Some(0x0102),
-        ..*Self::CUDA_13_1
-    };
-
-    /// CUDA 13.3, with nvlink 13.3.73.
-    pub const CUDA_13_3: &'static Self = &Self {
-        name: "13.3",
-        version: "13.3.73",
-        toolkit: 133,
         forward: &[
             (80, 86),
             (80, 87),
@@ -100,6 +91,15 @@ impl Release {
             (88, 89),
             (120, 121),
         ],
+        newest_mercury: Some(0x0102),
+        ..*Self::CUDA_13_1
+    };
+
+    /// CUDA 13.3, with nvlink 13.3.73.
+    pub const CUDA_13_3: &'static Self = &Self {
+        name: "13.3",
+        version: "13.3.73",
+        toolkit: 133,
         newest_mercury: None,
         newest_instructions: Some(0x0103),
         cpu_archs: &["AARCH64", "ARMv7", "PPC64LE", "RISCV64", "X86", "X86_64", "unknown"],

@@ -57,21 +57,22 @@ pub fn members<'data, 'read, R: ReadRef<'read> + Begins>(
     release: &Release,
 ) -> Result<Vec<ArchiveMember<'data>>, Stopped> {
     let bad_format = || vec![Message::ArchiveFormat, Message::InternalError];
-    let mut end = MAGIC_SIZE;
-    let is_tail =
-        |end: u64| release.ignores_archive_tail() && (data.len() as u64).saturating_sub(end) < HEAD_SIZE;
-    let mut members = Vec::new();
-    let archive = match ArchiveFile::parse(headers) {
-        Err(_) if is_tail(end) => return Ok(members),
-        archive => archive.map_err(|_| bad_format())?,
+    // What is too short for the head of a member.
+    let bad_head = |end: u64| {
+        let is_short = (data.len() as u64).saturating_sub(end) < HEAD_SIZE;
+        if is_short && !release.names_short_heads() {
+            vec![Message::MemoryAllocation, Message::InternalError]
+        } else {
+            bad_format()
+        }
     };
+    let mut end = MAGIC_SIZE;
+    let archive = ArchiveFile::parse(headers).map_err(|_| bad_head(end))?;
+    let mut members = Vec::new();
     for member in archive.members() {
-        let member = match member {
-            Err(_) if is_tail(end) => break,
-            member => member.map_err(|_| bad_format())?,
-        };
+        let member = member.map_err(|_| bad_head(end))?;
         let (start, size) = member.file_range();
-        end = start.saturating_add(size).next_multiple_of(2);
+        end = start.saturating_add(size);
         let (data, head) = if member.is_thin() {
             let file = member.name().into();
             let not_opened = || vec![Message::InputNotOpened { file }, Message::InternalError];
