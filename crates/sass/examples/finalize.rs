@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{capsule, jumps};
+use bstr::BStr;
+use common::jumps;
 use solder_arch::Release;
 use solder_cubin::{Cubin, raw};
 use solder_sass::finalize::{Finalize, finalize, is_for_debugger, release_stack_pointer};
@@ -66,4 +67,9 @@ fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
     };
     let length = a.len().max(b.len()) / SIZE;
     (0..length).find(|at| shown(a, *at) != shown(b, *at))
+}
+
+/// The capsule of a function.
+fn capsule<'data>(object: &Cubin<'data>, name: &BStr) -> &'data [u8] {
+    object.section([b".nv.capmerc.text.", &**name].concat()).map_or(&[], |section| section.data)
 }

@@ -5,8 +5,8 @@
 
 mod common;
 
-use bstr::ByteSlice;
-use common::{capsule, jumps};
+use bstr::{BStr, ByteSlice};
+use common::jumps;
 use solder_cubin::Cubin;
 use solder_sass::check;
 use solder_sass::instruction::{Instruction, SIZE};
@@ -177,4 +177,9 @@ fn show(control: Control) -> String {
         .map(|number| if control.waits >> number & 1 != 0 { char::from(b'0' + number) } else { '-' })
         .collect();
     format!("W{} R{} [{waits}]", number(control.written), number(control.read))
+}
+
+/// The capsule of a function.
+fn capsule<'data>(object: &Cubin<'data>, name: &BStr) -> &'data [u8] {
+    object.section([b".nv.capmerc.text.", &**name].concat()).map_or(&[], |section| section.data)
 }

@@ -45,7 +45,7 @@ fn code_is_that_of_nvlink() {
         let [code, expected] = [&object, &image].map(|cubin| cubin.section(".text.k").expect("code").data);
         let mut code = code.to_vec();
         if !is_debug {
-            release_stack_pointer(&mut code, sm, |_| Vec::new());
+            release_stack_pointer(&mut code, &[], sm, |_| Vec::new());
         }
         assert_eq!(schedule(&code), schedule(expected), "{name}");
     }

@@ -4,7 +4,7 @@
 //! scoreboard has another number, between a producer and a consumer in straight-line code. They were found by following the
 //! code from each producer to the first instruction that a disassembler says uses its registers.
 
-use solder_sass::schedule::{Family, Outcome, without_stack_pointer};
+use solder_sass::schedule::{Family, Hints, Outcome, without_stack_pointer};
 use solder_sass::{Problem, Violation, check};
 use std::path::Path;
 
@@ -92,7 +92,7 @@ fn schedules_are_those_of_nvlink() {
         ("widths", Outcome::NotApplicable),
     ] {
         let (mut code, after) = pair(kernel);
-        assert_eq!(without_stack_pointer(&mut code, &[], Family::Of100), expected, "{kernel}");
+        assert_eq!(without_stack_pointer(&mut code, &[], Family::Of100, Hints::NONE), expected, "{kernel}");
         assert!(code == after, "{kernel}");
     }
 }

@@ -15,8 +15,3 @@ pub fn jumps(object: &Cubin<'_>, name: &BStr) -> Vec<(usize, Vec<usize>)> {
     };
     lists.flat_map(|record| info::branch_targets(record.payload)).map(in_instructions).collect()
 }
-
-/// The capsule of a function.
-pub fn capsule<'data>(object: &Cubin<'data>, name: &BStr) -> &'data [u8] {
-    object.section([b".nv.capmerc.text.", &**name].concat()).map_or(&[], |section| section.data)
-}

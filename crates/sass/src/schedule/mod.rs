@@ -34,7 +34,7 @@ mod waits;
 
 pub use crate::flow::Jumps;
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
-use crate::operation::{LDGDEPBAR, UTMACMDFLUSH};
+use crate::operation::{LDGDEPBAR, MEMBAR, UTMACMDFLUSH};
 pub use crate::stack_pointer::has_unused_stack_pointer;
 use blocks::{Block, blocks};
 pub use delays::order_delays;
@@ -253,7 +253,9 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hin
         let Some(found) = understood.controls(false) else { return Outcome::Unknown };
         match understood.first_other_block(&found) {
             None => break understood.controls(true),
-            Some(block) if block.contains(&0) || hints.kept.len() > MAX_KEPT => return Outcome::Unknown,
+            Some(block) if block.contains(&0) || hints.kept.len() > MAX_KEPT || has_fence(code) => {
+                return Outcome::Unknown;
+            }
             Some(block) => hints.kept.push(block),
         }
     };
@@ -277,6 +279,11 @@ pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Fa
     put_all(code, &found);
     delay_waits(code);
     Outcome::Done
+}
+
+/// Whether code has a fence. Instructions beside it may be gone, so that the rest is not what the assembler scheduled.
+fn has_fence(code: &[u8]) -> bool {
+    (0..code.len() / SIZE).any(|at| Instruction::at(code, at).operation() == MEMBAR)
 }
 
 /// Whether the load of an unused stack pointer is a plain producer.

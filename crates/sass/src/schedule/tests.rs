@@ -293,7 +293,7 @@ fn what_is_kept_stays_and_is_waited_for() {
     let mut other = found.clone();
     (other[4].written, other[5].waits) = (3, 8);
     put_all(&mut code, &other);
-    let hints = Hints { kept: vec![4..7], ..Hints::default() };
+    let hints = Hints { kept: std::iter::once(4..7).collect(), ..Hints::default() };
     assert_eq!(controls(&code, &[], Family::Of100, &hints, false).expect("known code")[4..6], other[4..6]);
     assert_eq!(without_stack_pointer(&mut code, &[], Family::Of100, Hints::NONE), Outcome::Done);
     let after: Vec<Control> = (0..lines.len()).map(|at| Control::of(Instruction::at(&code, at))).collect();
