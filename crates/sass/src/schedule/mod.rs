@@ -253,7 +253,9 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hin
         let Some(found) = understood.controls(false) else { return Outcome::Unknown };
         match understood.first_other_block(&found) {
             None => break understood.controls(true),
-            Some(block) if block.contains(&0) || hints.kept.len() > MAX_KEPT || has_fence(code) => {
+            Some(block)
+                if block.contains(&0) || hints.kept.len() > MAX_KEPT || has_fence(code, block.clone()) =>
+            {
                 return Outcome::Unknown;
             }
             Some(block) => hints.kept.push(block),
@@ -281,9 +283,9 @@ pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Fa
     Outcome::Done
 }
 
-/// Whether code has a fence. Instructions beside it may be gone, so that the rest is not what the assembler scheduled.
-fn has_fence(code: &[u8]) -> bool {
-    (0..code.len() / SIZE).any(|at| Instruction::at(code, at).operation() == MEMBAR)
+/// Whether a block has a fence. Instructions beside it may be gone, so that the rest is not what the assembler scheduled.
+fn has_fence(code: &[u8], mut block: Range<usize>) -> bool {
+    block.any(|at| Instruction::at(code, at).operation() == MEMBAR)
 }
 
 /// Whether the load of an unused stack pointer is a plain producer.
