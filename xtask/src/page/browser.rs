@@ -209,7 +209,7 @@ impl Drop for Browser {
     }
 }
 
-/// What base64 stands for; other characters are passed over.
+/// Decodes base64; other characters are passed over.
 fn base64(text: &str) -> Vec<u8> {
     let (mut bytes, mut bits, mut count) = (Vec::with_capacity(text.len() / 4 * 3), 0u32, 0);
     for c in text.bytes() {

@@ -254,7 +254,10 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hin
         match understood.first_other_block(&found) {
             None => break understood.controls(true),
             Some(block)
-                if block.contains(&0) || hints.kept.len() > MAX_KEPT || has_fence(code, block.clone()) =>
+                if block.contains(&0)
+                    || hints.keeps(block.start)
+                    || hints.kept.len() > MAX_KEPT
+                    || has_fence(code, block.clone()) =>
             {
                 return Outcome::Unknown;
             }

@@ -174,7 +174,7 @@ impl Producers {
         }
     }
 
-    /// Makes the reading of operands take this long, if it is said how long. Double precision has estimates of its own.
+    /// Makes the reading of operands take this long, if it is said how long, whatever the operation.
     pub fn read_operands_within(&mut self, cycles: Option<i64>) {
         let Some(cycles) = cycles else { return };
         for producer in self.all.iter_mut().filter(|producer| producer.is_about_operands()) {

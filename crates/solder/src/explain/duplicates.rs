@@ -234,7 +234,7 @@ fn prototype(text: &[u8]) -> String {
     format!(": {result}({})", parameters.join(", "))
 }
 
-/// What the types of [`prototype`] stand for.
+/// What the types of [`prototype`] mean.
 const TYPES: &str =
     "int is any type of up to 32 bits here, float too; long long any of 64 bits, also double and pointers";
 

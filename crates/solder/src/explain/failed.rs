@@ -40,7 +40,7 @@ fn write_files(options: &Options, sink: &Sink, map: impl Fn() -> String, page: i
     }
 }
 
-/// A page of which nothing but the inputs is known.
+/// The page of a link that failed before anything but its inputs was known.
 fn empty_page(options: &Options, printer: &Printer, objects: &[Object<'_>]) -> String {
     let output = options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
     let list = || Json::List(Vec::new());

@@ -16,7 +16,7 @@ pub(super) struct Detail<'a> {
     pub(super) names_file: bool,
     /// A host object without containers.
     is_empty: bool,
-    /// The line of a container of which no member was shown yet.
+    /// The line of a container, until its first member is shown.
     container: Option<String>,
 }
 
