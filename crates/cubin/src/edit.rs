@@ -34,17 +34,31 @@ pub fn with_section(file: &[u8], index: usize, contents: &[u8]) -> Option<Vec<u8
     ] {
         pieces.push(Piece { from: offset, size: bytes, align: TABLE_ALIGN, to: 0 });
     }
-    let mut order: Vec<usize> = (0..pieces.len()).filter(|&piece| pieces[piece].size > 0).collect();
-    order.sort_by_key(|&piece| pieces[piece].from);
+    // A section without bytes has an aligned place too, and what follows begins there.
+    let has_place =
+        |piece: &Piece| piece.size > 0 || (piece.from > 0 && piece.from.is_multiple_of(piece.align));
+    let mut order: Vec<usize> = (0..pieces.len()).filter(|&piece| has_place(&pieces[piece])).collect();
+    order.sort_by_key(|&piece| (pieces[piece].from, pieces[piece].size > 0));
     let mut image = file.get(..changed_at as usize)?.to_vec();
+    let mut before: Option<usize> = None;
     for piece in order {
         let Piece { from, size, align, .. } = pieces[piece];
+        // A capsule has the bytes of initial values in common with the section that they are for.
+        let twin =
+            before.filter(|&other| size > 0 && pieces[other].from == from && pieces[other].size == size);
+        if let Some(twin) = twin {
+            pieces[piece].to = pieces[twin].to;
+            continue;
+        }
+        before = Some(piece);
         if from < changed_at {
             pieces[piece].to = from;
             continue;
         }
         let data = if piece + 1 == index {
             contents
+        } else if size == 0 {
+            &[]
         } else {
             file.get(usize::try_from(from).ok()?..usize::try_from(from.checked_add(size)?).ok()?)?
         };
@@ -65,12 +79,16 @@ pub fn with_section(file: &[u8], index: usize, contents: &[u8]) -> Option<Vec<u8
             .or_else(|| before().and_then(|piece| piece.to.checked_add(offset - piece.from)))
     };
     for (section, piece) in sections.iter_mut().skip(1).zip(&pieces) {
-        let to = if piece.size > 0 { piece.to } else { moved(piece.from).unwrap_or(piece.from) };
+        let to = if has_place(piece) { piece.to } else { moved(piece.from).unwrap_or(piece.from) };
         section.offset.set(to);
     }
     sections[index].size.set(contents.len() as u64);
     // What is within a segment may lie closer together, or farther apart, than it did.
     let moved_end = |end: u64| {
+        let empty = pieces.iter().find(|piece| piece.size == 0 && piece.from == end && has_place(piece));
+        if let Some(piece) = empty {
+            return Some(piece.to);
+        }
         let last = pieces.iter().filter(|piece| piece.size > 0 && piece.from < end).max_by_key(|p| p.from)?;
         last.to.checked_add(end - last.from)
     };

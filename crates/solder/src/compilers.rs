@@ -21,8 +21,8 @@ pub struct Toolkit<'a, 'data> {
     /// Looked for when there is PTX.
     assembler: OnceLock<Assembler<'a>>,
     sink: &'a Sink<'a>,
-    /// Modules are handed to the compiler as they come, so that one it refuses ends the run there. With a cache the
-    /// compiler may not be needed at all, and gets them later.
+    /// Modules are handed to the compiler as they come, so that one it refuses ends the run there. Those that it is known to
+    /// take it gets only if it is needed.
     program: Mutex<Option<Program<'data>>>,
 }
 
@@ -38,6 +38,7 @@ impl<'a, 'data> Toolkit<'a, 'data> {
     /// The link's own flags, or those that compiled modules had a say in.
     fn flags(&self, ptx: &Ptx<'_>) -> Flags {
         let mut flags = toolchain::flags(self.options);
+        flags.threads = flags.threads.checked_div(ptx.at_once).unwrap_or(flags.threads);
         if ptx.stored_options.is_some() {
             flags.arch = self.options.release.assembled_member_arch(flags.arch);
         }
@@ -94,18 +95,21 @@ impl<'data> Compilers<'data> for Toolkit<'_, 'data> {
 
     fn read(&self, module: &IrModule<'data>) -> Result<(), Vec<Message>> {
         match module.content {
-            IrContent::Plain(bytes) if self.options.cache_dir.is_none() => {
+            IrContent::Plain(bytes) => {
+                let library = toolchain::nvvm(self.options).unwrap_or_default();
+                if self.toolchain.takes(&library, bytes) {
+                    return Ok(());
+                }
                 let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
                 let program = match &mut *program {
                     Some(program) => program,
-                    none => {
-                        let library = toolchain::nvvm(self.options).unwrap_or_default();
-                        none.insert(Program::open(&library).map_err(refused)?)
-                    }
+                    none => none.insert(Program::open(&library).map_err(refused)?),
                 };
-                program.add(bytes, module.name.as_bytes()).map_err(refused)
+                program.add(bytes, module.name.as_bytes()).map_err(refused)?;
+                self.toolchain.taken(&library, bytes);
+                Ok(())
             }
-            _ => Ok(()),
+            IrContent::Container(_) => Ok(()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The command: nvlink's command line, files, messages and subcommands, over the linker of `solder-link`.
 
+mod cache;
 mod commands;
 mod compilers;
 pub mod diagnostics;

@@ -48,7 +48,7 @@ fn link_as(
     let compilers = Toolkit::new(options, &toolchain, sink);
     let explain_inputs = |survey: &load::Survey<'_>, has_failed: bool| {
         if let Some(explain) = Explain::new(options, Some(survey), printer, pool) {
-            explain.dropped();
+            explain.dropped(&toolchain.cache);
             explain.stopped(&[], None);
             if has_failed {
                 explain.failed(&[], None, sink);

@@ -5,12 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use solder_toolchain::{Cache, Environment, Flags, Guard, Supervisor, Toolchain, is_library, nvvm_library};
+use solder_toolchain::{Environment, Flags, Guard, Supervisor, Toolchain, is_library, nvvm_library};
 
+use crate::cache::Settings;
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::options::Options;
 use crate::os::children::{self, Group, Running};
 use crate::os::signals::Temporary;
+use crate::os::{memory, threads};
 
 /// The handlers of this process: they end what was started and remove what was written.
 #[derive(Debug)]
@@ -38,17 +40,20 @@ pub fn environment() -> Environment {
 
 /// The compilers of a link.
 pub fn of(options: &Options) -> Toolchain<'static> {
-    let cache = Cache::new(options.cache_dir.clone(), &Signals);
+    let cache = Settings::new(options.cache_dir.as_deref()).cache();
     Toolchain { environment: environment(), release: options.release, cache, supervisor: &Signals }
 }
 
 /// How PTX of the inputs is assembled.
 pub fn flags(options: &Options) -> Flags {
+    let splits = options.split_assembly && options.release.splits_assembly();
     Flags {
         registers: options.maxrregcount,
         debug: options.debug && !options.suppress_debug_info,
         stack_protector: options.device_stack_protector,
         split_compile: options.split_compile.filter(|_| options.release.splits_assembly()),
+        threads: if splits { threads::count(options.threads) } else { 1 },
+        memory: options.lto_memory.or_else(|| splits.then(memory::half)?),
         fast_compile: options.fast_compile,
         extra: options.xptxas.clone(),
         ..Flags::new(options.release.assembled_arch(options.link_target().arch))

@@ -8,7 +8,7 @@ use solder_arch::Release;
 
 use crate::ir::{CompileError, CompileRequest, Compiled, Module, Packed};
 use crate::library::nvjitlink;
-use crate::{Environment, Key, Program, Toolchain};
+use crate::{Cache, Environment, Key, Program, Toolchain};
 
 /// The only file that is tried, relative to `-nvvmpath`.
 const NVVM: &str = "lib64/libnvvm.so";
@@ -35,19 +35,40 @@ impl Toolchain<'_> {
         request: &CompileRequest<'a>,
         begun: Option<Program<'a>>,
     ) -> Result<Compiled, CompileError> {
-        let key = self.cache.is_on().then(|| key("nvvm", library, request));
-        if let Some(compiled) = key.as_ref().and_then(|key| from_fields(self.cache.get(key)?)) {
+        let keys = self.cache.is_on().then(|| Keys::new(&self.cache, "nvvm", library, request));
+        if let Some(compiled) = keys.as_ref().and_then(|keys| from_fields(keys.get(&self.cache)?)) {
             return Ok(compiled);
         }
+        // It need not have those that were known to be taken.
+        let begun = begun.filter(|program| program.len() == request.modules.len());
         let program = match begun {
             Some(program) => program,
             None => with_modules(library, request.modules)?,
         };
         let compiled = program.compile(request.arguments)?;
-        if let Some(key) = &key {
-            self.cache.put(key, &to_fields(&compiled));
+        if let Some(keys) = &keys {
+            self.cache.put(keys.for_log(&compiled.log), &to_fields(&compiled));
         }
         Ok(compiled)
+    }
+
+    /// Whether the compiler library at `library` is known to take a module. What it refuses ends a link when that module is
+    /// read, so it has to see each of them once.
+    pub fn takes(&self, library: &Path, module: &[u8]) -> bool {
+        self.cache.is_on() && self.cache.get(&self.module_key(library, module)).is_some()
+    }
+
+    /// Notes that the compiler library took a module.
+    pub fn taken(&self, library: &Path, module: &[u8]) {
+        if self.cache.is_on() {
+            self.cache.put(&self.module_key(library, module), &[]);
+        }
+    }
+
+    fn module_key(&self, library: &Path, module: &[u8]) -> Key {
+        let mut key = self.cache.key("nvvm module", library);
+        key.field(module);
+        key
     }
 
     /// Where nvJitLink is looked for, in order; afterwards the system is asked for its name.
@@ -66,8 +87,8 @@ impl Toolchain<'_> {
         // In the end a name, for the system to look up.
         let names = self.release.nvjitlink.first().map(PathBuf::from);
         for library in places.iter().filter(|place| place.is_file()).cloned().chain(names) {
-            let key = self.cache.is_on().then(|| key("nvjitlink", &library, request));
-            let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(self.cache.get(key)?).ok());
+            let keys = self.cache.is_on().then(|| Keys::new(&self.cache, "nvjitlink", &library, request));
+            let kept = keys.as_ref().and_then(|keys| <[Vec<u8>; 2]>::try_from(keys.get(&self.cache)?).ok());
             if let Some([log, ptx]) = kept {
                 return Ok(Packed { ptx, log });
             }
@@ -77,8 +98,8 @@ impl Toolchain<'_> {
                 // It cannot be loaded, or is solder's own.
                 Err(None) => continue,
             };
-            if let Some(key) = &key {
-                self.cache.put(key, &[&packed.log, &packed.ptx]);
+            if let Some(keys) = &keys {
+                self.cache.put(keys.for_log(&packed.log), &[&packed.log, &packed.ptx]);
             }
             return Ok(packed);
         }
@@ -107,16 +128,32 @@ fn nvjitlink_places(nvvm_path: &Path, environment: &Environment, release: &Relea
     environment.nvjitlink.iter().cloned().chain(in_folders).collect()
 }
 
-fn key(kind: &str, library: &Path, request: &CompileRequest<'_>) -> Key {
-    let mut key = Key::new(kind);
-    key.tool(library);
-    key.list(request.arguments.iter().map(Vec::as_slice));
-    for module in request.modules {
-        // The name is part of the compiler's messages.
-        key.field(module.name);
-        key.field(module.bytes);
+/// What a compilation is found by. The names of modules are in the compiler's messages and nowhere else: a result without
+/// messages is the same in every folder.
+struct Keys {
+    without_names: Key,
+    with_names: Key,
+}
+
+impl Keys {
+    fn new(cache: &Cache<'_>, kind: &str, library: &Path, request: &CompileRequest<'_>) -> Self {
+        let mut without_names = cache.key(kind, library);
+        without_names.list(request.arguments.iter().map(Vec::as_slice));
+        for module in request.modules {
+            without_names.field(module.bytes);
+        }
+        let mut with_names = without_names.clone();
+        with_names.list(request.modules.iter().map(|module| module.name));
+        Self { without_names, with_names }
     }
-    key
+
+    fn get(&self, cache: &Cache<'_>) -> Option<Vec<Vec<u8>>> {
+        cache.get(&self.without_names).or_else(|| cache.get(&self.with_names))
+    }
+
+    fn for_log(&self, log: &[u8]) -> &Key {
+        if log.is_empty() { &self.without_names } else { &self.with_names }
+    }
 }
 
 fn to_fields(compiled: &Compiled) -> Vec<&[u8]> {

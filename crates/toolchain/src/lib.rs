@@ -20,7 +20,7 @@
 #![deny(unsafe_code)]
 
 mod beside;
-mod cache;
+pub mod cache;
 mod compile;
 mod environment;
 mod ir;
@@ -31,7 +31,7 @@ mod supervise;
 mod toolkit;
 
 pub use beside::{Beside, SHADOW_MARKER, beside, version_in};
-pub use cache::{Cache, Key};
+pub use cache::{Cache, Key, Store};
 pub use compile::{is_library, nvvm_library};
 pub use environment::{Environment, NVJITLINK_VARIABLE, VARIABLES};
 pub use ir::{CompileError, CompileRequest, Compiled, Module, ModuleKind, Packed};

@@ -59,6 +59,11 @@ pub struct Flags {
     pub stack_protector: Option<bool>,
     /// `-split-compile`: the number of threads.
     pub split_compile: Option<i32>,
+    /// Threads that the assembler may use for a whole program without being told so by `-split-compile`. The functions are the
+    /// same then; symbols and sections may be in another order than with one thread.
+    pub threads: usize,
+    /// The most memory that several threads may need; `None` if that is not known.
+    pub memory: Option<u64>,
     /// `-Ofc`.
     pub fast_compile: FastCompile,
     /// Other options, each to be split at blanks.
@@ -75,6 +80,8 @@ impl Flags {
             debug: false,
             stack_protector: None,
             split_compile: None,
+            threads: 1,
+            memory: None,
             fast_compile: FastCompile::Off,
             extra: Vec::new(),
         }
@@ -109,6 +116,18 @@ impl Flags {
         }
         arguments.extend(self.extra.iter().flat_map(|element| words(element.as_bytes())));
         arguments
+    }
+
+    /// The number of threads that the assembler is given beside its arguments. Code that is to be linked further is assembled
+    /// by one: with several it is another.
+    fn own_threads(&self, ptx: &Ptx<'_>, arguments: &[OsString]) -> Option<usize> {
+        /// More threads do not make it faster.
+        const MOST: usize = 8;
+        let is_told = |word: &OsString| word.as_bytes().contains_str("split-compile");
+        let needed = ptx.text.len() as u64 * MEMORY_FOR_TEXT;
+        let is_possible = self.whole && !arguments.iter().any(is_told);
+        let threads = Some(self.threads.min(MOST)).filter(|threads| *threads > 1 && is_possible);
+        threads.filter(|_| self.memory.is_none_or(|memory| needed <= memory))
     }
 }
 
@@ -207,6 +226,11 @@ fn invoked_from(environment: &Environment) -> Option<PathBuf> {
 const INPUT: &str = "application ptx input";
 const OUTPUT: &str = "elf.o";
 
+const SPLIT: &str = "-split-compile";
+
+/// The bytes of memory that the assembler needs for a byte of text when its work is split.
+const MEMORY_FOR_TEXT: u64 = 80;
+
 impl Assembler<'_> {
     /// The program, or the places where it was looked for.
     pub fn program(&self) -> Result<&Path, &[PathBuf]> {
@@ -215,18 +239,29 @@ impl Assembler<'_> {
 
     /// Assembles one PTX, or takes the result of an earlier assembly from the cache. Several threads may ask at a time.
     pub fn assemble(&self, ptx: &Ptx<'_>, flags: &Flags) -> Result<Assembled, AssembleError> {
-        self.assemble_with(ptx, &flags.arguments(ptx))
+        let arguments = flags.arguments(ptx);
+        self.assemble_in_threads(ptx, &arguments, flags.own_threads(ptx, &arguments))
     }
 
     /// The same with the assembler's own words, which the tool note of the code records. The options that were kept with the
     /// PTX are not added to them.
     pub fn assemble_with(&self, ptx: &Ptx<'_>, arguments: &[OsString]) -> Result<Assembled, AssembleError> {
+        self.assemble_in_threads(ptx, arguments, None)
+    }
+
+    /// The same in several threads. The tool note says nothing of them.
+    fn assemble_in_threads(
+        &self,
+        ptx: &Ptx<'_>,
+        arguments: &[OsString],
+        threads: Option<usize>,
+    ) -> Result<Assembled, AssembleError> {
         let missing = |looked: &Vec<PathBuf>| AssembleError::Missing { looked: looked.clone() };
         let program = self.program.as_ref().map_err(missing)?;
         let cache = &self.toolchain.cache;
         let begun = Instant::now();
         let milliseconds = || begun.elapsed().as_secs_f64() * 1000.0;
-        let key = cache.is_on().then(|| key(program, arguments, ptx));
+        let key = cache.is_on().then(|| key(cache.key(NAME, program), arguments, ptx));
         let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(cache.get(key)?).ok());
         if let Some([text, cubin]) = kept {
             return Ok(Assembled { cubin: Some(cubin), text, milliseconds: milliseconds() });
@@ -235,7 +270,9 @@ impl Assembler<'_> {
         // The working directory changes, so a relative path must not.
         let absolute = std::path::absolute(program).map_err(not_run)?;
         let folder = self.folder().map_err(not_run)?;
-        let output = self.run(&absolute, arguments, ptx, &folder).map_err(not_run)?;
+        let threads = threads.map(|threads| OsString::from(format!("{SPLIT}={threads}")));
+        let arguments: Vec<&OsStr> = arguments.iter().chain(&threads).map(OsString::as_os_str).collect();
+        let output = self.run(&absolute, &arguments, ptx, &folder).map_err(not_run)?;
         let milliseconds = milliseconds();
         let mut text = output.stdout;
         text.extend(output.stderr);
@@ -244,7 +281,7 @@ impl Assembler<'_> {
             return Ok(Assembled { cubin: None, text, milliseconds });
         }
         let bytes = fs::read(folder.path.join(OUTPUT)).map_err(not_run)?;
-        let cubin = forget_file_names(&bytes).unwrap_or(bytes);
+        let cubin = without_own_words(&bytes, threads.is_some()).unwrap_or(bytes);
         if let Some(key) = &key {
             cache.put(key, &[&text, &cubin]);
         }
@@ -254,7 +291,7 @@ impl Assembler<'_> {
     fn run(
         &self,
         program: &Path,
-        arguments: &[OsString],
+        arguments: &[&OsStr],
         ptx: &Ptx<'_>,
         folder: &Folder,
     ) -> io::Result<Output> {
@@ -285,9 +322,7 @@ impl Assembler<'_> {
     }
 }
 
-fn key(program: &Path, arguments: &[OsString], ptx: &Ptx<'_>) -> Key {
-    let mut key = Key::new(NAME);
-    key.tool(program);
+fn key(mut key: Key, arguments: &[OsString], ptx: &Ptx<'_>) -> Key {
     key.list(arguments.iter().map(|argument| argument.as_bytes()));
     key.field(ptx.text);
     key
@@ -315,47 +350,48 @@ fn forget_abort_line(text: &mut Vec<u8>) {
     }
 }
 
-/// Under `-g` the assembler records the names of its files, which nvlink's built-in one has none of: they go out of
-/// the tool note.
-fn forget_file_names(bytes: &[u8]) -> Option<Vec<u8>> {
-    let cubin = Cubin::parse(bytes).ok()?;
-    let index = cubin.sections.iter().position(|section| section.name == ".note.nv.tkinfo")?;
-    let section = &cubin.sections[index];
-    let note = notes(section.data).find(|note| note.kind == TYPE_TKINFO)?;
-    let prefix = format!("{INPUT} ");
-    let recorded_output = format!("-o {OUTPUT} ");
-    let at = note.desc.find(&prefix)?;
-    let end = at + note.desc[at..].iter().position(|&byte| byte == 0)?;
-    let line = note.desc[at + prefix.len()..end].replacen(&recorded_output, "", 1);
-    // The command line is the last string, so nothing after it moves.
-    let mut desc = note.desc[..at].to_vec();
-    desc.extend(line);
-    desc.push(0);
-    desc.resize(desc.len().next_multiple_of(4), 0);
-    let desc_at = note.desc.as_ptr() as usize - section.data.as_ptr() as usize;
-    if section.data.len() != desc_at + note.desc.len() {
-        return None;
+/// The same code without the words in its tool note that nvlink's built-in assembler does not get: under `-g` the names of
+/// the files, and the number of threads if that was not asked for. `None` if there are none.
+fn without_own_words(cubin: &[u8], is_split: bool) -> Option<Vec<u8>> {
+    with_notes(cubin, |info, desc| {
+        let mut line = info.command_line.replacen(format!("{INPUT} "), "", 1);
+        if line.len() < info.command_line.len() {
+            line = line.replacen(format!("-o {OUTPUT} "), "", 1);
+        }
+        let at = line.find(format!("{SPLIT} ")).filter(|_| is_split);
+        if let Some(at) = at {
+            let number = at + SPLIT.len() + 1;
+            let end = line[number..].find_byte(b' ').map_or(line.len(), |length| number + length + 1);
+            line.drain(at..end);
+        }
+        // The command line is the last string, so nothing after it moves. Under `-g` the others have another form.
+        let old: Vec<u8> = info.command_line.iter().copied().chain([0]).collect();
+        let at = desc.rfind(&old).filter(|_| line != **info.command_line)?;
+        let mut changed: Vec<u8> = desc[..at].iter().chain(&line).copied().chain([0]).collect();
+        changed.resize(changed.len().next_multiple_of(4), 0);
+        Some(changed)
+    })
+}
+
+/// The same code with other tool notes; `None` if none changes.
+fn with_notes(cubin: &[u8], change: impl Fn(ToolInfo<'_>, &[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    let parsed = Cubin::parse(cubin).ok()?;
+    let index = parsed.sections.iter().position(|section| section.name == ".note.nv.tkinfo")?;
+    let mut is_changed = false;
+    let mut contents = Vec::new();
+    for note in notes(parsed.sections[index].data) {
+        let info = ToolInfo::parse(note.desc).filter(|_| note.kind == TYPE_TKINFO);
+        let changed = info.and_then(|info| change(info, note.desc));
+        is_changed |= changed.is_some();
+        write_note(&mut contents, note.kind, changed.as_deref().unwrap_or(note.desc));
     }
-    let mut contents = section.data[..desc_at].to_vec();
-    contents[4..8].copy_from_slice(&(desc.len() as u32).to_le_bytes());
-    contents.extend(desc);
-    with_section(bytes, index, &contents)
+    is_changed.then(|| with_section(cubin, index, &contents))?
 }
 
 /// The same code with another text in the place of the assembler's build in its tool note: that of an assembler that is built
 /// into a library says something else, and is not as long.
 pub fn with_build(cubin: &[u8], build: &str) -> Option<Vec<u8>> {
-    let parsed = Cubin::parse(cubin).ok()?;
-    let index = parsed.sections.iter().position(|section| section.name == ".note.nv.tkinfo")?;
-    let mut contents = Vec::new();
-    for note in notes(parsed.sections[index].data) {
-        let desc = match ToolInfo::parse(note.desc) {
-            Some(info) if note.kind == TYPE_TKINFO => ToolInfo { build: build.into(), ..info }.descriptor(),
-            _ => note.desc.to_vec(),
-        };
-        write_note(&mut contents, note.kind, &desc);
-    }
-    with_section(cubin, index, &contents)
+    with_notes(cubin, |info, _| Some(ToolInfo { build: build.into(), ..info }.descriptor()))
 }
 
 #[cfg(test)]
@@ -490,6 +526,32 @@ mod tests {
             Err(AssembleError::Missing { looked }) => assert_eq!(looked, [scratch.0.join(NAME)]),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn threads_of_its_own() {
+        let scratch = Scratch::new("threads");
+        let _alone = scratch.install("#!/bin/sh\necho \"$@\"\nfor last; do :; done\necho code > \"$last\"\n");
+        let toolchain = scratch.toolchain(false);
+        let said = |length: usize, flags: &Flags| {
+            let text = vec![b' '; length];
+            let result = toolchain.assembler().assemble(&ptx(&text), flags).expect("it runs");
+            String::from_utf8(result.text)
+                .expect("UTF-8")
+                .split_once(" application")
+                .expect("a name")
+                .0
+                .to_string()
+        };
+        let plain = "-arch=sm_90 -m64";
+        let flags = Flags { whole: true, threads: 16, memory: Some(1 << 30), ..Flags::new(Arch::plain(90)) };
+        let (small, huge) = (1000, 1 << 24);
+        assert_eq!(said(small, &flags), format!("{plain} -split-compile=8"));
+        assert_eq!(said(huge, &flags), plain, "it would need too much memory");
+        assert_eq!(said(small, &Flags { threads: 1, ..flags.clone() }), plain);
+        assert_eq!(said(small, &Flags { whole: false, ..flags.clone() }), format!("{plain} -c"));
+        let told = Flags { split_compile: Some(3), ..flags };
+        assert_eq!(said(small, &told), format!("{plain} -split-compile=3"));
     }
 
     #[test]

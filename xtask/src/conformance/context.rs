@@ -31,6 +31,8 @@ pub struct Context {
     pub fresh: bool,
     pub keep: bool,
     pub bless: bool,
+    /// Variables for solder.
+    pub env: Vec<(String, String)>,
 }
 
 impl Context {
@@ -77,6 +79,7 @@ impl Context {
             fresh,
             keep,
             bless,
+            env: Vec::new(),
         })
     }
 }

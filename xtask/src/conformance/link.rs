@@ -156,6 +156,7 @@ impl Scratch<'_> {
         process::clean_environment(command, &self.context.path);
         // nvlink does not look at it.
         command.env("SOLDER_AS", self.context.release.version);
+        command.envs(self.context.env.iter().map(|(name, value)| (name, value)));
         command.current_dir(self.folder.join("work"));
         for pair in &self.run.case.env {
             let pair = self.substitute(&self.run.expand(pair));

@@ -41,6 +41,7 @@ Runs the cases whose id (category/name:arch[variant]) contains one of the filter
   --jobs N        runs at once (default: the machine's cores)
   --list          print the ids and what they are about
   --uncovered     list the facts of tests/coverage.txt that no case covers
+  --env NAME=VAL  a variable for solder, such as SOLDER_CACHE_DIR=/tmp/cache
   --fresh         run nvlink even where its outcome is in the cache
   --bless         write what solder does into the cases that deviate, where that is its exit code and what it prints
   --keep          leave the scratch folders and say where they are
@@ -63,6 +64,7 @@ struct Options {
     fresh: bool,
     keep: bool,
     bless: bool,
+    env: Vec<(String, String)>,
     verbose: bool,
     /// Not for people: filters of `cargo test` are meant for all tests, and mostly match no case.
     none_is_fine: bool,
@@ -100,7 +102,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         if toolkits.len() > 1 {
             println!("CUDA {}", toolkit.version);
         }
-        let context = match Context::new(toolkit, options.fresh, options.keep, options.bless) {
+        let mut context = match Context::new(toolkit, options.fresh, options.keep, options.bless) {
             Err(reason) if options.part.is_some() => {
                 println!("skipped: {reason}");
                 skipped.push(toolkit.version);
@@ -108,6 +110,7 @@ pub fn run(args: &[String]) -> Result<u8> {
             }
             context => context?,
         };
+        context.env.clone_from(&options.env);
         let report = Mutex::new(Report::new(options.verbose, runs.len(), context.release));
         run_all(&runs, options.jobs, &context, &report);
         let report = report.into_inner().map_err(|_| "a run panicked")?;
@@ -156,6 +159,10 @@ impl Options {
                 "--jobs" => {
                     let jobs = value()?.parse().ok().filter(|jobs| *jobs > 0);
                     options.jobs = Some(jobs.ok_or("--jobs needs a number above 0")?);
+                }
+                "--env" => {
+                    let (name, value) = value()?.split_once('=').ok_or("--env needs NAME=VALUE")?;
+                    options.env.push((name.into(), value.into()));
                 }
                 "--list" => options.list = true,
                 "--uncovered" => options.uncovered = true,

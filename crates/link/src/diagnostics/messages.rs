@@ -300,13 +300,14 @@ messages! {
         "Input file '{file}' could not be assembled by '{assembler}': {reason}";
     OutputNotWritten { file: Text, reason: Text } = "output-not-written", Fatal,
         "Could not write output file '{file}': {reason}";
-    /// Said only where explanations are asked for, as the next two.
+    /// Said only where explanations are asked for, as the next three.
     InputPassedOver { file: Text, reason: &'static str } = "input-passed-over", Info,
         "Input file '{file}' was passed over: {reason}";
     LibrariesNotFound { libraries: Text, places: Text } = "libraries-not-found", Info,
         "No device code was found for {libraries}, which does no harm if they are for the host: looked in {places}";
     CacheNotUsed { folder: Text, reason: Text } = "cache-not-used", Info,
         "The cache '{folder}' cannot be used, so that nothing is kept: {reason}";
+    CacheSetting { problem: Text } = "cache-setting", Info, "{problem}";
     NotAPair { value: Text } = "not-a-pair", Fatal, "'{value}': expected OLD=NEW";
     Unsupported { what: Text } = "unsupported", Fatal, "{what} is not supported";
 }

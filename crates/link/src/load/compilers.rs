@@ -15,6 +15,8 @@ pub struct Ptx<'a> {
     pub stored_options: Option<&'a [u8]>,
     /// What only compiled IR has: options that its modules had a say in.
     pub compiled: Option<CompiledPtx>,
+    /// How many are assembled at the same time.
+    pub at_once: usize,
 }
 
 /// How PTX is assembled that was compiled from IR.

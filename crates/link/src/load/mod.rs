@@ -36,10 +36,12 @@ pub fn assemble<'data>(
     pool: &Pool,
     sink: &Sink,
 ) -> Result<(), Stop> {
+    let is_ptx = |product: &&Unpacked<'data>| matches!(product.outcome, Ok(Product::Ptx { .. }));
+    let at_once = products.iter().filter(is_ptx).count();
     let ptx = |(index, product): (usize, &Unpacked<'data>)| match product.outcome {
         Ok(Product::Ptx { text, stored_options }) => {
             let name = items[index].name.clone();
-            Some((index, Ptx { name, text, stored_options, compiled: None }))
+            Some((index, Ptx { name, text, stored_options, compiled: None, at_once }))
         }
         _ => None,
     };

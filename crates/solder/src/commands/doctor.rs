@@ -5,13 +5,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::words::{print, value_of};
+use crate::cache::Settings;
 use crate::json::Json;
 use crate::options;
 use crate::toolchain::{self, Signals};
 use solder_arch::Release;
-use solder_toolchain::{
-    Cache, Environment, SHADOW_MARKER, Toolchain, Toolkit, VARIABLES, is_library, nvvm_library,
-};
+use solder_toolchain::{Environment, SHADOW_MARKER, Toolchain, Toolkit, VARIABLES, is_library, nvvm_library};
 
 const USAGE: &str = "\
 usage: solder doctor [--json] [--toolkit ROOT] [--cache-dir DIR] [SHADOW...]
@@ -123,11 +122,18 @@ fn examine(asked: &Asked) -> Findings {
     for shadow in &shadows {
         examine_shadow(shadow, &mut findings);
     }
-    let folder = asked.cache.clone().or(more);
-    let cache = Cache::new(folder.clone(), &Signals);
-    let toolchain = Toolchain { environment, release, cache, supervisor: &Signals };
+    let settings = Settings::new(asked.cache.clone().or(more).as_deref());
+    for problem in &settings.problems {
+        findings.add(
+            Level::Problem,
+            "cache",
+            problem.clone(),
+            "set the variable to another value, or unset it",
+        );
+    }
+    let toolchain = Toolchain { environment, release, cache: settings.cache(), supervisor: &Signals };
     examine_compilers(&toolchain, used.map(|found| found.toolkit.root.as_path()), &mut findings);
-    if let Some(folder) = folder {
+    if let Some(folder) = settings.folder {
         match toolchain.cache.check() {
             Ok(()) => findings.fine("cache", format!("'{}' can be written to", folder.display())),
             Err(error) => findings.add(

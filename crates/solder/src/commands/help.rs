@@ -8,12 +8,13 @@ use crate::near;
 use crate::options::TABLE;
 
 /// One line for each command, in the order in which a newcomer meets them.
-const COMMANDS: [(&str, &str); 8] = [
+const COMMANDS: [(&str, &str); 9] = [
     ("link", "link device code, with all options of nvlink; this word may be left out"),
     ("inspect", "show what is inside cubins, fat binaries, objects, archives and libraries"),
     ("report", "compare the reports of two links: what grew, what came, what went"),
     ("shadow", "make a CUDA toolkit whose nvlink is solder, for nvcc, make and CMake; or remove it"),
     ("doctor", "look at this machine: toolkits, compilers, shadows, what is wrong and what helps"),
+    ("cache", "show, shorten or empty the folder in which compiled IR and assembled PTX are kept"),
     ("man", "print the manual page"),
     ("completions", "print completions for bash, zsh or fish"),
     ("help", "print this, or with the name of a command its own help"),

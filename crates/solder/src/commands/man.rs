@@ -57,6 +57,11 @@ solder \- device linker for CUDA
 .B solder doctor
 .RB [ \-\-json ]
 .br
+.B solder cache
+.RB [ stats " | " prune " | " clear ]
+.RB [ \-\-limit
+.IR size ]
+.br
 .B solder help
 .RI [ command ]
 .br
@@ -103,6 +108,17 @@ and for finding ptxas.
 Words that are put before those of every link, such as
 .BR \-\-explain ,
 where a build system makes command lines hard to reach. Blanks separate them, and double quotes protect blanks.
+.TP
+.B SOLDER_CACHE_DIR
+The folder in which compiled IR and assembled PTX are kept; empty for none. Without the variable
+.I ~/.cache/solder/results
+is used if it is there.
+.TP
+.B SOLDER_CACHE_SIZE
+The most that stays in that folder, such as 500M; 5G if it is not set.
+.TP
+.B SOLDER_CACHE_URL
+The address of a store on another machine, which is asked with GET and filled with PUT.
 .TP
 .B NO_COLOR
 If it is set, severities have no colour; without it they have one on a terminal.

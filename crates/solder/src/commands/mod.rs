@@ -1,6 +1,7 @@
 //! What solder does beside linking. nvlink has no subcommands, so they exist only under solder's own name and only
 //! as the first word: under any other name, and after any option, the words mean what they mean to nvlink.
 
+mod cache;
 mod completions;
 mod doctor;
 mod help;
@@ -17,7 +18,8 @@ use words::eprint;
 /// A subcommand: the words after its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command); 8] = [
+const COMMANDS: [(&str, Command); 9] = [
+    ("cache", cache::run),
     ("completions", completions::run),
     ("doctor", doctor::run),
     ("help", print_help),

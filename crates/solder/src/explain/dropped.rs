@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
+use solder_toolchain::{Cache, Store};
+
 use super::context::Explain;
+use crate::cache::{STORE_VARIABLE, Settings};
 use crate::diagnostics::{Format, Message, Receiver, Severity};
 use crate::load::survey::{self, FileState, Missing};
-use crate::toolchain;
 
 impl Explain<'_, '_> {
     /// Reports files that were passed over, libraries that were not found, and a cache that keeps nothing.
     #[cold]
-    pub fn dropped(self) {
+    pub fn dropped(self, cache: &Cache<'_>) {
         if !self.options.explain && self.options.error_format == Format::Text {
             return;
         }
@@ -31,8 +33,15 @@ impl Explain<'_, '_> {
                 if places.is_empty() { "no folder, for want of -L".into() } else { places.join(", ") };
             say(Message::LibrariesNotFound { libraries: names.join(", ").into(), places: places.into() });
         }
-        if let Some(folder) = &self.options.cache_dir
-            && let Err(error) = toolchain::of(self.options).cache.check()
+        for problem in Settings::new(self.options.cache_dir.as_deref()).problems {
+            say(Message::CacheSetting { problem: problem.into() });
+        }
+        if let Some(Err(reason)) = cache.store().map(Store::check) {
+            let url = std::env::var_os(STORE_VARIABLE).unwrap_or_default();
+            say(Message::CacheNotUsed { folder: Path::new(&url).into(), reason: reason.into() });
+        }
+        if let Some(folder) = cache.folder()
+            && let Err(error) = cache.check()
         {
             let reason = super::command_line::reason(&error);
             say(Message::CacheNotUsed { folder: folder.into(), reason: reason.into() });

@@ -26,6 +26,7 @@ pub use table::{Id, Kind, Record, Row, TABLE};
 
 use values::{api_version, fast_compile};
 
+use crate::cache::bytes;
 use crate::diagnostics::{Color, Format, Message, Settings, Show, Sink, Stop, Switches, Text};
 
 /// What kind of host linker script `-ghls` asks for.
@@ -131,6 +132,10 @@ pub struct Options {
 
     /// `-j`: number of threads, all processors if `None`.
     pub threads: Option<usize>,
+    /// `--split-assembly`.
+    pub split_assembly: bool,
+    /// `--lto-memory`: the most memory for threads of the assembler.
+    pub lto_memory: Option<u64>,
     /// `--cache-dir`: results of compilations are kept here.
     pub cache_dir: Option<PathBuf>,
     /// Where intermediate files are kept.
@@ -229,6 +234,8 @@ impl Options {
             host_linker_options: os_strings(values.list(Id::HostLinkerOptions)),
             shared: values.is_true(Id::Shared),
             threads: values.number(Id::Threads).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0),
+            split_assembly: values.is_true(Id::SplitAssembly),
+            lto_memory: values.scalar(Id::LtoMemory).and_then(|text| bytes(text.to_str().ok()?)),
             cache_dir: path(Id::CacheDir),
             save_temps: path(Id::SaveTemps)
                 .or_else(|| values.is_true(Id::VerboseKeep).then(|| PathBuf::from("."))),

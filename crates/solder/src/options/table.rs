@@ -215,7 +215,7 @@ ids! {
     HostCompiler, HostLinkerOptions, Shared, ForcePartialLto, ForceWholeLto, AllowUndefinedGlobals,
     ReserveNullPointer, DontReserveNullPointer, DisableSmemReservation, EnableExtendedSmem, ForceRela,
     SyscallConstOffset, CudaApiVersion, DotFile, NvHost, ToolName, Uumn, Fdcmpt, VerboseTkinfo,
-    StackProtectorThreshold, Threads, CacheDir, SaveTemps, VerboseKeep,
+    StackProtectorThreshold, Threads, CacheDir, SplitAssembly, LtoMemory, SaveTemps, VerboseKeep,
     Explain, ErrorFormat, ExplainRegs, Map, WhyLive, PrintGc, Trace,
     RemapPathPrefix, Reproducible, Report, Progress, NoFork, ListArchs, Color, AsNvlink,
 }
@@ -381,6 +381,15 @@ pub static TABLE: [Row; COUNT] = [
     scalar(Id::CacheDir, "cache-dir")
         .argument("directory")
         .help("Keep assembled PTX and compiled IR in this directory, and take them from there.")
+        .record(Record::Never),
+    flag(Id::SplitAssembly, "split-assembly")
+        .long_only()
+        .help("Have several threads assemble a program that link-time optimization made. Symbols may be in another order than nvlink's.")
+        .record(Record::Never),
+    scalar(Id::LtoMemory, "lto-memory")
+        .long_only()
+        .argument("size")
+        .help("The most memory for threads of the assembler, such as 8G; half of what is free if not given.")
         .record(Record::Never),
     row(Id::SaveTemps, "save-temps", Kind::Optional)
         .argument("directory")

@@ -1,4 +1,4 @@
-//! Memory that the system is to give before it is touched.
+//! Memory: how much there is, and pages that the system is to give before they are touched.
 
 use std::ops::Range;
 
@@ -13,3 +13,26 @@ pub fn prefault_pages(pages: Range<usize>) {
 /// Elsewhere they come one by one.
 #[cfg(not(target_os = "linux"))]
 pub fn prefault_pages(_: Range<usize>) {}
+
+/// Half of the memory that the system can give without taking it from others; `None` if it does not say.
+pub fn half() -> Option<u64> {
+    half_of(&std::fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+fn half_of(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    Some(kilobytes * 1024 / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_what_is_free() {
+        assert_eq!(half_of("MemTotal:  8 kB\nMemAvailable:    6 kB\n"), Some(3072));
+        assert_eq!(half_of("MemTotal: 8 kB\n"), None);
+        assert_eq!(half_of("MemAvailable: much\n"), None);
+    }
+}

@@ -23,10 +23,15 @@ fn processors() -> usize {
     }
 }
 
+/// As many as `--threads` asks for, or as there are processors.
+pub fn count(wanted: Option<usize>) -> usize {
+    wanted.filter(|wanted| *wanted > 0).unwrap_or_else(processors)
+}
+
 /// As many threads as `--threads` asks for, or as there are processors. The calling one is the first.
 pub fn pool(wanted: Option<usize>) -> Pool {
     Pool::starting(move || {
-        let wanted = wanted.filter(|wanted| *wanted > 0).unwrap_or_else(processors);
+        let wanted = count(wanted);
         if wanted == 1 {
             return None;
         }

@@ -53,6 +53,7 @@ struct Functions {
 pub struct Program<'data> {
     functions: Functions,
     handle: Handle,
+    count: usize,
     /// The modules must outlive the program.
     modules: PhantomData<&'data [u8]>,
     _library: ManuallyDrop<Library>,
@@ -82,7 +83,13 @@ impl<'data> Program<'data> {
         if unsafe { (functions.create)(&raw mut handle) } != 0 || handle.is_null() {
             return None;
         }
-        Some(Self { functions, handle, modules: PhantomData, _library: library })
+        Some(Self { functions, handle, count: 0, modules: PhantomData, _library: library })
+    }
+
+    /// The number of modules that were added.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.count
     }
 
     /// Adds a module, named as in the library's messages.
@@ -93,6 +100,7 @@ impl<'data> Program<'data> {
         let code = unsafe {
             (self.functions.add_module)(self.handle, module.as_ptr().cast(), module.len(), name.as_ptr())
         };
+        self.count += 1;
         if code == 0 { Ok(()) } else { Err(CompileError::Module) }
     }
 

@@ -140,7 +140,13 @@ fn assemble(
     pool: &Pool,
     sink: &Sink,
 ) -> Result<Vec<Vec<u8>>, Stop> {
-    let ptx = |text| Ptx { name: "lto.ptx".into(), text, stored_options: None, compiled: Some(how) };
+    let ptx = |text| Ptx {
+        name: "lto.ptx".into(),
+        text,
+        stored_options: None,
+        compiled: Some(how),
+        at_once: parts.len(),
+    };
     let to_do: Vec<Ptx<'_>> = parts.iter().map(|text| ptx(text)).collect();
     sink.phase("assembling");
     sink.expect(parts.len());

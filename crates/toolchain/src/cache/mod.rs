@@ -3,19 +3,24 @@
 //! Entries are written under a temporary name and renamed, so that links that run at the same time see whole entries
 //! or none. An entry carries a checksum; one that does not fit is treated as absent.
 
+pub mod folder;
+mod store;
+
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
 use crate::Supervisor;
+pub use store::Store;
 
 /// Changes with the form of the entries.
-const MAGIC: &[u8; 8] = b"solder\x00\x01";
+const MAGIC: &[u8; 8] = b"solder\x00\x02";
 const CHECKSUM: usize = 32;
 
 /// What an entry is found by.
@@ -45,26 +50,18 @@ impl Key {
         }
     }
 
-    /// Adds the version of a program or library. Asking it would mean to run it, so the file's identity is taken.
-    pub fn tool(&mut self, path: &Path) {
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        self.field(path.as_os_str().as_bytes());
-        if let Ok(file) = fs::metadata(&path) {
-            for number in [file.size(), file.mtime() as u64, file.mtime_nsec() as u64] {
-                self.field(&number.to_le_bytes());
-            }
-        }
-    }
-
     fn hash(&self) -> [u8; 32] {
         self.0.clone().finalize().into()
     }
 }
 
-/// A folder of entries, or none.
+/// A folder of entries and a store on another machine, or one of them, or none.
 #[derive(Debug)]
 pub struct Cache<'a> {
     folder: Option<PathBuf>,
+    /// The most bytes that stay in the folder.
+    limit: u64,
+    store: Option<Store>,
     supervisor: &'a dyn Supervisor,
     /// The number of the next temporary name.
     next: AtomicUsize,
@@ -73,56 +70,121 @@ pub struct Cache<'a> {
 impl<'a> Cache<'a> {
     /// A cache in a folder, which is made when the first entry is kept; without one nothing is kept.
     pub fn new(folder: Option<PathBuf>, supervisor: &'a dyn Supervisor) -> Self {
-        Self { folder, supervisor, next: AtomicUsize::new(0) }
+        Self { folder, limit: folder::DEFAULT_LIMIT, store: None, supervisor, next: AtomicUsize::new(0) }
     }
 
-    /// Whether there is a folder.
+    /// The same with another limit for the bytes in the folder.
+    #[must_use]
+    pub fn with_limit(self, limit: u64) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// The same with a store on another machine, which is asked for what the folder does not have.
+    #[must_use]
+    pub fn with_store(self, store: Option<Store>) -> Self {
+        Self { store, ..self }
+    }
+
+    /// Whether anything is kept.
     pub fn is_on(&self) -> bool {
-        self.folder.is_some()
+        self.folder.is_some() || self.store.is_some()
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// The store on another machine.
+    pub fn store(&self) -> Option<&Store> {
+        self.store.as_ref()
+    }
+
+    /// The beginning of the key of what a tool makes: a program or library, by its contents, so that the same tool in
+    /// another folder or on another machine finds the same entries.
+    pub fn key(&self, kind: &str, tool: &Path) -> Key {
+        let mut key = Key::new(kind);
+        key.field(&self.identity(tool));
+        key
+    }
+
+    /// The hash of a tool. To read it takes as long as some links, so it is kept for the file as it is now.
+    fn identity(&self, tool: &Path) -> Vec<u8> {
+        let path = fs::canonicalize(tool).unwrap_or_else(|_| tool.to_path_buf());
+        let mut now = Key::new("tool");
+        now.field(path.as_os_str().as_bytes());
+        if let Ok(file) = fs::metadata(&path) {
+            for number in [file.size(), file.ino(), file.mtime() as u64, file.mtime_nsec() as u64] {
+                now.field(&number.to_le_bytes());
+            }
+        }
+        if let Some(hash) = self.in_folder(&now).and_then(|mut fields| fields.pop()) {
+            return hash;
+        }
+        let mut hash = Sha256::new();
+        let read = fs::File::open(&path).and_then(|mut file| io::copy(&mut file, &mut hash));
+        // The system may find a library by a name that is not a file.
+        let Ok(_) = read else { return path.as_os_str().as_bytes().to_vec() };
+        let hash = hash.finalize().to_vec();
+        self.to_folder(&now, &entry(&now.hash(), &[&hash]));
+        hash
     }
 
     /// Whether entries can be kept; an error says why not. A folder that is not there is made, as by the first entry.
     pub fn check(&self) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let probe = folder.join(".probe");
-        self.write(&probe, b"")?;
+        // Large enough to notice a full device.
+        self.write(&probe, &vec![0; 1 << 16])?;
         fs::remove_file(probe)
     }
 
     /// The fields of an entry; `None` if it is not there or damaged.
     pub fn get(&self, key: &Key) -> Option<Vec<Vec<u8>>> {
+        if let Some(fields) = self.in_folder(key) {
+            return Some(fields);
+        }
         let hash = key.hash();
-        let bytes = fs::read(self.path(&hash)?).ok()?;
-        let rest = bytes.strip_prefix(MAGIC)?;
-        let (checksum, mut rest) = rest.split_at_checked(CHECKSUM)?;
-        if checksum != checksum_of(&hash, rest) {
-            return None;
-        }
-        let mut fields = Vec::new();
-        while !rest.is_empty() {
-            let (size, tail) = rest.split_first_chunk::<8>()?;
-            let (field, tail) = tail.split_at_checked(usize::try_from(u64::from_le_bytes(*size)).ok()?)?;
-            fields.push(field.to_vec());
-            rest = tail;
-        }
+        let bytes = self.store.as_ref()?.get(&name(&hash))?;
+        let fields = fields(&hash, &bytes)?;
+        self.to_folder(key, &bytes);
         Some(fields)
     }
 
     /// Keeps an entry. That it cannot be kept is not a reason to fail.
     pub fn put(&self, key: &Key, fields: &[&[u8]]) {
-        let hash = key.hash();
-        let Some(path) = self.path(&hash) else { return };
-        let mut content = Vec::new();
-        for field in fields {
-            content.extend((field.len() as u64).to_le_bytes());
-            content.extend_from_slice(field);
+        if !self.is_on() {
+            return;
         }
-        let checksum = checksum_of(&hash, &content);
-        let _ = self.write(&path, &[&MAGIC[..], &checksum, &content].concat());
+        let hash = key.hash();
+        let bytes = entry(&hash, fields);
+        self.to_folder(key, &bytes);
+        if let Some(store) = &self.store {
+            store.put(&name(&hash), &bytes);
+        }
+    }
+
+    /// The fields of an entry of the folder, which is used now.
+    fn in_folder(&self, key: &Key) -> Option<Vec<Vec<u8>>> {
+        let hash = key.hash();
+        let mut file = fs::File::open(self.path(&hash)?).ok()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        let fields = fields(&hash, &bytes)?;
+        // Another user's entry, or one in a folder that cannot be written to, keeps its time.
+        let _ = file.set_modified(SystemTime::now());
+        Some(fields)
+    }
+
+    fn to_folder(&self, key: &Key, bytes: &[u8]) {
+        let (Some(folder), Some(path)) = (&self.folder, self.path(&key.hash())) else { return };
+        if self.write(&path, bytes).is_ok() {
+            folder::added(folder, bytes.len() as u64, self.limit);
+        }
     }
 
     fn path(&self, hash: &[u8; 32]) -> Option<PathBuf> {
-        let name: String = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hexadecimal).collect();
+        let name = name(hash);
         Some(self.folder.as_ref()?.join(&name[..2]).join(&name[2..]))
     }
 
@@ -148,6 +210,38 @@ impl<'a> Cache<'a> {
     }
 }
 
+/// An entry's bytes.
+fn entry(hash: &[u8; 32], fields: &[&[u8]]) -> Vec<u8> {
+    let mut content = Vec::new();
+    for field in fields {
+        content.extend((field.len() as u64).to_le_bytes());
+        content.extend_from_slice(field);
+    }
+    let checksum = checksum_of(hash, &content);
+    [&MAGIC[..], &checksum, &content].concat()
+}
+
+/// The fields in an entry's bytes, if these are whole and of this entry.
+fn fields(hash: &[u8; 32], bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (checksum, mut rest) = rest.split_at_checked(CHECKSUM)?;
+    if checksum != checksum_of(hash, rest) {
+        return None;
+    }
+    let mut fields = Vec::new();
+    while !rest.is_empty() {
+        let (size, tail) = rest.split_first_chunk::<8>()?;
+        let (field, tail) = tail.split_at_checked(usize::try_from(u64::from_le_bytes(*size)).ok()?)?;
+        fields.push(field.to_vec());
+        rest = tail;
+    }
+    Some(fields)
+}
+
+fn name(hash: &[u8; 32]) -> String {
+    hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hexadecimal).collect()
+}
+
 fn hexadecimal(digit: u8) -> char {
     char::from_digit(u32::from(digit), 16).unwrap_or_default()
 }
@@ -161,16 +255,16 @@ mod tests {
     use super::*;
     use crate::Unsupervised;
 
-    struct Folder(PathBuf);
+    pub(super) struct Folder(pub(super) PathBuf);
 
     impl Folder {
-        fn new(name: &str) -> Self {
+        pub(super) fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("solder-cache-{name}-{}", std::process::id()));
             let _ = fs::remove_dir_all(&path);
             Self(path)
         }
 
-        fn cache(&self) -> Cache<'static> {
+        pub(super) fn cache(&self) -> Cache<'static> {
             Cache::new(Some(self.0.clone()), &Unsupervised)
         }
     }
@@ -181,7 +275,7 @@ mod tests {
         }
     }
 
-    fn key(fields: &[&str]) -> Key {
+    pub(super) fn key(fields: &[&str]) -> Key {
         let mut key = Key::new("test");
         for field in fields {
             key.field(field.as_bytes());
@@ -246,6 +340,23 @@ mod tests {
         folder.cache().put(&key, &[b"content"]);
         assert_eq!(folder.cache().get(&key), Some(vec![b"content".to_vec()]));
         assert_eq!(fs::read(&taken).expect("still there"), b"of another");
+    }
+
+    #[test]
+    fn a_tool_is_known_by_its_contents() {
+        let folder = Folder::new("tool");
+        let cache = folder.cache();
+        fs::create_dir_all(folder.0.join("a")).expect("writable");
+        fs::create_dir_all(folder.0.join("b")).expect("writable");
+        let [here, there] = ["a/ptxas", "b/ptxas"].map(|name| folder.0.join(name));
+        fs::write(&here, b"one").expect("writable");
+        fs::write(&there, b"one").expect("writable");
+        let hash = |tool: &Path| cache.key("x", tool).hash();
+        assert_eq!(hash(&here), hash(&there));
+        assert_eq!(hash(&here), hash(&there), "from the cache");
+        fs::write(&there, b"another").expect("writable");
+        assert_ne!(hash(&here), hash(&there));
+        assert_ne!(hash(Path::new("libone.so")), hash(Path::new("libtwo.so")));
     }
 
     #[test]
