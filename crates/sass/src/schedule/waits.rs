@@ -11,6 +11,7 @@ use super::producers::{Producer, Producers};
 use super::times::Times;
 use crate::instruction::{CountedWait, SCOREBOARDS};
 use crate::operation;
+use crate::registers::Registers;
 
 const COUNT: usize = SCOREBOARDS as usize;
 /// A wait for every scoreboard.
@@ -69,7 +70,7 @@ impl<'a> Schedule<'a> {
             waits: vec![0; lines.len()],
             budget,
         };
-        let mut times = Times::new(lines);
+        let mut times = Times::new(lines, family);
         for (block, length) in blocks.iter().zip(&mut schedule.lengths) {
             *length = times.set(block.range.clone(), &mut schedule.producers, &mut schedule.times);
         }
@@ -308,11 +309,28 @@ impl<'a> Schedule<'a> {
             self.waits[at] |= needed;
             active &= !needed;
         }
-        // Atomics whose results go nowhere are all alike: some that are under way on the way into the loop are enough.
+        self.waits[block.last()] |= active & !self.expected(again, before);
+    }
+
+    /// The scoreboards on which what is under way at the end of a loop is nothing new where it begins: what has the same scoreboard
+    /// on the way into the loop is about the same registers. Atomics whose results go nowhere are all alike.
+    fn expected(&self, again: &[usize], before: &[usize]) -> u8 {
+        let mut known = [[None; 2]; COUNT];
+        for producer in before.iter().map(|producer| &self.producers.all[*producer]) {
+            let of = &mut known[usize::from(producer.number)][usize::from(producer.is_about_operands())];
+            let registers: &mut Registers = of.get_or_insert_default();
+            registers.insert_from(&producer.registers);
+        }
+        let mut expected = ALL;
+        for producer in again.iter().map(|producer| &self.producers.all[*producer]) {
+            let of = known[usize::from(producer.number)][usize::from(producer.is_about_operands())];
+            if !of.is_some_and(|registers| registers.contains_all(&producer.registers)) {
+                expected &= !(1 << producer.number);
+            }
+        }
         let is_alike = |producer: &&Producer| producer.is_slow && producer.registers.is_empty();
         let alike = before.iter().map(|producer| &self.producers.all[*producer]).filter(is_alike);
-        let alike = alike.fold(0, |mask, producer| mask | 1 << producer.number);
-        self.waits[block.last()] |= active & !alike;
+        alike.fold(expected, |mask, producer| mask | 1 << producer.number)
     }
 
     /// When an instruction is issued, in cycles from the start of its block.
