@@ -23,6 +23,8 @@ pub struct Schedule<'a> {
     blocks: &'a [Block],
     family: Family,
     hints: &'a Hints,
+    /// The first instructions of blocks that keep their scoreboards and waits.
+    pub kept: &'a [usize],
     pub producers: Producers,
     /// When each instruction is issued, in cycles from the start of its block.
     times: Vec<i64>,
@@ -62,6 +64,7 @@ impl<'a> Schedule<'a> {
             blocks,
             family,
             hints,
+            kept: &[],
             producers,
             times: vec![0; lines.len()],
             lengths: vec![0; blocks.len()],
@@ -90,7 +93,7 @@ impl<'a> Schedule<'a> {
     fn block(&mut self, index: usize, kinds: Kinds) -> Option<()> {
         let block = &self.blocks[index];
         let entry = self.entry(block)?;
-        if self.hints.keeps(block.range.start) {
+        if self.kept.contains(&block.range.start) {
             self.keep(index, &entry);
             return Some(());
         }
@@ -267,7 +270,7 @@ impl<'a> Schedule<'a> {
             let is_back = |block: &usize| position[*block] >= position[*head];
             let (back, forward): (Vec<usize>, Vec<usize>) =
                 block.predecessors.iter().partition(|b| is_back(b));
-            if back.is_empty() || self.hints.keeps(block.range.start) {
+            if back.is_empty() || self.kept.contains(&block.range.start) {
                 continue;
             }
             let mut pending = |blocks: &[usize]| {
