@@ -87,7 +87,8 @@ impl<'a> Times<'a> {
             self.writers[place] = None;
             self.readers[place] = None;
         }
-        issued + stall
+        // What comes after a branch begins a cycle before its stall is over.
+        issued + stall - i64::from(self.lines[range.end - 1].is_branch())
     }
 
     /// When the operands of an instruction are ready, and whether one of them explains the stall before it.
