@@ -1,14 +1,18 @@
 //! Operations, by the low nine bits of the opcode.
 
+pub const MOV: u16 = 0x002;
+pub const SEL: u16 = 0x007;
+pub const ISETP: u16 = 0x00c;
 pub const DMUL: u16 = 0x028;
 pub const DADD: u16 = 0x029;
 pub const DSETP: u16 = 0x02a;
 pub const DFMA: u16 = 0x02b;
 /// Double precision arithmetic.
 pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
-/// Products of 64 bits.
 pub const IMAD: u16 = 0x024;
+/// Products of 64 bits.
 pub const IMAD_WIDE: u16 = 0x025;
+pub const IADD_64: u16 = 0x035;
 pub const IMMA: u16 = 0x037;
 pub const LDSM: u16 = 0x03b;
 pub const DMMA: u16 = 0x03f;

@@ -17,13 +17,11 @@ pub struct Hints {
     pub operands: Option<i64>,
     /// The loops that the assembler has scheduled by rules of their own.
     pub loops: Vec<Range<usize>>,
-    /// Instructions that keep their scoreboards and waits.
-    pub kept: Vec<Range<usize>>,
 }
 
 impl Hints {
     /// Nothing is said.
-    pub const NONE: &'static Self = &Self { operands: None, loops: Vec::new(), kept: Vec::new() };
+    pub const NONE: &'static Self = &Self { operands: None, loops: Vec::new() };
 
     /// Those of a function with this many machine instructions. What cannot be read says nothing.
     pub fn of(capsule: &[u8], machine: usize) -> Self {
@@ -38,10 +36,5 @@ impl Hints {
             }
         }
         hints
-    }
-
-    /// Whether this instruction keeps its scoreboards and waits.
-    pub fn keeps(&self, at: usize) -> bool {
-        self.kept.iter().any(|range| range.contains(&at))
     }
 }

@@ -13,17 +13,17 @@ use crate::operation;
 use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
-    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IMAD_WIDE, LD, LDC,
-    LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, MUFU, POPC, S2R, SHFL, ST, STAS, STG, STL, STS, STSM,
-    STTM, UTMASTG,
+    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD_64, IMAD_WIDE,
+    ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, MOV, MUFU, POPC, S2R, SEL, SHFL, ST,
+    STAS, STG, STL, STS, STSM, STTM, UTMASTG,
 };
 
 /// Machines with the same estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// sm_100, sm_110.
+    /// sm_100.
     Of100,
-    /// sm_103, which does double precision and conversions of 64 bits slowly.
+    /// sm_103 and sm_110, which do double precision and conversions of 64 bits slowly.
     Of103,
     /// sm_120, sm_121. These do double precision arithmetic at a rate of their own.
     Of120,
@@ -32,7 +32,7 @@ pub enum Family {
 impl Family {
     pub fn of(sm: u16) -> Self {
         match sm {
-            103 => Self::Of103,
+            103 | 110 => Self::Of103,
             _ if sm < 120 => Self::Of100,
             _ => Self::Of120,
         }
@@ -85,6 +85,14 @@ const OF_103: Estimates = Estimates {
         (F2I_DOUBLE, &[], 1),
         (I2F_DOUBLE, &[], 1),
         (FRND_DOUBLE, &[], 1),
+    ],
+    reads: &[
+        (SHFL, &[], 7),
+        (ATOMS, &[], 9),
+        (F2F_DOUBLE, &[], 2),
+        (F2I_DOUBLE, &[], 2),
+        (I2F_DOUBLE, &[], 2),
+        (FRND_DOUBLE, &[], 2),
     ],
     ..OF_100
 };
@@ -236,16 +244,35 @@ fn find(table: &Table, line: &Line) -> Option<i64> {
     table.iter().find(is).map(|row| row.2)
 }
 
+/// Whether this is integer arithmetic of 64 bits where that takes longer than other: its results do, and its unit. `SEL.64` and
+/// `ISETP` of 64 bits have a mark for it; `MOV.64` writes two registers.
+pub fn is_long(line: &Line, family: Family) -> bool {
+    family == Family::Of120
+        && match line.operation() {
+            IADD_64 => true,
+            SEL => line.bits.field(10, 1) != 0,
+            ISETP => line.bits.field(80, 1) != 0,
+            MOV => line.writes.iter(File::General).count() == 2,
+            _ => false,
+        }
+}
+
 /// How long after an instruction another one can use its result, where that latency is fixed. `place` is the register's.
-pub fn of_operand(writer: &Line, reader: &Line, place: usize) -> i64 {
+pub fn of_operand(writer: &Line, reader: &Line, place: usize, family: Family) -> i64 {
     let is_double = is_double(writer.operation());
+    let is_long = is_long(writer, family);
+    // Values of 64 bits go on from one such operation to the next as fast as others.
+    let goes_on = self::is_long(reader, family) && reader.operation() != ISETP;
     match File::at(place) {
         File::General if is_double => 10,
         File::General if self::is_double(reader.operation()) => 6,
         File::General if writer.operation() == IMAD_WIDE => 6,
+        File::General if is_long && !goes_on => 6,
         File::General => 5,
-        File::Predicate if reader.is_branch() || reader.is_guard(place) => 13 + i64::from(is_double),
-        File::Predicate => 5 + i64::from(is_double),
+        File::Predicate if reader.is_branch() || reader.is_guard(place) => {
+            13 + i64::from(is_double || is_long)
+        }
+        File::Predicate => 5 + i64::from(is_double || is_long),
         File::Uniform if reader.is_uniform() => 4,
         File::Uniform if MEMORY.contains(&reader.operation()) => 9,
         File::Uniform => 6,

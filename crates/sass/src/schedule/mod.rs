@@ -109,7 +109,7 @@ pub fn controls(
     hints: &Hints,
     is_first_dropped: bool,
 ) -> Option<Vec<Control>> {
-    Code::new(code, jumps, family, hints)?.controls(is_first_dropped)
+    Code::new(code, jumps, family, hints)?.controls(is_first_dropped, &[])
 }
 
 /// What led to the schedule of one instruction, for those who look for a difference.
@@ -135,7 +135,7 @@ pub fn steps(
     is_first_dropped: bool,
 ) -> Option<Vec<Step>> {
     let code = Code::new(code, jumps, family, hints)?;
-    let schedule = code.schedule(is_first_dropped)?;
+    let schedule = code.schedule(is_first_dropped, &[])?;
     let mut turns = vec![0; code.blocks.len()];
     order::order(&code.blocks).into_iter().enumerate().for_each(|(turn, block)| turns[block] = turn);
     let step = |(block, turn): (&Block, usize), at: usize| Step {
@@ -174,18 +174,20 @@ impl<'a> Code<'a> {
         Some(Self { family, hints, lines, blocks })
     }
 
-    fn schedule(&self, is_first_dropped: bool) -> Option<Schedule<'_>> {
+    /// `kept` has the first instructions of blocks that keep their scoreboards and waits.
+    fn schedule<'s>(&'s self, is_first_dropped: bool, kept: &'s [usize]) -> Option<Schedule<'s>> {
         let budget = self.lines.len().saturating_mul(BUDGET.0).max(BUDGET.1);
         let skipped = is_first_dropped.then_some(0);
         let mut schedule =
             Schedule::new(&self.lines, &self.blocks, self.family, self.hints, skipped, budget)?;
+        schedule.kept = kept;
         schedule.run()?;
         schedule.keep_full_waits();
         Some(schedule)
     }
 
-    fn controls(&self, is_first_dropped: bool) -> Option<Vec<Control>> {
-        let schedule = self.schedule(is_first_dropped)?;
+    fn controls(&self, is_first_dropped: bool, kept: &[usize]) -> Option<Vec<Control>> {
+        let schedule = self.schedule(is_first_dropped, kept)?;
         Some((0..self.lines.len()).map(|at| control(&schedule, at)).collect())
     }
 
@@ -234,7 +236,7 @@ pub enum Outcome {
 
 /// Schedules code anew that another version of the assembler has scheduled. The code is as it was if it is not understood.
 pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family) {
-    let found = Code::new(code, jumps, family, Hints::NONE).and_then(|code| code.controls(false));
+    let found = Code::new(code, jumps, family, Hints::NONE).and_then(|code| code.controls(false, &[]));
     if let Some(found) = found {
         put_all(code, &found);
         delay_waits(code);
@@ -247,21 +249,21 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hin
     if !is_applicable(code) {
         return Outcome::NotApplicable;
     }
-    let mut hints = hints.clone();
+    let Some(understood) = Code::new(code, jumps, family, hints) else { return Outcome::Unknown };
+    let mut kept = Vec::new();
     let found = loop {
-        let Some(understood) = Code::new(code, jumps, family, &hints) else { return Outcome::Unknown };
-        let Some(found) = understood.controls(false) else { return Outcome::Unknown };
+        let Some(found) = understood.controls(false, &kept) else { return Outcome::Unknown };
         match understood.first_other_block(&found) {
-            None => break understood.controls(true),
+            None => break understood.controls(true, &kept),
             Some(block)
                 if block.contains(&0)
-                    || hints.keeps(block.start)
-                    || hints.kept.len() > MAX_KEPT
+                    || kept.contains(&block.start)
+                    || kept.len() > MAX_KEPT
                     || has_fence(code, block.clone()) =>
             {
                 return Outcome::Unknown;
             }
-            Some(block) => hints.kept.push(block),
+            Some(block) => kept.push(block.start),
         }
     };
     let Some(found) = found else { return Outcome::Unknown };
@@ -277,9 +279,10 @@ pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Fa
         return Outcome::NotApplicable;
     }
     let is_known = Code::new(whole, &[], family, Hints::NONE)
-        .is_some_and(|whole| whole.controls(false).is_some_and(|found| whole.has(&found)));
-    let found =
-        Code::new(code, &[], family, Hints::NONE).filter(|_| is_known).and_then(|code| code.controls(true));
+        .is_some_and(|whole| whole.controls(false, &[]).is_some_and(|found| whole.has(&found)));
+    let found = Code::new(code, &[], family, Hints::NONE)
+        .filter(|_| is_known)
+        .and_then(|code| code.controls(true, &[]));
     let Some(found) = found else { return Outcome::Unknown };
     put_all(code, &found);
     delay_waits(code);

@@ -6,7 +6,7 @@
 //! really issued. Nothing is issued before the stalls alone would have it.
 
 use super::instructions::Line;
-use super::latency;
+use super::latency::{self, Family};
 use super::producers::Producers;
 use crate::operation::{self, IMAD, LD, LDG, LDS};
 use crate::registers::Registers;
@@ -17,9 +17,13 @@ const STALL_AFTER_BARRIER: i64 = 6;
 const LOAD_AFTER_BARRIER: i64 = 3;
 const AFTER_BARRIER: i64 = 2;
 
-/// Who wrote a register last.
+/// How long after a register was written or read something of variable latency may overwrite it.
+const OVERWRITE: i64 = 6;
+const OVERWRITE_OPERAND: i64 = 2;
+
+/// Who wrote or read a register last.
 #[derive(Clone, Copy)]
-struct Writer {
+struct User {
     at: usize,
     /// When it was issued, by the stalls alone and with all waits.
     stalled: i64,
@@ -29,13 +33,17 @@ struct Writer {
 /// Finds the times of instructions, block by block.
 pub struct Times<'a> {
     lines: &'a [Line],
-    writers: Vec<Option<Writer>>,
-    written: Vec<usize>,
+    family: Family,
+    /// By place of the register.
+    writers: Vec<Option<User>>,
+    readers: Vec<Option<User>>,
+    used: Vec<usize>,
 }
 
 impl<'a> Times<'a> {
-    pub fn new(lines: &'a [Line]) -> Self {
-        Self { lines, writers: vec![None; Registers::PLACES], written: Vec::new() }
+    pub fn new(lines: &'a [Line], family: Family) -> Self {
+        let nobody = || vec![None; Registers::PLACES];
+        Self { lines, family, writers: nobody(), readers: nobody(), used: Vec::new() }
     }
 
     /// Sets the times of a block, in cycles from its start, and when its producers are over. Returns how many cycles the
@@ -47,11 +55,16 @@ impl<'a> Times<'a> {
         for at in range.clone() {
             let line = &self.lines[at];
             let (operands, is_operand) = self.operands(at, stalled);
-            let keeps = |_: &Writer| line.keeps_from_barrier();
+            let (results, is_result) = self.results(at, stalled);
+            let keeps = |_: &User| line.keeps_from_barrier();
             let (distance, is_distance) = after_barrier(barrier.filter(keeps), line, stalled);
-            let bound = operands.max(distance);
-            let is_explained = is_operand || is_distance || line.operation() == operation::BAR;
-            let least = if is_explained && at > range.start { self.least(at - 1).min(stall) } else { stall };
+            let bound = operands.max(results).max(distance);
+            let is_explained = is_operand || is_result || is_distance || line.operation() == operation::BAR;
+            let least = match at.checked_sub(1).filter(|before| *before >= range.start) {
+                Some(before) if is_explained => self.least(before).min(stall),
+                Some(before) if latency::is_long(&self.lines[before], self.family) => (stall - 1).max(1),
+                _ => stall,
+            };
             issued = (issued + least).max(stalled).max(bound).max(earliest[at - range.start]);
             times[at] = issued;
             for producer in producers.of(at) {
@@ -62,18 +75,20 @@ impl<'a> Times<'a> {
                     *time = producer.ready.max(*time);
                 }
             }
-            let writer = Writer { at, stalled, issued };
-            self.write(writer);
+            let user = User { at, stalled, issued };
+            self.note(user);
             if matches!(line.operation(), operation::BAR | operation::MEMBAR) {
-                barrier = Some(writer);
+                barrier = Some(user);
             }
             stall = if line.is_precaution() { 0 } else { i64::from(line.bits.stall()).max(1) };
             stalled += stall;
         }
-        for place in self.written.drain(..) {
+        for place in self.used.drain(..) {
             self.writers[place] = None;
+            self.readers[place] = None;
         }
-        issued + stall
+        // What comes after a branch begins a cycle before its stall is over.
+        issued + stall - i64::from(self.lines[range.end - 1].is_branch())
     }
 
     /// When the operands of an instruction are ready, and whether one of them explains the stall before it.
@@ -82,10 +97,31 @@ impl<'a> Times<'a> {
         let (mut bound, mut is_explained) = (0, false);
         for place in line.reads.places() {
             let Some(writer) = self.writers[place] else { continue };
-            let latency = latency::of_operand(&self.lines[writer.at], line, place);
+            let latency = latency::of_operand(&self.lines[writer.at], line, place, self.family);
             let distance = stalled - writer.stalled;
             is_explained |= distance <= latency;
             bound = bound.max(writer.issued + latency.min(distance));
+        }
+        (bound, is_explained)
+    }
+
+    /// When something of variable latency may overwrite what its results are written to, and whether that explains the stall before
+    /// it.
+    fn results(&self, at: usize, stalled: i64) -> (i64, bool) {
+        let line = &self.lines[at];
+        let (mut bound, mut is_explained) = (0, false);
+        if line.bits.write_scoreboard().is_none() {
+            return (bound, is_explained);
+        }
+        for place in line.writes.places() {
+            if let Some(writer) = self.writers[place] {
+                let distance = stalled - writer.stalled;
+                is_explained |= distance <= OVERWRITE;
+                bound = bound.max(writer.issued + OVERWRITE.min(distance));
+            }
+            if let Some(reader) = self.readers[place] {
+                bound = bound.max(reader.issued + OVERWRITE_OPERAND.min(stalled - reader.stalled));
+            }
         }
         (bound, is_explained)
     }
@@ -96,18 +132,25 @@ impl<'a> Times<'a> {
         if latency::is_double(self.lines[at].operation()) || are_products { 2 } else { 1 }
     }
 
-    fn write(&mut self, writer: Writer) {
-        let line = &self.lines[writer.at];
+    /// Notes whose results and operands registers are now, as far as these are written and read after a fixed time.
+    fn note(&mut self, user: User) {
+        let line = &self.lines[user.at];
+        if line.bits.read_scoreboard().is_none() {
+            for place in line.reads.places() {
+                self.used.push(place);
+                self.readers[place] = Some(user);
+            }
+        }
         let is_fixed = line.bits.write_scoreboard().is_none();
         for place in line.writes.places() {
-            self.written.push(place);
-            self.writers[place] = is_fixed.then_some(writer);
+            self.used.push(place);
+            self.writers[place] = is_fixed.then_some(user);
         }
     }
 }
 
 /// When what keeps its distance from a barrier may be issued, and whether that explains the stall before it.
-fn after_barrier(barrier: Option<Writer>, line: &Line, stalled: i64) -> (i64, bool) {
+fn after_barrier(barrier: Option<User>, line: &Line, stalled: i64) -> (i64, bool) {
     let Some(barrier) = barrier else { return (0, false) };
     let distance = stalled - barrier.stalled;
     let is_load = matches!(line.operation(), LD | LDG | LDS);

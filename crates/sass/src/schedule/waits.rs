@@ -11,6 +11,7 @@ use super::producers::{Producer, Producers};
 use super::times::Times;
 use crate::instruction::{CountedWait, SCOREBOARDS};
 use crate::operation;
+use crate::registers::Registers;
 
 const COUNT: usize = SCOREBOARDS as usize;
 /// A wait for every scoreboard.
@@ -22,6 +23,8 @@ pub struct Schedule<'a> {
     blocks: &'a [Block],
     family: Family,
     hints: &'a Hints,
+    /// The first instructions of blocks that keep their scoreboards and waits.
+    pub kept: &'a [usize],
     pub producers: Producers,
     /// When each instruction is issued, in cycles from the start of its block.
     times: Vec<i64>,
@@ -61,6 +64,7 @@ impl<'a> Schedule<'a> {
             blocks,
             family,
             hints,
+            kept: &[],
             producers,
             times: vec![0; lines.len()],
             lengths: vec![0; blocks.len()],
@@ -69,7 +73,7 @@ impl<'a> Schedule<'a> {
             waits: vec![0; lines.len()],
             budget,
         };
-        let mut times = Times::new(lines);
+        let mut times = Times::new(lines, family);
         for (block, length) in blocks.iter().zip(&mut schedule.lengths) {
             *length = times.set(block.range.clone(), &mut schedule.producers, &mut schedule.times);
         }
@@ -89,7 +93,7 @@ impl<'a> Schedule<'a> {
     fn block(&mut self, index: usize, kinds: Kinds) -> Option<()> {
         let block = &self.blocks[index];
         let entry = self.entry(block)?;
-        if self.hints.keeps(block.range.start) {
+        if self.kept.contains(&block.range.start) {
             self.keep(index, &entry);
             return Some(());
         }
@@ -266,7 +270,7 @@ impl<'a> Schedule<'a> {
             let is_back = |block: &usize| position[*block] >= position[*head];
             let (back, forward): (Vec<usize>, Vec<usize>) =
                 block.predecessors.iter().partition(|b| is_back(b));
-            if back.is_empty() || self.hints.keeps(block.range.start) {
+            if back.is_empty() || self.kept.contains(&block.range.start) {
                 continue;
             }
             let mut pending = |blocks: &[usize]| {
@@ -308,11 +312,28 @@ impl<'a> Schedule<'a> {
             self.waits[at] |= needed;
             active &= !needed;
         }
-        // Atomics whose results go nowhere are all alike: some that are under way on the way into the loop are enough.
+        self.waits[block.last()] |= active & !self.expected(again, before);
+    }
+
+    /// The scoreboards on which what is under way at the end of a loop is nothing new where it begins: what has the same scoreboard
+    /// on the way into the loop is about the same registers. Atomics whose results go nowhere are all alike.
+    fn expected(&self, again: &[usize], before: &[usize]) -> u8 {
+        let mut known = [[None; 2]; COUNT];
+        for producer in before.iter().map(|producer| &self.producers.all[*producer]) {
+            let of = &mut known[usize::from(producer.number)][usize::from(producer.is_about_operands())];
+            let registers: &mut Registers = of.get_or_insert_default();
+            registers.insert_from(&producer.registers);
+        }
+        let mut expected = ALL;
+        for producer in again.iter().map(|producer| &self.producers.all[*producer]) {
+            let of = known[usize::from(producer.number)][usize::from(producer.is_about_operands())];
+            if !of.is_some_and(|registers| registers.contains_all(&producer.registers)) {
+                expected &= !(1 << producer.number);
+            }
+        }
         let is_alike = |producer: &&Producer| producer.is_slow && producer.registers.is_empty();
         let alike = before.iter().map(|producer| &self.producers.all[*producer]).filter(is_alike);
-        let alike = alike.fold(0, |mask, producer| mask | 1 << producer.number);
-        self.waits[block.last()] |= active & !alike;
+        alike.fold(expected, |mask, producer| mask | 1 << producer.number)
     }
 
     /// When an instruction is issued, in cycles from the start of its block.

@@ -117,7 +117,8 @@ pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> 
     let exceptions = exceptions(old, old_jumps);
     // Without double precision there are the same scoreboards as before, and they may stay as they are.
     if exceptions.as_ref().is_some_and(Vec::is_empty) || needs_scoreboards(old) {
-        let found = Code::new(code, jumps, Family::Of103, Hints::NONE).and_then(|code| code.controls(false));
+        let found =
+            Code::new(code, jumps, Family::Of103, Hints::NONE).and_then(|code| code.controls(false, &[]));
         for exceptions in [exceptions.unwrap_or_default(), Vec::new()] {
             let mut numbered = code.to_vec();
             let Some(found) = &found else { break };
@@ -138,7 +139,7 @@ pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> 
 /// `None` if the code is not understood.
 fn exceptions(code: &[u8], jumps: &Jumps) -> Option<Vec<(usize, Control)>> {
     let understood = Code::new(code, jumps, Family::Of100, Hints::NONE)?;
-    let found = understood.controls(false)?;
+    let found = understood.controls(false, &[])?;
     let lines = understood.lines.iter().zip(&found).filter(|(line, _)| !is_delay(line.bits));
     let all = lines.map(|(line, found)| (Control::of(line.bits), found)).enumerate();
     Some(all.filter(|(_, (has, found))| has != *found).map(|(at, (has, _))| (at, has)).collect())
