@@ -553,8 +553,7 @@ impl<'data> Resolver<'_, 'data> {
         if old_raw.shndx.get() == raw::SHN_COMMON {
             if has_second && raw.bind() == raw::STB_GLOBAL {
                 self.multiple(id, origin, id);
-            } else if self.initialised(origin)
-                || self.replaces_without_value && raw.bind() == raw::STB_GLOBAL
+            } else if self.initialised(origin) || self.replaces_without_value && raw.bind() == raw::STB_GLOBAL
             {
                 if self.initialised(origin) {
                     self.check_common(id, raw);
