@@ -37,8 +37,7 @@ pub fn is_complete(run: &Run<'_>, release: &Release) -> bool {
     let category = run.case.category.as_str();
     let arch = run.arch.as_deref().and_then(Arch::parse);
     if release.major() < 13 {
-        return CATEGORIES_12.contains(&category)
-            && arch.is_none_or(|arch| ARCHS_12.contains(&arch.number));
+        return CATEGORIES_12.contains(&category) && arch.is_none_or(|arch| ARCHS_12.contains(&arch.number));
     }
     let differs = match category {
         "mercury" => true,

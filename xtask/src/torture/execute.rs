@@ -182,7 +182,7 @@ impl Bench {
                 compare(&expected, &got)
             }
         };
-        Ok(if differences.is_empty() { Verdict::Same { linked } } else { Verdict::Differs(differences) })
+        Ok(verdict(linked, differences))
     }
 
     /// What the library and solder make of a link.
@@ -193,7 +193,8 @@ impl Bench {
         };
         let linker = named_nvlink(&self.solder, folder)?;
         let got = self.link(&linker, arguments, folder, "solder.cubin")?;
-        Ok(library::compare(expected.as_deref(), got.file.as_deref()))
+        let differences = library::compare(expected.as_deref(), got.file.as_deref());
+        Ok(verdict(expected.is_some(), differences))
     }
 
     /// Lets nvlink make one object of the first half of the modules: in two steps if there are enough of them, and
@@ -280,6 +281,10 @@ impl Bench {
         let assemblers: Vec<_> = self.assemblers.iter().filter(known).collect();
         assemblers.get(program.modules[index].assembler % assemblers.len().max(1)).copied()
     }
+}
+
+fn verdict(linked: bool, differences: Vec<String>) -> Verdict {
+    if differences.is_empty() { Verdict::Same { linked } } else { Verdict::Differs(differences) }
 }
 
 /// Runs a judge of the user's own; what it prints says what is wrong.

@@ -107,7 +107,9 @@ fn timing<'a>(object: &Object<'_, '_>, function: &'a Function<'_, '_>, idle: &[I
         for at in before.iter().filter(|at| range.contains(*at)) {
             places[*at].copy_from_slice(&old[*at * SIZE..][..SIZE]);
         }
-        block.iter().for_each(|(at, bits)| places[*at] = *bits);
+        for (at, bits) in &block {
+            places[*at] = *bits;
+        }
         let moved = Moves::new(&new, changes(idle));
         if moved.is_some_and(|(_, moved)| check(old, &moved, &jumps).is_ok()) {
             timed = Cow::Owned(new);

@@ -42,15 +42,12 @@ pub fn shortened(
         let mut given: Vec<i64> = Vec::with_capacity(all.lines.len());
         let mut before_idle = vec![false; all.lines.len()];
         for (index, line) in all.lines.iter().enumerate() {
-            match given.last_mut().filter(|_| is_idle(all.places[index])) {
-                Some(last) => {
-                    *last += all.given[index];
-                    before_idle[own.len() - 1] = true;
-                }
-                None => {
-                    own.push(*line);
-                    given.push(all.given[index]);
-                }
+            if let Some(last) = given.last_mut().filter(|_| is_idle(all.places[index])) {
+                *last += all.given[index];
+                before_idle[own.len() - 1] = true;
+            } else {
+                own.push(*line);
+                given.push(all.given[index]);
             }
         }
         let mut needed = Stalls::new(&own, &given, &[]).on_100(|at| before_idle[at]).into_iter();
