@@ -134,6 +134,12 @@ impl Release {
         self.toolkit >= 134
     }
 
+    /// Variables: a definition without initial value takes the place of a common one as others do, of the same size. Before, it
+    /// does not (core/commons-without-value).
+    pub const fn replaces_commons_without_value(&self) -> bool {
+        self.toolkit >= 133
+    }
+
     /// `-register-link-binaries`: inputs without host code are reported (hostobj/register).
     pub const fn reports_missing_host_code(&self) -> bool {
         self.toolkit >= 133

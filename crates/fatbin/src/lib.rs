@@ -44,6 +44,8 @@ pub enum Error {
     MemberHeader,
     /// A member's payload reaches past the end of the container.
     TruncatedPayload,
+    /// An architecture that cannot have a name.
+    ArchNumber(u32),
     /// The identifier or the options record lies outside of the member's header.
     MemberStrings,
     /// A compression that is none of LZ4 and Zstandard.
@@ -67,6 +69,9 @@ impl std::fmt::Display for Error {
             Self::TruncatedContainer => "the fat binary is cut short",
             Self::MemberHeader => "bad fat binary member header",
             Self::TruncatedPayload => "a fat binary member is cut short",
+            Self::ArchNumber(number) => {
+                return write!(f, "a fat binary member is for the impossible architecture {number}");
+            }
             Self::MemberStrings => "a fat binary member's strings lie outside of its header",
             Self::UnknownCompression => "a fat binary member is compressed in an unknown way",
             Self::Uncompress => "a fat binary member's compressed data is damaged",

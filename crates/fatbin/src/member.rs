@@ -148,6 +148,11 @@ impl<'data> Member<'data> {
         Arch::new(u16::try_from(self.fixed.number.get()).unwrap_or(0), suffix)
     }
 
+    /// The number of the architecture, as the header has it.
+    pub fn arch_number(&self) -> u32 {
+        self.fixed.number.get()
+    }
+
     /// Version of the content, major and minor: for PTX that of the language.
     pub fn version(&self) -> (u16, u16) {
         (self.fixed.major.get(), self.fixed.minor.get())

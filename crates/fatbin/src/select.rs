@@ -2,6 +2,7 @@
 //! one that wins the comparisons of [`LEVELS`].
 
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
 use solder_arch::{Release, Target};
 
@@ -33,6 +34,10 @@ type Level = fn(Request, &Member<'_>, &Member<'_>) -> Ordering;
 /// The comparisons, in order; the first that is decisive ends it.
 const LEVELS: [Level; 5] = [by_lto, by_number, by_kind, by_suffix, by_position];
 
+/// Architectures have up to three digits. nvlink ends a link that meets another number in any member, also where another member
+/// suits the target (fatbin/impossible-numbers).
+const NUMBERS: RangeInclusive<u32> = 1..=999;
+
 /// Chooses a member. Members after a damaged one cannot be found, so the container as a whole must be readable.
 pub fn select<'data>(container: &Container<'data>, request: Request) -> Result<Selection<'data>, Error> {
     let mut selection = Selection::default();
@@ -40,6 +45,8 @@ pub fn select<'data>(container: &Container<'data>, request: Request) -> Result<S
         let member = member?;
         if matches!(kind(request, &member), Kind::Other(_)) {
             selection.unknown += 1;
+        } else if !NUMBERS.contains(&member.arch_number()) {
+            return Err(Error::ArchNumber(member.arch_number()));
         } else if suits(request, &member) {
             let better = |best: &Member<'_>| {
                 let decided =

@@ -23,6 +23,9 @@ impl<'data> Reader<'data> {
         let mut intern = |graph: &mut CallGraph<'data>, offset| {
             let text = object.string(offset);
             *index.entry(text).or_insert_with(|| {
+                if text.is_empty() {
+                    graph.empty_prototype = Some(file);
+                }
                 graph.prototypes.push(text);
                 PrototypeId::at(graph.prototypes.len() - 1)
             })

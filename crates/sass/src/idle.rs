@@ -5,46 +5,77 @@
 
 use crate::flow::Flow;
 use crate::instruction::{Instruction, SIZE};
-use crate::operands::Operands;
+use crate::operands::{Operands, exact};
+use crate::operation::BAR;
 use crate::registers::File;
+use std::ops::Range;
 
 /// No result of fixed latency takes longer.
 const LATEST: u32 = 15;
-/// Results of moves, logic, sums and products in registers, for anything but matrices.
+/// Results of moves, logic, sums and products in registers, for anything but matrices: assemblers have them used after 4 or 5.
 const USUAL: u32 = 6;
-const QUICK: [u16; 13] =
-    [0x002, 0x007, 0x010, 0x011, 0x012, 0x019, 0x020, 0x021, 0x023, 0x024, 0x025, 0x046, 0x048];
+/// The same for matrices: assemblers have them used after 7.
+const TO_MATRICES: u32 = 7;
+/// What `UMOV` writes: assemblers have it used after 2, by memory after 9.
+const UNIFORM_MOVED: u32 = 9;
+const UMOV: u16 = 0x082;
+/// Predicates of comparisons of integers and single precision, also where control depends on them.
+const PREDICATE: u32 = 13;
+const COMPARISONS: [u16; 2] = [0x00b, 0x00c];
+const QUICK: [u16; 18] = [
+    0x002, 0x005, 0x007, 0x010, 0x011, 0x012, 0x019, 0x020, 0x021, 0x023, 0x024, 0x025, 0x030, 0x031, 0x032,
+    0x045, 0x046, 0x048,
+];
 const MATRICES: std::ops::RangeInclusive<u16> = 0x036..=0x03f;
 const SYNCHRONISATION: [u16; 2] = [0x142, 0x148];
 
-/// Whether something before the instruction at this place may not be ready for something after it, if it is left out.
+/// Whether something before the instruction at this place may not be ready for something after it, if it is left out and the others take as long
+/// as they do.
 pub fn is_needed(code: &[u8], at: usize) -> bool {
+    is_needed_in(code, at, code, at..at + 1)
+}
+
+/// The same where the others are those of `new`: the ones before end, and the ones after begin, where `gap` does.
+pub fn is_needed_in(code: &[u8], at: usize, new: &[u8], gap: Range<usize>) -> bool {
     let instruction = |at: usize| Instruction::at(code, at);
-    let cycles = |at: usize| u32::from(instruction(at).stall().max(1));
+    let cycles = |code: &[u8], at: usize| u32::from(Instruction::at(code, at).stall().max(1));
     let is_straight = |at: usize| {
         SYNCHRONISATION.contains(&instruction(at).operation()) || Flow::of(at, instruction(at)) == Flow::Next
     };
-    let (mut producers, mut distance) = (Vec::new(), 0);
+    let is_other = |old: usize, at: usize| {
+        at >= new.len() / SIZE || Instruction::at(new, at).operation() != instruction(old).operation()
+    };
+    let (mut producers, mut distance, mut old_distance) = (Vec::new(), 0, cycles(code, at));
     for before in (0..at).rev().take_while(|before| is_straight(*before)) {
-        distance += cycles(before);
+        let Some(place) = (gap.start + before).checked_sub(at) else { break };
+        if is_other(before, place) {
+            return true;
+        }
+        distance += cycles(new, place);
+        old_distance += cycles(code, before);
         if distance >= LATEST {
             break;
         }
         // Synchronisation itself has no results.
         if !SYNCHRONISATION.contains(&instruction(before).operation()) {
-            producers.push((before, distance));
+            producers.push((before, distance, old_distance));
         }
     }
-    let mut later = 0;
+    let (mut later, mut old_later) = (0, 0);
     for after in at + 1..code.len() / SIZE {
-        let is_early = |(before, distance): &(usize, u32)| {
+        let place = gap.end + after - (at + 1);
+        if is_other(after, place) {
+            return true;
+        }
+        let is_early = |(before, distance, old_distance): &(usize, u32, u32)| {
             let latency = latency(instruction(*before), instruction(after));
-            distance + later < latency
+            distance + later < latency.min(old_distance + old_later)
         };
         if producers.iter().any(is_early) {
             return true;
         }
-        later += cycles(after);
+        later += cycles(new, place);
+        old_later += cycles(code, after);
         if later >= LATEST || !is_straight(after) {
             break;
         }
@@ -52,12 +83,20 @@ pub fn is_needed(code: &[u8], at: usize) -> bool {
     false
 }
 
+/// The registers of an instruction, those of barriers exactly: most have no predicate.
+fn operands(instruction: Instruction) -> Option<Operands> {
+    match instruction.operation() {
+        BAR => exact::operands(instruction),
+        _ => exact::checked(instruction),
+    }
+}
+
 /// How many cycles after the first instruction the second one may come.
 fn latency(first: Instruction, second: Instruction) -> u32 {
     if first.write_scoreboard().is_some() {
         return 0;
     }
-    let (Some(producer), Some(consumer)) = (Operands::of(first), Operands::of(second)) else { return LATEST };
+    let (Some(producer), Some(consumer)) = (operands(first), operands(second)) else { return LATEST };
     let mut used = consumer.reads;
     used.insert_from(&consumer.writes);
     used.insert_from(&consumer.guard);
@@ -71,8 +110,17 @@ fn latency(first: Instruction, second: Instruction) -> u32 {
             File::UniformPredicate,
             File::Barrier,
         ]));
-    let is_usual = QUICK.contains(&first.operation()) && !MATRICES.contains(&second.operation());
-    if is_general && is_usual { USUAL } else { LATEST }
+    if COMPARISONS.contains(&first.operation()) {
+        return PREDICATE;
+    }
+    if first.operation() == UMOV {
+        return UNIFORM_MOVED;
+    }
+    match is_general && QUICK.contains(&first.operation()) {
+        true if MATRICES.contains(&second.operation()) => TO_MATRICES,
+        true => USUAL,
+        false => LATEST,
+    }
 }
 
 #[cfg(test)]

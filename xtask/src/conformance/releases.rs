@@ -28,9 +28,6 @@ What differs between releases is in `crates/arch/src/release.rs`. How to add one
 const CATEGORIES_12: [&str; 10] =
     ["cli", "compat", "errors", "core", "reloc", "gc", "debug", "fatbin", "hostobj", "ptx"];
 
-/// One case of them has runs that are not (docs/reference/cuda-12.md).
-const NOT_EQUAL_12: &str = "launched-kernels-used";
-
 /// The architectures that are compared with them.
 const ARCHS_12: std::ops::RangeInclusive<u16> = 75..=90;
 
@@ -40,9 +37,7 @@ pub fn is_complete(run: &Run<'_>, release: &Release) -> bool {
     let category = run.case.category.as_str();
     let arch = run.arch.as_deref().and_then(Arch::parse);
     if release.major() < 13 {
-        return CATEGORIES_12.contains(&category)
-            && run.case.name != NOT_EQUAL_12
-            && arch.is_none_or(|arch| ARCHS_12.contains(&arch.number));
+        return CATEGORIES_12.contains(&category) && arch.is_none_or(|arch| ARCHS_12.contains(&arch.number));
     }
     let differs = match category {
         "mercury" => true,

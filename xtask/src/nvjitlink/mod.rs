@@ -5,10 +5,10 @@ mod compare;
 pub mod driver;
 mod known;
 pub mod library;
-mod published;
+pub(crate) mod published;
 mod python;
 mod sanitize;
-mod script;
+pub(crate) mod script;
 
 use crate::Result;
 use crate::cache::at;

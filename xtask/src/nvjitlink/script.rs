@@ -29,18 +29,31 @@ const ANY: u32 = 10;
 /// The script of a link line: `None` if it asks for something that nvJitLink does not have. Every second input is a file,
 /// the others are data, and every third is of type "any"; `salt` says where the counting begins.
 pub fn of(line: &str, salt: usize) -> Option<String> {
-    let mut script = Vec::new();
     let mut count = salt;
-    let all = words::split(line).ok()?;
+    let how = |known| {
+        let kind = if count % 3 == 2 { ANY } else { known };
+        let how = if count.is_multiple_of(2) { "data" } else { "file" };
+        count += 1;
+        (how, kind)
+    };
+    of_words(&words::split(line).ok()?, how)
+}
+
+/// The script of the words of a link line whose inputs are all data, of the type that their names say.
+pub fn from_memory(words: &[String]) -> Option<String> {
+    of_words(words, |known| ("data", known))
+}
+
+/// `how` says of an input, from its type, how it is handed over and as what.
+fn of_words(all: &[String], mut how: impl FnMut(u32) -> (&'static str, u32)) -> Option<String> {
+    let mut script = Vec::new();
     let mut rest = all.iter();
     while let Some(word) = rest.next() {
         if !word.starts_with('-') {
             let extension = word.rsplit_once('.').map_or("", |(_, extension)| extension);
             let known = TYPES.iter().find(|(name, _)| *name == extension).map_or(ANY, |(_, kind)| *kind);
-            let kind = if count % 3 == 2 { ANY } else { known };
-            let how = if count.is_multiple_of(2) { "data" } else { "file" };
+            let (how, kind) = how(known);
             script.push(format!("{how}\t{kind}\t{word}"));
-            count += 1;
             continue;
         }
         let (name, joined) = match word.split_once('=') {

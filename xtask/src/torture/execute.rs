@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::library::{self, Library, Linked};
 use super::program::Program;
 use super::render::{self, Arch};
 use crate::assembler::{Release, lower, raise};
@@ -32,8 +33,10 @@ pub enum Form {
 
 pub struct Bench {
     toolkit: PathBuf,
+    /// The linker in the place of the toolkit's.
+    pub library: Option<Library>,
     /// The release that both linkers are.
-    version: &'static str,
+    pub version: &'static str,
     /// nvlink prints numbers of barriers that mean nothing.
     prints_stale_barriers: bool,
     /// The newest version of PTX that the toolkit's assembler reads.
@@ -111,6 +114,7 @@ impl Bench {
         let assemble = Vec::new();
         Ok(Bench {
             toolkit,
+            library: None,
             version,
             prints_stale_barriers,
             ptx,
@@ -154,6 +158,9 @@ impl Bench {
         let note = folder.join("command");
         fs::write(&note, script).map_err(|e| at(&note, &e))?;
 
+        if let Some(library) = &self.library {
+            return self.against(library, &arguments, folder);
+        }
         let mut expected = self.link(&self.toolkit.join("bin/nvlink"), &arguments, folder, "nvlink.cubin")?;
         if !matches!(expected.ending, Ending::Exit(_)) {
             return Ok(Verdict::NoOracle(expected.ending.to_string()));
@@ -175,7 +182,19 @@ impl Bench {
                 compare(&expected, &got)
             }
         };
-        Ok(if differences.is_empty() { Verdict::Same { linked } } else { Verdict::Differs(differences) })
+        Ok(verdict(linked, differences))
+    }
+
+    /// What the library and solder make of a link.
+    fn against(&self, library: &Library, arguments: &[String], folder: &Path) -> Result<Verdict> {
+        let expected = match library.link(arguments, folder, LIMIT)? {
+            Linked::Done(image) => image,
+            Linked::NoOracle(why) => return Ok(Verdict::NoOracle(why)),
+        };
+        let linker = named_nvlink(&self.solder, folder)?;
+        let got = self.link(&linker, arguments, folder, "solder.cubin")?;
+        let differences = library::compare(expected.as_deref(), got.file.as_deref());
+        Ok(verdict(expected.is_some(), differences))
     }
 
     /// Lets nvlink make one object of the first half of the modules: in two steps if there are enough of them, and
@@ -262,6 +281,10 @@ impl Bench {
         let assemblers: Vec<_> = self.assemblers.iter().filter(known).collect();
         assemblers.get(program.modules[index].assembler % assemblers.len().max(1)).copied()
     }
+}
+
+fn verdict(linked: bool, differences: Vec<String>) -> Verdict {
+    if differences.is_empty() { Verdict::Same { linked } } else { Verdict::Differs(differences) }
 }
 
 /// Runs a judge of the user's own; what it prints says what is wrong.

@@ -3,6 +3,7 @@
 mod execute;
 mod features;
 mod generate;
+mod library;
 mod program;
 mod reduce;
 mod render;
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Result;
 use crate::assembler::{RELEASES, Release};
+use crate::nvjitlink::published;
 use crate::toolkit::{ORACLE, Toolkit};
 use execute::{Bench, Form, Judge, Verdict};
 use render::Arch;
@@ -27,6 +29,8 @@ Links seeded random programs with nvlink and with solder (SOLDER_BIN, or a relea
 files, messages and exit codes. Prints the seeds that differ and how often each construct occurred.
 
   --toolkit R     compare with the nvlink of this release, such as 13.2 (13.0)
+  --library R     compare with the libnvJitLink of this release instead, such as 12.6, whose own assembler makes the
+                  modules: only what is made, and whether there is an error
   --seeds N       how many seeds (100)
   --from S        the first one (0)
   --seed S        this one only
@@ -62,6 +66,8 @@ const SHOWN: usize = 6;
 
 struct Settings {
     toolkit: &'static Toolkit,
+    /// Instead of the toolkit's nvlink.
+    library: Option<&'static published::Library>,
     seeds: u64,
     from: u64,
     archs: Vec<Arch>,
@@ -98,6 +104,9 @@ pub fn run(args: &[String]) -> Result<u8> {
     let mut bench =
         Bench::new(settings.toolkit, settings.form, settings.options.clone(), &settings.assemblers, judge)?;
     bench.assemble.clone_from(&settings.assemble);
+    if let Some(library) = settings.library {
+        (bench.library, bench.version) = (Some(library::Library::new(library)?), library.name);
+    }
     match settings.reduce {
         Some(seed) => reduce_seed(&bench, &settings, seed),
         None => run_seeds(&bench, &settings),
@@ -105,10 +114,19 @@ pub fn run(args: &[String]) -> Result<u8> {
 }
 
 fn parse(args: &[String]) -> Result<Option<Settings>> {
-    let toolkit = toolkit(args)?;
-    let release = toolkit.release()?;
+    let library = value_of(args, "--library")
+        .map(published::Library::find)
+        .transpose()
+        .map_err(|e| format!("torture: {e}"))?;
+    let toolkit = toolkit(args, library)?;
+    let release = match library {
+        Some(library) => solder_arch::Release::of_version(library.name)
+            .ok_or_else(|| format!("torture: solder does not know CUDA {} yet", library.name))?,
+        None => toolkit.release()?,
+    };
     let mut settings = Settings {
         toolkit,
+        library,
         seeds: 100,
         from: 0,
         archs: known(release).filter(|arch| arch.sm < u32::from(MERCURY_FROM)).collect(),
@@ -140,7 +158,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             "--seeds" => settings.seeds = number(&value()?)?,
             "--from" => settings.from = number(&value()?)?,
             "--seed" => (settings.from, settings.seeds) = (number(&value()?)?, 1),
-            "--toolkit" => drop(value()?),
+            "--toolkit" | "--library" => drop(value()?),
             "--arch" => settings.archs = archs(&value()?, release)?,
             "--spread" => settings.spread = true,
             "--form" => settings.form = form(&value()?)?,
@@ -158,16 +176,26 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             other => return Err(format!("torture: unexpected argument '{other}'\n\n{USAGE}")),
         }
     }
+    if settings.assemblers.is_empty() {
+        settings.assemblers.extend(library.map(|library| Release::find(library.name).ok()));
+    }
     Ok(Some(settings))
 }
 
-/// Which architectures there are depends on it, so it is looked for first.
-fn toolkit(args: &[String]) -> Result<&'static Toolkit> {
-    let given = args.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--toolkit")? {
+/// The value of an option, wherever it is: which architectures there are depends on some, which are looked for first.
+fn value_of<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
+    args.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(name)? {
         "" => args.get(at + 1).map(String::as_str),
         joined => joined.strip_prefix('='),
-    });
-    Toolkit::find(given.unwrap_or(ORACLE.name)).map_err(|e| format!("torture: {e}"))
+    })
+}
+
+/// That of a library, unless it has none and its modules are made by an assembler alone.
+fn toolkit(args: &[String], library: Option<&published::Library>) -> Result<&'static Toolkit> {
+    let of_library =
+        library.filter(|library| Release::find(library.name).is_err()).map(|library| library.name);
+    let name = value_of(args, "--toolkit").or(of_library).unwrap_or(ORACLE.name);
+    Toolkit::find(name).map_err(|e| format!("torture: {e}"))
 }
 
 fn number(text: &str) -> Result<u64> {

@@ -377,6 +377,8 @@ impl<'data> Item<'data> {
             Error::Uncompress | Error::UnpackedSize | Error::UnknownCompression | Error::TooLarge => {
                 vec![Message::UncompressFailed, Message::FatbinaryError]
             }
+            // Its name is empty.
+            Error::ArchNumber(_) => vec![Message::UnknownArch { arch: "".into() }, Message::FatbinaryError],
             error => vec![self.damaged("the fat binary", &error.to_string())],
         }
     }

@@ -211,7 +211,7 @@ impl<'data> Merger<'_, 'data> {
             .symbols
             .entity(origin.file, origin.symbol)
             .map_or(0, |e| self.symbols.common_size(self.objects, e));
-        // One that is neither initialised nor strong gives its place up.
+        // One that is neither initialised nor strong gives its place up, where commons are not replaced by such.
         let gives_up = self.symbols.accepted(origin.file, origin.symbol) && self.is_weak_in_global(symbol);
         let out = self.out.symbol_mut(symbol);
         if new || gives_up || (out.section.is_none() && out.common().is_none()) {

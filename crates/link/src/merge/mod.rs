@@ -181,6 +181,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         let names = std::mem::take(&mut self.out.names.tables);
         let empty = graph.prototypes.iter().position(|text| text.is_empty());
         let empty = empty.map(|at| self.out.names.of_prototypes[at]);
+        self.naming.empty_prototype = graph.empty_prototype;
         let names = Entering::new(Tables::new(names, self.symbols.functions.len(), empty));
         let read = Mutex::new(Vec::new());
         self.pool.beside(|beside| {
@@ -523,7 +524,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         }
         if self.out.files[file.index()].symbols[0].is_none() {
             let kind = raw::STT_FUNC;
-            let [_, name] = self.name(NamePlace::Nameless, &[]);
+            let is_misnamed = self.naming.empty_prototype.is_some_and(|first| first.index() < file.index());
+            let place = if is_misnamed { NamePlace::Misnamed } else { NamePlace::Nameless };
+            let [_, name] = self.name(place, &[]);
             let symbol = self.push_named(OutputSymbol { kind, ..OutputSymbol::default() }, name);
             self.out.files[file.index()].symbols[0] = Some(symbol);
             self.push_function(symbol, nameless, false);

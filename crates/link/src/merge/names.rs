@@ -3,7 +3,7 @@
 //! merged. When all are in, [`Tables`] says where each number's name is, and what is named from then on goes to the string
 //! tables at once. The names of global symbols come last.
 
-use crate::model::ids::SectionId;
+use crate::model::ids::{FileId, SectionId};
 use solder_cubin::strings::{StringTables, Table};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,11 +20,21 @@ pub(super) enum NamePlace {
     Symbols,
     /// That of a function without a name: nvlink enters the empty string too, once (core/nameless-function).
     Nameless,
+    /// The same where an earlier file has an empty prototype, whose place nvlink takes for the number of a name
+    /// (core/nameless-misnamed).
+    Misnamed,
 }
 
 impl NamePlace {
-    const ALL: [Self; 6] =
-        [Self::Both, Self::BothIfMissing, Self::Own, Self::Sections, Self::Symbols, Self::Nameless];
+    const ALL: [Self; 7] = [
+        Self::Both,
+        Self::BothIfMissing,
+        Self::Own,
+        Self::Sections,
+        Self::Symbols,
+        Self::Nameless,
+        Self::Misnamed,
+    ];
     const BITS: u32 = 3;
 
     /// Of a section that a strong function has for itself, or of any other.
@@ -37,7 +47,7 @@ impl NamePlace {
         match self {
             Self::Sections => [names.add(Table::Sections, name), 0],
             Self::Symbols => [0, names.add(Table::Symbols, name)],
-            Self::Nameless => [0, names.add_again(Table::Symbols, name)],
+            Self::Nameless | Self::Misnamed => [0, names.add_again(Table::Symbols, name)],
             Self::Both | Self::BothIfMissing => names.add_to_both(name),
             Self::Own => names.add_own(name),
         }
@@ -62,7 +72,7 @@ impl Draft {
         for part in parts {
             self.text.extend_from_slice(part);
         }
-        if self.text.len() == start && place != NamePlace::Nameless {
+        if self.text.len() == start && !matches!(place, NamePlace::Nameless | NamePlace::Misnamed) {
             return 0;
         }
         self.ends.push((self.text.len() as u64) << NamePlace::BITS | place as u64);
@@ -149,6 +159,11 @@ pub(super) struct Tables {
     missing: Vec<u32>,
     /// Where the empty string is, once it was entered.
     nameless: Option<[u32; 2]>,
+    /// Whether a function has it as its name.
+    has_nameless: bool,
+    /// Where the empty prototype is, and where all of them end.
+    empty: Option<u32>,
+    after_prototypes: usize,
     entered: usize,
 }
 
@@ -159,7 +174,23 @@ impl Tables {
         names.expect(functions, functions);
         let mut placed = Vec::with_capacity(6 * functions);
         placed.push([0; 2]);
-        Self { names, placed, nameless: empty.map(|at| [0, at]), ..Self::default() }
+        let (nameless, after_prototypes) = (empty.map(|at| [0, at]), names.bytes(Table::Symbols).len());
+        Self { names, placed, nameless, empty, after_prototypes, ..Self::default() }
+    }
+
+    /// Where the name is whose number the place of the empty prototype is, counted from the first one after the prototypes. nvlink
+    /// has a name for a table of unified functions among them that others do not see.
+    fn misnamed(&mut self) -> Option<[u32; 2]> {
+        const UNIFIED_TABLE: (usize, &[u8]) = (5, b".nv.uft.entry");
+        let number = self.empty? as usize;
+        if number == UNIFIED_TABLE.0 {
+            return Some([0, self.names.add(Table::Symbols, UNIFIED_TABLE.1)]);
+        }
+        let before = number - 1 - usize::from(number > UNIFIED_TABLE.0);
+        let names = self.names.bytes(Table::Symbols).get(self.after_prototypes..)?;
+        let starts = names.iter().enumerate().filter(|(_, byte)| **byte == 0).map(|(end, _)| end + 1);
+        let start = std::iter::once(0).chain(starts).nth(before).filter(|start| *start < names.len())?;
+        Some([0, (self.after_prototypes + start) as u32])
     }
 
     fn enter(&mut self, draft: &Draft) {
@@ -169,11 +200,14 @@ impl Tables {
 
     pub(super) fn add(&mut self, place: NamePlace, name: &[u8]) {
         let size = self.names.bytes(Table::Sections).len();
-        let placed = match self.nameless.filter(|_| place == NamePlace::Nameless) {
-            Some(placed) => placed,
-            None => place.enter(&mut self.names, name),
+        let known = match place {
+            NamePlace::Misnamed if !self.has_nameless => self.misnamed().or(self.nameless),
+            NamePlace::Nameless | NamePlace::Misnamed => self.nameless,
+            _ => None,
         };
+        let placed = known.unwrap_or_else(|| place.enter(&mut self.names, name));
         if place == NamePlace::Nameless {
+            self.has_nameless = true;
             self.nameless = Some(placed);
         }
         if place == NamePlace::BothIfMissing && self.names.bytes(Table::Sections).len() > size {
@@ -198,6 +232,8 @@ impl Tables {
 pub(super) struct Naming {
     /// The names that are to be entered into the string tables, while files are merged.
     pub draft: Option<Draft>,
+    /// The first file with an empty prototype.
+    pub empty_prototype: Option<FileId>,
     /// Names of sections that were looked for, and where the section would be if there was none.
     pub looked_for: Vec<(u32, SectionId)>,
 }

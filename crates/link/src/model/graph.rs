@@ -1,6 +1,6 @@
 //! The call graph of all inputs, over entities: who calls whom, directly or by prototype.
 
-use super::ids::{EntityId, PrototypeId, Rare};
+use super::ids::{EntityId, FileId, PrototypeId, Rare};
 use bstr::BStr;
 
 /// What the call graph sections of the inputs say, in reading order.
@@ -10,6 +10,8 @@ use bstr::BStr;
 pub struct CallGraph<'data> {
     /// The prototypes, in the order of their first mention.
     pub prototypes: Vec<&'data BStr>,
+    /// The first file that mentions the empty one.
+    pub empty_prototype: Option<FileId>,
     /// caller, callee
     pub calls: Vec<(EntityId, EntityId)>,
     /// caller, prototype

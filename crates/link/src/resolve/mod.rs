@@ -66,6 +66,8 @@ pub struct Resolver<'a, 'data> {
     reads_attributes: bool,
     /// Undefined functions make nameless ones.
     has_nameless: bool,
+    /// Variables without initial value take the place of tentative ones too.
+    replaces_without_value: bool,
     locals: Locals<'data>,
     /// A device function bears the name of a texture.
     function_is_image: bool,
@@ -114,6 +116,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             registers: HashMap::default(),
             reads_attributes: release.reads_registers_of_attributes(),
             has_nameless: release.has_nameless_functions(),
+            replaces_without_value: release.replaces_commons_without_value(),
             locals: Locals::default(),
             function_is_image: false,
             prototypes: Rare::default(),
@@ -137,6 +140,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             registers: self.registers,
             reads_attributes: self.reads_attributes,
             has_nameless: self.has_nameless,
+            replaces_without_value: self.replaces_without_value,
             locals: self.locals,
             function_is_image: self.function_is_image,
             prototypes: self.prototypes,
@@ -549,8 +553,11 @@ impl<'data> Resolver<'_, 'data> {
         if old_raw.shndx.get() == raw::SHN_COMMON {
             if has_second && raw.bind() == raw::STB_GLOBAL {
                 self.multiple(id, origin, id);
-            } else if self.initialised(origin) {
-                self.check_common(id, raw);
+            } else if self.initialised(origin) || self.replaces_without_value && raw.bind() == raw::STB_GLOBAL
+            {
+                if self.initialised(origin) {
+                    self.check_common(id, raw);
+                }
                 let entity = &mut self.symbols.entities[id.index()];
                 (entity.named, entity.sized) = (origin.file, Some(origin));
                 self.define(id, origin);
@@ -567,7 +574,7 @@ impl<'data> Resolver<'_, 'data> {
     }
 
     /// A definition without a place. An initialised one takes its place; one that is not is taken for a
-    /// second definition.
+    /// second definition, up to 13.2 (core/commons-without-value).
     fn tentative(&mut self, id: EntityId, origin: Origin, raw: &Symbol, old: Option<Origin>) {
         let tentative = old.is_none_or(|old| self.raw(old).shndx.get() == raw::SHN_COMMON);
         if self.symbols.entities[id.index()].has_second {
@@ -587,6 +594,8 @@ impl<'data> Resolver<'_, 'data> {
         }
         if self.initialised(old) {
             self.check_common(id, old_raw);
+        } else if self.replaces_without_value {
+            // The sizes were compared before.
         } else if old_raw.bind() == raw::STB_GLOBAL {
             self.multiple(id, origin, id);
         } else {
@@ -644,6 +653,9 @@ impl<'data> Resolver<'_, 'data> {
         let old_size = if common(old) { self.common_size(id) } else { sized };
         let size = raw.size.get();
         if size != 0 && old_size != 0 && size != old_size && !may_differ {
+            if self.replaces_without_value && common(old) && raw.is_defined() {
+                self.check_common(id, raw);
+            }
             let (symbol, file, first) = self.two_mentions(id, origin);
             self.said.push(Message::SizeMismatch { symbol, file, first });
         }

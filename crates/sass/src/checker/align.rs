@@ -6,7 +6,7 @@
 
 use super::violation::{Problem, Violation};
 use crate::flow::{has_other_place, place, without_place};
-use crate::idle::is_needed as is_idle_needed;
+use crate::idle::is_needed_in as is_idle_needed_in;
 use crate::instruction::{Instruction, SIZE};
 
 const GUARD: u128 = 0xf000;
@@ -179,7 +179,8 @@ impl Moved<'_> {
         let (Some(before), Some(after)) = (old.checked_sub(1), new.checked_sub(1)) else { return false };
         let (before, after) = (Instruction::at(self.before, before), Instruction::at(self.after, after));
         let keeps_time = after.stall() > before.stall();
-        [WARP_SYNC, BREAK].contains(&before.operation()) && (keeps_time || !is_idle_needed(self.before, old))
+        let is_needed = || is_idle_needed_in(self.before, old, self.after, new..new);
+        [WARP_SYNC, BREAK].contains(&before.operation()) && (keeps_time || !is_needed())
     }
 
     /// Whether the new code has a barrier here that belongs to the exit that comes next in the old code.

@@ -17,6 +17,7 @@ use super::function::{Function, Jumps, Step, paced};
 use super::moves::{Change, Moves};
 use super::object::Object;
 use crate::instruction::{Instruction, SIZE};
+use crate::schedule::member::shortened;
 use crate::schedule::{Family, anew, order_delays};
 use crate::{check, is_idle_needed};
 use bstr::BStr;
@@ -26,6 +27,9 @@ use std::borrow::Cow;
 
 /// The `NOP` of these: one cycle, without waits.
 const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
+
+/// How many blocks may get the cycles that the model gives.
+const MAX_BLOCKS: usize = 64;
 
 /// The first toolkit whose code is as it is today.
 const FIRST_OF_KIND: u32 = 130;
@@ -61,7 +65,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     if !origin.is_other && idle.is_empty() {
         return None;
     }
-    let (moves, mut code) = Moves::new(&timed(old, &idle), changes(&idle))?;
+    let (moves, mut code) = Moves::new(&timing(object, function, &idle), changes(&idle))?;
     if origin.is_other {
         let jumps = function.jumps(object);
         let index = |at: &usize| moves.index(*at);
@@ -69,7 +73,11 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
             jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
         let is_safe = |code: &[u8]| check(old, code, &jumps).is_ok();
         take(&mut code, is_safe, order_delays);
-        take(&mut code, is_safe, |code| anew(code, &moved, Family::of(object.cubin.sm())));
+        let family = Family::of(object.cubin.sm());
+        let waiting = take(&mut code, is_safe, |code| anew(code, &moved, family, true));
+        if !waiting {
+            take(&mut code, is_safe, |code| anew(code, &moved, family, false));
+        }
     }
     let capsule =
         if moves.is_in_place() { capsule.into_owned() } else { abridged(&paced(&capsule, &moves)?)? };
@@ -79,6 +87,35 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
 /// The capsule of a function in 13.0's form.
 fn current<'a>(capsule: &'a [u8], code: &[u8]) -> Option<Cow<'a, [u8]>> {
     if is_older_capsule(capsule) { from_older(capsule, code).map(Cow::Owned) } else { Some(capsule.into()) }
+}
+
+/// The code with the cycles that instructions need once the idle ones are gone: in each block as nvlink has it, if the checker accepts
+/// that.
+fn timing<'a>(object: &Object<'_, '_>, function: &'a Function<'_, '_>, idle: &[Idle]) -> Cow<'a, [u8]> {
+    let old = &function.code;
+    let mut timed = timed(old, idle);
+    let second: Vec<usize> = idle.iter().filter(|idle| idle.is_second).map(|idle| idle.at).collect();
+    if second.is_empty() {
+        return timed;
+    }
+    let (jumps, family) = (function.jumps(object), Family::of(object.cubin.sm()));
+    let before: Vec<usize> = second.iter().filter_map(|at| at.checked_sub(1)).collect();
+    for (range, block) in shortened(old, &jumps, family, &second).into_iter().take(MAX_BLOCKS) {
+        let mut new = timed.to_vec();
+        let (places, _) = new.as_chunks_mut::<SIZE>();
+        // What it says instead of a longer synchronisation.
+        for at in before.iter().filter(|at| range.contains(*at)) {
+            places[*at].copy_from_slice(&old[*at * SIZE..][..SIZE]);
+        }
+        for (at, bits) in &block {
+            places[*at] = *bits;
+        }
+        let moved = Moves::new(&new, changes(idle));
+        if moved.is_some_and(|(_, moved)| check(old, &moved, &jumps).is_ok()) {
+            timed = Cow::Owned(new);
+        }
+    }
+    timed
 }
 
 /// The code whose synchronisations take a cycle more where something depends on the one that goes.
@@ -118,11 +155,13 @@ fn needless(code: &[u8], capsule: &[u8]) -> Vec<Idle> {
     if is_same { idle } else { Vec::new() }
 }
 
-/// Makes a change to code if the checker accepts the result.
-fn take(code: &mut [u8], is_safe: impl Fn(&[u8]) -> bool, change: impl Fn(&mut [u8])) {
+/// Makes a change to code if the checker accepts the result; whether it does.
+fn take(code: &mut [u8], is_safe: impl Fn(&[u8]) -> bool, change: impl Fn(&mut [u8])) -> bool {
     let mut changed = code.to_vec();
     change(&mut changed);
-    if changed != code && is_safe(&changed) {
+    let is_taken = changed == code || is_safe(&changed);
+    if is_taken {
         code.copy_from_slice(&changed);
     }
+    is_taken
 }

@@ -34,7 +34,7 @@ mod waits;
 
 pub use crate::flow::Jumps;
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
-use crate::operation::{LDGDEPBAR, MEMBAR, UTMACMDFLUSH};
+use crate::operation::{ENDCOLLECTIVE, LDGDEPBAR, MEMBAR, UTMACMDFLUSH};
 pub use crate::stack_pointer::has_unused_stack_pointer;
 use blocks::{Block, blocks};
 pub use delays::order_delays;
@@ -202,6 +202,29 @@ impl<'a> Code<'a> {
         other.or(Some(0..self.lines.len()))
     }
 
+    /// The first block, in the order in which they are scheduled, in which only waits are others than these, if all scoreboards up
+    /// to it are the same. Assemblers before 13.0 wait at the same places, but for `ENDCOLLECTIVE`: it is the rules here that are at
+    /// fault (older/blackwell-waits).
+    fn first_block_of_other_waits(&self, controls: &[Control]) -> Option<Range<usize>> {
+        for block in order::order(&self.blocks).into_iter().map(|block| self.blocks[block].range.clone()) {
+            let has_other_waits = |at: usize| Control::of(self.lines[at].bits).waits != controls[at].waits;
+            let has_other_numbers = |at: usize| {
+                let waits = controls[at].waits;
+                Control { waits, ..Control::of(self.lines[at].bits) } != controls[at]
+            };
+            let is_by_rule = |at: usize| {
+                has_other_numbers(at) || self.lines[at].operation() == ENDCOLLECTIVE && has_other_waits(at)
+            };
+            if block.clone().any(is_by_rule) {
+                return None;
+            }
+            if block.clone().any(has_other_waits) {
+                return Some(block);
+            }
+        }
+        None
+    }
+
     /// Whether the code has this schedule.
     fn has(&self, controls: &[Control]) -> bool {
         self.lines.iter().zip(controls).all(|(line, control)| Control::of(line.bits) == *control)
@@ -234,13 +257,21 @@ pub enum Outcome {
     Unknown,
 }
 
-/// Schedules code anew that another version of the assembler has scheduled. The code is as it was if it is not understood.
-pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family) {
-    let found = Code::new(code, jumps, family, Hints::NONE).and_then(|code| code.controls(false, &[]));
-    if let Some(found) = found {
-        put_all(code, &found);
-        delay_waits(code);
-    }
+/// Schedules code anew that another version of the assembler has scheduled. The code is as it was if it is not understood. With
+/// `keeps_waits`, blocks in which only waits are others keep them.
+pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family, keeps_waits: bool) {
+    let Some(understood) = Code::new(code, jumps, family, Hints::NONE) else { return };
+    let mut kept = Vec::new();
+    let found = loop {
+        let Some(found) = understood.controls(false, &kept) else { return };
+        let other = understood.first_block_of_other_waits(&found).filter(|_| keeps_waits);
+        match other.filter(|block| !kept.contains(&block.start) && kept.len() <= MAX_KEPT) {
+            Some(block) => kept.push(block.start),
+            None => break found,
+        }
+    };
+    put_all(code, &found);
+    delay_waits(code);
 }
 
 /// Schedules code anew without the scoreboard of its first instruction, if that loads the stack pointer and nothing uses

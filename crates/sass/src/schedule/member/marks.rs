@@ -39,6 +39,8 @@ pub struct Marks<'a> {
     /// The stalls before, and whether no other warp goes on.
     pub given: &'a [i64],
     pub is_held: bool,
+    /// The machine that the new code is for.
+    pub member: Member,
 }
 
 impl Marks<'_> {
@@ -64,7 +66,7 @@ impl Marks<'_> {
             let (old_stall, stall) = (self.given[index], self.stalls[index]);
             let expected = hold(line.bits, Member::Sm100, old_stall, old_since);
             let is_known = expected == line.bits.holds() || stall >= LONG;
-            let new = hold(self.new[index], Member::Sm103, stall, since);
+            let new = hold(self.new[index], self.member, stall, since);
             let hold = if is_known { new } else { line.bits.holds() };
             old_since = if line.bits.holds() { old_since + old_stall } else { 0 };
             since = if hold { since + stall } else { 0 };
@@ -80,9 +82,9 @@ impl Marks<'_> {
         (0..SLOTS).fold(0, |kept, slot| {
             let was = old >> slot & 1 != 0;
             let expected = self.keeps(at, slot, Member::Sm100, |at| self.lines[at].bits.holds());
-            let new = self.keeps(at, slot, Member::Sm103, |at| holds[at - start]);
+            let new = self.keeps(at, slot, self.member, |at| holds[at - start]);
             // Some operands are kept for an instruction after the next one.
-            let may_be = was && is_arithmetic(self.lines[at].bits, Member::Sm103) && holds[at - start];
+            let may_be = was && is_arithmetic(self.lines[at].bits, self.member) && holds[at - start];
             let keeps = if expected == was { new } else { may_be && self.reaches(at, slot, holds) };
             kept | u64::from(keeps) << slot
         })
@@ -94,7 +96,7 @@ impl Marks<'_> {
         let mut later = at + 1..self.range.end.min(at + REACH);
         let user = later.find(|later| operand(&self.lines[*later], slot) == register);
         user.is_none_or(|user| {
-            is_arithmetic(self.lines[user].bits, Member::Sm103)
+            is_arithmetic(self.lines[user].bits, self.member)
                 && holds[at - self.range.start..user - self.range.start].iter().all(|holds| *holds)
         })
     }

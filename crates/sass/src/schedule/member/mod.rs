@@ -16,6 +16,7 @@ mod doubles;
 mod latency;
 mod marks;
 mod pipes;
+mod shortened;
 mod stalls;
 
 use super::{Code, Control, Family, Hints, NONE, STALL_AT, delay_waits, put_all};
@@ -26,6 +27,8 @@ use crate::{check, is_fit_for_103};
 use delays::{Scheduled, is_delay};
 use doubles::{Consumer, doubles};
 use marks::Marks;
+use pipes::Member;
+pub use shortened::shortened;
 use stalls::Stalls;
 
 const HOLD: u128 = 1 << 109;
@@ -89,6 +92,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize]) -> Option<Vec<Delay
             stalls: &stalls,
             given: &own.given,
             is_held: own.is_held,
+            member: Member::Sm103,
         };
         let marked = marks.put().into_iter().enumerate().map(|(index, (bits, holds))| {
             // What takes no cycles does not concern the scheduler.

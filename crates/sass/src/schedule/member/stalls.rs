@@ -31,6 +31,8 @@ pub struct Stalls<'a> {
     pub doubles: &'a [Double],
     /// When each instruction is issued on sm_100, and the end of the block.
     before: Vec<i64>,
+    /// Whether latencies that the code contradicts say nothing.
+    ignores_contradicted: bool,
 }
 
 /// Where instructions are issued, as far as this is known.
@@ -59,7 +61,10 @@ impl Earliest<'_> {
     /// The same, but no longer than on sm_100.
     fn after(&mut self, producer: usize, cycles: i64) {
         let (start, before) = (self.stalls.range.start, &self.stalls.before);
-        self.not_before(producer, cycles.min(before[self.at - start] - before[producer - start]));
+        let given = before[self.at - start] - before[producer - start];
+        if cycles <= given || !self.stalls.ignores_contradicted {
+            self.not_before(producer, cycles.min(given));
+        }
     }
 }
 
@@ -69,7 +74,7 @@ impl<'a> Stalls<'a> {
         for (at, stall) in given.iter().enumerate() {
             before.push(before[at] + stall);
         }
-        Self { lines, range: 0..lines.len(), doubles, before }
+        Self { lines, range: 0..lines.len(), doubles, before, ignores_contradicted: false }
     }
 
     /// The cycles from each instruction of the block to the next one, on sm_103.
@@ -79,6 +84,18 @@ impl<'a> Stalls<'a> {
         let least: Vec<i64> =
             given.zip(needed).map(|(given, needed)| if needed < given { given } else { 0 }).collect();
         self.distances(Member::Sm103, Some(&least))
+    }
+
+    /// The same on sm_100, where the instructions of which `may_be_less` is true need not take as long as they did.
+    pub fn on_100(mut self, may_be_less: impl Fn(usize) -> bool) -> Vec<i64> {
+        self.ignores_contradicted = true;
+        let needed = self.distances(Member::Sm100, None);
+        let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
+        let least = given
+            .zip(needed)
+            .enumerate()
+            .map(|(at, (given, needed))| if needed < given && !may_be_less(at) { given } else { 0 });
+        self.distances(Member::Sm100, Some(&least.collect::<Vec<_>>()))
     }
 
     /// The cycles that are needed from each instruction to the next one. Without `least`, each is told with the others as

@@ -1,0 +1,86 @@
+//! Code from which instructions without effect go, for the same machine.
+//!
+//! The cycle of such an instruction goes with it. nvlink schedules the block anew: the instruction before takes what the next one needs, and what
+//! comes too early later on is put off by the instruction just before it (older/blackwell-warps).
+
+use super::delays::{Scheduled, is_delay};
+use super::marks::Marks;
+use super::pipes::Member;
+use super::stalls::Stalls;
+use super::{HOLD, STALL_AT};
+use crate::flow::Jumps;
+use crate::instruction::{Instruction, SIZE};
+use crate::schedule::{Code, Family, Hints};
+use std::ops::Range;
+
+const STALL: u128 = 15 << STALL_AT;
+/// Stalls from here on may mean something else.
+const LONG: i64 = 12;
+
+/// An instruction that takes other cycles, and where it is.
+pub type Retimed = (usize, [u8; SIZE]);
+
+/// The blocks that have some of the instructions at `idle`, in order, and what takes other cycles when these are gone. Blocks that are
+/// not understood are not among them.
+pub fn shortened(
+    code: &[u8],
+    jumps: &Jumps,
+    family: Family,
+    idle: &[usize],
+) -> Vec<(Range<usize>, Vec<Retimed>)> {
+    let is_idle = |at: usize| idle.binary_search(&at).is_ok();
+    let Some(Code { lines, blocks, .. }) = Code::new(code, jumps, family, Hints::NONE) else {
+        return Vec::new();
+    };
+    let mut changed = Vec::new();
+    for block in blocks.iter().filter(|block| block.range.clone().any(is_idle)) {
+        let all = Scheduled::new(&lines, block.range.clone(), &[]);
+        if all.places.iter().any(|at| is_delay(lines[*at].bits) && !is_idle(*at)) {
+            continue;
+        }
+        let mut own = Vec::with_capacity(all.lines.len());
+        let mut given: Vec<i64> = Vec::with_capacity(all.lines.len());
+        let mut before_idle = vec![false; all.lines.len()];
+        for (index, line) in all.lines.iter().enumerate() {
+            if let Some(last) = given.last_mut().filter(|_| is_idle(all.places[index])) {
+                *last += all.given[index];
+                before_idle[own.len() - 1] = true;
+            } else {
+                own.push(*line);
+                given.push(all.given[index]);
+            }
+        }
+        let mut needed = Stalls::new(&own, &given, &[]).on_100(|at| before_idle[at]).into_iter();
+        let is_gone = |index: usize| index > 0 && is_idle(all.places[index]);
+        let stalls: Vec<i64> = (0..all.lines.len())
+            .map(|index| if is_gone(index) { 0 } else { needed.next().unwrap_or_default() })
+            .collect();
+        changed.push((block.range.clone(), retimed(&all, &stalls)));
+    }
+    changed
+}
+
+/// The instructions of a block with their stalls. After which of them other warps go on is said anew.
+fn retimed(block: &Scheduled, stalls: &[i64]) -> Vec<Retimed> {
+    let bits: Vec<Instruction> = block.lines.iter().map(|line| line.bits).collect();
+    let marks = Marks {
+        lines: &block.lines,
+        range: 0..block.lines.len(),
+        new: &bits,
+        stalls,
+        given: &block.given,
+        is_held: block.is_held,
+        member: Member::Sm100,
+    };
+    let mut retimed = Vec::new();
+    for (index, (_, holds)) in marks.put().into_iter().enumerate() {
+        let (old, stall) = (bits[index], stalls[index]);
+        let is_same = stall == i64::from(old.stall()) && holds == old.holds();
+        if !is_same && old.stall() != 0 && (1..LONG).contains(&stall) {
+            let hold = if holds { HOLD } else { 0 };
+            let new = old.0 & !(STALL | HOLD) | (stall as u128) << STALL_AT | hold;
+            retimed.push((block.places[index], new.to_le_bytes()));
+        }
+    }
+    retimed
+}
