@@ -97,6 +97,10 @@ pub fn compile(
     if !whole {
         arguments.push(b"-Xnvvm=--device-c".to_vec());
     }
+    if options.relocatable && release.relocates_ir_alone() {
+        // All that the IR defines stays.
+        arguments.push(b"-Xnvvm=--force-device-c".to_vec());
+    }
     toolchain(release).compile_packed(Path::new(""), &CompileRequest { arguments: &arguments, modules })
 }
 

@@ -17,7 +17,7 @@ use crate::code::Code;
 use crate::compilers::{self, Choice};
 use crate::input::InputType;
 use crate::log::{Log, Logs};
-use crate::options::{self, Options};
+use crate::options::{self, Asked, Options};
 
 /// What the real library's own entry of the tool note says.
 const OBJECT: &str = "in-memory-ELF-image";
@@ -38,6 +38,7 @@ pub struct Session {
     release_by_inputs: bool,
     /// `None` if they were refused; then nothing can be added.
     options: Option<Options>,
+    asked: Asked,
     begun: Instant,
     is_complete: bool,
     code: Vec<DeviceCode>,
@@ -45,6 +46,7 @@ pub struct Session {
     logs: Logs,
     cubin: Option<Vec<u8>>,
     ptx: Option<Vec<u8>>,
+    lto_ir: Option<Vec<u8>>,
 }
 
 /// Device code of an input.
@@ -78,13 +80,14 @@ impl Session {
     pub fn new(major: u32, words: &[&[u8]]) -> (Self, Code) {
         let Choice { release, by_inputs } = compilers::release(major);
         let mut logs = Logs::default();
-        let options = options::parse(words, release, by_inputs, &mut logs.error);
+        let (asked, options) = options::parse(words, release, by_inputs, &mut logs.error);
         let release = options.as_ref().map_or(release, |options| release.or_later_for(options.target));
         let code = options.as_ref().err().copied().unwrap_or(Code::Success);
         let session = Self {
             release,
             release_by_inputs: by_inputs,
             options: options.ok(),
+            asked,
             begun: Instant::now(),
             is_complete: false,
             code: Vec::new(),
@@ -92,6 +95,7 @@ impl Session {
             logs,
             cubin: None,
             ptx: None,
+            lto_ir: None,
         };
         (session, code)
     }
@@ -335,8 +339,7 @@ impl Session {
     /// Makes what was asked for: PTX, an image of IR alone, or an image of all code.
     fn make(&mut self, options: &Options) -> Done {
         if options.lto {
-            // `-r` says nothing to a program of IR alone.
-            let whole = self.code.is_empty();
+            let whole = self.code.is_empty() && !(options.relocatable && self.release.relocates_ir_alone());
             if options.ptx && !whole {
                 self.logs.error.line(&[b"ERROR: -ptx requires that all inputs have LTOIR"]);
                 return Err(Code::IncorrectInputType);
@@ -363,7 +366,7 @@ impl Session {
     fn compile(&mut self, options: &Options, whole: bool) -> Done<Vec<u8>> {
         let begun = Instant::now();
         if self.modules.is_empty() {
-            self.logs.error.line(&[b"ERROR in nvvmCompileProgram: NVVM_ERROR_NO_MODULE_IN_PROGRAM"]);
+            self.logs.error.line(&[self.release.no_module().as_bytes()]);
             return Err(Code::NvvmCompile);
         }
         let modules = self.modules.iter();
@@ -371,10 +374,11 @@ impl Session {
             modules.map(|ir| Module { kind: ir.kind, bytes: &ir.bytes, name: &ir.name }).collect();
         match compilers::compile(options, self.release, &modules, whole) {
             Ok(compiled) => {
+                self.logs.info.text(&compiled.log);
                 if options.time {
                     self.time("nvJitLinkComplete time to create PTX", begun);
                 }
-                self.logs.info.text(&compiled.log);
+                self.lto_ir = compiled.lto_ir;
                 Ok(compiled.ptx)
             }
             Err(error) => {
@@ -436,8 +440,12 @@ impl Session {
 
     /// The PTX, after a link with `-ptx`, and a NUL.
     pub fn ptx(&self) -> Result<&[u8], Code> {
-        let asks = self.options.as_ref().is_some_and(|options| options.ptx);
-        self.ptx.as_deref().ok_or(if asks { Code::Internal } else { Code::InvalidInput })
+        self.ptx.as_deref().ok_or(if self.asked.ptx { Code::Internal } else { Code::InvalidInput })
+    }
+
+    /// All IR as one module, after a link with `-lto`. NVIDIA's library makes it from 13.4 on.
+    pub fn lto_ir(&self) -> Result<&[u8], Code> {
+        self.lto_ir.as_deref().ok_or(if self.asked.lto { Code::Internal } else { Code::InvalidInput })
     }
 
     /// What went wrong.

@@ -37,7 +37,7 @@ fn two_cubins_link() {
     let image = client.get(Product::Cubin).expect("an image");
     assert!(image.starts_with(b"\x7fELF"));
     assert_eq!(client.get(Product::Ptx), Err(3));
-    assert_eq!(client.get(Product::LtoIr), Err(6));
+    assert_eq!(client.get(Product::LtoIr), Err(3));
     assert_eq!(text(&mut client, Product::ErrorLog), "");
     // An image is made once.
     assert_eq!((client.complete(), client.get(Product::Cubin)), (6, Ok(image)));
@@ -93,6 +93,19 @@ fn refused_options_leave_a_log() {
     assert_eq!(code, 1);
     assert_eq!(text(&mut client, Product::ErrorLog), "unrecognized option: -bogus\n");
     assert_eq!((client.complete(), client.get(Product::Cubin)), (6, Err(6)));
+}
+
+#[test]
+fn what_was_not_made_has_a_code_by_the_options() {
+    let codes = |words: &[&CStr]| {
+        let (mut client, _) = client(words);
+        [Product::Ptx, Product::LtoIr].map(|product| client.get(product).err())
+    };
+    assert_eq!(codes(&[c"-arch=sm_90"]), [Some(3), Some(3)]);
+    assert_eq!(codes(&[c"-arch=sm_90", c"-lto"]), [Some(3), Some(6)]);
+    assert_eq!(codes(&[c"-arch=sm_90", c"-lto", c"-ptx"]), [Some(6), Some(6)]);
+    // Words after one that is refused are not read.
+    assert_eq!(codes(&[c"-lto", c"-bogus", c"-ptx"]), [Some(3), Some(6)]);
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl Toolchain<'_> {
             let key = self.cache.is_on().then(|| key("nvjitlink", &library, request));
             let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(self.cache.get(key)?).ok());
             if let Some([log, ptx]) = kept {
-                return Ok(Packed { ptx, log });
+                return Ok(Packed { ptx, lto_ir: None, log });
             }
             let packed = match nvjitlink::link(&library, request.arguments, request.modules) {
                 Ok(packed) => packed,
