@@ -15,7 +15,7 @@ use solder_toolchain::{Module, ModuleKind};
 
 use crate::code::Code;
 use crate::compilers::{self, Choice};
-use crate::input::InputType;
+use crate::input::{self, Fault, InputType};
 use crate::log::{Log, Logs};
 use crate::options::{self, Asked, Options};
 
@@ -127,13 +127,12 @@ impl Session {
             self.logs.error.line(&[b"unsupported input type: ", name]);
             return Err(Code::IncorrectInputType);
         };
-        let role = said.role(bytes).inspect_err(|code| {
-            if *code == Code::UnrecognizedInput {
+        let role = said.role(bytes).map_err(|code| {
+            if code == Code::UnrecognizedInput {
                 self.logs.error.line(&[b"unrecognized input type: ", name]);
-            } else {
-                let said = said.name().as_bytes();
-                self.logs.error.line(&[b"ERROR 1: bad input: does not match type ", said, name]);
+                return code;
             }
+            self.not_of_type(said, name)
         })?;
         let Some(options) = self.options.clone() else { return Err(self.nothing_to_add_to(name)) };
         if role == Role::LtoIr && !options.lto {
@@ -147,8 +146,14 @@ impl Session {
         {
             unpacked = self.unpack(&options, &text, bytes, role, &store);
         }
+        if role == Role::Fatbin
+            && let Some(fault) = self.fault(&options, bytes, &unpacked)
+        {
+            return Err(self.damaged(fault, name));
+        }
         for (origin, unpacked) in unpacked {
-            let is_sass = unpacked.said.iter().any(is_limited);
+            let is_sass = unpacked.said.iter().any(is_limited)
+                || is_old_abi(&unpacked) && options.target.arch.is_mercury() && is_sass(bytes);
             let product = unpacked.outcome.map_err(|messages| self.refused(&messages, is_sass, name))?;
             if role == Role::Cubin && self.is_of_relative(&product, options.target.arch) {
                 return Err(self.bad_input(name));
@@ -167,15 +172,55 @@ impl Session {
         role: Role,
         store: &'a Store,
     ) -> Vec<(Origin, Unpacked<'a>)> {
-        let settings = Settings {
+        let settings = self.settings(options);
+        let items = load::items(name, bytes, role, self.release, &|_| None);
+        items.into_iter().map(|item| (item.origin, item.unpack(&settings, store))).collect()
+    }
+
+    fn settings(&self, options: &Options) -> Settings {
+        Settings {
             target: Target::sm(options.target.arch),
             release: self.release,
             lto: options.lto,
             suppress_arch_warning: true,
             reports_missing_host_code: false,
+        }
+    }
+
+    /// What is wrong with the member of a fat binary that was chosen. Where nothing was refused, only IR is left to look at: nvlink leaves
+    /// that to the compiler, and the library does not.
+    fn fault(&self, options: &Options, bytes: &[u8], unpacked: &[(Origin, Unpacked<'_>)]) -> Option<Fault> {
+        let is_suspect = |(_, unpacked): &(Origin, Unpacked<'_>)| match &unpacked.outcome {
+            Ok(Product::Ir { content: IrContent::Plain(content), .. }) => {
+                InputType::LtoIr.role(content).is_err()
+            }
+            Ok(_) => false,
+            Err(_) => true,
         };
-        let items = load::items(name, bytes, role, self.release, &|_| None);
-        items.into_iter().map(|item| (item.origin, item.unpack(&settings, store))).collect()
+        let member = input::chosen(bytes, self.settings(options).request());
+        member.filter(|_| unpacked.iter().any(is_suspect)).and_then(|member| input::fault(&member))
+    }
+
+    fn damaged(&mut self, fault: Fault, name: &[u8]) -> Code {
+        match fault {
+            Fault::Not(said) => self.not_of_type(said, name),
+            Fault::Lz4 => {
+                say(&mut self.logs.error, &[Message::UncompressFailed]);
+                self.unmatched(name)
+            }
+        }
+    }
+
+    fn not_of_type(&mut self, said: InputType, name: &[u8]) -> Code {
+        let said = said.name().as_bytes();
+        self.logs.error.line(&[b"ERROR 1: bad input: does not match type ", said, name]);
+        Code::IncorrectInputType
+    }
+
+    /// There is no code for the target, or it cannot be had.
+    fn unmatched(&mut self, name: &[u8]) -> Code {
+        self.logs.error.line(&[b"ERROR 3: bad input: ", name]);
+        Code::InvalidInput
     }
 
     /// Becomes the oldest release that links objects of a toolkit. `false` if it is that release already, or must not change.
@@ -192,10 +237,7 @@ impl Session {
     fn take(&mut self, options: &Options, product: Product<'_>, origin: Origin, name: &[u8]) -> Done {
         match product {
             Product::Nothing => Ok(()),
-            Product::Unmatched { .. } => {
-                self.logs.error.line(&[b"ERROR 3: bad input: ", name]);
-                Err(Code::InvalidInput)
-            }
+            Product::Unmatched { .. } => Err(self.unmatched(name)),
             Product::Object(bytes) => self.keep(bytes.to_vec(), origin, name),
             // The options that a fat binary keeps with PTX have no effect, unlike in nvlink.
             Product::Ptx { text, .. } => {
@@ -256,16 +298,12 @@ impl Session {
         let log = &mut self.logs.error;
         match messages {
             [Message::LtoObjectsWithoutLto, ..] => self.lto_not_enabled(),
-            [Message::ArchMismatch { .. }, ..] if is_sass => {
+            [Message::ArchMismatch { .. } | Message::AbiMismatch { .. }, ..] if is_sass => {
                 let what: &[u8] = b"Mercury or Capmerc target was requested, but SASS input ";
                 log.line(&[what, name, b" was found."]);
                 Code::InvalidInput
             }
-            [Message::WordSizeMismatch { .. }, ..] => {
-                let said = InputType::Cubin.name().as_bytes();
-                log.line(&[b"ERROR 1: bad input: does not match type ", said, name]);
-                Code::IncorrectInputType
-            }
+            [Message::WordSizeMismatch { .. }, ..] => self.not_of_type(InputType::Cubin, name),
             [
                 Message::ArchMismatch { .. }
                 | Message::AbiMismatch { .. }
@@ -467,6 +505,16 @@ fn too_new(unpacked: &Unpacked<'_>) -> Option<u32> {
     })
 }
 
+/// The code has an ABI that is not linked any more. Linking it is refused before its kind is looked at.
+fn is_old_abi(unpacked: &Unpacked<'_>) -> bool {
+    unpacked.outcome.as_ref().is_err_and(|messages| matches!(messages[..], [Message::AbiMismatch { .. }, ..]))
+}
+
+/// A device ELF whose code is not Mercury.
+fn is_sass(bytes: &[u8]) -> bool {
+    Made::of(bytes).is_some_and(|made| !made.arch.is_mercury)
+}
+
 /// The code is not Mercury, which the target is.
 fn is_limited(said: &Said) -> bool {
     matches!(said, Said::Message(Message::OutputLimited { .. }))
@@ -484,7 +532,9 @@ fn say(log: &mut Log, messages: &[Message]) {
 /// Lines of `ptxas` as nvJitLink has them: those that continue another one begin with the tool too.
 fn as_library(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
-    for line in text.split_inclusive(|&byte| byte == b'\n') {
+    // The library does not say for which host its assembler works.
+    let is_kept = |line: &&[u8]| !line.starts_with(b"ptxas warning :  64 Bit host architecture (--machine) ");
+    for line in text.split_inclusive(|&byte| byte == b'\n').filter(is_kept) {
         if line.starts_with(b"    ") {
             out.extend_from_slice(b"ptxas         . ");
         }

@@ -350,7 +350,9 @@ pub fn with_build(cubin: &[u8], build: &str) -> Option<Vec<u8>> {
     let mut contents = Vec::new();
     for note in notes(parsed.sections[index].data) {
         let desc = match ToolInfo::parse(note.desc) {
-            Some(info) if note.kind == TYPE_TKINFO => ToolInfo { build: build.into(), ..info }.descriptor(),
+            Some(info) if note.kind == TYPE_TKINFO => {
+                ToolInfo { build: build.into(), ..info }.descriptor_of_assembler()
+            }
             _ => note.desc.to_vec(),
         };
         write_note(&mut contents, note.kind, &desc);
