@@ -28,6 +28,8 @@ pub struct Options {
     pub xptxas: Vec<Vec<u8>>,
     pub split_compile: Option<i32>,
     pub relocatable: bool,
+    /// `-explain`, which is solder's own.
+    pub explain: bool,
     /// Options of the compiler of IR, in the words of nvJitLink.
     pub compiler: Vec<Vec<u8>>,
 }
@@ -113,6 +115,7 @@ const TABLE: &[Row] = &[
     // Taken by 13.0.88 and listed by no header; `ptxas` is told nothing of it.
     ("-no-opt", Begins, SINCE_12_6, |_, _| Ok(())),
     ("-r", Begins, SINCE_13_0, |draft, _| set(&mut draft.relocatable)),
+    ("-explain", Whole, ALWAYS, |draft, _| set(&mut draft.explain)),
 ];
 
 /// The options while they are read.
@@ -135,6 +138,7 @@ struct Draft {
     xptxas: Vec<Vec<u8>>,
     split_compile: Option<i32>,
     relocatable: bool,
+    explain: bool,
     compiler: Vec<Vec<u8>>,
 }
 
@@ -273,6 +277,7 @@ fn finish(draft: Draft, release: &'static Release, or_later: bool, log: &mut Log
         xptxas: draft.xptxas,
         split_compile: draft.split_compile,
         relocatable: draft.relocatable,
+        explain: draft.explain,
         compiler: draft.compiler,
     })
 }

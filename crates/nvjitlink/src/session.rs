@@ -15,6 +15,7 @@ use solder_toolchain::{Module, ModuleKind};
 
 use crate::code::Code;
 use crate::compilers::{self, Choice};
+use crate::explain::{self, Explainer};
 use crate::input::{self, Fault, InputType};
 use crate::log::{Log, Logs};
 use crate::options::{self, Asked, Options};
@@ -154,7 +155,12 @@ impl Session {
         for (origin, unpacked) in unpacked {
             let is_sass = unpacked.said.iter().any(is_limited)
                 || is_old_abi(&unpacked) && options.target.arch.is_mercury() && is_sass(bytes);
-            let product = unpacked.outcome.map_err(|messages| self.refused(&messages, is_sass, name))?;
+            let product = unpacked.outcome.map_err(|messages| {
+                if options.explain {
+                    self.logs.info.text(&explain::refused(&messages, bytes));
+                }
+                self.refused(&messages, is_sass, name)
+            })?;
             if role == Role::Cubin && self.is_of_relative(&product, options.target.arch) {
                 return Err(self.bad_input(name));
             }
@@ -450,9 +456,17 @@ impl Session {
         for code in &self.code {
             linker.object_from(code.origin, code.name.as_slice(), &code.bytes[..]);
         }
+        let explainer = options.explain.then(Explainer::default);
+        if let Some(explainer) = &explainer {
+            linker.observer(explainer);
+        }
         let (image, result) = linker.link_despite_errors();
+        drop(linker);
         // Their memory is not needed any more.
         self.code = Vec::new();
+        if let Some(explainer) = explainer {
+            self.logs.info.text(&explainer.into_lines());
+        }
         match result {
             Ok(report) => {
                 self.logs.messages(&report.diagnostics);

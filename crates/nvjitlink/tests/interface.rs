@@ -57,6 +57,33 @@ fn undefined_references_leave_an_image() {
 }
 
 #[test]
+fn messages_are_explained_in_the_info_log() {
+    let (mut client, _) = client(&[c"-arch=sm_90", c"-explain"]);
+    assert_eq!(client.add_data(CUBIN, Some(BLUR), Some(c"blur")), 0);
+    assert_eq!(client.complete(), 6);
+    let log = text(&mut client, Product::InfoLog);
+    let lines: Vec<serde_json::Value> =
+        log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let undefined =
+        lines.iter().find(|line| line["fields"]["symbol"] == "_Z5weighPKfii").expect("it is undefined");
+    assert_eq!(undefined["tool"], "nvjitlink");
+    assert_eq!(
+        (&undefined["severity"], &undefined["code"]),
+        (&"error".into(), &"undefined-reference".into())
+    );
+    assert_eq!(undefined["message"], "Undefined reference to '_Z5weighPKfii' in 'blur'");
+    let notes = undefined["notes"].as_array().expect("a list");
+    assert!(notes.iter().any(|note| note["kind"] == "reference"), "{notes:?}");
+    // Nothing else changes, and what goes well needs no words.
+    assert!(
+        text(&mut client, Product::ErrorLog).contains("Undefined reference to '_Z5weighPKfii' in 'blur'")
+    );
+    let (mut plain, mut explained) = (linked(&[c"-arch=sm_90"]), linked(&[c"-arch=sm_90", c"-explain"]));
+    assert_eq!(plain.get(Product::Cubin), explained.get(Product::Cubin));
+    assert_eq!(text(&mut explained, Product::InfoLog), "");
+}
+
+#[test]
 fn names_are_copied() {
     let (mut client, _) = client(&[c"-arch=sm_90"]);
     let name = CString::new("short-lived").expect("no NUL");
