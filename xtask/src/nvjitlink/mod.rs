@@ -3,6 +3,7 @@
 mod compare;
 #[allow(unsafe_code, reason = "it calls functions of a shared library")]
 pub mod driver;
+mod examples;
 mod known;
 pub mod library;
 mod pair;
@@ -38,7 +39,8 @@ lines of tests/cases, from Create to Destroy, with both: codes, logs and what wa
                   user's cache folder, and print where it is
   names           only build and compare names
   python [CLONE]  only build, and link through NVIDIA's Python package (cuda-bindings 12.9.4 and 13.0.3) with both libraries; with
-                  a clone of NVIDIA/cuda-python, run the package's own tests of the linker too
+                  a clone of NVIDIA/cuda-python, run the package's own tests of the linker too, and cuda.core's
+  examples        only build, and run the programs of examples/jit in C and in Rust
   sanitize        only run the stress of the C interface, 16 threads with 1,000 links each, under the sanitizers for addresses and
                   for threads, or one of them (sanitize thread); needs a nightly toolchain with rust-src
   --release R     compare with NVIDIA's library of this release (12.4, 12.5, 12.6, 12.8, 12.9, 13.0 … 13.4; default 13.0)
@@ -107,6 +109,9 @@ pub fn run(args: &[String]) -> Result<u8> {
         && first == "python"
     {
         return Ok(u8::from(python::run(&folder, clone.first().map(String::as_str))? > 0));
+    }
+    if options.filters == ["examples"] {
+        return Ok(u8::from(examples::run(&folder)? > 0));
     }
     let missing = library::missing_names(&folder)?;
     for name in &missing {
