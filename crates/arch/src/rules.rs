@@ -177,6 +177,11 @@ impl Release {
         self.toolkit >= 133
     }
 
+    /// nvJitLink: the info log says that architectures like this one will go (cli/every-arch).
+    pub const fn announces_removal(&self, number: u16) -> bool {
+        self.toolkit >= 128 && self.toolkit < 130 && number < 75
+    }
+
     /// nvJitLink: what the log says of `-lto` without IR (lto/no-ir).
     pub const fn no_module(&self) -> &'static str {
         match self.toolkit {

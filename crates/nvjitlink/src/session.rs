@@ -24,6 +24,10 @@ use crate::options::{self, Asked, Options};
 const OBJECT: &str = "in-memory-ELF-image";
 const COMMAND_LINE: &str = "JIT API Command Line Options";
 
+/// What a library says of architectures that are gone in the next major version.
+const REMOVAL: &[u8] =
+    b"Architectures prior to '<compute/sm>_75' are deprecated and may be removed in a future release";
+
 /// What compiled IR is called.
 const COMPILED: &[u8] = b"ltoPtx";
 
@@ -83,6 +87,9 @@ impl Session {
         let mut logs = Logs::default();
         let (asked, options) = options::parse(words, release, by_inputs, &mut logs.error);
         let release = options.as_ref().map_or(release, |options| release.or_later_for(options.target));
+        if options.as_ref().is_ok_and(|options| release.announces_removal(options.target.arch.number)) {
+            logs.info.line(&[REMOVAL]);
+        }
         let code = options.as_ref().err().copied().unwrap_or(Code::Success);
         let session = Self {
             release,

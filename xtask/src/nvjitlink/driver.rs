@@ -48,7 +48,7 @@ pub fn run(args: &[String]) -> Result<u8> {
 }
 
 /// A link is repeated this long, so that a short one is measured too.
-const REPEATED: Duration = Duration::from_millis(50);
+const REPEATED: Duration = Duration::from_millis(250);
 
 /// `nvjitlink-time LIBRARY OUTPUT WORD…`: links the files among the words from memory, with the options among them, again and
 /// again. Prints the nanoseconds that one link took from Create to Destroy, and those of all processors. The image is

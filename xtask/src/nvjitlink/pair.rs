@@ -34,7 +34,7 @@ impl Pair {
             return Ok(Self { theirs: in_toolkit, own, context, assembler: None });
         }
         let theirs = Library::find(name)?.ensure()?;
-        let assembler = assembler::Release::find(name).and_then(|release| release.ensure()).ok();
+        let assembler = assembler::Release::find(name).and_then(assembler::Release::ensure).ok();
         let assembler = assembler.and_then(|ptxas| Some(ptxas.parent()?.to_path_buf()));
         Ok(Self { theirs, own, context, assembler })
     }
