@@ -182,6 +182,11 @@ impl Release {
         self.toolkit >= 128 && self.toolkit < 130 && number < 75
     }
 
+    /// nvJitLink: SASS for a target with Mercury code is refused in words that name neither (compat/matrix).
+    pub const fn compares_binary_formats(&self) -> bool {
+        self.toolkit >= 131
+    }
+
     /// nvJitLink: what the log says of `-lto` without IR (lto/no-ir).
     pub const fn no_module(&self) -> &'static str {
         match self.toolkit {

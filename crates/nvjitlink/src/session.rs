@@ -161,7 +161,7 @@ impl Session {
         }
         for (origin, unpacked) in unpacked {
             let is_sass = unpacked.said.iter().any(is_limited)
-                || is_old_abi(&unpacked) && options.target.arch.is_mercury() && is_sass(bytes);
+                || is_refused_early(&unpacked) && options.target.arch.is_mercury() && is_sass(bytes);
             let product = unpacked.outcome.map_err(|messages| {
                 if options.explain {
                     self.logs.info.text(&explain::refused(&messages, bytes));
@@ -311,15 +311,23 @@ impl Session {
         let log = &mut self.logs.error;
         match messages {
             [Message::LtoObjectsWithoutLto, ..] => self.lto_not_enabled(),
-            [Message::ArchMismatch { .. } | Message::AbiMismatch { .. }, ..] if is_sass => {
-                let what: &[u8] = b"Mercury or Capmerc target was requested, but SASS input ";
-                log.line(&[what, name, b" was found."]);
+            [
+                Message::ArchMismatch { .. } | Message::AbiMismatch { .. } | Message::AcceleratedForOther,
+                ..,
+            ] if is_sass => {
+                if self.release.compares_binary_formats() {
+                    log.line(&[b"Target binary format and input (", name, b") binary format mismatch"]);
+                } else {
+                    let what: &[u8] = b"Mercury or Capmerc target was requested, but SASS input ";
+                    log.line(&[what, name, b" was found."]);
+                }
                 Code::InvalidInput
             }
             [Message::WordSizeMismatch { .. }, ..] => self.not_of_type(InputType::Cubin, name),
             [
                 Message::ArchMismatch { .. }
                 | Message::AbiMismatch { .. }
+                | Message::AcceleratedForOther
                 | Message::FinalizerError { .. }
                 | Message::NewerThanToolkit { .. },
                 ..,
@@ -526,9 +534,12 @@ fn too_new(unpacked: &Unpacked<'_>) -> Option<u32> {
     })
 }
 
-/// The code has an ABI that is not linked any more. Linking it is refused before its kind is looked at.
-fn is_old_abi(unpacked: &Unpacked<'_>) -> bool {
-    unpacked.outcome.as_ref().is_err_and(|messages| matches!(messages[..], [Message::AbiMismatch { .. }, ..]))
+/// The code was refused before its kind was looked at, which the library does first.
+fn is_refused_early(unpacked: &Unpacked<'_>) -> bool {
+    let is_early = |messages: &Vec<Message>| {
+        matches!(messages[..], [Message::AbiMismatch { .. } | Message::AcceleratedForOther, ..])
+    };
+    unpacked.outcome.as_ref().is_err_and(is_early)
 }
 
 /// A device ELF whose code is not Mercury.
