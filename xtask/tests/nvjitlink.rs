@@ -1,5 +1,5 @@
-//! solder's libnvJitLink beside NVIDIA's, as a test of the workspace: the exported names, and some of the runs that `cargo xtask
-//! nvjitlink` makes of the cases.
+//! solder's libnvJitLink beside NVIDIA's, as a test of the workspace: the exported names, some of the runs that `cargo xtask
+//! nvjitlink` makes of the cases, and the examples.
 
 use std::process::ExitCode;
 
@@ -13,6 +13,11 @@ fn main() -> ExitCode {
     if !args.is_empty() {
         return ExitCode::SUCCESS;
     }
-    let command = ["nvjitlink", "--profile", "dev", "--runs", "150"].map(String::from);
-    ExitCode::from(xtask::run(&command))
+    let command = |words: &[&str]| {
+        let words = ["nvjitlink", "--profile", "dev"].iter().chain(words);
+        xtask::run(&words.map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    };
+    let of_13_4 = ["--release", "13.4", "lto/relocatable:90", "lto/no-ir", "core/weak-variables"];
+    let codes = [command(&["examples"]), command(&["--runs", "150"]), command(&of_13_4)];
+    ExitCode::from(codes.into_iter().max().unwrap_or_default())
 }

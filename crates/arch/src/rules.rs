@@ -177,4 +177,31 @@ impl Release {
     pub const fn compares_sanitized_toolkits(&self) -> bool {
         self.toolkit >= 131
     }
+
+    /// nvJitLink: `-r` applies to IR too, also where there is no other code (lto/relocatable).
+    pub const fn relocates_ir_alone(&self) -> bool {
+        self.toolkit >= 133
+    }
+
+    /// nvJitLink: the info log says that architectures like this one will go (cli/every-arch).
+    pub const fn announces_removal(&self, number: u16) -> bool {
+        self.toolkit >= 128 && self.toolkit < 130 && number < 75
+    }
+
+    /// nvJitLink: SASS for a target with Mercury code is refused in words that name neither (compat/matrix).
+    pub const fn compares_binary_formats(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// nvJitLink: what the log says of `-lto` without IR (lto/no-ir).
+    pub const fn no_module(&self) -> &'static str {
+        match self.toolkit {
+            ..=130 => "ERROR in nvvmCompileProgram: NVVM_ERROR_NO_MODULE_IN_PROGRAM",
+            131..=133 => {
+                "ERROR NVVM_ERROR_NO_MODULE_IN_PROGRAM (8) in nvvmCompileProgram: no input files compiled with LTO support \
+                 (-dlto or -lto) found, cannot proceed with -lto option"
+            }
+            _ => "ERROR NVVM_ERROR_NO_MODULE_IN_PROGRAM (8) in nvvmCompileProgram callback",
+        }
+    }
 }

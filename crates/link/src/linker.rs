@@ -419,7 +419,7 @@ impl Linker<'_> {
         let image = Mutex::new(Vec::new());
         let keep = |made: Made<'_>| {
             *image.lock().unwrap_or_else(PoisonError::into_inner) = match made {
-                Made::Image(image) => image.to_vec()?,
+                Made::Image(image) => image.to_vec(),
                 Made::Compiled(bytes) => bytes,
             };
             Ok(())

@@ -5,6 +5,7 @@ use crate::image::{Parts, Place};
 use crate::layout::Layout;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::{Chunk, Kind, Merged, OutputSymbol};
+use crate::prefault::pages_of;
 use crate::relocate::{Patch, Relocated};
 use solder_cubin::info::attr;
 use solder_cubin::raw::{self, SectionHeader, Symbol};
@@ -84,10 +85,10 @@ impl Image<'_, '_> {
     /// Writes it; where it can be written in any order, several runs at a time.
     pub fn write_to(&self, destination: &dyn Destination) -> io::Result<()> {
         let (is_written, buffers) = (Mutex::new(()), Mutex::default());
-        let list =
-            List { parts: self.parts, layout: self.layout, is_written: &is_written, buffers: &buffers };
+        let list = self.list();
+        let writer = Writer { list, is_written: &is_written, buffers: &buffers };
         let runs = list.runs();
-        let write = |run: &Run<'_>| list.write(run, &mut |bytes, at| destination.write_at(bytes, at));
+        let write = |run: &Run<'_>| writer.write(run, &mut |bytes, at| destination.write_at(bytes, at));
         if runs.len() > 1 && destination.takes_any_order() {
             self.parts.pool.map(&runs, true, write).into_iter().collect()
         } else {
@@ -95,36 +96,27 @@ impl Image<'_, '_> {
         }
     }
 
-    /// The bytes.
-    pub fn to_vec(&self) -> io::Result<Vec<u8>> {
+    /// The bytes. They are filled where they stay, several runs at a time.
+    pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = vec![0; usize::try_from(self.size()).unwrap_or_default()];
-        let blocks = bytes.chunks_mut(BLOCK as usize).map(Mutex::new).collect();
-        self.write_to(&InMemory { blocks })?;
-        Ok(bytes)
-    }
-}
-
-/// An image in memory, in blocks that several threads may fill.
-struct InMemory<'a> {
-    blocks: Vec<Mutex<&'a mut [u8]>>,
-}
-
-impl Destination for InMemory<'_> {
-    fn takes_any_order(&self) -> bool {
-        true
-    }
-
-    fn write_at(&self, mut bytes: &[u8], offset: u64) -> io::Result<()> {
-        let (mut block, mut start) = ((offset / BLOCK) as usize, (offset % BLOCK) as usize);
-        while !bytes.is_empty() {
-            let Some(place) = self.blocks.get(block) else { return Err(io::ErrorKind::WriteZero.into()) };
-            let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
-            let size = bytes.len().min(place.len().saturating_sub(start));
-            place[start..start + size].copy_from_slice(&bytes[..size]);
-            bytes = &bytes[size..];
-            (block, start) = (block + 1, 0);
+        self.parts.pool.prefault(pages_of(&bytes));
+        let list = self.list();
+        let mut rest = &mut bytes[..];
+        let mut places = Vec::new();
+        for run in list.runs() {
+            let (place, after) = rest.split_at_mut((run.range.end - run.range.start) as usize);
+            places.push((run, Mutex::new(place)));
+            rest = after;
         }
-        Ok(())
+        let is_worth = places.len() > 1;
+        self.parts.pool.map(&places, is_worth, |(run, place)| {
+            list.fill(run, &mut place.lock().unwrap_or_else(PoisonError::into_inner));
+        });
+        bytes
+    }
+
+    fn list(&self) -> List<'_, '_> {
+        List { parts: self.parts, layout: self.layout }
     }
 }
 
@@ -146,10 +138,6 @@ enum Pieces<'a> {
 struct List<'a, 'data> {
     parts: Parts<'a, 'data>,
     layout: &'a Layout<'a, 'data>,
-    /// Held while bytes are written.
-    is_written: &'a Mutex<()>,
-    /// What threads fill, kept from one run to the next.
-    buffers: &'a Mutex<Vec<Vec<u8>>>,
 }
 
 impl<'a> List<'a, '_> {
@@ -178,7 +166,7 @@ impl<'a> List<'a, '_> {
 
     /// A piece of the list.
     fn piece(&self, index: usize) -> Option<Piece<'a>> {
-        let Self { parts, layout, .. } = *self;
+        let Self { parts, layout } = *self;
         let (offset, size) = self.place(index)?;
         let sections = layout.sections();
         let content = match index {
@@ -224,18 +212,41 @@ impl<'a> List<'a, '_> {
         runs
     }
 
+    /// The pieces of a run, in order.
+    fn pieces<'r>(&'r self, run: &'r Run<'a>) -> impl Iterator<Item = Piece<'a>> + 'r {
+        let (indices, parts): (_, &[Piece<'a>]) = match &run.pieces {
+            Pieces::Whole(indices) => (indices.clone(), &[]),
+            Pieces::Parts(parts) => (0..0, parts),
+        };
+        indices.filter_map(|index| self.piece(index)).chain(parts.iter().copied())
+    }
+
+    /// Fills a run in its place, whose bytes are zeros.
+    fn fill(&self, run: &Run<'a>, place: &mut [u8]) {
+        for piece in self.pieces(run) {
+            let start = (piece.offset - run.range.start) as usize;
+            fill(self.parts, self.layout, piece.content, &mut place[start..start + piece.size as usize]);
+        }
+    }
+}
+
+/// Writes runs one by one, or several threads one each.
+#[derive(Clone, Copy)]
+struct Writer<'a, 'data> {
+    list: List<'a, 'data>,
+    /// Held while bytes are written.
+    is_written: &'a Mutex<()>,
+    /// What threads fill, kept from one run to the next.
+    buffers: &'a Mutex<Vec<Vec<u8>>>,
+}
+
+impl<'a> Writer<'a, '_> {
     /// Fills a run and has it written: `put` takes bytes and their place in the file.
-    fn write(&self, run: &Run<'_>, put: Put<'_>) -> io::Result<()> {
+    fn write(&self, run: &Run<'a>, put: Put<'_>) -> io::Result<()> {
         let buffers = || self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = buffers().pop().unwrap_or_default();
         let mut filled = Filled { bytes, size: 0, start: run.range.start };
-        let mut add = |piece| self.add(piece, &mut filled, put);
-        let added = match &run.pieces {
-            Pieces::Whole(indices) => {
-                indices.clone().filter_map(|index| self.piece(index)).try_for_each(&mut add)
-            }
-            Pieces::Parts(parts) => parts.iter().copied().try_for_each(&mut add),
-        };
+        let added = self.list.pieces(run).try_for_each(|piece| self.add(piece, &mut filled, put));
         let written = added.and_then(|()| {
             filled.zeros_to(run.range.end);
             filled.write(run.range.end, put)
@@ -254,7 +265,7 @@ impl<'a> List<'a, '_> {
             }
         }
         filled.zeros_to(piece.offset);
-        fill(self.parts, self.layout, piece.content, filled.room(piece.size));
+        fill(self.list.parts, self.list.layout, piece.content, filled.room(piece.size));
         Ok(())
     }
 }

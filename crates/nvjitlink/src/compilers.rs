@@ -97,6 +97,10 @@ pub fn compile(
     if !whole {
         arguments.push(b"-Xnvvm=--device-c".to_vec());
     }
+    if options.relocatable && release.relocates_ir_alone() {
+        // All that the IR defines stays.
+        arguments.push(b"-Xnvvm=--force-device-c".to_vec());
+    }
     toolchain(release).compile_packed(Path::new(""), &CompileRequest { arguments: &arguments, modules })
 }
 
@@ -149,7 +153,8 @@ fn arguments(options: &Options, whole: bool) -> Vec<OsString> {
     if let Some(level) = options.fast_compile {
         push(format!("-Ofc={level}"));
     }
-    words.extend(options.xptxas.iter().flat_map(|element| split(element)));
+    // Each is one word, blanks and commas included.
+    words.extend(options.xptxas.iter().cloned());
     words.push(format!("-arch=sm_{}", options.target.arch).into_bytes());
     if !whole {
         words.push(b"-c".to_vec());
@@ -172,8 +177,4 @@ pub fn explain(error: &CompileError) -> Vec<u8> {
         CompileError::Module => b"nvJitLink does not take a module\n".to_vec(),
         CompileError::Refused { log } => log.clone(),
     }
-}
-
-fn split(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(<[u8]>::to_vec)
 }

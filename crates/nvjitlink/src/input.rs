@@ -1,5 +1,6 @@
 //! What a caller says that an input is, and what it is.
 
+use solder_fatbin::{Compression, Container, Error, Kind, Member, Request, select};
 use solder_link::form::Form;
 use solder_link::load::classify::Role;
 use solder_link::load::host::HostObject;
@@ -86,7 +87,8 @@ impl InputType {
 fn role(bytes: &[u8]) -> Option<Role> {
     Some(match Form::of(bytes) {
         Form::DeviceObject | Form::DeviceElf => Role::Cubin,
-        Form::Fatbin => Role::Fatbin,
+        // One of another version is not known as one.
+        Form::Fatbin if !matches!(Container::parse(bytes), Err(Error::Version(_))) => Role::Fatbin,
         Form::Ptx => Role::Ptx,
         Form::LtoIr => Role::LtoIr,
         Form::HostObject => Role::HostObject,
@@ -94,8 +96,36 @@ fn role(bytes: &[u8]) -> Option<Role> {
         // Unlike nvlink, the library looks for device code in host programs too.
         Form::OtherElf if HostObject::parse(bytes).is_ok() => Role::HostObject,
         Form::OtherElf if bytes.len() > ELF_HEADER => Role::Skipped,
-        Form::OtherElf | Form::Other => return None,
+        Form::OtherElf | Form::Fatbin | Form::Other => return None,
     })
+}
+
+/// The member of a fat binary that is chosen for a target.
+pub(crate) fn chosen(bytes: &[u8], request: Request) -> Option<Member<'_>> {
+    select(&Container::parse(bytes).ok()?, request).ok()?.member
+}
+
+/// What is wrong with a member whose content cannot be linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is not what its header says.
+    Not(InputType),
+    /// It was packed by LZ4 and cannot be unpacked.
+    Lz4,
+}
+
+/// Compares the content of a member with what its header says.
+pub(crate) fn fault(member: &Member<'_>) -> Option<Fault> {
+    let said = match member.kind() {
+        Kind::Ptx => InputType::Ptx,
+        Kind::LtoIr => InputType::LtoIr,
+        Kind::Elf | Kind::Other(_) => InputType::Cubin,
+    };
+    match member.content() {
+        Ok(content) => said.role(&content).is_err().then_some(Fault::Not(said)),
+        Err(_) if member.compression() == Ok(Compression::Lz4) => Some(Fault::Lz4),
+        Err(_) => None,
+    }
 }
 
 /// The size of an ELF header.

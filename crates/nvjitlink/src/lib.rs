@@ -14,6 +14,7 @@
 pub mod c;
 mod code;
 mod compilers;
+mod explain;
 mod input;
 mod log;
 mod options;

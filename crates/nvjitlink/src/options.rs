@@ -28,8 +28,17 @@ pub struct Options {
     pub xptxas: Vec<Vec<u8>>,
     pub split_compile: Option<i32>,
     pub relocatable: bool,
+    /// `-explain`, which is solder's own.
+    pub explain: bool,
     /// Options of the compiler of IR, in the words of nvJitLink.
     pub compiler: Vec<Vec<u8>>,
+}
+
+/// What decides which code a caller gets that asks for something that was not made. It is what was read before a word was refused.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub ptx: bool,
+    pub lto: bool,
 }
 
 /// What an option does with its value.
@@ -49,55 +58,71 @@ enum Match {
 
 use Match::{Begins, Whole};
 
+/// An option, how a word is compared with it, and the first toolkit whose library takes it.
+type Row = (&'static str, Match, u32, Apply);
+
+/// The oldest library that solder is takes them.
+const ALWAYS: u32 = 0;
+const SINCE_12_5: u32 = 125;
+const SINCE_12_6: u32 = 126;
+const SINCE_13_0: u32 = 130;
+
 /// The options, in the order in which words are compared with them.
-const TABLE: &[(&str, Match, Apply)] = &[
-    ("-arch=", Begins, |draft, value| arch(value).map(|arch| draft.arch = Some(arch))),
-    ("-maxrregcount=", Begins, |draft, value| {
+const TABLE: &[Row] = &[
+    ("-arch=", Begins, ALWAYS, |draft, value| arch(value).map(|arch| draft.arch = Some(arch))),
+    ("-maxrregcount=", Begins, ALWAYS, |draft, value| {
         draft.registers = Some(number(some(value)?));
         Ok(())
     }),
-    ("-time", Begins, |draft, _| set(&mut draft.time)),
-    ("-verbose", Begins, |draft, _| set(&mut draft.verbose)),
-    ("-lto", Begins, |draft, _| set(&mut draft.lto)),
-    ("-dlto", Begins, |draft, _| set(&mut draft.lto)),
-    ("-ptx", Begins, |draft, _| set(&mut draft.ptx)),
-    ("-O0", Whole, |draft, _| set(&mut draft.unoptimized)),
-    ("-O3", Whole, |draft, _| {
+    ("-time", Begins, ALWAYS, |draft, _| set(&mut draft.time)),
+    ("-verbose", Begins, ALWAYS, |draft, _| set(&mut draft.verbose)),
+    ("-lto", Begins, ALWAYS, |draft, _| set(&mut draft.lto)),
+    ("-dlto", Begins, ALWAYS, |draft, _| set(&mut draft.lto)),
+    ("-ptx", Begins, ALWAYS, |draft, _| set(&mut draft.ptx)),
+    ("-O0", Whole, ALWAYS, |draft, _| set(&mut draft.unoptimized)),
+    ("-O3", Whole, ALWAYS, |draft, _| {
         draft.unoptimized = false;
         Ok(())
     }),
-    ("-Ofc=", Begins, |draft, value| fast_compile(value).map(|level| draft.fast_compile = level)),
-    ("-g", Whole, |draft, _| set(&mut draft.debug)),
-    ("-lineinfo", Begins, |draft, _| set(&mut draft.line_info)),
-    ("-ftz=", Begins, |draft, value| draft.compile("-ftz=", value)),
-    ("-prec-div=", Begins, |draft, value| draft.compile("-prec-div=", value)),
-    ("-prec-sqrt=", Begins, |draft, value| draft.compile("-prec-sqrt=", value)),
-    ("-fma=", Begins, |draft, value| draft.compile("-fma=", value)),
-    ("-kernels-used=", Begins, |draft, value| names(&mut draft.kernels_used, value)),
-    ("-variables-used=", Begins, |draft, value| names(&mut draft.variables_used, value)),
-    ("-optimize-unused-variables", Begins, |draft, _| draft.compile("-optimize-unused-variables", b"")),
-    ("-Xptxas=", Begins, |draft, value| {
+    ("-Ofc=", Begins, SINCE_12_5, |draft, value| {
+        fast_compile(draft.toolkit, value).map(|level| draft.fast_compile = level)
+    }),
+    ("-g", Whole, ALWAYS, |draft, _| set(&mut draft.debug)),
+    ("-lineinfo", Begins, ALWAYS, |draft, _| set(&mut draft.line_info)),
+    ("-ftz=", Begins, ALWAYS, |draft, value| draft.compile("-ftz=", value)),
+    ("-prec-div=", Begins, ALWAYS, |draft, value| draft.compile("-prec-div=", value)),
+    ("-prec-sqrt=", Begins, ALWAYS, |draft, value| draft.compile("-prec-sqrt=", value)),
+    ("-fma=", Begins, ALWAYS, |draft, value| draft.compile("-fma=", value)),
+    ("-kernels-used=", Begins, ALWAYS, |draft, value| names(&mut draft.kernels_used, value)),
+    ("-variables-used=", Begins, ALWAYS, |draft, value| names(&mut draft.variables_used, value)),
+    ("-optimize-unused-variables", Begins, ALWAYS, |draft, _| {
+        draft.compile("-optimize-unused-variables", b"")
+    }),
+    ("-Xptxas=", Begins, ALWAYS, |draft, value| {
         draft.xptxas.push(some(value)?.to_vec());
         Ok(())
     }),
-    ("-Xnvvm=", Begins, |draft, value| some(value).and_then(|value| draft.compile("-Xnvvm=", value))),
-    ("-split-compile=", Begins, |draft, value| {
+    ("-Xnvvm=", Begins, ALWAYS, |draft, value| some(value).and_then(|value| draft.compile("-Xnvvm=", value))),
+    ("-split-compile=", Begins, ALWAYS, |draft, value| {
         draft.split_compile = Some(number(value));
         Ok(())
     }),
-    ("-split-compile-extended=", Begins, |draft, value| {
+    ("-split-compile-extended=", Begins, ALWAYS, |draft, value| {
         some(value).and_then(|value| draft.compile("-split-compile-extended=", value))
     }),
-    ("-jump-table-density=", Begins, |draft, value| draft.compile("-jump-table-density=", value)),
-    ("-no-cache", Begins, |_, _| Ok(())),
+    ("-jump-table-density=", Begins, ALWAYS, |draft, value| draft.compile("-jump-table-density=", value)),
+    ("-no-cache", Begins, SINCE_12_5, |_, _| Ok(())),
     // Taken by 13.0.88 and listed by no header; `ptxas` is told nothing of it.
-    ("-no-opt", Begins, |_, _| Ok(())),
-    ("-r", Begins, |draft, _| set(&mut draft.relocatable)),
+    ("-no-opt", Begins, SINCE_12_6, |_, _| Ok(())),
+    ("-r", Begins, SINCE_13_0, |draft, _| set(&mut draft.relocatable)),
+    ("-explain", Whole, ALWAYS, |draft, _| set(&mut draft.explain)),
 ];
 
 /// The options while they are read.
 #[derive(Default)]
 struct Draft {
+    /// Of the library that is asked.
+    toolkit: u32,
     arch: Option<(Kind, u32, Suffix)>,
     registers: Option<i32>,
     time: bool,
@@ -113,6 +138,7 @@ struct Draft {
     xptxas: Vec<Vec<u8>>,
     split_compile: Option<i32>,
     relocatable: bool,
+    explain: bool,
     compiler: Vec<Vec<u8>>,
 }
 
@@ -154,8 +180,10 @@ fn number(text: &[u8]) -> i32 {
     (sign * value) as i32
 }
 
-fn fast_compile(value: &[u8]) -> Result<Option<&'static str>, Refused> {
-    let levels = [("min", Some("min")), ("mid", Some("mid")), ("max", Some("max")), ("0", None)];
+/// Before 12.9 there is only the level that changes nothing.
+fn fast_compile(toolkit: u32, value: &[u8]) -> Result<Option<&'static str>, Refused> {
+    let levels = [("0", None), ("min", Some("min")), ("mid", Some("mid")), ("max", Some("max"))];
+    let levels = if toolkit < 129 { &levels[..1] } else { &levels[..] };
     levels.iter().find(|(name, _)| value.starts_with(name.as_bytes())).map(|(_, level)| *level).ok_or(Refused)
 }
 
@@ -179,22 +207,25 @@ pub fn parse(
     release: &'static Release,
     or_later: bool,
     log: &mut Log,
-) -> Result<Options, Code> {
-    let mut draft = Draft::default();
-    for word in words {
-        let matches = |(name, how, _): &&(&str, Match, Apply)| match how {
-            Whole => *word == name.as_bytes(),
-            Begins => word.starts_with(name.as_bytes()),
-        };
-        let Some((name, _, apply)) = TABLE.iter().find(matches) else {
-            log.line(&[b"unrecognized option: ", word]);
-            return Err(Code::UnrecognizedOption);
-        };
-        if apply(&mut draft, &word[name.len()..]).is_err() {
-            return Err(refuse(Code::UnrecognizedOption, "missing option value", word, log));
-        }
-    }
-    finish(draft, release, or_later, log)
+) -> (Asked, Result<Options, Code>) {
+    let mut draft = Draft { toolkit: release.toolkit, ..Draft::default() };
+    let refused = words.iter().find_map(|word| read(&mut draft, word, log).err());
+    let asked = Asked { ptx: draft.ptx, lto: draft.lto };
+    (asked, refused.map_or_else(|| finish(draft, release, or_later, log), Err))
+}
+
+fn read(draft: &mut Draft, word: &[u8], log: &mut Log) -> Result<(), Code> {
+    let matches = |(name, how, ..): &&Row| match how {
+        Whole => word == name.as_bytes(),
+        Begins => word.starts_with(name.as_bytes()),
+    };
+    let mut rows = TABLE.iter().filter(|(_, _, since, _)| *since <= draft.toolkit);
+    let Some((name, .., apply)) = rows.find(matches) else {
+        log.line(&[b"unrecognized option: ", word]);
+        return Err(Code::UnrecognizedOption);
+    };
+    apply(draft, &word[name.len()..])
+        .map_err(|Refused| refuse(Code::UnrecognizedOption, "missing option value", word, log))
 }
 
 /// `ERROR NVJITLINK_ERROR_…: what (which)`.
@@ -246,6 +277,7 @@ fn finish(draft: Draft, release: &'static Release, or_later: bool, log: &mut Log
         xptxas: draft.xptxas,
         split_compile: draft.split_compile,
         relocatable: draft.relocatable,
+        explain: draft.explain,
         compiler: draft.compiler,
     })
 }
@@ -255,9 +287,13 @@ mod tests {
     use super::*;
 
     fn parsed(words: &[&str]) -> (Result<Options, Code>, String) {
+        parsed_by(Release::CUDA_13_0, words)
+    }
+
+    fn parsed_by(release: &'static Release, words: &[&str]) -> (Result<Options, Code>, String) {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         let mut log = Log::default();
-        let options = parse(&words, Release::CUDA_13_0, false, &mut log);
+        let (_, options) = parse(&words, release, false, &mut log);
         (options, String::from_utf8(log.with_nul()).expect("ASCII").trim_end_matches('\0').to_owned())
     }
 
@@ -270,6 +306,24 @@ mod tests {
             let (result, log) = parsed(&["-arch=sm_90", word]);
             assert_eq!(result.err(), Some(Code::UnrecognizedOption), "{word}");
             assert_eq!(log, format!("unrecognized option: {word}\n"));
+        }
+    }
+
+    #[test]
+    fn older_libraries_take_fewer() {
+        let code = |version: &str, word: &str| {
+            let release = Release::of_version(version).expect("a release");
+            parsed_by(release, &["-arch=sm_90", word]).0.err()
+        };
+        let refused = Some(Code::UnrecognizedOption);
+        for (word, last_without, first_with) in [
+            ("-no-cache", "12.4", "12.5"),
+            ("-Ofc=0", "12.4", "12.5"),
+            ("-no-opt", "12.5", "12.6"),
+            ("-Ofc=min", "12.8", "12.9"),
+            ("-r", "12.9", "13.0"),
+        ] {
+            assert_eq!((code(last_without, word), code(first_with, word)), (refused, None), "{word}");
         }
     }
 

@@ -15,13 +15,18 @@ use solder_toolchain::{Module, ModuleKind};
 
 use crate::code::Code;
 use crate::compilers::{self, Choice};
-use crate::input::InputType;
+use crate::explain::{self, Explainer};
+use crate::input::{self, Fault, InputType};
 use crate::log::{Log, Logs};
-use crate::options::{self, Options};
+use crate::options::{self, Asked, Options};
 
 /// What the real library's own entry of the tool note says.
 const OBJECT: &str = "in-memory-ELF-image";
 const COMMAND_LINE: &str = "JIT API Command Line Options";
+
+/// What a library says of architectures that are gone in the next major version.
+const REMOVAL: &[u8] =
+    b"Architectures prior to '<compute/sm>_75' are deprecated and may be removed in a future release";
 
 /// What compiled IR is called.
 const COMPILED: &[u8] = b"ltoPtx";
@@ -38,6 +43,7 @@ pub struct Session {
     release_by_inputs: bool,
     /// `None` if they were refused; then nothing can be added.
     options: Option<Options>,
+    asked: Asked,
     begun: Instant,
     is_complete: bool,
     code: Vec<DeviceCode>,
@@ -45,6 +51,7 @@ pub struct Session {
     logs: Logs,
     cubin: Option<Vec<u8>>,
     ptx: Option<Vec<u8>>,
+    lto_ir: Option<Vec<u8>>,
 }
 
 /// Device code of an input.
@@ -78,13 +85,17 @@ impl Session {
     pub fn new(major: u32, words: &[&[u8]]) -> (Self, Code) {
         let Choice { release, by_inputs } = compilers::release(major);
         let mut logs = Logs::default();
-        let options = options::parse(words, release, by_inputs, &mut logs.error);
+        let (asked, options) = options::parse(words, release, by_inputs, &mut logs.error);
         let release = options.as_ref().map_or(release, |options| release.or_later_for(options.target));
+        if options.as_ref().is_ok_and(|options| release.announces_removal(options.target.arch.number)) {
+            logs.info.line(&[REMOVAL]);
+        }
         let code = options.as_ref().err().copied().unwrap_or(Code::Success);
         let session = Self {
             release,
             release_by_inputs: by_inputs,
             options: options.ok(),
+            asked,
             begun: Instant::now(),
             is_complete: false,
             code: Vec::new(),
@@ -92,6 +103,7 @@ impl Session {
             logs,
             cubin: None,
             ptx: None,
+            lto_ir: None,
         };
         (session, code)
     }
@@ -123,13 +135,12 @@ impl Session {
             self.logs.error.line(&[b"unsupported input type: ", name]);
             return Err(Code::IncorrectInputType);
         };
-        let role = said.role(bytes).inspect_err(|code| {
-            if *code == Code::UnrecognizedInput {
+        let role = said.role(bytes).map_err(|code| {
+            if code == Code::UnrecognizedInput {
                 self.logs.error.line(&[b"unrecognized input type: ", name]);
-            } else {
-                let said = said.name().as_bytes();
-                self.logs.error.line(&[b"ERROR 1: bad input: does not match type ", said, name]);
+                return code;
             }
+            self.not_of_type(said, name)
         })?;
         let Some(options) = self.options.clone() else { return Err(self.nothing_to_add_to(name)) };
         if role == Role::LtoIr && !options.lto {
@@ -143,9 +154,20 @@ impl Session {
         {
             unpacked = self.unpack(&options, &text, bytes, role, &store);
         }
+        if role == Role::Fatbin
+            && let Some(fault) = self.fault(&options, bytes, &unpacked)
+        {
+            return Err(self.damaged(fault, name));
+        }
         for (origin, unpacked) in unpacked {
-            let is_sass = unpacked.said.iter().any(is_limited);
-            let product = unpacked.outcome.map_err(|messages| self.refused(&messages, is_sass, name))?;
+            let is_sass = unpacked.said.iter().any(is_limited)
+                || is_refused_early(&unpacked) && options.target.arch.is_mercury() && is_sass(bytes);
+            let product = unpacked.outcome.map_err(|messages| {
+                if options.explain {
+                    self.logs.info.text(&explain::refused(&messages, bytes));
+                }
+                self.refused(&messages, is_sass, name)
+            })?;
             if role == Role::Cubin && self.is_of_relative(&product, options.target.arch) {
                 return Err(self.bad_input(name));
             }
@@ -163,15 +185,55 @@ impl Session {
         role: Role,
         store: &'a Store,
     ) -> Vec<(Origin, Unpacked<'a>)> {
-        let settings = Settings {
+        let settings = self.settings(options);
+        let items = load::items(name, bytes, role, self.release, &|_| None);
+        items.into_iter().map(|item| (item.origin, item.unpack(&settings, store))).collect()
+    }
+
+    fn settings(&self, options: &Options) -> Settings {
+        Settings {
             target: Target::sm(options.target.arch),
             release: self.release,
             lto: options.lto,
             suppress_arch_warning: true,
             reports_missing_host_code: false,
+        }
+    }
+
+    /// What is wrong with the member of a fat binary that was chosen. Where nothing was refused, only IR is left to look at: nvlink leaves
+    /// that to the compiler, and the library does not.
+    fn fault(&self, options: &Options, bytes: &[u8], unpacked: &[(Origin, Unpacked<'_>)]) -> Option<Fault> {
+        let is_suspect = |(_, unpacked): &(Origin, Unpacked<'_>)| match &unpacked.outcome {
+            Ok(Product::Ir { content: IrContent::Plain(content), .. }) => {
+                InputType::LtoIr.role(content).is_err()
+            }
+            Ok(_) => false,
+            Err(_) => true,
         };
-        let items = load::items(name, bytes, role, self.release, &|_| None);
-        items.into_iter().map(|item| (item.origin, item.unpack(&settings, store))).collect()
+        let member = input::chosen(bytes, self.settings(options).request());
+        member.filter(|_| unpacked.iter().any(is_suspect)).and_then(|member| input::fault(&member))
+    }
+
+    fn damaged(&mut self, fault: Fault, name: &[u8]) -> Code {
+        match fault {
+            Fault::Not(said) => self.not_of_type(said, name),
+            Fault::Lz4 => {
+                say(&mut self.logs.error, &[Message::UncompressFailed]);
+                self.unmatched(name)
+            }
+        }
+    }
+
+    fn not_of_type(&mut self, said: InputType, name: &[u8]) -> Code {
+        let said = said.name().as_bytes();
+        self.logs.error.line(&[b"ERROR 1: bad input: does not match type ", said, name]);
+        Code::IncorrectInputType
+    }
+
+    /// There is no code for the target, or it cannot be had.
+    fn unmatched(&mut self, name: &[u8]) -> Code {
+        self.logs.error.line(&[b"ERROR 3: bad input: ", name]);
+        Code::InvalidInput
     }
 
     /// Becomes the oldest release that links objects of a toolkit. `false` if it is that release already, or must not change.
@@ -188,10 +250,7 @@ impl Session {
     fn take(&mut self, options: &Options, product: Product<'_>, origin: Origin, name: &[u8]) -> Done {
         match product {
             Product::Nothing => Ok(()),
-            Product::Unmatched { .. } => {
-                self.logs.error.line(&[b"ERROR 3: bad input: ", name]);
-                Err(Code::InvalidInput)
-            }
+            Product::Unmatched { .. } => Err(self.unmatched(name)),
             Product::Object(bytes) => self.keep(bytes.to_vec(), origin, name),
             // The options that a fat binary keeps with PTX have no effect, unlike in nvlink.
             Product::Ptx { text, .. } => {
@@ -252,19 +311,23 @@ impl Session {
         let log = &mut self.logs.error;
         match messages {
             [Message::LtoObjectsWithoutLto, ..] => self.lto_not_enabled(),
-            [Message::ArchMismatch { .. }, ..] if is_sass => {
-                let what: &[u8] = b"Mercury or Capmerc target was requested, but SASS input ";
-                log.line(&[what, name, b" was found."]);
+            [
+                Message::ArchMismatch { .. } | Message::AbiMismatch { .. } | Message::AcceleratedForOther,
+                ..,
+            ] if is_sass => {
+                if self.release.compares_binary_formats() {
+                    log.line(&[b"Target binary format and input (", name, b") binary format mismatch"]);
+                } else {
+                    let what: &[u8] = b"Mercury or Capmerc target was requested, but SASS input ";
+                    log.line(&[what, name, b" was found."]);
+                }
                 Code::InvalidInput
             }
-            [Message::WordSizeMismatch { .. }, ..] => {
-                let said = InputType::Cubin.name().as_bytes();
-                log.line(&[b"ERROR 1: bad input: does not match type ", said, name]);
-                Code::IncorrectInputType
-            }
+            [Message::WordSizeMismatch { .. }, ..] => self.not_of_type(InputType::Cubin, name),
             [
                 Message::ArchMismatch { .. }
                 | Message::AbiMismatch { .. }
+                | Message::AcceleratedForOther
                 | Message::FinalizerError { .. }
                 | Message::NewerThanToolkit { .. },
                 ..,
@@ -335,8 +398,7 @@ impl Session {
     /// Makes what was asked for: PTX, an image of IR alone, or an image of all code.
     fn make(&mut self, options: &Options) -> Done {
         if options.lto {
-            // `-r` says nothing to a program of IR alone.
-            let whole = self.code.is_empty();
+            let whole = self.code.is_empty() && !(options.relocatable && self.release.relocates_ir_alone());
             if options.ptx && !whole {
                 self.logs.error.line(&[b"ERROR: -ptx requires that all inputs have LTOIR"]);
                 return Err(Code::IncorrectInputType);
@@ -363,7 +425,7 @@ impl Session {
     fn compile(&mut self, options: &Options, whole: bool) -> Done<Vec<u8>> {
         let begun = Instant::now();
         if self.modules.is_empty() {
-            self.logs.error.line(&[b"ERROR in nvvmCompileProgram: NVVM_ERROR_NO_MODULE_IN_PROGRAM"]);
+            self.logs.error.line(&[self.release.no_module().as_bytes()]);
             return Err(Code::NvvmCompile);
         }
         let modules = self.modules.iter();
@@ -371,10 +433,11 @@ impl Session {
             modules.map(|ir| Module { kind: ir.kind, bytes: &ir.bytes, name: &ir.name }).collect();
         match compilers::compile(options, self.release, &modules, whole) {
             Ok(compiled) => {
+                self.logs.info.text(&compiled.log);
                 if options.time {
                     self.time("nvJitLinkComplete time to create PTX", begun);
                 }
-                self.logs.info.text(&compiled.log);
+                self.lto_ir = compiled.lto_ir;
                 Ok(compiled.ptx)
             }
             Err(error) => {
@@ -408,9 +471,17 @@ impl Session {
         for code in &self.code {
             linker.object_from(code.origin, code.name.as_slice(), &code.bytes[..]);
         }
+        let explainer = options.explain.then(Explainer::default);
+        if let Some(explainer) = &explainer {
+            linker.observer(explainer);
+        }
         let (image, result) = linker.link_despite_errors();
+        drop(linker);
         // Their memory is not needed any more.
         self.code = Vec::new();
+        if let Some(explainer) = explainer {
+            self.logs.info.text(&explainer.into_lines());
+        }
         match result {
             Ok(report) => {
                 self.logs.messages(&report.diagnostics);
@@ -436,8 +507,12 @@ impl Session {
 
     /// The PTX, after a link with `-ptx`, and a NUL.
     pub fn ptx(&self) -> Result<&[u8], Code> {
-        let asks = self.options.as_ref().is_some_and(|options| options.ptx);
-        self.ptx.as_deref().ok_or(if asks { Code::Internal } else { Code::InvalidInput })
+        self.ptx.as_deref().ok_or(if self.asked.ptx { Code::Internal } else { Code::InvalidInput })
+    }
+
+    /// All IR as one module, after a link with `-lto`. NVIDIA's library makes it from 13.4 on.
+    pub fn lto_ir(&self) -> Result<&[u8], Code> {
+        self.lto_ir.as_deref().ok_or(if self.asked.lto { Code::Internal } else { Code::InvalidInput })
     }
 
     /// What went wrong.
@@ -459,6 +534,19 @@ fn too_new(unpacked: &Unpacked<'_>) -> Option<u32> {
     })
 }
 
+/// The code was refused before its kind was looked at, which the library does first.
+fn is_refused_early(unpacked: &Unpacked<'_>) -> bool {
+    let is_early = |messages: &Vec<Message>| {
+        matches!(messages[..], [Message::AbiMismatch { .. } | Message::AcceleratedForOther, ..])
+    };
+    unpacked.outcome.as_ref().is_err_and(is_early)
+}
+
+/// A device ELF whose code is not Mercury.
+fn is_sass(bytes: &[u8]) -> bool {
+    Made::of(bytes).is_some_and(|made| !made.arch.is_mercury)
+}
+
 /// The code is not Mercury, which the target is.
 fn is_limited(said: &Said) -> bool {
     matches!(said, Said::Message(Message::OutputLimited { .. }))
@@ -476,7 +564,9 @@ fn say(log: &mut Log, messages: &[Message]) {
 /// Lines of `ptxas` as nvJitLink has them: those that continue another one begin with the tool too.
 fn as_library(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
-    for line in text.split_inclusive(|&byte| byte == b'\n') {
+    // The library does not say for which host its assembler works.
+    let is_kept = |line: &&[u8]| !line.starts_with(b"ptxas warning :  64 Bit host architecture (--machine) ");
+    for line in text.split_inclusive(|&byte| byte == b'\n').filter(is_kept) {
         if line.starts_with(b"    ") {
             out.extend_from_slice(b"ptxas         . ");
         }

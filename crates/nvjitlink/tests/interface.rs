@@ -37,7 +37,7 @@ fn two_cubins_link() {
     let image = client.get(Product::Cubin).expect("an image");
     assert!(image.starts_with(b"\x7fELF"));
     assert_eq!(client.get(Product::Ptx), Err(3));
-    assert_eq!(client.get(Product::LtoIr), Err(6));
+    assert_eq!(client.get(Product::LtoIr), Err(3));
     assert_eq!(text(&mut client, Product::ErrorLog), "");
     // An image is made once.
     assert_eq!((client.complete(), client.get(Product::Cubin)), (6, Ok(image)));
@@ -54,6 +54,33 @@ fn undefined_references_leave_an_image() {
     let expected = "error   : Undefined reference to '_Z5weighPKfii' in '(null)'\nERROR 9: finish\n";
     assert_eq!(text(&mut client, Product::ErrorLog), expected);
     assert!(client.get(Product::Cubin).is_ok());
+}
+
+#[test]
+fn messages_are_explained_in_the_info_log() {
+    let (mut client, _) = client(&[c"-arch=sm_90", c"-explain"]);
+    assert_eq!(client.add_data(CUBIN, Some(BLUR), Some(c"blur")), 0);
+    assert_eq!(client.complete(), 6);
+    let log = text(&mut client, Product::InfoLog);
+    let lines: Vec<serde_json::Value> =
+        log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let undefined =
+        lines.iter().find(|line| line["fields"]["symbol"] == "_Z5weighPKfii").expect("it is undefined");
+    assert_eq!(undefined["tool"], "nvjitlink");
+    assert_eq!(
+        (&undefined["severity"], &undefined["code"]),
+        (&"error".into(), &"undefined-reference".into())
+    );
+    assert_eq!(undefined["message"], "Undefined reference to '_Z5weighPKfii' in 'blur'");
+    let notes = undefined["notes"].as_array().expect("a list");
+    assert!(notes.iter().any(|note| note["kind"] == "reference"), "{notes:?}");
+    // Nothing else changes, and what goes well needs no words.
+    assert!(
+        text(&mut client, Product::ErrorLog).contains("Undefined reference to '_Z5weighPKfii' in 'blur'")
+    );
+    let (mut plain, mut explained) = (linked(&[c"-arch=sm_90"]), linked(&[c"-arch=sm_90", c"-explain"]));
+    assert_eq!(plain.get(Product::Cubin), explained.get(Product::Cubin));
+    assert_eq!(text(&mut explained, Product::InfoLog), "");
 }
 
 #[test]
@@ -93,6 +120,19 @@ fn refused_options_leave_a_log() {
     assert_eq!(code, 1);
     assert_eq!(text(&mut client, Product::ErrorLog), "unrecognized option: -bogus\n");
     assert_eq!((client.complete(), client.get(Product::Cubin)), (6, Err(6)));
+}
+
+#[test]
+fn what_was_not_made_has_a_code_by_the_options() {
+    let codes = |words: &[&CStr]| {
+        let (mut client, _) = client(words);
+        [Product::Ptx, Product::LtoIr].map(|product| client.get(product).err())
+    };
+    assert_eq!(codes(&[c"-arch=sm_90"]), [Some(3), Some(3)]);
+    assert_eq!(codes(&[c"-arch=sm_90", c"-lto"]), [Some(3), Some(6)]);
+    assert_eq!(codes(&[c"-arch=sm_90", c"-lto", c"-ptx"]), [Some(6), Some(6)]);
+    // Words after one that is refused are not read.
+    assert_eq!(codes(&[c"-lto", c"-bogus", c"-ptx"]), [Some(3), Some(6)]);
 }
 
 #[test]

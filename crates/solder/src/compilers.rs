@@ -74,7 +74,8 @@ impl<'a, 'data> Toolkit<'a, 'data> {
             }
             error => refused(error),
         })?;
-        Ok(Compiled { parts: vec![packed.ptx], complete: None, log: packed.log })
+        let log = packed.messages();
+        Ok(Compiled { parts: vec![packed.ptx], complete: None, log })
     }
 }
 

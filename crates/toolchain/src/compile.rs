@@ -90,7 +90,7 @@ impl Toolchain<'_> {
             let keys = self.cache.is_on().then(|| Keys::new(&self.cache, "nvjitlink", &library, request));
             let kept = keys.as_ref().and_then(|keys| <[Vec<u8>; 2]>::try_from(keys.get(&self.cache)?).ok());
             if let Some([log, ptx]) = kept {
-                return Ok(Packed { ptx, log });
+                return Ok(Packed { ptx, lto_ir: None, log });
             }
             let packed = match nvjitlink::link(&library, request.arguments, request.modules) {
                 Ok(packed) => packed,

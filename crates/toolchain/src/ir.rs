@@ -48,8 +48,19 @@ pub struct Compiled {
 pub struct Packed {
     /// PTX, without the final NUL.
     pub ptx: Vec<u8>,
+    /// All modules as one, which libraries from 13.4 on make too. The cache does not keep it.
+    pub lto_ir: Option<Vec<u8>>,
     /// What the library says about it.
     pub log: Vec<u8>,
+}
+
+impl Packed {
+    /// The log without what it says about the modules as one. The library of 13.4 writes
+    /// `SUCCESS: NVVM70 LTOIR Container created (3684 bytes)`; nvlink, which makes none, says nothing.
+    pub fn messages(&self) -> Vec<u8> {
+        let lines = self.log.split_inclusive(|byte| *byte == b'\n');
+        lines.filter(|line| !line.starts_with(b"SUCCESS: ")).flatten().copied().collect()
+    }
 }
 
 /// Why there is no PTX.
@@ -83,3 +94,16 @@ impl fmt::Display for CompileError {
 }
 
 impl std::error::Error for CompileError {}
+
+#[cfg(test)]
+mod tests {
+    use super::Packed;
+
+    #[test]
+    fn messages_are_without_progress() {
+        let of = |log: &[u8]| Packed { ptx: Vec::new(), lto_ir: None, log: log.to_vec() }.messages();
+        let log = b"SUCCESS: NVVM70 LTOIR Container created (3684 bytes)\nwarning: a\nSUCCESS: NVVM70 LTOIR Container created (9 bytes)\n";
+        assert_eq!(of(log), b"warning: a\n");
+        assert_eq!(of(b"a SUCCESS: b"), b"a SUCCESS: b");
+    }
+}

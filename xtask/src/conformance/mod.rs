@@ -10,7 +10,7 @@ mod coverage;
 pub(crate) mod elf;
 mod link;
 mod plant;
-mod releases;
+pub mod releases;
 mod report;
 
 use crate::toolkit::{ORACLE, TOOLKITS, Toolkit};

@@ -12,6 +12,8 @@ pub struct Outcome {
     pub codes: String,
     pub cubin: Option<Vec<u8>>,
     pub ptx: Option<Vec<u8>>,
+    /// All IR as one module.
+    pub lto_ir: Option<Vec<u8>>,
     pub error: Vec<u8>,
     pub info: Vec<u8>,
 }
@@ -66,6 +68,9 @@ pub fn outcomes(theirs: &Outcome, ours: &Outcome) -> Verdict {
     }
     if theirs.ptx != ours.ptx {
         differences.push("the PTX".into());
+    }
+    if theirs.lto_ir != ours.lto_ir {
+        differences.push("the IR".into());
     }
     // The image after undefined references is not for use.
     let is_undefined = theirs.error.windows(UNDEFINED.len()).any(|part| part == UNDEFINED);

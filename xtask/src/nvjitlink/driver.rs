@@ -1,6 +1,7 @@
 //! The child process of a run: it loads one library and calls it as a script says. A library that crashes takes only this
 //! process with it.
 
+use super::script;
 use crate::Result;
 use crate::cache::at;
 use libloading::Library;
@@ -19,6 +20,18 @@ type Fill = unsafe extern "C" fn(Handle, *mut u8) -> c_int;
 type Complete = unsafe extern "C" fn(Handle) -> c_int;
 type Destroy = unsafe extern "C" fn(*mut Handle) -> c_int;
 
+/// What only libraries from 13.3 on give.
+const LTO_IR: &str = "LinkedLTOIR";
+
+/// What a handle gives, and the file that it is written to.
+const PRODUCTS: [(&str, &str); 5] = [
+    (LTO_IR, "ltoir"),
+    ("LinkedCubin", "cubin"),
+    ("LinkedPtx", "ptx"),
+    ("ErrorLog", "error"),
+    ("InfoLog", "info"),
+];
+
 /// The type of a device ELF, in nvJitLink's header.
 const CUBIN: c_int = 1;
 
@@ -35,7 +48,7 @@ pub fn run(args: &[String]) -> Result<u8> {
 }
 
 /// A link is repeated this long, so that a short one is measured too.
-const REPEATED: Duration = Duration::from_millis(50);
+const REPEATED: Duration = Duration::from_millis(250);
 
 /// `nvjitlink-time LIBRARY OUTPUT WORD…`: links the files among the words from memory, with the options among them, again and
 /// again. Prints the nanoseconds that one link took from Create to Destroy, and those of all processors. The image is
@@ -77,13 +90,14 @@ struct Driver<'a> {
     handle: Handle,
     /// A line for every call.
     codes: Vec<String>,
+    asks_for_lto_ir: bool,
     /// NVIDIA's library keeps the pointers to names.
     kept: Vec<CString>,
 }
 
 impl<'a> Driver<'a> {
     fn new(library: &'a Library) -> Self {
-        Self { library, handle: ptr::null_mut(), codes: Vec::new(), kept: Vec::new() }
+        Self { library, handle: ptr::null_mut(), codes: Vec::new(), asks_for_lto_ir: false, kept: Vec::new() }
     }
 
     /// A link that is expected to succeed, from Create to Destroy: its image.
@@ -130,6 +144,7 @@ impl<'a> Driver<'a> {
             let words: Vec<&str> = line.split('\t').collect();
             match words[..] {
                 ["option", word] => options.push(CString::new(word).map_err(|e| e.to_string())?),
+                [script::LTO_IR] => self.asks_for_lto_ir = true,
                 ["data" | "file", ..] => inputs.push(words),
                 _ => return Err(format!("no line of a script: {line}")),
             }
@@ -176,9 +191,7 @@ impl<'a> Driver<'a> {
 
     /// Writes codes, logs and what was made, and ends the link.
     fn write(&mut self, folder: &Path) -> Result<()> {
-        for (name, file) in
-            [("LinkedCubin", "cubin"), ("LinkedPtx", "ptx"), ("ErrorLog", "error"), ("InfoLog", "info")]
-        {
+        for (name, file) in PRODUCTS.iter().filter(|(name, _)| *name != LTO_IR || self.asks_for_lto_ir) {
             let size: Size = self.function(&format!("Get{name}Size"))?;
             let fill: Fill = self.function(&format!("Get{name}"))?;
             let mut count = 0;

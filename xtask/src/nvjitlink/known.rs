@@ -17,7 +17,7 @@ const RUN: &str = "== ";
 const UNSTEADY: &[&str] = &["compat/finalization:"];
 
 const HEAD: &str = "\
-# How solder's libnvJitLink differs from NVIDIA's 13.0.88, run by run. docs/nvjitlink.md says why, and
+# How solder's libnvJitLink differs from NVIDIA's of this release, run by run. docs/nvjitlink.md says why, and
 # which are not mended yet.
 # Written by `cargo xtask nvjitlink --bless`.
 ";
@@ -27,9 +27,12 @@ const HEAD: &str = "\
 pub struct Known(BTreeMap<String, String>);
 
 impl Known {
-    /// What the repository lists.
-    pub fn read() -> Result<Self> {
-        let path = path()?;
+    /// What the repository lists for a release.
+    pub fn read(release: &str) -> Result<Self> {
+        let path = path(release)?;
+        if !path.is_file() {
+            return Ok(Self::default());
+        }
         let text = fs::read_to_string(&path).map_err(|e| at(&path, &e))?;
         let head = format!("\n{RUN}");
         let runs = text.split(&head).skip(1).filter_map(|run| run.split_once('\n'));
@@ -47,8 +50,8 @@ impl Known {
     }
 }
 
-fn path() -> Result<PathBuf> {
-    Ok(workspace()?.join("tests/nvjitlink/differences.txt"))
+fn path(release: &str) -> Result<PathBuf> {
+    Ok(workspace()?.join("tests/nvjitlink").join(format!("{release}.txt")))
 }
 
 /// The lines as the file has them.
@@ -58,8 +61,8 @@ fn shown(differences: &[String]) -> String {
 }
 
 /// Lists the runs that differ. What the file says of other runs stays.
-pub fn write(verdicts: &[(String, Verdict)]) -> Result<()> {
-    let Known(mut runs) = Known::read().unwrap_or_default();
+pub fn write(release: &str, verdicts: &[(String, Verdict)]) -> Result<()> {
+    let Known(mut runs) = Known::read(release).unwrap_or_default();
     for (id, verdict) in verdicts {
         match verdict {
             Verdict::Differs(differences) => runs.insert(id.clone(), shown(differences)),
@@ -70,7 +73,7 @@ pub fn write(verdicts: &[(String, Verdict)]) -> Result<()> {
     for (id, differences) in runs {
         let _ = write!(text, "\n{RUN}{id}\n{differences}\n");
     }
-    let path = path()?;
+    let path = path(release)?;
     let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
     folder.and_then(|()| fs::write(&path, text)).map_err(|e| at(&path, &e))
 }

@@ -3,8 +3,10 @@
 mod compare;
 #[allow(unsafe_code, reason = "it calls functions of a shared library")]
 pub mod driver;
+mod examples;
 mod known;
 pub mod library;
+mod pair;
 pub(crate) mod published;
 mod python;
 mod sanitize;
@@ -12,13 +14,16 @@ pub(crate) mod script;
 
 use crate::Result;
 use crate::cache::at;
-use crate::conformance::{Context, Run, build_inputs, load_cases};
+use crate::conformance::compare::with_barriers_of;
+use crate::conformance::releases::is_complete;
+use crate::conformance::{Run, build_inputs, load_cases};
 use crate::process::{self, Ending};
-use crate::toolkit::{ORACLE, Toolkit};
+use crate::toolkit::ORACLE;
 use compare::{Outcome, Verdict};
 use known::Known;
+use pair::Pair;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,20 +40,23 @@ lines of tests/cases, from Create to Destroy, with both: codes, logs and what wa
                   user's cache folder, and print where it is
   names           only build and compare names
   python [CLONE]  only build, and link through NVIDIA's Python package (cuda-bindings 12.9.4 and 13.0.3) with both libraries; with
-                  a clone of NVIDIA/cuda-python, run the package's own tests of the linker too
+                  a clone of NVIDIA/cuda-python, run the package's own tests of the linker too, and cuda.core's
+  examples        only build, and run the programs of examples/jit in C and in Rust
   sanitize        only run the stress of the C interface, 16 threads with 1,000 links each, under the sanitizers for addresses and
                   for threads, or one of them (sanitize thread); needs a nightly toolchain with rust-src
+  --release R     compare with NVIDIA's library of this release (12.4, 12.5, 12.6, 12.8, 12.9, 13.0 … 13.4; default 13.0)
   --runs N        at most N runs, spread over all cases (default 720)
   --jobs N        runs at once (default: the machine's cores)
   --profile NAME  how the libraries are built (default library)
   --keep          leave the folders of runs that differ, and say where they are
-  --bless         write the differences of these runs to tests/nvjitlink/differences.txt; read the change before you keep it";
+  --bless         write the differences of these runs to tests/nvjitlink/RELEASE.txt; read the change before you keep it";
 
 /// A library that hangs is ended after this.
 const LIMIT: Duration = Duration::from_mins(1);
 
 struct Options {
     filters: Vec<String>,
+    release: String,
     runs: usize,
     jobs: Option<usize>,
     profile: String,
@@ -59,6 +67,7 @@ struct Options {
 pub fn run(args: &[String]) -> Result<u8> {
     let mut options = Options {
         filters: Vec::new(),
+        release: ORACLE.name.into(),
         runs: 720,
         jobs: None,
         profile: "library".into(),
@@ -76,6 +85,7 @@ pub fn run(args: &[String]) -> Result<u8> {
             }
             "--runs" => options.runs = number()?,
             "--jobs" => options.jobs = Some(number()?),
+            "--release" => options.release.clone_from(rest.next().ok_or("--release needs a release")?),
             "--profile" => options.profile.clone_from(rest.next().ok_or("--profile needs a name")?),
             "--keep" => options.keep = true,
             "--bless" => options.bless = true,
@@ -101,6 +111,9 @@ pub fn run(args: &[String]) -> Result<u8> {
     {
         return Ok(u8::from(python::run(&folder, clone.first().map(String::as_str))? > 0));
     }
+    if options.filters == ["examples"] {
+        return Ok(u8::from(examples::run(&folder)? > 0));
+    }
     let missing = library::missing_names(&folder)?;
     for name in &missing {
         println!("missing: {name}");
@@ -121,12 +134,13 @@ struct Session<'a> {
 
 fn compare_all(options: &Options, folder: &Path) -> Result<usize> {
     let cases = load_cases()?;
-    let toolkit = Toolkit::find(ORACLE.name)?;
-    let context = Context::for_inputs(toolkit)?;
+    let pair = Pair::of(&options.release, folder)?;
     let mut sessions: Vec<Session<'_>> = cases
         .iter()
         .filter(|case| case.mistake.is_none() && case.setup.is_empty() && case.env.is_empty())
-        .flat_map(|case| case.runs(ORACLE, None))
+        .flat_map(|case| case.runs(pair.context.release, None))
+        // What solder does not link as the release yet says nothing of the library.
+        .filter(|run| options.release == ORACLE.name || is_complete(run, pair.context.release))
         .filter(|run| {
             options.filters.is_empty() || options.filters.iter().any(|filter| run.id().contains(filter))
         })
@@ -143,11 +157,10 @@ fn compare_all(options: &Options, folder: &Path) -> Result<usize> {
         at += 1;
         (at - 1) % every == 0
     });
-    let libraries = [context.toolkit.join("lib64/libnvJitLink.so.13"), folder.join(library::file_name(13))];
-    let known = if options.bless { Known::default() } else { Known::read()? };
-    let verdicts = judge_all(&sessions, &libraries, &context, &known, options);
+    let known = if options.bless { Known::default() } else { Known::read(&options.release)? };
+    let verdicts = judge_all(&sessions, &pair, &known, options);
     if options.bless {
-        return known::write(&verdicts).map(|()| 0);
+        return known::write(&options.release, &verdicts).map(|()| 0);
     }
     Ok(compare::report(&verdicts))
 }
@@ -159,8 +172,7 @@ fn salt(id: &str) -> usize {
 
 fn judge_all(
     sessions: &[Session<'_>],
-    libraries: &[PathBuf; 2],
-    context: &Context,
+    pair: &Pair,
     known: &Known,
     options: &Options,
 ) -> Vec<(String, Verdict)> {
@@ -173,8 +185,7 @@ fn judge_all(
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(session) = sessions.get(at) else { break };
-                    let verdict = judge(session, libraries, context, known, options.keep)
-                        .unwrap_or_else(Verdict::Failed);
+                    let verdict = judge(session, pair, known, options.keep).unwrap_or_else(Verdict::Failed);
                     if let Ok(mut verdicts) = verdicts.lock() {
                         verdicts.push((session.run.id(), verdict));
                     }
@@ -187,13 +198,8 @@ fn judge_all(
     verdicts
 }
 
-fn judge(
-    session: &Session<'_>,
-    libraries: &[PathBuf; 2],
-    context: &Context,
-    known: &Known,
-    keep: bool,
-) -> Result<Verdict> {
+fn judge(session: &Session<'_>, pair: &Pair, known: &Known, keep: bool) -> Result<Verdict> {
+    let context = &pair.context;
     let name = session.run.id().replace(['/', ':', '['], ".").replace(']', "");
     let folder = context.scratch.join(format!("nvjitlink.{name}.{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
@@ -207,10 +213,15 @@ fn judge(
         input.place(&work)?;
     }
     let script = folder.join("script");
-    fs::write(&script, &session.script).map_err(|e| at(&script, &e))?;
-    let [theirs, ours] =
-        libraries.each_ref().map(|library| perform(library, &script, &work, &folder, context));
-    let mut verdict = compare::outcomes(&theirs?, &ours?);
+    let lines = [session.script.as_str(), if pair.gives_lto_ir() { script::LTO_IR } else { "" }].join("\n");
+    fs::write(&script, lines.trim_end()).map_err(|e| at(&script, &e))?;
+    let mut theirs = perform(&pair.theirs, pair, &script, &work, &folder.join("nvidia"))?;
+    let ours = perform(&pair.own, pair, &script, &work, &folder.join("solder"))?;
+    // NVIDIA's library prints numbers of barriers that mean nothing.
+    if context.release.repeats_barriers() || context.release.major() < 13 {
+        theirs.info = with_barriers_of(&theirs.info, &ours.info);
+    }
+    let mut verdict = compare::outcomes(&theirs, &ours);
     if let Verdict::Differs(differences) = &verdict
         && known.is(&session.run.id(), differences)
     {
@@ -223,15 +234,12 @@ fn judge(
 }
 
 /// Runs the script with one library, in a process of its own.
-fn perform(library: &Path, script: &Path, work: &Path, folder: &Path, context: &Context) -> Result<Outcome> {
-    let of_nvidia = library.starts_with(&context.toolkit);
-    let out = folder.join(if of_nvidia { "nvidia" } else { "solder" });
-    fs::create_dir_all(&out).map_err(|e| at(&out, &e))?;
+fn perform(library: &Path, pair: &Pair, script: &Path, work: &Path, out: &Path) -> Result<Outcome> {
+    fs::create_dir_all(out).map_err(|e| at(out, &e))?;
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut command = Command::new(own);
-    command.arg("nvjitlink-run").args([library, script, &out]).current_dir(work);
-    process::clean_environment(&mut command, &context.path);
-    command.env("SOLDER_TOOLKIT", &context.toolkit);
+    command.arg("nvjitlink-run").args([library, script, out]).current_dir(work);
+    pair.surround(&mut command);
     let (ending, mut printed, stderr) = process::watch(&mut command, LIMIT)?;
     printed.extend(stderr);
     let read = |name: &str| fs::read(out.join(name)).ok();
@@ -242,6 +250,7 @@ fn perform(library: &Path, script: &Path, work: &Path, folder: &Path, context: &
         codes: String::from_utf8_lossy(&read("codes").unwrap_or_default()).into_owned(),
         cubin: read("cubin"),
         ptx: read("ptx"),
+        lto_ir: read("ltoir"),
         error: read("error").unwrap_or_default(),
         info: read("info").unwrap_or_default(),
     })

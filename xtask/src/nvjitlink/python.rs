@@ -20,6 +20,8 @@ struct Package {
     major: u32,
     /// What it imports to find libraries, and the compiler that its tests call.
     needs: &'static [&'static str],
+    /// The package above it, whose tests are run too.
+    core: &'static [&'static str],
 }
 
 const PACKAGES: &[Package] = &[
@@ -28,14 +30,24 @@ const PACKAGES: &[Package] = &[
         library: "12.9",
         major: 12,
         needs: &["cuda-pathfinder==1.2.3", "nvidia-cuda-nvrtc-cu12==12.9.86"],
+        core: &[],
     },
     Package {
         version: "13.0.3",
         library: "13.0",
         major: 13,
-        needs: &["cuda-pathfinder==1.2.3", "nvidia-cuda-nvrtc==13.0.88"],
+        needs: &["cuda-pathfinder==1.8.6", "nvidia-cuda-nvrtc==13.0.88"],
+        core: CORE,
     },
 ];
+
+/// cuda.core, whose linker calls cuda-bindings. It is used with the last of [`PACKAGES`].
+const CORE: &[&str] = &["cuda-core==1.1.1", "numpy==2.2.6"];
+const CORE_TAG: &str = "cuda-core-v1.1.1";
+const CORE_TESTS: &str = "cuda_core/tests/test_linker.py";
+
+/// Takes the place of the device and the driver in cuda.core's tests.
+const CORE_DEVICE: &str = "tests/nvjitlink/conftest.py";
 
 /// What runs the tests.
 const RUNNER: &[&str] =
@@ -74,11 +86,15 @@ pub fn run(folder: &Path, clone: Option<&str>) -> Result<usize> {
     for package in PACKAGES {
         let both = package.both(folder)?;
         report(format!("cuda-bindings {}, example", package.version), package.example(&both, &scratch));
-        if let Some(clone) = clone {
-            report(
-                format!("cuda-bindings {}, its tests", package.version),
-                package.tests(&both, clone, &scratch),
-            );
+        let Some(clone) = clone else { continue };
+        let tests = Tests { clone, tag: &format!("v{}", package.version), file: TESTS };
+        report(format!("cuda-bindings {}, its tests", package.version), tests.compare(&both, &scratch));
+        if !package.core.is_empty() {
+            let device = workspace()?.join(CORE_DEVICE);
+            let place = scratch.join("conftest.py");
+            fs::copy(&device, &place).map_err(|e| at(&device, &e))?;
+            let tests = Tests { clone, tag: CORE_TAG, file: CORE_TESTS };
+            report("cuda.core, its tests of the linker".into(), tests.compare(&both, &scratch));
         }
     }
     let _ = fs::remove_dir_all(&scratch);
@@ -111,7 +127,7 @@ impl Package {
     }
 
     fn install(&self) -> Result<PathBuf> {
-        let site = cache::root()?.join(format!("cuda-bindings-{}-with-tests", self.version));
+        let site = cache::root()?.join(format!("cuda-bindings-{}-with-core-tests", self.version));
         if !site.is_dir() {
             let _lock = cache::lock(&site.with_added_extension("lock"))?;
             if !site.is_dir() {
@@ -120,7 +136,7 @@ impl Package {
                 fs::create_dir_all(&new).map_err(|e| at(&new, &e))?;
                 let own = format!("cuda-bindings=={}", self.version);
                 let packages: Vec<&str> =
-                    [own.as_str()].into_iter().chain([self.needs, RUNNER].concat()).collect();
+                    [own.as_str()].into_iter().chain([self.needs, self.core, RUNNER].concat()).collect();
                 let outcome =
                     pip_install(&staged, &new, &packages).and_then(|()| cache::publish(&new, &site));
                 let _ = fs::remove_dir_all(&staged);
@@ -159,41 +175,46 @@ impl Package {
         differences.extend(compare::images(&theirs, &link(&both.own, true)?));
         Ok(differences)
     }
+}
 
-    /// The tests of the package, with each library: what came of each test.
-    fn tests(&self, both: &Both, clone: &str, scratch: &Path) -> Result<Vec<String>> {
-        let file = scratch.join("test_nvjitlink.py");
+/// A package's own tests, in a clone of NVIDIA/cuda-python.
+struct Tests<'a> {
+    clone: &'a str,
+    tag: &'a str,
+    file: &'a str,
+}
+
+impl Tests<'_> {
+    /// Runs them with each library, and compares what came of each test.
+    fn compare(&self, both: &Both, scratch: &Path) -> Result<Vec<String>> {
+        let name = self.file.rsplit('/').next().unwrap_or(self.file);
+        let file = scratch.join(name);
         let mut git = Command::new("git");
-        git.args(["-C", clone, "show", &format!("v{}:{TESTS}", self.version)]);
+        git.args(["-C", self.clone, "show", &format!("{}:{}", self.tag, self.file)]);
         let shown = process::capture(&mut git)?;
         if !shown.status.success() {
-            return Err(format!("{clone}: {}", String::from_utf8_lossy(&shown.stderr)));
+            return Err(format!("{}: {}", self.clone, String::from_utf8_lossy(&shown.stderr)));
         }
         fs::write(&file, shown.stdout).map_err(|e| at(&file, &e))?;
-        let test = |library: &Path| -> Result<Vec<String>> {
-            let mut python = both.python(library, true);
-            python.args(["-m", "pytest", "-rA", "-q", "--tb=no", "-p", "no:cacheprovider"]).arg(&file);
-            let ran = process::capture(python.current_dir(scratch))?;
-            let text = String::from_utf8_lossy(&ran.stdout).into_owned();
-            let mut lines: Vec<String> = text.lines().filter_map(outcome).collect();
-            lines.sort();
-            if lines.is_empty() { Err(text + &String::from_utf8_lossy(&ran.stderr)) } else { Ok(lines) }
-        };
-        let (theirs, own) = (test(&both.theirs)?, test(&both.own)?);
+        let (theirs, own) = (run_tests(both, &both.theirs, &file)?, run_tests(both, &both.own, &file)?);
         let passed = own.iter().filter(|line| line.starts_with("PASSED")).count();
-        println!(
-            "cuda-bindings {}: {passed} of {} tests pass with solder's library",
-            self.version,
-            own.len()
-        );
+        println!("{} {name}: {passed} of {} tests pass with solder's library", self.tag, own.len());
         let only = |a: &[String], b: &[String], whose: &str| {
-            a.iter()
-                .filter(|line| !b.contains(line))
-                .map(|line| format!("{whose}: {line}"))
-                .collect::<Vec<_>>()
+            let lines = a.iter().filter(|line| !b.contains(line));
+            lines.map(|line| format!("{whose}: {line}")).collect::<Vec<_>>()
         };
         Ok([only(&theirs, &own, "NVIDIA's"), only(&own, &theirs, "solder's")].concat())
     }
+}
+
+fn run_tests(both: &Both, library: &Path, file: &Path) -> Result<Vec<String>> {
+    let mut python = both.python(library, true);
+    python.args(["-m", "pytest", "-rA", "-q", "--tb=no", "-p", "no:cacheprovider"]).arg(file);
+    let ran = process::capture(python.current_dir(file.parent().unwrap_or(Path::new("."))))?;
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let mut lines: Vec<String> = text.lines().filter_map(outcome).collect();
+    lines.sort();
+    if lines.is_empty() { Err(text + &String::from_utf8_lossy(&ran.stderr)) } else { Ok(lines) }
 }
 
 /// `PASSED test_nvjitlink.py::test_create[sm_90]`, without the reason of a failure.

@@ -22,6 +22,9 @@ const OPTIONS: &[(&str, &str, bool)] = &[
 /// Options of nvlink that say nothing to the library.
 const WITHOUT_MEANING: &[(&str, bool)] = &[("-o", true), ("-m64", false), ("-nvvmpath", true)];
 
+/// The line of a script that says to fetch the IR as one module, too.
+pub const LTO_IR: &str = "lto-ir";
+
 /// What an input is, by its extension; anything else is for the library to tell.
 const TYPES: &[(&str, u32)] = &[("cubin", 1), ("ptx", 2), ("ltoir", 3), ("fatbin", 4), ("o", 5), ("a", 6)];
 const ANY: u32 = 10;

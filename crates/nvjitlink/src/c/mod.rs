@@ -216,8 +216,7 @@ macro_rules! getters {
 getters! {
     cubin_size, cubin = |session| session.cubin().map(Cow::Borrowed);
     ptx_size, ptx = |session| session.ptx().map(Cow::Borrowed);
-    // Incremental links that give IR came with 13.2, which is not the release that is replaced.
-    lto_ir_size, lto_ir = |_| Err(Code::Internal);
+    lto_ir_size, lto_ir = |session| session.lto_ir().map(Cow::Borrowed);
     error_log_size, error_log = |session| Ok(Cow::Owned(session.error_log()));
     info_log_size, info_log = |session| Ok(Cow::Owned(session.info_log()));
 }

@@ -53,19 +53,30 @@ pub fn c_string(bytes: &[u8]) -> CString {
 /// A text of the library, up to its NUL.
 ///
 /// # Safety
-/// The functions must be a pair of the library that the handle, still alive, belongs to.
+/// As [`bytes`].
 pub unsafe fn text(handle: Handle, size: Size, fill: Fill) -> Option<Vec<u8>> {
-    let mut bytes = 0;
-    // SAFETY: `bytes` is a place for the size.
-    if unsafe { size(handle, &raw mut bytes) } != 0 {
-        return None;
-    }
-    // One byte more than is said: not every header says whether the NUL is counted.
-    let mut text = vec![0u8; bytes.checked_add(1)?];
-    // SAFETY: the library fills no more than it said, and the NUL.
-    if bytes > 0 && unsafe { fill(handle, text.as_mut_ptr().cast()) } != 0 {
-        return None;
-    }
-    text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(bytes));
+    // SAFETY: as the caller promises.
+    let mut text = unsafe { bytes(handle, size, fill) }?;
+    text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(text.len()));
     Some(text)
+}
+
+/// What the library hands out.
+///
+/// # Safety
+/// The functions must be a pair of the library that the handle, still alive, belongs to.
+pub unsafe fn bytes(handle: Handle, size: Size, fill: Fill) -> Option<Vec<u8>> {
+    let mut count = 0;
+    // SAFETY: `count` is a place for the size.
+    if unsafe { size(handle, &raw mut count) } != 0 {
+        return None;
+    }
+    // One byte more than is said: not every header says whether the NUL of a text is included.
+    let mut bytes = vec![0u8; count.checked_add(1)?];
+    // SAFETY: the library fills no more than it said, and the NUL.
+    if count > 0 && unsafe { fill(handle, bytes.as_mut_ptr().cast()) } != 0 {
+        return None;
+    }
+    bytes.truncate(count);
+    Some(bytes)
 }
