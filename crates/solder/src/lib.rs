@@ -2,6 +2,7 @@
 
 mod commands;
 mod compilers;
+mod dependencies;
 pub mod diagnostics;
 pub mod driver;
 mod explain;
