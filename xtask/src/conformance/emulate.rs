@@ -1,5 +1,5 @@
 //! `--target aarch64`: both linkers as programs of another machine, run by qemu. nvlink, libnvvm and the libraries come
-//! from the packages of that machine; the inputs are made by this machine's compilers.
+//! from the packages of that machine. nvcc runs here, and has the host's code made by a cross compiler.
 
 use crate::cache::{self, at};
 use crate::toolkit::Toolkit;
@@ -21,6 +21,8 @@ struct Machine {
     /// What Rust calls it, the variable that names the linker for it, and that linker.
     target: &'static str,
     linker: (&'static str, &'static str),
+    /// The C++ compiler for it, which nvcc starts.
+    cxx: &'static str,
     /// Emulators, either of which will do.
     emulators: [&'static str; 2],
     /// Where Debian's packages for cross compilation put the C library.
@@ -32,6 +34,7 @@ const MACHINES: [Machine; 1] = [Machine {
     platform: "manylinux2014_aarch64",
     target: "aarch64-unknown-linux-gnu",
     linker: ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
+    cxx: "aarch64-linux-gnu-g++",
     emulators: ["qemu-aarch64-static", "qemu-aarch64"],
     sysroot: "/usr/aarch64-linux-gnu",
 }];
@@ -66,6 +69,15 @@ impl Emulator {
             }
         }
         Ok(emulator)
+    }
+
+    /// What makes the host's code in inputs.
+    pub fn c_compiler(&self) -> &'static str {
+        self.machine.linker.1
+    }
+
+    pub fn cxx_compiler(&self) -> &'static str {
+        self.machine.cxx
     }
 
     pub fn name(&self) -> &'static str {
