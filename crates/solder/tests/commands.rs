@@ -1,16 +1,13 @@
 //! The subcommands: when they are recognised, and `shadow` on toolkits of all kinds.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
-fn scratch(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a scratch folder");
-    folder
-}
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use common::{run, scratch, text, toolkit};
 
 fn solder(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_solder"));
@@ -20,32 +17,6 @@ fn solder(args: &[&str]) -> Command {
     }
     command.env("PATH", "/usr/bin:/bin");
     command
-}
-
-fn run(command: &mut Command) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = command.output().expect("solder runs");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (status.code(), text(stdout), text(stderr))
-}
-
-/// A toolkit with an nvcc that says this version.
-fn toolkit(folder: &Path, version: &str) -> PathBuf {
-    let root = folder.join(format!("cuda-{version}"));
-    fs::create_dir_all(root.join("bin/crt")).expect("a folder");
-    fs::create_dir_all(root.join("include")).expect("a folder");
-    let nvcc = format!("#!/bin/sh\necho 'Cuda compilation tools, release 1.2, V{version}'\n");
-    for (name, text) in
-        [("nvcc", nvcc.as_str()), ("nvcc.profile", "TOP = ."), ("nvlink", "x"), ("ptxas", "x")]
-    {
-        let path = root.join("bin").join(name);
-        fs::write(&path, text).expect("a file");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
-    }
-    root
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a path in UTF-8")
 }
 
 #[test]

@@ -1,35 +1,13 @@
 //! `solder doctor` in set-ups that are broken in one way each, and `solder shadow --remove`.
 
+mod common;
+
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::{Command, Output};
 
-fn scratch(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a scratch folder");
-    folder.canonicalize().expect("it was made")
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a path in UTF-8")
-}
-
-/// A toolkit with an nvcc that says this version.
-fn toolkit(folder: &Path, version: &str) -> PathBuf {
-    let root = folder.join(format!("cuda-{version}"));
-    fs::create_dir_all(root.join("bin")).expect("a folder");
-    let nvcc = format!("#!/bin/sh\necho 'Cuda compilation tools, release 1.2, V{version}'\n");
-    for (name, text) in
-        [("nvcc", nvcc.as_str()), ("nvcc.profile", "TOP = ."), ("nvlink", "x"), ("ptxas", "x")]
-    {
-        let path = root.join("bin").join(name);
-        fs::write(&path, text).expect("a file");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
-    }
-    root
-}
+use common::{scratch, text, toolkit};
 
 /// solder without anything of this machine's own.
 fn solder(program: &str, args: &[&str]) -> Command {

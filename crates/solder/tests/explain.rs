@@ -1,21 +1,12 @@
 //! Options that tell about a link: the output is the same with them. Recorded paths. Completions.
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
-/// The test runner shows this even if the test passes.
-fn skipped(why: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
-}
-
-fn scratch(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a scratch folder");
-    folder
-}
+use common::{scratch, skipped};
 
 /// Links the example with these options, and reads the output.
 fn link(folder: &Path, options: &[&str]) -> (Vec<u8>, Output) {

@@ -1,24 +1,13 @@
 //! What solder answers to a newcomer: no words, a command that does not exist, help, and words from the environment.
 
+mod common;
+
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_solder");
-
-fn scratch(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a scratch folder");
-    folder
-}
-
-fn run(command: &mut Command) -> (Option<i32>, String, String) {
-    let output = command.output().expect("solder runs");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (output.status.code(), text(output.stdout), text(output.stderr))
-}
+use common::{PROGRAM, example, run, scratch};
 
 fn solder(args: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
@@ -80,10 +69,6 @@ fn as_nvlink() {
         let expected = WITHOUT_TARGET.replace("solder", "nvlink");
         assert_eq!((code, stdout.as_str(), stderr), (Some(1), "", expected), "{words:?}");
     }
-}
-
-fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart").join(name)
 }
 
 fn link(folder: &Path) -> Command {
@@ -166,12 +151,16 @@ fn files_about_a_failed_link() {
     assert!(map.starts_with("Map of out for sm_90: the link failed and wrote nothing\n\nErrors\n"), "{map}");
     let page = fs::read_to_string(folder.join("report-sm_90.html")).expect("a page");
     assert!(
-        page.contains("<body>\n<section role=\"alert\"><p>The link failed")
+        page.contains("<body>\n<section class=\"alert\" role=\"alert\"><p>The link failed")
             && page.contains("Undefined reference")
     );
     let mut command = solder(&["-arch=sm_90", "-o", "out", "--report", "none.html", "missing.cubin"]);
     assert_eq!(run(command.current_dir(&folder)).0, Some(1));
     let page = fs::read_to_string(folder.join("none.html")).expect("a page");
     assert!(page.contains("<li>Could not open input file 'missing.cubin'</li>"));
+    let mut command = solder(&["-arch=sm_90", "-o", "out", "--report", "data.json", "missing.cubin"]);
+    assert_eq!(run(command.current_dir(&folder)).0, Some(1));
+    let data = fs::read_to_string(folder.join("data.json")).expect("data");
+    assert!(data.contains(r#""errors":["Could not open input file 'missing.cubin'"]"#), "{data}");
     assert!(!folder.join("out").exists());
 }

@@ -1,23 +1,14 @@
 //! The page of `--report`: its structure and its data. `cargo xtask page` looks at it in a browser.
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use common::{scratch, skipped};
+
 const DATA: &str = "<script type=\"application/json\" id=\"data\">";
-
-/// The test runner shows this even if the test passes.
-fn skipped(why: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
-}
-
-fn scratch(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a scratch folder");
-    folder
-}
 
 /// The page about the example.
 fn page(folder: &Path) -> String {

@@ -14,11 +14,11 @@ impl Explain<'_, '_> {
     pub fn failed(self, objects: &[Object<'_>], view: Option<View<'_, '_>>, sink: &Sink) {
         let Some(errors) = self.printer.take_errors() else { return };
         let map = || map::of_failure(self, objects, view, &errors);
-        let page = || match view {
-            Some(view) => report::page(self, objects, view, None),
-            None => empty_page(self.options, self.printer, objects),
+        let content = || match view {
+            Some(view) => report::content(self, objects, view, None, &errors),
+            None => empty_content(self.options, self.printer, objects, &errors),
         };
-        write_files(self.options, sink, map, || with_errors(&page(), &errors));
+        write_files(self.options, sink, map, || page(self.options, &content(), &errors));
     }
 }
 
@@ -26,8 +26,8 @@ impl Explain<'_, '_> {
 #[cold]
 pub fn failed(options: &Options, printer: &Printer, sink: &Sink) {
     let Some(errors) = printer.take_errors() else { return };
-    let page = || with_errors(&empty_page(options, printer, &[]), &errors);
-    write_files(options, sink, || map::failure_head(options, &errors), page);
+    let content = || empty_content(options, printer, &[], &errors);
+    write_files(options, sink, || map::failure_head(options, &errors), || page(options, &content(), &errors));
 }
 
 /// That a file cannot be written is reported, and changes nothing: the link has failed already.
@@ -40,12 +40,13 @@ fn write_files(options: &Options, sink: &Sink, map: impl Fn() -> String, page: i
     }
 }
 
-/// The page of a link that failed before anything but its inputs was known.
-fn empty_page(options: &Options, printer: &Printer, objects: &[Object<'_>]) -> String {
+/// The data of a link that failed before anything but its inputs was known.
+fn empty_content(options: &Options, printer: &Printer, objects: &[Object<'_>], errors: &[String]) -> Json {
     let output = options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
     let list = || Json::List(Vec::new());
-    let content = Json::Object(vec![
+    Json::Object(vec![
         ("format", report::FORMAT.into()),
+        ("errors", errors.iter().cloned().map(Json::Text).collect()),
         ("output", Json::Text(output)),
         ("target", Json::Text(options.link_target().to_string())),
         ("size", 0u32.into()),
@@ -57,19 +58,18 @@ fn empty_page(options: &Options, printer: &Printer, objects: &[Object<'_>]) -> S
         ("variables", list()),
         ("constants", list()),
         ("phases", report::phases(printer)),
-    ]);
-    report::written(options, &content)
+    ])
 }
 
-/// The page with the errors before everything else.
-fn with_errors(page: &str, errors: &[String]) -> String {
+/// The file that was asked for; the page has the errors before everything else.
+fn page(options: &Options, content: &Json, errors: &[String]) -> String {
     const BODY: &str = "<body>";
     let item = |error: &String| format!("<li>{}</li>", error.replace('&', "&amp;").replace('<', "&lt;"));
     let items: String = errors.iter().map(item).collect();
     let head = "The link failed and wrote nothing. What follows is what was known when it ended.";
-    page.replacen(
+    report::written(options, content).replacen(
         BODY,
-        &format!("{BODY}\n<section role=\"alert\"><p>{head}</p><ul>{items}</ul></section>"),
+        &format!("{BODY}\n<section class=\"alert\" role=\"alert\"><p>{head}</p><ul>{items}</ul></section>"),
         1,
     )
 }

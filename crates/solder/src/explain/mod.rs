@@ -92,7 +92,7 @@ impl<'a, 'data> Explain<'a, 'data> {
             write(file, &map::text(self, objects, view, layout), sink)?;
         }
         if let Some(file) = &self.options.report {
-            write(file, &report::page(self, objects, view, Some(layout)), sink)?;
+            write(file, &report::page(self, objects, view, layout), sink)?;
         }
         Ok(())
     }

@@ -201,6 +201,7 @@ fn content(explain: Explain<'_, '_>, cubin: &Cubin<'_>, size: usize) -> Json {
     let output = explain.options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
     Json::Object(vec![
         ("format", report::FORMAT.into()),
+        ("errors", Json::List(Vec::new())),
         ("wholeProgram", true.into()),
         ("output", Json::Text(output)),
         ("target", Json::Text(explain.options.link_target().to_string())),

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::cubin::Function;
 use crate::commands::words::value_of;
+use crate::near::nearest;
 
 pub(super) const USAGE: &str = "\
 usage: solder inspect [OPTION]… FILE…
@@ -118,7 +119,7 @@ impl Options {
 
 fn unknown(word: &str) -> String {
     let name = word.split('=').next().unwrap_or(word);
-    match nearest(name, &OPTIONS) {
+    match nearest(name, OPTIONS.iter().copied()) {
         Some(near) => {
             format!("unknown option '{name}'; did you mean {near}? (solder inspect --help lists all)")
         }
@@ -148,7 +149,10 @@ fn number_of(name: &str) -> &str {
 impl Key {
     fn parse(text: &str) -> Result<Self, String> {
         let known = KEYS.map(|(name, _)| name);
-        let near = || nearest(text, &known).map_or(String::new(), |near| format!("; did you mean {near}?"));
+        let near = || {
+            nearest(text, known.iter().copied())
+                .map_or(String::new(), |near| format!("; did you mean {near}?"))
+        };
         let found = KEYS.iter().find(|(name, _)| *name == text).map(|(_, key)| *key);
         found.ok_or_else(|| format!("--sort takes one of {}, not '{text}'{}", known.join(", "), near()))
     }
@@ -164,29 +168,6 @@ impl Key {
             Self::Barriers => function.barriers.into(),
         }
     }
-}
-
-/// The name that a word was meant to be, if one is near: two letters wrong, or the beginning of one.
-pub(super) fn nearest<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
-    let begins = names.iter().find(|name| word.len() > 3 && name.starts_with(word));
-    let cost = |name: &str| distance(word.as_bytes(), name.as_bytes());
-    let near = || names.iter().min_by_key(|name| cost(name)).filter(|name| cost(name) <= 2);
-    begins.or_else(near).copied()
-}
-
-/// Insertions, removals and replacements that make one word the other.
-fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -36,14 +36,14 @@ const SCRIPTS: [&str; 6] = [
 /// The version of the data, which a comparison of two links asks for.
 pub const FORMAT: u32 = 1;
 
-/// The whole page, or only its data for a file whose name ends in `.json`; without a layout, of a link that failed.
+/// The whole page, or only its data for a file whose name ends in `.json`.
 pub fn page(
     explain: Explain<'_, '_>,
     objects: &[Object<'_>],
     view: View<'_, '_>,
-    layout: Option<&Layout<'_, '_>>,
+    layout: &Layout<'_, '_>,
 ) -> String {
-    written(explain.options, &content(explain, objects, view, layout))
+    written(explain.options, &content(explain, objects, view, Some(layout), &[]))
 }
 
 /// The data as the file that was asked for.
@@ -62,17 +62,20 @@ fn filled(content: &Json) -> String {
     fill(&page, "/*DATA*/", &data)
 }
 
-fn content(
+/// The data; without a layout and with errors, of a link that failed.
+pub fn content(
     explain: Explain<'_, '_>,
     objects: &[Object<'_>],
     view: View<'_, '_>,
     layout: Option<&Layout<'_, '_>>,
+    errors: &[String],
 ) -> Json {
     let output = explain.options.output.as_ref().map_or(String::new(), |path| path.display().to_string());
     let removed = live::removed(view, objects);
     let (shared, variables) = shared_memory(view);
     Json::Object(vec![
         ("format", FORMAT.into()),
+        ("errors", errors.iter().cloned().map(Json::Text).collect()),
         ("output", Json::Text(output)),
         ("target", Json::Text(explain.options.link_target().to_string())),
         ("size", layout.map_or(0, |layout| layout.file_size).into()),
