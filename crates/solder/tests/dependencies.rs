@@ -1,30 +1,24 @@
 //! `--dependency-file`: what it names, when it is written, and that make and Ninja link again because of it.
 
+mod common;
+
+use common::{PROGRAM, example, skipped};
 use std::fs::{self, File, FileTimes};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
-/// The test runner shows this even if the test passes.
-fn skipped(why: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
-}
-
 /// A folder with the two cubins of the example.
 fn scratch(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a scratch folder");
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart");
+    let folder = common::scratch(name);
     for file in ["blur.cubin", "weights.cubin"] {
-        fs::copy(example.join(file), folder.join(file)).expect("the example");
+        fs::copy(example(file), folder.join(file)).expect("the example");
     }
     folder
 }
 
 fn solder(folder: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_solder")).args(words).current_dir(folder).output().expect("solder runs")
+    Command::new(PROGRAM).args(words).current_dir(folder).output().expect("solder runs")
 }
 
 fn run(folder: &Path, program: &str, words: &[&str]) -> Option<String> {
@@ -131,8 +125,7 @@ const ODD: &str = "odd #1$ a:b\\c";
 
 /// A link with an archive that no rule mentions.
 fn link_line(archive: &str) -> String {
-    let solder = env!("CARGO_BIN_EXE_solder");
-    format!("{solder} -arch=sm_90 blur.cubin weights.cubin {archive} -o out.cubin --dependency-file=out.d")
+    format!("{PROGRAM} -arch=sm_90 blur.cubin weights.cubin {archive} -o out.cubin --dependency-file=out.d")
 }
 
 fn make_archives(folder: &Path) {
