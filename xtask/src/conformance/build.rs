@@ -166,7 +166,7 @@ impl Rule {
     fn makes_host_code(&self) -> bool {
         let only_device = ["-cubin", "--cubin", "-fatbin", "--fatbin", "-ptx", "--ptx"];
         match self.tool.as_str() {
-            "cc" => true,
+            "cc" | "sh" => true,
             "nvcc" => !self.args.iter().any(|arg| only_device.contains(&arg.as_str())),
             _ => false,
         }
@@ -272,7 +272,12 @@ impl Rule {
         }
         let toolkit = context.toolkit.to_string_lossy();
         command.args(self.args.iter().map(|arg| arg.replace("{toolkit}", &toolkit)));
-        process::clean_environment(&mut command, &context.path);
+        let path = context
+            .emulator
+            .as_ref()
+            .filter(|_| self.tool == "sh")
+            .map(|emulator| emulator.path(&context.path));
+        process::clean_environment(&mut command, path.as_ref().unwrap_or(&context.path));
         command.current_dir(work).env("OUT", &self.out);
         let (ending, stdout, stderr) = process::watch(&mut command, LIMIT)?;
         if ending == process::Ending::Exit(0) {

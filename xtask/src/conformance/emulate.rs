@@ -5,7 +5,7 @@ use crate::cache::{self, at};
 use crate::toolkit::Toolkit;
 use crate::workspace::build;
 use crate::{Result, process};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ struct Machine {
     linker: (&'static str, &'static str),
     /// The C++ compiler for it, which nvcc starts.
     cxx: &'static str,
+    /// Before the names of its binary tools.
+    prefix: &'static str,
     /// Emulators, either of which will do.
     emulators: [&'static str; 2],
     /// Where Debian's packages for cross compilation put the C library.
@@ -35,9 +37,14 @@ const MACHINES: [Machine; 1] = [Machine {
     target: "aarch64-unknown-linux-gnu",
     linker: ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
     cxx: "aarch64-linux-gnu-g++",
+    prefix: "aarch64-linux-gnu-",
     emulators: ["qemu-aarch64-static", "qemu-aarch64"],
     sysroot: "/usr/aarch64-linux-gnu",
 }];
+
+/// Where the binary tools for the machine are, under their plain names, in its toolkit.
+const TOOLS: &str = "cross";
+const CROSS: [&str; 5] = ["gcc", "g++", "ld", "ar", "objcopy"];
 
 /// Runs programs of another machine.
 #[derive(Debug)]
@@ -69,6 +76,14 @@ impl Emulator {
             }
         }
         Ok(emulator)
+    }
+
+    /// The path on which `ld` and its like are those for the machine.
+    pub fn path(&self, own: &OsStr) -> OsString {
+        let mut path = self.toolkit.join(TOOLS).into_os_string();
+        path.push(":");
+        path.push(own);
+        path
     }
 
     /// What makes the host's code in inputs.
@@ -109,6 +124,14 @@ impl Machine {
                 let (own, other) = (toolkit.ensure()?.join("bin").join(tool), tree.join("bin").join(tool));
                 let _ = fs::remove_file(&other);
                 symlink(&own, &other).map_err(|e| at(&other, &e))?;
+            }
+            let tools = tree.join(TOOLS);
+            fs::create_dir_all(&tools).map_err(|e| at(&tools, &e))?;
+            for name in CROSS {
+                let link = tools.join(name);
+                let target = on_path(&format!("{}{name}", self.prefix));
+                let target = target.ok_or_else(|| format!("there is no {}{name}", self.prefix))?;
+                symlink(target, &link).map_err(|e| at(&link, &e))?;
             }
             cache::publish(&tree, &root)
         };
