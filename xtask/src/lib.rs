@@ -5,6 +5,7 @@ pub mod bench;
 pub mod builds;
 pub mod cache;
 pub mod conformance;
+pub mod dist;
 pub mod faults;
 pub mod fuzz;
 pub mod libraries;
@@ -29,8 +30,9 @@ usage: cargo xtask COMMAND
 commands
   toolkit [RELEASE…]      install a CUDA toolkit, or assemblers of older ones, print where
   bench                   time both linkers on generated workloads
-  builds [NAME…]          build programs with nvcc, make and CMake through the shadow toolkit and compare
+  builds [NAME…]          build programs with nvcc, make, CMake, Meson, Clang through the shadow and compare
   conformance [FILTER…]   link the cases of tests/cases with nvlink and with solder and compare
+  dist                    make what packages install: manual page, completions, libnvJitLink, CMake's module
   faults                  end links early, take away space, change inputs, and look at what is left
   fuzz                    feed damaged inputs to the readers and to whole links
   libraries               compare what inspect says of real libraries with cuobjdump
@@ -40,6 +42,7 @@ commands
   test                    install what is needed and run every test of the workspace
   tidy                    check the rules of the house that the compiler does not
   torture                 link generated programs with both linkers and compare
+  wheel                   make the package for pip; install it into a new environment and use it
 
 `cargo xtask COMMAND --help` says more.";
 
@@ -55,6 +58,7 @@ pub fn run(args: &[String]) -> u8 {
         "builds" => builds::run(rest),
         "conformance" => conformance::run(rest),
         "measure" => bench::measure::run(rest),
+        "dist" => dist::run(rest),
         "faults" => faults::run(rest),
         "fuzz" => fuzz::run(rest),
         "libraries" => libraries::run(rest),
@@ -66,6 +70,7 @@ pub fn run(args: &[String]) -> u8 {
         "test" => suite::run(rest),
         "tidy" => tidy::run(rest),
         "torture" => torture::run(rest),
+        "wheel" => dist::wheel(rest),
         "help" | "-h" | "--help" => {
             println!("{USAGE}");
             Ok(0)

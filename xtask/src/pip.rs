@@ -8,8 +8,21 @@ use std::process::{Command, Output};
 
 /// Lets pip unpack packages into `site`; `staged` is a folder for its use.
 pub(crate) fn pip_install(staged: &Path, site: &Path, packages: &[&str]) -> Result<()> {
+    pip_install_for(staged, site, packages, None)
+}
+
+/// The same with packages for another platform.
+pub(crate) fn pip_install_for(
+    staged: &Path,
+    site: &Path,
+    packages: &[&str],
+    platform: Option<&str>,
+) -> Result<()> {
     let mut pip = pip(staged)?;
     pip.args(["install", "--quiet", "--no-deps", "--only-binary=:all:", "--target"]).arg(site).args(packages);
+    if let Some(platform) = platform {
+        pip.args(["--platform", platform]);
+    }
     let output = process::capture(&mut pip)?;
     if output.status.success() {
         return Ok(());

@@ -70,7 +70,10 @@ impl<'a, 'data> Toolkit<'a, 'data> {
         let packed = self.toolchain.compile_packed(nvvm_path, &compile).map_err(|error| match error {
             CompileError::Library { places } => {
                 let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-                vec![Message::JitLinkMissing { file: first.clone(), places: places.join(", ").into() }]
+                vec![not_loaded(Message::JitLinkMissing {
+                    file: first.clone(),
+                    places: places.join(", ").into(),
+                })]
             }
             error => refused(error),
         })?;
@@ -143,10 +146,15 @@ fn modules<'a>(modules: &'a [IrModule<'_>]) -> Vec<Module<'a>> {
     modules.iter().map(module).collect()
 }
 
+/// Why a library could not be loaded: a static program loads none, wherever they are.
+fn not_loaded(otherwise: Message) -> Message {
+    if cfg!(target_feature = "crt-static") { Message::StaticProgram } else { otherwise }
+}
+
 /// Why the compiler library gave no PTX.
 fn refused(error: CompileError) -> Vec<Message> {
     match error {
-        CompileError::Library { .. } => vec![Message::LibraryLoad],
+        CompileError::Library { .. } => vec![not_loaded(Message::LibraryLoad)],
         CompileError::Module => vec![Message::NvvmError],
         CompileError::Refused { log } => {
             vec![Message::CompilerLog { log: log.into() }, Message::JitCompileFailed]

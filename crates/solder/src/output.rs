@@ -4,12 +4,12 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Seek, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::diagnostics::{Message, Sink, Stop};
-use crate::os::files::{in_memory, link, replace};
+use crate::os::files::{in_memory, link, nameless, replace};
 use crate::os::signals::{self, Temporary};
 use solder_link::pool::Pool;
 use solder_link::write::{Destination, Image};
@@ -85,8 +85,7 @@ struct Unfinished {
 
 impl Unfinished {
     fn create(target: &Path) -> io::Result<Self> {
-        let nameless = OpenOptions::new().write(true).custom_flags(libc::O_TMPFILE).open(folder_of(target));
-        match nameless {
+        match nameless(folder_of(target)) {
             Ok(file) => Ok(Self { file, name: None }),
             Err(_) => {
                 temporary_name(target, |path| OpenOptions::new().write(true).create_new(true).open(path))

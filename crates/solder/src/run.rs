@@ -1,10 +1,11 @@
 //! A link of files: they are loaded, IR among them is compiled, and all is linked and written.
 
 use crate::compilers::Toolkit;
+use crate::dependencies;
 use crate::diagnostics::{Message, Printer, Receiver, Severity, Sink, Stop};
 use crate::explain::{self, Explain};
 use crate::keep;
-use crate::load::{self, Arena, Inputs, Streams};
+use crate::load::{self, Arena, FilesRead, Inputs, Streams};
 use crate::mode::{Mode, Output};
 use crate::options::Options;
 use crate::os::{ending, signals, threads};
@@ -23,11 +24,14 @@ use solder_link::pool::Pool;
 use solder_link::recorded_paths::PathRules;
 use solder_link::roots::HostReferences;
 use solder_link::view::View;
+use std::sync::Arc;
 
 /// Links the inputs that the options name.
 pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> Result<(), Stop> {
     let side_files = side_files::read(options, sink)?;
-    let linked = link_as(options, *mode, printer, sink, &side_files, Streams::default());
+    let read = dependencies::noted(options);
+    let linked = link_as(options, *mode, printer, sink, &side_files, Streams::default(), read.as_ref());
+    let linked = linked.and_then(|()| dependencies::write(options, read.as_deref(), sink));
     linked.inspect_err(|_| explain::failed(options, printer, sink))
 }
 
@@ -39,11 +43,12 @@ fn link_as(
     sink: &Sink,
     side_files: &SideFiles,
     streams: Streams,
+    read: Option<&Arc<FilesRead>>,
 ) -> Result<(), Stop> {
     let pool = threads::pool(options.threads);
     let pool = &pool;
     sink.phase("loading");
-    let arena = Arena::new(streams);
+    let arena = Arena::new(streams).noting(read.cloned());
     let toolchain = toolchain::of(options);
     let compilers = Toolkit::new(options, &toolchain, sink);
     let explain_inputs = |survey: &load::Survey<'_>, has_failed: bool| {
@@ -59,7 +64,7 @@ fn link_as(
         load::Outcome::Inputs(inputs, release) => (*inputs, release),
         load::Outcome::AsOther(release) => {
             let options = options.of_release(release);
-            return link_as(&options, mode, printer, sink, side_files, arena.take_streams());
+            return link_as(&options, mode, printer, sink, side_files, arena.take_streams(), read);
         }
     };
     let adopted = (release != options.release).then(|| options.of_release(release));

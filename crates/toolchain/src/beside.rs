@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::toolkit::version_of_nvcc;
+use crate::toolkit::{TARGETS, version_of_nvcc};
 use crate::{Environment, Supervisor};
 
 /// The file that marks a folder as a shadow. Its first line is the root of the toolkit itself, its second one the version of
@@ -43,8 +43,10 @@ pub fn beside(environment: &Environment, supervisor: &dyn Supervisor) -> Option<
 /// What the files of a toolkit say about its version.
 pub fn version_in(root: &Path) -> Option<String> {
     let of_list = beginning(&root.join("version.json")).and_then(|text| version_in_list(&text));
-    let headers = ["include/cuda.h", "targets/x86_64-linux/include/cuda.h"];
-    let of_header = || headers.iter().find_map(|header| version_in_header(&beginning(&root.join(header))?));
+    let targets = TARGETS.map(|target| root.join("targets").join(target));
+    let folders = || [root].into_iter().chain(targets.iter().map(PathBuf::as_path));
+    let of_header =
+        || folders().find_map(|folder| version_in_header(&beginning(&folder.join("include/cuda.h"))?));
     of_list.or_else(of_header)
 }
 
@@ -92,6 +94,19 @@ mod tests {
         assert_eq!(version_in_list("\"cuda_nvcc\""), None);
         assert_eq!(version_in_header("#define CUDA_VERSION 12040\n").as_deref(), Some("12.4"));
         assert_eq!(version_in_header("#define CUDA_VERSION x\n"), None);
+    }
+
+    #[test]
+    fn headers_of_every_host() {
+        let root = std::env::temp_dir().join(format!("solder-targets-{}", std::process::id()));
+        for (target, version) in TARGETS.into_iter().zip(["13.1", "13.2", "13.3"]) {
+            let include = root.join("targets").join(target).join("include");
+            fs::create_dir_all(&include).unwrap();
+            let number = format!("#define CUDA_VERSION 130{}0\n", &version[3..]);
+            fs::write(include.join("cuda.h"), number).unwrap();
+            assert_eq!(version_in(&root).as_deref(), Some(version), "{target}");
+            fs::remove_dir_all(&root).unwrap();
+        }
     }
 
     #[test]

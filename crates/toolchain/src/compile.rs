@@ -115,15 +115,19 @@ fn with_modules<'a>(library: &Path, modules: &[Module<'a>]) -> Result<Program<'a
     Ok(program)
 }
 
-/// The folders of a toolkit that may hold its libraries.
-const FOLDERS: [&str; 3] = ["lib64", "lib", "targets/x86_64-linux/lib"];
+/// The folders of a toolkit that may hold its libraries, as far as this machine can load them.
+const FOLDERS: &[&str] = if cfg!(target_arch = "aarch64") {
+    &["lib64", "lib", "targets/sbsa-linux/lib", "targets/aarch64-linux/lib"]
+} else {
+    &["lib64", "lib", "targets/x86_64-linux/lib"]
+};
 
 /// Where nvJitLink may be: the file that the environment names, in the toolkit that `-nvvmpath` is in, then in those that
 /// the environment names.
 fn nvjitlink_places(nvvm_path: &Path, environment: &Environment, release: &Release) -> Vec<PathBuf> {
     let beside = (!nvvm_path.as_os_str().is_empty()).then(|| nvvm_path.join(".."));
     let roots = beside.into_iter().chain(environment.roots().cloned());
-    let folders = roots.flat_map(|root| FOLDERS.map(|folder| root.join(folder)));
+    let folders = roots.flat_map(|root| FOLDERS.iter().map(move |folder| root.join(folder)));
     let in_folders = folders.flat_map(|folder| release.nvjitlink.iter().map(move |name| folder.join(name)));
     environment.nvjitlink.iter().cloned().chain(in_folders).collect()
 }

@@ -10,6 +10,14 @@ use crate::{Environment, Supervisor, VARIABLES};
 /// wrapper of that name.
 const PARTS: [&str; 3] = ["bin/nvcc", "bin/nvcc.profile", "bin/nvlink"];
 
+/// Folders below `targets` that hold what belongs to a host: x86-64, AArch64 servers, AArch64 boards; this machine's
+/// own kind first.
+pub(crate) const TARGETS: [&str; 3] = if cfg!(target_arch = "aarch64") {
+    ["sbsa-linux", "aarch64-linux", "x86_64-linux"]
+} else {
+    ["x86_64-linux", "sbsa-linux", "aarch64-linux"]
+};
+
 /// Why there is no toolkit.
 #[derive(Debug)]
 pub enum ToolkitError {

@@ -3,6 +3,7 @@
 
 use super::case::{Run, file_name};
 use super::context::Context;
+use super::emulate::Emulator;
 use super::plant;
 use crate::assembler::{self, Release};
 use crate::cache::{self, Key, at};
@@ -161,6 +162,16 @@ impl Rule {
         inputs.iter().filter(seen).collect()
     }
 
+    /// Whether the output depends on the machine that the host's code is for.
+    fn makes_host_code(&self) -> bool {
+        let only_device = ["-cubin", "--cubin", "-fatbin", "--fatbin", "-ptx", "--ptx"];
+        match self.tool.as_str() {
+            "cc" | "sh" => true,
+            "nvcc" => !self.args.iter().any(|arg| only_device.contains(&arg.as_str())),
+            _ => false,
+        }
+    }
+
     fn make(&self, inputs: &[Input], context: &Context) -> Result<Input> {
         if self.tool == "file" {
             let path = super::workspace()?.join(&self.args[0]);
@@ -174,6 +185,9 @@ impl Rule {
         key.list(&self.args);
         for input in &reads {
             key.text(&input.name).text(&input.digest);
+        }
+        if let Some(emulator) = context.emulator.as_ref().filter(|_| self.makes_host_code()) {
+            key.text(emulator.name());
         }
         let key = key.hex();
         let slot = context.cache.join("inputs").join(&key[..2]).join(&key);
@@ -241,7 +255,7 @@ impl Rule {
         let bin = context.toolkit.join("bin");
         let mut command = match self.tool.as_str() {
             "sh" => Command::new("sh"),
-            "cc" => Command::new("gcc"),
+            "cc" => Command::new(context.emulator.as_ref().map_or("gcc", Emulator::c_compiler)),
             "ar" => Command::new("ar"),
             tool => match Release::of_tool(tool) {
                 Some(release) => Command::new(context.assemblers.get(release)?),
@@ -251,9 +265,19 @@ impl Rule {
         if self.tool == "sh" {
             command.arg("-ec");
         }
+        if let Some(emulator) =
+            context.emulator.as_ref().filter(|_| self.tool == "nvcc" && self.makes_host_code())
+        {
+            command.args(["-ccbin", emulator.cxx_compiler()]);
+        }
         let toolkit = context.toolkit.to_string_lossy();
         command.args(self.args.iter().map(|arg| arg.replace("{toolkit}", &toolkit)));
-        process::clean_environment(&mut command, &context.path);
+        let path = context
+            .emulator
+            .as_ref()
+            .filter(|_| self.tool == "sh")
+            .map(|emulator| emulator.path(&context.path));
+        process::clean_environment(&mut command, path.as_ref().unwrap_or(&context.path));
         command.current_dir(work).env("OUT", &self.out);
         let (ending, stdout, stderr) = process::watch(&mut command, LIMIT)?;
         if ending == process::Ending::Exit(0) {

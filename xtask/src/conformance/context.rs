@@ -1,5 +1,6 @@
 //! What all runs share.
 
+use super::emulate::Emulator;
 use crate::assembler::Assemblers;
 use crate::toolkit::Toolkit;
 use crate::workspace::solder;
@@ -28,6 +29,8 @@ pub struct Context {
     pub fingerprint: String,
     pub in_progress: InProgress,
     pub assemblers: Assemblers,
+    /// Runs both linkers, if they are another machine's.
+    pub emulator: Option<Emulator>,
     pub fresh: bool,
     pub keep: bool,
     pub bless: bool,
@@ -38,6 +41,13 @@ pub struct Context {
 impl Context {
     pub fn new(of: &Toolkit, fresh: bool, keep: bool, bless: bool) -> Result<Self> {
         Self::with(of, solder()?, fresh, keep, bless)
+    }
+
+    /// For linkers of another machine.
+    pub fn emulated(of: &Toolkit, machine: &str, fresh: bool, keep: bool) -> Result<Self> {
+        let emulator = Emulator::new(machine, of)?;
+        let context = Self::with(of, emulator.solder.clone(), fresh, keep, false)?;
+        Ok(Self { emulator: Some(emulator), ..context })
     }
 
     /// For those who make the inputs of cases and link them in another way.
@@ -76,6 +86,7 @@ impl Context {
             fingerprint,
             in_progress,
             assemblers,
+            emulator: None,
             fresh,
             keep,
             bless,

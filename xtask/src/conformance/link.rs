@@ -64,7 +64,10 @@ impl Scratch<'_> {
         {
             return Ok(outcome);
         }
-        let program = self.context.toolkit.join("bin/nvlink");
+        let program = match &self.context.emulator {
+            Some(emulator) => emulator.nvlink.clone(),
+            None => self.context.toolkit.join("bin/nvlink"),
+        };
         let (outcome, _) = self.execute(&program, steps, name)?;
         if self.context.fresh {
             let _ = fs::remove_dir_all(&slot);
@@ -99,6 +102,9 @@ impl Scratch<'_> {
         for input in self.inputs {
             key.text(&input.name).text(&input.digest);
         }
+        if let Some(emulator) = &self.context.emulator {
+            key.text(emulator.name());
+        }
         let key = key.hex();
         self.context.cache.join("nvlink").join(&key[..2]).join(&key)
     }
@@ -127,7 +133,8 @@ impl Scratch<'_> {
                 before_last = snapshot(&work, &before)?;
             }
             let args = words::split(&self.substitute(step)).map_err(|e| format!("link: {step}: {e}"))?;
-            let mut command = Command::new(program);
+            let emulated = self.context.emulator.as_ref().map(|emulator| emulator.command(program));
+            let mut command = emulated.unwrap_or_else(|| Command::new(program));
             self.environment(command.args(args));
             let limit = self.run.case.timeout.unwrap_or(LIMIT);
             let (ending, stdout, stderr) = process::watch_into(&mut command, self.stdout(&work)?, limit)?;
@@ -148,8 +155,9 @@ impl Scratch<'_> {
 
     fn substitute(&self, text: &str) -> String {
         let cwd = self.folder.join("work");
-        text.replace("{toolkit}", &self.context.toolkit.to_string_lossy())
-            .replace("{cwd}", &cwd.to_string_lossy())
+        let emulated = self.context.emulator.as_ref().map(|emulator| &emulator.toolkit);
+        let toolkit = emulated.unwrap_or(&self.context.toolkit);
+        text.replace("{toolkit}", &toolkit.to_string_lossy()).replace("{cwd}", &cwd.to_string_lossy())
     }
 
     fn environment(&self, command: &mut Command) {

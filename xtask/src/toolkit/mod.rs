@@ -202,6 +202,15 @@ impl Toolkit {
         solder_arch::Release::of_version(self.version).ok_or_else(unknown)
     }
 
+    /// The toolkit of another platform, such as `manylinux2014_aarch64`, unpacked somewhere below `staged`.
+    pub fn unpack_for(&self, platform: &str, staged: &Path) -> Result<PathBuf> {
+        let Source::Wheels(packages) = &self.source else {
+            return Err(format!("CUDA {} has no packages for other machines", self.name));
+        };
+        fs::create_dir_all(staged).map_err(|e| at(staged, &e))?;
+        wheels::unpack(staged, packages, Some(platform))
+    }
+
     /// The root, installed first if need be.
     pub fn ensure(&self) -> Result<PathBuf> {
         let named = std::env::var_os("SOLDER_TOOLKIT").filter(|root| !root.is_empty());
@@ -247,7 +256,7 @@ impl Toolkit {
     fn unpack(&self, staged: &Path) -> Result<PathBuf> {
         fs::create_dir_all(staged).map_err(|e| at(staged, &e))?;
         let tree = match &self.source {
-            Source::Wheels(packages) => wheels::unpack(staged, packages),
+            Source::Wheels(packages) => wheels::unpack(staged, packages, None),
             Source::Debian(packages) => packages.unpack(staged),
         };
         tree.map_err(|reason| {

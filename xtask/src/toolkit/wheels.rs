@@ -3,15 +3,15 @@
 
 use crate::Result;
 use crate::cache::at;
-use crate::pip::pip_install;
+use crate::pip::pip_install_for;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// Lets pip unpack the packages under `staged`; the value is the toolkit's tree among them.
-pub fn unpack(staged: &Path, packages: &[&str]) -> Result<PathBuf> {
+/// Lets pip unpack the packages, perhaps those for another platform, under `staged`; the value is the toolkit's tree among them.
+pub fn unpack(staged: &Path, packages: &[&str], platform: Option<&str>) -> Result<PathBuf> {
     let site = staged.join("site");
-    pip_install(staged, &site, packages)?;
+    pip_install_for(staged, &site, packages, platform)?;
     let tree = site.join("nvidia/cu13");
     let notices = tree.join("share/packages");
     fs::create_dir_all(&notices).map_err(|e| at(&notices, &e))?;

@@ -296,6 +296,10 @@ messages! {
     JitLinkMissing { file: Text, places: Text } = "jit-link-missing", Fatal,
         "Input file '{file}' holds LTO IR that only libnvJitLink can unpack, and it was not found: looked for {places}; \
          install it, or compile with 'nvcc --compress-mode=none'";
+    /// nvlink is never one.
+    StaticProgram = "static-program", Fatal,
+        "LTO needs libnvvm or libnvJitLink of a CUDA toolkit, and this program is a static one, which loads no library; \
+         use solder linked with the system's C library";
     AssemblerNotRun { file: Text, assembler: Text, reason: Text } = "assembler-not-run", Fatal,
         "Input file '{file}' could not be assembled by '{assembler}': {reason}";
     OutputNotWritten { file: Text, reason: Text } = "output-not-written", Fatal,

@@ -24,8 +24,8 @@ build system to DIR. The toolkit is ROOT, or the one that SOLDER_TOOLKIT, CUDA_H
 PATH lead to. Running it again brings DIR up to date. Links are done as the toolkit's own nvlink does them, or as
 that of VERSION; for a toolkit that is newer than all that solder knows, VERSION must be given.
 
-If solder's libnvJitLink is beside the program (in its folder, in nvjitlink or in ../lib), DIR/lib64 has it in the
-place of the toolkit's, for programs that are started with LD_LIBRARY_PATH=DIR/lib64.
+If solder's libnvJitLink is beside the program (in its folder, in nvjitlink, ../lib or ../lib/solder), DIR/lib64
+has it in the place of the toolkit's, for programs that are started with LD_LIBRARY_PATH=DIR/lib64.
 
 With --remove, DIR and its links go; the toolkit stays as it is. What solder did not make stays, and DIR with it.
 ";
@@ -170,7 +170,8 @@ fn library_links(
 ) -> Result<Vec<(OsString, PathBuf)>, String> {
     let name = format!("{NVJITLINK}.{}", release.major());
     let folder = program.parent().unwrap_or(Path::new(""));
-    let mut places = ["", "nvjitlink", "../lib"].into_iter().map(|place| folder.join(place).join(&name));
+    let mut places =
+        ["", "nvjitlink", "../lib", "../lib/solder"].into_iter().map(|place| folder.join(place).join(&name));
     let (Some(own), libraries) = (places.find(|place| place.is_file()), toolkit.root.join(LIBRARIES)) else {
         return Ok(Vec::new());
     };

@@ -3,7 +3,7 @@
 use std::mem::{forget, take};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use elsa::sync::FrozenVec;
 use memmap2::Mmap;
@@ -35,6 +35,21 @@ impl Streams {
     }
 }
 
+/// The files that were opened, for `--dependency-file`.
+#[derive(Default)]
+pub struct FilesRead(Mutex<Vec<PathBuf>>);
+
+impl FilesRead {
+    fn add(&self, path: &Path) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+    }
+
+    /// All of them, in any order; a file may be among them more than once.
+    pub fn take(&self) -> Vec<PathBuf> {
+        take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// Owns the inputs. They are added from any thread, do not move, and are freed together.
 #[derive(Default)]
 pub struct Arena {
@@ -47,6 +62,7 @@ pub struct Arena {
     read_before: Streams,
     /// What this loading read.
     read: Streams,
+    files: Option<Arc<FilesRead>>,
 }
 
 impl Arena {
@@ -58,6 +74,21 @@ impl Arena {
             large: AtomicBool::default(),
             read_before,
             read: Streams::default(),
+            files: None,
+        }
+    }
+
+    /// Has every file noted that is opened.
+    #[must_use]
+    pub fn noting(mut self, files: Option<Arc<FilesRead>>) -> Self {
+        self.files = files;
+        self
+    }
+
+    /// Notes a file, if somebody is going to ask.
+    pub fn note(&self, path: &Path) {
+        if let Some(files) = &self.files {
+            files.add(path);
         }
     }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use memmap2::{Mmap, MmapOptions};
 
 use super::arena::Arena;
+use crate::os::pages;
 use crate::os::signals::Mapped;
 
 /// Below this size a read is cheaper than a mapping and its page faults. Above, a mapping saves the copy and, mostly, the
@@ -35,6 +36,7 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
         return Ok(Opened { data: arena.own(data), identity, mapped: None });
     }
     let mut file = File::open(path)?;
+    arena.note(path);
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -93,15 +95,14 @@ impl<'data> Looked<'data> {
 
     /// Gives back the whole pages of a part that has been looked at, so that memory does not grow with the file.
     pub fn give_back(&self, part: &[u8]) {
-        const PAGE: usize = 4096;
         let offset = (part.as_ptr() as usize).wrapping_sub(self.data.as_ptr() as usize);
         if !self.is_mapped || offset > self.data.len() || part.len() > self.data.len() - offset {
             return;
         }
         // A mapping begins with a page.
-        let (start, end) = (offset.next_multiple_of(PAGE), (offset + part.len()) / PAGE * PAGE);
-        if start < end {
-            give_back(&self.data[start..end]);
+        let whole = pages::within(&(offset..offset + part.len()), pages::size());
+        if !whole.is_empty() {
+            give_back(&self.data[whole]);
         }
     }
 }

@@ -13,7 +13,7 @@ pub mod survey;
 
 use std::path::Path;
 
-pub use arena::{Arena, Streams};
+pub use arena::{Arena, FilesRead, Streams};
 pub use file::{Looked, look};
 
 use crate::diagnostics::{Message, Sink, Stop};

@@ -162,6 +162,9 @@ pub struct Options {
     pub progress: Show,
     /// `--no-fork`: the program ends with all that it was made of.
     pub no_fork: bool,
+    /// `--dependency-file`; `-` is standard output.
+    pub dependency_file: Option<PathBuf>,
+    pub dependency_target: Option<PathBuf>,
 
     values: Values,
 }
@@ -252,6 +255,8 @@ impl Options {
             report: about_link(&values, Id::Report),
             progress: values.scalar(Id::Progress).map_or(Show::Automatically, show),
             no_fork: values.is_true(Id::NoFork),
+            dependency_file: path(Id::DependencyFile),
+            dependency_target: path(Id::DependencyTarget),
             values,
         }
     }

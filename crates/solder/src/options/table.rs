@@ -218,6 +218,7 @@ ids! {
     StackProtectorThreshold, Threads, CacheDir, SplitAssembly, LtoMemory, SaveTemps, VerboseKeep,
     Explain, ErrorFormat, ExplainRegs, Map, WhyLive, PrintGc, Trace,
     RemapPathPrefix, Reproducible, Report, Progress, NoFork, ListArchs, Color, AsNvlink,
+    DependencyFile, DependencyTarget,
 }
 
 pub static TABLE: [Row; COUNT] = [
@@ -488,6 +489,19 @@ pub static TABLE: [Row; COUNT] = [
             "Link as the nvlink of this toolkit does, such as '13.2'. Without it the toolkit beside the program decides, \
              then SOLDER_AS, then the newest object.",
         )
+        .record(Record::Never),
+    scalar(Id::DependencyFile, "dependency-file")
+        .short("MF")
+        .argument("file name")
+        .help(
+            "Write a rule for make and Ninja that names every file read, once the link has succeeded; '-' is standard \
+             output.",
+        )
+        .record(Record::Never),
+    scalar(Id::DependencyTarget, "dependency-target")
+        .short("MT")
+        .argument("file name")
+        .help("The target of that rule, if it is not the output: with nvcc, the file that nvcc makes.")
         .record(Record::Never),
 ];
 

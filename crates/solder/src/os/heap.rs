@@ -8,8 +8,10 @@
 //! Huge pages would be faster still, but only where the kernel has some at hand: where memory is full of cached files,
 //! as it is on a machine that builds, it makes room for each of them first, and the link waits.
 
+use super::pages;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::ops::Range;
 use std::ptr;
 
 /// Small blocks: at most this large, and aligned to no more than a step.
@@ -22,7 +24,6 @@ const LARGEST_CHUNK: usize = 16 << 20;
 
 /// How much of a chunk is asked for at a time, beyond what is needed.
 const AHEAD: usize = 128 << 10;
-const PAGE: usize = 4096;
 
 pub struct Heap;
 
@@ -89,7 +90,7 @@ impl Local {
             }
             self.next.set(start);
             self.left.set(chunk);
-            self.ready.set(start as usize & !(PAGE - 1));
+            self.ready.set(pages::start_of(start as usize, pages::size()));
             self.chunk.set((chunk * 4).min(LARGEST_CHUNK));
         }
         let block = self.next.get();
@@ -105,13 +106,18 @@ impl Local {
     /// Prefaults the pages of the chunk up to `end` and some more, as far as they are wholly its own.
     #[cold]
     fn make_ready(&self, end: usize) {
-        let (from, chunk_end) = (self.ready.get(), self.next.get() as usize + self.left.get());
-        let to = (end + AHEAD).min(chunk_end) & !(PAGE - 1);
-        if to > from {
-            prefault(from, to - from);
+        let chunk_end = self.next.get() as usize + self.left.get();
+        let asked = ahead(self.ready.get(), end, chunk_end, pages::size());
+        if !asked.is_empty() {
+            prefault(asked.start, asked.len());
         }
-        self.ready.set(to.max(end));
+        self.ready.set(asked.end.max(end));
     }
+}
+
+/// The pages to ask for when a chunk is needed up to `end`: none that other memory shares at its end.
+fn ahead(ready: usize, end: usize, chunk_end: usize, page: usize) -> Range<usize> {
+    ready..pages::start_of((end + AHEAD).min(chunk_end), page).max(ready)
 }
 
 /// Has the kernel provide pages of a chunk before they are touched.
@@ -288,6 +294,31 @@ mod tests {
             let start = Heap.alloc_zeroed(layout);
             assert!(std::slice::from_raw_parts(start, 200).iter().all(|byte| *byte == 0));
             Heap.dealloc(start, layout);
+        }
+    }
+
+    #[test]
+    fn pages_are_asked_for_in_pieces_that_meet() {
+        for page in [4 << 10, 16 << 10, 64 << 10] {
+            // A chunk that begins and ends within a page, as the system's allocator gives it.
+            let (start, chunk_end) = (10 * page + 16, 10 * page + 16 + LARGEST_CHUNK);
+            let mut ready = pages::start_of(start, page);
+            let mut asked = 0;
+            for end in (start + 64..chunk_end).step_by(999) {
+                if end > ready {
+                    let range = ahead(ready, end, chunk_end, page);
+                    assert_eq!((range.start % page, range.end % page), (0, 0), "page {page}, end {end}");
+                    assert!(range.end <= chunk_end);
+                    asked += range.len();
+                    ready = range.end;
+                    // The last page is shared, and comes when it is touched.
+                    assert!(end <= ready || chunk_end - ready < page);
+                    if end > ready {
+                        break;
+                    }
+                }
+            }
+            assert_eq!(asked, LARGEST_CHUNK);
         }
     }
 

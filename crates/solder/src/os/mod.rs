@@ -6,6 +6,7 @@ pub mod files;
 mod groups;
 pub mod heap;
 pub mod memory;
+pub mod pages;
 pub mod signals;
 pub mod terminal;
 pub mod threads;

@@ -15,6 +15,7 @@ use std::sync::{Once, OnceLock};
 use libc::{c_char, c_int};
 
 use super::groups::{self, PLACES};
+use super::pages;
 use crate::diagnostics::{Message, Severity};
 use solder_link::pool::Pool;
 
@@ -160,6 +161,8 @@ pub struct Mapped(&'static AtomicUsize);
 impl Mapped {
     pub fn watch(bytes: &[u8], path: &Path, file: &Metadata) -> Self {
         CUT_SHORT.get_or_init(|| {
+            // The handler then finds it without a call.
+            pages::size();
             let handler = cut_short as extern "C" fn(c_int, *const libc::siginfo_t, *const libc::c_void);
             handle(libc::SIGBUS, handler as usize, libc::SA_SIGINFO);
             around_path()
@@ -255,10 +258,10 @@ fn leave(mapping: &Mapping) -> ! {
 extern "C" fn cut_short(signal: c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
     // SAFETY: the system hands over a valid structure.
     let address = unsafe { (*info).si_addr() } as usize;
-    let holds = |mapping: &&Mapping| {
-        address.wrapping_sub(mapping.start) < mapping.size.load(Ordering::Acquire).next_multiple_of(PAGE)
+    let is_hit = |mapping: &&Mapping| {
+        holds(mapping.start, mapping.size.load(Ordering::Acquire), pages::size(), address)
     };
-    if let Some(mapping) = mappings().find(holds) {
+    if let Some(mapping) = mappings().find(is_hit) {
         leave(mapping);
     }
     // SAFETY: this may be called in a handler; the access is tried again and ends the program.
@@ -267,8 +270,11 @@ extern "C" fn cut_short(signal: c_int, info: *const libc::siginfo_t, _: *const l
     }
 }
 
-/// Bytes between the end of a file and the end of its last page are mapped too.
-const PAGE: usize = 4096;
+/// Whether an address lies in the mapping of so many bytes. Those between the end of a file and the end of its last page
+/// are mapped too.
+fn holds(start: usize, size: usize, page: usize, address: usize) -> bool {
+    address.wrapping_sub(start) < size.next_multiple_of(page)
+}
 
 /// What the readers found sound may have changed since, and then nothing holds: a panic over a changed input is the
 /// input's fault and is said to be. Whatever the reason, nothing is left behind.
@@ -331,5 +337,22 @@ pub(super) fn restore(mask: &libc::sigset_t) {
             }
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::holds;
+
+    #[test]
+    fn the_last_page_of_a_mapping_is_its_own() {
+        for page in [4 << 10, 16 << 10, 64 << 10] {
+            let (start, size) = (7 * page, page + 1);
+            assert!(holds(start, size, page, start));
+            assert!(holds(start, size, page, start + 2 * page - 1));
+            assert!(!holds(start, size, page, start + 2 * page));
+            assert!(!holds(start, size, page, start - 1));
+            assert!(!holds(start, 0, page, start), "no longer watched");
+        }
     }
 }

@@ -6,9 +6,17 @@ use super::memory;
 use solder_link::pool::Pool;
 
 /// So few processors that a limit on the time of a group of processes, as containers have, makes little difference.
+#[cfg(target_os = "linux")]
 const FEW: usize = 4;
 
+/// How many processors the program may use.
+#[cfg(not(target_os = "linux"))]
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
 /// How many processors the program may use. To find out about limits takes longer than to start a thread.
+#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn processors() -> usize {
     // SAFETY: zeros are a valid set, which lives through the calls and has the size that they are told.
