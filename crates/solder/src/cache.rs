@@ -5,9 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use solder_toolchain::cache::folder::DEFAULT_LIMIT;
-use solder_toolchain::{Cache, Store};
-
-use crate::toolchain::Signals;
+use solder_toolchain::{Cache, Store, Supervisor};
 
 /// The folder. An empty value says that there is none.
 pub const FOLDER_VARIABLE: &str = "SOLDER_CACHE_DIR";
@@ -61,9 +59,9 @@ impl Settings {
     }
 
     /// The cache itself.
-    pub fn cache(&self) -> Cache<'static> {
+    pub fn cache<'a>(&self, supervisor: &'a dyn Supervisor) -> Cache<'a> {
         let store = self.store.as_deref().and_then(|url| Store::new(url).ok());
-        Cache::new(self.folder.clone(), &Signals).with_limit(self.limit).with_store(store)
+        Cache::new(self.folder.clone(), supervisor).with_limit(self.limit).with_store(store)
     }
 }
 

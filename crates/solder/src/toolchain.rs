@@ -40,7 +40,7 @@ pub fn environment() -> Environment {
 
 /// The compilers of a link.
 pub fn of(options: &Options) -> Toolchain<'static> {
-    let cache = Settings::new(options.cache_dir.as_deref()).cache();
+    let cache = Settings::new(options.cache_dir.as_deref()).cache(&Signals);
     Toolchain { environment: environment(), release: options.release, cache, supervisor: &Signals }
 }
 

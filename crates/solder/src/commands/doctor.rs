@@ -131,7 +131,7 @@ fn examine(asked: &Asked) -> Findings {
             "set the variable to another value, or unset it",
         );
     }
-    let toolchain = Toolchain { environment, release, cache: settings.cache(), supervisor: &Signals };
+    let toolchain = Toolchain { environment, release, cache: settings.cache(&Signals), supervisor: &Signals };
     examine_compilers(&toolchain, used.map(|found| found.toolkit.root.as_path()), &mut findings);
     if let Some(folder) = settings.folder {
         match toolchain.cache.check() {
