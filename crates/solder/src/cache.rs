@@ -36,12 +36,18 @@ impl Settings {
         is_folder: impl Fn(&Path) -> bool,
     ) -> Self {
         let mut problems = Vec::new();
+        let text = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let mut store = text(STORE_VARIABLE).map(|value| value.to_string_lossy().into_owned());
+        if let Some(Err(reason)) = store.as_deref().map(Store::new) {
+            problems.push(format!("{STORE_VARIABLE} cannot be used: {reason}"));
+            store = None;
+        }
         let folder = match (named, variable(FOLDER_VARIABLE)) {
             (Some(folder), _) => Some(folder.to_path_buf()),
             (None, Some(folder)) => Some(folder.into()),
-            (None, None) => usual_folder(&variable).filter(|folder| is_folder(folder)),
+            // A store is used together with a folder.
+            (None, None) => usual_folder(&variable).filter(|folder| store.is_some() || is_folder(folder)),
         };
-        let text = |name: &str| variable(name).filter(|value| !value.is_empty());
         let size = text(SIZE_VARIABLE).map(|value| value.to_string_lossy().into_owned());
         let limit = size.map_or(DEFAULT_LIMIT, |size| {
             bytes(&size).unwrap_or_else(|| {
@@ -49,11 +55,6 @@ impl Settings {
                 DEFAULT_LIMIT
             })
         });
-        let mut store = text(STORE_VARIABLE).map(|value| value.to_string_lossy().into_owned());
-        if let Some(Err(reason)) = store.as_deref().map(Store::new) {
-            problems.push(format!("{STORE_VARIABLE} cannot be used: {reason}"));
-            store = None;
-        }
         let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
         Self { folder, limit, store, problems }
     }
@@ -113,6 +114,8 @@ mod tests {
         assert_eq!(folder(None, &[home, (FOLDER_VARIABLE, "")], true), None);
         assert_eq!(folder(Some("/y"), &[home, (FOLDER_VARIABLE, "/x")], true), Some("/y".into()));
         assert_eq!(folder(Some(""), &[home], true), None);
+        let store = (STORE_VARIABLE, "http://x");
+        assert_eq!(folder(None, &[home, store], false), Some("/home/a/.cache/solder/results".into()));
     }
 
     #[test]

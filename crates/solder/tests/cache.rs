@@ -102,6 +102,7 @@ fn a_cache_that_cannot_be_used_is_said_once() {
         ("SOLDER_CACHE_URL", "http://127.0.0.1:9/x".into()),
     ];
     for (variable, value) in cases {
+        fs::create_dir_all(set_up.path("home")).expect("a folder");
         succeeds(set_up.link("out.cubin").env(variable, &value));
         let (code, stdout, stderr) = run(set_up.link("out.cubin").arg("--explain").env(variable, &value));
         let said = (stdout + &stderr).matches("nothing is kept").count();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use solder_toolchain::{Cache, Store};
+use solder_toolchain::Cache;
 
 use super::context::Explain;
 use crate::cache::{STORE_VARIABLE, Settings};
@@ -36,7 +36,7 @@ impl Explain<'_, '_> {
         for problem in Settings::new(self.options.cache_dir.as_deref()).problems {
             say(Message::CacheSetting { problem: problem.into() });
         }
-        if let Some(Err(reason)) = cache.store().map(Store::check) {
+        if let Err(reason) = cache.check_store() {
             let url = std::env::var_os(STORE_VARIABLE).unwrap_or_default();
             say(Message::CacheNotUsed { folder: Path::new(&url).into(), reason: reason.into() });
         }

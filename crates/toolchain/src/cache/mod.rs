@@ -55,7 +55,7 @@ impl Key {
     }
 }
 
-/// A folder of entries and a store on another machine, or one of them, or none.
+/// A folder of entries, with or without a store on another machine, or nothing.
 #[derive(Debug)]
 pub struct Cache<'a> {
     folder: Option<PathBuf>,
@@ -79,7 +79,7 @@ impl<'a> Cache<'a> {
         Self { limit, ..self }
     }
 
-    /// The same with a store on another machine, which is asked for what the folder does not have.
+    /// The same with a store on another machine, which is asked for what the folder does not have. Without a folder it is not used.
     #[must_use]
     pub fn with_store(self, store: Option<Store>) -> Self {
         Self { store, ..self }
@@ -87,17 +87,12 @@ impl<'a> Cache<'a> {
 
     /// Whether anything is kept.
     pub fn is_on(&self) -> bool {
-        self.folder.is_some() || self.store.is_some()
+        self.folder.is_some()
     }
 
     /// The folder.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
-    }
-
-    /// The store on another machine.
-    pub fn store(&self) -> Option<&Store> {
-        self.store.as_ref()
     }
 
     /// The beginning of the key of what a tool makes: a program or library, by its contents, so that the same tool in
@@ -139,13 +134,19 @@ impl<'a> Cache<'a> {
         fs::remove_file(probe)
     }
 
+    /// Whether the store can be used, if there is one; an error says why not.
+    pub fn check_store(&self) -> Result<(), &str> {
+        self.store.as_ref().map_or(Ok(()), |store| store.check(self.supervisor))
+    }
+
     /// The fields of an entry; `None` if it is not there or damaged.
     pub fn get(&self, key: &Key) -> Option<Vec<Vec<u8>>> {
         if let Some(fields) = self.in_folder(key) {
             return Some(fields);
         }
         let hash = key.hash();
-        let bytes = self.store.as_ref()?.get(&name(&hash))?;
+        self.folder.as_ref()?;
+        let bytes = self.store.as_ref()?.get(&name(&hash), self.supervisor)?;
         let fields = fields(&hash, &bytes)?;
         self.to_folder(key, &bytes);
         Some(fields)
@@ -153,14 +154,11 @@ impl<'a> Cache<'a> {
 
     /// Keeps an entry. That it cannot be kept is not a reason to fail.
     pub fn put(&self, key: &Key, fields: &[&[u8]]) {
-        if !self.is_on() {
-            return;
-        }
         let hash = key.hash();
-        let bytes = entry(&hash, fields);
-        self.to_folder(key, &bytes);
+        let Some(path) = self.path(&hash) else { return };
+        self.to_folder(key, &entry(&hash, fields));
         if let Some(store) = &self.store {
-            store.put(&name(&hash), &bytes);
+            store.put(&name(&hash), &path, self.supervisor);
         }
     }
 

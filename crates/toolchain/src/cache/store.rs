@@ -1,24 +1,21 @@
 //! A store on another machine that speaks plain HTTP: `GET` and `PUT` of one file for each entry, as web servers and the
-//! caches of build tools offer it.
+//! caches of build tools offer it. `curl` does the talking: it knows the proxies, certificates and passwords of its user, and
+//! a linker that links plain cubins should not have to carry all that.
 
-use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
 
-use ureq::Agent;
-use ureq::tls::{RootCerts, TlsConfig};
+use crate::Supervisor;
 
-/// A store that does not answer is not to hold up a link.
-const CONNECT: Duration = Duration::from_secs(3);
-const WHOLE: Duration = Duration::from_mins(1);
-
-/// Larger entries are not taken.
-const LARGEST: u64 = 1 << 30;
+/// A store that does not answer is not to hold up a link, and larger entries are not taken.
+const LIMITS: [&str; 6] = ["--connect-timeout", "3", "--max-time", "60", "--max-filesize", "1073741824"];
 
 /// The store. After the first failure it is not asked again.
+#[derive(Debug)]
 pub struct Store {
     url: String,
-    agent: OnceLock<Agent>,
     problem: OnceLock<String>,
 }
 
@@ -29,13 +26,12 @@ impl Store {
         if !known {
             return Err(format!("'{url}' begins with neither http:// nor https://"));
         }
-        let url = url.trim_end_matches('/').to_string();
-        Ok(Self { url, agent: OnceLock::new(), problem: OnceLock::new() })
+        Ok(Self { url: url.trim_end_matches('/').to_string(), problem: OnceLock::new() })
     }
 
     /// Asks the store for something that it does not have; why it cannot be used.
-    pub fn check(&self) -> Result<(), &str> {
-        let _ = self.get("probe");
+    pub fn check(&self, supervisor: &dyn Supervisor) -> Result<(), &str> {
+        let _ = self.get("probe", supervisor);
         self.problem().map_or(Ok(()), Err)
     }
 
@@ -45,67 +41,58 @@ impl Store {
     }
 
     /// An entry; `None` if it is not there or the store fails.
-    pub(super) fn get(&self, name: &str) -> Option<Vec<u8>> {
-        let answer = self.ask(|agent| agent.get(self.address(name)).call())?;
-        match answer.status().as_u16() {
-            200 => {
-                let body = answer.into_body().into_with_config().limit(LARGEST).read_to_vec();
-                body.map_err(|error| self.fail(&error)).ok()
-            }
+    pub(super) fn get(&self, name: &str, supervisor: &dyn Supervisor) -> Option<Vec<u8>> {
+        let (status, body) = self.ask(&[], name, supervisor)?;
+        match status {
+            200 => Some(body),
             404 => None,
             status => {
-                self.fail(&format_args!("it answers with status {status}"));
+                self.fail(format!("it answers with status {status}"));
                 None
             }
         }
     }
 
-    /// Adds an entry.
-    pub(super) fn put(&self, name: &str, bytes: &[u8]) {
-        let put = |agent: &Agent| {
-            agent.put(self.address(name)).content_type("application/octet-stream").send(bytes)
-        };
-        if let Some(answer) = self.ask(put)
-            && !answer.status().is_success()
+    /// Adds the entry in a file.
+    pub(super) fn put(&self, name: &str, file: &Path, supervisor: &dyn Supervisor) {
+        let Some(file) = file.to_str() else { return };
+        if let Some((status, _)) = self.ask(&["--upload-file", file], name, supervisor)
+            && !(200..300).contains(&status)
         {
-            self.fail(&format_args!("it takes no entries: status {}", answer.status().as_u16()));
+            self.fail(format!("it takes no entries: status {status}"));
         }
     }
 
-    fn address(&self, name: &str) -> String {
-        format!("{}/{name}", self.url)
-    }
-
-    fn ask<T>(&self, question: impl Fn(&Agent) -> Result<T, ureq::Error>) -> Option<T> {
+    /// The status and body of an answer.
+    fn ask(&self, words: &[&str], name: &str, supervisor: &dyn Supervisor) -> Option<(u32, Vec<u8>)> {
         if self.problem.get().is_some() {
             return None;
         }
-        question(self.agent.get_or_init(agent)).map_err(|error| self.fail(&error)).ok()
+        let mut command = Command::new("curl");
+        // The status goes where the reason of a failure would be.
+        command.args(["--silent", "--show-error", "--location", "--write-out", "%{stderr}%{http_code}"]);
+        command.args(LIMITS).args(words).arg(format!("{}/{name}", self.url));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let answer = supervisor.run(&mut command);
+        understood(answer).map_err(|why| self.fail(why)).ok()
     }
 
-    fn fail(&self, why: &dyn fmt::Display) {
-        self.problem.get_or_init(|| why.to_string());
-    }
-}
-
-impl fmt::Debug for Store {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store")
-            .field("url", &self.url)
-            .field("problem", &self.problem)
-            .finish_non_exhaustive()
+    fn fail(&self, why: String) {
+        self.problem.get_or_init(|| why);
     }
 }
 
-fn agent() -> Agent {
-    let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
-    let config = Agent::config_builder()
-        .timeout_connect(Some(CONNECT))
-        .timeout_global(Some(WHOLE))
-        .http_status_as_error(false)
-        .tls_config(tls)
-        .build();
-    config.into()
+/// What `curl` got, or why it got nothing.
+fn understood(answer: io::Result<Output>) -> Result<(u32, Vec<u8>), String> {
+    let Output { status, stdout, stderr } = answer.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "curl is not installed, or not in PATH".to_string(),
+        _ => format!("curl could not be run: {error}"),
+    })?;
+    let text = String::from_utf8_lossy(&stderr);
+    match text.trim().parse() {
+        Ok(code) if status.success() => Ok((code, stdout)),
+        _ => Err(text.lines().next().unwrap_or("curl failed").trim_end_matches("000").trim().to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -119,6 +106,15 @@ mod tests {
     use super::super::{Cache, folder};
     use super::*;
     use crate::Unsupervised;
+
+    /// Whether `curl` is there; if not, the test runner shows that.
+    fn has_curl() -> bool {
+        let found = Command::new("curl").arg("--version").output().is_ok();
+        if !found {
+            let _ = writeln!(std::io::stderr(), "SKIPPED: curl is not installed");
+        }
+        found
+    }
 
     type Files = Arc<Mutex<HashMap<String, Vec<u8>>>>;
 
@@ -170,26 +166,28 @@ mod tests {
         address
     }
 
-    fn cache(folder: Option<&Folder>, url: &str) -> Cache<'static> {
+    fn cache(folder: &Folder, url: &str) -> Cache<'static> {
         let store = Store::new(url).expect("an address");
-        Cache::new(folder.map(|folder| folder.0.clone()), &Unsupervised).with_store(Some(store))
+        Cache::new(Some(folder.0.clone()), &Unsupervised).with_store(Some(store))
     }
 
     #[test]
     fn entries_of_another_machine() {
+        if !has_curl() {
+            return;
+        }
         let files = Files::default();
         let url = serve(&files);
         let (first, second) = (Folder::new("first"), Folder::new("second"));
-        assert_eq!(cache(Some(&first), &url).get(&key(&["x"])), None);
-        cache(Some(&first), &url).put(&key(&["x"]), &[b"content"]);
+        assert_eq!(cache(&first, &url).get(&key(&["x"])), None);
+        cache(&first, &url).put(&key(&["x"]), &[b"content"]);
         let name = files.lock().expect("whole").keys().next().expect("a file").clone();
         assert!(name.starts_with("/cache/") && name.len() == "/cache/".len() + 64, "{name}");
-        assert_eq!(cache(Some(&second), &url).get(&key(&["x"])), Some(vec![b"content".to_vec()]));
+        assert_eq!(cache(&second, &url).get(&key(&["x"])), Some(vec![b"content".to_vec()]));
         assert_eq!(folder::usage(&second.0).expect("kept here too").entries, 1);
-        assert_eq!(cache(None, &url).get(&key(&["x"])), Some(vec![b"content".to_vec()]));
         // A damaged one is not taken.
         files.lock().expect("whole").get_mut(&name).expect("there")[50] ^= 1;
-        assert_eq!(cache(None, &url).get(&key(&["x"])), None);
+        assert_eq!(cache(&Folder::new("third"), &url).get(&key(&["x"])), None);
     }
 
     #[test]
@@ -198,9 +196,9 @@ mod tests {
         let url = format!("http://{}", listener.local_addr().expect("bound"));
         drop(listener);
         let folder = Folder::new("unreachable");
-        let cache = cache(Some(&folder), &url);
+        let cache = cache(&folder, &url);
         cache.put(&key(&["x"]), &[b"content"]);
-        assert!(cache.store().and_then(Store::problem).is_some());
+        assert!(cache.check_store().is_err());
         assert_eq!(cache.get(&key(&["x"])), Some(vec![b"content".to_vec()]));
         assert!(Store::new("ftp://x").is_err());
     }
