@@ -1,11 +1,13 @@
 //! `cargo xtask libraries`: what `solder inspect` says of the kernels of NVIDIA's libraries, compared with
-//! `cuobjdump -res-usage`, kernel by kernel.
+//! `cuobjdump -res-usage`, kernel by kernel; and the files that `solder extract` takes out of them, byte by byte.
 
 use crate::bench::measure::Program;
+use crate::cache::at;
 use crate::process::Ending;
 use crate::{Result, pip, process, workspace};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -14,7 +16,8 @@ const USAGE: &str = "\
 usage: cargo xtask libraries [--all]
 
 Compares registers, stack and shared memory of every kernel in libnvjpeg, libcurand and libnccl, as `solder
-inspect` reports them, with `cuobjdump -res-usage`. --all adds libcublas, libcublasLt and libcusparse, which takes a
+inspect` reports them, with `cuobjdump -res-usage`, and the files of `solder extract` with those of `cuobjdump -xelf all`
+and `-xptx all`, names and bytes. --all adds libcublas, libcublasLt and libcusparse, which takes a
 minute and 2 GB of memory. The libraries are Python packages, installed into the user's cache folder.";
 
 /// The other tool.
@@ -73,6 +76,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         };
         is_equal &= compare(&solder, &cuobjdump, &file)?;
         is_equal &= summary_is_quick(&solder, &file)?;
+        is_equal &= extracts_the_same(&solder, &cuobjdump, &file)?;
     }
     Ok(u8::from(!is_equal))
 }
@@ -94,6 +98,44 @@ fn summary_is_quick(solder: &Path, file: &Path) -> Result<bool> {
     let sample = program.measure(Path::new("/"))?;
     println!("    summary: {:.2} s, {} MiB", sample.wall.as_secs_f64(), sample.peak >> 10);
     Ok(sample.ending == Ending::Exit(0) && sample.wall < MOST_TIME && sample.peak < MOST_KIB)
+}
+
+/// Both tools take the same files out of a library.
+fn extracts_the_same(solder: &Path, cuobjdump: &Path, file: &Path) -> Result<bool> {
+    let scratch = std::env::temp_dir().join(format!("solder-extract-{}", std::process::id()));
+    let [ours, theirs] = ["ours", "theirs"].map(|name| scratch.join(name));
+    for folder in [&ours, &theirs] {
+        fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
+    }
+    let begin = Instant::now();
+    for option in ["-xelf", "-xptx"] {
+        // That there is no PTX is an error to it, and to nobody else.
+        process::capture(Command::new(cuobjdump).args([option, "all"]).arg(file).current_dir(&theirs))?;
+    }
+    let their_time = begin.elapsed();
+    let begin = Instant::now();
+    output(Command::new(solder).args(["extract", "--kind", "elf,ptx"]).arg(file).current_dir(&ours))?;
+    let our_time = begin.elapsed();
+    let (our_files, their_files) = (names(&ours)?, names(&theirs)?);
+    let differs = |name: &&String| fs::read(ours.join(name)).ok() != fs::read(theirs.join(name)).ok();
+    let mut different: Vec<&String> = our_files.union(&their_files).filter(differs).collect();
+    println!(
+        "    extract: {} files, {} differ, {:.1} times faster",
+        their_files.len(),
+        different.len(),
+        their_time.as_secs_f64() / our_time.as_secs_f64()
+    );
+    different.truncate(5);
+    for name in &different {
+        println!("        {name}");
+    }
+    fs::remove_dir_all(&scratch).map_err(|e| at(&scratch, &e))?;
+    Ok(different.is_empty() && !their_files.is_empty())
+}
+
+fn names(folder: &Path) -> Result<BTreeSet<String>> {
+    let files = fs::read_dir(folder).map_err(|e| at(folder, &e))?;
+    Ok(files.flatten().map(|file| file.file_name().to_string_lossy().into_owned()).collect())
 }
 
 /// A kernel: its name, what it is for, registers, stack and shared memory.

@@ -43,6 +43,15 @@ solder \- device linker for CUDA
 .RB [ \-\-json ]
 .I file...
 .br
+.B solder extract
+.RB [ \-d
+.IR folder ]
+.RB [ \-\-arch
+.IR list ]
+.RB [ \-\-kind
+.IR list ]
+.I file...
+.br
 .B solder report \-\-compare
 .I old new
 .RB [ \-\-all ]

@@ -18,10 +18,11 @@ use words::eprint;
 /// A subcommand: the words after its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command); 9] = [
+const COMMANDS: [(&str, Command); 10] = [
     ("cache", cache::run),
     ("completions", completions::run),
     ("doctor", doctor::run),
+    ("extract", inspect::extract::run),
     ("help", print_help),
     ("inspect", inspect::run),
     ("link", link_help),

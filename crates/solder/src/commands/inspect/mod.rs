@@ -4,6 +4,7 @@
 //! at once and forgotten: a library of half a gigabyte takes no more memory than its largest member.
 
 mod cubin;
+pub mod extract;
 mod fatbin;
 mod host;
 mod kernels;

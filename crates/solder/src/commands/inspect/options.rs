@@ -128,7 +128,7 @@ fn unknown(word: &str) -> String {
 }
 
 impl Wanted {
-    fn parse(name: &str) -> Result<Self, String> {
+    pub(super) fn parse(name: &str) -> Result<Self, String> {
         let number = number_of(name);
         match solder_arch::Arch::parse(number) {
             Some(_) => Ok(Self(name.into())),

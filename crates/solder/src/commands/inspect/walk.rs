@@ -7,7 +7,7 @@ use std::path::Path;
 
 use object::read::archive::ArchiveFile;
 use solder_cubin::{elf_header, raw};
-use solder_fatbin::Container;
+use solder_fatbin::{Container, Member};
 
 use super::cubin::Cubin;
 use super::fatbin::{MemberView, Ptx};
@@ -42,6 +42,10 @@ pub(super) trait Visitor {
     fn begin_fatbins(&mut self) {}
     fn begin_fatbin(&mut self, _form: Option<&'static str>, _size: u64) {}
     fn member(&mut self, _member: &MemberView) {}
+    /// A member as it is in the file.
+    fn content(&mut self, _member: &Member<'_>) {}
+    /// A file, or a member of an archive, that is a cubin.
+    fn cubin_file(&mut self, _arch: &str, _bytes: &[u8]) {}
     fn end_fatbin(&mut self, _form: Option<&'static str>, _damage: Option<&str>) {}
     fn end_fatbins(&mut self) {}
     fn begin_archive(&mut self) {}
@@ -82,6 +86,7 @@ impl<'a> Walk<'a> {
                         self.is_damaged |= cubin.is_damaged();
                         if self.options.wants_arch(&cubin.arch) {
                             self.visitor.cubin(&cubin, size);
+                            self.visitor.cubin_file(&cubin.arch, data);
                         }
                     }
                     Err(reason) => self.damaged(name, size, &reason),
@@ -166,6 +171,7 @@ impl<'a> Walk<'a> {
                 }
                 self.is_damaged |= view.is_damaged();
                 self.visitor.member(&view);
+                self.visitor.content(&member);
             }
             since += member.payload().len();
             if since >= STEP {

@@ -1,0 +1,90 @@
+//! `solder extract`: names, choices, and files that cannot be read. `cargo xtask libraries` compares it with cuobjdump.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{PROGRAM, example, run, scratch, text};
+use solder_arch::{Arch, Suffix};
+use solder_fatbin::{Builder, Compression, Kind, NewMember};
+
+const PTX: &[u8] = b".version 9.0\n.target sm_90\n\0";
+
+/// A fat binary with machine code of three kinds and two texts.
+fn fatbin(folder: &Path) -> PathBuf {
+    let cubin = fs::read(example("weights.cubin")).expect("the example");
+    let member = |kind, arch, content| NewMember {
+        compression: Compression::Zstd,
+        ..NewMember::new(kind, arch, content)
+    };
+    let mut builder = Builder::new();
+    builder.push(&member(Kind::Elf, Arch::plain(90), &cubin));
+    builder.push(&member(Kind::Ptx, Arch::plain(90), PTX));
+    builder.push(&member(Kind::Elf, Arch::new(100, Suffix::F), &cubin));
+    builder.push(&member(Kind::Elf, Arch::new(90, Suffix::A), &cubin));
+    builder.push(&member(Kind::Ptx, Arch::plain(100), PTX));
+    let file = folder.join("my.weights.fatbin");
+    fs::write(&file, builder.finish()).expect("a file");
+    file
+}
+
+fn extract(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
+    run(Command::new(PROGRAM).arg("extract").args(words).current_dir(folder))
+}
+
+#[test]
+fn names() {
+    let folder = scratch("extract-names");
+    let file = fatbin(&folder);
+    let (code, stdout, stderr) = extract(&folder, &[text(&file)]);
+    let elf = ["my.weights.1.sm_90.cubin", "my.weights.2.sm_100.cubin", "my.weights.3.sm_90a.cubin"];
+    let ptx = ["my.weights.1.sm_90.ptx", "my.weights.2.sm_100.ptx"];
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert_eq!(stdout.lines().collect::<Vec<_>>(), [elf[0], ptx[0], elf[1], elf[2], ptx[1]]);
+    let weights = fs::read(example("weights.cubin")).expect("the example");
+    assert!(elf.iter().all(|name| fs::read(folder.join(name)).expect("a file") == weights));
+    assert_eq!(fs::read(folder.join(ptx[0])).expect("a file"), PTX.strip_suffix(b"\0").expect("its end"));
+    let (_, stdout, _) =
+        extract(&folder, &[text(&file), "--arch", "90", "--kind=elf,ptx", "-d", "some where"]);
+    assert_eq!(stdout, format!("some where/{}\nsome where/{}\n", elf[0], ptx[0]));
+    let (_, stdout, _) = extract(&folder, &[text(&file), "--arch=compute_100", "--names", "plain"]);
+    assert_eq!(stdout, "my.weights.compute_100.ptx\n");
+}
+
+#[test]
+fn archives_and_cubins() {
+    let folder = scratch("extract-archive");
+    let (file, archive) = (fatbin(&folder), folder.join("libmany.a"));
+    let made = Command::new("ar").arg("rc").arg(&archive).arg(&file).arg(example("blur.cubin")).status();
+    assert!(made.expect("ar").success());
+    let (code, stdout, _) = extract(&folder, &[text(&archive), "--kind=elf"]);
+    let names =
+        ["libmany.1.sm_90.cubin", "libmany.2.sm_100.cubin", "libmany.3.sm_90a.cubin", "libmany.sm_90.cubin"];
+    assert_eq!((code, stdout.lines().collect::<Vec<_>>()), (Some(0), names.to_vec()));
+    let (_, stdout, _) = extract(&folder, &[text(&archive), "--arch=sm_90", "--names=plain"]);
+    assert_eq!(stdout, "libmany.my.weights.fatbin.sm_90.cubin\nlibmany.blur.cubin.sm_90.cubin\n");
+}
+
+#[test]
+fn what_cannot_be_extracted() {
+    let folder = scratch("extract-refused");
+    let file = fatbin(&folder);
+    let mut bytes = fs::read(&file).expect("the file");
+    let last = bytes.len() - 1000;
+    bytes.truncate(last);
+    fs::write(folder.join("cut.fatbin"), bytes).expect("a file");
+    let cases: [&[&str]; 6] = [
+        &["cut.fatbin"],
+        &["missing"],
+        &["my.weights.fatbin", "--kind=ltoir"],
+        &["my.weights.fatbin", "--kind=exe"],
+        &["my.weights.fatbin", "--arhc=90"],
+        &[],
+    ];
+    for words in cases {
+        let (code, _, stderr) = extract(&folder, words);
+        assert!(code == Some(1) && stderr.starts_with("solder extract: "), "{words:?}: {stderr}");
+    }
+}
