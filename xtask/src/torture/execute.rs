@@ -184,7 +184,7 @@ impl Bench {
             }
         };
         if arch.sm >= 100 && depends_on_memory(program, &differences) {
-            return Ok(Verdict::NoOracle("tables of equal-named statics, from nvlink's memory".into()));
+            return Ok(Verdict::NoOracle("tables from nvlink's memory".into()));
         }
         Ok(verdict(linked, differences))
     }
@@ -287,14 +287,15 @@ impl Bench {
     }
 }
 
-/// Whether all that differs are tables of static functions of one name, which nvlink translates with the code of another, or with
-/// what is in its memory (docs/deviations.md, *Code of sm_100 and later*).
+/// Whether all that differs are tables of static functions of one name, or of replaced weak copies, which nvlink translates with the
+/// code of another, or with what is in its memory (docs/deviations.md, *Code of sm_100 and later*).
 fn depends_on_memory(program: &Program, differences: &[String]) -> bool {
+    const CONSTRUCTS: [&str; 2] = ["equal-named-static-functions", "weak-functions"];
     const TABLES: [&str; 2] = [".nv_debug_info_reg_sass", ".nv.resolvedrela.text."];
     let is_of_table = |line: &String| TABLES.iter().any(|table| line.trim_start().starts_with(table));
     !differences.is_empty()
         && differences.iter().all(is_of_table)
-        && features::of(program).contains("equal-named-static-functions")
+        && features::of(program).iter().any(|feature| CONSTRUCTS.contains(feature))
 }
 
 fn verdict(linked: bool, differences: Vec<String>) -> Verdict {
