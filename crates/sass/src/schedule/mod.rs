@@ -34,7 +34,7 @@ mod waits;
 
 pub use crate::flow::Jumps;
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
-use crate::operation::{ENDCOLLECTIVE, LDGDEPBAR, MEMBAR, UTMACMDFLUSH};
+use crate::operation::{ENDCOLLECTIVE, FENCE, LDGDEPBAR, MEMBAR, UTMACMDFLUSH};
 pub use crate::stack_pointer::has_unused_stack_pointer;
 use blocks::{Block, blocks};
 pub use delays::order_delays;
@@ -322,7 +322,7 @@ pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Fa
 
 /// Whether a block has a fence. Instructions beside it may be gone, so that the rest is not what the assembler scheduled.
 fn has_fence(code: &[u8], mut block: Range<usize>) -> bool {
-    block.any(|at| Instruction::at(code, at).operation() == MEMBAR)
+    block.any(|at| [MEMBAR, FENCE].contains(&Instruction::at(code, at).operation()))
 }
 
 /// Whether the load of an unused stack pointer is a plain producer.
