@@ -25,7 +25,7 @@ struct Machine {
     cxx: &'static str,
     /// Before the names of its binary tools.
     prefix: &'static str,
-    /// Emulators, either of which will do.
+    /// Names of the emulator; the first that is installed is used.
     emulators: [&'static str; 2],
     /// Where Debian's packages for cross compilation put the C library.
     sysroot: &'static str,

@@ -15,7 +15,8 @@ pub const DEFAULT_LIMIT: u64 = 5 << 30;
 /// The file with the estimated total.
 const TOTAL: &str = "total";
 
-/// An estimate that is older is not trusted: entries may have been removed by hand.
+/// An estimate that nobody wrote for so long is not trusted: entries may have been removed by hand. Links that write it at the
+/// same time may lose what the other added; it is made anew when the limit is reached, or by `prune`.
 const TRUSTED: Duration = Duration::from_hours(24);
 
 /// What a killed link was writing is removed after this time.
@@ -72,7 +73,7 @@ pub fn prune(folder: &Path, limit: u64) -> io::Result<Usage> {
 
 /// Notes that so many bytes were added, and removes old entries if there are too many now.
 pub(super) fn added(folder: &Path, bytes: u64, limit: u64) {
-    let total = estimate(folder).map(|total| total + bytes);
+    let total = estimate(folder).map(|total| total.saturating_add(bytes));
     match total {
         Some(total) if total <= limit => {
             let _ = fs::write(folder.join(TOTAL), total.to_string());
@@ -210,7 +211,7 @@ mod tests {
     fn a_wrong_total_is_corrected() {
         let folder = Folder::new("total");
         let cache = folder.cache().with_limit(100_000);
-        for (number, text) in ["nonsense", "99999999", "-1"].iter().enumerate() {
+        for (number, text) in ["nonsense", "99999999", "-1", "18446744073709551615"].iter().enumerate() {
             cache.put(&key(&["first"]), &[b"content"]);
             fs::write(folder.0.join(TOTAL), text).expect("writable");
             cache.put(&key(&[&number.to_string()]), &[b"content"]);

@@ -86,7 +86,7 @@ impl<'a> Stalls<'a> {
         self.distances(Member::Sm103, Some(&least))
     }
 
-    /// The same on sm_100, where the instructions of which `may_be_less` is true need not take as long as they did.
+    /// The same on sm_100, where instructions for which `may_be_less` is true may take fewer cycles than they did.
     pub fn on_100(mut self, may_be_less: impl Fn(usize) -> bool) -> Vec<i64> {
         self.ignores_contradicted = true;
         let needed = self.distances(Member::Sm100, None);
