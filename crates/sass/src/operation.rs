@@ -59,6 +59,8 @@ pub const ATOMS_CAS: u16 = 0x18d;
 pub const REDG: u16 = 0x18e;
 pub const CCTL: u16 = 0x18f;
 pub const MEMBAR: u16 = 0x192;
+/// A store to a surface in the format of its memory, and one of plain bits.
+pub const SUST_FORMATTED: u16 = 0x19b;
 pub const SUST: u16 = 0x19d;
 pub const ATOM_FLOAT: u16 = 0x1a2;
 pub const ATOMG_FLOAT: u16 = 0x1a3;

@@ -36,6 +36,8 @@ and compares the outputs, and the code of every function. What nvcc, ptxas and n
   --at-most N     exit with 0 if no more links than this are not exact (0)
   --mutants N     instead of linking with solder, change one wait or scoreboard in nvlink's code, about N times in all, and
                   see that the checker of rewritten code refuses every change that does harm
+  --programs DIR  take the sources below this folder instead of tests/realcode; those that do not compile are counted
+  --include LIST  folders of headers for them
   --ptx DIR       only compile the programs, into DIR
   --list          only list the programs
   --jobs N        at a time (the machine's cores)";
@@ -49,6 +51,8 @@ struct Settings {
     report: Option<PathBuf>,
     keep: Option<PathBuf>,
     ptx: Option<PathBuf>,
+    programs: Option<PathBuf>,
+    includes: Vec<PathBuf>,
     mutants: Option<usize>,
     at_most: usize,
     list: bool,
@@ -70,8 +74,10 @@ pub fn run(args: &[String]) -> Result<u8> {
         println!("{USAGE}");
         return Ok(0);
     };
-    let folder = conformance::workspace()?.join("tests/realcode");
-    let programs = Program::load_all(&folder, &settings.filters)?;
+    let programs = match &settings.programs {
+        Some(folder) => Program::load_foreign(folder, &settings.includes, &settings.filters)?,
+        None => Program::load_all(&conformance::workspace()?.join("tests/realcode"), &settings.filters)?,
+    };
     if settings.list {
         for program in &programs {
             println!("{}", program.name);
@@ -112,6 +118,8 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         report: None,
         keep: None,
         ptx: None,
+        programs: None,
+        includes: Vec::new(),
         mutants: None,
         at_most: 0,
         list: false,
@@ -135,6 +143,8 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
             "--report" => settings.report = Some(value()?.into()),
             "--keep" => settings.keep = Some(value()?.into()),
             "--mutants" => settings.mutants = Some(number(value()?)?),
+            "--programs" => settings.programs = Some(value()?.into()),
+            "--include" => settings.includes = value()?.split(',').map(PathBuf::from).collect(),
             "--ptx" => settings.ptx = Some(value()?.into()),
             "--at-most" => settings.at_most = number(value()?)?,
             "--list" => settings.list = true,

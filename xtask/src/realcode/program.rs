@@ -70,6 +70,28 @@ pub fn sets(list: &str) -> Result<Vec<&'static Set>> {
 }
 
 impl Program {
+    /// All sources in a folder that is not ours, and in those below it. What they include by a relative name is beside
+    /// them; the other folders are given. Their first comments say nothing to us.
+    pub fn load_foreign(folder: &Path, includes: &[PathBuf], filters: &[String]) -> Result<Vec<Self>> {
+        let folder = fs::canonicalize(folder).map_err(|e| at(folder, &e))?;
+        let mut sources = Vec::new();
+        collect_sources(&folder, &mut sources)?;
+        sources.sort();
+        let mut programs = Vec::new();
+        for path in sources {
+            let name = path.strip_prefix(&folder).unwrap_or(&path).with_extension("");
+            let name = name.to_string_lossy().replace(['/', ' '], "-");
+            if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter)) {
+                continue;
+            }
+            let beside = path.parent().unwrap_or(&folder);
+            let includes = includes.iter().map(PathBuf::as_path).chain([beside]);
+            let options = includes.map(|folder| format!("-I{}", folder.display())).collect();
+            programs.push(Self { name, path, options, ..Self::default() });
+        }
+        Ok(programs)
+    }
+
     /// The programs whose names contain one of the filters, or all.
     pub fn load_all(folder: &Path, filters: &[String]) -> Result<Vec<Self>> {
         let mut programs = Vec::new();
@@ -123,6 +145,20 @@ impl Program {
         let general = || if common { "compute_100".into() } else { format!("compute_{number}") };
         self.arch.clone().unwrap_or_else(general)
     }
+}
+
+fn collect_sources(folder: &Path, sources: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder).map_err(|e| at(folder, &e))?.flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => collect_sources(&path, sources)?,
+            Ok(kind) if kind.is_file() && path.extension().is_some_and(|extension| extension == "cu") => {
+                sources.push(path);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

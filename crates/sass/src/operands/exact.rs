@@ -7,7 +7,7 @@ use super::Operands;
 use crate::instruction::Instruction;
 use crate::operation::{
     ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, IMMA, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG,
-    STSM, SUST,
+    STSM, SUST, SUST_FORMATTED,
 };
 use crate::registers::{File, Registers};
 use crate::table::PREDICATES_TO_REGISTER;
@@ -23,6 +23,7 @@ const TEX: u16 = 0x160;
 const TLD4: u16 = 0x163;
 const TLD: u16 = 0x166;
 const TXD: u16 = 0x16c;
+const SULD_FORMATTED: u16 = 0x197;
 const SULD: u16 = 0x199;
 
 /// `None` if it is not known what the instruction does. The guard is not among them.
@@ -41,7 +42,7 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
             add(&mut operands.reads, bits.byte(4), matrices(bits));
         }
         TEX | TLD4 | TLD | TXD => texture(bits, &mut operands),
-        SULD | SUST => surface(bits, &mut operands),
+        SULD | SUST | SULD_FORMATTED | SUST_FORMATTED => surface(bits, &mut operands),
         LD | LDG | ST | STG | ATOM | ATOMG | REDG | CCTL => address(bits, &mut operands),
         ATOM_FLOAT | ATOMG_FLOAT | REDG_FLOAT => float_atomic(bits, &mut operands),
         _ => {}
@@ -191,16 +192,18 @@ fn surface(bits: Instruction, operands: &mut Operands) {
         2 | 3 => 2,
         _ => 3,
     };
-    let size = match bits.field(73, 3) {
-        0..=4 => 1,
-        5 => 2,
+    let size = match (bits.operation(), bits.field(73, 3)) {
+        // A mask of components.
+        (SULD_FORMATTED | SUST_FORMATTED, _) => bits.field(72, 4).count_ones() as u16,
+        (_, 0..=4) => 1,
+        (_, 5) => 2,
         _ => 4,
     };
     set(&mut operands.reads, bits.byte(3), dimensions);
     // The handle is one register here.
     operands.reads.remove_all(File::Uniform);
     operands.reads.insert(File::Uniform, bits.byte(5), 1);
-    if bits.operation() == SULD {
+    if matches!(bits.operation(), SULD | SULD_FORMATTED) {
         set(&mut operands.writes, bits.byte(2), size);
     } else {
         add(&mut operands.reads, bits.byte(4), size);

@@ -9,8 +9,8 @@ use crate::registers::{File, Registers};
 use crate::table::{
     ATOMIC, Arithmetic, BARRIER, COORDINATES, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, MATCH, MIN_MAX,
     ORDERING, Operand, PREDICATES, PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES,
-    REGISTER_TO_UNIFORM_PREDICATES, RESULT_TYPE, SIZE, SOURCE_TYPE, TENSOR, UNIFORM,
-    UNIFORM_PREDICATES_TO_REGISTER, WIDE, Width,
+    REGISTER_TO_UNIFORM_PREDICATES, RESULT_TYPE, SHARED, SIZE, SOURCE_TYPE, TENSOR, UNIFORM,
+    UNIFORM_PREDICATES_TO_REGISTER, WIDE, Width, is_shared_uniform,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn uses_general(instruction: Instruction, register: u8) -> Option<bool> {
             let bytes: &[u32] = if instruction.form() == 1 { &[2, 3, 4] } else { &[2, 3] };
             Some(bytes.iter().any(|byte| instruction.byte(*byte) == register))
         }
-        Kind::UniformPredicates => Some(false),
+        Kind::Shared | Kind::UniformPredicates => Some(false),
     }
 }
 
@@ -111,6 +111,13 @@ fn each(instruction: Instruction, mut found: impl FnMut(Use)) -> Option<()> {
         Kind::FixedForms(row) => {
             guard(&[P, UP]);
             for operand in FIXED_FORMS[usize::from(row)].1 {
+                found(operand_use(instruction, *operand));
+            }
+        }
+        Kind::Shared => {
+            guard(&[UP]);
+            let row = SHARED.iter().find(|(opcode, _)| *opcode == instruction.opcode())?;
+            for operand in row.1 {
                 found(operand_use(instruction, *operand));
             }
         }
@@ -226,6 +233,8 @@ enum Kind {
     FixedForms(u8),
     General(u8),
     Uniform(u8),
+    /// One of the uniform instructions in `SHARED`.
+    Shared,
     /// Moves all predicates to or from a register.
     Predicates,
     UniformPredicates,
@@ -236,16 +245,11 @@ fn kind(instruction: Instruction) -> Kind {
     // Scale factors may be chosen by a uniform register, whose number is in two places. Nobody does.
     let is_scaled = matches!(instruction.opcode(), 0x47a | 0x47f);
     let has_selector = is_scaled && (instruction.field(60, 3) != 7 || instruction.field(73, 5) != 0x1f);
-    // FMUL2 of two registers and UVIMNMX of two uniform ones share an opcode.
-    if instruction.opcode() == FMUL2 && instruction.field(91, 1) != 0 {
-        return KINDS[usize::from(UVIMNMX)];
+    if is_shared_uniform(instruction) {
+        return Kind::Shared;
     }
     if has_selector { Kind::Unknown } else { KINDS[usize::from(instruction.opcode())] }
 }
-
-const FMUL2: u16 = 0x24a;
-/// With a constant; the other form has the same registers at the same places.
-const UVIMNMX: u16 = 0x84a;
 
 const OPERATIONS: usize = 0x200;
 
@@ -324,7 +328,7 @@ mod tests {
     use super::{Operands, uses_general};
     use crate::instruction::Instruction;
     use crate::registers::File::{self, General, Predicate, Uniform};
-    use crate::table::{FIXED, FIXED_FORMS, GENERAL, ORDERING, UNIFORM};
+    use crate::table::{FIXED, FIXED_FORMS, GENERAL, ORDERING, SHARED, UNIFORM};
 
     fn check(instruction: u128, reads: &[(File, &[u16])], writes: &[(File, &[u16])]) {
         let operands = Operands::of(Instruction(instruction)).expect("a known operation");
@@ -340,6 +344,7 @@ mod tests {
     #[test]
     fn tables_are_sorted() {
         assert!(GENERAL.is_sorted_by_key(|row| row.0) && UNIFORM.is_sorted_by_key(|row| row.0));
+        assert!(SHARED.is_sorted_by_key(|row| row.0));
         assert!(FIXED.is_sorted_by_key(|row| row.0) && FIXED_FORMS.is_sorted_by_key(|row| row.0));
         assert!(ORDERING.is_sorted());
     }

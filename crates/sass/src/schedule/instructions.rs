@@ -5,36 +5,32 @@ use crate::operands::Operands;
 use crate::operands::exact::operands;
 use crate::operation;
 use crate::registers::{File, Registers};
+use crate::table::is_shared_uniform;
 use operation::{BRA, BRX, BRXU, CCTL, EXIT, LD, LDG, LDL, WARPSYNC};
 
 const MEETING_OF_ALL: u16 = 0x948;
 
 /// Operations whose guard is a uniform predicate, in ranges.
 const UNIFORM_GUARD: [(u16, u16); 13] = [
-    (0x04a, 0x04a),
-    (0x04c, 0x04c),
-    (0x054, 0x05a),
+    (0x04c, 0x05e),
     (0x080, 0x085),
     (0x087, 0x0c9),
     (0x0cb, 0x0cb),
+    (0x177, 0x178),
     (0x1ac, 0x1ac),
-    (0x1b2, 0x1bc),
+    (0x1b2, 0x1b2),
+    (0x1b4, 0x1bc),
     (0x1c3, 0x1c3),
     (0x1c7, 0x1c7),
-    (0x1ca, 0x1ca),
-    (0x1e3, 0x1ea),
-    (0x1eb, 0x1ec),
+    (0x1c9, 0x1cb),
+    (0x1ce, 0x1ce),
+    (0x1e3, 0x1ee),
 ];
-
-/// `FMUL2`, which shares its operation with `UVIMNMX`.
-fn is_vector(bits: Instruction) -> bool {
-    bits.opcode() == 0x24a && bits.field(91, 1) == 0
-}
 
 /// Whether the instruction is one of the uniform unit.
 fn is_uniform(bits: Instruction) -> bool {
     let operation = bits.operation();
-    UNIFORM_GUARD.iter().any(|(first, last)| (*first..=*last).contains(&operation)) && !is_vector(bits)
+    UNIFORM_GUARD.iter().any(|(first, last)| (*first..=*last).contains(&operation)) || is_shared_uniform(bits)
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
     DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDC, LDS, LDSM,
-    LONG_CONVERSIONS, MEMBAR, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SUST, SYNCS, SYNCS_EXCH,
+    LONG_CONVERSIONS, MEMBAR, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SUST, SUST_FORMATTED, SYNCS, SYNCS_EXCH,
 };
 
 /// What is over when the scoreboard is.
@@ -236,7 +236,7 @@ fn reads_uniform_late(operation: u16) -> bool {
 
 /// Whether this is an operation on textures or surfaces.
 pub fn is_texture(operation: u16) -> bool {
-    matches!(operation, 0x160..=0x16f | 0x199 | 0x19a)
+    matches!(operation, 0x160..=0x16f | 0x197 | 0x199 | 0x19a)
 }
 
 impl Producer {
@@ -263,7 +263,7 @@ impl Producer {
             is_strong: is_slow && (line.is_strong_load() || is_atomic),
             is_asynchronous: is_result && ASYNCHRONOUS.contains(&operation),
             is_texture: is_result && is_texture(operation),
-            is_surface: operation == SUST && !is_result,
+            is_surface: matches!(operation, SUST | SUST_FORMATTED) && !is_result,
             predicates: Registers::default(),
             has_mate: false,
             is_over: false,
