@@ -42,6 +42,9 @@ impl Family {
 /// Operations whose results take so long that one scoreboard is kept for those that nothing in the block waits for.
 const SLOW: [u16; 9] = [LD, LDG, LDL, ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
 const SLOW_RESULT: i64 = 230;
+/// By how much slow results that are not one word are later, for what shares their scoreboard. Anything from 62 to 88 explains
+/// the code that was looked at.
+const SHARED_SLOW_RESULT: i64 = 70;
 
 /// The size of what is loaded or stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,6 +213,11 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
     let own = family.estimates();
     let latency = find(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
     latency + i64::from(is_shift_amount(line))
+}
+
+/// How much later than it is ready a slow result is taken to be by what shares its scoreboard.
+pub fn delay_of_sharers(line: &Line) -> i64 {
+    if Size::of(line) == Word { 0 } else { SHARED_SLOW_RESULT }
 }
 
 /// `FLO.SH`, which says how far to shift instead of where the bit is: that takes a cycle more.

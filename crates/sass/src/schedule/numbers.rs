@@ -57,6 +57,8 @@ pub struct Group {
     pub has_texture: bool,
     /// Whether some are of this block.
     has_own: bool,
+    /// When the last is ready for what shares the scoreboard and is not slow.
+    ready_to_share: i64,
     /// Whether all are about operands and have no consumer in this block.
     is_idle: bool,
 }
@@ -71,6 +73,7 @@ impl Default for Group {
             has_slow: false,
             has_texture: false,
             has_own: false,
+            ready_to_share: i64::MIN,
             is_idle: true,
         }
     }
@@ -88,6 +91,7 @@ impl Group {
         self.last_consumer = self.last_consumer.max(consumer);
         self.ready = self.ready.max(pending.ready);
         self.has_slow |= producer.is_slow;
+        self.ready_to_share = self.ready_to_share.max(pending.ready + producer.delay);
         self.has_texture |= producer.is_texture;
         self.has_own |= is_own;
         self.is_idle &= producer.is_about_operands() && consumer.is_none();
@@ -212,7 +216,8 @@ impl Choice<'_> {
         let group = &self.groups[usize::from(number)];
         let position = |consumer: Option<usize>| consumer.unwrap_or(usize::MAX);
         if position(group.consumer) > position(producer.consumer) {
-            return group.ready.max(0) - self.time(producer.consumer);
+            let ready = if producer.is_slow { group.ready } else { group.ready_to_share }.max(0);
+            return ready - self.time(producer.consumer);
         }
         let cost = producer.ready - self.time(group.consumer);
         if producer.consumer.is_none() { cost.max(0) } else { cost }

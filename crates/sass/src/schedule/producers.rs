@@ -37,6 +37,8 @@ pub struct Producer {
     pub number: u8,
     /// Whether it is the result of an operation that takes very long.
     pub is_slow: bool,
+    /// How much later than it is ready those take it to be that share its scoreboard and are not slow.
+    pub delay: i64,
     /// Whether it orders memory: then consumers are what accesses memory, whatever the registers.
     pub is_fence: bool,
     /// Whether it is seen by other threads, so that it must be over before some operations that have no registers.
@@ -259,6 +261,7 @@ impl Producer {
             ready: 0,
             number: 0,
             is_slow: is_slow && is_result,
+            delay: if is_slow && is_result { latency::delay_of_sharers(line) } else { 0 },
             is_fence: is_fence || line.invalidates_all(),
             is_strong: is_slow && (line.is_strong_load() || is_atomic),
             is_asynchronous: is_result && ASYNCHRONOUS.contains(&operation),

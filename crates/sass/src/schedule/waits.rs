@@ -233,9 +233,12 @@ impl<'a> Schedule<'a> {
                 let producer = &self.producers.all[pending.producer];
                 producer.is_uniform() && !producer.is_about_operands()
             };
-            let ends =
-                self.lines[last].operation() == operation::EXIT && group.members.iter().any(is_uniform);
-            if is_over && group.members.iter().any(is_own) || ends {
+            let is_exit = self.lines[last].operation() == operation::EXIT;
+            let ends = is_exit && group.members.iter().any(is_uniform);
+            if is_exit && group.has_texture && group.members.iter().any(is_own) {
+                // Whoever goes on waits for it again.
+                self.waits[last] |= 1 << number;
+            } else if is_over && group.members.iter().any(is_own) || ends {
                 self.waits[last] |= 1 << number;
                 if !self.lines[last].begins_collective() {
                     *group = Group::default();
