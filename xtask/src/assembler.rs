@@ -40,7 +40,7 @@ pub const RELEASES: &[Release] = &[
     Release { name: "12.8", pip: "nvidia-cuda-nvcc-cu12==12.8.93", ptx: (8, 7), below: 130, usual: true },
     Release { name: "12.9", pip: "nvidia-cuda-nvcc-cu12==12.9.86", ptx: (8, 8), below: 130, usual: true },
     // The first build of the release whose last one is nvlink's own.
-    Release { name: "13.0.48", pip: "nvidia-cuda-nvcc==13.0.48", ptx: (9, 0), below: 130, usual: false },
+    Release { name: "13.0.48", pip: "nvidia-cuda-nvcc==13.0.48", ptx: (9, 0), below: 130, usual: true },
 ];
 
 impl Release {
