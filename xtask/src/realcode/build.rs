@@ -121,13 +121,7 @@ impl Tools {
     }
 
     /// What solder makes of an object, in an empty folder of its own.
-    pub fn solder(
-        &self,
-        object: &Path,
-        archive: Option<&Path>,
-        arch: &str,
-        folder: &Path,
-    ) -> Result<Linked> {
+    pub fn solder(&self, object: &Path, archive: Option<&Path>, arch: &str, folder: &Path) -> Result<Linked> {
         let bytes = fs::read(object).map_err(|e| at(object, &e))?;
         fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
         let folder = fs::canonicalize(folder).map_err(|e| at(folder, &e))?;

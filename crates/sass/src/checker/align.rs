@@ -243,7 +243,7 @@ fn check_places(steps: &[Step], places: &[usize]) -> Result<(), Violation> {
                 None => None,
             };
             let is = place(new, after).and_then(|target| usize::try_from(target).ok());
-            if has_other_place(before) || expected != is {
+            if has_other_place(old, before) || expected != is {
                 return Err(Violation { at: old, problem: Problem::Target });
             }
         }
