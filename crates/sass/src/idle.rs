@@ -10,6 +10,16 @@ use crate::operation::BAR;
 use crate::registers::File;
 use std::ops::Range;
 
+/// `NOP` of one cycle without waits, as assemblers up to 12.9 have it after `WARPSYNC`, and that of 13.0.100 before `BSYNC` and after
+/// `BREAK`. After `WARPSYNC` some have more cycles.
+const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
+const STALL: u128 = 15 << 105;
+
+/// Whether an instruction only takes time, and is of those that nvlink does without.
+pub fn is_idle(instruction: Instruction) -> bool {
+    instruction.0 & !STALL == IDLE & !STALL && instruction.stall() != 0
+}
+
 /// No result of fixed latency takes longer.
 const LATEST: u32 = 15;
 /// Results of moves, logic, sums and products in registers, for anything but matrices: assemblers have them used after 4 or 5.

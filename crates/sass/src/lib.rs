@@ -34,5 +34,4 @@ mod table;
 pub use checker::{Problem, Violation, check};
 pub use expansion::mercury_size;
 pub use fit::is_fit_for_103;
-pub use idle::is_needed as is_idle_needed;
 pub use places::Places;

@@ -16,17 +16,15 @@
 use super::function::{Function, Jumps, Step, paced};
 use super::moves::{Change, Moves};
 use super::object::Object;
+use crate::check;
+use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
 use crate::schedule::member::shortened;
 use crate::schedule::{Family, anew, order_delays};
-use crate::{check, is_idle_needed};
 use bstr::BStr;
 use solder_arch::Release;
 use solder_cubin::mercury::{Idle, abridged, from_older, idle, is_older_capsule};
 use std::borrow::Cow;
-
-/// The `NOP` of these: one cycle, without waits.
-const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
 
 /// How many blocks may get the cycles that the model gives.
 const MAX_BLOCKS: usize = 64;
@@ -94,7 +92,8 @@ fn current<'a>(capsule: &'a [u8], code: &[u8]) -> Option<Cow<'a, [u8]>> {
 fn timing<'a>(object: &Object<'_, '_>, function: &'a Function<'_, '_>, idle: &[Idle]) -> Cow<'a, [u8]> {
     let old = &function.code;
     let mut timed = timed(old, idle);
-    let second: Vec<usize> = idle.iter().filter(|idle| idle.is_second).map(|idle| idle.at).collect();
+    let is_short = |idle: &&Idle| idle.is_second && Instruction::at(old, idle.at).stall() == 1;
+    let second: Vec<usize> = idle.iter().filter(is_short).map(|idle| idle.at).collect();
     if second.is_empty() {
         return timed;
     }
@@ -118,19 +117,22 @@ fn timing<'a>(object: &Object<'_, '_>, function: &'a Function<'_, '_>, idle: &[I
     timed
 }
 
-/// The code whose synchronisations take a cycle more where something depends on the one that goes.
+/// The code whose synchronisations take a cycle more where something depends on the one that goes, and all if there were more.
 fn timed<'a>(code: &'a [u8], idle: &[Idle]) -> Cow<'a, [u8]> {
-    /// The stall of an instruction, and the longest one that is changed here.
+    /// The stall of an instruction, and the longest one that is given here.
     const STALL: u32 = 105;
-    const LONGEST: u8 = 10;
+    const LONGEST: u8 = 11;
     let mut timed = Cow::Borrowed(code);
-    for idle in idle.iter().filter(|idle| idle.is_second && is_idle_needed(code, idle.at)) {
+    for idle in idle.iter().filter(|idle| idle.is_second) {
         let Some(last) = idle.at.checked_sub(1) else { continue };
-        let place = &mut timed.to_mut()[last * SIZE..];
-        let Some(place) = place.first_chunk_mut::<SIZE>() else { continue };
-        let instruction = Instruction(u128::from_le_bytes(*place));
-        if instruction.stall() <= LONGEST {
-            *place = (instruction.0 + (1 << STALL)).to_le_bytes();
+        let cycles = match Instruction::at(code, idle.at).stall() {
+            1 => u8::from(is_needed(code, idle.at)),
+            more => more,
+        };
+        let instruction = Instruction::at(code, last);
+        if cycles != 0 && instruction.stall() + cycles <= LONGEST {
+            let longer = instruction.0 + (u128::from(cycles) << STALL);
+            timed.to_mut()[last * SIZE..][..SIZE].copy_from_slice(&longer.to_le_bytes());
         }
     }
     timed
@@ -145,11 +147,11 @@ fn changes(idle: &[Idle]) -> Vec<Change> {
 
 /// The instructions that nvlink does without, if the function can be changed and is then the same.
 fn needless(code: &[u8], capsule: &[u8]) -> Vec<Idle> {
-    let is_idle = |idle: &Idle| {
-        let instruction = code.get(idle.at * SIZE..).and_then(|rest| rest.first_chunk());
-        instruction.is_some_and(|instruction| u128::from_le_bytes(*instruction) == IDLE)
+    let is_known = |idle: &Idle| {
+        let instruction = Instruction::at(code, idle.at);
+        is_idle(instruction) && (idle.is_second || instruction.stall() == 1)
     };
-    let idle: Vec<Idle> = idle(capsule).into_iter().flatten().filter(is_idle).collect();
+    let idle: Vec<Idle> = idle(capsule).into_iter().flatten().filter(is_known).collect();
     let moved = Moves::new(&timed(code, &idle), changes(&idle));
     let is_same = moved.is_some_and(|(_, moved)| check(code, &moved, &[]).is_ok());
     if is_same { idle } else { Vec::new() }
