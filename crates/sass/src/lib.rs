@@ -28,6 +28,7 @@ mod operation;
 mod places;
 pub mod registers;
 pub mod schedule;
+mod shift;
 mod stack_pointer;
 mod table;
 

@@ -8,6 +8,7 @@ use super::violation::{Problem, Violation};
 use crate::flow::{has_other_place, place, without_place};
 use crate::idle::{is_idle, is_needed_in as is_idle_needed_in};
 use crate::instruction::{Instruction, SIZE};
+use crate::shift;
 
 const GUARD: u128 = 0xf000;
 /// `@!PT LDS RZ, [RZ]`, which does nothing but wait for asynchronous copies to be seen.
@@ -102,7 +103,8 @@ impl Alignment<'_> {
 }
 
 fn is_same(before: Instruction, after: Instruction) -> bool {
-    without_place(before).without_schedule() == without_place(after).without_schedule()
+    let [before, after] = [before, after].map(|instruction| without_place(instruction).without_schedule());
+    before == after || shift::low(Instruction(before)) == Some(Instruction(after))
 }
 
 pub fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<Alignment<'a>, Violation> {

@@ -6,7 +6,8 @@
 //! 1. a capsule of 12.8 gets 13.0's form;
 //! 2. the `NOP` after every `WARPSYNC` goes;
 //! 3. the short one of several delays comes last;
-//! 4. scoreboards and waits are chosen anew.
+//! 4. scoreboards and waits are chosen anew;
+//! 5. after a barrier by the number in a register, the shift that gives the register its number back has another form.
 //!
 //! 13.0.100 has a `NOP` before every `BSYNC` and after every `BREAK`, and an attribute that says so. Both go
 //! (`.nv.info`, `NVSAL_SW_WAR`).
@@ -19,8 +20,10 @@ use super::object::Object;
 use crate::check;
 use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
+use crate::operation::{BAR, ENDCOLLECTIVE};
 use crate::schedule::member::shortened;
 use crate::schedule::{Family, anew, order_delays};
+use crate::shift;
 use bstr::BStr;
 use solder_arch::Release;
 use solder_cubin::mercury::{Idle, abridged, from_older, idle, is_older_capsule};
@@ -71,6 +74,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
             jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
         let is_safe = |code: &[u8]| check(old, code, &jumps).is_ok();
         take(&mut code, is_safe, order_delays);
+        take(&mut code, is_safe, with_low_shifts);
         let family = Family::of(object.cubin.sm());
         let waiting = take(&mut code, is_safe, |code| anew(code, &moved, family, true));
         if !waiting {
@@ -136,6 +140,20 @@ fn timed<'a>(code: &'a [u8], idle: &[Idle]) -> Cow<'a, [u8]> {
         }
     }
     timed
+}
+
+/// What a warp does for all its threads at such a barrier ends with this shift (older/blackwell-barriers).
+fn with_low_shifts(code: &mut [u8]) {
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for at in 2..places.len() {
+        let [barrier, shift, end] =
+            [at - 2, at - 1, at].map(|at| Instruction(u128::from_le_bytes(places[at])));
+        if (barrier.operation(), end.operation()) == (BAR, ENDCOLLECTIVE)
+            && let Some(low) = shift::low(shift)
+        {
+            places[at - 1] = low.0.to_le_bytes();
+        }
+    }
 }
 
 fn changes(idle: &[Idle]) -> Vec<Change> {
