@@ -1,7 +1,7 @@
 // about: NVSHMEM: transfers, atomics, signals, collectives and the end of the program, from the device archives of two toolkits
 // packages: nvshmem-cu13
 // archives: nvshmem-cu12 nvshmem-cu13
-// sets: o3 o1
+// sets: o3
 #include <nvshmem.h>
 #include <nvshmemx.h>
 
