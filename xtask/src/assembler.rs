@@ -1,6 +1,6 @@
 //! Assemblers of older toolkits: real programs mix objects of several releases, and nvlink links them.
 //!
-//! NVIDIA's Python packages of CUDA 11 and 12 hold ptxas without a linker. Only ptxas is kept of them.
+//! NVIDIA's Python packages of CUDA 11 and 12 hold ptxas without a linker; those of CUDA 13 hold both. Only ptxas is kept of them.
 
 use crate::cache::{self, at};
 use crate::pip::pip_install;
@@ -28,6 +28,7 @@ pub struct Release {
 }
 
 pub const RELEASES: &[Release] = &[
+    Release { name: "11.7", pip: "nvidia-cuda-nvcc-cu11==11.7.99", ptx: (7, 7), below: 89, usual: false },
     Release { name: "11.8", pip: "nvidia-cuda-nvcc-cu11==11.8.89", ptx: (7, 8), below: 100, usual: true },
     Release { name: "12.0", pip: "nvidia-cuda-nvcc-cu12==12.0.140", ptx: (8, 0), below: 100, usual: true },
     Release { name: "12.1", pip: "nvidia-cuda-nvcc-cu12==12.1.105", ptx: (8, 1), below: 100, usual: false },
@@ -38,6 +39,8 @@ pub const RELEASES: &[Release] = &[
     Release { name: "12.6", pip: "nvidia-cuda-nvcc-cu12==12.6.85", ptx: (8, 5), below: 100, usual: true },
     Release { name: "12.8", pip: "nvidia-cuda-nvcc-cu12==12.8.93", ptx: (8, 7), below: 130, usual: true },
     Release { name: "12.9", pip: "nvidia-cuda-nvcc-cu12==12.9.86", ptx: (8, 8), below: 130, usual: true },
+    // The first build of the release whose last one is nvlink's own.
+    Release { name: "13.0.48", pip: "nvidia-cuda-nvcc==13.0.48", ptx: (9, 0), below: 130, usual: true },
 ];
 
 impl Release {
@@ -58,12 +61,11 @@ impl Release {
         let text = arch.trim_start_matches("sm_");
         let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         match text {
-            // New in 13.0.
-            "88" => false,
+            "88" => self.ptx >= (9, 0),
             "90a" => self.ptx >= (8, 0),
             "103" | "103a" | "121" | "121a" => self.ptx >= (8, 8),
-            _ if text.ends_with('f') => self.ptx >= (8, 8) && !text.starts_with("110"),
-            _ if number == "110" => false,
+            _ if number == "110" => self.ptx >= (9, 0),
+            _ if text.ends_with('f') => self.ptx >= (8, 8),
             _ => number.parse().is_ok_and(|number: u32| number < self.below),
         }
     }
@@ -71,6 +73,13 @@ impl Release {
     /// PTX that this release reads.
     pub fn lower(&self, ptx: &str) -> String {
         lower(ptx, self.ptx)
+    }
+
+    /// What `ptxas --version` prints: `release 12.4, V12.4.131`.
+    fn printed(&self) -> String {
+        let version = self.pip.rsplit("==").next().unwrap_or_default();
+        let name = version.rsplit_once('.').map_or(version, |(name, _)| name);
+        format!("release {name}, V{version}")
     }
 
     fn root(&self) -> Result<PathBuf> {
@@ -113,7 +122,8 @@ impl Release {
         let tree = staged.join("tree");
         let bin = tree.join("bin");
         fs::create_dir_all(&bin).map_err(|e| at(&bin, &e))?;
-        let source = site.join("nvidia/cuda_nvcc/bin/ptxas");
+        let folder = if self.ptx < (9, 0) { "cuda_nvcc" } else { "cu13" };
+        let source = site.join("nvidia").join(folder).join("bin/ptxas");
         fs::rename(&source, bin.join("ptxas")).map_err(|e| at(&source, &e))?;
         for entry in fs::read_dir(&site).map_err(|e| at(&site, &e))?.flatten() {
             if entry.file_name().to_string_lossy().ends_with(".dist-info") {
@@ -121,7 +131,7 @@ impl Release {
             }
         }
         let output = process::capture(Command::new(bin.join("ptxas")).arg("--version"))?;
-        if !String::from_utf8_lossy(&output.stdout).contains(&format!("release {},", self.name)) {
+        if !String::from_utf8_lossy(&output.stdout).contains(&self.printed()) {
             return Err(format!("its ptxas does not run, or is not of release {}", self.name));
         }
         Ok(tree)
@@ -202,5 +212,8 @@ mod tests {
         assert!(knows("12.0", "sm_90a") && !knows("12.6", "sm_100") && !knows("12.9", "sm_88"));
         assert!(knows("12.8", "sm_100") && knows("12.8", "sm_120a") && !knows("12.8", "sm_100f"));
         assert!(knows("12.9", "sm_103") && !knows("12.9", "sm_110"));
+        assert!(knows("11.7", "sm_87") && !knows("11.7", "sm_89") && !knows("11.7", "sm_90"));
+        assert!(knows("13.0.48", "sm_88") && knows("13.0.48", "sm_110f"));
+        assert_eq!(Release::find("13.0.48").unwrap().printed(), "release 13.0, V13.0.48");
     }
 }

@@ -11,6 +11,7 @@ const BRANCH: u16 = 0x147;
 const WARP_SYNC: u16 = 0x148;
 const EXIT: u16 = 0x14d;
 const CALL_ABSOLUTE: u16 = 0x143;
+const CALL_RELATIVE: u16 = 0x144;
 /// `BRX`, `BRXU`
 const INDIRECT_BRANCHES: [u16; 2] = [0x149, 0x158];
 /// Operations that change the flow of control, and those among them that go on with the next instruction.
@@ -50,7 +51,9 @@ impl Flow {
             EXIT => Self::Next,
             BREAK_SYNC => Self::Meet,
             CALL_ABSOLUTE => Self::Call,
-            // A relative call may be to this code, and its return to any place in it.
+            // A function that calls itself begins as from anywhere else, and returns to an address.
+            CALL_RELATIVE if target() == Some(0) => Self::Call,
+            // Another relative call is to code within this, and its return to any place in it.
             _ => Self::Anywhere,
         }
     }
@@ -92,7 +95,12 @@ struct Distance {
 }
 
 const DISTANCES: [Distance; 3] = [
-    Distance { operations: &[BRANCH, WARP_SYNC, 0x149, 0x158], at: 34, width: 48, is_split: true },
+    Distance {
+        operations: &[CALL_RELATIVE, BRANCH, WARP_SYNC, 0x149, 0x158],
+        at: 34,
+        width: 48,
+        is_split: true,
+    },
     Distance { operations: &[BREAK_SET], at: 34, width: 30, is_split: false },
     Distance { operations: &[0x14e], at: 26, width: 56, is_split: false },
 ];
@@ -122,17 +130,19 @@ pub fn without_place(instruction: Instruction) -> Instruction {
 /// Returns to an address in registers have this bit; others name a place.
 const ABSOLUTE: u32 = 85;
 
-/// Whether an instruction may name a place in a way that is not known here.
-pub fn has_other_place(instruction: Instruction) -> bool {
+/// Whether an instruction may name a place in a way that is not known here. Code that calls functions within itself has their
+/// return addresses in constants.
+pub fn has_other_place(index: usize, instruction: Instruction) -> bool {
     match instruction.operation() {
         0x150 => instruction.field(ABSOLUTE, 1) == 0,
-        operation => matches!(operation, 0x144 | 0x14a | 0x14c),
+        CALL_RELATIVE => place(index, instruction) != Some(0),
+        operation => matches!(operation, 0x14a | 0x14c),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Flow, place, without_place};
+    use super::{Flow, has_other_place, place, without_place};
     use crate::instruction::Instruction;
 
     #[test]
@@ -147,6 +157,16 @@ mod tests {
         assert_eq!(without_place(forward).0, 0x000fec00_03800000_00000000_00008947);
         // BSSY B0
         assert_eq!(place(3, Instruction(0x000fe200_03800200_000001a0_00007945)), Some(4 + 26));
+    }
+
+    #[test]
+    fn calls() {
+        // CALL.REL.NOINC to the beginning, seen from two places
+        let call = Instruction(0x001fea00_03c3ffff_fffffffc_00587944);
+        assert_eq!(Flow::of(0x29, call), Flow::Call);
+        assert!(!has_other_place(0x29, call));
+        assert_eq!(Flow::of(0x2b, call), Flow::Anywhere);
+        assert!(has_other_place(0x2b, call));
     }
 
     #[test]

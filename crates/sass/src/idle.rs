@@ -10,6 +10,16 @@ use crate::operation::BAR;
 use crate::registers::File;
 use std::ops::Range;
 
+/// `NOP` of one cycle without waits, as assemblers up to 12.9 have it after `WARPSYNC`, and that of 13.0.100 before `BSYNC` and after
+/// `BREAK`. After `WARPSYNC` some have more cycles.
+const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
+const STALL: u128 = 15 << 105;
+
+/// Whether an instruction only takes time, and is of those that nvlink does without.
+pub fn is_idle(instruction: Instruction) -> bool {
+    instruction.0 & !STALL == IDLE & !STALL && instruction.stall() != 0
+}
+
 /// No result of fixed latency takes longer.
 const LATEST: u32 = 15;
 /// Results of moves, logic, sums and products in registers, for anything but matrices: assemblers have them used after 4 or 5.
@@ -28,6 +38,23 @@ const QUICK: [u16; 18] = [
 ];
 const MATRICES: std::ops::RangeInclusive<u16> = 0x036..=0x03f;
 const SYNCHRONISATION: [u16; 2] = [0x142, 0x148];
+/// Calls of a place and returns to an address, which other code follows.
+const CALLS: [u16; 2] = [0x943, 0x944];
+const RETURN: u16 = 0x150;
+const IS_ABSOLUTE: u32 = 85;
+
+/// An instruction before the gap, and how many cycles before its end it comes: in the new code and in the old.
+struct Producer {
+    instruction: Instruction,
+    cycles: [u32; 2],
+}
+
+impl Producer {
+    /// Whether what comes so many cycles after the gap comes too early now, and did not before.
+    fn is_early(&self, latency: u32, later: [u32; 2]) -> bool {
+        self.cycles[0] + later[0] < latency.min(self.cycles[1] + later[1])
+    }
+}
 
 /// Whether something before the instruction at this place may not be ready for something after it, if it is left out and the others take as long
 /// as they do.
@@ -58,36 +85,69 @@ pub fn is_needed_in(code: &[u8], at: usize, new: &[u8], gap: Range<usize>) -> bo
         }
         // Synchronisation itself has no results.
         if !SYNCHRONISATION.contains(&instruction(before).operation()) {
-            producers.push((before, distance, old_distance));
+            producers.push(Producer { instruction: instruction(before), cycles: [distance, old_distance] });
         }
     }
-    let (mut later, mut old_later) = (0, 0);
+    let mut later = [0, 0];
     for after in at + 1..code.len() / SIZE {
         let place = gap.end + after - (at + 1);
         if is_other(after, place) {
             return true;
         }
-        let is_early = |(before, distance, old_distance): &(usize, u32, u32)| {
-            let latency = latency(instruction(*before), instruction(after));
-            distance + later < latency.min(old_distance + old_later)
-        };
-        if producers.iter().any(is_early) {
+        let next = instruction(after);
+        if producers.iter().any(|first| first.is_early(latency(first.instruction, next), later)) {
             return true;
         }
-        later += cycles(new, place);
-        old_later += cycles(code, after);
-        if later >= LATEST || !is_straight(after) {
+        later[0] += cycles(new, place);
+        later[1] += cycles(code, after);
+        if later[0] >= LATEST {
             break;
+        }
+        if !is_straight(after) {
+            let is_used = |first: &Producer| first.is_early(longest(first.instruction), later);
+            return leaves(next) && producers.iter().any(is_used);
         }
     }
     false
+}
+
+/// Whether the code that comes next is elsewhere and may use anything.
+fn leaves(instruction: Instruction) -> bool {
+    let is_return = instruction.operation() == RETURN && instruction.field(IS_ABSOLUTE, 1) == 1;
+    CALLS.contains(&instruction.opcode()) || is_return
 }
 
 /// The registers of an instruction, those of barriers exactly: most have no predicate.
 fn operands(instruction: Instruction) -> Option<Operands> {
     match instruction.operation() {
         BAR => exact::operands(instruction),
+        operation if leaves(instruction) => {
+            let mut operands = Operands::default();
+            for file in [File::Predicate, File::UniformPredicate] {
+                operands.guard.insert(file, instruction.guard() & 7, 1);
+            }
+            if operation == RETURN {
+                operands.reads.insert(File::General, instruction.byte(3), 2);
+            }
+            Some(operands)
+        }
         _ => exact::checked(instruction),
+    }
+}
+
+/// How many cycles after an instruction any other may come.
+fn longest(first: Instruction) -> u32 {
+    if first.write_scoreboard().is_some() {
+        return 0;
+    }
+    let Some(Operands { writes, .. }) = operands(first) else { return LATEST };
+    let is_general = writes == writes.within(&[File::General]);
+    match first.operation() {
+        _ if writes.is_empty() => 0,
+        operation if COMPARISONS.contains(&operation) => PREDICATE,
+        UMOV => UNIFORM_MOVED,
+        operation if is_general && QUICK.contains(&operation) => TO_MATRICES,
+        _ => LATEST,
     }
 }
 
@@ -144,5 +204,12 @@ mod tests {
         assert!(!is_needed(&code(logic, reads), 2));
         assert!(!is_needed(&code(permutes, other), 2));
         assert!(is_needed(&code(permutes, reads), 2));
+        // RET.ABS.NODEC R20, and to the place that LOP3 or PRMT gives.
+        let returns = 0x000fea00_03e00000_00000000_14007950;
+        let returns_there = 0x000fea00_03e00000_00000000_05007950;
+        assert!(!is_needed(&code(logic, returns), 2));
+        assert!(!is_needed(&code(logic, returns_there), 2));
+        assert!(is_needed(&code(permutes, returns_there), 2));
+        assert!(is_needed(&code(permutes, returns), 2));
     }
 }

@@ -28,11 +28,11 @@ mod operation;
 mod places;
 pub mod registers;
 pub mod schedule;
+mod shift;
 mod stack_pointer;
 mod table;
 
 pub use checker::{Problem, Violation, check};
 pub use expansion::mercury_size;
 pub use fit::is_fit_for_103;
-pub use idle::is_needed as is_idle_needed;
 pub use places::Places;

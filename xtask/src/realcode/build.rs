@@ -96,12 +96,16 @@ impl Tools {
     }
 
     /// What nvlink makes of an object.
-    pub fn nvlink(&self, object: &Path, arch: &str) -> Result<Linked> {
+    pub fn nvlink(&self, object: &Path, archive: Option<&Path>, arch: &str) -> Result<Linked> {
         let bytes = fs::read(object).map_err(|e| at(object, &e))?;
         let mut key = Key::new("realcode link 1");
         key.text(&self.fingerprint).bytes(&bytes).text(arch);
+        if let Some(archive) = archive {
+            // The version of its package is in it.
+            key.text(&archive.to_string_lossy());
+        }
         let folder = self.entry("links", &key, |folder| {
-            let linked = self.link(&self.toolkit.join("bin/nvlink"), &bytes, arch, folder)?;
+            let linked = self.link(&self.toolkit.join("bin/nvlink"), &bytes, archive, arch, folder)?;
             let _ = fs::remove_file(folder.join("program.o"));
             let texts =
                 [("ending", linked.ending.to_string()), ("stdout", linked.stdout), ("stderr", linked.stderr)];
@@ -117,7 +121,7 @@ impl Tools {
     }
 
     /// What solder makes of an object, in an empty folder of its own.
-    pub fn solder(&self, object: &Path, arch: &str, folder: &Path) -> Result<Linked> {
+    pub fn solder(&self, object: &Path, archive: Option<&Path>, arch: &str, folder: &Path) -> Result<Linked> {
         let bytes = fs::read(object).map_err(|e| at(object, &e))?;
         fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
         let folder = fs::canonicalize(folder).map_err(|e| at(folder, &e))?;
@@ -125,16 +129,23 @@ impl Tools {
         let program = folder.join("nvlink");
         let _ = fs::remove_file(&program);
         symlink(&self.solder, &program).map_err(|e| at(&program, &e))?;
-        self.link(&program, &bytes, arch, &folder)
+        self.link(&program, &bytes, archive, arch, &folder)
     }
 
-    fn link(&self, linker: &Path, object: &[u8], arch: &str, folder: &Path) -> Result<Linked> {
+    fn link(
+        &self,
+        linker: &Path,
+        object: &[u8],
+        archive: Option<&Path>,
+        arch: &str,
+        folder: &Path,
+    ) -> Result<Linked> {
         fs::write(folder.join("program.o"), object).map_err(|e| at(folder, &e))?;
         let output = folder.join("out.cubin");
         let _ = fs::remove_file(&output);
         let mut command = Command::new(linker);
         process::clean_environment(&mut command, &self.path);
-        command.current_dir(folder).arg(format!("-arch={arch}")).arg("program.o");
+        command.current_dir(folder).arg(format!("-arch={arch}")).arg("program.o").args(archive);
         if calls_runtime(object)? {
             command.arg(self.toolkit.join("lib/libcudadevrt.a"));
         }

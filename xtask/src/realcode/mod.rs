@@ -23,7 +23,7 @@ const USAGE: &str = "\
 usage: cargo xtask realcode [OPTION…] [FILTER…]
 
 Compiles the programs of tests/realcode (those whose names contain a filter), which instantiate code of CUB, Thrust,
-CUTLASS and other libraries, links every object alone with nvlink and with solder (SOLDER_BIN, or a release build),
+CUTLASS and other libraries, links every object alone, or with the archive of a library, with nvlink and with solder (SOLDER_BIN, or a release build),
 and compares the outputs, and the code of every function. What nvcc, ptxas and nvlink make is cached.
 
   --arch LIST     architectures (sm_100,sm_100a,sm_103,sm_110,sm_120,sm_121). Programs that need features of sm_100a
@@ -64,6 +64,8 @@ struct Settings {
 struct Job<'a> {
     program: &'a Program,
     set: &'static Set,
+    /// The package whose archive it is linked with.
+    archive: Option<&'a str>,
     /// The architecture of the object, and the one to link for.
     object: &'a str,
     target: &'a str,
@@ -98,7 +100,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         let folder = scratch.join(number.to_string());
         let outcome = link(&tools, job, &folder, settings.keep.as_deref());
         let _ = fs::remove_dir_all(&folder);
-        Run { program: job.program.name.clone(), arch: job.arch(), set: job.set.name, outcome }
+        Run { program: job.name(), arch: job.arch(), set: job.set.name, outcome }
     });
     let _ = fs::remove_dir_all(&scratch);
     print!("{}", report::summary(&runs));
@@ -165,8 +167,10 @@ impl Settings {
         for target in &self.archs {
             let object = self.from.as_ref().unwrap_or(target);
             for program in programs.iter().filter(|program| program.fits(object)) {
-                let sets = self.sets.iter().filter(|set| program.takes(set));
-                jobs.extend(sets.map(|set| Job { program, set, object, target }));
+                for set in self.sets.iter().filter(|set| program.takes(set)) {
+                    let job = |archive| Job { program, set, archive, object, target };
+                    jobs.extend(program.links().map(job));
+                }
             }
         }
         jobs
@@ -174,6 +178,17 @@ impl Settings {
 }
 
 impl Job<'_> {
+    fn name(&self) -> String {
+        match self.archive {
+            Some(archive) => format!("{} with {archive}", self.program.name),
+            None => self.program.name.clone(),
+        }
+    }
+
+    fn archive(&self) -> Result<Option<PathBuf>> {
+        self.archive.map(packages::archive).transpose()
+    }
+
     fn arch(&self) -> String {
         if self.object == self.target {
             return self.target.to_string();
@@ -206,7 +221,7 @@ fn test_mutants(tools: &Tools, jobs: &[Job<'_>], threads: usize, count: usize) -
     let tallies = parallel(jobs, threads, |_, job| {
         let object = job.object(tools)?;
         let bytes = fs::read(&object).map_err(|e| at(&object, &e))?;
-        mutants::test(&bytes, &tools.nvlink(&object, job.target)?, each)
+        mutants::test(&bytes, &tools.nvlink(&object, job.archive()?.as_deref(), job.target)?, each)
     });
     let mut all = mutants::Tally::default();
     for tally in tallies {
@@ -227,12 +242,13 @@ fn copy_ptx(tools: &Tools, jobs: &[Job<'_>], folder: &Path) -> Result<u8> {
 
 fn link(tools: &Tools, job: &Job<'_>, folder: &Path, keep: Option<&Path>) -> Result<compare::Comparison> {
     let object = job.object(tools)?;
-    let nvlink = tools.nvlink(&object, job.target)?;
-    let solder = tools.solder(&object, job.target, folder)?;
+    let archive = job.archive()?;
+    let nvlink = tools.nvlink(&object, archive.as_deref(), job.target)?;
+    let solder = tools.solder(&object, archive.as_deref(), job.target, folder)?;
     let bytes = fs::read(&object).map_err(|e| at(&object, &e))?;
     let comparison = compare::compare(&bytes, &nvlink, &solder)?;
     if let Some(keep) = keep.filter(|_| comparison.outcome != compare::Outcome::Exact) {
-        let name = format!("{}-{}-{}", job.program.name, job.arch().replace(' ', "-"), job.set.name);
+        let name = format!("{}-{}-{}", job.name(), job.arch(), job.set.name).replace(' ', "-");
         let folder = keep.join(name);
         fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
         let files = [("program.o", &bytes), ("nvlink.cubin", &nvlink.file), ("solder.cubin", &solder.file)];

@@ -12,6 +12,9 @@ pub struct Program {
     pub path: PathBuf,
     /// Names of `packages::PACKAGES` whose headers it includes.
     pub packages: Vec<String>,
+    /// Names of those whose archives it is linked with, one after the other. Such a program takes part only if it is
+    /// asked for by a filter, because the packages are large.
+    pub archives: Vec<String>,
     /// The virtual architecture it needs, where any will not do. Its code then runs on that one only.
     pub arch: Option<String>,
     /// More options for nvcc.
@@ -102,7 +105,9 @@ impl Program {
             if path.extension().is_some_and(|extension| extension == "cu") && wanted {
                 let text = fs::read_to_string(&path).map_err(|e| at(&path, &e))?;
                 let program = Self::parse(&text).map_err(|e| format!("{}: {e}", path.display()))?;
-                programs.push(Self { name, path, ..program });
+                if program.archives.is_empty() || !filters.is_empty() {
+                    programs.push(Self { name, path, ..program });
+                }
             }
         }
         programs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -119,6 +124,7 @@ impl Program {
             match key {
                 "about" => {}
                 "packages" => program.packages = words::split(value)?,
+                "archives" => program.archives = words::split(value)?,
                 "arch" => program.arch = Some(value.trim().to_string()),
                 "options" => program.options = words::split(value)?,
                 "sets" => program.sets = Some(words::split(value)?),
@@ -132,6 +138,12 @@ impl Program {
     pub fn fits(&self, arch: &str) -> bool {
         let own = self.arch.as_deref().and_then(|arch| arch.strip_prefix("compute_"));
         own.is_none_or(|own| arch.strip_prefix("sm_") == Some(own))
+    }
+
+    /// One link for each archive, or one without.
+    pub fn links(&self) -> impl Iterator<Item = Option<&str>> {
+        let alone = self.archives.is_empty().then_some(None);
+        self.archives.iter().map(|name| Some(name.as_str())).chain(alone)
     }
 
     pub fn takes(&self, set: &Set) -> bool {

@@ -27,7 +27,7 @@ Installs the CUDA toolkit of each release (13.0, 13.1, 13.2, 13.3, 13.4, 12.4, 1
 named) into the user's cache folder unless it is there already, and prints its root. SOLDER_TOOLKIT names
 another root to use instead of that of 13.0. 12.4 and 12.5 take apt-get and 1 GB of download each.
 
-ptxas-11.8, ptxas-12.0 … ptxas-12.9, or older for all of them, install only an assembler, for the tests with
+ptxas-11.7, ptxas-12.0 … ptxas-12.9, ptxas-13.0.48, or older for all of them, install only an assembler, for the tests with
 objects of older toolkits.";
 
 /// A toolkit that tests can be run against.

@@ -6,8 +6,9 @@
 
 use super::violation::{Problem, Violation};
 use crate::flow::{has_other_place, place, without_place};
-use crate::idle::is_needed_in as is_idle_needed_in;
+use crate::idle::{is_idle, is_needed_in as is_idle_needed_in};
 use crate::instruction::{Instruction, SIZE};
+use crate::shift;
 
 const GUARD: u128 = 0xf000;
 /// `@!PT LDS RZ, [RZ]`, which does nothing but wait for asynchronous copies to be seen.
@@ -19,8 +20,6 @@ const EXIT_FENCE: u128 = 0x000fc000_00005000_00000000_00000992;
 const ERROR_BARRIER: u128 = 0x000fc000_00000000_00000000_000009ab;
 const CLUSTER_ERROR_BARRIER: u128 = 0x000fec00_00000000_00000000_000005ab;
 const NOP: u128 = 0x000fc000_00000000_00000000_00007918;
-/// `NOP` as assemblers up to 12.9 have it after `WARPSYNC`, and that of 13.0.100 before `BSYNC` and after `BREAK`.
-const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
 
 const FENCE: u16 = 0x192;
 const ERRORS: u16 = 0x1ab;
@@ -104,7 +103,8 @@ impl Alignment<'_> {
 }
 
 fn is_same(before: Instruction, after: Instruction) -> bool {
-    without_place(before).without_schedule() == without_place(after).without_schedule()
+    let [before, after] = [before, after].map(|instruction| without_place(instruction).without_schedule());
+    before == after || shift::low(Instruction(before)) == Some(Instruction(after))
 }
 
 pub fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<Alignment<'a>, Violation> {
@@ -138,12 +138,13 @@ impl Moved<'_> {
             let before = (i < old).then(|| Instruction::at(self.before, i));
             let after = (j < new).then(|| Instruction::at(self.after, j));
             let next = (i + 1 < old).then(|| Instruction::at(self.before, i + 1));
-            let is_idle = |code: Instruction| {
-                let is_before = || next.is_some_and(|next| next.operation() == BREAK_SYNC);
-                code.0 == IDLE && (self.is_idle_after(i, j) || is_before())
+            let is_needless = |code: Instruction| {
+                let is_before =
+                    || code.stall() == 1 && next.is_some_and(|next| next.operation() == BREAK_SYNC);
+                is_idle(code) && (self.is_idle_after(i, j) || is_before())
             };
             let is_moved = |before: Instruction| {
-                (removable.holds(before, next) || is_idle(before)) && Some(before) != after
+                (removable.holds(before, next) || is_needless(before)) && Some(before) != after
             };
             let step = match (before, after) {
                 (Some(before), _) if is_moved(before) => Step { before: Some(before), after: None },
@@ -173,13 +174,14 @@ impl Moved<'_> {
         Ok(Moves { steps, entries })
     }
 
-    /// Whether an idle instruction of the old code follows a synchronisation and is not needed: nothing depends on the time that it
-    /// takes, or the synchronisation takes that time now.
+    /// Whether an idle instruction of the old code follows a synchronisation and is not needed: nothing depends on the one cycle that
+    /// it takes, or the synchronisation takes its time now.
     fn is_idle_after(&self, old: usize, new: usize) -> bool {
         let (Some(before), Some(after)) = (old.checked_sub(1), new.checked_sub(1)) else { return false };
+        let idle = Instruction::at(self.before, old).stall();
         let (before, after) = (Instruction::at(self.before, before), Instruction::at(self.after, after));
-        let keeps_time = after.stall() > before.stall();
-        let is_needed = || is_idle_needed_in(self.before, old, self.after, new..new);
+        let keeps_time = after.stall() >= before.stall() + idle;
+        let is_needed = || idle != 1 || is_idle_needed_in(self.before, old, self.after, new..new);
         [WARP_SYNC, BREAK].contains(&before.operation()) && (keeps_time || !is_needed())
     }
 
@@ -243,7 +245,7 @@ fn check_places(steps: &[Step], places: &[usize]) -> Result<(), Violation> {
                 None => None,
             };
             let is = place(new, after).and_then(|target| usize::try_from(target).ok());
-            if has_other_place(before) || expected != is {
+            if has_other_place(old, before) || expected != is {
                 return Err(Violation { at: old, problem: Problem::Target });
             }
         }

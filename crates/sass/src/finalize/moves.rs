@@ -14,14 +14,23 @@ struct Distance {
     split: bool,
 }
 
-/// Branches and collective synchronisation; where threads meet again; the address of a place.
+/// Branches, calls and collective synchronisation; where threads meet again; the address of a place.
 const DISTANCES: [Distance; 3] = [
-    Distance { operations: &[0x147, 0x148, 0x149, 0x158], at: 34, width: 48, from_next: true, split: true },
+    Distance {
+        operations: &[CALL, 0x147, 0x148, 0x149, 0x158],
+        at: 34,
+        width: 48,
+        from_next: true,
+        split: true,
+    },
     Distance { operations: &[0x145], at: 34, width: 30, from_next: false, split: false },
     Distance { operations: &[0x14e], at: 26, width: 56, from_next: true, split: false },
 ];
+/// A function that calls itself has one too: how far its beginning is, as a branch has it. It returns to an address, which has
+/// relocations (older/blackwell-recursion).
+const CALL: u16 = 0x144;
 /// Others that have one, in code that calls functions within itself.
-const STRANGE: [u16; 3] = [0x144, 0x14a, 0x14c];
+const STRANGE: [u16; 2] = [0x14a, 0x14c];
 /// Returns have one unless this bit says that they are to an address.
 const RETURN: u16 = 0x150;
 const ABSOLUTE: u32 = 64 + 21;
@@ -191,6 +200,9 @@ impl Moves {
         let words = ((bits >> field.at) as i64) << unused >> unused << low_bits | low;
         let base = ((index + usize::from(field.from_next)) * SIZE) as i64;
         let target = u64::try_from(base.checked_add(words.checked_mul(4)?)?).ok()?;
+        if operation == CALL && target != 0 {
+            return None;
+        }
         let distance = self.place(target).wrapping_sub(self.place(base.cast_unsigned())).cast_signed();
         let words = distance / 4;
         let mask = (1u128 << field.width) - 1;

@@ -6,7 +6,8 @@
 //! 1. a capsule of 12.8 gets 13.0's form;
 //! 2. the `NOP` after every `WARPSYNC` goes;
 //! 3. the short one of several delays comes last;
-//! 4. scoreboards and waits are chosen anew.
+//! 4. scoreboards and waits are chosen anew;
+//! 5. after a barrier by the number in a register, the shift that gives the register its number back has another form.
 //!
 //! 13.0.100 has a `NOP` before every `BSYNC` and after every `BREAK`, and an attribute that says so. Both go
 //! (`.nv.info`, `NVSAL_SW_WAR`).
@@ -16,17 +17,17 @@
 use super::function::{Function, Jumps, Step, paced};
 use super::moves::{Change, Moves};
 use super::object::Object;
+use crate::check;
+use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
+use crate::operation::{BAR, ENDCOLLECTIVE};
 use crate::schedule::member::shortened;
 use crate::schedule::{Family, anew, order_delays};
-use crate::{check, is_idle_needed};
+use crate::shift;
 use bstr::BStr;
 use solder_arch::Release;
 use solder_cubin::mercury::{Idle, abridged, from_older, idle, is_older_capsule};
 use std::borrow::Cow;
-
-/// The `NOP` of these: one cycle, without waits.
-const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
 
 /// How many blocks may get the cycles that the model gives.
 const MAX_BLOCKS: usize = 64;
@@ -73,6 +74,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
             jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
         let is_safe = |code: &[u8]| check(old, code, &jumps).is_ok();
         take(&mut code, is_safe, order_delays);
+        take(&mut code, is_safe, with_low_shifts);
         let family = Family::of(object.cubin.sm());
         let waiting = take(&mut code, is_safe, |code| anew(code, &moved, family, true));
         if !waiting {
@@ -94,7 +96,8 @@ fn current<'a>(capsule: &'a [u8], code: &[u8]) -> Option<Cow<'a, [u8]>> {
 fn timing<'a>(object: &Object<'_, '_>, function: &'a Function<'_, '_>, idle: &[Idle]) -> Cow<'a, [u8]> {
     let old = &function.code;
     let mut timed = timed(old, idle);
-    let second: Vec<usize> = idle.iter().filter(|idle| idle.is_second).map(|idle| idle.at).collect();
+    let is_short = |idle: &&Idle| idle.is_second && Instruction::at(old, idle.at).stall() == 1;
+    let second: Vec<usize> = idle.iter().filter(is_short).map(|idle| idle.at).collect();
     if second.is_empty() {
         return timed;
     }
@@ -118,22 +121,39 @@ fn timing<'a>(object: &Object<'_, '_>, function: &'a Function<'_, '_>, idle: &[I
     timed
 }
 
-/// The code whose synchronisations take a cycle more where something depends on the one that goes.
+/// The code whose synchronisations take a cycle more where something depends on the one that goes, and all if there were more.
 fn timed<'a>(code: &'a [u8], idle: &[Idle]) -> Cow<'a, [u8]> {
-    /// The stall of an instruction, and the longest one that is changed here.
+    /// The stall of an instruction, and the longest one that is given here.
     const STALL: u32 = 105;
-    const LONGEST: u8 = 10;
+    const LONGEST: u8 = 11;
     let mut timed = Cow::Borrowed(code);
-    for idle in idle.iter().filter(|idle| idle.is_second && is_idle_needed(code, idle.at)) {
+    for idle in idle.iter().filter(|idle| idle.is_second) {
         let Some(last) = idle.at.checked_sub(1) else { continue };
-        let place = &mut timed.to_mut()[last * SIZE..];
-        let Some(place) = place.first_chunk_mut::<SIZE>() else { continue };
-        let instruction = Instruction(u128::from_le_bytes(*place));
-        if instruction.stall() <= LONGEST {
-            *place = (instruction.0 + (1 << STALL)).to_le_bytes();
+        let cycles = match Instruction::at(code, idle.at).stall() {
+            1 => u8::from(is_needed(code, idle.at)),
+            more => more,
+        };
+        let instruction = Instruction::at(code, last);
+        if cycles != 0 && instruction.stall() + cycles <= LONGEST {
+            let longer = instruction.0 + (u128::from(cycles) << STALL);
+            timed.to_mut()[last * SIZE..][..SIZE].copy_from_slice(&longer.to_le_bytes());
         }
     }
     timed
+}
+
+/// What a warp does for all its threads at such a barrier ends with this shift (older/blackwell-barriers).
+fn with_low_shifts(code: &mut [u8]) {
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for at in 2..places.len() {
+        let [barrier, shift, end] =
+            [at - 2, at - 1, at].map(|at| Instruction(u128::from_le_bytes(places[at])));
+        if (barrier.operation(), end.operation()) == (BAR, ENDCOLLECTIVE)
+            && let Some(low) = shift::low(shift)
+        {
+            places[at - 1] = low.0.to_le_bytes();
+        }
+    }
 }
 
 fn changes(idle: &[Idle]) -> Vec<Change> {
@@ -145,11 +165,11 @@ fn changes(idle: &[Idle]) -> Vec<Change> {
 
 /// The instructions that nvlink does without, if the function can be changed and is then the same.
 fn needless(code: &[u8], capsule: &[u8]) -> Vec<Idle> {
-    let is_idle = |idle: &Idle| {
-        let instruction = code.get(idle.at * SIZE..).and_then(|rest| rest.first_chunk());
-        instruction.is_some_and(|instruction| u128::from_le_bytes(*instruction) == IDLE)
+    let is_known = |idle: &Idle| {
+        let instruction = Instruction::at(code, idle.at);
+        is_idle(instruction) && (idle.is_second || instruction.stall() == 1)
     };
-    let idle: Vec<Idle> = idle(capsule).into_iter().flatten().filter(is_idle).collect();
+    let idle: Vec<Idle> = idle(capsule).into_iter().flatten().filter(is_known).collect();
     let moved = Moves::new(&timed(code, &idle), changes(&idle));
     let is_same = moved.is_some_and(|(_, moved)| check(code, &moved, &[]).is_ok());
     if is_same { idle } else { Vec::new() }
