@@ -119,7 +119,11 @@ impl Release {
     };
 
     /// All releases whose nvlink solder replaces, the oldest first.
-    pub const ALL: [&'static Self; 10] = [
+    pub const ALL: [&'static Self; 14] = [
+        Self::CUDA_12_0,
+        Self::CUDA_12_1,
+        Self::CUDA_12_2,
+        Self::CUDA_12_3,
         Self::CUDA_12_4,
         Self::CUDA_12_5,
         Self::CUDA_12_6,

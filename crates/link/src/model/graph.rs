@@ -10,8 +10,8 @@ use bstr::BStr;
 pub struct CallGraph<'data> {
     /// The prototypes, in the order of their first mention.
     pub prototypes: Vec<&'data BStr>,
-    /// The first file that mentions the empty one.
-    pub empty_prototype: Option<FileId>,
+    /// The first file that mentions each.
+    pub prototype_files: Vec<FileId>,
     /// caller, callee
     pub calls: Vec<(EntityId, EntityId)>,
     /// caller, prototype
@@ -24,6 +24,21 @@ pub struct CallGraph<'data> {
     pub taken_order: Vec<EntityId>,
     /// The prototype of each function that `.nv.prototype` lists.
     pub prototype_of: Rare<PrototypeId>,
+}
+
+impl CallGraph<'_> {
+    /// The calls by prototype as calls of all functions that have it and whose address is taken.
+    pub fn calls_by_prototype(&self) -> Vec<(EntityId, EntityId)> {
+        let called = |prototype: PrototypeId| {
+            let functions = self.taken_order.iter().rev().copied();
+            functions.filter(move |function| self.taken.get(*function) == Some(prototype))
+        };
+        let calls = |(from, prototype): &(EntityId, PrototypeId)| {
+            let from = *from;
+            called(*prototype).map(move |to| (from, to))
+        };
+        self.indirect.iter().flat_map(calls).collect()
+    }
 }
 
 /// The graph as lists, for a walk from function to function.
