@@ -152,10 +152,12 @@ impl GraphRecords {
             let to = merged.functions[*to as usize].symbol;
             release.lists_undefined_callees() || merged.symbol(to).is_defined()
         };
-        let by_prototype =
-            if release.lists_calls_by_prototype() { graph.calls_by_prototype() } else { Vec::new() };
-        let all = by_prototype.iter().chain(graph.calls.iter().rev());
-        let mut calls = Adjacency::new(count, all.filter_map(edge).filter(is_listed));
+        let by_prototype = match release.lists_calls_by_prototype() {
+            true => calls_by_prototype(merged, graph),
+            false => Vec::new(),
+        };
+        let by_name = graph.calls.iter().rev().filter_map(edge);
+        let mut calls = Adjacency::new(count, by_prototype.iter().copied().chain(by_name).filter(is_listed));
         if options.relocatable {
             let lists = (0..count as u32).map(|from| (from, last_of_equals(calls.of(from as usize))));
             let edges: Vec<_> =
@@ -184,6 +186,20 @@ impl GraphRecords {
             prototypes: listed,
         }
     }
+}
+
+/// Calls by prototype as calls of all functions that have it and whose address is taken, the last function first.
+fn calls_by_prototype(merged: &Merged<'_>, graph: &CallGraph<'_>) -> Vec<(u32, u32)> {
+    let prototype =
+        |(at, function): (usize, &Function)| Some((graph.taken.get(function.entity)?.number(), at as u32));
+    let taken: Vec<_> = merged.functions.iter().enumerate().rev().filter_map(prototype).collect();
+    let taken = Adjacency::new(graph.prototypes.len(), taken.iter().copied());
+    let mut calls = Vec::new();
+    for (from, prototype) in &graph.indirect {
+        let Some(from) = merged.function_of[from.index()] else { continue };
+        calls.extend(taken.of(prototype.index()).iter().map(|to| (from, *to)));
+    }
+    calls
 }
 
 /// All but the last of equal numbers.

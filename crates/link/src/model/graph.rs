@@ -26,21 +26,6 @@ pub struct CallGraph<'data> {
     pub prototype_of: Rare<PrototypeId>,
 }
 
-impl CallGraph<'_> {
-    /// The calls by prototype as calls of all functions that have it and whose address is taken.
-    pub fn calls_by_prototype(&self) -> Vec<(EntityId, EntityId)> {
-        let called = |prototype: PrototypeId| {
-            let functions = self.taken_order.iter().rev().copied();
-            functions.filter(move |function| self.taken.get(*function) == Some(prototype))
-        };
-        let calls = |(from, prototype): &(EntityId, PrototypeId)| {
-            let from = *from;
-            called(*prototype).map(move |to| (from, to))
-        };
-        self.indirect.iter().flat_map(calls).collect()
-    }
-}
-
 /// The graph as lists, for a walk from function to function.
 #[derive(Debug)]
 pub struct Edges {
