@@ -1,9 +1,9 @@
 //! The child process of a run: it loads one library and calls it as a script says. A library that crashes takes only this
 //! process with it.
 
-use super::script;
 use crate::Result;
 use crate::cache::at;
+use crate::jit::script;
 use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fs;
