@@ -152,10 +152,8 @@ impl GraphRecords {
             let to = merged.functions[*to as usize].symbol;
             release.lists_undefined_callees() || merged.symbol(to).is_defined()
         };
-        let by_prototype = match release.lists_calls_by_prototype() {
-            true => calls_by_prototype(merged, graph),
-            false => Vec::new(),
-        };
+        let lists_all = release.lists_calls_by_prototype();
+        let by_prototype = if lists_all { calls_by_prototype(merged, graph) } else { Vec::new() };
         let by_name = graph.calls.iter().rev().filter_map(edge);
         let mut calls = Adjacency::new(count, by_prototype.iter().copied().chain(by_name).filter(is_listed));
         if options.relocatable {

@@ -9,6 +9,7 @@ use crate::cache::at;
 use crate::jit::link::{self, Library, Linked};
 use crate::jit::script;
 use crate::{Result, words};
+use solder_arch::Release;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -16,48 +17,83 @@ use std::time::Duration;
 /// A library that takes longer than this hangs.
 const LIMIT: Duration = Duration::from_mins(1);
 
+/// The toolkit whose library has lists as values of options.
+const FIRST_WITH_LISTS: u32 = 124;
+
 /// What makes inputs of a release without its toolkit.
 const TOOLS: [&str; 5] = ["ptxas", "plant", "file", "ar", "cc"];
 
-/// Whether a run can be one of the library: one link, with its options, of inputs that can be made.
-pub fn is_possible(run: &Run<'_>) -> bool {
+/// Whether a run can be one of the library: some link of it, and its inputs can be made.
+pub fn is_possible(run: &Run<'_>, release: &Release) -> bool {
     let case = run.case;
-    let [line] = &case.links[..] else { return false };
     let is_plain = case.setup.is_empty() && case.env.is_empty() && case.deviation.is_none();
     let makes = |rule: &String| {
         let tool = rule.split_once('=').and_then(|(_, recipe)| recipe.split_whitespace().next());
         tool.is_some_and(|tool| TOOLS.contains(&tool))
     };
-    is_plain && case.builds.iter().all(makes) && arguments(run, line).is_some()
+    let links = |line: &String| arguments(&run.expand(line), release).is_some();
+    is_plain && case.builds.iter().all(makes) && case.links.iter().any(links)
 }
 
 /// The words of a link that the library can do.
-fn arguments(run: &Run<'_>, line: &str) -> Option<Vec<String>> {
-    let words = words::split(&run.expand(line)).ok()?;
-    // Paths of the machine are of no use there.
-    let is_known = script::from_memory(&words)?.split('{').count() == 1;
-    is_known.then_some(words)
+fn arguments(line: &str, release: &Release) -> Option<Vec<String>> {
+    let words = words::split(line).ok()?;
+    let is_relocatable = words.iter().any(|word| word == "-r");
+    // Paths of the machine are of no use there. Without relocatable links the library refuses what nvlink ignores.
+    let is_known = !script::from_memory(&words)?.contains('{');
+    // The first libraries take a list for one name.
+    let is_list = |word: &String| word.starts_with("-kernels-used") && word.contains(',');
+    let has_list = release.toolkit < FIRST_WITH_LISTS && words.iter().any(is_list);
+    (is_known && !has_list && (!is_relocatable || release.links_relocatable())).then_some(words)
 }
 
-/// Links the inputs of a run with the library and with solder.
+/// Does the links of a run that the library can do with both, each on its own.
 pub fn judge(run: &Run<'_>, context: &Context, library: &Library, folder: &Path) -> Result<Verdict> {
     let inputs = build::inputs(run, context)?;
-    let line = run.case.links.first().ok_or("the case has no link")?;
-    let words = arguments(run, line).ok_or("the library does not have these options")?;
-    let theirs = folder.join("library");
+    let is_input = |word: &String| word.starts_with('-') || inputs.iter().any(|input| input.name == *word);
+    let (mut differences, mut unanswered) = (Vec::new(), None);
+    for (number, line) in run.case.links.iter().enumerate() {
+        let line = run.expand(line);
+        let Some(words) = arguments(&line, context.release) else { continue };
+        let output = words.iter().position(|word| word == "-o").map(|at| at + 1);
+        let mut others = words.iter().enumerate().filter(|(at, _)| Some(*at) != output);
+        // What an earlier link made is not there.
+        if !others.all(|(_, word)| is_input(word)) {
+            continue;
+        }
+        let folder = folder.join(number.to_string());
+        let scratch = Scratch { run, context, inputs: &inputs, folder };
+        let output = output.and_then(|at| words.get(at)).map_or("a.out", String::as_str);
+        match compare(&scratch, library, (&line, &words), output)? {
+            Ok(found) => differences.extend(found.into_iter().map(|d| format!("step {}: {d}", number + 1))),
+            Err(reason) => unanswered = Some(format!("the library: {reason}")),
+        }
+    }
+    Ok(match unanswered {
+        _ if !differences.is_empty() => Verdict::Failed { differences, kept: None },
+        Some(reason) => Verdict::Skipped(reason),
+        None => Verdict::Passed,
+    })
+}
+
+/// How what both make of a link differs, or why the library gives no answer.
+fn compare(
+    scratch: &Scratch<'_>,
+    library: &Library,
+    (line, words): (&str, &[String]),
+    output: &str,
+) -> Result<std::result::Result<Vec<String>, String>> {
+    let theirs = scratch.folder.join("library");
     fs::create_dir_all(&theirs).map_err(|e| at(&theirs, &e))?;
-    inputs.iter().try_for_each(|input| input.place(&theirs))?;
-    let expected = match library.link(&words, &theirs, LIMIT)? {
+    scratch.inputs.iter().try_for_each(|input| input.place(&theirs))?;
+    let expected = match library.link(words, &theirs, LIMIT)? {
         Linked::Done(image) => image,
-        Linked::NoOracle(reason) => return Ok(Verdict::Skipped(format!("the library: {reason}"))),
+        Linked::NoOracle(reason) => return Ok(Err(reason)),
     };
-    let scratch = Scratch { run, context, inputs: &inputs, folder: folder.to_path_buf() };
-    let (solder, _) = scratch.solder(&[run.expand(line)])?;
-    let output = words.iter().position(|word| word == "-o").and_then(|at| words.get(at + 1));
-    let got = match solder.files.get(output.map_or("a.out", String::as_str)) {
+    let (solder, _) = scratch.solder(&[line.to_string()])?;
+    let got = match solder.files.get(output) {
         Some(Entry::File { bytes, .. }) => Some(&bytes[..]),
         _ => None,
     };
-    let differences = link::compare(expected.as_deref(), got);
-    Ok(if differences.is_empty() { Verdict::Passed } else { Verdict::Failed { differences, kept: None } })
+    Ok(Ok(link::compare(expected.as_deref(), got)))
 }

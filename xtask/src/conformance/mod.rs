@@ -217,7 +217,7 @@ impl Options {
         };
         runs.retain(wanted);
         if self.library.is_some() {
-            runs.retain(library::is_possible);
+            runs.retain(|run| library::is_possible(run, release));
         }
         if runs.is_empty() && !self.filters.is_empty() && !self.none_is_fine {
             return Err(format!("no case matches {}", self.filters.join(" ")));

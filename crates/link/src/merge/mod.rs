@@ -140,7 +140,11 @@ impl<'a, 'data> Merger<'a, 'data> {
         let names = std::mem::take(&mut self.out.names.tables);
         let empty = graph.prototypes.iter().position(|text| text.is_empty());
         self.naming.empty_prototype = empty.map(|at| graph.prototype_files[at]);
-        let empty = empty.and_then(|at| self.out.names.of_prototypes.get(at).copied());
+        let empty = if self.settings.names_at_once {
+            names.second_empty(Table::Symbols)
+        } else {
+            empty.map(|at| self.out.names.of_prototypes[at])
+        };
         let names = Entering::new(Tables::new(names, self.symbols.functions.len(), empty));
         let read = Mutex::new(Vec::new());
         self.pool.beside(|beside| {
@@ -499,7 +503,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         }
         if self.out.files[file.index()].symbols[0].is_none() {
             let kind = raw::STT_FUNC;
-            let is_misnamed = self.naming.empty_prototype.is_some_and(|first| first.index() < file.index());
+            let is_before = |first: FileId| first.index() < file.index();
+            let is_misnamed =
+                !self.settings.names_at_once && self.naming.empty_prototype.is_some_and(is_before);
             let place = if is_misnamed { NamePlace::Misnamed } else { NamePlace::Nameless };
             let [_, name] = self.name(place, &[]);
             let symbol = self.push_named(OutputSymbol { kind, ..OutputSymbol::default() }, name);

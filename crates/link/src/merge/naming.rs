@@ -41,7 +41,8 @@ impl Merger<'_, '_> {
         let first = self.out.names.of_prototypes.len();
         let files = graph.prototype_files[first..].iter();
         for (text, _) in graph.prototypes[first..].iter().zip(files.take_while(|of| **of == file)) {
-            let name = self.name_symbol(text);
+            let place = if text.is_empty() { NamePlace::Nameless } else { NamePlace::Symbols };
+            let [_, name] = self.name(place, &[text]);
             self.out.names.of_prototypes.push(name);
         }
     }
@@ -60,7 +61,10 @@ impl Merger<'_, '_> {
     /// Names what nvlink makes for extern shared arrays and removes again.
     pub(super) fn name_extern_shared(&mut self) {
         let has_dynamic = self.out.shared.iter().any(|object| object.dynamic);
-        if has_dynamic && shared::reaches_dynamic(&self.out, &self.out.calls) {
+        if has_dynamic
+            && !self.settings.keeps_shared_symbols
+            && shared::reaches_dynamic(&self.out, &self.out.calls)
+        {
             self.name_symbol(b"externsharedinstance");
         }
     }
