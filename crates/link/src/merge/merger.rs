@@ -1,6 +1,5 @@
 //! What the merge keeps while it works.
 
-use super::kept;
 use super::names::Naming;
 use super::reading::Unread;
 use super::settings::Settings;
@@ -121,7 +120,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             dead_with_relocations: HashSet::default(),
             resolved_by_name: HashMap::default(),
             naming: Naming::default(),
-            referenced: kept::referenced(&settings, objects, symbols),
+            referenced: Vec::new(),
             commons: Vec::new(),
             unread: Unread::default(),
             has_replaced: false,

@@ -72,6 +72,7 @@ fn names_of_all<'data>(merger: &Merger<'_, 'data>, graph: &CallGraph<'data>) -> 
 
 impl<'a, 'data> Merger<'a, 'data> {
     fn all_files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
+        self.referenced = kept::referenced(&self.settings, self.objects, self.symbols);
         if !self.settings.names_at_once {
             self.out.names.of_prototypes = self.name_prototypes(graph);
         }
