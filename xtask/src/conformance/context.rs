@@ -60,7 +60,8 @@ impl Context {
         let assembler = assembler::Release::find(of.name)?;
         context.release = of.release()?;
         context.ptx = assembler.ptx;
-        context.fingerprint += &format!("assembler {}", of.name);
+        context.fingerprint.push_str("assembler ");
+        context.fingerprint.push_str(of.name);
         context.library = Some((Library::new(of)?, assembler));
         Ok(context)
     }

@@ -4,7 +4,6 @@ use super::build;
 use super::case::Run;
 use super::context::Context;
 use super::link::{Entry, Scratch};
-use super::report::Verdict;
 use crate::cache::at;
 use crate::jit::link::{self, Library, Linked};
 use crate::jit::script;
@@ -47,8 +46,11 @@ fn arguments(line: &str, release: &Release) -> Option<Vec<String>> {
     (is_known && !has_list && (!is_relocatable || release.links_relocatable())).then_some(words)
 }
 
+/// What differs, or why the library gives no answer.
+type Answer = std::result::Result<Vec<String>, String>;
+
 /// Does the links of a run that the library can do with both, each on its own.
-pub fn judge(run: &Run<'_>, context: &Context, library: &Library, folder: &Path) -> Result<Verdict> {
+pub fn differences(run: &Run<'_>, context: &Context, library: &Library, folder: &Path) -> Result<Answer> {
     let inputs = build::inputs(run, context)?;
     let is_input = |word: &String| word.starts_with('-') || inputs.iter().any(|input| input.name == *word);
     let (mut differences, mut unanswered) = (Vec::new(), None);
@@ -70,19 +72,18 @@ pub fn judge(run: &Run<'_>, context: &Context, library: &Library, folder: &Path)
         }
     }
     Ok(match unanswered {
-        _ if !differences.is_empty() => Verdict::Failed { differences, kept: None },
-        Some(reason) => Verdict::Skipped(reason),
-        None => Verdict::Passed,
+        Some(reason) if differences.is_empty() => Err(reason),
+        _ => Ok(differences),
     })
 }
 
-/// How what both make of a link differs, or why the library gives no answer.
+/// Does one link with both.
 fn compare(
     scratch: &Scratch<'_>,
     library: &Library,
     (line, words): (&str, &[String]),
     output: &str,
-) -> Result<std::result::Result<Vec<String>, String>> {
+) -> Result<Answer> {
     let theirs = scratch.folder.join("library");
     fs::create_dir_all(&theirs).map_err(|e| at(&theirs, &e))?;
     scratch.inputs.iter().try_for_each(|input| input.place(&theirs))?;

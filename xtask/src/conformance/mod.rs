@@ -269,7 +269,7 @@ fn judge(run: &Run<'_>, context: &Context) -> Verdict {
     let outcome = cache::lock(&context.scratch.join(format!("{name}.lock"))).and_then(|_lock| {
         clear(&folder)?;
         let outcome = match &context.library {
-            Some((library, _)) => library::judge(run, context, library, &folder).map(Err),
+            Some((library, _)) => library::differences(run, context, library, &folder),
             None => differences(run, context, &folder).map(Ok),
         };
         if !context.keep {
@@ -279,8 +279,7 @@ fn judge(run: &Run<'_>, context: &Context) -> Verdict {
     });
     let kept = context.keep.then_some(folder);
     let outcome = match outcome {
-        Ok(Err(Verdict::Failed { differences, .. })) => Ok(differences),
-        Ok(Err(verdict)) => return verdict,
+        Ok(Err(reason)) => return Verdict::Skipped(reason),
         Ok(Ok(differences)) => Ok(differences),
         Err(message) => Err(message),
     };
