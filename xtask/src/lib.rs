@@ -8,6 +8,7 @@ pub mod conformance;
 pub mod dist;
 pub mod faults;
 pub mod fuzz;
+pub mod jit;
 pub mod libraries;
 pub mod nvjitlink;
 mod outcome;

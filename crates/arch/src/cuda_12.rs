@@ -1,8 +1,7 @@
 //! The releases of CUDA 12, and the rules in which they differ from all later ones.
 //!
 //! 12.4 and 12.5 were observed with their nvlink, the others with libnvJitLink, which makes the same cubins. There is no
-//! CUDA 12.7. What 12.8 and 12.9 do for Blackwell is not known here: such targets are refused. 12.0 to 12.3 are not here
-//! either, as they have other string tables (docs/reference/cuda-12.md).
+//! CUDA 12.7. What 12.8 and 12.9 do for Blackwell is not known here: such targets are refused.
 
 use crate::release::architectures;
 use crate::{Abi, Release};
@@ -12,11 +11,11 @@ architectures! {
 }
 
 impl Release {
-    /// CUDA 12.4, with nvlink 12.4.131.
-    pub const CUDA_12_4: &'static Self = &Self {
-        name: "12.4",
-        version: "12.4.131",
-        toolkit: 124,
+    /// CUDA 12.0, with nvlink 12.0.140.
+    pub const CUDA_12_0: &'static Self = &Self {
+        name: "12.0",
+        version: "12.0.140",
+        toolkit: 120,
         nvjitlink: &["libnvJitLink.so.12", "libnvJitLink.so"],
         abi: Abi::Seven,
         archs: &ARCHS,
@@ -29,6 +28,22 @@ impl Release {
         oldest_toolkits: &[(50, 65), (90, 120)],
         cpu_archs: &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"],
     };
+
+    /// CUDA 12.1, with nvlink 12.1.105.
+    pub const CUDA_12_1: &'static Self =
+        &Self { name: "12.1", version: "12.1.105", toolkit: 121, ..*Self::CUDA_12_0 };
+
+    /// CUDA 12.2, with nvlink 12.2.140.
+    pub const CUDA_12_2: &'static Self =
+        &Self { name: "12.2", version: "12.2.140", toolkit: 122, ..*Self::CUDA_12_1 };
+
+    /// CUDA 12.3, with nvlink 12.3.107.
+    pub const CUDA_12_3: &'static Self =
+        &Self { name: "12.3", version: "12.3.107", toolkit: 123, ..*Self::CUDA_12_2 };
+
+    /// CUDA 12.4, with nvlink 12.4.131.
+    pub const CUDA_12_4: &'static Self =
+        &Self { name: "12.4", version: "12.4.131", toolkit: 124, ..*Self::CUDA_12_3 };
 
     /// CUDA 12.5, with nvlink 12.5.40.
     pub const CUDA_12_5: &'static Self =
@@ -45,6 +60,58 @@ impl Release {
     /// CUDA 12.9, with nvlink 12.9.86.
     pub const CUDA_12_9: &'static Self =
         &Self { name: "12.9", version: "12.9.86", toolkit: 129, ..*Self::CUDA_12_8 };
+
+    /// Names: each enters the string tables when what has it is made, and stays there when that is removed
+    /// (compat/names-12).
+    pub const fn names_at_once(&self) -> bool {
+        self.toolkit < 124
+    }
+
+    /// Sections: a flag says that `sh_info` is a section (compat/names-12).
+    pub const fn marks_info(&self) -> bool {
+        self.toolkit >= 124
+    }
+
+    /// Sections: what refers to symbols links to the symbol table; before, always to section 5 (compat/names-12).
+    pub const fn links_to_symbols(&self) -> bool {
+        self.toolkit >= 123
+    }
+
+    /// Sections: the header of a kernel's code has the registers of the kernel alone; before, those that it inherits
+    /// (compat/names-12).
+    pub const fn keeps_header_registers(&self) -> bool {
+        self.toolkit >= 124
+    }
+
+    /// Functions: their other names stay with them, whether they are called or not (compat/aliases-12).
+    pub const fn keeps_aliases(&self) -> bool {
+        self.toolkit < 124
+    }
+
+    /// Functions: one that has other names cannot be removed (compat/aliases-12).
+    pub const fn refuses_removed_aliases(&self) -> bool {
+        self.toolkit < 123
+    }
+
+    /// Prototypes: those of other names of removed functions stay, with symbol 0 (compat/aliases-12).
+    pub const fn keeps_prototypes_of_aliases(&self) -> bool {
+        self.toolkit == 123
+    }
+
+    /// Call graph: functions that are called by prototype are among those that are called by name (compat/call-graph-12).
+    pub const fn lists_calls_by_prototype(&self) -> bool {
+        self.toolkit < 121
+    }
+
+    /// Call graph: calls of functions without a definition are listed (compat/call-graph-12).
+    pub const fn lists_undefined_callees(&self) -> bool {
+        self.toolkit != 122
+    }
+
+    /// Sections: there is `.nv.rel.action` (compat/names-12).
+    pub const fn has_relocation_actions(&self) -> bool {
+        self.toolkit >= 122
+    }
 
     /// Inputs: the header of CUDA 13 is recognized. Earlier releases read it as one of their own, and find another
     /// architecture in it (compat/abi).
@@ -182,7 +249,7 @@ impl Release {
     /// (core/shared-too-much).
     pub fn shared_limit(&self, number: u16) -> Option<u64> {
         let limit = SHARED_LIMITS.iter().find(|(of, _)| *of == number)?.1;
-        (self.toolkit < 128).then_some(limit)
+        (self.toolkit >= 124 && self.toolkit < 128).then_some(limit)
     }
 }
 

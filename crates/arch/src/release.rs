@@ -119,7 +119,11 @@ impl Release {
     };
 
     /// All releases whose nvlink solder replaces, the oldest first.
-    pub const ALL: [&'static Self; 10] = [
+    pub const ALL: [&'static Self; 14] = [
+        Self::CUDA_12_0,
+        Self::CUDA_12_1,
+        Self::CUDA_12_2,
+        Self::CUDA_12_3,
         Self::CUDA_12_4,
         Self::CUDA_12_5,
         Self::CUDA_12_6,
@@ -320,8 +324,8 @@ mod tests {
         assert_eq!(
             [0, 118, 124, 127, 130, 132, 134, 135].map(of),
             [
-                Some("12.4"),
-                Some("12.4"),
+                Some("12.0"),
+                Some("12.0"),
                 Some("12.4"),
                 Some("12.8"),
                 Some("13.0"),

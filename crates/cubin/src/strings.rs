@@ -251,6 +251,12 @@ impl StringTables {
         offset
     }
 
+    /// Where the empty string is that was added again, if it was.
+    pub fn second_empty(&self, table: Table) -> Option<u32> {
+        let ends = self.bytes[table as usize].windows(2);
+        ends.zip(1..).find(|(pair, _)| *pair == [0, 0]).map(|(_, at)| at)
+    }
+
     pub fn bytes(&self, table: Table) -> &[u8] {
         &self.bytes[table as usize]
     }
@@ -279,6 +285,8 @@ mod tests {
         let mut tables = StringTables::default();
         assert_eq!((tables.add_again(Sections, b"one"), tables.add(Sections, b"one")), (1, 5));
         assert_eq!(tables.get(Symbols, b"one"), None);
+        assert_eq!(tables.second_empty(Sections), None);
+        assert_eq!((tables.add_again(Sections, b""), tables.second_empty(Sections)), (9, Some(9)));
     }
 
     #[test]

@@ -23,10 +23,8 @@ impl<'data> Reader<'data> {
         let mut intern = |graph: &mut CallGraph<'data>, offset| {
             let text = object.string(offset);
             *index.entry(text).or_insert_with(|| {
-                if text.is_empty() {
-                    graph.empty_prototype = Some(file);
-                }
                 graph.prototypes.push(text);
+                graph.prototype_files.push(file);
                 PrototypeId::at(graph.prototypes.len() - 1)
             })
         };

@@ -11,6 +11,7 @@ use crate::model::object::Object;
 use crate::model::symbols::Symbols;
 use crate::options::Options;
 use crate::roots::Roots;
+use solder_cubin::raw;
 
 /// The functions that stay in the link, by entity.
 #[derive(Debug)]
@@ -33,6 +34,17 @@ impl Live {
     /// Nothing is removed: relocatable and debug links.
     pub fn everything(symbols: &Symbols<'_>) -> Self {
         Self { stays: vec![true; symbols.entities.len()], roots: None, prepared: None, uncalled: Vec::new() }
+    }
+
+    /// The same before anything is removed.
+    #[must_use]
+    pub fn with_everything(&self) -> Self {
+        Self {
+            stays: vec![true; self.stays.len()],
+            roots: self.roots.clone(),
+            prepared: self.prepared.clone(),
+            uncalled: Vec::new(),
+        }
     }
 
     /// Whether the calls of a kernel are followed.
@@ -96,7 +108,11 @@ pub fn live(
     let prepares_launched = roots.prepare_launched() && !options.is_optimized;
     let is_prepared = |kernel: EntityId| is_asked_for(kernel) || (prepares_launched && is_taken(kernel));
     let live = if !options.keeps_dead_code {
-        collect(objects, symbols, graph, &kernels, is_root).with_prepared(symbols, &kernels, is_prepared)
+        let mut live = collect(objects, symbols, graph, &kernels, is_root);
+        if options.release.keeps_aliases() {
+            mark_aliases(objects, symbols, &mut live.stays);
+        }
+        live.with_prepared(symbols, &kernels, is_prepared)
     } else if options.relocatable {
         Live::everything(symbols).with_prepared(symbols, &kernels, is_prepared)
     } else {
@@ -161,6 +177,20 @@ fn mark_pieces(objects: &[Object<'_>], symbols: &Symbols<'_>, live: &mut [bool])
             let Some(around) = object.function_around(raw).and_then(entity) else { continue };
             if let Some(piece) = entity(symbol).filter(|_| live[around.index()]) {
                 live[piece.index()] = true;
+            }
+        }
+    }
+}
+
+/// Other names of a function stay with it.
+fn mark_aliases(objects: &[Object<'_>], symbols: &Symbols<'_>, live: &mut [bool]) {
+    for (file, object) in objects.iter().enumerate() {
+        let functions = object.symbols().filter(|(_, raw)| raw.kind() == raw::STT_FUNC && raw.is_defined());
+        for (symbol, raw) in functions {
+            let entity = |symbol: u32| symbols.entity(FileId::at(file), symbol);
+            let owner = object.text_owner(u32::from(raw.shndx.get())).and_then(entity);
+            if let (Some(owner), Some(name)) = (owner, entity(symbol)) {
+                live[name.index()] |= live[owner.index()];
             }
         }
     }

@@ -134,38 +134,70 @@ pub struct GraphRecords {
     pub indirect: Adjacency,
     /// Functions whose address each function takes, last one first.
     pub takes: Adjacency,
-    /// Offset of the prototype of each function that has one and whose address is not taken.
-    pub prototypes: Vec<Option<u32>>,
+    /// Functions that have a prototype and whose address is not taken, and the offset of that. Those of removed functions have
+    /// no function any more.
+    pub prototypes: Vec<(Option<SymbolId>, u32)>,
 }
 
 impl GraphRecords {
-    /// With `once`, an edge that a replaced copy of a function had too is listed once: where it was read first.
-    pub fn new(merged: &Merged<'_>, graph: &CallGraph<'_>, once: bool) -> Self {
+    /// In a relocatable link, an edge that a replaced copy of a function had too is listed once: where it was read first.
+    pub fn new(merged: &Merged<'_>, graph: &CallGraph<'_>, options: &Options<'_>) -> Self {
+        let release = options.release;
         let count = merged.functions.len();
         let of = |entity: EntityId| merged.function_of[entity.index()];
         let edge = |(from, to): &(EntityId, EntityId)| Some((of(*from)?, of(*to)?));
         let name = |prototype: PrototypeId| merged.names.of_prototypes[prototype.index()];
         let site = |(from, prototype): &(EntityId, PrototypeId)| Some((of(*from)?, name(*prototype)));
-        let mut calls = Adjacency::new(count, graph.calls.iter().rev().filter_map(edge));
-        if once {
+        let is_listed = |(_, to): &(u32, u32)| {
+            let to = merged.functions[*to as usize].symbol;
+            release.lists_undefined_callees() || merged.symbol(to).is_defined()
+        };
+        let lists_all = release.lists_calls_by_prototype();
+        let by_prototype = if lists_all { calls_by_prototype(merged, graph) } else { Vec::new() };
+        let by_name = graph.calls.iter().rev().filter_map(edge);
+        let mut calls = Adjacency::new(count, by_prototype.iter().copied().chain(by_name).filter(is_listed));
+        if options.relocatable {
             let lists = (0..count as u32).map(|from| (from, last_of_equals(calls.of(from as usize))));
             let edges: Vec<_> =
                 lists.flat_map(|(from, list)| list.into_iter().map(move |to| (from, to))).collect();
             calls = Adjacency::new(count, edges.iter().copied());
         }
         let prototype = |function: &Function, of: &Rare<PrototypeId>| of.get(function.entity).map(name);
-        let untaken = |function: &Function| match prototype(function, &graph.taken) {
+        let untaken = |entity: EntityId| match graph.taken.get(entity) {
             Some(_) => None,
-            None => prototype(function, &graph.prototype_of),
+            None => graph.prototype_of.get(entity).map(name),
         };
+        let mut removed = merged.dead_aliases.iter().peekable();
+        let mut listed = Vec::new();
+        for at in 0..=count as u32 {
+            while let Some((_, alias)) = removed.next_if(|(before, _)| *before <= at) {
+                listed.extend(untaken(*alias).map(|prototype| (None, prototype)));
+            }
+            let Some(function) = merged.functions.get(at as usize) else { continue };
+            listed.extend(untaken(function.entity).map(|prototype| (Some(function.symbol), prototype)));
+        }
         Self {
             calls,
             taken: merged.functions.iter().map(|function| prototype(function, &graph.taken)).collect(),
             indirect: Adjacency::new(count, graph.indirect.iter().rev().filter_map(site)),
             takes: Adjacency::new(count, graph.takes.iter().rev().filter_map(edge)),
-            prototypes: merged.functions.iter().map(untaken).collect(),
+            prototypes: listed,
         }
     }
+}
+
+/// Calls by prototype as calls of all functions that have it and whose address is taken, the last function first.
+fn calls_by_prototype(merged: &Merged<'_>, graph: &CallGraph<'_>) -> Vec<(u32, u32)> {
+    let prototype =
+        |(at, function): (usize, &Function)| Some((graph.taken.get(function.entity)?.number(), at as u32));
+    let taken: Vec<_> = merged.functions.iter().enumerate().rev().filter_map(prototype).collect();
+    let taken = Adjacency::new(graph.prototypes.len(), taken.iter().copied());
+    let mut calls = Vec::new();
+    for (from, prototype) in &graph.indirect {
+        let Some(from) = merged.function_of[from.index()] else { continue };
+        calls.extend(taken.of(prototype.index()).iter().map(|to| (from, *to)));
+    }
+    calls
 }
 
 /// All but the last of equal numbers.

@@ -76,7 +76,7 @@ pub(crate) fn resources<'data>(
 ) -> (Resources<'data>, Records) {
     let (resources, graph) = pool.join(
         || resources::compute(merged, objects, options, pool, sink),
-        || GraphRecords::new(merged, graph, options.relocatable),
+        || GraphRecords::new(merged, graph, options),
     );
     (resources, Records { tools, graph })
 }

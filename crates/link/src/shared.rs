@@ -286,6 +286,13 @@ pub fn kernels_met(merged: &Merged<'_>, calls: &Calls, referenced: &impl Fn(Symb
     met.iter().map(|k| layouter.kernels[*k]).collect()
 }
 
+/// Whether some kernel reaches code that refers to an extern array.
+pub fn reaches_dynamic(merged: &Merged<'_>, calls: &Calls) -> bool {
+    let layouter = Layouter::new(merged, calls, Settings::NOTHING_ELSE);
+    let mut users = layouter.dynamic_objects().flat_map(|i| layouter.users[i].iter());
+    users.any(|user| !layouter.kernels_reaching(*user).is_empty())
+}
+
 /// When the relocations of a function's code were read.
 pub fn read_at(merged: &Merged<'_>, function: u32) -> Option<SectionId> {
     let text = merged.section(merged.functions[function as usize].text?);

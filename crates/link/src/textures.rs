@@ -186,13 +186,16 @@ pub fn kernels_with_table(
 
 /// The references in the order of their handles.
 fn slots(merged: &Merged<'_>) -> Vec<SymbolId> {
+    merge_sort(&references(merged), &|_| (), true)
+}
+
+/// The references by kind, the last one made first.
+pub(crate) fn references(merged: &Merged<'_>) -> Vec<SymbolId> {
     let of_kind = |kind: u8| {
         let symbols = merged.references.iter().copied().rev();
         symbols.filter(move |id| merged.symbol(*id).kind == kind)
     };
-    let list: Vec<SymbolId> =
-        [raw::STT_TEXTURE, raw::STT_SAMPLER, raw::STT_SURFACE].into_iter().flat_map(of_kind).collect();
-    merge_sort(&list, &|_| (), true)
+    [raw::STT_TEXTURE, raw::STT_SAMPLER, raw::STT_SURFACE].into_iter().flat_map(of_kind).collect()
 }
 
 /// A relocatable link makes no tables, but all the same resolves the relocations of code, to nothing. With Mercury it

@@ -121,7 +121,7 @@ fn shadow_finds_the_toolkit() {
 #[test]
 fn shadow_refuses() {
     let folder = scratch("refuse");
-    let (old, root) = (toolkit(&folder, "12.3.107"), toolkit(&folder, "13.0.88"));
+    let (old, root) = (toolkit(&folder, "11.8.89"), toolkit(&folder, "13.0.88"));
     let occupied = folder.join("occupied");
     fs::create_dir(&occupied).expect("a folder");
     fs::write(occupied.join("precious"), "x").expect("a file");
@@ -132,7 +132,7 @@ fn shadow_refuses() {
         (&["a", "b"], "more than one folder given"),
         (&["a", "--toolkit"], "--toolkit needs a value"),
         (&["--frob"], "unknown option '--frob'"),
-        (&[text(&new), "--toolkit", text(&old)], "is CUDA 12.3.107; solder supports CUDA 12.4"),
+        (&[text(&new), "--toolkit", text(&old)], "is CUDA 11.8.89; solder supports CUDA 12.0"),
         (&[text(&new), "--toolkit", text(&folder)], "there is no bin/nvcc in it"),
         (&[text(&new)], "no CUDA toolkit found; looked at SOLDER_TOOLKIT (not set)"),
         (&[text(&occupied), "--toolkit", text(&root)], "nothing was changed"),

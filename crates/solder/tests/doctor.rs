@@ -72,11 +72,11 @@ fn two_toolkits() {
 #[test]
 fn wrong_version() {
     let folder = scratch("doctor-version");
-    let root = toolkit(&folder, "12.3.107");
+    let root = toolkit(&folder, "11.8.89");
     let (code, output) = doctor(solder(PROGRAM, &["doctor"]).env("CUDA_PATH", &root));
     assert_eq!(code, Some(1));
     let found =
-        line(&output, "problem toolkit", "is CUDA 12.3.107; solder stands in for the nvlink of CUDA 12.4");
+        line(&output, "problem toolkit", "is CUDA 11.8.89; solder stands in for the nvlink of CUDA 12.0");
     assert!(found.contains("remedy: install one of these"), "{found}");
     let nowhere = folder.join("nowhere");
     let (code, output) = doctor(solder(PROGRAM, &["doctor"]).env("CUDA_PATH", &nowhere));

@@ -259,7 +259,10 @@ impl Rule {
             "ar" => Command::new("ar"),
             tool => match Release::of_tool(tool) {
                 Some(release) => Command::new(context.assemblers.get(release)?),
-                None => Command::new(bin.join(tool)),
+                None => match context.library.as_ref().filter(|_| tool == "ptxas") {
+                    Some((_, assembler)) => Command::new(assembler.ensure()?),
+                    None => Command::new(bin.join(tool)),
+                },
             },
         };
         if self.tool == "sh" {

@@ -1,7 +1,9 @@
 //! What all runs share.
 
 use super::emulate::Emulator;
-use crate::assembler::Assemblers;
+use crate::assembler::{self, Assemblers};
+use crate::jit::link::Library;
+use crate::jit::published;
 use crate::toolkit::Toolkit;
 use crate::workspace::solder;
 use crate::{Result, cache, process};
@@ -29,6 +31,8 @@ pub struct Context {
     pub fingerprint: String,
     pub in_progress: InProgress,
     pub assemblers: Assemblers,
+    /// In the place of the toolkit's nvlink, with the assembler of the same release.
+    pub library: Option<(Library, &'static assembler::Release)>,
     /// Runs both linkers, if they are another machine's.
     pub emulator: Option<Emulator>,
     pub fresh: bool,
@@ -48,6 +52,18 @@ impl Context {
         let emulator = Emulator::new(machine, of)?;
         let context = Self::with(of, emulator.solder.clone(), fresh, keep, false)?;
         Ok(Self { emulator: Some(emulator), ..context })
+    }
+
+    /// For the libnvJitLink of a release in the place of an nvlink. All but assembled inputs are the toolkit's.
+    pub fn for_library(toolkit: &Toolkit, of: &published::Library, keep: bool) -> Result<Self> {
+        let mut context = Self::with(toolkit, solder()?, false, keep, false)?;
+        let assembler = assembler::Release::find(of.name)?;
+        context.release = of.release()?;
+        context.ptx = assembler.ptx;
+        context.fingerprint.push_str("assembler ");
+        context.fingerprint.push_str(of.name);
+        context.library = Some((Library::new(of)?, assembler));
+        Ok(context)
     }
 
     /// For those who make the inputs of cases and link them in another way.
@@ -86,6 +102,7 @@ impl Context {
             fingerprint,
             in_progress,
             assemblers,
+            library: None,
             emulator: None,
             fresh,
             keep,

@@ -9,11 +9,13 @@ mod context;
 mod coverage;
 pub(crate) mod elf;
 mod emulate;
+mod library;
 mod link;
 mod plant;
 pub mod releases;
 mod report;
 
+use crate::jit::published;
 use crate::toolkit::{ORACLE, TOOLKITS, Toolkit};
 pub use crate::workspace::{build, solder, workspace};
 use crate::{Result, cache, process};
@@ -35,6 +37,8 @@ usage: cargo xtask conformance [FILTER…] [options]
 Runs the cases whose id (category/name:arch[variant]) contains one of the filters; all without one.
 
   --toolkit R     against the nvlink of this release, such as 13.2, with the objects of its compilers (13.0)
+  --library R     against the libnvJitLink of this release, such as 12.3, whose own assembler makes the objects: only what
+                  is made, and whether there is an error; the cases that it can link
   --all-toolkits  against every release that solder knows; writes docs/releases.md if all cases were run
   --others        against every release but 13.0 whose toolkit can be had: the cases that name releases, and a tenth of
                   the rest, another one after each commit; without what is known to differ
@@ -55,6 +59,8 @@ SOLDER_BIN names a linker to test instead of building solder; SOLDER_TOOLKIT a t
 #[derive(Default)]
 struct Options {
     toolkits: Option<Vec<&'static Toolkit>>,
+    /// In the place of an nvlink.
+    library: Option<&'static published::Library>,
     /// Every so many runs of cases that name no release, beginning with this one.
     part: Option<(usize, usize)>,
     /// The table of all releases is written.
@@ -97,7 +103,8 @@ pub fn run(args: &[String]) -> Result<u8> {
     let mut table = releases::Table::default();
     let mut skipped = Vec::new();
     for toolkit in toolkits {
-        let runs = options.select(&cases, toolkit.release()?)?;
+        let release = options.library.map_or_else(|| toolkit.release(), published::Library::release)?;
+        let runs = options.select(&cases, release)?;
         if options.list {
             for run in &runs {
                 println!("{}  {}", run.id(), run.case.about);
@@ -107,9 +114,10 @@ pub fn run(args: &[String]) -> Result<u8> {
         if toolkits.len() > 1 {
             println!("CUDA {}", toolkit.version);
         }
-        let context = match &options.target {
-            Some(machine) => Context::emulated(toolkit, machine, options.fresh, options.keep),
-            None => Context::new(toolkit, options.fresh, options.keep, options.bless),
+        let context = match (&options.target, options.library) {
+            (Some(machine), _) => Context::emulated(toolkit, machine, options.fresh, options.keep),
+            (None, Some(library)) => Context::for_library(toolkit, library, options.keep),
+            (None, None) => Context::new(toolkit, options.fresh, options.keep, options.bless),
         };
         let mut context = match context {
             Err(reason) if options.part.is_some() => {
@@ -151,6 +159,7 @@ impl Options {
             };
             match name {
                 "--toolkit" => options.toolkits.get_or_insert_default().push(Toolkit::find(value()?)?),
+                "--library" => options.library = Some(published::Library::find(value()?)?),
                 "--all-toolkits" => {
                     options.toolkits = Some(supported());
                     options.writes_table = true;
@@ -207,6 +216,9 @@ impl Options {
             self.filters.is_empty() || self.filters.iter().any(|filter| id.contains(filter))
         };
         runs.retain(wanted);
+        if self.library.is_some() {
+            runs.retain(|run| library::is_possible(run, release));
+        }
         if runs.is_empty() && !self.filters.is_empty() && !self.none_is_fine {
             return Err(format!("no case matches {}", self.filters.join(" ")));
         }
@@ -256,13 +268,21 @@ fn judge(run: &Run<'_>, context: &Context) -> Verdict {
     let folder = context.scratch.join(&name);
     let outcome = cache::lock(&context.scratch.join(format!("{name}.lock"))).and_then(|_lock| {
         clear(&folder)?;
-        let differences = differences(run, context, &folder);
+        let outcome = match &context.library {
+            Some((library, _)) => library::differences(run, context, library, &folder),
+            None => differences(run, context, &folder).map(Ok),
+        };
         if !context.keep {
             clear(&folder)?;
         }
-        differences
+        outcome
     });
     let kept = context.keep.then_some(folder);
+    let outcome = match outcome {
+        Ok(Err(reason)) => return Verdict::Skipped(reason),
+        Ok(Ok(differences)) => Ok(differences),
+        Err(message) => Err(message),
+    };
     match outcome {
         Ok(differences) if differences.is_empty() && run.case.deviation.is_some() => Verdict::Deviates,
         Ok(differences) if differences.is_empty() => Verdict::Passed,

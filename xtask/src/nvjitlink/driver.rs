@@ -1,9 +1,9 @@
 //! The child process of a run: it loads one library and calls it as a script says. A library that crashes takes only this
 //! process with it.
 
-use super::script;
 use crate::Result;
 use crate::cache::at;
+use crate::jit::script;
 use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fs;
@@ -93,11 +93,21 @@ struct Driver<'a> {
     asks_for_lto_ir: bool,
     /// NVIDIA's library keeps the pointers to names.
     kept: Vec<CString>,
+    /// That of early releases keeps those to data too.
+    data: Vec<Vec<u8>>,
 }
 
 impl<'a> Driver<'a> {
     fn new(library: &'a Library) -> Self {
-        Self { library, handle: ptr::null_mut(), codes: Vec::new(), asks_for_lto_ir: false, kept: Vec::new() }
+        let handle = ptr::null_mut();
+        Self {
+            library,
+            handle,
+            codes: Vec::new(),
+            asks_for_lto_ir: false,
+            kept: Vec::new(),
+            data: Vec::new(),
+        }
     }
 
     /// A link that is expected to succeed, from Create to Destroy: its image.
@@ -133,7 +143,9 @@ impl<'a> Driver<'a> {
 
     fn function<T: Copy>(&self, name: &str) -> Result<T> {
         // SAFETY: the callers below name the types of nvJitLink's header.
-        let symbol = unsafe { self.library.get::<T>(format!("nvJitLink{name}").as_bytes()) };
+        let get = |name: String| unsafe { self.library.get::<T>(name.as_bytes()) };
+        // The first releases have only the names that their header makes of these.
+        let symbol = get(format!("nvJitLink{name}")).or_else(|_| get(format!("__nvJitLink{name}_12_0")));
         symbol.map(|function| *function).map_err(|e| e.to_string())
     }
 
@@ -179,7 +191,9 @@ impl<'a> Driver<'a> {
             bytes.push(0);
             let add: AddData = self.function("AddData")?;
             // SAFETY: there are so many bytes, and the name is kept.
-            unsafe { add(self.handle, kind, bytes.as_ptr().cast(), size, path.as_ptr()) }
+            let code = unsafe { add(self.handle, kind, bytes.as_ptr().cast(), size, path.as_ptr()) };
+            self.data.push(bytes);
+            code
         } else {
             let add: AddFile = self.function("AddFile")?;
             // SAFETY: the name is kept.

@@ -1,7 +1,7 @@
 //! Builds the shared libraries, and compares their names with those of NVIDIA's.
 
-use super::published::Library;
 use crate::cache::at;
+use crate::jit::published::Library;
 use crate::workspace::workspace;
 use crate::{Result, process};
 use std::collections::{BTreeMap, BTreeSet};

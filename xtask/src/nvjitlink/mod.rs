@@ -7,16 +7,15 @@ mod examples;
 mod known;
 pub mod library;
 mod pair;
-pub(crate) mod published;
 mod python;
 mod sanitize;
-pub(crate) mod script;
 
 use crate::Result;
 use crate::cache::at;
 use crate::conformance::compare::with_barriers_of;
 use crate::conformance::releases::is_complete;
 use crate::conformance::{Run, build_inputs, load_cases};
+use crate::jit::{published, script};
 use crate::process::{self, Ending};
 use crate::toolkit::ORACLE;
 use compare::{Outcome, Verdict};

@@ -1,8 +1,8 @@
 //! NVIDIA's library of a release and solder's that takes its place, with what both find around them.
 
 use super::library;
-use super::published::Library;
 use crate::conformance::Context;
+use crate::jit::published::Library;
 use crate::toolkit::Toolkit;
 use crate::{Result, assembler, process};
 use solder_arch::Release;

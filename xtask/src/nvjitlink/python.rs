@@ -1,8 +1,8 @@
 //! NVIDIA's Python package with solder's library inside.
 
-use super::published::Library;
 use super::{compare, library};
 use crate::cache::{self, at};
+use crate::jit::published::Library;
 use crate::pip::pip_install;
 use crate::toolkit::Toolkit;
 use crate::workspace::workspace;

@@ -8,12 +8,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::features;
-use super::library::{self, Library, Linked};
 use super::program::Program;
 use super::render::{self, Arch};
 use crate::assembler::{Release, lower, raise};
 use crate::cache::at;
 use crate::conformance::compare::with_barriers_of;
+use crate::jit::link::{self, Library, Linked};
 use crate::process::{self, Ending};
 use crate::toolkit::Toolkit;
 use crate::{Result, conformance};
@@ -197,7 +197,7 @@ impl Bench {
         };
         let linker = named_nvlink(&self.solder, folder)?;
         let got = self.link(&linker, arguments, folder, "solder.cubin")?;
-        let differences = library::compare(expected.as_deref(), got.file.as_deref());
+        let differences = link::compare(expected.as_deref(), got.file.as_deref());
         Ok(verdict(expected.is_some(), differences))
     }
 

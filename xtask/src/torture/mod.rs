@@ -3,7 +3,6 @@
 mod execute;
 mod features;
 mod generate;
-mod library;
 mod program;
 mod reduce;
 mod render;
@@ -16,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Result;
 use crate::assembler::{RELEASES, Release};
-use crate::nvjitlink::published;
+use crate::jit::{self, published};
 use crate::toolkit::{ORACLE, Toolkit};
 use execute::{Bench, Form, Judge, Verdict};
 use render::Arch;
@@ -105,7 +104,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         Bench::new(settings.toolkit, settings.form, settings.options.clone(), &settings.assemblers, judge)?;
     bench.assemble.clone_from(&settings.assemble);
     if let Some(library) = settings.library {
-        (bench.library, bench.version) = (Some(library::Library::new(library)?), library.name);
+        (bench.library, bench.version) = (Some(jit::link::Library::new(library)?), library.name);
     }
     match settings.reduce {
         Some(seed) => reduce_seed(&bench, &settings, seed),
@@ -120,8 +119,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         .map_err(|e| format!("torture: {e}"))?;
     let toolkit = toolkit(args, library)?;
     let release = match library {
-        Some(library) => solder_arch::Release::of_version(library.name)
-            .ok_or_else(|| format!("torture: solder does not know CUDA {} yet", library.name))?,
+        Some(library) => library.release().map_err(|e| format!("torture: {e}"))?,
         None => toolkit.release()?,
     };
     let mut settings = Settings {

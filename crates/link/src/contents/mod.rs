@@ -3,21 +3,16 @@
 
 mod mercury_symbols;
 
-use crate::image::{GraphRecords, Notes, Numbers, Parts};
-use crate::model::ids::SectionId;
+use crate::image::{GraphRecords, Numbers, Parts};
+use crate::model::ids::{SectionId, SymbolId};
 use crate::model::mercury;
-use crate::model::merged::{Chunk, Function, InfoRecord, InfoValue, Kind, Merged, OutputSection};
+use crate::model::merged::{Chunk, InfoRecord, InfoValue, Kind, Merged, OutputSection};
 use crate::textures::{handle_type, mercury_handle_type};
 use hashbrown::HashMap;
 use solder_cubin::callgraph::MARKERS;
 use solder_cubin::info::{attr, format, put_record, record_size, write_record};
 use solder_cubin::raw::{Rel, Rela, SHT_REL};
 use zerocopy::IntoBytes;
-
-/// Functions with a prototype whose address is not taken, and where the prototype is.
-pub fn prototypes<'a>(merged: &'a Merged<'_>, notes: &'a Notes) -> impl Iterator<Item = (&'a Function, u32)> {
-    merged.functions.iter().zip(&notes.graph.prototypes).filter_map(|(f, p)| Some((f, (*p)?)))
-}
 
 /// The bytes of the sections that are not put together where they are written.
 #[derive(Debug, Default)]
@@ -111,7 +106,8 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
         Kind::MercurySymbols => mercury_symbols::symbol_table(merged, numbers, parts.shared),
         Kind::CallGraph | Kind::MercuryCallGraph => call_graph(merged, numbers, &parts.notes.graph),
         Kind::Prototype | Kind::MercuryPrototype => {
-            prototypes(merged, parts.notes).flat_map(|(f, p)| pair(numbers.symbol(f.symbol), p)).collect()
+            let number = |function: Option<SymbolId>| function.map_or(0, |symbol| numbers.symbol(symbol));
+            parts.notes.graph.prototypes.iter().flat_map(|(f, p)| pair(number(*f), *p)).collect()
         }
         Kind::Relocations if merged.is_handle_table(id) => {
             handles(parts, numbers, id, section.of?, View::Code)

@@ -25,6 +25,9 @@ const STRTAB: u32 = 2;
 const SYMTAB: u32 = 3;
 const SYMTAB_SHNDX: u32 = 4;
 
+/// What early releases of CUDA 12 have in its place.
+const NOT_SYMTAB: u32 = 5;
+
 /// From this many sections on, symbols name theirs in a table of its own.
 const MANY_SECTIONS: usize = 0xff00;
 
@@ -353,7 +356,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
         }
         Kind::MercuryConstant => section.of.is_some_and(|of| keeps_section(parts, of)),
         Kind::MercuryInfo | Kind::MercuryPrototype => section.of.is_some_and(|of| keeps_section(parts, of)),
-        Kind::Prototype => contents::prototypes(parts.merged, parts.notes).next().is_some(),
+        Kind::Prototype => !parts.notes.graph.prototypes.is_empty(),
         _ => true,
     }
 }
@@ -421,14 +424,15 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
     let section = parts.merged.section(id);
     let of = section.of.map_or(0, |of| numbers.section(of));
     let number = |id: Option<SectionId>| id.map_or(0, |id| numbers.section(id));
+    let symbols = if parts.release.links_to_symbols() { SYMTAB } else { NOT_SYMTAB };
     match section.kind {
         Kind::Text => {
             let function = section.function.map_or(0, |f| numbers.symbol(f));
-            (SYMTAB, function | u32::from(section.registers) << 24)
+            (symbols, function | header_registers(parts, id) << 24)
         }
         Kind::CudaNote => (number(known.tool_note), number(known.compat)),
-        Kind::Info | Kind::CallGraph | Kind::Prototype => (SYMTAB, 0),
-        Kind::FunctionInfo | Kind::Relocations | Kind::Resolved => (SYMTAB, of),
+        Kind::Info | Kind::CallGraph | Kind::Prototype => (symbols, 0),
+        Kind::FunctionInfo | Kind::Relocations | Kind::Resolved => (symbols, of),
         Kind::KernelConstant | Kind::LateKernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => {
             (0, of)
         }
@@ -451,6 +455,20 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
         Kind::MercurySymbols => (STRTAB, numbers.first_global),
         _ => (0, 0),
     }
+}
+
+/// The registers that the header of code names. Early releases of CUDA 12 name there what a kernel inherits.
+fn header_registers(parts: Parts<'_, '_>, id: SectionId) -> u32 {
+    let section = parts.merged.section(id);
+    let own = u32::from(section.registers);
+    if parts.release.keeps_header_registers() {
+        return own;
+    }
+    let resources = parts.resources;
+    let function = section.function.and_then(|symbol| parts.merged.function_of_symbol(symbol));
+    let inherited =
+        function.map(|at| (resources.registers[at as usize], resources.own[at as usize].registers));
+    inherited.filter(|(all, own)| all > own).map_or(own, |(all, _)| all)
 }
 
 fn finish<'a, 'data>(

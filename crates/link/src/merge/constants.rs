@@ -107,9 +107,15 @@ impl<'data> Merger<'_, 'data> {
             own.map(|(_, section)| Place::Section(*section))
         } else if counts && by_symbol && !kernel {
             let gathered = self.constants.gathered.get(&(function, bank)).copied();
-            Some(
-                gathered.map_or_else(|| self.new_function_constant(function, bank, section), Place::Function),
-            )
+            Some(gathered.map_or_else(
+                || {
+                    if self.settings.names_at_once {
+                        self.name_section(&[section.name]);
+                    }
+                    self.new_function_constant(function, bank, section)
+                },
+                Place::Function,
+            ))
         } else {
             let sections = self.constants.by_name.get(section.name).copied().map(Place::Section);
             sections.or_else(|| self.constants.gathered.get(&(function, bank)).copied().map(Place::Function))

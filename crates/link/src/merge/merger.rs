@@ -5,17 +5,21 @@ use super::reading::Unread;
 use super::settings::Settings;
 use crate::diagnostics::Sink;
 use crate::gc::Live;
+use crate::model::calls::Calls;
+use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, SectionId, SymbolId};
-use crate::model::merged::{Kind, Merged, Reloc};
+use crate::model::merged::{Kind, Merged, OutputNames, Reloc, WellKnown};
 use crate::model::object::Object;
 use crate::model::symbols::{Origin, Symbols};
 use crate::pool::Pool;
 use crate::prefault::Prefaulted;
 use bstr::{BStr, BString};
+use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::Section;
 use solder_cubin::frames::Frame;
 use solder_cubin::raw::Rela;
+use solder_cubin::strings::StringTables;
 use std::ops::Range;
 
 /// Merges files, one after the other.
@@ -53,6 +57,80 @@ pub(super) struct Merger<'a, 'data> {
     /// How many output symbols the files before the current one made.
     pub(super) symbols_before_file: usize,
     pub(super) mercury: MercuryState<'data>,
+}
+
+impl<'a, 'data> Merger<'a, 'data> {
+    /// Before the first file.
+    pub(super) fn new(
+        settings: Settings<'data>,
+        objects: &'a [Object<'data>],
+        symbols: &'a Symbols<'data>,
+        live: &'a Live,
+        pool: &'a Pool,
+        sink: &'a Sink<'a>,
+    ) -> Self {
+        // More than will be needed, mostly; what is not used is never touched.
+        let count = |of: fn(&Object<'_>) -> usize| objects.iter().map(of).sum();
+        let strings: usize = count(|object| object.cubin.strings.size());
+        Self {
+            settings,
+            objects,
+            symbols,
+            live,
+            sink,
+            pool,
+            out: Merged {
+                // Kernels may get one for shared memory that they do not have.
+                sections: Vec::with_capacity(
+                    count(|object| object.cubin.sections.len()) + symbols.functions.len(),
+                ),
+                symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
+                functions: Vec::with_capacity(symbols.entities.len()),
+                function_of: vec![None; symbols.entities.len()],
+                shared: Vec::new(),
+                constants: Vec::new(),
+                labels: HashMap::default(),
+                null_value: 0,
+                packed: false,
+                common_shared: false,
+                functions_removed: false,
+                has_code_records: false,
+                problems: Vec::new(),
+                keeps_replaced_frames: settings.force_rela && settings.sm < 90 || !settings.forgets_copies,
+                calls: Calls::new(0, &[], &CallGraph::default()),
+                resolved: HashMap::default(),
+                names: OutputNames {
+                    tables: StringTables::with_room([1, 2].map(|times| times * strings)),
+                    of_symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
+                    of_prototypes: Vec::new(),
+                },
+                files: Vec::with_capacity(objects.len()),
+                well_known: WellKnown::default(),
+                limited: Vec::new(),
+                file_shared_align: 1,
+                removed: Vec::new(),
+                dead_aliases: Vec::new(),
+                references: Vec::new(),
+                unplaced: Vec::new(),
+            },
+            symbol_of: vec![None; symbols.entities.len()],
+            by_name: HashMap::default(),
+            constants: ConstantState::for_files(objects.len()),
+            shared_by_kernel: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
+            dead_with_relocations: HashSet::default(),
+            resolved_by_name: HashMap::default(),
+            naming: Naming::default(),
+            referenced: Vec::new(),
+            commons: Vec::new(),
+            unread: Unread::default(),
+            has_replaced: false,
+            room: Room::default(),
+            clock: 0,
+            has_shared_symbols: false,
+            symbols_before_file: 0,
+            mercury: MercuryState::default(),
+        }
+    }
 }
 
 /// What has been asked for of the sections and the symbols of the output.

@@ -27,8 +27,7 @@ use crate::model::calls::Calls;
 use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::model::merged::{
-    Content, FileMap, Function, Kind, Merged, OutputNames, OutputSection, OutputSymbol, Problem, WellKnown,
-    narrow,
+    Content, FileMap, Function, Kind, Merged, OutputSection, OutputSymbol, Problem, narrow,
 };
 use crate::model::object::{Object, Role};
 use crate::model::symbols::{Origin, Symbols};
@@ -36,11 +35,9 @@ use crate::notes;
 use crate::pool::Pool;
 use crate::resolve::is_extern_shared;
 use bstr::BStr;
-use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
-use merger::{ConstantState, MercuryState, Merger, New, Room};
-use names::{Entering, NamePlace, Naming, Tables, locked};
-use reading::{Reading, Unread};
+use merger::{Merger, New};
+use names::{Entering, NamePlace, Tables, locked};
+use reading::Reading;
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::{StringTables, Table};
 use std::sync::{Mutex, PoisonError};
@@ -55,75 +52,35 @@ pub fn merge<'data>(
     pool: &Pool,
     sink: &Sink,
 ) -> Result<Merged<'data>, Stop> {
-    // More than will be needed, mostly; what is not used is never touched.
-    let count = |of: fn(&Object<'_>) -> usize| objects.iter().map(of).sum();
-    let strings: usize = count(|object| object.cubin.strings.size());
-    let mut merger = Merger {
-        settings,
-        objects,
-        symbols,
-        live,
-        sink,
-        pool,
-        out: Merged {
-            // Kernels may get one for shared memory that they do not have.
-            sections: Vec::with_capacity(
-                count(|object| object.cubin.sections.len()) + symbols.functions.len(),
-            ),
-            symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
-            functions: Vec::with_capacity(symbols.entities.len()),
-            function_of: vec![None; symbols.entities.len()],
-            shared: Vec::new(),
-            constants: Vec::new(),
-            labels: HashMap::default(),
-            null_value: 0,
-            packed: false,
-            common_shared: false,
-            functions_removed: false,
-            has_code_records: false,
-            problems: Vec::new(),
-            keeps_replaced_frames: settings.force_rela && settings.sm < 90 || !settings.forgets_copies,
-            calls: Calls::new(0, &[], &CallGraph::default()),
-            resolved: HashMap::default(),
-            names: OutputNames {
-                tables: StringTables::with_room([1, 2].map(|times| times * strings)),
-                of_symbols: Vec::with_capacity(count(|object| object.cubin.symbols.len())),
-                of_prototypes: Vec::new(),
-            },
-            files: Vec::with_capacity(objects.len()),
-            well_known: WellKnown::default(),
-            limited: Vec::new(),
-            file_shared_align: 1,
-            removed: Vec::new(),
-            references: Vec::new(),
-            unplaced: Vec::new(),
-        },
-        symbol_of: vec![None; symbols.entities.len()],
-        by_name: HashMap::default(),
-        constants: ConstantState::for_files(objects.len()),
-        shared_by_kernel: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
-        dead_with_relocations: HashSet::default(),
-        resolved_by_name: HashMap::default(),
-        naming: Naming::default(),
-        referenced: kept::referenced(&settings, objects, symbols),
-        commons: Vec::new(),
-        unread: Unread::default(),
-        has_replaced: false,
-        room: Room::default(),
-        clock: 0,
-        has_shared_symbols: false,
-        symbols_before_file: 0,
-        mercury: MercuryState::default(),
-    };
-    merger.out.names.of_prototypes = merger.name_prototypes(graph);
-    merger.naming.begin_files();
-    merger.begin();
-    merger.files(graph)?;
+    let mut merger = Merger::new(settings, objects, symbols, live, pool, sink);
+    if settings.names_at_once {
+        merger.out.names.tables = names_of_all(&merger, graph)?;
+    }
+    merger.all_files(graph)?;
     merger.end();
     Ok(merger.out)
 }
 
+/// The string tables before anything is removed: releases that enter names at once leave those of dead functions in them.
+fn names_of_all<'data>(merger: &Merger<'_, 'data>, graph: &CallGraph<'data>) -> Result<StringTables, Stop> {
+    let Merger { settings, objects, symbols, live, pool, sink, .. } = *merger;
+    let all = live.with_everything();
+    let mut merger = Merger::new(settings, objects, symbols, &all, pool, sink);
+    merger.all_files(graph)?;
+    Ok(merger.out.names.tables)
+}
+
 impl<'a, 'data> Merger<'a, 'data> {
+    fn all_files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
+        self.referenced = kept::referenced(&self.settings, self.objects, self.symbols);
+        if !self.settings.names_at_once {
+            self.out.names.of_prototypes = self.name_prototypes(graph);
+        }
+        self.naming.begin_files();
+        self.begin();
+        self.files(graph)
+    }
+
     fn name_prototypes(&mut self, graph: &CallGraph<'data>) -> Vec<u32> {
         let names = &mut self.out.names.tables;
         let name = |text: &&BStr| {
@@ -140,6 +97,9 @@ impl<'a, 'data> Merger<'a, 'data> {
     fn begin(&mut self) {
         for name in [&b".shstrtab"[..], b".strtab", b".symtab", b".symtab_shndx"] {
             self.name_section(&[name]);
+        }
+        if self.settings.names_at_once {
+            self.name_section(&[b".nv.uft.entry"]);
         }
         let first_has_compat =
             || self.objects.first().is_some_and(|first| first.first(Role::Compat).is_some());
@@ -180,8 +140,12 @@ impl<'a, 'data> Merger<'a, 'data> {
         let reading = self.reading();
         let names = std::mem::take(&mut self.out.names.tables);
         let empty = graph.prototypes.iter().position(|text| text.is_empty());
-        let empty = empty.map(|at| self.out.names.of_prototypes[at]);
-        self.naming.empty_prototype = graph.empty_prototype;
+        self.naming.empty_prototype = empty.map(|at| graph.prototype_files[at]);
+        let empty = if self.settings.names_at_once {
+            names.second_empty(Table::Symbols)
+        } else {
+            empty.map(|at| self.out.names.of_prototypes[at])
+        };
         let names = Entering::new(Tables::new(names, self.symbols.functions.len(), empty));
         let read = Mutex::new(Vec::new());
         self.pool.beside(|beside| {
@@ -191,7 +155,7 @@ impl<'a, 'data> Merger<'a, 'data> {
                     let pool = self.pool;
                     beside.run(move || ahead.into_iter().for_each(|pages| pool.prefault(pages)));
                 }
-                self.file(FileId::at(file))?;
+                self.file(FileId::at(file), graph)?;
                 if self.unread.is_much() || file + 1 == self.objects.len() {
                     let mut left = self.hand_over(names.old());
                     let (names, read) = (&names, &read);
@@ -208,6 +172,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         names.enter(self.naming.end_files());
         let tables = names.finish();
         self.pool.for_each_of(&mut self.out.names.of_symbols, |name| *name = tables.of_symbol(*name));
+        if self.settings.names_at_once {
+            self.out.names.of_prototypes.iter_mut().for_each(|name| *name = tables.of_symbol(*name));
+        }
         self.out.removed.extend(self.naming.not_found(&tables));
         let mut read = read.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.take_back(&mut read, &tables)?;
@@ -219,7 +186,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         Reading { settings: self.settings, objects: self.objects, symbols: self.symbols }
     }
 
-    fn file(&mut self, file: FileId) -> Result<(), Stop> {
+    fn file(&mut self, file: FileId, graph: &CallGraph<'data>) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
         self.out.files.push(FileMap {
             sections: vec![None; object.cubin.sections.len()],
@@ -249,6 +216,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         self.remaining_sections(file)?;
         self.map_section_symbols(file);
         self.attributes(file)?;
+        if self.settings.names_at_once {
+            self.name_prototypes_of(file, graph);
+        }
         self.relocations(file)
     }
 
@@ -289,16 +259,22 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.distribute_constants();
             self.late_shared_of_launched();
         } else {
+            if self.settings.names_at_once {
+                self.name_handles();
+                self.name_extern_shared();
+            }
             self.distribute_constants();
             self.late_shared_of_launched();
-            self.create_with_symbol(&New {
-                kind: Kind::RelAction,
-                name: &[b".nv.rel.action"],
-                sh_type: raw::SHT_CUDA_REL_ACTION,
-                flags: 0,
-                align: 8,
-                entsize: 8,
-            });
+            if self.settings.has_relocation_actions {
+                self.create_with_symbol(&New {
+                    kind: Kind::RelAction,
+                    name: &[b".nv.rel.action"],
+                    sh_type: raw::SHT_CUDA_REL_ACTION,
+                    flags: 0,
+                    align: 8,
+                    entsize: 8,
+                });
+            }
         }
         self.hide_shared();
         let emptied = if self.settings.relocatable { Vec::new() } else { self.emptied() };
@@ -308,7 +284,9 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.end_mercury();
             self.forget_relocations_of_emptied();
         }
-        self.forget_names(&emptied);
+        if !self.settings.names_at_once {
+            self.forget_names(&emptied);
+        }
     }
 
     fn create(&mut self, new: &New<'_>) -> SectionId {
@@ -364,7 +342,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             kind: new.kind,
             name,
             sh_type: new.sh_type,
-            flags: new.flags,
+            flags: if self.settings.marks_info { new.flags } else { new.flags & !raw::SHF_INFO_LINK },
             align: narrow(new.align),
             entsize: narrow(new.entsize),
             size: 0,
@@ -399,8 +377,10 @@ impl<'a, 'data> Merger<'a, 'data> {
         self.push_named(symbol, 0)
     }
 
-    /// A new symbol and where its name is.
+    /// A new symbol and where its name is, if it has one already.
     fn push_named(&mut self, symbol: OutputSymbol<'data>, name: u32) -> SymbolId {
+        let is_named_now = self.settings.names_at_once && name == 0;
+        let name = if is_named_now { self.name_symbol(symbol.name) } else { name };
         self.out.names.of_symbols.push(name);
         self.out.symbols.push(symbol);
         SymbolId::at(self.out.symbols.len() - 1)
@@ -524,7 +504,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         }
         if self.out.files[file.index()].symbols[0].is_none() {
             let kind = raw::STT_FUNC;
-            let is_misnamed = self.naming.empty_prototype.is_some_and(|first| first.index() < file.index());
+            let is_before = |first: FileId| first.index() < file.index();
+            let is_misnamed =
+                !self.settings.names_at_once && self.naming.empty_prototype.is_some_and(is_before);
             let place = if is_misnamed { NamePlace::Misnamed } else { NamePlace::Nameless };
             let [_, name] = self.name(place, &[]);
             let symbol = self.push_named(OutputSymbol { kind, ..OutputSymbol::default() }, name);
@@ -551,7 +533,13 @@ impl<'a, 'data> Merger<'a, 'data> {
         }
         let object = &self.objects[origin.file.index()];
         let text = u32::from(raw.shndx.get());
-        if is_alias(object, origin.symbol, raw)
+        let is_alias = is_alias(object, origin.symbol, raw);
+        if is_alias && self.settings.keeps_prototypes_of_aliases {
+            self.out.dead_aliases.push((self.out.functions.len() as u32, entity));
+        }
+        if is_alias && self.settings.refuses_removed_aliases {
+            self.out.problems.push(Problem::DeletedAliasOfSection);
+        } else if is_alias
             && let Some(owner) = self.function_in(origin.file, text)
             && self.live.is_live(owner)
         {

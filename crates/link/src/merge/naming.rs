@@ -2,8 +2,10 @@
 
 use super::merger::Merger;
 use super::names::NamePlace;
-use crate::model::ids::{SectionId, SymbolId};
+use crate::model::graph::CallGraph;
+use crate::model::ids::{FileId, SectionId, SymbolId};
 use crate::model::symbols::{Origin, UNIFIED_TABLES};
+use crate::{shared, textures};
 use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::Table;
 
@@ -25,12 +27,46 @@ impl Merger<'_, '_> {
     pub(super) fn is_named_alone(&self, text: &[u8], function: &[u8], raw: &Symbol) -> bool {
         raw.bind() == raw::STB_GLOBAL
             && !self.settings.mercury()
+            && !self.settings.names_at_once
             && text.strip_prefix(b".text.") == Some(function)
     }
 
     /// Where in `.strtab` a name is.
     pub(super) fn name_symbol(&mut self, name: &[u8]) -> u32 {
         self.name(NamePlace::Symbols, &[name])[1]
+    }
+
+    /// Names the prototypes that a file is the first to mention.
+    pub(super) fn name_prototypes_of(&mut self, file: FileId, graph: &CallGraph<'_>) {
+        let first = self.out.names.of_prototypes.len();
+        let files = graph.prototype_files[first..].iter();
+        for (text, _) in graph.prototypes[first..].iter().zip(files.take_while(|of| **of == file)) {
+            let place = if text.is_empty() { NamePlace::Nameless } else { NamePlace::Symbols };
+            let [_, name] = self.name(place, &[text]);
+            self.out.names.of_prototypes.push(name);
+        }
+    }
+
+    /// Names what nvlink makes for handles of textures and removes again.
+    pub(super) fn name_handles(&mut self) {
+        let references = textures::references(&self.out);
+        if !references.is_empty() {
+            self.name_section(&[b".nv.constant0"]);
+        }
+        for id in references {
+            self.name(NamePlace::Symbols, &[b"$NVLINKBINDLESSOFF_", self.out.symbol(id).name]);
+        }
+    }
+
+    /// Names what nvlink makes for extern shared arrays and removes again.
+    pub(super) fn name_extern_shared(&mut self) {
+        let has_dynamic = self.out.shared.iter().any(|object| object.dynamic);
+        if has_dynamic
+            && !self.settings.keeps_shared_symbols
+            && shared::reaches_dynamic(&self.out, &self.out.calls)
+        {
+            self.name_symbol(b"externsharedinstance");
+        }
     }
 
     /// Looks for a section: nvlink makes what it does not find, and removes it in the end as it is empty. Its name stays.

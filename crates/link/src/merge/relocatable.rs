@@ -39,7 +39,7 @@ fn begin_of_arrays(size: u64, align: u64) -> u64 {
 impl<'data> Merger<'_, 'data> {
     /// The symbol of the parameters, which only objects have.
     pub(super) fn parameter_symbol(&mut self, origin: Origin, raw: &Symbol) {
-        if !self.settings.shows_hidden() {
+        if !self.settings.shows_hidden() && !self.settings.names_at_once {
             return;
         }
         let index = raw.shndx.get();
@@ -49,6 +49,10 @@ impl<'data> Merger<'_, 'data> {
         let of_other_copy = || self.constants.by_name.get(name).map(|section| (*section, 0));
         let Some((section, base)) = place.or_else(of_other_copy) else { return };
         let mut symbol = self.hidden_symbol(origin);
+        if !self.settings.shows_hidden() {
+            self.name_symbol(symbol.name);
+            return;
+        }
         symbol.section = Some(section);
         symbol.value = base.wrapping_add(raw.value.get());
         let name = symbol.name;

@@ -10,6 +10,16 @@ pub struct Settings<'data> {
     pub sm: u16,
     /// The output has notes about its tools, and compatibility records.
     pub writes_notes: bool,
+    /// A name enters the string tables when what has it is made, and stays when that is removed.
+    pub names_at_once: bool,
+    /// Sections say by a flag that `sh_info` is a section.
+    pub marks_info: bool,
+    /// Functions with other names cannot be removed.
+    pub refuses_removed_aliases: bool,
+    /// Prototypes of other names of removed functions stay.
+    pub keeps_prototypes_of_aliases: bool,
+    /// There is `.nv.rel.action`.
+    pub has_relocation_actions: bool,
     /// Debug information that describes the code of a discarded or replaced copy is left out.
     pub forgets_copies: bool,
     pub relocatable: bool,
@@ -62,6 +72,11 @@ impl<'data> Settings<'data> {
         Self {
             sm: options.sm(),
             writes_notes: options.release.writes_notes(),
+            names_at_once: options.release.names_at_once(),
+            marks_info: options.release.marks_info(),
+            refuses_removed_aliases: options.release.refuses_removed_aliases(),
+            keeps_prototypes_of_aliases: options.release.keeps_prototypes_of_aliases(),
+            has_relocation_actions: options.release.has_relocation_actions(),
             forgets_copies: options.release.forgets_copies(),
             relocatable,
             keeps_shared_symbols: options.keeps_shared_symbols(),

@@ -10,8 +10,8 @@ use bstr::BStr;
 pub struct CallGraph<'data> {
     /// The prototypes, in the order of their first mention.
     pub prototypes: Vec<&'data BStr>,
-    /// The first file that mentions the empty one.
-    pub empty_prototype: Option<FileId>,
+    /// The first file that mentions each.
+    pub prototype_files: Vec<FileId>,
     /// caller, callee
     pub calls: Vec<(EntityId, EntityId)>,
     /// caller, prototype

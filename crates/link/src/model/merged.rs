@@ -549,6 +549,8 @@ pub struct Merged<'data> {
     pub constants: Vec<FunctionConstant<'data>>,
     /// The machine code's place for places in Mercury code that jump tables name, by function, file and place.
     pub labels: HashMap<(SymbolId, FileId, i64), u32, foldhash::fast::FixedState>,
+    /// Other names of removed functions, and how many functions come before each, where their prototypes stay.
+    pub dead_aliases: Vec<(u32, EntityId)>,
     /// The value of symbol 0: where the constants of a discarded weak copy landed, or the last ones that can be merged.
     pub null_value: u64,
     /// Constants were too many for their bank side by side.
@@ -683,6 +685,10 @@ impl<'data> Merged<'data> {
                 }
             }
         }
+    }
+    /// The function that a symbol names.
+    pub fn function_of_symbol(&self, symbol: SymbolId) -> Option<u32> {
+        self.function_of[self.symbol(symbol).entity?.index()]
     }
     /// The name of a function.
     pub fn function_name(&self, function: u32) -> &'data BStr {

@@ -49,8 +49,7 @@ impl<'data> Resources<'data> {
 
     /// The final register count of the function that a symbol names.
     pub fn registers_of(&self, merged: &Merged<'_>, symbol: SymbolId) -> Option<u32> {
-        let function = merged.function_of[merged.symbol(symbol).entity?.index()]?;
-        Some(self.registers[function as usize])
+        Some(self.registers[merged.function_of_symbol(symbol)? as usize])
     }
 }
 
@@ -126,10 +125,7 @@ fn warn_of_recursion(merged: &Merged<'_>, calls: &Calls, needs: &OfNodes<'_, Nee
 
 fn own_values(merged: &Merged<'_>, pool: &Pool) -> Vec<Own> {
     let mut own = pool.map_numbers(merged.functions.len(), |index| own_records(merged, index));
-    let function = |symbol: SymbolId| {
-        let entity = merged.symbol(symbol).entity?;
-        merged.function_of[entity.index()]
-    };
+    let function = |symbol: SymbolId| merged.function_of_symbol(symbol);
     if let Some(info) = merged.well_known.info {
         // What is said of a function is side by side.
         let mut last = None;

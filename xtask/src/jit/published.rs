@@ -58,6 +58,12 @@ impl Library {
         })
     }
 
+    /// The release that solder is to be when it is compared with this library.
+    pub fn release(&self) -> Result<&'static solder_arch::Release> {
+        let unknown = || format!("solder does not know CUDA {} yet", self.name);
+        solder_arch::Release::of_version(self.name).ok_or_else(unknown)
+    }
+
     /// The library itself, installed first if need be.
     pub fn ensure(&self) -> Result<PathBuf> {
         let root = cache::root()?.join(format!("nvjitlink-{}", self.name));

@@ -1,9 +1,8 @@
 //! The linker of a release whose nvlink cannot be had: its libnvJitLink, which makes the same cubins.
 
+use super::{published, script};
 use crate::Result;
 use crate::cache::at;
-use crate::nvjitlink::published;
-use crate::nvjitlink::script;
 use crate::process::{self, Ending};
 use std::fs;
 use std::path::{Path, PathBuf};
