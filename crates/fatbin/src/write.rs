@@ -4,8 +4,9 @@ use solder_arch::{Arch, Suffix};
 use zerocopy::IntoBytes;
 
 use crate::compress::{self, Compression};
+use crate::flags::Flags;
 use crate::header::{CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader};
-use crate::member::{Flags, Kind, MemberHeader, OptionsRecord};
+use crate::member::{Kind, MemberHeader, OptionsRecord};
 
 const MEMBER_VERSION: u16 = 0x0101;
 
@@ -32,11 +33,6 @@ impl<'a> NewMember<'a> {
     }
 
     fn flag_word(&self) -> Flags {
-        let compression = match self.compression {
-            Compression::None => Flags(0),
-            Compression::Lz4 => Flags::LZ4,
-            Compression::Zstd => Flags::ZSTD,
-        };
         let suffix = match self.arch.suffix {
             Suffix::None => Flags(0),
             Suffix::A => Flags::ARCH_A,
@@ -44,7 +40,7 @@ impl<'a> NewMember<'a> {
         };
         let mercury = self.kind == Kind::Elf && self.arch.is_mercury();
         let mercury = if mercury { Flags::MERCURY } else { Flags(0) };
-        self.flags.with(compression).with(suffix).with(mercury)
+        self.flags.with(self.compression.flag()).with(suffix).with(mercury)
     }
 }
 

@@ -7,6 +7,7 @@ mod doctor;
 mod help;
 mod inspect;
 mod man;
+mod prune;
 mod report;
 mod screen;
 mod shadow;
@@ -18,7 +19,7 @@ use words::eprint;
 /// A subcommand: the words after its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command); 10] = [
+const COMMANDS: [(&str, Command); 11] = [
     ("cache", cache::run),
     ("completions", completions::run),
     ("doctor", doctor::run),
@@ -27,6 +28,7 @@ const COMMANDS: [(&str, Command); 10] = [
     ("inspect", inspect::run),
     ("link", link_help),
     ("man", man::run),
+    ("prune", prune::run),
     ("report", report::run),
     ("shadow", shadow::run),
 ];

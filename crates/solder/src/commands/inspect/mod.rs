@@ -22,6 +22,7 @@ use super::screen::{Screen, grouped};
 use super::words::{eprint, print};
 use crate::load::{Arena, Looked, look};
 use kernels::Kernels;
+pub(super) use options::Wanted;
 use options::{Options, USAGE};
 use stream::Stream;
 use summary::Summary;
