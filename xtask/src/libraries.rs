@@ -8,7 +8,7 @@ use crate::{Result, pip, process, workspace};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -79,6 +79,12 @@ pub fn run(args: &[String]) -> Result<u8> {
         is_equal &= extracts_the_same(&solder, &cuobjdump, &file)?;
     }
     Ok(u8::from(!is_equal))
+}
+
+/// The libraries, installed first if need be.
+pub(crate) fn files(all: bool) -> impl Iterator<Item = Result<PathBuf>> {
+    let wanted = LIBRARIES.iter().filter(move |library| all || !library.is_large);
+    wanted.map(|library| Ok(pip::ensure(library.package)?.join(library.file)))
 }
 
 /// The summary of a library reads only headers, however large it is.

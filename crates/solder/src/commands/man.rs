@@ -52,6 +52,20 @@ solder \- device linker for CUDA
 .IR list ]
 .I file...
 .br
+.B solder prune
+.RB [ \-\-keep
+.IR list ]
+.RB [ \-\-drop\-ptx ]
+.RB [ \-\-dedup ]
+.RB [ \-\-compress
+.IR how ]
+.I file...
+.RB [ \-o
+.IR file " | "
+.B \-d
+.IR folder " | "
+.BR \-\-in\-place ]
+.br
 .B solder report \-\-compare
 .I old new
 .RB [ \-\-all ]
