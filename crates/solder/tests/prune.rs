@@ -9,7 +9,7 @@ use std::process::Command;
 
 use common::{PROGRAM, run, scratch, text};
 use solder_arch::Arch;
-use solder_fatbin::{Builder, Compression, Container, Kind, NewMember};
+use solder_fatbin::{Builder, Container, Kind, NewMember, Packing};
 
 const NUMBERS: [u16; 3] = [75, 80, 90];
 
@@ -290,7 +290,7 @@ fn compressed_members_stay_readable() {
     let content = content(5, 5000);
     let member =
         |compression| NewMember { compression, ..NewMember::new(Kind::Elf, Arch::plain(90), &content) };
-    let packed = [Compression::Lz4, Compression::Zstd, Compression::None].map(member);
+    let packed = [Packing::Lz4, Packing::Zstd, Packing::None].map(member);
     let builder = packed.iter().fold(Builder::new(), |builder, member| builder.member(member));
     fs::write(folder.join("all.fatbin"), builder.finish()).expect("a file");
     for how in ["zstd", "none"] {

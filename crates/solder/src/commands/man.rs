@@ -66,6 +66,10 @@ solder \- device linker for CUDA
 .IR folder " | "
 .BR \-\-in\-place ]
 .br
+.B solder fatbin \-\-create
+.I file
+.BR \-\-image=kind= \fIkind\fB,sm= \fIarch\fB,file= \fIfile\fR...
+.br
 .B solder report \-\-compare
 .I old new
 .RB [ \-\-all ]

@@ -4,6 +4,7 @@
 mod cache;
 mod completions;
 mod doctor;
+mod fatbin;
 mod help;
 mod inspect;
 mod man;
@@ -19,11 +20,12 @@ use words::eprint;
 /// A subcommand: the words after its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command); 11] = [
+const COMMANDS: [(&str, Command); 12] = [
     ("cache", cache::run),
     ("completions", completions::run),
     ("doctor", doctor::run),
     ("extract", inspect::extract::run),
+    ("fatbin", fatbin::run),
     ("help", print_help),
     ("inspect", inspect::run),
     ("link", link_help),

@@ -3,11 +3,12 @@
 use std::ffi::{OsStr, OsString};
 
 /// The subcommands.
-pub(super) const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 12] = [
     "cache",
     "completions",
     "doctor",
     "extract",
+    "fatbin",
     "help",
     "inspect",
     "link",
