@@ -14,6 +14,8 @@ mod screen;
 mod shadow;
 mod words;
 
+pub use fatbin::container;
+
 use std::ffi::OsString;
 use words::eprint;
 

@@ -17,18 +17,28 @@ const IR_MAGIC: [u8; 4] = [0xed, 0x43, 0x4e, 0x7f];
 
 pub(super) fn add(image: &Image, how: &How, builder: &mut Builder) -> Result<(), String> {
     let bytes = fs::read(&image.file).map_err(|error| error.to_string())?;
-    let packing = packing(image.kind, how);
+    add_bytes(image.kind, image.arch, &bytes, how, builder)
+}
+
+pub(super) fn add_bytes(
+    kind: Kind,
+    arch: Arch,
+    bytes: &[u8],
+    how: &How,
+    builder: &mut Builder,
+) -> Result<(), String> {
+    let packing = packing(kind, how);
     let debug = if how.debug { Flags::DEBUG } else { Flags(0) };
     let identifier = how.identifier.as_deref().map(str::as_bytes);
     let make = |content: &[u8], version, options: Option<&[u8]>, builder: &mut Builder| {
-        let member = NewMember::new(image.kind, image.arch, content);
+        let member = NewMember::new(kind, arch, content);
         let flags = member.flags.with(debug);
         builder.push(&NewMember { compression: packing, version, identifier, options, flags, ..member });
     };
-    match image.kind {
+    match kind {
         Kind::Ptx => {
-            let version = ptx::version(&bytes).ok_or("there is no .version in it")?;
-            make(&ptx::stored(&bytes), version, Some(how.command_line.as_bytes()), builder);
+            let version = ptx::version(bytes).ok_or("there is no .version in it")?;
+            make(&ptx::stored(bytes), version, Some(how.command_line.as_bytes()), builder);
         }
         Kind::LtoIr if packing != Packing::None => {
             return Err(
@@ -36,8 +46,8 @@ pub(super) fn add(image: &Image, how: &How, builder: &mut Builder) -> Result<(),
             );
         }
         Kind::LtoIr if !bytes.starts_with(&IR_MAGIC) => return Err("it is not LTO IR".into()),
-        Kind::LtoIr => make(&bytes, IR_VERSION, Some(b""), builder),
-        _ => make(&bytes, ELF_VERSION, attributes(&bytes, image.arch)?.as_deref(), builder),
+        Kind::LtoIr => make(bytes, IR_VERSION, Some(b""), builder),
+        _ => make(bytes, ELF_VERSION, attributes(bytes, arch)?.as_deref(), builder),
     }
     Ok(())
 }

@@ -7,11 +7,21 @@ mod ptx;
 use std::ffi::OsString;
 use std::io::Write;
 
-use solder_fatbin::Builder;
+use solder_arch::Arch;
+use solder_fatbin::{Builder, Kind};
 
 use super::words::print;
 use crate::output::{WriteError, write_file};
-use options::{Asked, USAGE};
+use options::{Asked, How, USAGE};
+
+/// A container of linked code, as fatbinary makes it.
+pub fn container(images: &[(Arch, Vec<u8>)]) -> Result<Vec<u8>, String> {
+    let mut builder = Builder::new();
+    for (arch, bytes) in images {
+        image::add_bytes(Kind::Elf, *arch, bytes, &How::default(), &mut builder)?;
+    }
+    Ok(builder.finish())
+}
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
     let Some(asked) = Asked::parse(words)? else {
