@@ -270,6 +270,33 @@ fn what_is_refused() {
     assert!(!folder.join("out").exists());
 }
 
+/// Damage anywhere outside of code and data: an error and no file, or a file.
+#[test]
+fn damaged_libraries() {
+    let folder = scratch("prune-damaged");
+    sources(&folder);
+    assert!(compile(&folder, &["-shared", "-fPIC", "show.c", "wrappers.s", "-o", "good.so"]));
+    let good = fs::read(folder.join("good.so")).expect("the library");
+    let mut random = fastrand::Rng::with_seed(7);
+    let (mut refused, count) = (0, 400);
+    for number in 0..count {
+        let mut bytes = good.clone();
+        for _ in 0..random.usize(1..4) {
+            // The headers and the tables at both ends, where nearly all that is read lies.
+            let near = random.usize(0..8192).min(bytes.len() - 1);
+            let at = if random.bool() { near } else { bytes.len() - 1 - near };
+            bytes[at] = [0, 0xff, 1, random.u8(..), bytes[at] ^ 1 << random.u8(0..8)][random.usize(0..5)];
+        }
+        fs::write(folder.join("damaged.so"), &bytes).expect("a file");
+        let _ = fs::remove_file(folder.join("out.so"));
+        let (code, _, stderr) = prune(&folder, &["--keep=sm_80", "damaged.so", "-o", "out.so"]);
+        assert!(matches!(code, Some(0 | 1)), "{number}: {code:?} {stderr}");
+        assert_eq!(folder.join("out.so").exists(), code == Some(0), "{number}: {stderr}");
+        refused += usize::from(code == Some(1));
+    }
+    assert!(refused > 20 && refused < count, "{refused} refused");
+}
+
 #[test]
 fn archives() {
     let folder = scratch("prune-archives");

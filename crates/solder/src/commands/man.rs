@@ -70,6 +70,15 @@ solder \- device linker for CUDA
 .I file
 .BR \-\-image=kind= \fIkind\fB,sm= \fIarch\fB,file= \fIfile\fR...
 .br
+.B solder size
+.RB [ \-\-by
+.IR key ]
+.RB [ \-\-diff ]
+.I file...
+.br
+.B solder diff
+.I old new
+.br
 .B solder report \-\-compare
 .I old new
 .RB [ \-\-all ]

@@ -3,6 +3,7 @@
 
 mod cache;
 mod completions;
+mod diff;
 mod doctor;
 mod fatbin;
 mod help;
@@ -22,9 +23,10 @@ use words::eprint;
 /// A subcommand: the words after its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command); 12] = [
+const COMMANDS: [(&str, Command); 14] = [
     ("cache", cache::run),
     ("completions", completions::run),
+    ("diff", diff::run),
     ("doctor", doctor::run),
     ("extract", inspect::extract::run),
     ("fatbin", fatbin::run),
@@ -35,6 +37,7 @@ const COMMANDS: [(&str, Command); 12] = [
     ("prune", prune::run),
     ("report", report::run),
     ("shadow", shadow::run),
+    ("size", inspect::size::run),
 ];
 
 /// The word that may come before the words of a link.

@@ -3,9 +3,10 @@
 use std::ffi::{OsStr, OsString};
 
 /// The subcommands.
-pub(super) const NAMES: [&str; 12] = [
+pub(super) const NAMES: [&str; 14] = [
     "cache",
     "completions",
+    "diff",
     "doctor",
     "extract",
     "fatbin",
@@ -16,6 +17,7 @@ pub(super) const NAMES: [&str; 12] = [
     "prune",
     "report",
     "shadow",
+    "size",
 ];
 
 /// Takes `--name VALUE` or `--name=VALUE` out of the words, if the next is one.

@@ -9,6 +9,7 @@ mod fatbin;
 mod host;
 mod kernels;
 mod options;
+pub mod size;
 mod stream;
 mod summary;
 mod text;
