@@ -89,7 +89,9 @@ fn compare(solder: &Path, folder: &Path) -> Result<bool> {
         }
     }
     println!("prune: {count} files compared with nvprune {ORACLE}, {} differ", different.len());
-    different.iter().for_each(|case| println!("    {case}"));
+    for case in &different {
+        println!("    {case}");
+    }
     Ok(different.is_empty())
 }
 
@@ -223,10 +225,10 @@ fn prune_library(solder: &Path, folder: &Path, file: &Path) -> Result<bool> {
     let begin = std::time::Instant::now();
     succeed(Command::new(solder).args(["prune", "--keep=sm_90"]).arg(file).arg("-o").arg(&pruned))?;
     let taken = begin.elapsed();
-    let size = |path: &Path| fs::metadata(path).map(|found| found.len() as f64).map_err(|e| at(path, &e));
+    let size = |path: &Path| fs::metadata(path).map(|found| found.len()).map_err(|e| at(path, &e));
     let removed = packed(solder, file)? - packed(solder, &pruned)?;
     let smaller = size(file)? - size(&pruned)?;
-    let is_near = (smaller - removed).abs() < removed * 0.01 + 64.0 * 1024.0;
+    let is_near = smaller.abs_diff(removed) < removed / 100 + (64 << 10);
     let stripped = folder.join("stripped.so");
     succeed(Command::new("readelf").args(["-a", "-W"]).arg(&pruned))?;
     succeed(Command::new("strip").arg("-o").arg(&stripped).arg(&pruned))?;
@@ -237,11 +239,11 @@ fn prune_library(solder: &Path, folder: &Path, file: &Path) -> Result<bool> {
         succeed(Command::new("python3").args(["-c", loads]).arg(library).env("LD_LIBRARY_PATH", beside))?;
     }
     println!(
-        "{}: {:.1} MiB without {:.1} MiB of code is {:.1} MiB smaller, {:.2} s",
+        "{}: {} KiB without {} KiB of code is {} KiB smaller, {:.2} s",
         name.to_string_lossy(),
-        size(file)? / 1048576.0,
-        removed / 1048576.0,
-        smaller / 1048576.0,
+        size(file)? >> 10,
+        removed >> 10,
+        smaller >> 10,
         taken.as_secs_f64()
     );
     fs::remove_file(&pruned).and_then(|()| fs::remove_file(&stripped)).map_err(|e| at(&pruned, &e))?;
@@ -249,20 +251,18 @@ fn prune_library(solder: &Path, folder: &Path, file: &Path) -> Result<bool> {
 }
 
 /// Bytes of members, as they are stored.
-fn packed(solder: &Path, file: &Path) -> Result<f64> {
+fn packed(solder: &Path, file: &Path) -> Result<u64> {
     let json = succeed(Command::new(solder).args(["inspect", "--list", "--json"]).arg(file))?;
     let found: Value = serde_json::from_slice(&json).map_err(|e| format!("solder inspect: {e}"))?;
     Ok(sum_of_packed(&found))
 }
 
 /// The sum over all members, wherever they are in the report; summaries have members of no kind.
-fn sum_of_packed(value: &Value) -> f64 {
+fn sum_of_packed(value: &Value) -> u64 {
     match value {
-        Value::Object(fields) if fields.contains_key("compression") => {
-            fields["packed"].as_f64().unwrap_or(0.0)
-        }
+        Value::Object(fields) if fields.contains_key("compression") => fields["packed"].as_u64().unwrap_or(0),
         Value::Object(fields) => fields.values().map(sum_of_packed).sum(),
         Value::Array(values) => values.iter().map(sum_of_packed).sum(),
-        _ => 0.0,
+        _ => 0,
     }
 }

@@ -294,7 +294,7 @@ fn damaged_libraries() {
         assert_eq!(folder.join("out.so").exists(), code == Some(0), "{number}: {stderr}");
         refused += usize::from(code == Some(1));
     }
-    assert!(refused > 20 && refused < count, "{refused} refused");
+    assert!(refused > 0 && refused < count, "{refused} refused");
 }
 
 #[test]

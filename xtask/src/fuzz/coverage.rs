@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A target and the files, or folders, that hold what it is for.
-const READERS: [(&str, &[&str]); 12] = [
+const READERS: [(&str, &[&str]); 14] = [
     ("device-elf", &["cubin/src/file.rs", "cubin/src/mercury.rs"]),
     (
         "nv-info",

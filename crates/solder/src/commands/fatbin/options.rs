@@ -82,7 +82,7 @@ impl Asked {
         while let Some(word) = words.next() {
             match word.to_str() {
                 Some("-h" | "--help") => return Ok(None),
-                Some("-64" | "--64" | "-link" | "--link") => continue,
+                Some("-64" | "--64" | "-link" | "--link") => {}
                 Some("-c" | "--device-c") => how.relocatable = true,
                 Some("-g" | "--debug") => how.debug = true,
                 Some("--compress-all" | "-compress-all") => how.all = true,

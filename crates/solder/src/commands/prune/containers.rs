@@ -120,8 +120,9 @@ impl<'data> Rebuilt<'data> {
 
     /// A container is aligned as far as it was, and the section is.
     fn align(&mut self, old: u64, align: u64) {
-        let had = if old == 0 { align } else { 1 << old.trailing_zeros().min(32) };
-        let align = align.max(1).min(had);
+        // An alignment of 0 is none.
+        let align = align.max(1);
+        let align = if old == 0 { align } else { align.min(1 << old.trailing_zeros().min(32)) };
         let size = self.pieces.size();
         self.pieces.zeros(size.next_multiple_of(align) - size);
     }

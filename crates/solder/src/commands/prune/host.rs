@@ -159,7 +159,9 @@ impl<'data> Host<'data> {
 
 pub(super) fn counts(code: &[Code<'_>]) -> Counts {
     let mut sum = Counts::default();
-    code.iter().for_each(|code| sum.add(code.new.counts));
+    for code in code {
+        sum.add(code.new.counts);
+    }
     sum
 }
 

@@ -30,6 +30,9 @@ pub(super) fn rebuild<'data>(host: &Host<'data>, code: &[Code<'data>]) -> Result
     Ok(pieces)
 }
 
+/// Addresses lie below; what a program may use is far less.
+const ADDRESSES: u64 = 1 << 57;
+
 /// A section of fat binaries, and the segment that loads it.
 #[derive(Clone, Copy)]
 struct Cut {
@@ -132,7 +135,8 @@ impl<'a, 'data> Layout<'a, 'data> {
                 }
             }
         }
-        if end > self.code[0].range.start || !align.is_power_of_two() || align > 4096 {
+        let is_sound = align.is_power_of_two() && align <= 4096 && address < ADDRESSES;
+        if end > self.code[0].range.start || !is_sound {
             return Err("there is no room for another segment".into());
         }
         let addresses = address..address + (end - begin);
@@ -270,7 +274,7 @@ impl Cut {
         let header = &host.segments[segment];
         let address = header.vaddr.get().checked_add(code.range.start - header.offset.get());
         let is_sound = address == Some(code.address)
-            && code.address.checked_add(code.range.end - code.range.start).is_some()
+            && code.address < ADDRESSES
             && (code.address % page(host) == code.range.start % page(host))
             && header.memsz.get() >= header.filesz.get();
         if !is_sound {

@@ -18,7 +18,7 @@ mod references;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::screen::{grouped, short};
 use super::words::{eprint, print};
@@ -75,7 +75,7 @@ fn one(path: &Path, asked: &Asked) -> Result<(), String> {
     Ok(())
 }
 
-fn write(target: &PathBuf, like: &Path, pruned: &Pruned<'_>, policy: &Policy) -> Result<(), String> {
+fn write(target: &Path, like: &Path, pruned: &Pruned<'_>, policy: &Policy) -> Result<(), String> {
     let mut problem = None;
     let written = write_file(target, &mut |file| {
         if let Ok(metadata) = fs::metadata(like) {

@@ -1,6 +1,7 @@
 //! Bytes by name, and the difference of two such tables.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use super::super::super::screen::{Screen, grouped};
 use super::super::super::words::print;
@@ -98,7 +99,7 @@ fn csv(rows: &[Row], columns: &[&str]) -> String {
     let mut text = format!("name,{}\n", columns.join(","));
     for (name, numbers) in rows {
         let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
-        text.push_str(&format!("\"{}\",{}\n", name.replace('"', "\"\""), numbers.join(",")));
+        let _ = writeln!(text, "\"{}\",{}", name.replace('"', "\"\""), numbers.join(","));
     }
     text
 }
