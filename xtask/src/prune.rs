@@ -51,15 +51,7 @@ const ARCHIVES: [(&str, &[&str]); 2] = [
 ];
 
 pub fn run(args: &[String]) -> Result<u8> {
-    let all = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => false,
-        ["--all"] => true,
-        ["-h" | "--help"] => {
-            println!("{USAGE}");
-            return Ok(0);
-        }
-        _ => return Err(USAGE.into()),
-    };
+    let Some(all) = libraries::wants_all(args, USAGE)? else { return Ok(0) };
     let solder = workspace::solder()?;
     let folder = std::env::temp_dir().join(format!("solder-prune-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;

@@ -8,6 +8,7 @@ mod containers;
 mod file;
 mod host;
 mod image;
+mod layout;
 mod machine;
 mod object;
 mod options;

@@ -10,7 +10,7 @@ use super::host::{
     Code, EM_AARCH64, EM_X86_64, Host, SHF_ALLOC, SHF_EXECINSTR, SHT_DYNAMIC, SHT_DYNSYM, SHT_NOBITS,
     SHT_REL, SHT_RELA, SHT_SYMTAB, entries,
 };
-use super::image::Layout;
+use super::layout::Layout;
 use super::machine;
 use super::pieces::Pieces;
 
