@@ -15,6 +15,7 @@ mod outcome;
 pub mod page;
 mod pip;
 pub mod process;
+pub mod prune;
 pub mod realcode;
 pub mod suite;
 pub mod tidy;
@@ -39,6 +40,7 @@ commands
   libraries               compare what inspect says of real libraries with cuobjdump
   nvjitlink [FILTER…]     build libnvJitLink, and call it and NVIDIA's alike; or install NVIDIA's of a release
   page                    open reports in a browser: widths, contrast, keyboard, addresses; take pictures
+  prune                   compare solder prune with nvprune, and prune real libraries
   realcode [FILTER…]      link programs made of library code with both linkers, compare function by function
   test                    install what is needed and run every test of the workspace
   tidy                    check the rules of the house that the compiler does not
@@ -67,6 +69,7 @@ pub fn run(args: &[String]) -> u8 {
         "nvjitlink-run" => nvjitlink::driver::run(rest),
         "nvjitlink-time" => nvjitlink::driver::time(rest),
         "page" => page::run(rest),
+        "prune" => prune::run(rest),
         "realcode" => realcode::run(rest),
         "test" => suite::run(rest),
         "tidy" => tidy::run(rest),

@@ -8,7 +8,7 @@ use crate::{Result, pip, process, workspace};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -50,15 +50,7 @@ const LIBRARIES: &[Library] = &[
 ];
 
 pub fn run(args: &[String]) -> Result<u8> {
-    let all = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => false,
-        ["--all"] => true,
-        ["-h" | "--help"] => {
-            println!("{USAGE}");
-            return Ok(0);
-        }
-        _ => return Err(USAGE.into()),
-    };
+    let Some(all) = wants_all(args, USAGE)? else { return Ok(0) };
     let solder = workspace::solder()?;
     let skipped = |why: String| {
         eprintln!("SKIPPED: inspect was not compared with cuobjdump: {why}");
@@ -79,6 +71,25 @@ pub fn run(args: &[String]) -> Result<u8> {
         is_equal &= extracts_the_same(&solder, &cuobjdump, &file)?;
     }
     Ok(u8::from(!is_equal))
+}
+
+/// Whether the large libraries are asked for too; `None` if the help is.
+pub(crate) fn wants_all(args: &[String], usage: &str) -> Result<Option<bool>> {
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Ok(Some(false)),
+        ["--all"] => Ok(Some(true)),
+        ["-h" | "--help"] => {
+            println!("{usage}");
+            Ok(None)
+        }
+        _ => Err(usage.into()),
+    }
+}
+
+/// The libraries, installed first if need be.
+pub(crate) fn files(all: bool) -> impl Iterator<Item = Result<PathBuf>> {
+    let wanted = LIBRARIES.iter().filter(move |library| all || !library.is_large);
+    wanted.map(|library| Ok(pip::ensure(library.package)?.join(library.file)))
 }
 
 /// The summary of a library reads only headers, however large it is.

@@ -6,6 +6,36 @@ use std::cell::RefCell;
 use zstd::bulk::Decompressor;
 
 use crate::Error;
+use crate::flags::Flags;
+
+/// How a payload is to be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    None,
+    /// LZ4.
+    Lz4,
+    /// Zstandard, in little time.
+    Zstd,
+    /// Zstandard, in little room.
+    Smallest,
+}
+
+impl Packing {
+    pub(crate) fn compression(self) -> Compression {
+        match self {
+            Self::None => Compression::None,
+            Self::Lz4 => Compression::Lz4,
+            Self::Zstd | Self::Smallest => Compression::Zstd,
+        }
+    }
+
+    pub(crate) fn pack(self, content: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Smallest => zstd(content, ZSTD_SMALLEST),
+            other => pack(other.compression(), content),
+        }
+    }
+}
 
 /// How a payload is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +48,15 @@ pub enum Compression {
 }
 
 impl Compression {
+    /// What says so in the flags of a member.
+    pub(crate) const fn flag(self) -> Flags {
+        match self {
+            Self::None => Flags(0),
+            Self::Lz4 => Flags::LZ4,
+            Self::Zstd => Flags::ZSTD,
+        }
+    }
+
     /// The most bytes that `packed` bytes can unpack to: one LZ4 length byte stands for 255 bytes, and the smallest
     /// Zstandard block (three bytes of header and the byte to repeat) for 128 KiB.
     fn limit(self, packed: usize) -> u64 {
@@ -74,16 +113,21 @@ fn with_decompressor<R>(work: impl FnOnce(&mut Decompressor<'static>) -> R) -> O
     })
 }
 
-/// The level at which Zstandard is asked to compress: what matters to tests is the form, not the size.
-const ZSTD_LEVEL: i32 = 3;
+/// The level at which fatbinary has Zstandard compress.
+const ZSTD_LEVEL: i32 = 5;
+
+/// The same with `--compress-mode=size`.
+const ZSTD_SMALLEST: i32 = 19;
+
+fn zstd(content: &[u8], level: i32) -> Vec<u8> {
+    zstd::bulk::compress(content, level).expect("compressing into memory that grows cannot fail")
+}
 
 pub(crate) fn pack(compression: Compression, content: &[u8]) -> Vec<u8> {
     match compression {
         Compression::None => content.to_vec(),
         Compression::Lz4 => lz4_flex::block::compress(content),
-        Compression::Zstd => {
-            zstd::bulk::compress(content, ZSTD_LEVEL).expect("compressing into memory that grows cannot fail")
-        }
+        Compression::Zstd => zstd(content, ZSTD_LEVEL),
     }
 }
 

@@ -66,6 +66,13 @@ impl<'data> Container<'data> {
         self.whole
     }
 
+    /// The header for members of another length together.
+    pub fn header_for(&self, size: u64) -> Vec<u8> {
+        let mut header = self.whole[..self.whole.len() - self.members.len()].to_vec();
+        header[8..16].copy_from_slice(&size.to_le_bytes());
+        header
+    }
+
     /// Length of the container, header and members.
     pub fn size(&self) -> usize {
         self.whole.len()

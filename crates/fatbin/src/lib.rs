@@ -16,16 +16,18 @@
 mod compat;
 mod compress;
 mod container;
+mod flags;
 mod header;
 mod member;
 mod select;
 mod write;
 
 pub use compat::compat_record;
-pub use compress::Compression;
+pub use compress::{Compression, Packing};
 pub use container::{Container, Extent, Members};
+pub use flags::Flags;
 pub use header::{CONTAINER_HEADER_SIZE, CONTAINER_MAGIC, container_header};
-pub use member::{Flags, Kind, Member};
+pub use member::{Kind, Member};
 pub use select::{Request, Selection, select};
 pub use write::{Builder, NewMember};
 

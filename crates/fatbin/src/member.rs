@@ -8,7 +8,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::Error;
 use crate::compat;
-use crate::compress::{self, Compression};
+use crate::compress::{self, Compression, Packing};
+use crate::flags::Flags;
 use crate::header::container_header;
 
 /// What a member holds. Other values are reserved; no tool writes them and the linker passes them over.
@@ -43,34 +44,7 @@ impl Kind {
     }
 }
 
-/// The flag word of a member.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(pub u64);
-
-impl Flags {
-    pub const ADDRESS64: Self = Self(1);
-    pub const DEBUG: Self = Self(1 << 1);
-    pub const LINUX: Self = Self(1 << 4);
-    pub const LZ4: Self = Self(1 << 13);
-    pub const ZSTD: Self = Self(1 << 15);
-    /// The four bits from 12 on say how the payload is compressed; only two of the values are in use.
-    pub(crate) const COMPRESSION: Self = Self(0xf000);
-    pub const SCRAMBLED: Self = Self(1 << 16);
-    pub const ARCH_A: Self = Self(1 << 20);
-    pub const ARCH_F: Self = Self(1 << 21);
-    pub const MERCURY: Self = Self(1 << 24);
-
-    #[must_use]
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-}
-
-#[derive(Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct MemberHeader {
     pub kind: U16,
@@ -112,6 +86,8 @@ pub struct Member<'data> {
     /// The whole header: the fixed part and the strings.
     header: &'data [u8],
     payload: &'data [u8],
+    /// The header and the payload.
+    whole: &'data [u8],
 }
 
 impl<'data> Member<'data> {
@@ -125,7 +101,8 @@ impl<'data> Member<'data> {
         let (header, rest) = data.split_at_checked(header_size).ok_or(Error::MemberHeader)?;
         let size = usize::try_from(fixed.payload_size.get()).map_err(|_| Error::TruncatedPayload)?;
         let (payload, rest) = rest.split_at_checked(size).ok_or(Error::TruncatedPayload)?;
-        Ok((Self { fixed, header, payload }, rest))
+        let whole = &data[..header_size + size];
+        Ok((Self { fixed, header, payload, whole }, rest))
     }
 
     pub fn kind(&self) -> Kind {
@@ -202,6 +179,11 @@ impl<'data> Member<'data> {
         self.flags().contains(Flags::SCRAMBLED)
     }
 
+    /// The member as it is in its container: the header and the payload.
+    pub fn bytes(&self) -> &'data [u8] {
+        self.whole
+    }
+
     /// The payload as stored, padding included.
     pub fn payload(&self) -> &'data [u8] {
         self.payload
@@ -225,25 +207,49 @@ impl<'data> Member<'data> {
 
     /// A container that holds this member and no other, the member as it is.
     pub fn alone(&self) -> Vec<u8> {
-        let header = container_header((self.header.len() + self.payload.len()) as u64);
-        [&header, self.header, self.payload].concat()
+        let header = container_header(self.whole.len() as u64);
+        [&header, self.whole].concat()
     }
 
     /// What the member holds, unpacked. Uncompressed content is borrowed and keeps its padding; PTX ends before its
     /// NUL.
     pub fn content(&self) -> Result<Cow<'data, [u8]>, Error> {
+        let content = self.unpacked()?;
+        Ok(if self.kind() == Kind::Ptx { before_nul(content) } else { content })
+    }
+
+    fn unpacked(&self) -> Result<Cow<'data, [u8]>, Error> {
         if self.is_scrambled() {
             return Err(Error::Scrambled);
         }
-        let content = match self.compression()? {
+        Ok(match self.compression()? {
             Compression::None => Cow::Borrowed(self.payload),
             compression => {
                 let size = self.fixed.compressed_size.get() as usize;
                 let packed = self.payload.get(..size).ok_or(Error::Uncompress)?;
                 Cow::Owned(compress::unpack(compression, packed, self.fixed.uncompressed_size.get())?)
             }
+        })
+    }
+
+    /// The same member, header and payload, with its content stored in another way.
+    pub fn repacked(&self, packing: Packing) -> Result<Vec<u8>, Error> {
+        let content = self.unpacked()?;
+        let mut payload = packing.pack(&content);
+        let (packed, unpacked) = match packing.compression() {
+            Compression::None => (0, 0),
+            _ => (u32::try_from(payload.len()).map_err(|_| Error::TooLarge)?, content.len() as u64),
         };
-        Ok(if self.kind() == Kind::Ptx { before_nul(content) } else { content })
+        payload.resize(payload.len().next_multiple_of(8), 0);
+        let flags = Flags(self.flags().0 & !Flags::COMPRESSION.0).with(packing.compression().flag());
+        let fixed = MemberHeader {
+            payload_size: (payload.len() as u64).into(),
+            compressed_size: packed.into(),
+            flags: flags.0.into(),
+            uncompressed_size: unpacked.into(),
+            ..*self.fixed
+        };
+        Ok([fixed.as_bytes(), &self.header[size_of::<MemberHeader>()..], &payload].concat())
     }
 }
 

@@ -3,9 +3,10 @@
 use solder_arch::{Arch, Suffix};
 use zerocopy::IntoBytes;
 
-use crate::compress::{self, Compression};
+use crate::compress::{Compression, Packing};
+use crate::flags::Flags;
 use crate::header::{CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader};
-use crate::member::{Flags, Kind, MemberHeader, OptionsRecord};
+use crate::member::{Kind, MemberHeader, OptionsRecord};
 
 const MEMBER_VERSION: u16 = 0x0101;
 
@@ -15,7 +16,9 @@ pub struct NewMember<'a> {
     pub kind: Kind,
     pub arch: Arch,
     pub content: &'a [u8],
-    pub compression: Compression,
+    pub compression: Packing,
+    /// Version of the content, major and minor.
+    pub version: (u16, u16),
     pub identifier: Option<&'a [u8]>,
     pub options: Option<&'a [u8]>,
     /// Set beside the flags that follow from the other fields.
@@ -28,15 +31,19 @@ impl<'a> NewMember<'a> {
     pub fn new(kind: Kind, arch: Arch, content: &'a [u8]) -> Self {
         let options = (kind != Kind::Elf).then_some(&b""[..]);
         let flags = Flags::ADDRESS64.with(Flags::LINUX);
-        Self { kind, arch, content, compression: Compression::None, identifier: None, options, flags }
+        Self {
+            kind,
+            arch,
+            content,
+            compression: Packing::None,
+            version: (0, 0),
+            identifier: None,
+            options,
+            flags,
+        }
     }
 
     fn flag_word(&self) -> Flags {
-        let compression = match self.compression {
-            Compression::None => Flags(0),
-            Compression::Lz4 => Flags::LZ4,
-            Compression::Zstd => Flags::ZSTD,
-        };
         let suffix = match self.arch.suffix {
             Suffix::None => Flags(0),
             Suffix::A => Flags::ARCH_A,
@@ -44,7 +51,7 @@ impl<'a> NewMember<'a> {
         };
         let mercury = self.kind == Kind::Elf && self.arch.is_mercury();
         let mercury = if mercury { Flags::MERCURY } else { Flags(0) };
-        self.flags.with(compression).with(suffix).with(mercury)
+        self.flags.with(self.compression.compression().flag()).with(suffix).with(mercury)
     }
 }
 
@@ -87,8 +94,8 @@ impl Builder {
             strings.push(0);
             pad(&mut strings);
         }
-        let mut payload = compress::pack(member.compression, member.content);
-        let compressed = member.compression != Compression::None;
+        let mut payload = member.compression.pack(member.content);
+        let compressed = member.compression.compression() != Compression::None;
         let (packed, unpacked) = if compressed { (payload.len(), member.content.len()) } else { (0, 0) };
         pad(&mut payload);
         let header = MemberHeader {
@@ -98,8 +105,8 @@ impl Builder {
             payload_size: (payload.len() as u64).into(),
             compressed_size: (packed as u32).into(),
             options_offset: (options_offset as u32).into(),
-            minor: 0.into(),
-            major: 0.into(),
+            minor: member.version.1.into(),
+            major: member.version.0.into(),
             number: u32::from(member.arch.number).into(),
             identifier_offset: (identifier_offset as u32).into(),
             identifier_size: (member.identifier.map_or(0, <[u8]>::len) as u32).into(),

@@ -1,16 +1,16 @@
 //! Damaged containers: an error or fewer members, never a panic and never memory out of proportion.
 
 use solder_arch::{Arch, Release, Suffix, Target};
-use solder_fatbin::{Builder, Compression, Container, Error, Kind, NewMember, Request, select};
+use solder_fatbin::{Builder, Container, Error, Kind, NewMember, Packing, Request, select};
 
 fn sample() -> Vec<u8> {
     let text = b"a member of some length, a member of some length, a member of some length";
     let mut ptx = NewMember::new(Kind::Ptx, Arch::plain(80), text);
     ptx.options = Some(b"--compile-only  ");
-    ptx.compression = Compression::Zstd;
+    ptx.compression = Packing::Zstd;
     let mut elf = NewMember::new(Kind::Elf, Arch::new(90, Suffix::A), text);
     elf.identifier = Some(b"f.cu");
-    elf.compression = Compression::Lz4;
+    elf.compression = Packing::Lz4;
     let mut mercury = NewMember::new(Kind::Elf, Arch::plain(100), text);
     mercury.options = Some(&[0, 2, 9, 0, 0, 2, 2, 1, 0, 4, 11, 8, 0]);
     let plain = NewMember::new(Kind::LtoIr, Arch::plain(75), text);

@@ -34,7 +34,7 @@ pub struct Target {
     pub run: fn(&[u8], &Path) -> Result<bool, String>,
 }
 
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 14] = [
     Target { name: "device-elf", sample: cubin, mutate: mutate_cubin, run: device_elf },
     Target { name: "nv-info", sample: attributes, mutate: mutate_bytes, run: nv_info },
     Target { name: "relocations", sample: relocation_entries, mutate: mutate_bytes, run: relocations },
@@ -43,6 +43,8 @@ pub const TARGETS: [Target; 12] = [
     Target { name: "host-elf", sample: host_object, mutate: mutate_host, run: link_host },
     Target { name: "option-file", sample: option_file, mutate: mutate_options, run: read_options },
     Target { name: "inspect", sample: anything, mutate: mutate_anything, run: inspect },
+    Target { name: "prune", sample: anything, mutate: mutate_anything, run: prune },
+    Target { name: "extract", sample: anything, mutate: mutate_anything, run: extract },
     Target { name: "demangle", sample: name, mutate: mutate_name, run: demangle },
     Target { name: "nvjitlink", sample: calls::sample, mutate: mutate_bytes, run: make_calls },
     Target { name: "reports", sample: report, mutate: mutate_report, run: run_link },
@@ -302,6 +304,43 @@ fn inspect(input: &[u8], folder: &Path) -> Result<bool, String> {
     let form = forms[input.len() / 8 % forms.len()].iter().map(OsString::from);
     let words = ["solder".into(), "inspect".into()].into_iter().chain(form).chain([file.into()]);
     Ok(solder::driver::run(words) == 0)
+}
+
+/// A file that is refused leaves nothing; one that is pruned can be pruned again, to the same bytes.
+fn prune(input: &[u8], folder: &Path) -> Result<bool, String> {
+    let [file, once, twice] = ["before", "once", "twice"].map(|name| folder.join(name));
+    let text = |error: std::io::Error| error.to_string();
+    for old in [&once, &twice] {
+        let _ = fs::remove_file(old);
+    }
+    fs::create_dir_all(folder).and_then(|()| fs::write(&file, input)).map_err(text)?;
+    let forms = [&["--keep=sm_90"][..], &["--keep=75,80", "--dedup"], &["--drop-ptx", "--keep=sm_80"]];
+    let form = forms[input.len() / 8 % forms.len()];
+    let pruned = |from: &Path, to: &Path| {
+        let words = ["solder".into(), "prune".into()].into_iter().chain(form.iter().map(OsString::from));
+        solder::driver::run(words.chain([from.into(), "-o".into(), to.into()])) == 0
+    };
+    if !pruned(&file, &once) {
+        return if once.exists() { Err("refused, and yet written".into()) } else { Ok(false) };
+    }
+    if fs::read(&file).map_err(text)? != input {
+        return Err("the input was changed".into());
+    }
+    if !pruned(&once, &twice) {
+        return Err("what was pruned cannot be pruned again".into());
+    }
+    let same = fs::read(&once).map_err(text)? == fs::read(&twice).map_err(text)?;
+    if same { Ok(true) } else { Err("pruned again, it is another file".into()) }
+}
+
+fn extract(input: &[u8], folder: &Path) -> Result<bool, String> {
+    let (file, into) = (folder.join("packed"), folder.join("members"));
+    let _ = fs::remove_dir_all(&into);
+    fs::create_dir_all(folder).and_then(|()| fs::write(&file, input)).map_err(|error| error.to_string())?;
+    let forms = [&["--names=plain"][..], &["--all"], &["--arch=90", "--kind=elf,ptx"]];
+    let form = forms[input.len() / 8 % forms.len()].iter().map(OsString::from);
+    let words = ["solder".into(), "extract".into()].into_iter().chain(form);
+    Ok(solder::driver::run(words.chain([file.into(), "-d".into(), into.into()])) == 0)
 }
 
 fn name(rng: &mut Rng, _: &Corpus) -> Vec<u8> {

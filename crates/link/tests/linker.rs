@@ -4,7 +4,7 @@ mod common;
 
 use common::{input, target, unit};
 use solder_arch::Arch;
-use solder_fatbin::{Builder, Compression, Kind, NewMember};
+use solder_fatbin::{Builder, Kind, NewMember, Packing};
 use solder_link::inputs::Origin;
 use solder_link::roots::HostReferences;
 use solder_link::{
@@ -31,7 +31,7 @@ fn first_problem(linker: &Linker<'_>) -> (&'static str, String) {
 fn a_fat_binary_gives_its_member_for_the_target() {
     let (kernel, function) = (input("kernel.sm_90"), input("function.sm_90"));
     let plain = linker("sm_90").object("a", &kernel).object("b", &function).link().expect("it links");
-    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+    for compression in [Packing::None, Packing::Lz4, Packing::Zstd] {
         let older = input("kernel.sm_75");
         let fatbin = Builder::new()
             .member(&NewMember::new(Kind::Elf, Arch::plain(75), &older))
@@ -209,7 +209,7 @@ fn kernels_that_host_code_does_not_name_are_removed() {
 fn inputs_that_are_cut_short_are_named() {
     let code = input("kernel.sm_100");
     let member = NewMember::new(Kind::Elf, Arch::plain(100), &code);
-    let fatbin = Builder::new().member(&NewMember { compression: Compression::Zstd, ..member }).finish();
+    let fatbin = Builder::new().member(&NewMember { compression: Packing::Zstd, ..member }).finish();
     for whole in [&code, &fatbin] {
         for length in (0..whole.len()).filter(|length| *length < 200 || length % 37 == 0) {
             let problems =

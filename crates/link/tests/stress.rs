@@ -7,7 +7,7 @@ mod common;
 
 use common::{hash, input, target, unit};
 use solder_arch::Arch;
-use solder_fatbin::{Builder, Compression, Kind, NewMember};
+use solder_fatbin::{Builder, Kind, NewMember, Packing};
 use solder_link::{Linker, Message, Observer, Pool, Receiver, Release, Severity};
 use std::fmt::Write;
 use std::path::Path;
@@ -102,7 +102,7 @@ fn works() -> Vec<Work> {
     let plain = |_: &mut Linker<'_>| {};
     let code = input("kernel.sm_90");
     let member = NewMember::new(Kind::Elf, Arch::plain(90), &code);
-    let fatbin = Builder::new().member(&NewMember { compression: Compression::Zstd, ..member }).finish();
+    let fatbin = Builder::new().member(&NewMember { compression: Packing::Zstd, ..member }).finish();
     let large = (0..UNITS).map(|number| (format!("unit_{number}.cubin"), unit(number)));
     let root = [("root.cubin".to_string(), input("unit_root.sm_90"))];
     vec![

@@ -13,6 +13,7 @@ use crate::options::{self, Id, Options, Values};
 use crate::os::signals;
 use crate::release;
 use crate::run;
+use crate::several;
 use crate::time_table;
 use crate::toolchain;
 use solder_arch::Release;
@@ -32,6 +33,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         if words.first().is_some_and(|word| word == commands::LINK) {
             words.remove(0);
+        }
+        if let Some(code) = several::run(&words) {
+            return code;
         }
     }
     signals::explain_panics();

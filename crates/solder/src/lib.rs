@@ -19,6 +19,7 @@ mod output;
 pub mod register;
 mod release;
 pub mod run;
+mod several;
 mod shell;
 pub mod side_files;
 pub mod time_table;

@@ -87,10 +87,10 @@ impl Unfinished {
     fn create(target: &Path) -> io::Result<Self> {
         match nameless(folder_of(target)) {
             Ok(file) => Ok(Self { file, name: None }),
-            Err(_) => {
-                temporary_name(target, |path| OpenOptions::new().write(true).create_new(true).open(path))
-                    .map(|(file, path, guard)| Self { file, name: Some((path, guard)) })
-            }
+            Err(_) => temporary_name(target, |path| {
+                OpenOptions::new().read(true).write(true).create_new(true).open(path)
+            })
+            .map(|(file, path, guard)| Self { file, name: Some((path, guard)) }),
         }
     }
 

@@ -8,17 +8,15 @@ use std::process::Command;
 
 use common::{PROGRAM, example, run, scratch, text};
 use solder_arch::{Arch, Suffix};
-use solder_fatbin::{Builder, Compression, Kind, NewMember};
+use solder_fatbin::{Builder, Kind, NewMember, Packing};
 
 const PTX: &[u8] = b".version 9.0\n.target sm_90\n\0";
 
 /// A fat binary with machine code of three kinds and two texts.
 fn fatbin(folder: &Path) -> PathBuf {
     let cubin = fs::read(example("weights.cubin")).expect("the example");
-    let member = |kind, arch, content| NewMember {
-        compression: Compression::Zstd,
-        ..NewMember::new(kind, arch, content)
-    };
+    let member =
+        |kind, arch, content| NewMember { compression: Packing::Zstd, ..NewMember::new(kind, arch, content) };
     let mut builder = Builder::new();
     builder.push(&member(Kind::Elf, Arch::plain(90), &cubin));
     builder.push(&member(Kind::Ptx, Arch::plain(90), PTX));

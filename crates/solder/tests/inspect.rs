@@ -43,11 +43,11 @@ fn inspect_a_cubin() {
 
 #[test]
 fn inspect_archives_and_fat_binaries() {
-    use solder_fatbin::{Builder, Compression, Kind, NewMember};
+    use solder_fatbin::{Builder, Kind, NewMember, Packing};
     let folder = scratch("inspect");
     let cubin = fs::read(example("weights.cubin")).expect("the example");
     let mut builder = Builder::new();
-    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+    for compression in [Packing::None, Packing::Lz4, Packing::Zstd] {
         builder.push(&NewMember {
             compression,
             options: Some(b"--compile-only"),

@@ -5,7 +5,7 @@ use super::sources;
 use super::template::{Template, name};
 use crate::Result;
 use solder_arch::Arch;
-use solder_fatbin::{Builder, Compression, Kind, NewMember};
+use solder_fatbin::{Builder, Kind, NewMember, Packing};
 
 /// A program that can be made in any size.
 pub struct Workload {
@@ -256,14 +256,14 @@ fn shared(maker: &mut Maker<'_>, count: usize) -> Result<()> {
 }
 
 fn fatbins_zstd(maker: &mut Maker<'_>, count: usize) -> Result<()> {
-    fatbins(maker, count, Compression::Zstd)
+    fatbins(maker, count, Packing::Zstd)
 }
 
 fn fatbins_plain(maker: &mut Maker<'_>, count: usize) -> Result<()> {
-    fatbins(maker, count, Compression::None)
+    fatbins(maker, count, Packing::None)
 }
 
-fn fatbins(maker: &mut Maker<'_>, count: usize, compression: Compression) -> Result<()> {
+fn fatbins(maker: &mut Maker<'_>, count: usize, compression: Packing) -> Result<()> {
     const ARCHS: [u16; 8] = [75, 80, 86, 87, 88, 89, 90, 100];
     let mut templates = Vec::new();
     for number in ARCHS {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A target and the files, or folders, that hold what it is for.
-const READERS: [(&str, &[&str]); 12] = [
+const READERS: [(&str, &[&str]); 14] = [
     ("device-elf", &["cubin/src/file.rs", "cubin/src/mercury.rs"]),
     (
         "nv-info",
@@ -30,6 +30,8 @@ const READERS: [(&str, &[&str]); 12] = [
     ("host-elf", &["link/src/load/host.rs", "link/src/load/item.rs"]),
     ("option-file", &["solder/src/options/option_file.rs", "solder/src/options/parse.rs"]),
     ("inspect", &["solder/src/commands/inspect/"]),
+    ("prune", &["solder/src/commands/prune/"]),
+    ("extract", &["solder/src/commands/inspect/extract.rs"]),
     ("demangle", &["link/src/demangle/"]),
     ("nvjitlink", &["nvjitlink/src/"]),
     ("reports", &["link/src/report/", "link/src/checks/", "solder/src/explain/"]),

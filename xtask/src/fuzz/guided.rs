@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-const TARGETS: [&str; 12] = [
+const TARGETS: [&str; 14] = [
     "device-elf",
     "nv-info",
     "relocations",
@@ -16,6 +16,8 @@ const TARGETS: [&str; 12] = [
     "host-elf",
     "option-file",
     "inspect",
+    "prune",
+    "extract",
     "demangle",
     "nvjitlink",
     "reports",

@@ -14,10 +14,10 @@ pub const LAYERS: &[(&str, &[&str])] = &[
     ("sass", &["arch", "cubin"]),
     ("link", &["arch", "cubin", "fatbin", "sass"]),
     ("toolchain", &["arch", "cubin", "fatbin"]),
-    ("solder", &["arch", "cubin", "fatbin", "sass", "link", "toolchain"]),
+    ("cubin-diff", &["arch", "cubin", "fatbin"]),
+    ("solder", &["arch", "cubin", "fatbin", "sass", "link", "toolchain", "cubin-diff"]),
     ("nvjitlink", &["arch", "cubin", "fatbin", "link", "toolchain"]),
     // The tools of developers; nothing of the product depends on them.
-    ("cubin-diff", &["arch", "cubin", "fatbin"]),
     ("fuzzing", &["arch", "cubin", "fatbin", "sass", "link", "toolchain", "solder", "nvjitlink"]),
     ("xtask", &["arch", "cubin", "fatbin", "sass", "link", "toolchain", "solder", "cubin-diff", "fuzzing"]),
 ];

@@ -2,7 +2,7 @@
 
 use solder_arch::{Arch, Suffix};
 use solder_cubin::Cubin;
-use solder_fatbin::{Builder, Compression, Kind, NewMember, compat_record};
+use solder_fatbin::{Builder, Kind, NewMember, Packing, compat_record};
 
 use super::{bytes, elf};
 use crate::corpus::{Corpus, Device};
@@ -42,8 +42,7 @@ pub(super) fn build<'a>(rng: &mut Rng, devices: impl IntoIterator<Item = &'a Dev
     for device in devices {
         let arch = Arch::new(device.sm, suffix(device));
         let mut member = NewMember::new(Kind::Elf, arch, &device.bytes);
-        member.compression =
-            [Compression::None, Compression::Lz4, Compression::Zstd, Compression::Zstd][rng.below(4)];
+        member.compression = [Packing::None, Packing::Lz4, Packing::Zstd, Packing::Zstd][rng.below(4)];
         if rng.percent(50) {
             member.identifier = Some(b"f.cu");
         }

@@ -8,10 +8,14 @@ use crate::near;
 use crate::options::TABLE;
 
 /// One line for each command, in the order in which a newcomer meets them.
-const COMMANDS: [(&str, &str); 10] = [
+const COMMANDS: [(&str, &str); 14] = [
     ("link", "link device code, with all options of nvlink; this word may be left out"),
     ("inspect", "show what is inside cubins, fat binaries, objects, archives and libraries"),
     ("extract", "write the cubins, PTX and LTO IR inside such files into files of their own"),
+    ("prune", "remove device code that is not wanted from such files, shared libraries too"),
+    ("fatbin", "put cubins and PTX together into a fat binary, as fatbinary does"),
+    ("size", "show where the bytes are: by architecture, file, section, kernel, family of kernels"),
+    ("diff", "say how two cubins differ"),
     ("report", "compare the reports of two links: what grew, what came, what went"),
     ("shadow", "make a CUDA toolkit whose nvlink is solder, for nvcc, make and CMake; or remove it"),
     ("doctor", "look at this machine: toolkits, compilers, shadows, what is wrong and what helps"),

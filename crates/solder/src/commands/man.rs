@@ -52,6 +52,33 @@ solder \- device linker for CUDA
 .IR list ]
 .I file...
 .br
+.B solder prune
+.RB [ \-\-keep
+.IR list ]
+.RB [ \-\-drop\-ptx ]
+.RB [ \-\-dedup ]
+.RB [ \-\-compress
+.IR how ]
+.I file...
+.RB [ \-o
+.IR file " | "
+.B \-d
+.IR folder " | "
+.BR \-\-in\-place ]
+.br
+.B solder fatbin \-\-create
+.I file
+.BR \-\-image=kind= \fIkind\fB,sm= \fIarch\fB,file= \fIfile\fR...
+.br
+.B solder size
+.RB [ \-\-by
+.IR key ]
+.RB [ \-\-diff ]
+.I file...
+.br
+.B solder diff
+.I old new
+.br
 .B solder report \-\-compare
 .I old new
 .RB [ \-\-all ]

@@ -3,14 +3,19 @@
 
 mod cache;
 mod completions;
+mod diff;
 mod doctor;
+mod fatbin;
 mod help;
 mod inspect;
 mod man;
+mod prune;
 mod report;
 mod screen;
 mod shadow;
 mod words;
+
+pub use fatbin::container;
 
 use std::ffi::OsString;
 use words::eprint;
@@ -18,17 +23,21 @@ use words::eprint;
 /// A subcommand: the words after its name, and a failure as a finished sentence.
 type Command = fn(&[OsString]) -> Result<(), String>;
 
-const COMMANDS: [(&str, Command); 10] = [
+const COMMANDS: [(&str, Command); 14] = [
     ("cache", cache::run),
     ("completions", completions::run),
+    ("diff", diff::run),
     ("doctor", doctor::run),
     ("extract", inspect::extract::run),
+    ("fatbin", fatbin::run),
     ("help", print_help),
     ("inspect", inspect::run),
     ("link", link_help),
     ("man", man::run),
+    ("prune", prune::run),
     ("report", report::run),
     ("shadow", shadow::run),
+    ("size", inspect::size::run),
 ];
 
 /// The word that may come before the words of a link.

@@ -3,8 +3,22 @@
 use std::ffi::{OsStr, OsString};
 
 /// The subcommands.
-pub(super) const NAMES: [&str; 10] =
-    ["cache", "completions", "doctor", "extract", "help", "inspect", "link", "man", "report", "shadow"];
+pub(super) const NAMES: [&str; 14] = [
+    "cache",
+    "completions",
+    "diff",
+    "doctor",
+    "extract",
+    "fatbin",
+    "help",
+    "inspect",
+    "link",
+    "man",
+    "prune",
+    "report",
+    "shadow",
+    "size",
+];
 
 /// Takes `--name VALUE` or `--name=VALUE` out of the words, if the next is one.
 pub(super) fn value_of(

@@ -87,6 +87,14 @@ pub fn look<'data>(path: &Path, arena: &'data Arena) -> io::Result<Looked<'data>
     Ok(Looked { data, is_mapped: mapped.is_some() })
 }
 
+/// The same with a file that is open.
+pub fn look_at<'data>(file: &File, arena: &'data Arena) -> io::Result<Looked<'data>> {
+    let metadata = file.metadata()?;
+    let map = map(file, metadata.len() as usize)?;
+    let watched = Mapped::watch(&map, Path::new("the output"), &metadata);
+    Ok(Looked { data: arena.map(map, watched), is_mapped: true })
+}
+
 impl<'data> Looked<'data> {
     /// What was read into memory.
     pub fn of_memory(data: &'data [u8]) -> Self {

@@ -14,7 +14,7 @@ pub mod survey;
 use std::path::Path;
 
 pub use arena::{Arena, FilesRead, Streams};
-pub use file::{Looked, look};
+pub use file::{Looked, look, look_at};
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::options::Options;

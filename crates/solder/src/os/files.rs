@@ -36,7 +36,7 @@ pub fn in_memory() -> io::Result<File> {
 #[cfg(target_os = "linux")]
 pub fn nameless(folder: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    File::options().write(true).custom_flags(libc::O_TMPFILE).open(folder)
+    File::options().read(true).write(true).custom_flags(libc::O_TMPFILE).open(folder)
 }
 
 /// Elsewhere every file has one.

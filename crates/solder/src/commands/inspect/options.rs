@@ -37,7 +37,8 @@ pub(super) struct Options {
 }
 
 /// An architecture that is asked for.
-pub(super) struct Wanted(String);
+#[derive(Clone, Debug)]
+pub(in crate::commands) struct Wanted(String);
 
 /// What kernels are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +129,7 @@ fn unknown(word: &str) -> String {
 }
 
 impl Wanted {
-    pub(super) fn parse(name: &str) -> Result<Self, String> {
+    pub(in crate::commands) fn parse(name: &str) -> Result<Self, String> {
         let number = number_of(name);
         match solder_arch::Arch::parse(number) {
             Some(_) => Ok(Self(name.into())),
@@ -136,7 +137,7 @@ impl Wanted {
         }
     }
 
-    fn is(&self, name: &str) -> bool {
+    pub(in crate::commands) fn is(&self, name: &str) -> bool {
         self.0 == name || self.0 == number_of(name)
     }
 }

@@ -1,0 +1,128 @@
+//! What `solder size` is asked for.
+
+use std::ffi::OsString;
+
+use super::super::options::{Options, Wanted};
+use crate::commands::words::value_of;
+use crate::near::nearest;
+
+pub(super) const USAGE: &str = "\
+usage: solder size [OPTION]… FILE…
+       solder size [OPTION]… --diff OLD NEW
+
+Shows where the bytes of device code are, the largest first.
+
+  --by KEY         arch (the default), kind or file: bytes as they are stored;
+                   section, kernel or family: bytes of machine code, unpacked. A family is all kernels and functions of a
+                   name, whatever the arguments of their templates
+  --arch NAME,…    only these architectures: sm_90a, compute_90, or 90 for any kind of code
+  --top N          only the first N rows
+  --diff           what changed from the first file to the second
+  --json, --csv    the same for programs
+  --help           this text
+";
+
+const WORDS: [&str; 7] = ["--by", "--arch", "--top", "--diff", "--json", "--csv", "--help"];
+
+pub(super) struct Asked {
+    pub(super) files: Vec<OsString>,
+    pub(super) by: Key,
+    pub(super) archs: Options,
+    pub(super) top: Option<usize>,
+    pub(super) diff: bool,
+    pub(super) form: Form,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    Json,
+    Csv,
+}
+
+/// What bytes are counted by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    Arch,
+    Kind,
+    File,
+    Section,
+    Kernel,
+    Family,
+}
+
+const KEYS: [(&str, Key); 6] = [
+    ("arch", Key::Arch),
+    ("kind", Key::Kind),
+    ("file", Key::File),
+    ("section", Key::Section),
+    ("kernel", Key::Kernel),
+    ("family", Key::Family),
+];
+
+impl Key {
+    fn parse(text: &str) -> Result<Self, String> {
+        let found = KEYS.iter().find(|(name, _)| *name == text);
+        let names = KEYS.map(|(name, _)| name).join(", ");
+        found.map(|(_, key)| *key).ok_or(format!("--by takes {names}, not '{text}'"))
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        KEYS.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether members must be unpacked.
+    pub(super) fn is_inside(self) -> bool {
+        matches!(self, Self::Section | Self::Kernel | Self::Family)
+    }
+}
+
+impl Asked {
+    /// `None` if the help is asked for.
+    pub(super) fn parse(words: &[OsString]) -> Result<Option<Self>, String> {
+        let mut asked = Self {
+            files: Vec::new(),
+            by: Key::Arch,
+            archs: Options::default(),
+            top: None,
+            diff: false,
+            form: Form::Text,
+        };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = |name| value_of(name, word, &mut words);
+            if let Some(key) = value("--by")? {
+                asked.by = Key::parse(&key.to_string_lossy())?;
+            } else if let Some(names) = value("--arch")? {
+                for name in names.to_string_lossy().split(',').filter(|name| !name.is_empty()) {
+                    asked.archs.archs.push(Wanted::parse(name)?);
+                }
+            } else if let Some(count) = value("--top")? {
+                let count = count.to_string_lossy().into_owned();
+                asked.top = Some(count.parse().map_err(|_| format!("--top takes a number, not '{count}'"))?);
+            } else {
+                match word.to_str() {
+                    Some("-h" | "--help") => return Ok(None),
+                    Some("--diff") => asked.diff = true,
+                    Some("--json") => asked.form = Form::Json,
+                    Some("--csv") => asked.form = Form::Csv,
+                    Some(word) if word.starts_with('-') => return Err(unknown(word)),
+                    _ => asked.files.push(word.clone()),
+                }
+            }
+        }
+        match asked.files.len() {
+            0 => Err(format!("no file given\n\n{USAGE}")),
+            2 => Ok(Some(asked)),
+            _ if asked.diff => Err("--diff takes two files".into()),
+            _ => Ok(Some(asked)),
+        }
+    }
+}
+
+fn unknown(word: &str) -> String {
+    match nearest(word, WORDS.into_iter()) {
+        Some(near) => format!("unknown option '{word}'; did you mean {near}?"),
+        None => format!("unknown option '{word}'\n\n{USAGE}"),
+    }
+}

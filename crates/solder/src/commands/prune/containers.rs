@@ -1,0 +1,139 @@
+//! A section of fat binaries, one container after the other, built anew.
+
+use std::collections::HashMap;
+
+use solder_fatbin::Container;
+
+use super::pieces::Pieces;
+use super::policy::Policy;
+
+/// How many members there are, and how many stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) members: usize,
+    pub(super) kept: usize,
+    /// Those that are in the new file; of equal containers one may be.
+    pub(super) stored: usize,
+    /// Bytes of containers, before and after.
+    pub(super) before: u64,
+    pub(super) after: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: Self) {
+        self.members += other.members;
+        self.kept += other.kept;
+        self.stored += other.stored;
+        self.before += other.before;
+        self.after += other.after;
+    }
+}
+
+/// A file without what is not wanted.
+#[derive(Debug)]
+pub(super) struct Pruned<'data> {
+    pub(super) pieces: Pieces<'data>,
+    pub(super) counts: Counts,
+}
+
+impl<'data> Pruned<'data> {
+    /// A file in which there is nothing to prune.
+    pub(super) fn as_it_is(data: &'data [u8]) -> Self {
+        let mut pieces = Pieces::default();
+        pieces.push(data);
+        Self { pieces, counts: Counts::default() }
+    }
+}
+
+/// The new contents of a section, and what became of the places in it.
+#[derive(Debug, Default)]
+pub(super) struct Rebuilt<'data> {
+    pub(super) pieces: Pieces<'data>,
+    pub(super) counts: Counts,
+    /// Where containers, and members that stay, were and where they are.
+    moved: HashMap<u64, u64>,
+}
+
+impl<'data> Rebuilt<'data> {
+    /// `align` is that of the section. All bytes must be containers, or zeros between them.
+    pub(super) fn of(data: &'data [u8], align: u64, policy: &Policy) -> Result<Self, String> {
+        let mut rebuilt = Self::default();
+        let mut seen: HashMap<Vec<&'data [u8]>, u64> = HashMap::new();
+        let mut at = 0;
+        while at < data.len() {
+            if data[at] == 0 {
+                at += 1;
+                continue;
+            }
+            let container = Container::parse(&data[at..]).map_err(|error| error.to_string())?;
+            rebuilt.container(&container, at as u64, align, policy, &mut seen)?;
+            at += container.size();
+        }
+        let end = rebuilt.pieces.size();
+        rebuilt.moved.entry(data.len() as u64).or_insert(end);
+        rebuilt.counts.after = end;
+        Ok(rebuilt)
+    }
+
+    fn container(
+        &mut self,
+        container: &Container<'data>,
+        old: u64,
+        align: u64,
+        policy: &Policy,
+        seen: &mut HashMap<Vec<&'data [u8]>, u64>,
+    ) -> Result<(), String> {
+        let mut stays = Vec::new();
+        let mut offset = old + (container.header_for(0).len() as u64);
+        for member in container.members() {
+            let member = member.map_err(|error| error.to_string())?;
+            self.counts.members += 1;
+            if policy.keeps(&member)? {
+                stays.push((offset, member));
+            }
+            offset += member.bytes().len() as u64;
+        }
+        self.counts.kept += stays.len();
+        self.counts.before += container.size() as u64;
+        let key: Vec<&[u8]> = stays.iter().map(|(_, member)| member.bytes()).collect();
+        if let Some(new) = seen.get(&key).filter(|_| policy.dedup) {
+            self.moved.insert(old, *new);
+            return Ok(());
+        }
+        self.counts.stored += stays.len();
+        self.align(old, align);
+        let new = self.pieces.size();
+        self.moved.insert(old, new);
+        if policy.dedup {
+            seen.insert(key, new);
+        }
+        let mut members = Pieces::default();
+        let header = container.header_for(0).len() as u64;
+        for (offset, member) in stays {
+            self.moved.insert(offset, new + header + members.size());
+            members.push(policy.bytes(&member)?);
+        }
+        self.pieces.push(container.header_for(members.size()));
+        self.pieces.append(members);
+        Ok(())
+    }
+
+    /// A container is aligned as far as it was, and the section is.
+    fn align(&mut self, old: u64, align: u64) {
+        // An alignment of 0 is none.
+        let align = align.max(1);
+        let align = if old == 0 { align } else { align.min(1 << old.trailing_zeros().min(32)) };
+        let size = self.pieces.size();
+        self.pieces.zeros(size.next_multiple_of(align) - size);
+    }
+
+    /// Where something is that was at this offset. `None` if nothing that stays began there.
+    pub(super) fn new_place(&self, old: u64) -> Option<u64> {
+        self.moved.get(&old).copied()
+    }
+
+    /// The places that change.
+    pub(super) fn changed_places(&self) -> impl Iterator<Item = u64> {
+        self.moved.iter().filter(|(old, new)| old != new).map(|(old, _)| *old)
+    }
+}

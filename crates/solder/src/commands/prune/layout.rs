@@ -1,0 +1,299 @@
+//! Where everything goes in a pruned executable or shared library: the sections of fat binaries, the segments, and the
+//! tables that make room for another segment.
+
+use std::ops::Range;
+
+use solder_cubin::raw::{FileHeader, PT_LOAD, PT_PHDR, ProgramHeader, SectionHeader};
+use zerocopy::IntoBytes;
+
+use super::host::{Code, EM_AARCH64, Host, SHF_ALLOC, SHT_NOBITS};
+use super::pieces::Pieces;
+
+/// Segments that overlap a section of fat binaries without being loaded.
+const OVERLAP: &str = "a segment that is not loaded holds a part of the fat binaries";
+
+/// Addresses lie below; what a program may use is far less.
+const ADDRESSES: u64 = 1 << 57;
+
+/// A section of fat binaries, and the segment that loads it.
+#[derive(Clone, Copy)]
+struct Cut {
+    segment: usize,
+    /// Bytes that stay at the start of the section, tables that were moved there included.
+    kept: u64,
+    /// Bytes that the file loses, in whole pages; 0 if not one comes free.
+    lost: u64,
+}
+
+/// Tables after that of the segments, which make room for it.
+#[derive(Clone)]
+pub(super) struct Block {
+    /// Where in the file they are.
+    pub(super) old: Range<u64>,
+    /// Where they go, in the file and in memory.
+    new: u64,
+    pub(super) addresses: Range<u64>,
+    new_address: u64,
+    align: u64,
+}
+
+pub(super) struct Layout<'a, 'data> {
+    host: &'a Host<'data>,
+    code: &'a [Code<'data>],
+    cuts: Vec<Cut>,
+    pub(super) block: Option<Block>,
+}
+
+impl<'a, 'data> Layout<'a, 'data> {
+    pub(super) fn of(host: &'a Host<'data>, code: &'a [Code<'data>]) -> Result<Self, String> {
+        let cuts = code.iter().map(|code| Cut::of(host, code)).collect::<Result<_, _>>()?;
+        let mut layout = Self { host, code, cuts, block: None };
+        loop {
+            for (cut, code) in layout.cuts.iter_mut().zip(code) {
+                cut.kept = code.new.pieces.size();
+                cut.lost = if cut.lost == 0 { 0 } else { lost(host, code, cut.kept) };
+            }
+            let Some(first) = layout.cuts.iter().position(|cut| cut.lost > 0) else {
+                layout.block = None;
+                return Ok(layout);
+            };
+            layout.block = layout.block_to_move()?;
+            let Some(block) = &mut layout.block else { return Ok(layout) };
+            block.place_after(&code[first], layout.cuts[first].kept);
+            let kept = block.new + (block.old.end - block.old.start) - code[first].range.start;
+            let lost = if kept < code[first].range.end - code[first].range.start {
+                lost(host, &code[first], kept)
+            } else {
+                0
+            };
+            layout.cuts[first] = Cut { kept, lost, ..layout.cuts[first] };
+            if lost > 0 {
+                return Ok(layout);
+            }
+        }
+    }
+
+    fn new_segments(&self) -> u64 {
+        self.cuts.iter().filter(|cut| cut.lost > 0).count() as u64
+    }
+
+    /// What lies where the longer table of segments ends.
+    fn block_to_move(&self) -> Result<Option<Block>, String> {
+        let header = &self.host.header;
+        let count = u64::from(header.phnum.get());
+        let start = header.phoff.get();
+        let (old_end, new_end) = (start + count * 56, start + (count + self.new_segments()) * 56);
+        let mut sections: Vec<&SectionHeader> = self.host.sections.iter().collect();
+        sections.retain(|s| !matches!(s.sh_type.get(), 0 | SHT_NOBITS) && s.size.get() > 0);
+        sections.retain(|s| s.offset.get() >= old_end);
+        sections.sort_by_key(|section| section.offset.get());
+        let Some(first) = sections.first().filter(|section| section.offset.get() < new_end) else {
+            return Ok(None);
+        };
+        let (begin, mut end) = (first.offset.get(), new_end);
+        let (address, mut align) = (first.addr.get(), 8);
+        for section in sections {
+            let offset = section.offset.get();
+            if offset >= end {
+                break;
+            }
+            let is_movable = is_table(self.host, section)
+                && section.flags.get() & SHF_ALLOC != 0
+                && section.addr.get().wrapping_sub(address) == offset - begin;
+            if !is_movable {
+                return Err(format!(
+                    "there is no room for another segment before section '{}'",
+                    self.host.name(section)
+                ));
+            }
+            align = align.max(section.align.get());
+            end = end.max(offset + section.size.get());
+            // A segment, such as that of notes, moves whole.
+            for segment in self.host.segments.iter().filter(|s| ![PT_LOAD, PT_PHDR].contains(&s.p_type.get()))
+            {
+                let (from, size) = (segment.offset.get(), segment.filesz.get());
+                if (begin..end).contains(&from) {
+                    end = end.max(from.saturating_add(size));
+                }
+            }
+        }
+        let is_sound = align.is_power_of_two() && align <= 4096 && address < ADDRESSES;
+        if end > self.code[0].range.start || !is_sound {
+            return Err("there is no room for another segment".into());
+        }
+        let addresses = address..address + (end - begin);
+        Ok(Some(Block { old: begin..end, new: 0, addresses, new_address: 0, align }))
+    }
+
+    /// The parts of the new file.
+    pub(super) fn pieces(&self) -> Pieces<'data> {
+        let mut pieces = Pieces::default();
+        let mut from = 0;
+        let mut block = self.block.as_ref();
+        for (code, cut) in self.code.iter().zip(&self.cuts) {
+            pieces.push(&self.host.data[from as usize..code.range.start as usize]);
+            let start = pieces.size();
+            pieces.append(code.new.pieces.clone());
+            if let Some(block) = block.take_if(|_| cut.lost > 0) {
+                pieces.zeros(block.new - pieces.size());
+                pieces.push(&self.host.data[block.old.start as usize..block.old.end as usize]);
+            }
+            let size = code.range.end - code.range.start - cut.lost;
+            pieces.zeros(start + size - pieces.size());
+            from = code.range.end;
+        }
+        pieces.push(&self.host.data[from as usize..]);
+        pieces
+    }
+
+    /// Where in the new file something is that is not in a fat binary.
+    pub(super) fn place(&self, offset: u64) -> u64 {
+        if let Some(block) = self.block.as_ref().filter(|block| block.old.contains(&offset)) {
+            return offset - block.old.start + block.new;
+        }
+        let before = self.code.iter().zip(&self.cuts).filter(|(code, _)| code.range.end <= offset);
+        offset - before.map(|(_, cut)| cut.lost).sum::<u64>()
+    }
+
+    /// Where in memory something is that is not in a fat binary.
+    pub(super) fn address(&self, address: u64) -> u64 {
+        match self.block.as_ref().filter(|block| block.addresses.contains(&address)) {
+            Some(block) => address - block.addresses.start + block.new_address,
+            None => address,
+        }
+    }
+
+    pub(super) fn headers(&self, pieces: &mut Pieces<'_>) -> Result<(), String> {
+        let old = &self.host.header;
+        let mut segments = Vec::new();
+        for (index, segment) in self.host.segments.iter().enumerate() {
+            match segment.p_type.get() {
+                PT_LOAD => self.split(index, segment, &mut segments),
+                _ => segments.push(self.moved(segment)?),
+            }
+        }
+        let size = (segments.len() * size_of::<ProgramHeader>()) as u64;
+        for segment in segments.iter_mut().filter(|segment| segment.p_type.get() == PT_PHDR) {
+            segment.filesz = size.into();
+            segment.memsz = size.into();
+        }
+        let count = u16::try_from(segments.len()).map_err(|_| "too many segments")?;
+        let shoff = self.place(old.shoff.get());
+        let header = FileHeader { phnum: count.into(), shoff: shoff.into(), ..*old };
+        let mut sections: Vec<SectionHeader> = self.host.sections.to_vec();
+        for section in &mut sections {
+            section.offset = self.place(section.offset.get()).into();
+            if section.flags.get() & SHF_ALLOC != 0 {
+                section.addr = self.address(section.addr.get()).into();
+            }
+        }
+        for code in self.code {
+            sections[code.section].size = code.new.pieces.size().into();
+        }
+        pieces.change(0, header.as_bytes());
+        pieces.change(old.phoff.get(), segments.as_bytes());
+        pieces.change(shoff, sections.as_bytes());
+        Ok(())
+    }
+
+    /// A segment that is not loaded moves with what it is about.
+    fn moved(&self, segment: &ProgramHeader) -> Result<ProgramHeader, String> {
+        let start = segment.offset.get();
+        let end = start.saturating_add(segment.filesz.get());
+        if self.code.iter().any(|code| start < code.range.end && end > code.range.start) {
+            return Err(OVERLAP.into());
+        }
+        Ok(ProgramHeader {
+            offset: self.place(start).into(),
+            vaddr: self.address(segment.vaddr.get()).into(),
+            paddr: self.address(segment.paddr.get()).into(),
+            ..*segment
+        })
+    }
+
+    /// A loaded segment ends where pages are cut out of it, and begins again after them.
+    fn split(&self, index: usize, segment: &ProgramHeader, into: &mut Vec<ProgramHeader>) {
+        let mut from = segment.offset.get();
+        let part = |from: u64, filesz: u64, memsz: u64| {
+            let passed = from - segment.offset.get();
+            let (offset, vaddr) = (self.place(from), segment.vaddr.get() + passed);
+            let shift = vaddr.wrapping_sub(offset);
+            let most = if shift == 0 { u64::MAX } else { 1 << shift.trailing_zeros() };
+            ProgramHeader {
+                offset: offset.into(),
+                vaddr: vaddr.into(),
+                paddr: segment.paddr.get().wrapping_add(passed).into(),
+                filesz: filesz.into(),
+                memsz: memsz.into(),
+                align: segment.align.get().min(most).into(),
+                ..*segment
+            }
+        };
+        for (code, cut) in self.code.iter().zip(&self.cuts) {
+            if cut.segment == index && cut.lost > 0 {
+                let size = code.range.start + cut.kept - from;
+                into.push(part(from, size, size));
+                from = code.range.end;
+            }
+        }
+        let passed = from - segment.offset.get();
+        let (filesz, memsz) = (segment.filesz.get() - passed, segment.memsz.get() - passed);
+        if memsz > 0 || passed == 0 {
+            into.push(part(from, filesz, memsz));
+        }
+    }
+}
+
+impl Cut {
+    fn of(host: &Host<'_>, code: &Code<'_>) -> Result<Self, String> {
+        let holds = |segment: &ProgramHeader| {
+            let end = segment.offset.get().checked_add(segment.filesz.get());
+            segment.p_type.get() == PT_LOAD
+                && segment.offset.get() <= code.range.start
+                && end.is_some_and(|end| code.range.end <= end && end <= host.data.len() as u64)
+        };
+        let segment = host.segments.iter().position(holds).ok_or("a fat binary is in no loaded segment")?;
+        let header = &host.segments[segment];
+        let address = header.vaddr.get().checked_add(code.range.start - header.offset.get());
+        let is_sound = address == Some(code.address)
+            && code.address < ADDRESSES
+            && (code.address % page(host) == code.range.start % page(host))
+            && header.memsz.get() >= header.filesz.get();
+        if !is_sound {
+            return Err("the fat binaries are not where their segment says".into());
+        }
+        Ok(Self { segment, kept: 0, lost: 1 })
+    }
+}
+
+impl Block {
+    /// After the fat binaries that stay.
+    fn place_after(&mut self, code: &Code<'_>, kept: u64) {
+        let end = code.range.start + kept;
+        self.new = end + (self.old.start.wrapping_sub(end) % self.align);
+        self.new_address = self.new - code.range.start + code.address;
+    }
+}
+
+/// The largest page of the machine that Linux may have.
+fn page(host: &Host<'_>) -> u64 {
+    if host.header.machine.get() == EM_AARCH64 { 64 << 10 } else { 4 << 10 }
+}
+
+/// How many bytes of a section, in whole pages, the file can lose if so many stay at its start.
+fn lost(host: &Host<'_>, code: &Code<'_>, kept: u64) -> u64 {
+    let page = page(host);
+    let end = (code.address + kept).next_multiple_of(page);
+    let next = (code.address + (code.range.end - code.range.start)) / page * page;
+    next.saturating_sub(end)
+}
+
+/// Whether a section is found by way of the dynamic section, the segments and the section table alone.
+fn is_table(host: &Host<'_>, section: &SectionHeader) -> bool {
+    const HASHES_AND_VERSIONS: [u32; 5] = [5, 0x6fff_fff6, 0x6fff_fffd, 0x6fff_fffe, 0x6fff_ffff];
+    const NOTES_STRINGS_SYMBOLS: [u32; 3] = [7, 3, 11];
+    let kind = section.sh_type.get();
+    HASHES_AND_VERSIONS.contains(&kind)
+        || NOTES_STRINGS_SYMBOLS.contains(&kind)
+        || host.name_bytes(section) == b".interp"
+}

@@ -1,0 +1,114 @@
+//! `solder prune`: files without the device code that is not wanted.
+//!
+//! The new file is written beside the old one, read back and only then put in its place. What cannot be corrected with
+//! certainty is refused, and the file stays as it is.
+
+mod archive;
+mod containers;
+mod file;
+mod host;
+mod image;
+mod layout;
+mod machine;
+mod object;
+mod options;
+mod pieces;
+mod policy;
+mod references;
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use super::screen::{grouped, short};
+use super::words::{eprint, print};
+use crate::load::{Arena, look, look_at};
+use crate::output::{WriteError, write_file};
+use containers::{Counts, Pruned};
+use options::{Asked, Target, USAGE};
+use policy::Policy;
+
+pub fn run(words: &[OsString]) -> Result<(), String> {
+    let Some(asked) = Asked::parse(words)? else {
+        print(USAGE);
+        return Ok(());
+    };
+    let mut failed = 0;
+    for name in &asked.files {
+        let path = Path::new(name);
+        if let Err(reason) = one(path, &asked) {
+            eprint(&format!("solder prune: '{}': {reason}\n", path.display()));
+            failed += 1;
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        count => Err(format!("{count} of {} files not pruned", asked.files.len())),
+    }
+}
+
+fn one(path: &Path, asked: &Asked) -> Result<(), String> {
+    let arena = Arena::default();
+    let file = look(path, &arena).map_err(|error| error.to_string())?;
+    let pruned = file::prune(file.data, &asked.policy)?;
+    let target = match &asked.target {
+        Target::InPlace => path.to_path_buf(),
+        Target::File(target) => target.clone(),
+        Target::Folder(folder) => folder.join(path.file_name().ok_or("it has no name")?),
+    };
+    if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
+        return Err(format!("'{}' is not a regular file", target.display()));
+    }
+    write(&target, path, &pruned, &asked.policy)?;
+    let Counts { members, kept, .. } = pruned.counts;
+    if kept == 0 {
+        eprint(&format!("solder prune: warning: '{}': no device code is left\n", path.display()));
+    }
+    print(&format!(
+        "{}: {} of {} members kept, {} -> {}\n",
+        target.display(),
+        grouped(kept as u64),
+        grouped(members as u64),
+        short(file.data.len() as u64),
+        short(pruned.pieces.size())
+    ));
+    Ok(())
+}
+
+fn write(target: &Path, like: &Path, pruned: &Pruned<'_>, policy: &Policy) -> Result<(), String> {
+    let mut problem = None;
+    let written = write_file(target, &mut |file| {
+        if let Ok(metadata) = fs::metadata(like) {
+            file.set_permissions(metadata.permissions())?;
+        }
+        pruned.pieces.write(file)?;
+        problem = verify(file, pruned, policy)?;
+        if problem.is_some() { Err(io::ErrorKind::InvalidData.into()) } else { Ok(()) }
+    });
+    match (problem, written) {
+        (Some(problem), _) => Err(format!("what was written is not sound: {problem}; nothing was changed")),
+        (None, Ok(())) => Ok(()),
+        (None, Err(WriteError::Open)) => Err(format!("'{}' cannot be written", target.display())),
+        (None, Err(WriteError::Write(error))) => Err(format!("'{}': {error}", target.display())),
+    }
+}
+
+/// Reads back what was written; what is wrong with it.
+fn verify(file: &File, pruned: &Pruned<'_>, policy: &Policy) -> io::Result<Option<String>> {
+    let arena = Arena::default();
+    let written = look_at(file, &arena)?;
+    if !pruned.pieces.are(written.data) {
+        return Ok(Some("it reads back differently".into()));
+    }
+    let again = Policy { keep: policy.keep.clone(), drop_ptx: policy.drop_ptx, ..Policy::default() };
+    Ok(match file::prune(written.data, &again) {
+        Err(reason) => Some(reason),
+        Ok(again)
+            if (again.counts.members, again.counts.kept) != (pruned.counts.stored, pruned.counts.stored) =>
+        {
+            Some("it has other members".into())
+        }
+        Ok(_) => None,
+    })
+}

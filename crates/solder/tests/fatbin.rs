@@ -1,0 +1,103 @@
+//! `solder fatbin`: the bytes of NVIDIA's fatbinary, where that is at hand, and what is refused.
+
+mod common;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{PROGRAM, run, scratch, skipped};
+
+/// fatbinary 13.0, where `cargo xtask toolkit` has put it or `SOLDER_TOOLKIT` says.
+fn fatbinary() -> Option<PathBuf> {
+    let given = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")));
+    let root = given("SOLDER_TOOLKIT").or_else(|| cache.map(|cache| cache.join("solder/toolkit-13.0.88")));
+    root.map(|root| root.join("bin/fatbinary")).filter(|tool| tool.is_file())
+}
+
+/// Inputs: machine code of several kinds, and texts with all that is not stored.
+fn inputs(folder: &Path) {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../link/tests/golden");
+    for name in ["kernel.sm_75", "kernel.sm_90", "kernel.sm_100"] {
+        let from = golden.join("inputs").join(format!("{name}.cubin"));
+        fs::copy(from, folder.join(format!("{name}.cubin"))).expect("an input");
+    }
+    fs::copy(golden.join("sources/kernel.ptx"), folder.join("kernel.ptx")).expect("an input");
+    let text = "  .version 8.4\n.target sm_80\n \t two\t\ttabs   // c\n/* a\n b */ \"in \\\" // x  \" /**/ z\n'//q'\nend";
+    fs::write(folder.join("odd.ptx"), text).expect("an input");
+    let lines = (0..2000).map(|number| format!("mov.u32 %r{}, {};\n", number % 97, number * 7919 % 1013));
+    let text: String = std::iter::once(".version 9.0\n.target sm_80\n".into()).chain(lines).collect();
+    fs::write(folder.join("long.ptx"), text).expect("an input");
+}
+
+const IMAGES: [&[&str]; 6] = [
+    &["kind=elf,sm=75,file=kernel.sm_75.cubin"],
+    &["kind=elf,sm=90,file=kernel.sm_90.cubin"],
+    &["kind=elf,sm=100,file=kernel.sm_100.cubin"],
+    &["kind=ptx,sm=80,file=odd.ptx"],
+    &["kind=ptx,sm=90a,file=long.ptx"],
+    &[
+        "kind=elf,sm=90,file=kernel.sm_90.cubin",
+        "kind=elf,sm=100,file=kernel.sm_100.cubin",
+        "kind=ptx,sm=90,file=kernel.ptx",
+    ],
+];
+
+const OPTIONS: [&[&str]; 8] = [
+    &[],
+    &["-c"],
+    &["-g"],
+    &["--compress-all"],
+    &["--compress-mode=size"],
+    &["--compress-mode=none"],
+    &["--compress=false", "-c"],
+    &["-c", "-g", "--ident=kernel.cu", "--cmdline=--maxrregcount 32"],
+];
+
+#[test]
+fn the_bytes_of_fatbinary() {
+    let Some(fatbinary) = fatbinary() else {
+        return skipped("solder fatbin was not compared: there is no fatbinary");
+    };
+    let folder = scratch("fatbin-same");
+    inputs(&folder);
+    for images in IMAGES {
+        for options in OPTIONS {
+            let words: Vec<String> = images.iter().map(|image| format!("--image3={image}")).collect();
+            let mut theirs = Command::new(&fatbinary);
+            theirs.args(["-64", "--create=theirs"]).args(&words).args(options).current_dir(&folder);
+            let (code, _, stderr) = run(&mut theirs);
+            assert_eq!((code, stderr.as_str()), (Some(0), ""), "{images:?} {options:?}");
+            let (code, _, stderr) = create(&folder, &words, options);
+            assert_eq!((code, stderr.as_str()), (Some(0), ""), "{images:?} {options:?}");
+            let [ours, theirs] = ["ours", "theirs"].map(|name| fs::read(folder.join(name)).expect("a file"));
+            assert!(ours == theirs, "{images:?} {options:?}");
+        }
+    }
+}
+
+fn create(folder: &Path, images: &[String], options: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(PROGRAM);
+    run(command.args(["fatbin", "--create", "ours"]).args(images).args(options).current_dir(folder))
+}
+
+#[test]
+fn what_is_refused() {
+    let folder = scratch("fatbin-refused");
+    inputs(&folder);
+    for (image, reason) in [
+        ("kind=elf,sm=80,file=kernel.sm_90.cubin", "'kernel.sm_90.cubin': it is for sm_90, not for sm_80"),
+        ("kind=elf,sm=90,file=odd.ptx", "'odd.ptx': "),
+        ("kind=ptx,sm=90,file=kernel.sm_90.cubin", "there is no .version in it"),
+        ("kind=elf,sm=90,file=missing", "'missing': No such file"),
+        ("kind=exe,sm=90,file=odd.ptx", "not 'exe'"),
+        ("kind=elf,file=odd.ptx", "has kind, sm and file"),
+        ("kind=ltoir,sm=90,file=odd.ptx", "scramble"),
+    ] {
+        let (code, _, stderr) = create(&folder, &[format!("--image={image}")], &[]);
+        assert!(code == Some(1) && stderr.contains(reason), "{image}: {stderr}");
+        assert!(!folder.join("ours").exists());
+    }
+}

@@ -1,0 +1,330 @@
+//! `solder prune`: what stays, programs and libraries that still work, and what is refused. `cargo xtask prune` compares it
+//! with nvprune.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{PROGRAM, run, scratch, text};
+use solder_arch::Arch;
+use solder_fatbin::{Builder, Container, Kind, NewMember, Packing};
+
+const NUMBERS: [u16; 3] = [75, 80, 90];
+
+/// Bytes that do not compress well, other ones for each seed.
+fn content(seed: u64, size: usize) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..size).map(|_| random.u8(..64)).collect()
+}
+
+/// Machine code for each architecture, and PTX for the first.
+fn fatbin(seed: u64, size: usize) -> Vec<u8> {
+    let mut builder = Builder::new();
+    for number in NUMBERS {
+        let content = content(seed + u64::from(number), size);
+        builder.push(&NewMember::new(Kind::Elf, Arch::plain(number), &content));
+    }
+    builder.push(&NewMember::new(Kind::Ptx, Arch::plain(75), b".version 9.0\n.target sm_75\n\0"));
+    builder.finish()
+}
+
+fn prune(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
+    run(Command::new(PROGRAM).arg("prune").args(words).current_dir(folder))
+}
+
+fn pruned(folder: &Path, words: &[&str]) {
+    let (code, stdout, stderr) = prune(folder, words);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{words:?}: {stdout}");
+}
+
+fn members(path: &Path) -> Vec<(Kind, u16, Vec<u8>)> {
+    let bytes = fs::read(path).expect("a file");
+    let container = Container::parse(&bytes).expect("a container");
+    assert_eq!(container.size(), bytes.len());
+    let members = container.members().map(|member| member.expect("a member"));
+    members.map(|m| (m.kind(), m.arch().number, m.content().expect("content").into_owned())).collect()
+}
+
+#[test]
+fn containers() {
+    let folder = scratch("prune-containers");
+    fs::write(folder.join("all.fatbin"), fatbin(0, 999)).expect("a file");
+    let all = members(&folder.join("all.fatbin"));
+    let out = folder.join("out.fatbin");
+    let kept = |words: &[&str]| {
+        pruned(&folder, &[&["all.fatbin", "-o", "out.fatbin"], words].concat());
+        members(&out)
+    };
+    assert_eq!(kept(&["--keep", "sm_80"]), [all[1].clone()]);
+    assert_eq!(kept(&["--keep=75,sm_90"]), [all[0].clone(), all[2].clone(), all[3].clone()]);
+    assert_eq!(kept(&["--keep=compute_75"]), [all[3].clone()]);
+    assert_eq!(kept(&["--drop-ptx"]), all[..3]);
+    for how in ["zstd", "max", "none"] {
+        let again = kept(&["--compress", how]);
+        let same = again.iter().zip(&all).all(|(new, old)| new.2 == old.2);
+        assert!(same && again.len() == all.len(), "{how}");
+    }
+    let (code, _, stderr) = prune(&folder, &["all.fatbin", "--keep=sm_100", "-o", "none.fatbin"]);
+    assert!(code == Some(0) && stderr.contains("no device code is left"), "{stderr}");
+    assert!(members(&folder.join("none.fatbin")).is_empty());
+}
+
+/// Sources of two fat binaries, the second of which is also in a list, as linked code has one; and a program that
+/// prints what it finds through its wrappers.
+fn sources(folder: &Path) {
+    fs::write(folder.join("one.fatbin"), fatbin(1, 40_000)).expect("a file");
+    fs::write(folder.join("two.fatbin"), fatbin(1000, 60_000)).expect("a file");
+    let assembly = r#"
+        .section .nv_fatbin, "a"
+        .align 8
+    one: .incbin "one.fatbin"
+        .align 8
+    again: .incbin "one.fatbin"
+        .section __nv_relfatbin, "a"
+        .align 8
+    first: .incbin "one.fatbin"
+    two: .incbin "two.fatbin"
+        .section .data.rel, "aw"
+        .align 8
+    list: .quad first, two, 0
+        .section .nvFatBinSegment, "aw"
+        .align 8
+        .globl wrappers
+    wrappers:
+        .long 0x466243b1, 1
+        .quad one, 0
+        .long 0x466243b1, 2
+        .quad again, list
+        .section .note.GNU-stack, "", %progbits
+    "#;
+    fs::write(folder.join("wrappers.s"), assembly).expect("a file");
+    let program = r#"
+        #include <stdio.h>
+        #include <string.h>
+        struct wrapper { int magic, version; const unsigned char *data; const unsigned char **list; };
+        extern struct wrapper wrappers[];
+        __thread int in_thread = 7;
+        static const char *const words[] = { "some", "words" };
+        static void show(const unsigned char *data) {
+            unsigned long size; memcpy(&size, data + 8, 8);
+            printf("%02x%02x", data[0], data[1]);
+            for (const unsigned char *at = data + 16; at < data + 16 + size;) {
+                unsigned header; unsigned long payload, sum = 0; unsigned number;
+                memcpy(&header, at + 4, 4); memcpy(&payload, at + 8, 8); memcpy(&number, at + 28, 4);
+                for (unsigned long i = 0; i < payload; i++) sum = sum * 31 + at[header + i];
+                printf(" %u/%u:%lx", at[0], number, sum);
+                at += header + payload;
+            }
+            printf("\n");
+        }
+        int show_all(void) {
+            show(wrappers[0].data); show(wrappers[1].data);
+            for (const unsigned char **one = wrappers[1].list; *one; one++) show(*one);
+            return printf("%s %s %d\n", words[0], words[1], in_thread) > 0 ? 0 : 1;
+        }
+    "#;
+    fs::write(folder.join("show.c"), program).expect("a file");
+    fs::write(folder.join("main.c"), "int show_all(void); int main(void) { return show_all(); }")
+        .expect("a file");
+}
+
+fn compile(folder: &Path, words: &[&str]) -> bool {
+    Command::new("cc").args(words).current_dir(folder).status().expect("a C compiler").success()
+}
+
+/// What a program prints of code for one architecture: the lines of all of it without the other members.
+fn only(all: &str, number: u16) -> String {
+    let keep = |line: &str| {
+        let words =
+            line.split(' ').filter(|word| !word.contains('/') || word.contains(&format!("/{number}:")));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    all.lines().map(|line| keep(line) + "\n").collect()
+}
+
+fn output(program: &Path) -> String {
+    let (code, stdout, stderr) = run(&mut Command::new(program));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{}", program.display());
+    stdout
+}
+
+#[test]
+fn programs_and_libraries() {
+    let folder = scratch("prune-programs");
+    sources(&folder);
+    let forms: [(&str, &[&str]); 6] = [
+        ("pie", &["-pie", "-fPIE"]),
+        ("fixed", &["-no-pie", "-fno-pie"]),
+        ("packed", &["-pie", "-fPIE", "-Wl,-z,pack-relative-relocs"]),
+        ("together", &["-pie", "-fPIE", "-Wl,-z,noseparate-code"]),
+        ("build-id", &["-pie", "-fPIE", "-Wl,--build-id", "-Wl,--hash-style=both"]),
+        ("stripped", &["-pie", "-fPIE", "-s"]),
+    ];
+    for (name, words) in forms {
+        let sources = ["main.c", "show.c", "wrappers.s", "-o", name];
+        assert!(compile(&folder, &[&sources, words].concat()), "{name}");
+        is_smaller_and_works(&folder, name, name);
+    }
+}
+
+#[test]
+fn shared_libraries() {
+    let folder = scratch("prune-libraries");
+    sources(&folder);
+    for (name, words) in [("plain", &["-Wl,-z,separate-code"][..]), ("old", &["-Wl,-z,noseparate-code"])] {
+        let library = format!("lib{name}.so");
+        let made = ["-shared", "-fPIC", "show.c", "wrappers.s", "-o", library.as_str()];
+        assert!(compile(&folder, &[&made, words].concat()), "{name}");
+        let here = format!("-Wl,-rpath,{}", folder.display());
+        assert!(compile(&folder, &["main.c", &library, "-o", name, &here]), "{name}");
+        is_smaller_and_works(&folder, &library, name);
+        let sound = Command::new("readelf").args(["-a", "-W"]).arg(folder.join(&library)).output();
+        let sound = sound.expect("readelf");
+        assert!(
+            sound.status.success() && sound.stderr.is_empty(),
+            "{}",
+            String::from_utf8_lossy(&sound.stderr)
+        );
+        assert!(Command::new("strip").arg(folder.join(&library)).status().expect("strip").success());
+        assert!(!output(&folder.join(name)).is_empty());
+    }
+}
+
+/// Prunes a file in place; the program must find what stays and nothing else.
+fn is_smaller_and_works(folder: &Path, file: &str, program: &str) {
+    let (path, program) = (folder.join(file), folder.join(program));
+    let (all, before) = (output(&program), fs::metadata(&path).expect("the file").len());
+    let original = fs::read(&path).expect("the file");
+    pruned(folder, &["--keep=sm_80", file, "-o", "copy"]);
+    assert_eq!(fs::read(&path).expect("the file"), original);
+    pruned(folder, &["--keep=sm_80", "--in-place", file]);
+    assert_eq!(fs::read(&path).expect("the file"), fs::read(folder.join("copy")).expect("the copy"));
+    assert_eq!(output(&program), only(&all, 80), "{file}");
+    let after = fs::metadata(&path).expect("the file").len();
+    let removed: u64 = 3 * 2 * 40_000 + 2 * 60_000;
+    assert!(before - after > removed - 3 * 4096, "{file}: {before} to {after} without {removed}");
+    pruned(folder, &["--keep=sm_80", "--dedup", "--in-place", file]);
+    assert_eq!(output(&program), only(&all, 80), "{file}: equal fat binaries stored once");
+    assert!(fs::metadata(&path).expect("the file").len() <= after - 36_864, "{file}");
+}
+
+#[test]
+fn what_is_refused() {
+    let folder = scratch("prune-refused");
+    sources(&folder);
+    assert!(compile(&folder, &["-shared", "-fPIC", "show.c", "wrappers.s", "-o", "good.so"]));
+    let good = fs::read(folder.join("good.so")).expect("the library");
+    let magic = good.windows(4).rposition(|bytes| bytes == 0x466243b1_u32.to_le_bytes()).expect("a wrapper");
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).expect("a file");
+    let mut changed = good.clone();
+    changed[magic + 4] = 9;
+    write("version.so", &changed);
+    write("cut.so", &good[..good.len() / 2]);
+    let mut changed = fatbin(0, 100);
+    changed[16] = 77;
+    write("kind.fatbin", &changed);
+    write("cut.fatbin", &fatbin(0, 100)[..300]);
+    write("text", b"some text");
+    // Host code that refers to a fat binary itself, not to its wrapper.
+    write(
+        "direct.c",
+        b"extern char again[] __attribute__((visibility(\"hidden\"))); char *f(void) { return again; }",
+    );
+    let assembly = fs::read_to_string(folder.join("wrappers.s")).expect("a file");
+    write(
+        "direct.s",
+        assembly.replace("again: .incbin", ".globl again\n.hidden again\nagain: .incbin").as_bytes(),
+    );
+    assert!(compile(&folder, &["-shared", "-fPIC", "-O2", "direct.c", "direct.s", "-o", "direct.so"]));
+    for (name, reason) in [
+        ("version.so", "wrappers of version 1 and 2"),
+        ("cut.so", "cut short"),
+        ("kind.fatbin", "unknown kind 77"),
+        ("cut.fatbin", "cut short"),
+        ("text", "not a fat binary"),
+        ("missing", "No such file"),
+        ("direct.so", "machine code in section '.text'"),
+    ] {
+        let before = fs::read(folder.join(name)).ok();
+        for target in [&["-o", "out"][..], &["--in-place"]] {
+            let (code, _, stderr) = prune(&folder, &[&["--keep=sm_80", name], target].concat());
+            assert!(code == Some(1) && stderr.contains(reason), "{name}: {stderr}");
+            assert!(stderr.starts_with(&format!("solder prune: '{name}': ")), "{stderr}");
+        }
+        assert!(!folder.join("out").exists() && fs::read(folder.join(name)).ok() == before, "{name}");
+    }
+    let lines: [&[&str]; 6] = [
+        &[],
+        &["good.so", "-o", "out"],
+        &["good.so", "--keep=sm_80"],
+        &["good.so", "text", "--keep=sm_80", "-o", "out"],
+        &["good.so", "--keep=sn_80", "-o", "out"],
+        &["good.so", "--keap=sm_80", "-o", "out"],
+    ];
+    for words in lines {
+        let (code, _, stderr) = prune(&folder, words);
+        assert!(code == Some(1) && stderr.starts_with("solder prune: "), "{words:?}: {stderr}");
+    }
+    assert!(!folder.join("out").exists());
+}
+
+/// Damage anywhere outside of code and data: an error and no file, or a file.
+#[test]
+fn damaged_libraries() {
+    let folder = scratch("prune-damaged");
+    sources(&folder);
+    assert!(compile(&folder, &["-shared", "-fPIC", "show.c", "wrappers.s", "-o", "good.so"]));
+    let good = fs::read(folder.join("good.so")).expect("the library");
+    let mut random = fastrand::Rng::with_seed(7);
+    let (mut refused, count) = (0, 400);
+    for number in 0..count {
+        let mut bytes = good.clone();
+        for _ in 0..random.usize(1..4) {
+            // The headers and the tables at both ends, where nearly all that is read lies.
+            let near = random.usize(0..8192).min(bytes.len() - 1);
+            let at = if random.bool() { near } else { bytes.len() - 1 - near };
+            bytes[at] = [0, 0xff, 1, random.u8(..), bytes[at] ^ 1 << random.u8(0..8)][random.usize(0..5)];
+        }
+        fs::write(folder.join("damaged.so"), &bytes).expect("a file");
+        let _ = fs::remove_file(folder.join("out.so"));
+        let (code, _, stderr) = prune(&folder, &["--keep=sm_80", "damaged.so", "-o", "out.so"]);
+        assert!(matches!(code, Some(0 | 1)), "{number}: {code:?} {stderr}");
+        assert_eq!(folder.join("out.so").exists(), code == Some(0), "{number}: {stderr}");
+        refused += usize::from(code == Some(1));
+    }
+    assert!(refused > 0 && refused < count, "{refused} refused");
+}
+
+#[test]
+fn archives() {
+    let folder = scratch("prune-archives");
+    sources(&folder);
+    assert!(compile(&folder, &["-c", "wrappers.s", "show.c"]));
+    let made = Command::new("ar").args(["rc", "lib.a", "wrappers.o", "show.o"]).current_dir(&folder).status();
+    assert!(made.expect("ar").success() && compile(&folder, &["main.c", "lib.a", "-o", "before"]));
+    pruned(&folder, &["--keep=sm_90", "--compress=none", "lib.a", "-d", "."]);
+    assert!(compile(&folder, &["main.c", "lib.a", "-o", "after"]));
+    let all: PathBuf = folder.join("before");
+    assert_eq!(output(&folder.join("after")), only(&output(&all), 90));
+    assert!(text(&all).ends_with("before"));
+}
+
+#[test]
+fn compressed_members_stay_readable() {
+    let folder = scratch("prune-compressed");
+    let content = content(5, 5000);
+    let member =
+        |compression| NewMember { compression, ..NewMember::new(Kind::Elf, Arch::plain(90), &content) };
+    let packed = [Packing::Lz4, Packing::Zstd, Packing::None].map(member);
+    let builder = packed.iter().fold(Builder::new(), |builder, member| builder.member(member));
+    fs::write(folder.join("all.fatbin"), builder.finish()).expect("a file");
+    for how in ["zstd", "none"] {
+        pruned(&folder, &["--compress", how, "all.fatbin", "-o", "out.fatbin"]);
+        assert!(
+            members(&folder.join("out.fatbin")).iter().all(|(_, _, new)| new.starts_with(&content)),
+            "{how}"
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! `solder size` and `solder diff`.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{PROGRAM, example, run, scratch, text};
+use solder_arch::Arch;
+use solder_fatbin::{Builder, Kind, NewMember};
+
+fn solder(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
+    run(Command::new(PROGRAM).args(words).current_dir(folder))
+}
+
+fn said(folder: &Path, words: &[&str]) -> String {
+    let (code, stdout, stderr) = solder(folder, words);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{words:?}");
+    stdout
+}
+
+/// Two fat binaries, the second with one member more.
+fn inputs(folder: &Path) -> usize {
+    let cubin = fs::read(example("weights.cubin")).expect("the example");
+    let member = |number| NewMember::new(Kind::Elf, Arch::plain(number), &cubin);
+    let one = Builder::new().member(&member(80)).member(&member(90));
+    fs::write(folder.join("one.fatbin"), one.finish()).expect("a file");
+    fs::write(folder.join("two.fatbin"), one.clone().member(&member(90)).finish()).expect("a file");
+    (one.finish().len() - 16) / 2
+}
+
+#[test]
+fn sizes() {
+    let folder = scratch("size");
+    let member = inputs(&folder);
+    let csv = said(&folder, &["size", "--csv", "one.fatbin", "two.fatbin"]);
+    assert_eq!(
+        csv,
+        format!("name,count,bytes\n\"sm_90 ELF\",3,{}\n\"sm_80 ELF\",2,{}\n", 3 * member, 2 * member)
+    );
+    let csv = said(&folder, &["size", "--csv", "--diff", "one.fatbin", "two.fatbin", "--by=arch"]);
+    assert_eq!(csv, format!("name,old,new,change\n\"sm_90 ELF\",{member},{},{member}\n", 2 * member));
+    let json = said(&folder, &["size", "--json", "--by=kernel", "--top=1", "--arch=sm_80", "one.fatbin"]);
+    let rows: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!((rows.as_array().map(Vec::len), &rows[0]["count"]), (Some(1), &1.into()), "{json}");
+    // All bytes of a cubin are counted, once.
+    let weights = example("weights.cubin");
+    let csv = said(&folder, &["size", "--csv", "--by=section", text(&weights)]);
+    let bytes = csv.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse::<u64>().unwrap());
+    assert_eq!(bytes.sum::<u64>(), fs::metadata(&weights).expect("the example").len(), "{csv}");
+    let shown = said(&folder, &["size", "--by", "family", text(&weights)]);
+    assert!(
+        shown.contains("family") && shown.lines().last().is_some_and(|line| line.ends_with("all")),
+        "{shown}"
+    );
+    for words in [&["size"][..], &["size", "--diff", "one.fatbin"], &["size", "--by=colour", "one.fatbin"]] {
+        let (code, _, stderr) = solder(&folder, words);
+        assert!(code == Some(1) && stderr.starts_with("solder size: "), "{stderr}");
+    }
+    fs::write(folder.join("cut.fatbin"), &fs::read(folder.join("one.fatbin")).expect("a file")[..500])
+        .expect("a file");
+    assert_eq!(solder(&folder, &["size", "cut.fatbin"]).0, Some(1));
+}
+
+#[test]
+fn differences() {
+    let folder = scratch("diff");
+    let [blur, weights] = ["blur.cubin", "weights.cubin"].map(example);
+    assert_eq!(said(&folder, &["diff", text(&blur), text(&blur)]), "");
+    let (code, stdout, stderr) = solder(&folder, &["diff", text(&blur), text(&weights)]);
+    assert_eq!((code, stderr.as_str()), (Some(1), "solder diff: the files differ\n"));
+    assert!(stdout.contains(".text"), "{stdout}");
+    let (code, _, stderr) = solder(&folder, &["diff", text(&blur), "missing"]);
+    assert!(code == Some(1) && stderr.contains("'missing': "), "{stderr}");
+}

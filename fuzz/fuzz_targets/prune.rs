@@ -1,0 +1,3 @@
+#![no_main]
+
+solder_fuzz_targets::target!("prune");
