@@ -42,9 +42,9 @@ impl Family {
 /// Operations whose results take so long that one scoreboard is kept for those that nothing in the block waits for.
 const SLOW: [u16; 9] = [LD, LDG, LDL, ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
 const SLOW_RESULT: i64 = 230;
-/// By how much slow results that are not one word are later, for what shares their scoreboard. Anything from 62 to 88 explains
+/// By how much slow results that are not one word are later, for what shares their scoreboard. Anything from 66 to 84 explains
 /// the code that was looked at.
-const SHARED_SLOW_RESULT: i64 = 70;
+const SHARED_SLOW_RESULT: i64 = 75;
 
 /// The size of what is loaded or stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -216,7 +216,8 @@ impl Choice<'_> {
         let group = &self.groups[usize::from(number)];
         let position = |consumer: Option<usize>| consumer.unwrap_or(usize::MAX);
         if position(group.consumer) > position(producer.consumer) {
-            let ready = if producer.is_slow { group.ready } else { group.ready_to_share }.max(0);
+            let ready =
+                if producer.is_slow { group.ready } else { group.ready.max(group.ready_to_share) }.max(0);
             return ready - self.time(producer.consumer);
         }
         let cost = producer.ready - self.time(group.consumer);
