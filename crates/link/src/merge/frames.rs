@@ -202,16 +202,14 @@ impl<'data> FrameBytes<'data> {
         events: Option<(&[Event<'data>], u64)>,
     ) {
         let cie = self.end;
-        let frame = of_code.unwrap_or(mercury);
-        let number = Frame::CODE_ALIGNMENT;
-        match (events, frame.cie.split_at_checked(number)) {
-            // Its places are counted in words now.
+        match (events, mercury.cie.split_at_checked(Frame::CODE_ALIGNMENT)) {
+            // Its places are counted in words now. The registers that it is about are those of the copy that came first.
             (Some(_), Some((before, [_, after @ ..]))) => {
                 self.chunk(before);
                 self.number(u64::from(Frame::WORD), 1);
                 self.chunk(after);
             }
-            _ => self.chunk(frame.cie),
+            _ => self.chunk(of_code.unwrap_or(mercury).cie),
         }
         self.moved.insert(at, self.end);
         self.frames.push((self.end, cie));
