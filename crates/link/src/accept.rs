@@ -29,12 +29,22 @@ pub enum Verdict {
     PassedOver,
 }
 
+/// From when on code is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Age {
+    /// From the toolkit on that the release asks for.
+    AsAskedFor,
+    /// However old.
+    Any,
+}
+
 /// Checks one device ELF. Warnings are added to `warnings`; the message that refuses it is the error.
 pub fn check(
     name: &Text,
     bytes: &[u8],
     target: Target,
     release: &Release,
+    age: Age,
     warnings: &mut Vec<Message>,
 ) -> Result<Verdict, Message> {
     let header = Header::parse(bytes, release.reads_abi_8()).map_err(|reason| Message::DamagedInput {
@@ -86,6 +96,9 @@ pub fn check(
     }
     check_abi()?;
     check_toolkit(&header, name, release)?;
+    if age == Age::AsAskedFor {
+        check_age(&header, name, release)?;
+    }
     Ok(Verdict::Linked)
 }
 
@@ -145,12 +158,16 @@ fn is_of_toolkit(bytes: &[u8], release: &Release) -> bool {
 }
 
 fn check_toolkit(header: &Header<'_>, name: &Text, release: &Release) -> Result<(), Message> {
-    let toolkit = header.toolkit();
-    if let Some(version) = toolkit.filter(|toolkit| release.is_older_than(*toolkit)) {
+    if let Some(version) = header.toolkit().filter(|toolkit| release.is_older_than(*toolkit)) {
         // The number is compared without a sign and printed with one.
         let version = version.cast_signed();
         return Err(Message::NewerThanToolkit { file: name.clone(), version, toolkit: release.toolkit });
     }
+    Ok(())
+}
+
+fn check_age(header: &Header<'_>, name: &Text, release: &Release) -> Result<(), Message> {
+    let toolkit = header.toolkit();
     let has_old_note = header.cuda_info().is_some_and(|note| note.version < OLDEST_NOTE);
     let too_old = |oldest| has_old_note || toolkit.is_none_or(|toolkit| toolkit < oldest);
     match release.oldest_toolkit(header.number()) {

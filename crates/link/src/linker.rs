@@ -572,6 +572,7 @@ impl Linker<'_> {
             lto: self.lto.is_some(),
             suppress_arch_warning: self.suppress_arch_warning,
             reports_missing_host_code: false,
+            takes_old_code: self.tool == Tool::NvJitLink,
         };
         let all: Vec<&Given<'_>> = self.inputs.iter().collect();
         let opened =

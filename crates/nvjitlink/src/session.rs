@@ -197,6 +197,7 @@ impl Session {
             lto: options.lto,
             suppress_arch_warning: true,
             reports_missing_host_code: false,
+            takes_old_code: true,
         }
     }
 

@@ -11,7 +11,7 @@ use super::content::{Content, IrContent};
 use super::host::{HostObject, Unreadable};
 use super::said::{Said, Stopped};
 use super::store::Store;
-use crate::accept::{self, Verdict};
+use crate::accept::{self, Age, Verdict};
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::form::{self, Form};
 use crate::inputs::Origin;
@@ -30,6 +30,8 @@ pub struct Settings {
     pub suppress_arch_warning: bool,
     /// Device code that no host object brought is reported, since it cannot be registered.
     pub reports_missing_host_code: bool,
+    /// Code from before the toolkit that the release asks for is taken, as by NVIDIA's library.
+    pub takes_old_code: bool,
 }
 
 impl Settings {
@@ -282,7 +284,8 @@ impl<'data> Item<'data> {
         said: &mut Vec<Said>,
     ) -> Result<Product<'data>, Stopped> {
         let mut warnings = Vec::new();
-        let verdict = accept::check(&self.name, bytes, settings.target, settings.release, &mut warnings);
+        let age = if settings.takes_old_code { Age::Any } else { Age::AsAskedFor };
+        let verdict = accept::check(&self.name, bytes, settings.target, settings.release, age, &mut warnings);
         said.extend(warnings.into_iter().map(Said::from));
         match verdict {
             Ok(Verdict::Linked) => Ok(Product::Object(bytes)),

@@ -287,6 +287,7 @@ impl Options {
             suppress_arch_warning: self.suppress_arch_warning,
             reports_missing_host_code: self.register_link_binaries.is_some()
                 && self.release.reports_missing_host_code(),
+            takes_old_code: false,
         }
     }
 
