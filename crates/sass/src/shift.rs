@@ -2,7 +2,7 @@
 
 use crate::instruction::Instruction;
 
-/// A shift by an immediate: of two registers, of which the second has the higher bits.
+/// A shift by an immediate of two registers; the second one has the higher bits.
 const SHF: u16 = 0x819;
 const RZ: u8 = 0xff;
 /// `.R.U32`, and `.HI` for the higher half of the result.
