@@ -29,7 +29,7 @@ pub enum Verdict {
     PassedOver,
 }
 
-/// From when on code is taken.
+/// How old code may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Age {
     /// From the toolkit on that the release asks for.

@@ -41,6 +41,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
+use crate::accept::Age;
 use crate::diagnostics::{Diagnostic, Message, Receiver, Severity, Sink, Stop, Switches, Text};
 use crate::form::Form;
 use crate::inputs::{Inputs, Origin};
@@ -572,7 +573,7 @@ impl Linker<'_> {
             lto: self.lto.is_some(),
             suppress_arch_warning: self.suppress_arch_warning,
             reports_missing_host_code: false,
-            takes_old_code: self.tool == Tool::NvJitLink,
+            age: if self.tool == Tool::NvJitLink { Age::Any } else { Age::AsAskedFor },
         };
         let all: Vec<&Given<'_>> = self.inputs.iter().collect();
         let opened =

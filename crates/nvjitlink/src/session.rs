@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use solder_arch::{Arch, Release, Target};
-use solder_link::accept::{self, Made};
+use solder_link::accept::{self, Age, Made};
 use solder_link::diagnostics::{Message, Text};
 use solder_link::inputs::Origin;
 use solder_link::load::classify::Role;
@@ -197,7 +197,7 @@ impl Session {
             lto: options.lto,
             suppress_arch_warning: true,
             reports_missing_host_code: false,
-            takes_old_code: true,
+            age: Age::Any,
         }
     }
 

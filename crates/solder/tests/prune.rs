@@ -71,7 +71,7 @@ fn containers() {
     assert!(members(&folder.join("none.fatbin")).is_empty());
 }
 
-/// Sources of two fat binaries, the second of which is also in a list, as linked code has one; and a program that
+/// Sources of two fat binaries, the second one also in a list, as linked code has one; and a program that
 /// prints what it finds through its wrappers.
 fn sources(folder: &Path) {
     fs::write(folder.join("one.fatbin"), fatbin(1, 40_000)).expect("a file");

@@ -30,8 +30,8 @@ pub struct Settings {
     pub suppress_arch_warning: bool,
     /// Device code that no host object brought is reported, since it cannot be registered.
     pub reports_missing_host_code: bool,
-    /// Code from before the toolkit that the release asks for is taken, as by NVIDIA's library.
-    pub takes_old_code: bool,
+    /// How old code may be. NVIDIA's library takes any.
+    pub age: Age,
 }
 
 impl Settings {
@@ -284,8 +284,8 @@ impl<'data> Item<'data> {
         said: &mut Vec<Said>,
     ) -> Result<Product<'data>, Stopped> {
         let mut warnings = Vec::new();
-        let age = if settings.takes_old_code { Age::Any } else { Age::AsAskedFor };
-        let verdict = accept::check(&self.name, bytes, settings.target, settings.release, age, &mut warnings);
+        let verdict =
+            accept::check(&self.name, bytes, settings.target, settings.release, settings.age, &mut warnings);
         said.extend(warnings.into_iter().map(Said::from));
         match verdict {
             Ok(Verdict::Linked) => Ok(Product::Object(bytes)),

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
 use solder_arch::{Release, Target};
+use solder_link::accept::Age;
 use solder_link::load::{self, lto::LtoOptions};
 pub use solder_toolchain::FastCompile;
 
@@ -287,7 +288,7 @@ impl Options {
             suppress_arch_warning: self.suppress_arch_warning,
             reports_missing_host_code: self.register_link_binaries.is_some()
                 && self.release.reports_missing_host_code(),
-            takes_old_code: false,
+            age: Age::AsAskedFor,
         }
     }
 

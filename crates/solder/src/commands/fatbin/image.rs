@@ -64,7 +64,8 @@ fn packing(kind: Kind, how: &How) -> Packing {
     }
 }
 
-/// Checks that a cubin is for the architecture, of which fatbinary asks for the number only; the compatibility attributes of Mercury code, after an empty text.
+/// Checks that a cubin is for the architecture (fatbinary compares only the number). Gives the compatibility attributes of Mercury
+/// code, after an empty text.
 fn attributes(bytes: &[u8], arch: Arch) -> Result<Option<Vec<u8>>, String> {
     let cubin = Cubin::parse(bytes).map_err(|error| error.to_string())?;
     if cubin.header.machine.get() != raw::EM_CUDA {
