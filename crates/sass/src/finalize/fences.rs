@@ -35,21 +35,22 @@ const BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 pub fn step(function: &Function<'_, '_>, sm: u16) -> Option<Step> {
     let (whole, capsule) = (&*function.code, &*function.capsule);
     let removed = function.is_kernel.then(|| needless(whole, capsule)).flatten()?;
-    Step::with_changes(whole, capsule, removed, |code| schedule_anew(whole, code, Family::of(sm)))
+    let changes = removed.iter().copied().map(Change::removed).collect();
+    Step::with_changes(whole, capsule, changes, |code| schedule_anew(whole, &removed, code, Family::of(sm)))
 }
 
 /// Schedules a kernel without its precautions and, if that is not used, without the load of its stack pointer. What is not
 /// scheduled here is still to be renumbered.
-fn schedule_anew(whole: &[u8], code: &mut [u8], family: Family) {
+fn schedule_anew(whole: &[u8], removed: &[usize], code: &mut [u8], family: Family) {
     let mut scheduled = code.to_vec();
-    let outcome = shortened_without_stack_pointer(whole, &mut scheduled, family);
+    let outcome = shortened_without_stack_pointer(whole, removed, &mut scheduled, family);
     if outcome == Outcome::Done && crate::check(whole, &scheduled, &[]).is_ok() {
         code.copy_from_slice(&scheduled);
     }
 }
 
 /// The instructions of a kernel that it can do without.
-fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<Change>> {
+fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<usize>> {
     let length = code.len() / SIZE;
     let operation = |at: usize| Instruction::at(code, at).operation();
     if !(0..length).any(|at| operation(at) == FENCE) {
@@ -63,14 +64,12 @@ fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<Change>> {
     let has_barriers = uses(&BARRIERS) || paces(capsule, length).ok()?.iter().any(Pace::is_about_barriers);
     let is =
         |i: &[u8], fence: &[u8]| i[1] & !CONDITION == fence[1] && i[0] == fence[0] && i[2..] == fence[2..];
-    let removed = (0..length)
-        .filter(|&at| {
-            let instruction = &code[at * SIZE..][..SIZE];
-            let before = |what: u16| at + 1 < length && operation(at + 1) == what;
-            (!copies && instruction == LOAD)
-                || (!has_barriers && before(FENCE) && is(instruction, &NARROW))
-                || (before(REPORT) && is(instruction, &TRANSLATED))
-        })
-        .map(Change::removed);
+    let removed = (0..length).filter(|&at| {
+        let instruction = &code[at * SIZE..][..SIZE];
+        let before = |what: u16| at + 1 < length && operation(at + 1) == what;
+        (!copies && instruction == LOAD)
+            || (!has_barriers && before(FENCE) && is(instruction, &NARROW))
+            || (before(REPORT) && is(instruction, &TRANSLATED))
+    });
     Some(removed.collect())
 }

@@ -23,8 +23,10 @@ use operation::{
 pub enum Family {
     /// sm_100.
     Of100,
-    /// sm_103 and sm_110, which do double precision and conversions of 64 bits slowly.
+    /// sm_103, which does double precision and conversions of 64 bits slowly.
     Of103,
+    /// sm_110, which does so too and is in other things like sm_120.
+    Of110,
     /// sm_120, sm_121. These do double precision arithmetic at a rate of their own.
     Of120,
 }
@@ -32,7 +34,8 @@ pub enum Family {
 impl Family {
     pub fn of(sm: u16) -> Self {
         match sm {
-            103 | 110 => Self::Of103,
+            103 => Self::Of103,
+            110 => Self::Of110,
             _ if sm < 120 => Self::Of100,
             _ => Self::Of120,
         }
@@ -99,6 +102,27 @@ const OF_103: Estimates = Estimates {
     ],
     ..OF_100
 };
+const OF_110: Estimates = Estimates {
+    results: &[
+        (BREV, &[], 15),
+        (DMMA, &[], 584),
+        (F2F_DOUBLE, &[], 1),
+        (F2I_DOUBLE, &[], 1),
+        (I2F_DOUBLE, &[], 1),
+        (FRND_DOUBLE, &[], 1),
+    ],
+    reads: &[
+        (LDG, &[], 10),
+        (ATOMG, &[], 11),
+        (SHFL, &[], 7),
+        (ATOMS, &[], 9),
+        (F2F_DOUBLE, &[], 2),
+        (F2I_DOUBLE, &[], 2),
+        (I2F_DOUBLE, &[], 2),
+        (FRND_DOUBLE, &[], 2),
+    ],
+    ..OF_100
+};
 const OF_120: Estimates = Estimates {
     result: 24,
     results: &[
@@ -130,6 +154,7 @@ impl Family {
         match self {
             Self::Of100 => &OF_100,
             Self::Of103 => &OF_103,
+            Self::Of110 => &OF_110,
             Self::Of120 => &OF_120,
         }
     }
@@ -174,9 +199,10 @@ const GENERIC_STORE_OF_ZERO: i64 = 6;
 const ALL_IMMEDIATE: u16 = 7;
 const READS: &Table = &[
     (DMMA, &[], 1),
-    (DMUL, &[], 2),
-    (DADD, &[], 2),
-    (DFMA, &[], 2),
+    (DMUL, &[], 1),
+    (DADD, &[], 1),
+    (DFMA, &[], 1),
+    (MUFU, &[], 9),
     (POPC, &[], 9),
     (F2I, &[], 9),
     (LD, &[Small, Word], 9),

@@ -66,6 +66,11 @@ pub struct Control {
 }
 
 const STALL_AT: u32 = 105;
+const STALL: u128 = 0xf << STALL_AT;
+/// Set if no other warp goes on.
+const HOLD: u128 = 1 << 109;
+/// The stall of what is waited for at once.
+const DELAYED: u8 = 2;
 const WRITTEN: u32 = 110;
 const READ: u32 = 113;
 const WAITS: u32 = 116;
@@ -191,6 +196,44 @@ impl<'a> Code<'a> {
         Some((0..self.lines.len()).map(|at| control(&schedule, at)).collect())
     }
 
+    /// The first instructions of the blocks whose schedule is not understood: they keep it. `None` if there are too many of them, or if
+    /// one may not.
+    fn unexplained(&self, may_keep: impl Fn(Range<usize>) -> bool) -> Option<Vec<usize>> {
+        let mut kept = Vec::new();
+        loop {
+            let Some(block) = self.first_other_block(&self.controls(false, &kept)?) else {
+                return Some(kept);
+            };
+            let is_possible = !block.contains(&0) && !kept.contains(&block.start) && kept.len() <= MAX_KEPT;
+            if !is_possible || !may_keep(block.clone()) {
+                return None;
+            }
+            kept.push(block.start);
+        }
+    }
+
+    /// Schedules the code without the scoreboard of its first instruction. Nothing is done if it is not known which blocks are kept.
+    fn put_without_first(&self, kept: Option<Vec<usize>>, code: &mut [u8]) -> Outcome {
+        let Some(found) = kept.and_then(|kept| self.controls(true, &kept)) else { return Outcome::Unknown };
+        self.put(&found, code);
+        Outcome::Done
+    }
+
+    /// Makes these the scoreboards and waits of the code. Where something takes longer for this, other warps go on elsewhere in its
+    /// block.
+    fn put(&self, controls: &[Control], code: &mut [u8]) {
+        put_all(code, controls);
+        let delayed = delay_waits(code);
+        let (instructions, _) = code.as_chunks_mut::<SIZE>();
+        for block in self.blocks.iter().filter(|block| delayed.iter().any(|at| block.range.contains(at))) {
+            for (at, retimed) in member::longer(&self.lines, block.range.clone(), &delayed, DELAYED.into()) {
+                let marks = u128::from_le_bytes(retimed) & (STALL | HOLD);
+                let bits = u128::from_le_bytes(instructions[at]) & !(STALL | HOLD) | marks;
+                instructions[at] = bits.to_le_bytes();
+            }
+        }
+    }
+
     /// The first block, in the order in which they are scheduled, that has another schedule than this.
     fn first_other_block(&self, controls: &[Control]) -> Option<Range<usize>> {
         let differs = |at: usize| Control::of(self.lines[at].bits) != controls[at];
@@ -223,11 +266,6 @@ impl<'a> Code<'a> {
             }
         }
         None
-    }
-
-    /// Whether the code has this schedule.
-    fn has(&self, controls: &[Control]) -> bool {
-        self.lines.iter().zip(controls).all(|(line, control)| Control::of(line.bits) == *control)
     }
 }
 
@@ -281,43 +319,25 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hin
         return Outcome::NotApplicable;
     }
     let Some(understood) = Code::new(code, jumps, family, hints) else { return Outcome::Unknown };
-    let mut kept = Vec::new();
-    let found = loop {
-        let Some(found) = understood.controls(false, &kept) else { return Outcome::Unknown };
-        match understood.first_other_block(&found) {
-            None => break understood.controls(true, &kept),
-            Some(block)
-                if block.contains(&0)
-                    || kept.contains(&block.start)
-                    || kept.len() > MAX_KEPT
-                    || has_fence(code, block.clone()) =>
-            {
-                return Outcome::Unknown;
-            }
-            Some(block) => kept.push(block.start),
-        }
-    };
-    let Some(found) = found else { return Outcome::Unknown };
-    put_all(code, &found);
-    delay_waits(code);
-    Outcome::Done
+    let kept = understood.unexplained(|block| !has_fence(code, block));
+    understood.put_without_first(kept, code)
 }
 
-/// The same for code some of whose instructions are gone: it is scheduled anew if the whole code, before they were removed, has
-/// the schedule it would have here.
-pub fn shortened_without_stack_pointer(whole: &[u8], code: &mut [u8], family: Family) -> Outcome {
+/// The same for code from whose `whole` the instructions at `removed`, in order, are gone.
+pub fn shortened_without_stack_pointer(
+    whole: &[u8],
+    removed: &[usize],
+    code: &mut [u8],
+    family: Family,
+) -> Outcome {
     if !is_applicable(code) {
         return Outcome::NotApplicable;
     }
-    let is_known = Code::new(whole, &[], family, Hints::NONE)
-        .is_some_and(|whole| whole.controls(false, &[]).is_some_and(|found| whole.has(&found)));
-    let found = Code::new(code, &[], family, Hints::NONE)
-        .filter(|_| is_known)
-        .and_then(|code| code.controls(true, &[]));
-    let Some(found) = found else { return Outcome::Unknown };
-    put_all(code, &found);
-    delay_waits(code);
-    Outcome::Done
+    let removed_before = |at: usize| removed.partition_point(|removed| *removed < at);
+    let kept = Code::new(whole, &[], family, Hints::NONE).and_then(|whole| whole.unexplained(|_| true));
+    let kept = kept.map(|kept| kept.into_iter().map(|at| at - removed_before(at)).collect());
+    let Some(understood) = Code::new(code, &[], family, Hints::NONE) else { return Outcome::Unknown };
+    understood.put_without_first(kept, code)
 }
 
 /// Whether a block has a fence. Instructions beside it may be gone, so that the rest is not what the assembler scheduled.
@@ -339,18 +359,21 @@ pub(crate) fn put_all(code: &mut [u8], controls: &[Control]) {
     }
 }
 
-/// Nothing waits for a scoreboard one cycle after it was set.
-fn delay_waits(code: &mut [u8]) {
+/// Nothing waits for a scoreboard one cycle after it was set. Returns what takes a cycle more for this.
+fn delay_waits(code: &mut [u8]) -> Vec<usize> {
     let (instructions, _) = code.as_chunks_mut::<SIZE>();
+    let mut delayed = Vec::new();
     for at in 1..instructions.len() {
         let [first, second] = [at - 1, at].map(|at| Instruction(u128::from_le_bytes(instructions[at])));
         let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
         let mask = sets.fold(0, |mask, number| mask | 1u8 << number);
         if first.stall() == 1 && mask & second.wait_mask() != 0 {
-            let bits = first.0 & !(15 << STALL_AT) | 2 << STALL_AT;
+            let bits = first.0 & !STALL | u128::from(DELAYED) << STALL_AT;
             instructions[at - 1] = bits.to_le_bytes();
+            delayed.push(at - 1);
         }
     }
+    delayed
 }
 
 #[cfg(test)]

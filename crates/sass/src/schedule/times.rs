@@ -8,14 +8,15 @@
 use super::instructions::Line;
 use super::latency::{self, Family};
 use super::producers::Producers;
-use crate::operation::{self, IMAD, LD, LDG, LDS};
+use crate::operation::{self, IMAD, IMAD_WIDE, LD, LDG, LDS};
 use crate::registers::Registers;
 use std::ops::Range;
 
 /// What keeps its distance from a barrier, in cycles: that of the stalls, and the one that applies here, to loads and to others.
 const STALL_AFTER_BARRIER: i64 = 6;
 const LOAD_AFTER_BARRIER: i64 = 3;
-const AFTER_BARRIER: i64 = 2;
+const AFTER_BARRIER: i64 = 1;
+const AFTER_BARRIER_OF_120: i64 = 2;
 
 /// How long after a register was written or read something of variable latency may overwrite it.
 const OVERWRITE: i64 = 6;
@@ -57,12 +58,15 @@ impl<'a> Times<'a> {
             let (operands, is_operand) = self.operands(at, stalled);
             let (results, is_result) = self.results(at, stalled);
             let keeps = |_: &User| line.keeps_from_barrier();
-            let (distance, is_distance) = after_barrier(barrier.filter(keeps), line, stalled);
+            let (distance, is_distance) = after_barrier(barrier.filter(keeps), line, stalled, self.family);
             let bound = operands.max(results).max(distance);
             let is_explained = is_operand || is_result || is_distance || line.operation() == operation::BAR;
             let least = match at.checked_sub(1).filter(|before| *before >= range.start) {
                 Some(before) if is_explained => self.least(before).min(stall),
                 Some(before) if latency::is_long(&self.lines[before], self.family) => (stall - 1).max(1),
+                Some(before) if line.is_branch() && self.lines[before].operation() == IMAD_WIDE => {
+                    stall.max(2)
+                }
                 _ => stall,
             };
             issued = (issued + least).max(stalled).max(bound).max(earliest[at - range.start]);
@@ -150,10 +154,14 @@ impl<'a> Times<'a> {
 }
 
 /// When what keeps its distance from a barrier may be issued, and whether that explains the stall before it.
-fn after_barrier(barrier: Option<User>, line: &Line, stalled: i64) -> (i64, bool) {
+fn after_barrier(barrier: Option<User>, line: &Line, stalled: i64, family: Family) -> (i64, bool) {
     let Some(barrier) = barrier else { return (0, false) };
     let distance = stalled - barrier.stalled;
     let is_load = matches!(line.operation(), LD | LDG | LDS);
-    let least = if is_load { LOAD_AFTER_BARRIER } else { AFTER_BARRIER };
+    let least = match family {
+        _ if is_load => LOAD_AFTER_BARRIER,
+        Family::Of120 => AFTER_BARRIER_OF_120,
+        _ => AFTER_BARRIER,
+    };
     (barrier.issued + least.min(distance), distance <= STALL_AFTER_BARRIER)
 }

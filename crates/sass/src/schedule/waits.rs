@@ -254,8 +254,8 @@ impl<'a> Schedule<'a> {
         let mut used = 0;
         for (number, group) in groups.into_iter().enumerate() {
             used |= u8::from(!group.is_empty()) << number;
-            let later =
-                |pending: Pending| Pending { ready: pending.ready - length, consumer: None, ..pending };
+            let ready = group.ready.saturating_sub(length);
+            let later = |pending: Pending| Pending { ready, consumer: None, ..pending };
             self.exits[index].extend(group.members.into_iter().map(later));
         }
         for successor in &self.blocks[index].successors {

@@ -10,6 +10,7 @@ use super::stalls::Stalls;
 use super::{HOLD, STALL_AT};
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, SIZE};
+use crate::schedule::instructions::Line;
 use crate::schedule::{Code, Family, Hints};
 use std::ops::Range;
 
@@ -58,6 +59,15 @@ pub fn shortened(
         changed.push((block.range.clone(), retimed(&all, &stalls)));
     }
     changed
+}
+
+/// What changes in a block where the instructions at `longer` take this many cycles: their stalls, and after which others other warps
+/// go on.
+pub fn longer(lines: &[Line], range: Range<usize>, longer: &[usize], cycles: i64) -> Vec<Retimed> {
+    let block = Scheduled::new(lines, range, &[]);
+    let stall = |(at, given): (&usize, &i64)| if longer.contains(at) { cycles } else { *given };
+    let stalls: Vec<i64> = block.places.iter().zip(&block.given).map(stall).collect();
+    retimed(&block, &stalls)
 }
 
 /// The instructions of a block with their stalls. After which of them other warps go on is said anew.
