@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 
 use super::super::options::{Options, Wanted};
-use crate::commands::words::value_of;
-use crate::near::nearest;
+use crate::commands::reader::{Known, Reader, Word, flag, value};
 
 pub(super) const USAGE: &str = "\
 usage: solder size [OPTION]… FILE…
@@ -22,7 +21,8 @@ Shows where the bytes of device code are, the largest first.
   --help           this text
 ";
 
-const WORDS: [&str; 7] = ["--by", "--arch", "--top", "--diff", "--json", "--csv", "--help"];
+const OPTIONS: [Known; 6] =
+    [value("--by"), value("--arch"), value("--top"), flag("--diff"), flag("--json"), flag("--csv")];
 
 pub(super) struct Asked {
     pub(super) files: Vec<OsString>,
@@ -88,41 +88,28 @@ impl Asked {
             diff: false,
             form: Form::Text,
         };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let mut value = |name| value_of(name, word, &mut words);
-            if let Some(key) = value("--by")? {
-                asked.by = Key::parse(&key.to_string_lossy())?;
-            } else if let Some(names) = value("--arch")? {
-                for name in names.to_string_lossy().split(',').filter(|name| !name.is_empty()) {
-                    asked.archs.archs.push(Wanted::parse(name)?);
+        let mut words = Reader::new(words, &OPTIONS, USAGE);
+        while let Some(word) = words.next()? {
+            match word {
+                Word::File(file) => asked.files.push(file),
+                Word::Option("--by", Some(key)) => asked.by = Key::parse(&key.to_string_lossy())?,
+                Word::Option("--arch", Some(names)) => asked.archs.archs.extend(Wanted::list(&names)?),
+                Word::Option("--top", Some(count)) => {
+                    let count = count.to_string_lossy();
+                    let number = count.parse().map_err(|_| format!("--top takes a number, not '{count}'"))?;
+                    asked.top = Some(number);
                 }
-            } else if let Some(count) = value("--top")? {
-                let count = count.to_string_lossy().into_owned();
-                asked.top = Some(count.parse().map_err(|_| format!("--top takes a number, not '{count}'"))?);
-            } else {
-                match word.to_str() {
-                    Some("-h" | "--help") => return Ok(None),
-                    Some("--diff") => asked.diff = true,
-                    Some("--json") => asked.form = Form::Json,
-                    Some("--csv") => asked.form = Form::Csv,
-                    Some(word) if word.starts_with('-') => return Err(unknown(word)),
-                    _ => asked.files.push(word.clone()),
-                }
+                Word::Option("--diff", _) => asked.diff = true,
+                Word::Option("--json", _) => asked.form = Form::Json,
+                Word::Option("--csv", _) => asked.form = Form::Csv,
+                Word::Option(..) => return Ok(None),
             }
         }
         match asked.files.len() {
-            0 => Err(format!("no file given\n\n{USAGE}")),
+            0 => Err(words.wrong("no file given")),
             2 => Ok(Some(asked)),
             _ if asked.diff => Err("--diff takes two files".into()),
             _ => Ok(Some(asked)),
         }
-    }
-}
-
-fn unknown(word: &str) -> String {
-    match nearest(word, WORDS.into_iter()) {
-        Some(near) => format!("unknown option '{word}'; did you mean {near}?"),
-        None => format!("unknown option '{word}'\n\n{USAGE}"),
     }
 }
