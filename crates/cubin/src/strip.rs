@@ -335,3 +335,108 @@ pub fn is_same_code(old: &[u8], new: &[u8]) -> Result<bool, ReadError> {
     let count = kept.clone().count();
     Ok(count == new.sections.len() && kept.zip(&new.sections).all(is_same))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    /// Objects with line information, with debug information, and with a Mercury view.
+    const FILES: [&str; 5] = [
+        "link/tests/golden/inputs/lines.sm_90.cubin",
+        "link/tests/golden/inputs/weak_one.debug.sm_90.cubin",
+        "fuzzing/corpus/callee.debug.sm_80.cubin",
+        "fuzzing/corpus/caller.lines.sm_80.cubin",
+        "sass/tests/data/finalize/exits.linked.cubin",
+    ];
+
+    fn read(name: &str) -> Vec<u8> {
+        fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name))
+            .expect("a file of the repository")
+    }
+
+    #[test]
+    fn code_stays_and_debug_information_goes() {
+        for name in FILES {
+            let old = read(name);
+            let new = without_debug(&old).expect("readable").expect("it has debug information");
+            assert!(new.len() < old.len(), "{name}");
+            assert_eq!(is_same_code(&old, &new), Ok(true), "{name}");
+            assert_eq!(without_debug(&new), Ok(None), "{name}");
+            let (a, b) = (Cubin::parse(&old).expect("a cubin"), Cubin::parse(&new).expect("a cubin"));
+            assert_eq!(a.symbols.len(), b.symbols.len());
+            for index in 1..a.symbols.len() as u32 {
+                let home = |cubin: &Cubin<'_>| {
+                    let symbol = &cubin.symbols[index as usize];
+                    let section = cubin.section_at(symbol.shndx.get().into());
+                    (cubin.symbol_name(index).map(ToString::to_string), section.map(|s| s.name.to_string()))
+                };
+                let is_gone = home(&a).1.is_some_and(|name| is_debug(name.as_bytes()));
+                assert!(is_gone || home(&a) == home(&b), "{name}: symbol {index}");
+            }
+            for section in &b.sections {
+                let target = |cubin: &Cubin<'_>, section: &Section<'_>| {
+                    let of = |number| cubin.section_at(number).map(|section| section.name.to_string());
+                    (
+                        of(section.link()),
+                        (section.flags() & raw::SHF_INFO_LINK != 0).then(|| of(section.info())),
+                    )
+                };
+                let old = a.section(section.name).expect("it was there");
+                assert_eq!(target(&b, section), target(&a, old), "{name}: {}", section.name);
+                assert!(section.align() <= 1 || section.header.offset.get().is_multiple_of(section.align()));
+            }
+            let note = |cubin: &Cubin<'_>| {
+                let number = cubin.header.flags.get() >> 24;
+                cubin.section_at(number).filter(|_| cubin.header.is_current()).map(|s| s.name.to_string())
+            };
+            assert_eq!(note(&a), note(&b), "{name}");
+            for (old, new) in a.program_headers().unwrap().iter().zip(b.program_headers().unwrap()) {
+                assert_eq!((old.filesz, old.memsz, old.vaddr), (new.filesz, new.memsz, new.vaddr));
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_without_debug_information_stays() {
+        assert_eq!(without_debug(&read("link/tests/golden/inputs/kernel.sm_90.cubin")), Ok(None));
+    }
+
+    #[test]
+    fn what_is_needed_is_refused() {
+        let old = read(FILES[0]);
+        let cubin = Cubin::parse(&old).expect("a cubin");
+        let line = cubin.section(".debug_line").expect("line information").index;
+        let text = cubin.sections.iter().find(|section| section.name.starts_with(b".text.")).expect("code");
+        // Code whose symbols would be in a section that goes.
+        let link = cubin.header.shoff.get() as usize + 64 * text.index as usize + 40;
+        let mut changed = old.clone();
+        changed[link..link + 4].copy_from_slice(&line.to_le_bytes());
+        assert_eq!(without_debug(&changed), Err(Error::Refers("a section", ".debug_line".into())));
+        let symbol =
+            cubin.symbols.iter().position(|symbol| symbol.kind() == raw::STT_FUNC).expect("a function");
+        let table = cubin.section_at(cubin.symtab).expect("symbols").header.offset.get() as usize;
+        let mut changed = old.clone();
+        changed[table + 24 * symbol + 6..][..2].copy_from_slice(&(line as u16).to_le_bytes());
+        let error = without_debug(&changed).expect_err("a function in a section that goes");
+        assert!(error.to_string().ends_with("refers to debug section '.debug_line'"), "{error}");
+    }
+
+    #[test]
+    fn damaged_files_are_errors_or_files() {
+        let old = read(FILES[0]);
+        for end in 0..old.len() {
+            let _ = without_debug(&old[..end]);
+        }
+        for at in 0..old.len() {
+            for value in [0, 0xff, 0x80] {
+                let mut changed = old.clone();
+                changed[at] = value;
+                if let Ok(Some(new)) = without_debug(&changed) {
+                    assert!(new.len() <= changed.len(), "byte {at}");
+                }
+            }
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use solder_cubin::{Cubin as File, raw};
 use solder_toolchain::Supervisor;
@@ -41,7 +41,7 @@ impl Disassembler {
         let failed = |error: std::io::Error| format!("'{}': {error}", self.file.display());
         fs::write(&self.file, bytes).map_err(failed)?;
         let mut command = Command::new(&self.program);
-        command.arg("--print-code");
+        command.arg("--print-code").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if !options.kernels.is_empty() {
             let numbers: Vec<String> = functions.iter().map(u32::to_string).collect();
             command.arg(format!("--cuda-function-index={}", numbers.join(",")));

@@ -1,6 +1,7 @@
 //! What `solder size` is asked for.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use super::super::options::{Options, Wanted};
 use crate::commands::reader::{Known, Reader, Word, flag, value};
@@ -17,12 +18,20 @@ Shows where the bytes of device code are, the largest first.
   --arch NAME,…    only these architectures: sm_90a, compute_90, or 90 for any kind of code
   --top N          only the first N rows
   --diff           what changed from the first file to the second
+  --page FILE      a page for a browser instead: a map of all functions by architecture, namespace and template
   --json, --csv    the same for programs
   --help           this text
 ";
 
-const OPTIONS: [Known; 6] =
-    [value("--by"), value("--arch"), value("--top"), flag("--diff"), flag("--json"), flag("--csv")];
+const OPTIONS: [Known; 7] = [
+    value("--by"),
+    value("--arch"),
+    value("--top"),
+    flag("--diff"),
+    value("--page"),
+    flag("--json"),
+    flag("--csv"),
+];
 
 pub(super) struct Asked {
     pub(super) files: Vec<OsString>,
@@ -30,6 +39,7 @@ pub(super) struct Asked {
     pub(super) archs: Options,
     pub(super) top: Option<usize>,
     pub(super) diff: bool,
+    pub(super) page: Option<PathBuf>,
     pub(super) form: Form,
 }
 
@@ -86,6 +96,7 @@ impl Asked {
             archs: Options::default(),
             top: None,
             diff: false,
+            page: None,
             form: Form::Text,
         };
         let mut words = Reader::new(words, &OPTIONS, USAGE);
@@ -99,11 +110,15 @@ impl Asked {
                     let number = count.parse().map_err(|_| format!("--top takes a number, not '{count}'"))?;
                     asked.top = Some(number);
                 }
+                Word::Option("--page", Some(file)) => asked.page = Some(file.into()),
                 Word::Option("--diff", _) => asked.diff = true,
                 Word::Option("--json", _) => asked.form = Form::Json,
                 Word::Option("--csv", _) => asked.form = Form::Csv,
                 Word::Option(..) => return Ok(None),
             }
+        }
+        if asked.page.is_some() && (asked.diff || asked.form != Form::Text) {
+            return Err("--page is for itself, without --diff, --json and --csv".into());
         }
         match asked.files.len() {
             0 => Err(words.wrong("no file given")),
