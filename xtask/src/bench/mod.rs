@@ -3,16 +3,15 @@
 // Sizes and kibibytes are far below the 2^52 that a float holds exactly.
 #![allow(clippy::cast_precision_loss)]
 
-mod figures;
-mod inputs;
+pub(crate) mod figures;
+pub(crate) mod inputs;
 mod maker;
 pub mod measure;
 mod plot;
-mod report;
+pub(crate) mod report;
 mod sources;
 pub(crate) mod template;
-mod tools;
-mod workloads;
+pub(crate) mod workloads;
 
 use crate::cache::at;
 use crate::nvjitlink::library;
@@ -37,7 +36,6 @@ usage: cargo xtask bench [OPTIONS]
   --docs          write docs/performance.md and docs/performance.svg
   --page LIST     write them from the figures that earlier runs wrote to these files, and run nothing
   --solder-only   do not run nvlink, and compare nothing
-  --tools         time inspect and extract with cuobjdump, prune with cp, a link for 8 architectures with 8 links, instead
   --list          list the workloads
 
 Inputs are made once and kept in the user's cache folder. SOLDER_BIN names the binary to time; without it a
@@ -63,7 +61,7 @@ struct Settings {
 pub fn run(args: &[String]) -> Result<u8> {
     let mut settings =
         Settings { only: Vec::new(), sizes: Vec::new(), runs: 10, json: None, docs: false, alone: false };
-    let (mut words, mut tools) = (args.iter(), false);
+    let mut words = args.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().cloned().ok_or_else(|| format!("bench: {word} needs a value"));
         match word.as_str() {
@@ -89,7 +87,6 @@ pub fn run(args: &[String]) -> Result<u8> {
                 return Ok(0);
             }
             "--solder-only" => settings.alone = true,
-            "--tools" => tools = true,
             "--list" => {
                 list();
                 return Ok(0);
@@ -103,9 +100,6 @@ pub fn run(args: &[String]) -> Result<u8> {
     }
     if let Some(unknown) = settings.only.iter().find(|name| !WORKLOADS.iter().any(|w| w.name == **name)) {
         return Err(format!("bench: no workload '{unknown}'; --list shows them"));
-    }
-    if tools {
-        return tools::run(settings.runs);
     }
     let bench = Bench::new(settings.runs)?;
     let rows = bench.all(&settings)?;

@@ -61,8 +61,9 @@ pub struct Function {
     pub stack: Option<u32>,
     pub barriers: u32,
     pub parameters: Option<u32>,
-    /// The number of the section of its code.
+    /// The number of the section of its code, and its place there: what a function has for itself may follow it.
     pub section: u32,
+    pub place: u64,
     /// Local memory that has a section.
     pub local: u64,
     /// Constant banks of its own.
@@ -354,6 +355,7 @@ impl Attributes {
                 .unwrap_or(0),
             parameters: of_text(attr::CBANK_PARAM_SIZE).filter(|_| kernel),
             section: text,
+            place: symbol.value.get(),
             local: self.local.get(&text).copied().unwrap_or(0),
             constants: self.constants.get(&text).cloned().unwrap_or_default(),
         }

@@ -7,19 +7,11 @@ use solder_fatbin::{Compression, Flags, Kind, Member};
 
 use super::cubin::Cubin;
 use super::forms::Forms;
-use super::options::Options;
+use super::options::{Options, What};
 use super::sass::Disassembler;
 use super::walk::{Item, Visitor, Walk};
 use crate::commands::words::{eprint, print};
 use crate::load::Looked;
-
-/// What is printed of each member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    Resources,
-    Symbols,
-    Sass,
-}
 
 pub(super) struct Dump<'a> {
     options: &'a Options,
@@ -165,7 +157,9 @@ fn resources(cubin: &Cubin, options: &Options) -> String {
     };
     let mut text =
         format!("\nResource usage:\n Common:\n  GLOBAL:{}{}\n", cubin.global, banks(&cubin.constants));
-    let mut functions: Vec<_> = cubin.functions.iter().filter(|f| options.wants_kernel(f)).collect();
+    // What the assembler made for a function, in the section of that, is not one of its own.
+    let own = cubin.functions.iter().filter(|function| function.place == 0);
+    let mut functions: Vec<_> = own.filter(|function| options.wants_kernel(function)).collect();
     functions.sort_by_key(|function| function.section);
     for function in functions {
         let stack = function.stack.unwrap_or(0);
@@ -196,7 +190,7 @@ const BINDINGS: [(u8, &str); 3] =
     [(raw::STB_LOCAL, "STB_LOCAL"), (raw::STB_GLOBAL, "STB_GLOBAL"), (raw::STB_WEAK, "STB_WEAK")];
 
 /// cuobjdump names only what is alone in the byte.
-const OTHERS: [(u8, &str); 8] = [
+const OTHERS: [(u8, &str); 9] = [
     (0, "STV_DEFAULT"),
     (raw::STV_INTERNAL, "STV_INTERNAL"),
     (2, "STV_HIDDEN"),
@@ -205,6 +199,7 @@ const OTHERS: [(u8, &str); 8] = [
     (raw::STO_GLOBAL, "STO_GLOBAL"),
     (raw::STO_SHARED, "STO_SHARED"),
     (raw::STO_CONSTANT, "STO_CONSTANT"),
+    (0xa0, "STO_RESERVED_SHARED"),
 ];
 
 fn named<'n>(table: &[(u8, &'n str)], value: u8, unknown: &'n str) -> &'n str {

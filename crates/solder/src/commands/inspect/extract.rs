@@ -10,7 +10,7 @@ use solder_fatbin::{Kind, Member};
 use super::super::reader::{self, Known, Reader, Word, flag, value};
 use super::super::words::{eprint, print};
 use super::forms::Forms;
-use super::options::{Options, Wanted};
+use super::options::{KINDS, Options, Wanted};
 use super::walk::{Item, Visitor, Walk};
 use crate::load::{Arena, Looked, look};
 
@@ -29,9 +29,6 @@ prints their names.
 ";
 
 const OPTIONS: [Known; 5] = [value("-d"), value("--arch"), value("--kind"), value("--names"), flag("--all")];
-
-/// Kinds of code that can be asked for.
-pub(super) const KINDS: [&str; 3] = ["elf", "ptx", "ltoir"];
 
 /// What is asked for.
 #[derive(Default)]

@@ -3,8 +3,6 @@
 use std::ffi::{OsStr, OsString};
 
 use super::cubin::{Function, shown};
-use super::dump::What;
-use super::extract::KINDS;
 use crate::commands::reader::{self, Known, Reader, Word, choice, flag, value};
 use crate::near::nearest;
 
@@ -53,6 +51,17 @@ pub(super) struct Options {
     pub(super) kernels: Vec<String>,
     pub(super) sort: Option<Key>,
     pub(super) files: Vec<OsString>,
+}
+
+/// Kinds of code that can be asked for.
+pub(super) const KINDS: [&str; 3] = ["elf", "ptx", "ltoir"];
+
+/// What is printed of each member in the words of cuobjdump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Resources,
+    Symbols,
+    Sass,
 }
 
 /// An architecture that is asked for.

@@ -1,10 +1,10 @@
-//! `cargo xtask bench --tools`: the commands for fat binaries, each in turn with what does the same: cuobjdump, `cp`, single links.
+//! `cargo xtask tools`: the commands for fat binaries, each in turn with what does the same: cuobjdump, `cp`, single links.
 
-use super::figures::Figures;
-use super::inputs;
-use super::measure::Program;
-use super::report::seconds;
-use super::workloads::WORKLOADS;
+use crate::bench::figures::Figures;
+use crate::bench::inputs;
+use crate::bench::measure::Program;
+use crate::bench::report::seconds;
+use crate::bench::workloads::WORKLOADS;
 use crate::cache::at;
 use crate::process::Ending;
 use crate::{Result, cache, conformance, libraries, toolkit};
@@ -32,7 +32,23 @@ enum Goal {
     None,
 }
 
-pub fn run(runs: usize) -> Result<u8> {
+const USAGE: &str = "\
+usage: cargo xtask tools [--runs N]
+
+Times inspect and extract with cuobjdump on the largest of the small libraries, prune with cp, and one link of 500 fat
+binaries for eight architectures with eight links in turn; medians of N runs (5). SOLDER_BIN names the binary to time;
+without it a release build is made.";
+
+pub fn run(args: &[String]) -> Result<u8> {
+    let runs = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => 5,
+        ["--runs", count] => count.parse().map_err(|_| format!("'{count}' is not a number"))?,
+        ["-h" | "--help"] => {
+            println!("{USAGE}");
+            return Ok(0);
+        }
+        _ => return Err(USAGE.into()),
+    };
     let folder = cache::root()?.join("bench").join(format!("tools-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
     let outcome = Tools { solder: conformance::solder()?, folder: folder.clone(), runs }.rows();
