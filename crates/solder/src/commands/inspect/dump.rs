@@ -1,5 +1,6 @@
 //! What cuobjdump prints of a file, in its words: resource usage and symbols of all members; and machine code, by nvdisasm.
 
+use std::fmt::Write;
 use std::path::Path;
 
 use solder_cubin::{Cubin as File, raw};
@@ -152,8 +153,10 @@ fn header(member: &Member<'_>) -> String {
 /// What a member and each of its functions need, in the order of the sections of code. Textures, surfaces and samplers are
 /// 0, as with cuobjdump: from sm_75 on, code has handles of them only.
 fn resources(cubin: &Cubin, options: &Options) -> String {
-    let banks = |banks: &[(u32, u64)]| -> String {
-        banks.iter().map(|(bank, size)| format!(" CONSTANT[{bank}]:{size}")).collect()
+    let banks = |banks: &[(u32, u64)]| {
+        let words: Vec<String> =
+            banks.iter().map(|(bank, size)| format!(" CONSTANT[{bank}]:{size}")).collect();
+        words.concat()
     };
     let mut text =
         format!("\nResource usage:\n Common:\n  GLOBAL:{}{}\n", cubin.global, banks(&cubin.constants));
@@ -163,7 +166,8 @@ fn resources(cubin: &Cubin, options: &Options) -> String {
     functions.sort_by_key(|function| function.section);
     for function in functions {
         let stack = function.stack.unwrap_or(0);
-        text += &format!(
+        let _ = write!(
+            text,
             " Function {}:\n  REG:{} STACK:{stack} SHARED:{} LOCAL:{}{} TEXTURE:0 SURFACE:0 SAMPLER:0\n",
             function.name,
             function.registers.unwrap_or(0),
@@ -217,7 +221,8 @@ fn symbols(file: &File<'_>, options: &Options) -> String {
         if !options.wants_name(&name) {
             continue;
         }
-        text += &format!(
+        let _ = write!(
+            text,
             "{:<16} {:<10} {:<12} {} {name}\n",
             named(&TYPES, symbol.kind(), "STT_?"),
             named(&BINDINGS, symbol.bind(), "STB_?"),
