@@ -166,9 +166,9 @@ fn resources(cubin: &Cubin, options: &Options) -> String {
     functions.sort_by_key(|function| function.section);
     for function in functions {
         let stack = function.stack.unwrap_or(0);
-        let _ = write!(
+        let _ = writeln!(
             text,
-            " Function {}:\n  REG:{} STACK:{stack} SHARED:{} LOCAL:{}{} TEXTURE:0 SURFACE:0 SAMPLER:0\n",
+            " Function {}:\n  REG:{} STACK:{stack} SHARED:{} LOCAL:{}{} TEXTURE:0 SURFACE:0 SAMPLER:0",
             function.name,
             function.registers.unwrap_or(0),
             function.shared,
@@ -221,9 +221,9 @@ fn symbols(file: &File<'_>, options: &Options) -> String {
         if !options.wants_name(&name) {
             continue;
         }
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "{:<16} {:<10} {:<12} {} {name}\n",
+            "{:<16} {:<10} {:<12} {} {name}",
             named(&TYPES, symbol.kind(), "STT_?"),
             named(&BINDINGS, symbol.bind(), "STB_?"),
             named(&OTHERS, symbol.other, "STO_?"),
