@@ -453,7 +453,7 @@ fn other_tools() {
                 assert!(found.status.success() && !said.contains("Warning"), "{tool}: {said}");
             }
             Err(_) => {
-                skipped(&format!("a pruned program was not passed through {tool}, which is not installed"))
+                skipped(&format!("a pruned program was not passed through {tool}, which is not installed"));
             }
         }
         assert_eq!(output(&folder.join("program")), only(&all, 80), "after {tool}");
