@@ -20,6 +20,7 @@ pub mod realcode;
 pub mod suite;
 pub mod tidy;
 pub mod toolkit;
+mod tools;
 pub mod torture;
 pub mod words;
 mod workspace;
@@ -41,6 +42,7 @@ commands
   nvjitlink [FILTER…]     build libnvJitLink, and call it and NVIDIA's alike; or install NVIDIA's of a release
   page                    open reports in a browser: widths, contrast, keyboard, addresses; take pictures
   prune                   compare solder prune with nvprune, and prune real libraries
+  tools                   time inspect, extract and prune, and links for several architectures
   realcode [FILTER…]      link programs made of library code with both linkers, compare function by function
   test                    install what is needed and run every test of the workspace
   tidy                    check the rules of the house that the compiler does not
@@ -70,6 +72,7 @@ pub fn run(args: &[String]) -> u8 {
         "nvjitlink-time" => nvjitlink::driver::time(rest),
         "page" => page::run(rest),
         "prune" => prune::run(rest),
+        "tools" => tools::run(rest),
         "realcode" => realcode::run(rest),
         "test" => suite::run(rest),
         "tidy" => tidy::run(rest),

@@ -17,7 +17,7 @@ usage: cargo xtask libraries [--all]
 
 Compares registers, stack and shared memory of every kernel in libnvjpeg, libcurand and libnccl, as `solder
 inspect` reports them, with `cuobjdump -res-usage`, and the files of `solder extract` with those of `cuobjdump -xelf all`
-and `-xptx all`, names and bytes. --all adds libcublas, libcublasLt and libcusparse, which takes a
+and `-xptx all`, names and bytes; and what both print of symbols, resource usage and names of members. --all adds libcublas, libcublasLt and libcusparse, which takes a
 minute and 2 GB of memory. The libraries are Python packages, installed into the user's cache folder.";
 
 /// The other tool.
@@ -68,6 +68,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         };
         is_equal &= compare(&solder, &cuobjdump, &file)?;
         is_equal &= summary_is_quick(&solder, &file)?;
+        is_equal &= prints_the_same(&solder, &cuobjdump, &file)?;
         is_equal &= extracts_the_same(&solder, &cuobjdump, &file)?;
     }
     Ok(u8::from(!is_equal))
@@ -90,6 +91,48 @@ pub(crate) fn wants_all(args: &[String], usage: &str) -> Result<Option<bool>> {
 pub(crate) fn files(all: bool) -> impl Iterator<Item = Result<PathBuf>> {
     let wanted = LIBRARIES.iter().filter(move |library| all || !library.is_large);
     wanted.map(|library| Ok(pip::ensure(library.package)?.join(library.file)))
+}
+
+/// cuobjdump, and the largest library that is not left to `--all`.
+pub(crate) fn largest() -> Result<(PathBuf, PathBuf)> {
+    let mut found = files(false).collect::<Result<Vec<_>>>()?;
+    found.sort_by_key(|file| fs::metadata(file).map_or(0, |found| found.len()));
+    Ok((pip::ensure(CUOBJDUMP)?.join("nvidia/cu13/bin/cuobjdump"), found.pop().ok_or("no library")?))
+}
+
+/// What both print of a library, line by line: names of members, symbols, resource usage.
+fn prints_the_same(solder: &Path, cuobjdump: &Path, file: &Path) -> Result<bool> {
+    let mut is_same = true;
+    for (theirs, ours) in [
+        ("-lelf", "--list=elf"),
+        ("-lptx", "--list=ptx"),
+        ("-symbols", "--symbols"),
+        ("-res-usage", "--res-usage"),
+    ] {
+        let theirs = process::capture(Command::new(cuobjdump).arg(theirs).arg(file))?.stdout;
+        let text = process::capture(Command::new(solder).args(["inspect", ours]).arg(file))?.stdout;
+        let (theirs, text) = (String::from_utf8_lossy(&theirs), String::from_utf8_lossy(&text));
+        // The registers of device functions are in the headers of their code, where cuobjdump does not look from sm_90 on.
+        let differs = |(a, b): &(&str, &str)| {
+            a != b
+                && !a
+                    .strip_prefix("  REG:0 ")
+                    .is_some_and(|a| b.split_once(' ').is_some_and(|_| b.ends_with(a)))
+        };
+        let count = theirs.lines().count();
+        let different: Vec<_> = theirs.lines().zip(text.lines()).filter(differs).collect();
+        let is_long = count == text.lines().count();
+        println!(
+            "    {ours}: {count} lines, {} differ{}",
+            different.len(),
+            if is_long { "" } else { ", or are missing" }
+        );
+        for (theirs, ours) in different.iter().take(3) {
+            println!("        cuobjdump: {theirs}\n        solder:    {ours}");
+        }
+        is_same &= different.is_empty() && is_long;
+    }
+    Ok(is_same)
 }
 
 /// The summary of a library reads only headers, however large it is.

@@ -2,7 +2,7 @@
 //!
 //! [`Cubin`] reads a file without copying; [`info`], [`callgraph`] and [`note`] read the contents of
 //! the sections that only device code has; [`lines`] and [`frames`] the debug
-//! information that names places in code; [`reloc`] is the table of relocation types; [`strings`]
+//! information that names places in code, which [`strip`] removes; [`reloc`] is the table of relocation types; [`strings`]
 //! and [`raw`] are what a writer needs.
 
 pub mod bits;
@@ -17,5 +17,6 @@ pub mod note;
 pub mod raw;
 pub mod reloc;
 pub mod strings;
+pub mod strip;
 
 pub use file::{Cubin, Error, Names, Relocations, Section, elf_header, string_at};

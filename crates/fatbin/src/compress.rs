@@ -57,6 +57,15 @@ impl Compression {
         }
     }
 
+    /// The way to store something like it.
+    pub(crate) const fn packing(self) -> Packing {
+        match self {
+            Self::None => Packing::None,
+            Self::Lz4 => Packing::Lz4,
+            Self::Zstd => Packing::Zstd,
+        }
+    }
+
     /// The most bytes that `packed` bytes can unpack to: one LZ4 length byte stands for 255 bytes, and the smallest
     /// Zstandard block (three bytes of header and the byte to repeat) for 128 KiB.
     fn limit(self, packed: usize) -> u64 {

@@ -234,14 +234,26 @@ impl<'data> Member<'data> {
 
     /// The same member, header and payload, with its content stored in another way.
     pub fn repacked(&self, packing: Packing) -> Result<Vec<u8>, Error> {
-        let content = self.unpacked()?;
-        let mut payload = packing.pack(&content);
+        self.with_content(&self.unpacked()?, packing, self.flags())
+    }
+
+    /// The same member with a content that has no debug information, stored as the old one was if nothing else is asked for.
+    pub fn without_debug(&self, content: &[u8], packing: Option<Packing>) -> Result<Vec<u8>, Error> {
+        let packing = match packing {
+            Some(packing) => packing,
+            None => self.compression()?.packing(),
+        };
+        self.with_content(content, packing, Flags(self.flags().0 & !Flags::DEBUG.0))
+    }
+
+    fn with_content(&self, content: &[u8], packing: Packing, flags: Flags) -> Result<Vec<u8>, Error> {
+        let mut payload = packing.pack(content);
         let (packed, unpacked) = match packing.compression() {
             Compression::None => (0, 0),
             _ => (u32::try_from(payload.len()).map_err(|_| Error::TooLarge)?, content.len() as u64),
         };
         payload.resize(payload.len().next_multiple_of(8), 0);
-        let flags = Flags(self.flags().0 & !Flags::COMPRESSION.0).with(packing.compression().flag());
+        let flags = Flags(flags.0 & !Flags::COMPRESSION.0).with(packing.compression().flag());
         let fixed = MemberHeader {
             payload_size: (payload.len() as u64).into(),
             compressed_size: packed.into(),

@@ -300,7 +300,15 @@ fn mutate_anything(rng: &mut Rng, input: &mut Vec<u8>, corpus: &Corpus) {
 fn inspect(input: &[u8], folder: &Path) -> Result<bool, String> {
     let file = folder.join("inspected");
     fs::create_dir_all(folder).and_then(|()| fs::write(&file, input)).map_err(|error| error.to_string())?;
-    let forms = [&["--json"][..], &[], &["--list", "--json"], &["--all", "--arch=90"], &["--sort=shared"]];
+    let forms = [
+        &["--json"][..],
+        &[],
+        &["--list", "--json"],
+        &["--all", "--arch=90"],
+        &["--sort=shared"],
+        &["--res-usage", "--symbols"],
+        &["--list=elf", "--all"],
+    ];
     let form = forms[input.len() / 8 % forms.len()].iter().map(OsString::from);
     let words = ["solder".into(), "inspect".into()].into_iter().chain(form).chain([file.into()]);
     Ok(solder::driver::run(words) == 0)
@@ -314,7 +322,13 @@ fn prune(input: &[u8], folder: &Path) -> Result<bool, String> {
         let _ = fs::remove_file(old);
     }
     fs::create_dir_all(folder).and_then(|()| fs::write(&file, input)).map_err(text)?;
-    let forms = [&["--keep=sm_90"][..], &["--keep=75,80", "--dedup"], &["--drop-ptx", "--keep=sm_80"]];
+    let forms = [
+        &["--keep=sm_90"][..],
+        &["--keep=75,80", "--dedup"],
+        &["--drop-ptx", "--keep=sm_80"],
+        &["--strip-debug"],
+        &["--strip-debug", "--keep=sm_90", "--drop-ptx"],
+    ];
     let form = forms[input.len() / 8 % forms.len()];
     let pruned = |from: &Path, to: &Path| {
         let words = ["solder".into(), "prune".into()].into_iter().chain(form.iter().map(OsString::from));

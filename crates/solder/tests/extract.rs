@@ -86,3 +86,25 @@ fn what_cannot_be_extracted() {
         assert!(code == Some(1) && stderr.starts_with("solder extract: "), "{words:?}: {stderr}");
     }
 }
+
+/// cuobjdump names members after their identifiers, without folders and ending; of several of one name it leaves the last.
+#[test]
+fn identifiers() {
+    let folder = scratch("extract-identifiers");
+    let cubin = fs::read(example("weights.cubin")).expect("the example");
+    let mut builder = Builder::new();
+    for identifier in [&b"sub.d/o.x.cu"[..], b"a b", b"", b"o.x.cc"] {
+        let member = NewMember::new(Kind::Elf, Arch::plain(90), &cubin);
+        let identifier = Some(identifier).filter(|identifier| !identifier.is_empty());
+        builder.push(&NewMember { identifier, ..member });
+    }
+    fs::write(folder.join("all.fatbin"), builder.finish()).expect("a file");
+    let (code, stdout, _) = extract(&folder, &["all.fatbin"]);
+    let names = ["o.x.sm_90.cubin", "a-b.sm_90.cubin", "all.3.sm_90.cubin", "o.x.sm_90-2.cubin"];
+    assert_eq!((code, stdout.lines().collect::<Vec<_>>()), (Some(0), names.to_vec()));
+    let listed =
+        run(Command::new(PROGRAM).args(["inspect", "--list=elf", "all.fatbin"]).current_dir(&folder));
+    let expected: Vec<String> =
+        names.iter().enumerate().map(|(at, name)| format!("ELF file {:>4}: {name}", at + 1)).collect();
+    assert_eq!(listed.1.lines().collect::<Vec<_>>(), expected);
+}

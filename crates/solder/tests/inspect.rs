@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{example, run, scratch, text};
+use common::{PROGRAM, example, run, scratch, text};
 
 fn solder(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_solder"));
@@ -207,4 +207,62 @@ fn inspect_an_older_object() {
     fs::write(&file, bytes).expect("a file");
     let (_, stdout, _) = run(&mut solder(&["inspect", text(&file)]));
     assert!(stdout.contains("sm_80 relocatable, from compute_80, CUDA 12.4\n"), "{stdout}");
+}
+
+/// In the words of cuobjdump 13.4, which `cargo xtask libraries` compares with on libraries.
+#[test]
+fn as_cuobjdump_prints() {
+    let blur = example("blur.cubin");
+    let inspect = |words: &[&str]| run(Command::new(PROGRAM).arg("inspect").args(words).arg(&blur));
+    let (code, stdout, stderr) = inspect(&["--res-usage"]);
+    let expected = "\nResource usage:\n Common:\n  GLOBAL:0\n Function _Z4blurPKfPfi:\n  REG:24 STACK:0 SHARED:0 LOCAL:0 \
+                    CONSTANT[0]:548 TEXTURE:0 SURFACE:0 SAMPLER:0\n";
+    assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), expected, ""));
+    let (_, stdout, _) = inspect(&["--symbols"]);
+    for line in [
+        "STT_OBJECT       STB_WEAK   STV_DEFAULT  U __UDT_OFFSET",
+        "STT_FUNC         STB_GLOBAL STO_ENTRY      _Z4blurPKfPfi",
+        "STT_FUNC         STB_GLOBAL STV_DEFAULT  U _Z5weighPKfii",
+    ] {
+        assert!(stdout.lines().any(|found| found == line), "{line}: {stdout}");
+    }
+    let (_, stdout, _) = inspect(&["--symbols", "--kernel=blur(const float"]);
+    assert_eq!(stdout, "\nsymbols:\nSTT_FUNC         STB_GLOBAL STO_ENTRY      _Z4blurPKfPfi\n");
+    assert_eq!(inspect(&["--list", "elf"]).1, "ELF file    1: blur.sm_90.cubin\n");
+    assert_eq!(inspect(&["--list=ptx"]).1, "");
+    let (code, _, stderr) = inspect(&["--symbols", "--json"]);
+    assert!(code == Some(1) && stderr.contains("--json alone"), "{stderr}");
+    let (code, _, stderr) = inspect(&["--list=sass"]);
+    assert!(code == Some(1) && stderr.contains("--list takes elf, ptx, ltoir, not 'sass'"), "{stderr}");
+}
+
+/// nvdisasm gets the cubin, and the numbers of the functions that are asked for; without one, it is said what helps.
+#[test]
+fn machine_code() {
+    let folder = scratch("inspect-sass");
+    let toolkit = folder.join("bin");
+    fs::create_dir(&toolkit).expect("a folder");
+    let script =
+        "#!/bin/sh\nfor last; do :; done\n[ -s \"$last\" ] && echo \"code: $*\" | sed \"s|$last|FILE|\"\n";
+    common::script(&toolkit.join("nvdisasm"), script);
+    let inspect = |words: &[&str], root: &Path| {
+        let mut command = Command::new(PROGRAM);
+        command
+            .arg("inspect")
+            .args(words)
+            .arg(example("blur.cubin"))
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin");
+        run(command.env("SOLDER_TOOLKIT", root).env("TMPDIR", &folder))
+    };
+    assert_eq!(inspect(&["--sass"], &folder).1, "code: --print-code FILE\n");
+    let (code, stdout, _) = inspect(&["--sass", "--kernel=blur"], &folder);
+    assert!(code == Some(0) && stdout.starts_with("code: --print-code --cuda-function-index="), "{stdout}");
+    assert_eq!(inspect(&["--sass", "--kernel=nothing"], &folder).1, "");
+    common::script(&toolkit.join("nvdisasm"), "#!/bin/sh\necho broken >&2\nexit 3\n");
+    let (code, _, stderr) = inspect(&["--sass"], &folder);
+    assert!(code == Some(1) && stderr.contains("broken"), "{stderr}");
+    let (code, _, stderr) = inspect(&["--sass"], Path::new("/nowhere"));
+    assert!(code == Some(1) && stderr.contains("--sass needs nvdisasm"), "{stderr}");
+    assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 1, "a file is left");
 }

@@ -7,9 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{PROGRAM, run, scratch, text};
+use common::{PROGRAM, run, scratch, skipped, text};
 use solder_arch::Arch;
-use solder_fatbin::{Builder, Container, Kind, NewMember, Packing};
+use solder_cubin::strip::is_debug;
+use solder_cubin::{Cubin, raw};
+use solder_fatbin::{Builder, Container, Flags, Kind, NewMember, Packing};
 
 const NUMBERS: [u16; 3] = [75, 80, 90];
 
@@ -326,5 +328,134 @@ fn compressed_members_stay_readable() {
             members(&folder.join("out.fatbin")).iter().all(|(_, _, new)| new.starts_with(&content)),
             "{how}"
         );
+    }
+}
+
+/// An object of the linker's own tests.
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../link/tests/golden/inputs").join(name)
+}
+
+#[test]
+fn debug_information() {
+    let folder = scratch("prune-debug");
+    let (lines, kernel) = (golden("lines.sm_90.cubin"), golden("kernel.sm_90.cubin"));
+    pruned(&folder, &["--strip-debug", text(&lines), "-o", "lines.cubin"]);
+    let stripped = fs::read(folder.join("lines.cubin")).expect("the cubin");
+    // A link of stripped code gives the code that a link of the object gives, and no debug information.
+    let debug = golden("second_kernel.debug.sm_90.cubin");
+    pruned(&folder, &["--strip-debug", text(&debug), "-o", "debug.cubin"]);
+    let image = |name: &str, inputs: [&str; 2]| {
+        let words = ["-arch=sm_90", inputs[0], inputs[1], "-o", name];
+        assert!(Command::new(PROGRAM).args(words).current_dir(&folder).status().expect("solder").success());
+        fs::read(folder.join(name)).expect("the image")
+    };
+    let (whole, new) =
+        (image("whole", [text(&debug), text(&lines)]), image("new", ["debug.cubin", "lines.cubin"]));
+    let (whole, new) = (Cubin::parse(&whole).expect("a cubin"), Cubin::parse(&new).expect("a cubin"));
+    let of_code = |cubin: &Cubin<'_>| -> Vec<(String, Vec<u8>)> {
+        let sections = cubin.sections.iter().filter(|section| section.flags() & raw::SHF_ALLOC != 0);
+        sections.map(|section| (section.name.to_string(), section.data.to_vec())).collect()
+    };
+    assert!(of_code(&whole) == of_code(&new) && of_code(&new).len() > 1);
+    let has_debug = |cubin: &Cubin<'_>| cubin.sections.iter().any(|section| is_debug(section.name));
+    assert!(has_debug(&whole) && !has_debug(&new));
+    // The same code in a fat binary, stored in each way; code and PTX without such information stay as they are.
+    let (old, plain) = (fs::read(&lines).expect("the object"), fs::read(&kernel).expect("the object"));
+    let mut builder = Builder::new();
+    for compression in [Packing::None, Packing::Lz4, Packing::Zstd] {
+        let member = NewMember::new(Kind::Elf, Arch::plain(90), &old);
+        let flags = member.flags.with(Flags::DEBUG);
+        builder.push(&NewMember { compression, flags, ..member });
+    }
+    builder.push(&NewMember::new(Kind::Elf, Arch::plain(90), &plain));
+    let ptx = b".version 9.0\n.target sm_90\n.file 1 \"a.cu\"\n\0";
+    builder.push(&NewMember::new(Kind::Ptx, Arch::plain(90), ptx));
+    fs::write(folder.join("all.fatbin"), builder.finish()).expect("a file");
+    let (code, stdout, _) = prune(&folder, &["--strip-debug", "all.fatbin", "-o", "out.fatbin"]);
+    assert!(code == Some(0) && stdout.contains("5 of 5 members kept, 3 stripped"), "{stdout}");
+    let found = members(&folder.join("out.fatbin"));
+    assert!(found[..3].iter().all(|(_, _, content)| content.starts_with(&stripped)));
+    assert!(found[3].2.starts_with(&plain) && found[4].2 == ptx[..ptx.len() - 1]);
+    let bytes = fs::read(folder.join("out.fatbin")).expect("a file");
+    let container = Container::parse(&bytes).expect("a container");
+    assert!(container.members().flatten().all(|member| !member.flags().contains(Flags::DEBUG)));
+    let (_, stdout, _) = prune(&folder, &["--strip-debug", "out.fatbin", "-o", "again.fatbin"]);
+    assert!(stdout.contains("5 of 5 members kept, ") && !stdout.contains("stripped"), "{stdout}");
+    assert_eq!(fs::read(folder.join("again.fatbin")).expect("a file"), bytes);
+    // Without the option a cubin is nothing to prune; damaged code is named.
+    let (code, _, stderr) = prune(&folder, &["--keep=sm_90", text(&lines), "-o", "none"]);
+    assert!(code == Some(1) && stderr.contains("only --strip-debug"), "{stderr}");
+    let mut builder = Builder::new();
+    builder.push(&NewMember::new(Kind::Elf, Arch::plain(80), &old[..old.len() / 2]));
+    fs::write(folder.join("cut.fatbin"), builder.finish()).expect("a file");
+    let (code, _, stderr) = prune(&folder, &["--strip-debug", "cut.fatbin", "-o", "none"]);
+    let expected = "solder prune: 'cut.fatbin': the member for sm_80: ";
+    assert!(code == Some(1) && stderr.starts_with(expected), "{stderr}");
+    assert!(!folder.join("none").exists());
+}
+
+/// Whenever a run ends, the file is the old one or the whole new one.
+#[test]
+fn ended_runs_leave_the_original() {
+    let folder = scratch("prune-killed");
+    fs::write(folder.join("one.fatbin"), fatbin(3, 900_000)).expect("a file");
+    let old = fs::read(folder.join("one.fatbin")).expect("the file");
+    pruned(&folder, &["--keep=75,80", "one.fatbin", "-o", "new"]);
+    let new = fs::read(folder.join("new")).expect("the file");
+    let (mut kept, mut done) = (0, 0);
+    for number in 0..40 {
+        let file = folder.join("file");
+        fs::write(&file, &old).expect("a file");
+        let mut child = Command::new(PROGRAM)
+            .args(["prune", "--keep=75,80", "--in-place", "file"])
+            .current_dir(&folder)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("solder");
+        std::thread::sleep(std::time::Duration::from_micros(number * 400));
+        let _ = child.kill();
+        child.wait().expect("its end");
+        let found = fs::read(&file).expect("the file");
+        assert!(found == old || found == new, "run {number}");
+        kept += usize::from(found == old);
+        done += usize::from(found == new);
+    }
+    assert_eq!(kept + done, 40);
+    // A file that may not become as long as the new one.
+    fs::write(folder.join("file"), &old).expect("a file");
+    let limited = "ulimit -f 100; \"$0\" prune --keep=75,80 --in-place file";
+    let output = Command::new("sh").args(["-c", limited, PROGRAM]).current_dir(&folder).output();
+    assert!(!output.expect("a shell").status.success());
+    assert_eq!(fs::read(folder.join("file")).expect("the file"), old);
+}
+
+/// Tools of others that read or change a pruned program.
+#[test]
+fn other_tools() {
+    let folder = scratch("prune-tools");
+    sources(&folder);
+    assert!(compile(&folder, &["-pie", "-fPIE", "main.c", "show.c", "wrappers.s", "-o", "program"]));
+    let all = output(&folder.join("program"));
+    pruned(&folder, &["--keep=sm_80", "--in-place", "program"]);
+    let tools: [(&str, &[&str]); 6] = [
+        ("readelf", &["-a", "-W", "program"]),
+        ("ldd", &["program"]),
+        ("objdump", &["-x", "program"]),
+        ("strip", &["program"]),
+        ("patchelf", &["--set-rpath", "/a/path/that/is/longer/than/what/was/there/before", "program"]),
+        ("patchelf", &["--add-needed", "libm.so.6", "program"]),
+    ];
+    for (tool, words) in tools {
+        match Command::new(tool).args(words).current_dir(&folder).output() {
+            Ok(found) => {
+                let said = String::from_utf8_lossy(&found.stderr);
+                assert!(found.status.success() && !said.contains("Warning"), "{tool}: {said}");
+            }
+            Err(_) => {
+                skipped(&format!("a pruned program was not passed through {tool}, which is not installed"));
+            }
+        }
+        assert_eq!(output(&folder.join("program")), only(&all, 80), "after {tool}");
     }
 }

@@ -74,3 +74,28 @@ fn differences() {
     let (code, _, stderr) = solder(&folder, &["diff", text(&blur), "missing"]);
     assert!(code == Some(1) && stderr.contains("'missing': "), "{stderr}");
 }
+
+/// `cargo xtask page` opens such a page in a browser.
+#[test]
+fn pages() {
+    let folder = scratch("size-page");
+    inputs(&folder);
+    assert_eq!(said(&folder, &["size", "--page", "size.html", "two.fatbin", "one.fatbin"]), "");
+    let page = fs::read_to_string(folder.join("size.html")).expect("the page");
+    let (_, rest) = page.split_once("id=\"data\">").expect("data");
+    let data: serde_json::Value =
+        serde_json::from_str(rest.split("</script>").next().unwrap()).expect("JSON");
+    assert_eq!(
+        (&data["sizes"], &data["files"], &data["target"]),
+        (&true.into(), &2.into(), &"sm_80, sm_90".into())
+    );
+    let inputs = data["inputs"].as_array().expect("a list");
+    assert_eq!(inputs.len(), 4, "{inputs:?}");
+    let twice = data["functions"].as_array().expect("a list").iter().find(|row| row["copies"] == 2);
+    assert_eq!(
+        twice.map(|row| &inputs[row["input"].as_u64().unwrap() as usize]),
+        Some(&"two.fatbin: sm_90".into())
+    );
+    let (code, _, stderr) = solder(&folder, &["size", "--page=x", "--json", "one.fatbin"]);
+    assert!(code == Some(1) && stderr.contains("--page is for itself"), "{stderr}");
+}

@@ -2,7 +2,8 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// Variables that name a toolkit, in the order in which they are asked.
 pub const VARIABLES: [&str; 3] = ["SOLDER_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
@@ -42,6 +43,32 @@ impl Environment {
             nvjitlink: root(NVJITLINK_VARIABLE),
             temporary,
         }
+    }
+
+    /// A program of the toolkit, or the places where it was looked for: beside the name that this program was invoked by, in
+    /// the toolkits that are named, and in `PATH`.
+    pub fn find_tool(&self, name: &str) -> Result<PathBuf, Vec<PathBuf>> {
+        let toolkits = self.roots().map(|root| root.join("bin"));
+        let mut looked = Vec::new();
+        for folder in self.invoked_from().into_iter().chain(toolkits).chain(self.path.iter().cloned()) {
+            let candidate = folder.join(name);
+            if candidate.is_file() {
+                return Ok(candidate);
+            }
+            if !looked.contains(&candidate) {
+                looked.push(candidate);
+            }
+        }
+        Err(looked)
+    }
+
+    /// The folder of the program as it was invoked: a path as given, a bare name as `PATH` finds it.
+    fn invoked_from(&self) -> Option<PathBuf> {
+        let invoked = &self.invoked_as;
+        if invoked.as_os_str().as_bytes().contains(&b'/') {
+            return invoked.parent().map(Path::to_path_buf);
+        }
+        self.path.iter().find(|folder| folder.join(invoked).is_file()).cloned()
     }
 
     /// The roots that are named.

@@ -17,7 +17,7 @@ use solder_cubin::Cubin;
 use solder_cubin::edit::with_section;
 use solder_cubin::note::{TYPE_TKINFO, ToolInfo, notes, write_note};
 
-use crate::{Environment, Guard, Key, Toolchain};
+use crate::{Guard, Key, Toolchain};
 
 const NAME: &str = "ptxas";
 
@@ -193,33 +193,8 @@ impl Toolchain<'_> {
     /// toolkit), then in the toolkits that the environment names, then in `PATH`. That there is none is an error of the
     /// first assembly.
     pub fn assembler(&self) -> Assembler<'_> {
-        Assembler { toolchain: self, program: find_program(&self.environment), next: AtomicUsize::new(0) }
+        Assembler { toolchain: self, program: self.environment.find_tool(NAME), next: AtomicUsize::new(0) }
     }
-}
-
-fn find_program(environment: &Environment) -> Result<PathBuf, Vec<PathBuf>> {
-    let beside = invoked_from(environment);
-    let toolkits = environment.roots().map(|root| root.join("bin"));
-    let mut looked = Vec::new();
-    for folder in beside.into_iter().chain(toolkits).chain(environment.path.iter().cloned()) {
-        let candidate = folder.join(NAME);
-        if candidate.is_file() {
-            return Ok(candidate);
-        }
-        if !looked.contains(&candidate) {
-            looked.push(candidate);
-        }
-    }
-    Err(looked)
-}
-
-/// The folder of the program as it was invoked: a path as given, a bare name as `PATH` finds it.
-fn invoked_from(environment: &Environment) -> Option<PathBuf> {
-    let invoked = &environment.invoked_as;
-    if invoked.as_os_str().as_bytes().contains(&b'/') {
-        return invoked.parent().map(Path::to_path_buf);
-    }
-    environment.path.iter().find(|folder| folder.join(invoked).is_file()).cloned()
 }
 
 /// The input's name is what nvlink's messages call it; the output's is what the tool note records under `-g`.
@@ -402,6 +377,7 @@ mod tests {
     use solder_arch::{Release, Suffix};
 
     use super::*;
+    use crate::Environment;
     use crate::{Cache, Supervisor, Unsupervised};
 
     /// A program that says something, writes a file and counts how often it ran.

@@ -3,15 +3,15 @@
 // Sizes and kibibytes are far below the 2^52 that a float holds exactly.
 #![allow(clippy::cast_precision_loss)]
 
-mod figures;
-mod inputs;
+pub(crate) mod figures;
+pub(crate) mod inputs;
 mod maker;
 pub mod measure;
 mod plot;
-mod report;
+pub(crate) mod report;
 mod sources;
 pub(crate) mod template;
-mod workloads;
+pub(crate) mod workloads;
 
 use crate::cache::at;
 use crate::nvjitlink::library;

@@ -113,6 +113,13 @@ impl Compiled {
     }
 }
 
+/// The page of `solder size` about a file of a folder.
+pub fn sizes(solder: &Path, folder: &Path, file: &str) -> Result<PathBuf> {
+    let page = folder.join("sizes.html");
+    run(Command::new(solder).args(["size", file, "--page"]).arg(&page).current_dir(folder))?;
+    Ok(page)
+}
+
 fn run(command: &mut Command) -> Result<()> {
     let (ending, _, stderr) = process::watch(command, LIMIT)?;
     if ending == Ending::Exit(0) {

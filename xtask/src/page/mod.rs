@@ -16,7 +16,7 @@ const USAGE: &str = "\
 usage: cargo xtask page [--files N] [--pictures DIR]
 
 Links programs of 3, 200 and 4,000 files, opens their reports in Chromium at 1280 and 390 pixels, light and dark, and
-checks widths, contrast, keyboard, touch and addresses. Needs chromium on PATH, or SOLDER_BROWSER.
+checks widths, contrast, keyboard, touch and addresses; then a page of `solder size`. Needs chromium on PATH, or SOLDER_BROWSER.
 
 --files N looks at the report of N files only. --pictures DIR takes the pictures of the documentation instead.";
 
@@ -91,6 +91,8 @@ fn in_folder(
         faults.extend(looked.faults.into_iter().map(|fault| format!("{count} files: {fault}")));
     }
     faults.extend(whole_program(&mut browser, &compiled.whole(solder, &subfolder("whole")?)?)?);
+    let sizes = links::sizes(solder, &folder.join("3"), "app.cubin")?;
+    faults.extend(page_of_sizes(&mut browser, &sizes)?);
     faults.append(&mut browser.faults);
     for fault in &faults {
         println!("    {fault}");
@@ -125,6 +127,41 @@ fn whole_program(browser: &mut Browser, report: &Path) -> Result<Vec<String>> {
     }
     let is_right = looked.faults.is_empty();
     println!("a report of a whole program: {}", if is_right { "as it should be" } else { "wrong" });
+    Ok(looked.faults)
+}
+
+/// The page of `solder size`: the map and the list of a report, without what only a link has.
+fn page_of_sizes(browser: &mut Browser, page: &Path) -> Result<Vec<String>> {
+    let address = format!("file://{}", page.display());
+    let mut looked = Look { browser, address, faults: Vec::new() };
+    for (width, is_dark) in [(1280, false), (390, true)] {
+        looked.open("", width, is_dark)?;
+        for (what, expression) in [
+            ("no function is shown", "functions.length > 0 && boxes.length > 0"),
+            (
+                "sections of a link are shown",
+                "['calls', 'memory', 'time', 'removed'].every(id => $(id).hidden) && !$('functions').hidden",
+            ),
+            ("the groups are those of a link", "$('group').children[0].textContent === 'Architecture'"),
+            ("something is too wide", "checks.overflow().length === 0"),
+            ("something cannot be read", "checks.contrast().length === 0"),
+            ("a number is wrong", "checks.plurals().length === 0"),
+        ] {
+            looked.holds(what, expression)?;
+        }
+    }
+    looked.browser.eval("canvas.focus()")?;
+    looked.browser.press("ArrowRight")?;
+    looked.browser.press("Enter")?;
+    looked.holds(
+        "Enter does not enlarge an architecture",
+        "location.hash.includes('zoom=') && zoom !== null",
+    )?;
+    looked.browser.eval("openBox(zoom.children[0])")?;
+    looked
+        .holds("a function is not found in the list", "state.find !== '' && $('rows').children.length > 0")?;
+    let is_right = looked.faults.is_empty();
+    println!("a page of sizes: {}", if is_right { "as it should be" } else { "wrong" });
     Ok(looked.faults)
 }
 

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use solder_toolchain::cache::folder::{self, Usage};
 
+use super::reader::{Known, Reader, Word, flag, value};
 use super::screen::short;
-use super::words::{print, value_of};
+use super::words::print;
 use crate::cache::{Settings, bytes, usual_folder};
 use crate::json::Json;
 
@@ -27,6 +28,8 @@ store on another machine, which is asked with GET and filled with PUT.
   --json           for programs
 ";
 
+const OPTIONS: [Known; 3] = [value("--cache-dir"), value("--limit"), flag("--json")];
+
 enum Action {
     Stats,
     Prune,
@@ -35,25 +38,25 @@ enum Action {
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
     let (mut action, mut named, mut limit, mut json) = (None, None, None, false);
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if let Some(value) = value_of("--cache-dir", word, &mut words)? {
-            named = Some(value);
-        } else if let Some(value) = value_of("--limit", word, &mut words)? {
-            let text = value.to_string_lossy().into_owned();
-            limit = Some(bytes(&text).ok_or(format!("'{text}' is not a size such as 500M or 5G"))?);
-        } else {
-            match word.to_str() {
-                Some("-h" | "--help") => {
-                    print(USAGE);
-                    return Ok(());
-                }
-                Some("--json") => json = true,
+    let mut words = Reader::new(words, &OPTIONS, USAGE);
+    while let Some(word) = words.next()? {
+        match word {
+            Word::Option("--cache-dir", value) => named = value,
+            Word::Option("--limit", Some(value)) => {
+                let text = value.to_string_lossy().into_owned();
+                limit = Some(bytes(&text).ok_or(format!("'{text}' is not a size such as 500M or 5G"))?);
+            }
+            Word::Option("--json", _) => json = true,
+            Word::Option(..) => {
+                print(USAGE);
+                return Ok(());
+            }
+            Word::File(word) => match word.to_str() {
                 Some("stats") if action.is_none() => action = Some(Action::Stats),
                 Some("prune") if action.is_none() => action = Some(Action::Prune),
                 Some("clear") if action.is_none() => action = Some(Action::Clear),
-                _ => return Err(format!("'{}' is not understood\n\n{USAGE}", word.to_string_lossy())),
-            }
+                _ => return Err(words.wrong(&format!("'{}' is not understood", word.display()))),
+            },
         }
     }
     let settings = Settings::new(named.as_deref().map(Path::new));

@@ -5,6 +5,7 @@ use std::fs;
 
 use cubin_diff::{Options, diff, report};
 
+use super::reader::{Known, Reader, Word, flag};
 use super::words::print;
 
 const USAGE: &str = "\
@@ -17,26 +18,26 @@ value, then B's. Other files are compared as bytes; solder extract takes cubins 
   --all            show every difference, not only the first few of each section
 ";
 
+const OPTIONS: [Known; 2] = [flag("--ignore-tkinfo"), flag("--all")];
+
 /// Lines shown for each section.
 const FEW: usize = 8;
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
     let (mut files, mut options, mut limit) = (Vec::new(), Options::default(), Some(FEW));
-    for word in words {
-        match word.to_str() {
-            Some("-h" | "--help") => {
+    let mut words = Reader::new(words, &OPTIONS, USAGE);
+    while let Some(word) = words.next()? {
+        match word {
+            Word::File(file) => files.push(file),
+            Word::Option("--ignore-tkinfo", _) => options.ignore_tkinfo = true,
+            Word::Option("--all", _) => limit = None,
+            Word::Option(..) => {
                 print(USAGE);
                 return Ok(());
             }
-            Some("--ignore-tkinfo") => options.ignore_tkinfo = true,
-            Some("--all") => limit = None,
-            Some(other) if other.starts_with("--") => {
-                return Err(format!("unknown option '{other}'\n\n{USAGE}"));
-            }
-            _ => files.push(word),
         }
     }
-    let [a, b] = files[..] else { return Err(format!("give two files\n\n{USAGE}")) };
+    let [a, b] = &files[..] else { return Err(words.wrong("give two files")) };
     let read = |path: &OsString| fs::read(path).map_err(|error| format!("'{}': {error}", path.display()));
     let differences = diff(&read(a)?, &read(b)?, &options);
     if differences.is_empty() {

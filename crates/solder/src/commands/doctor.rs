@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::words::{print, value_of};
+use super::reader::{Known, Reader, Word, flag, value};
+use super::words::print;
 use crate::cache::Settings;
 use crate::json::Json;
 use crate::options;
@@ -19,6 +20,8 @@ Looks at the CUDA toolkits of this machine, the compilers that a link may need, 
 that are given, and those that the environment leads to) and the cache, and names a remedy for what is wrong.
 The exit code is 1 if there is a problem.
 ";
+
+const OPTIONS: [Known; 3] = [flag("--json"), value("--toolkit"), value("--cache-dir")];
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,21 +77,17 @@ struct Asked {
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
     let mut asked = Asked::default();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if let Some(value) = value_of("--toolkit", word, &mut words)? {
-            asked.toolkit = Some(value.into());
-        } else if let Some(value) = value_of("--cache-dir", word, &mut words)? {
-            asked.cache = Some(value.into());
-        } else if word == "--json" {
-            asked.json = true;
-        } else if word == "-h" || word == "--help" {
-            print(USAGE);
-            return Ok(());
-        } else if word.as_encoded_bytes().starts_with(b"-") {
-            return Err(format!("unknown option '{}'\n\n{USAGE}", word.to_string_lossy()));
-        } else {
-            asked.shadows.push(word.into());
+    let mut words = Reader::new(words, &OPTIONS, USAGE);
+    while let Some(word) = words.next()? {
+        match word {
+            Word::File(shadow) => asked.shadows.push(shadow.into()),
+            Word::Option("--json", _) => asked.json = true,
+            Word::Option("--toolkit", Some(root)) => asked.toolkit = Some(root.into()),
+            Word::Option("--cache-dir", Some(folder)) => asked.cache = Some(folder.into()),
+            Word::Option(..) => {
+                print(USAGE);
+                return Ok(());
+            }
         }
     }
     let findings = examine(&asked);

@@ -33,7 +33,7 @@ solder \- device linker for CUDA
 .I file
 .br
 .B solder inspect
-.RB [ \-\-all | \-\-list ]
+.RB [ \-\-all | \-\-list | \-\-res\-usage | \-\-symbols | \-\-sass ]
 .RB [ \-\-arch
 .IR name,... ]
 .RB [ \-\-kernel
@@ -56,6 +56,7 @@ solder \- device linker for CUDA
 .RB [ \-\-keep
 .IR list ]
 .RB [ \-\-drop\-ptx ]
+.RB [ \-\-strip\-debug ]
 .RB [ \-\-dedup ]
 .RB [ \-\-compress
 .IR how ]
@@ -73,7 +74,8 @@ solder \- device linker for CUDA
 .B solder size
 .RB [ \-\-by
 .IR key ]
-.RB [ \-\-diff ]
+.RB [ \-\-diff " | " \-\-page
+.IR page ]
 .I file...
 .br
 .B solder diff

@@ -10,6 +10,7 @@ mod help;
 mod inspect;
 mod man;
 mod prune;
+mod reader;
 mod report;
 mod screen;
 mod shadow;

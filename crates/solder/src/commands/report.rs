@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use hashbrown::HashMap;
 use serde_json::Value;
 
+use super::reader::{Known, Reader, Word, flag};
 use super::screen::{Screen, grouped, short, tenths};
 use super::words::print;
 use crate::json::Json;
@@ -22,30 +22,30 @@ and NEW are what --report wrote: FILE.json, or a page.
   --json    the same for programs
 ";
 
+const OPTIONS: [Known; 3] = [flag("--compare"), flag("--all"), flag("--json")];
+
 /// Lines of each list, unless all are asked for.
 const MOST: usize = 20;
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
     let (mut all, mut json, mut compares, mut files) = (false, false, false, Vec::new());
-    for word in words {
-        match word.to_str() {
-            Some("--compare") => compares = true,
-            Some("--all") => all = true,
-            Some("--json") => json = true,
-            Some("-h" | "--help") => {
+    let mut words = Reader::new(words, &OPTIONS, USAGE);
+    while let Some(word) = words.next()? {
+        match word {
+            Word::File(file) => files.push(file),
+            Word::Option("--compare", _) => compares = true,
+            Word::Option("--all", _) => all = true,
+            Word::Option("--json", _) => json = true,
+            Word::Option(..) => {
                 print(USAGE);
                 return Ok(());
             }
-            _ if word.as_bytes().starts_with(b"-") => {
-                return Err(format!("unknown option '{}'\n\n{USAGE}", word.to_string_lossy()));
-            }
-            _ => files.push(Path::new(word)),
         }
     }
     let ([old, new], true) = (&files[..], compares) else {
-        return Err(format!("expected --compare and two files\n\n{USAGE}"));
+        return Err(words.wrong("expected --compare and two files"));
     };
-    let comparison = Comparison::new(Link::read(old)?, Link::read(new)?);
+    let comparison = Comparison::new(Link::read(Path::new(old))?, Link::read(Path::new(new))?);
     if json {
         print(&format!("{}\n", comparison.json()));
     } else {

@@ -10,7 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::words::{print, value_of};
+use super::reader::{Known, Reader, Word, flag, value};
+use super::words::print;
 use crate::toolchain::{self, Signals};
 use solder_arch::Release;
 use solder_toolchain::{SHADOW_MARKER as MARKER, Toolkit};
@@ -30,29 +31,28 @@ has it in the place of the toolkit's, for programs that are started with LD_LIBR
 With --remove, DIR and its links go; the toolkit stays as it is. What solder did not make stays, and DIR with it.
 ";
 
+const OPTIONS: [Known; 3] = [value("--toolkit"), value("--as-nvlink"), flag("--remove")];
+
 pub fn run(words: &[OsString]) -> Result<(), String> {
     let mut folder = None;
     let mut root = None;
     let mut version = None;
     let mut removes = false;
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if let Some(value) = value_of("--toolkit", word, &mut words)? {
-            root = Some(PathBuf::from(value));
-        } else if let Some(value) = value_of("--as-nvlink", word, &mut words)? {
-            version = Some(value.to_string_lossy().into_owned());
-        } else if word == "--remove" {
-            removes = true;
-        } else if word == "-h" || word == "--help" {
-            print(USAGE);
-            return Ok(());
-        } else if word.as_encoded_bytes().starts_with(b"-") {
-            return Err(format!("unknown option '{}'\n\n{USAGE}", word.to_string_lossy()));
-        } else if folder.replace(PathBuf::from(word)).is_some() {
-            return Err(format!("more than one folder given\n\n{USAGE}"));
+    let mut words = Reader::new(words, &OPTIONS, USAGE);
+    while let Some(word) = words.next()? {
+        match word {
+            Word::File(_) if folder.is_some() => return Err(words.wrong("more than one folder given")),
+            Word::File(name) => folder = Some(PathBuf::from(name)),
+            Word::Option("--toolkit", Some(value)) => root = Some(PathBuf::from(value)),
+            Word::Option("--as-nvlink", Some(value)) => version = Some(value.to_string_lossy().into_owned()),
+            Word::Option("--remove", _) => removes = true,
+            Word::Option(..) => {
+                print(USAGE);
+                return Ok(());
+            }
         }
     }
-    let folder = folder.ok_or_else(|| format!("no folder given\n\n{USAGE}"))?;
+    let folder = folder.ok_or_else(|| words.wrong("no folder given"))?;
     if removes {
         return remove(&folder);
     }

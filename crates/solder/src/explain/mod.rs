@@ -26,6 +26,7 @@ mod whole;
 pub use command_line::of_words;
 pub use context::Explain;
 pub use failed::failed;
+pub use report::filled as page_of;
 
 use crate::diagnostics::{Demangled, Message, Note, Printer, Sink, Stop};
 use crate::load::Survey;

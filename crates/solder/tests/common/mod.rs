@@ -47,9 +47,13 @@ pub fn toolkit(folder: &Path, version: &str) -> PathBuf {
     for (name, text) in
         [("nvcc", nvcc.as_str()), ("nvcc.profile", "TOP = ."), ("nvlink", "x"), ("ptxas", "x")]
     {
-        let path = root.join("bin").join(name);
-        fs::write(&path, text).expect("a file");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
+        script(&root.join("bin").join(name), text);
     }
     root
+}
+
+/// A file that can be run.
+pub fn script(path: &Path, text: &str) {
+    fs::write(path, text).expect("a file");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("permissions");
 }

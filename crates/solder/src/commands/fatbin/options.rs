@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use solder_arch::Arch;
 use solder_fatbin::Kind;
 
-use crate::commands::words::value_of;
-use crate::near::nearest;
+use crate::commands::reader::{Known, Reader, Word, flag, value};
 
 pub(super) const USAGE: &str = "\
 usage: solder fatbin --create FILE --image=kind=KIND,sm=ARCH,file=FILE…
@@ -28,17 +27,19 @@ fatbinary, whose options these are; LZ4 (speed) may compress to other bytes.
   --help                 this text
 ";
 
-const WORDS: [&str; 10] = [
-    "--create",
-    "--image",
-    "--compress-mode",
-    "--compress",
-    "--compress-all",
-    "--device-c",
-    "--debug",
-    "--ident",
-    "--cmdline",
-    "--help",
+/// fatbinary takes one dash for two.
+const OPTIONS: [Known; 11] = [
+    value("--create").also(&["-create"]),
+    value("--image").also(&["-image", "--image3", "-image3"]),
+    value("--compress-mode").also(&["-compress-mode"]),
+    value("--compress").also(&["-compress"]),
+    flag("--compress-all").also(&["-compress-all"]),
+    flag("--device-c").also(&["-c"]),
+    flag("--debug").also(&["-g"]),
+    value("--ident").also(&["-ident"]),
+    value("--cmdline").also(&["-cmdline"]),
+    flag("-64").also(&["--64"]),
+    flag("--link").also(&["-link"]),
 ];
 
 pub(super) struct Asked {
@@ -78,46 +79,34 @@ impl Asked {
     pub(super) fn parse(words: &[OsString]) -> Result<Option<Self>, String> {
         let (mut output, mut images, mut how) = (None, Vec::new(), How::default());
         let mut is_off = false;
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match word.to_str() {
-                Some("-h" | "--help") => return Ok(None),
-                Some("-64" | "--64" | "-link" | "--link") => {}
-                Some("-c" | "--device-c") => how.relocatable = true,
-                Some("-g" | "--debug") => how.debug = true,
-                Some("--compress-all" | "-compress-all") => how.all = true,
-                _ => {
-                    let mut value = |name: &str| -> Result<Option<OsString>, String> {
-                        match value_of(&format!("--{name}"), word, &mut words)? {
-                            Some(value) => Ok(Some(value)),
-                            None => value_of(&format!("-{name}"), word, &mut words),
-                        }
-                    };
-                    let text = |value: OsString| value.to_string_lossy().into_owned();
-                    if let Some(file) = value("create")? {
-                        output = Some(file.into());
-                    } else if let Some(image) = value("image3")? {
-                        images.push(Image::parse(&text(image))?);
-                    } else if let Some(image) = value("image")? {
-                        images.push(Image::parse(&text(image))?);
-                    } else if let Some(mode) = value("compress-mode")? {
-                        how.mode = Mode::parse(&text(mode))?;
-                    } else if let Some(is_on) = value("compress")? {
-                        is_off = is_on == "false";
-                    } else if let Some(name) = value("ident")? {
-                        how.identifier = Some(text(name));
-                    } else if let Some(options) = value("cmdline")? {
-                        how.command_line = text(options);
-                    } else {
-                        return Err(unknown(&word.to_string_lossy()));
-                    }
+        let mut words = Reader::new(words, &OPTIONS, USAGE);
+        while let Some(word) = words.next()? {
+            let (name, value) = match word {
+                Word::Option("--help", _) => return Ok(None),
+                Word::Option(name, value) => (name, value.unwrap_or_default()),
+                Word::File(file) => {
+                    return Err(words.wrong(&format!("'{}' is not an option", file.display())));
                 }
+            };
+            let text = || value.to_string_lossy().into_owned();
+            match name {
+                "--create" => output = Some(PathBuf::from(&value)),
+                "--image" => images.push(Image::parse(&text())?),
+                "--compress-mode" => how.mode = Mode::parse(&text())?,
+                "--compress" => is_off = value == "false",
+                "--compress-all" => how.all = true,
+                "--device-c" => how.relocatable = true,
+                "--debug" => how.debug = true,
+                "--ident" => how.identifier = Some(text()),
+                "--cmdline" => how.command_line = text(),
+                // Without effect.
+                _ => {}
             }
         }
         if is_off {
             how.mode = Mode::None;
         }
-        let output = output.ok_or(format!("give --create FILE\n\n{USAGE}"))?;
+        let output = output.ok_or_else(|| words.wrong("give --create FILE"))?;
         if images.is_empty() {
             return Err("give an image: --image=kind=elf,sm=90,file=a.cubin".into());
         }
@@ -162,13 +151,5 @@ impl Mode {
             "none" => Ok(Self::None),
             _ => Err(format!("--compress-mode takes default, balance, size, speed or none, not '{text}'")),
         }
-    }
-}
-
-fn unknown(word: &str) -> String {
-    let name = word.split('=').next().unwrap_or(word);
-    match nearest(name, WORDS.into_iter()) {
-        Some(near) => format!("unknown option '{name}'; did you mean {near}?"),
-        None => format!("unknown option '{name}'\n\n{USAGE}"),
     }
 }

@@ -27,9 +27,15 @@ pub struct Cubin {
     pub undefined: Vec<String>,
     /// What the system keeps for itself of the shared memory of each kernel that has any. Their sizes contain it.
     pub reserved_shared: u64,
+    /// Bytes of variables in global memory, and of the constant banks that all functions share.
+    pub global: u64,
+    pub constants: Banks,
     /// What could not be read, apart from which the rest is shown.
     pub damage: Vec<String>,
 }
+
+/// Constant banks with their sizes, in the order of their sections.
+pub type Banks = Vec<(u32, u64)>;
 
 /// An entry of the tool note.
 pub struct Tool {
@@ -55,10 +61,26 @@ pub struct Function {
     pub stack: Option<u32>,
     pub barriers: u32,
     pub parameters: Option<u32>,
+    /// The number of the section of its code, and its place there: what a function has for itself may follow it.
+    pub section: u32,
+    pub place: u64,
+    /// Local memory that has a section.
+    pub local: u64,
+    /// Constant banks of its own.
+    pub constants: Banks,
 }
 
 /// What sections of a kernel's shared memory begin with.
 const SHARED: &str = ".nv.shared.";
+
+const LOCAL: &str = ".nv.local.";
+
+/// The constant bank that a section is, by its name.
+fn bank_of(name: &[u8]) -> Option<u32> {
+    let rest = name.strip_prefix(b".nv.constant")?;
+    let digits = rest.split(|&byte| byte == b'.').next()?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
 
 /// The stack of code that recurses.
 pub const UNBOUNDED: u32 = u32::MAX;
@@ -102,6 +124,8 @@ impl Cubin {
             variables: Vec::new(),
             undefined: Vec::new(),
             reserved_shared: 0,
+            global: 0,
+            constants: Vec::new(),
             damage: Vec::new(),
         };
         cubin.read_symbols(&file);
@@ -123,6 +147,8 @@ impl Cubin {
 
     fn read_symbols(&mut self, file: &File<'_>) {
         let attributes = Attributes::read(file, &mut self.damage);
+        self.global = attributes.global;
+        self.constants = attributes.constants.get(&0).cloned().unwrap_or_default();
         for (index, symbol) in file.symbols.iter().enumerate().skip(1) {
             let name = match file.symbol_name(index as u32) {
                 Ok(name) => name,
@@ -238,13 +264,23 @@ struct Attributes {
     by_symbol: HashMap<(u8, u32), u32>,
     /// By section of code.
     by_text: HashMap<(u8, u32), u32>,
-    /// Shared memory by section of code.
+    /// Shared and local memory and constant banks by section of code; banks of all code have the section 0.
     shared: HashMap<u32, u64>,
+    local: HashMap<u32, u64>,
+    constants: HashMap<u32, Banks>,
+    global: u64,
 }
 
 impl Attributes {
     fn read(file: &File<'_>, damage: &mut Vec<String>) -> Self {
-        let mut found = Self { by_symbol: HashMap::new(), by_text: HashMap::new(), shared: HashMap::new() };
+        let mut found = Self {
+            by_symbol: HashMap::new(),
+            by_text: HashMap::new(),
+            shared: HashMap::new(),
+            local: HashMap::new(),
+            constants: HashMap::new(),
+            global: 0,
+        };
         for section in &file.sections {
             match section.sh_type() {
                 raw::SHT_CUDA_INFO => found.read_info(section, damage),
@@ -253,7 +289,17 @@ impl Attributes {
                 _ if section.info() != 0 && section.name.starts_with(SHARED.as_bytes()) => {
                     found.shared.insert(section.info(), section.size());
                 }
-                _ => {}
+                _ if section.info() != 0 && section.name.starts_with(LOCAL.as_bytes()) => {
+                    found.local.insert(section.info(), section.size());
+                }
+                _ if section.name == ".nv.global" || section.name == ".nv.global.init" => {
+                    found.global = found.global.saturating_add(section.size());
+                }
+                _ => {
+                    if let Some(bank) = bank_of(section.name) {
+                        found.constants.entry(section.info()).or_default().push((bank, section.size()));
+                    }
+                }
             }
         }
         found
@@ -308,6 +354,10 @@ impl Attributes {
                 .or(section.map(|section| raw::barriers(section.flags()).into()))
                 .unwrap_or(0),
             parameters: of_text(attr::CBANK_PARAM_SIZE).filter(|_| kernel),
+            section: text,
+            place: symbol.value.get(),
+            local: self.local.get(&text).copied().unwrap_or(0),
+            constants: self.constants.get(&text).cloned().unwrap_or_default(),
         }
     }
 }

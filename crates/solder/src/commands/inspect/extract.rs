@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use solder_fatbin::{Kind, Member};
 
-use super::super::words::{eprint, print, value_of};
-use super::options::{Options, Wanted};
+use super::super::reader::{self, Known, Reader, Word, flag, value};
+use super::super::words::{eprint, print};
+use super::forms::Forms;
+use super::options::{KINDS, Options, Wanted};
 use super::walk::{Item, Visitor, Walk};
-use crate::load::{Arena, look};
-use crate::near::nearest;
+use crate::load::{Arena, Looked, look};
 
 const USAGE: &str = "\
 usage: solder extract [OPTION]… FILE…
@@ -27,7 +28,7 @@ prints their names.
   --all            also code that is still to be linked, in a file that has linked code
 ";
 
-const WORDS: [&str; 6] = ["-d", "--arch", "--kind", "--names", "--all", "--help"];
+const OPTIONS: [Known; 5] = [value("-d"), value("--arch"), value("--kind"), value("--names"), flag("--all")];
 
 /// What is asked for.
 #[derive(Default)]
@@ -71,68 +72,62 @@ fn extract(path: &Path, folder: &Path, asked: &Asked) -> usize {
         }
     };
     let name = path.to_string_lossy();
-    let mut forms = Forms::default();
-    let everything = Options::default();
-    let mut is_whole = Walk::through(&name, &file, path, &everything, &mut forms);
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut writer = Writer {
-        asked,
-        folder,
-        stem,
-        is_linked: forms.linked.into_iter(),
-        takes: Vec::new(),
-        names: Vec::new(),
-        takes_form: true,
-        numbers: HashMap::new(),
-        used: HashMap::new(),
-        found: 0,
-        problems: 0,
-    };
-    is_whole &= Walk::through(&name, &file, path, &everything, &mut writer);
-    if !is_whole {
+    let mut writer = Writer::new(&name, &file, path, asked, Sink::Folder(folder));
+    writer.walk(&name, &file, path);
+    if !writer.is_whole {
         eprint(&format!("solder extract: '{name}' is damaged; what could be read is extracted\n"));
     }
     if writer.found == 0 && writer.problems == 0 {
         eprint(&format!("solder extract: '{name}' has nothing of that kind\n"));
     }
-    writer.problems + usize::from(!is_whole || writer.found == 0)
+    writer.problems + usize::from(!writer.is_whole || writer.found == 0)
+}
+
+/// Prints the names under which members of a kind would be written, numbered as cuobjdump numbers them; whether all of the
+/// file could be read.
+pub(super) fn list(
+    name: &str,
+    file: &Looked<'_>,
+    path: &Path,
+    kind: &'static str,
+    options: &Options,
+) -> bool {
+    let archs = Options { archs: options.archs.clone(), ..Options::default() };
+    let asked = Asked { kinds: vec![kind], archs, all: options.all, ..Asked::default() };
+    let mut writer = Writer::new(name, file, path, &asked, Sink::List(kind));
+    writer.walk(name, file, path);
+    writer.is_whole && writer.problems == 0
 }
 
 impl Asked {
     /// `None` if the help is asked for.
     fn parse(words: &[OsString]) -> Result<Option<Self>, String> {
         let mut asked = Self::default();
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let mut value = |name: &str| value_of(name, word, &mut words);
-            if let Some(folder) = value("-d")? {
-                asked.folder = Some(folder.into());
-            } else if let Some(names) = value("--arch")? {
-                for name in names.to_string_lossy().split(',').filter(|name| !name.is_empty()) {
-                    asked.archs.archs.push(Wanted::parse(name)?);
+        let mut words = Reader::new(words, &OPTIONS, USAGE);
+        while let Some(word) = words.next()? {
+            match word {
+                Word::File(file) => asked.files.push(file),
+                Word::Option("-d", Some(folder)) => asked.folder = Some(folder.into()),
+                Word::Option("--arch", Some(names)) => asked.archs.archs.extend(Wanted::list(&names)?),
+                Word::Option("--kind", Some(kinds)) => {
+                    for kind in reader::list(&kinds) {
+                        let known = KINDS.into_iter().find(|known| *known == kind);
+                        let known = known.ok_or(format!("--kind takes elf, ptx and ltoir, not '{kind}'"))?;
+                        asked.kinds.push(known);
+                    }
                 }
-            } else if let Some(kinds) = value("--kind")? {
-                for kind in kinds.to_string_lossy().split(',') {
-                    let known = ["elf", "ptx", "ltoir"].into_iter().find(|known| *known == kind);
-                    let known = known.ok_or(format!("--kind takes elf, ptx and ltoir, not '{kind}'"))?;
-                    asked.kinds.push(known);
+                Word::Option("--names", Some(style)) => {
+                    asked.plain = match style.to_str() {
+                        Some("plain") => true,
+                        Some("cuobjdump") => false,
+                        _ => return Err("--names takes cuobjdump or plain".into()),
+                    };
                 }
-            } else if let Some(style) = value("--names")? {
-                asked.plain = match style.to_str() {
-                    Some("plain") => true,
-                    Some("cuobjdump") => false,
-                    _ => return Err("--names takes cuobjdump or plain".into()),
-                };
-            } else {
-                match word.to_str() {
-                    Some("-h" | "--help") => return Ok(None),
-                    Some("--all") => asked.all = true,
-                    Some(word) if word.starts_with('-') => return Err(unknown(word)),
-                    _ => asked.files.push(word.clone()),
-                }
+                Word::Option("--all", _) => asked.all = true,
+                Word::Option(..) => return Ok(None),
             }
         }
-        if asked.files.is_empty() { Err(format!("no file given\n\n{USAGE}")) } else { Ok(Some(asked)) }
+        if asked.files.is_empty() { Err(words.wrong("no file given")) } else { Ok(Some(asked)) }
     }
 
     fn wants(&self, kind: &str, arch: &str) -> bool {
@@ -140,57 +135,50 @@ impl Asked {
     }
 }
 
-fn unknown(word: &str) -> String {
-    match nearest(word, WORDS.into_iter()) {
-        Some(near) => format!("unknown option '{word}'; did you mean {near}?"),
-        None => format!("unknown option '{word}'\n\n{USAGE}"),
-    }
-}
-
-/// Which items, in their order, have linked code.
-#[derive(Default)]
-struct Forms {
-    linked: Vec<bool>,
-    /// The numbers of the items that have begun.
-    open: Vec<usize>,
-}
-
-impl Visitor for Forms {
-    fn looks_inside(&self) -> bool {
-        false
-    }
-
-    fn begin(&mut self, _: &Item<'_>) {
-        self.open.push(self.linked.len());
-        self.linked.push(false);
-    }
-
-    fn begin_fatbin(&mut self, form: Option<&'static str>, _: u64) {
-        if let Some(item) = self.open.last() {
-            self.linked[*item] |= form == Some("linked");
-        }
-    }
-
-    fn end(&mut self) {
-        self.open.pop();
-    }
+/// Where members go.
+#[derive(Clone, Copy)]
+enum Sink<'a> {
+    Folder(&'a Path),
+    /// Only their names, of this kind.
+    List(&'static str),
 }
 
 /// Writes what it is shown.
 struct Writer<'a> {
     asked: &'a Asked,
-    folder: &'a Path,
+    sink: Sink<'a>,
     stem: String,
-    is_linked: std::vec::IntoIter<bool>,
-    /// For each item that has begun: whether only its linked code is wanted.
-    takes: Vec<bool>,
+    forms: Forms,
+    is_whole: bool,
     names: Vec<String>,
-    takes_form: bool,
     /// The last number of each ending.
     numbers: HashMap<&'static str, u32>,
     used: HashMap<String, u32>,
     found: usize,
     problems: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn new(name: &str, file: &Looked<'_>, path: &Path, asked: &'a Asked, sink: Sink<'a>) -> Self {
+        let (forms, is_whole) = Forms::of(name, file, path, asked.all);
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Self {
+            asked,
+            sink,
+            stem,
+            forms,
+            is_whole,
+            names: Vec::new(),
+            numbers: HashMap::new(),
+            used: HashMap::new(),
+            found: 0,
+            problems: 0,
+        }
+    }
+
+    fn walk(&mut self, name: &str, file: &Looked<'_>, path: &Path) {
+        self.is_whole &= Walk::through(name, file, path, &Options::default(), self);
+    }
 }
 
 impl Writer<'_> {
@@ -206,12 +194,16 @@ impl Writer<'_> {
         if self.asked.plain { arch } else { arch.strip_suffix('f').unwrap_or(arch) }
     }
 
-    fn name(&mut self, number: Option<u32>, arch: &str, ending: &str) -> String {
+    /// A member with an identifier is named after that, as cuobjdump does it, which lets the last of several such files win.
+    fn name(&mut self, number: Option<u32>, identifier: &[u8], arch: &str, ending: &str) -> String {
+        let of_identifier = Some(stem_of(identifier)).filter(|_| !self.asked.plain && !identifier.is_empty());
         let place = self.place();
         match number {
-            Some(number) if !self.asked.plain => format!("{place}.{number}.{arch}.{ending}"),
+            Some(number) if !self.asked.plain && of_identifier.is_none() => {
+                format!("{place}.{number}.{arch}.{ending}")
+            }
             _ => {
-                let name = format!("{place}.{arch}");
+                let name = format!("{}.{arch}", of_identifier.unwrap_or(place));
                 let count = self.used.entry(format!("{name}.{ending}")).or_default();
                 *count += 1;
                 if *count == 1 { format!("{name}.{ending}") } else { format!("{name}-{count}.{ending}") }
@@ -221,7 +213,14 @@ impl Writer<'_> {
 
     fn write(&mut self, name: &str, bytes: &[u8]) {
         self.found += 1;
-        let path = self.folder.join(name);
+        let folder = match self.sink {
+            Sink::Folder(folder) => folder,
+            Sink::List(kind) => {
+                let kind = if kind == "ltoir" { "LTO IR".into() } else { kind.to_uppercase() };
+                return print(&format!("{kind} file {:>4}: {name}\n", self.found));
+            }
+        };
+        let path = folder.join(name);
         match fs::write(&path, bytes) {
             Ok(()) => print(&format!("{}\n", path.display())),
             Err(error) => self.problem(&format!("'{}': {error}", path.display())),
@@ -240,29 +239,31 @@ impl Visitor for Writer<'_> {
     }
 
     fn begin(&mut self, item: &Item<'_>) {
-        self.takes.push(self.is_linked.next().unwrap_or(false));
+        self.forms.begin();
+        if let (Sink::List(_), [file]) = (self.sink, &self.names[..]) {
+            print(&format!("\nmember {file}:{}:\n", item.name));
+        }
         self.names.push(item.name.to_string());
     }
 
     fn end(&mut self) {
-        self.takes.pop();
+        self.forms.end();
         self.names.pop();
     }
 
     fn cubin_file(&mut self, arch: &str, bytes: &[u8]) {
         if self.asked.wants("elf", arch) {
-            let name = self.name(None, self.named(arch), "cubin");
+            let name = self.name(None, b"", self.named(arch), "cubin");
             self.write(&name, bytes);
         }
     }
 
     fn begin_fatbin(&mut self, form: Option<&'static str>, _: u64) {
-        let only_linked = self.takes.last().copied().unwrap_or(false) && !self.asked.all;
-        self.takes_form = !only_linked || form == Some("linked");
+        self.forms.begin_fatbin(form);
     }
 
     fn content(&mut self, member: &Member<'_>) {
-        if !self.takes_form {
+        if !self.forms.takes {
             return;
         }
         let (kind, prefix, ending) = match member.kind() {
@@ -286,7 +287,11 @@ impl Visitor for Writer<'_> {
             "ptx" if !self.asked.plain => format!("sm_{}", member.arch()),
             _ => arch,
         };
-        let name = self.name(Some(number), &arch, ending);
+        let identifier = member.identifier().ok().flatten().unwrap_or_default();
+        let name = self.name(Some(number), identifier, &arch, ending);
+        if let Sink::List(_) = self.sink {
+            return self.write(&name, &[]);
+        }
         if ending == "fatbin" {
             return self.write(&name, &member.alone());
         }
@@ -297,4 +302,12 @@ impl Visitor for Writer<'_> {
             Err(error) => self.problem(&format!("{name}: {error}")),
         }
     }
+}
+
+/// The name of a file without its folders and ending. What separates words becomes a dash.
+fn stem_of(identifier: &[u8]) -> String {
+    let text = String::from_utf8_lossy(identifier);
+    let name = text.rsplit('/').next().unwrap_or_default();
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    stem.chars().map(|c| if c.is_whitespace() || c.is_control() { '-' } else { c }).collect()
 }

@@ -4,11 +4,14 @@
 //! at once and forgotten: a library of half a gigabyte takes no more memory than its largest member.
 
 mod cubin;
+mod dump;
 pub mod extract;
 mod fatbin;
+mod forms;
 mod host;
 mod kernels;
 mod options;
+mod sass;
 pub mod size;
 mod stream;
 mod summary;
@@ -22,9 +25,11 @@ use std::path::Path;
 use super::screen::{Screen, grouped};
 use super::words::{eprint, print};
 use crate::load::{Arena, Looked, look};
+use dump::Dump;
 use kernels::Kernels;
 pub(super) use options::Wanted;
-use options::{Options, USAGE};
+use options::{Options, USAGE, What};
+use sass::Disassembler;
 use stream::Stream;
 use summary::Summary;
 use text::Detail;
@@ -40,7 +45,14 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
     };
     let mut inspector =
         Inspector { options: &options, unread: 0, damaged: 0, archs: Vec::new(), found: false };
-    if options.wants_kernels() {
+    if let Some(kind) = options.list_kind {
+        inspector.each(|inspector, name, file, path| {
+            inspector.found = true;
+            inspector.damaged += usize::from(!extract::list(name, file, path, kind, inspector.options));
+        });
+    } else if !options.dumps.is_empty() {
+        inspector.dump()?;
+    } else if options.wants_kernels() {
         inspector.kernels();
     } else if options.json {
         inspector.json();
@@ -153,6 +165,19 @@ impl Inspector<'_> {
         } else {
             kernels.show(&mut Screen::new());
         }
+    }
+
+    fn dump(&mut self) -> Result<(), String> {
+        let needs_code = self.options.dumps.contains(&What::Sass);
+        let disassembler = if needs_code { Some(Disassembler::find()?) } else { None };
+        self.each(|inspector, name, file, path| {
+            if !inspector.options.archs.is_empty() {
+                inspector.summary(name, file, path);
+            }
+            let problems = Dump::of(name, file, path, inspector.options, disassembler.as_ref());
+            inspector.damaged += usize::from(problems > 0);
+        });
+        Ok(())
     }
 
     fn outcome(mut self) -> Result<(), String> {

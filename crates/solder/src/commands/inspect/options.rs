@@ -1,10 +1,9 @@
 //! What `solder inspect` is asked for.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{OsStr, OsString};
 
-use super::cubin::Function;
-use crate::commands::words::value_of;
+use super::cubin::{Function, shown};
+use crate::commands::reader::{self, Known, Reader, Word, choice, flag, value};
 use crate::near::nearest;
 
 pub(super) const USAGE: &str = "\
@@ -15,25 +14,54 @@ architecture and kind, then each member with its kernels and what they need. Of 
 summary is shown. The file - is standard input.
 
   --all            show every member, however many there are
-  --list           one line for each member, without looking into it
+  --list[=KIND]    one line for each member, without looking into it; of the kind elf, ptx or ltoir: the names under which
+                   solder extract writes them, as cuobjdump -lelf and -lptx list them
+  --res-usage      what each function needs, as cuobjdump prints it
+  --symbols        the symbols of each cubin, as cuobjdump prints them
+  --sass           the machine code, by nvdisasm of the CUDA toolkit
   --arch NAME,…    only these architectures: sm_90a, compute_90, or 90 for any kind of code
-  --kernel TEXT    a table of the kernels whose name, mangled or not, contains the text
+  --kernel TEXT    a table of the kernels whose name, mangled or not, contains the text; with --res-usage, --symbols and
+                   --sass only these functions
   --sort KEY       a table of kernels by name, code, registers, stack, shared or barriers, the largest first
   --json           the same for programs
   --help           this text
 ";
 
-const OPTIONS: [&str; 7] = ["--all", "--list", "--arch", "--kernel", "--sort", "--json", "--help"];
+const OPTIONS: [Known; 9] = [
+    flag("--all"),
+    choice("--list", &KINDS),
+    flag("--res-usage"),
+    flag("--symbols"),
+    flag("--sass"),
+    value("--arch"),
+    value("--kernel"),
+    value("--sort"),
+    flag("--json"),
+];
 
 #[derive(Default)]
 pub(super) struct Options {
     pub(super) all: bool,
     pub(super) list: bool,
+    /// A list of the members of this kind.
+    pub(super) list_kind: Option<&'static str>,
+    pub(super) dumps: Vec<What>,
     pub(super) json: bool,
     pub(super) archs: Vec<Wanted>,
     pub(super) kernels: Vec<String>,
     pub(super) sort: Option<Key>,
     pub(super) files: Vec<OsString>,
+}
+
+/// Kinds of code that can be asked for.
+pub(super) const KINDS: [&str; 3] = ["elf", "ptx", "ltoir"];
+
+/// What is printed of each member in the words of cuobjdump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Resources,
+    Symbols,
+    Sass,
 }
 
 /// An architecture that is asked for.
@@ -64,41 +92,37 @@ impl Options {
     /// `None` if the help is asked for.
     pub(super) fn parse(words: &[OsString]) -> Result<Option<Self>, String> {
         let mut options = Self::default();
-        let mut words = words.iter();
-        let mut only_files = false;
-        while let Some(word) = words.next() {
-            let is_file = only_files || word == "-" || !word.as_bytes().starts_with(b"-");
-            if is_file {
-                options.files.push(word.clone());
-                continue;
-            }
-            let mut value = |name: &str| -> Result<Option<String>, String> {
-                let value = value_of(name, word, &mut words)?;
-                Ok(value.map(|value| value.to_string_lossy().into_owned()))
-            };
-            match word.to_str() {
-                Some("--") => only_files = true,
-                Some("--all") => options.all = true,
-                Some("--list") => options.list = true,
-                Some("--json") => options.json = true,
-                Some("-h" | "--help") => return Ok(None),
-                _ => {
-                    if let Some(names) = value("--arch")? {
-                        for name in names.split(',').filter(|name| !name.is_empty()) {
-                            options.archs.push(Wanted::parse(name)?);
-                        }
-                    } else if let Some(text) = value("--kernel")? {
-                        options.kernels.push(text);
-                    } else if let Some(key) = value("--sort")? {
-                        options.sort = Some(Key::parse(&key)?);
-                    } else {
-                        return Err(unknown(&word.to_string_lossy()));
-                    }
+        let mut words = Reader::new(words, &OPTIONS, USAGE);
+        while let Some(word) = words.next()? {
+            match word {
+                Word::File(file) => options.files.push(file),
+                Word::Option("--all", _) => options.all = true,
+                Word::Option("--list", None) => options.list = true,
+                Word::Option("--list", Some(kind)) => {
+                    options.list_kind = KINDS.into_iter().find(|known| kind == *known);
                 }
+                Word::Option("--res-usage", _) => options.dumps.push(What::Resources),
+                Word::Option("--symbols", _) => options.dumps.push(What::Symbols),
+                Word::Option("--sass", _) => options.dumps.push(What::Sass),
+                Word::Option("--json", _) => options.json = true,
+                Word::Option("--arch", Some(names)) => options.archs.extend(Wanted::list(&names)?),
+                Word::Option("--kernel", Some(text)) => {
+                    options.kernels.push(text.to_string_lossy().into_owned());
+                }
+                Word::Option("--sort", Some(key)) => {
+                    options.sort = Some(Key::parse(&key.to_string_lossy())?);
+                }
+                Word::Option(..) => return Ok(None),
             }
         }
         if options.files.is_empty() {
-            return Err(format!("no file given\n\n{USAGE}"));
+            return Err(words.wrong("no file given"));
+        }
+        if options.json && (options.list_kind.is_some() || !options.dumps.is_empty()) {
+            return Err(
+                "--list=KIND, --res-usage, --symbols and --sass are text; --json alone has what they show"
+                    .into(),
+            );
         }
         Ok(Some(options))
     }
@@ -116,15 +140,11 @@ impl Options {
         let is_named = |text: &String| function.name.contains(text) || function.demangled.contains(text);
         self.kernels.is_empty() || self.kernels.iter().any(is_named)
     }
-}
 
-fn unknown(word: &str) -> String {
-    let name = word.split('=').next().unwrap_or(word);
-    match nearest(name, OPTIONS.iter().copied()) {
-        Some(near) => {
-            format!("unknown option '{name}'; did you mean {near}? (solder inspect --help lists all)")
-        }
-        None => format!("unknown option '{name}'\n\n{USAGE}"),
+    /// The same with a name as it is in the file.
+    pub(super) fn wants_name(&self, name: &str) -> bool {
+        let is_named = |text: &String| name.contains(text) || shown(name.as_bytes()).contains(text);
+        self.kernels.is_empty() || self.kernels.iter().any(is_named)
     }
 }
 
@@ -135,6 +155,11 @@ impl Wanted {
             Some(_) => Ok(Self(name.into())),
             None => Err(format!("'{name}' is not an architecture; write sm_90, compute_90a, lto_90 or 90")),
         }
+    }
+
+    /// Several, with commas between them.
+    pub(in crate::commands) fn list(names: &OsStr) -> Result<Vec<Self>, String> {
+        reader::list(names).iter().map(|name| Self::parse(name)).collect()
     }
 
     pub(in crate::commands) fn is(&self, name: &str) -> bool {

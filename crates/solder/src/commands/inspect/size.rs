@@ -2,6 +2,7 @@
 
 mod names;
 mod options;
+mod page;
 mod table;
 
 use std::ffi::OsString;
@@ -22,6 +23,9 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         print(USAGE);
         return Ok(());
     };
+    if let Some(target) = &asked.page {
+        return page::write(target, &asked);
+    }
     let mut problems = 0;
     let mut sum = |files: &[OsString]| {
         let mut table = Table::default();

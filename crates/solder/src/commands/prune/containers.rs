@@ -14,6 +14,8 @@ pub(super) struct Counts {
     pub(super) kept: usize,
     /// Those that are in the new file; of equal containers one may be.
     pub(super) stored: usize,
+    /// Those that had debug or line information, which is gone.
+    pub(super) stripped: usize,
     /// Bytes of containers, before and after.
     pub(super) before: u64,
     pub(super) after: u64,
@@ -24,6 +26,7 @@ impl Counts {
         self.members += other.members;
         self.kept += other.kept;
         self.stored += other.stored;
+        self.stripped += other.stripped;
         self.before += other.before;
         self.after += other.after;
     }
@@ -111,7 +114,9 @@ impl<'data> Rebuilt<'data> {
         let header = container.header_for(0).len() as u64;
         for (offset, member) in stays {
             self.moved.insert(offset, new + header + members.size());
-            members.push(policy.bytes(&member)?);
+            let (bytes, is_stripped) = policy.bytes(&member)?;
+            self.counts.stripped += usize::from(is_stripped);
+            members.push(bytes);
         }
         self.pieces.push(container.header_for(members.size()));
         self.pieces.append(members);

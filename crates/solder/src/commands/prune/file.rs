@@ -3,9 +3,10 @@
 use solder_cubin::{elf_header, raw};
 use solder_fatbin::Container;
 
-use super::containers::{Pruned, Rebuilt};
+use super::containers::{Counts, Pruned, Rebuilt};
 use super::host::{ET_DYN, Host, counts};
-use super::policy::Policy;
+use super::pieces::Pieces;
+use super::policy::{Policy, stripped};
 use super::{archive, image, object};
 
 /// Alignment of a fat binary that is a file of its own.
@@ -17,10 +18,13 @@ pub(super) fn prune<'data>(data: &'data [u8], policy: &Policy) -> Result<Pruned<
         Err("a thin archive only names files; prune those".into())
     } else if archive::matches(data) {
         archive::rebuild(data, &|member| self::member(member, policy))
-    } else if data.starts_with(&raw::ELF_MAGIC) && !is_cubin(data) || Container::matches(data) {
+    } else if is_cubin(data) && !policy.strip_debug {
+        Err("a cubin is code for one architecture; only --strip-debug makes it smaller".into())
+    } else if data.starts_with(&raw::ELF_MAGIC) || Container::matches(data) {
         member(data, policy)
     } else {
-        Err("it is not a fat binary, nor an object, archive, executable or library of the host".into())
+        Err("it is not a fat binary or cubin, nor an object, archive, executable or library of the host"
+            .into())
     }
 }
 
@@ -32,6 +36,9 @@ fn member<'data>(data: &'data [u8], policy: &Policy) -> Result<Pruned<'data>, St
     if Container::matches(data) {
         let Rebuilt { pieces, counts, .. } = Rebuilt::of(data, ALIGN, policy)?;
         return Ok(Pruned { pieces, counts });
+    }
+    if is_cubin(data) && policy.strip_debug {
+        return cubin(data);
     }
     if is_cubin(data) || !data.starts_with(&raw::ELF_MAGIC) {
         return Ok(Pruned::as_it_is(data));
@@ -47,4 +54,16 @@ fn member<'data>(data: &'data [u8], policy: &Policy) -> Result<Pruned<'data>, St
         other => return Err(format!("an ELF of the unknown type {other}")),
     };
     Ok(Pruned { pieces, counts: counts(&code) })
+}
+
+/// A cubin without debug and line information. It is one member.
+fn cubin(data: &[u8]) -> Result<Pruned<'_>, String> {
+    let mut pruned = Pruned::as_it_is(data);
+    pruned.counts = Counts { members: 1, kept: 1, stored: 1, ..Counts::default() };
+    if let Some(new) = stripped(data)? {
+        pruned.counts.stripped = 1;
+        pruned.pieces = Pieces::default();
+        pruned.pieces.push(new);
+    }
+    Ok(pruned)
 }

@@ -61,12 +61,16 @@ fn one(path: &Path, asked: &Asked) -> Result<(), String> {
         return Err(format!("'{}' is not a regular file", target.display()));
     }
     write(&target, path, &pruned, &asked.policy)?;
-    let Counts { members, kept, .. } = pruned.counts;
+    let Counts { members, kept, stripped, .. } = pruned.counts;
+    let stripped = match stripped {
+        0 => String::new(),
+        count => format!(", {} stripped", grouped(count as u64)),
+    };
     if kept == 0 {
         eprint(&format!("solder prune: warning: '{}': no device code is left\n", path.display()));
     }
     print(&format!(
-        "{}: {} of {} members kept, {} -> {}\n",
+        "{}: {} of {} members kept{stripped}, {} -> {}\n",
         target.display(),
         grouped(kept as u64),
         grouped(members as u64),
@@ -101,7 +105,12 @@ fn verify(file: &File, pruned: &Pruned<'_>, policy: &Policy) -> io::Result<Optio
     if !pruned.pieces.are(written.data) {
         return Ok(Some("it reads back differently".into()));
     }
-    let again = Policy { keep: policy.keep.clone(), drop_ptx: policy.drop_ptx, ..Policy::default() };
+    let again = Policy {
+        keep: policy.keep.clone(),
+        drop_ptx: policy.drop_ptx,
+        strip_debug: policy.strip_debug,
+        ..Policy::default()
+    };
     Ok(match file::prune(written.data, &again) {
         Err(reason) => Some(reason),
         Ok(again)
@@ -109,6 +118,7 @@ fn verify(file: &File, pruned: &Pruned<'_>, policy: &Policy) -> io::Result<Optio
         {
             Some("it has other members".into())
         }
+        Ok(again) if again.counts.stripped > 0 => Some("it still has debug information".into()),
         Ok(_) => None,
     })
 }

@@ -46,7 +46,10 @@ impl Object<'_, '_> {
     /// Where in the new file something is that is not in a fat binary.
     fn place(&self, offset: u64) -> u64 {
         let before = self.code.iter().filter(|code| code.range.end <= offset);
-        before.fold(offset, |at, code| at + Self::size(code) - (code.range.end - code.range.start))
+        // The offset of a section without bytes may be any number.
+        before.fold(offset, |at, code| {
+            at.wrapping_add(Self::size(code)).wrapping_sub(code.range.end - code.range.start)
+        })
     }
 
     fn code_of(&self, section: u16) -> Option<&Code<'_>> {

@@ -1,15 +1,13 @@
 //! What `solder prune` is asked for.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use solder_fatbin::Packing;
 
 use super::policy::Policy;
 use crate::commands::inspect::Wanted;
-use crate::commands::words::value_of;
-use crate::near::nearest;
+use crate::commands::reader::{Known, Reader, Word, flag, value};
 
 pub(super) const USAGE: &str = "\
 usage: solder prune --keep NAME,… FILE -o OUT
@@ -21,6 +19,7 @@ be pruned with certainty is left as it is.
 
   --keep NAME,…     keep only these: sm_90a and lto_90 are kinds of code, compute_90 is PTX, 90 is any of them
   --drop-ptx        remove PTX
+  --strip-debug     remove debug and line information from machine code, of cubins too; PTX and LTO IR stay as they are
   --dedup           store equal fat binaries of a section once
   --compress HOW    store members with zstd, in less room (max), or as they are (none)
   -o FILE           write here; with one file
@@ -29,8 +28,16 @@ be pruned with certainty is left as it is.
   --help            this text
 ";
 
-const WORDS: [&str; 8] =
-    ["--keep", "--drop-ptx", "--dedup", "--compress", "-o", "-d", "--in-place", "--help"];
+const OPTIONS: [Known; 8] = [
+    value("--keep"),
+    flag("--drop-ptx"),
+    flag("--strip-debug"),
+    flag("--dedup"),
+    value("--compress"),
+    value("-o"),
+    value("-d"),
+    flag("--in-place"),
+];
 
 pub(super) struct Asked {
     pub(super) files: Vec<OsString>,
@@ -49,42 +56,28 @@ impl Asked {
     /// `None` if the help is asked for.
     pub(super) fn parse(words: &[OsString]) -> Result<Option<Self>, String> {
         let (mut files, mut policy, mut target) = (Vec::new(), Policy::default(), None);
-        let mut words = words.iter();
-        let mut only_files = false;
-        while let Some(word) = words.next() {
-            if only_files || !word.as_bytes().starts_with(b"-") {
-                files.push(word.clone());
-                continue;
-            }
-            let mut value = |name| value_of(name, word, &mut words);
-            match word.to_str() {
-                Some("--") => only_files = true,
-                Some("-h" | "--help") => return Ok(None),
-                Some("--drop-ptx") => policy.drop_ptx = true,
-                Some("--dedup") => policy.dedup = true,
-                Some("--in-place") => target = Some(Target::InPlace),
-                _ => {
-                    if let Some(names) = value("--keep")? {
-                        for name in names.to_string_lossy().split(',').filter(|name| !name.is_empty()) {
-                            policy.keep.push(Wanted::parse(name)?);
-                        }
-                    } else if let Some(how) = value("--compress")? {
-                        policy.packing = Some(packing(&how.to_string_lossy())?);
-                    } else if let Some(file) = value("-o")? {
-                        target = Some(Target::File(file.into()));
-                    } else if let Some(folder) = value("-d")? {
-                        target = Some(Target::Folder(folder.into()));
-                    } else {
-                        return Err(unknown(&word.to_string_lossy()));
-                    }
+        let mut words = Reader::new(words, &OPTIONS, USAGE);
+        while let Some(word) = words.next()? {
+            match word {
+                Word::File(file) => files.push(file),
+                Word::Option("--drop-ptx", _) => policy.drop_ptx = true,
+                Word::Option("--strip-debug", _) => policy.strip_debug = true,
+                Word::Option("--dedup", _) => policy.dedup = true,
+                Word::Option("--in-place", _) => target = Some(Target::InPlace),
+                Word::Option("--keep", Some(names)) => policy.keep.extend(Wanted::list(&names)?),
+                Word::Option("--compress", Some(how)) => {
+                    policy.packing = Some(packing(&how.to_string_lossy())?);
                 }
+                Word::Option("-o", Some(file)) => target = Some(Target::File(file.into())),
+                Word::Option("-d", Some(folder)) => target = Some(Target::Folder(folder.into())),
+                Word::Option(..) => return Ok(None),
             }
         }
         if files.is_empty() {
-            return Err(format!("no file given\n\n{USAGE}"));
+            return Err(words.wrong("no file given"));
         }
         if policy.is_idle() {
-            return Err("nothing to do: give --keep, --drop-ptx, --dedup or --compress".into());
+            return Err("nothing to do: give --keep, --drop-ptx, --strip-debug, --dedup or --compress".into());
         }
         let target = target.ok_or("give -o FILE, -d DIR or --in-place")?;
         if matches!(target, Target::File(_)) && files.len() > 1 {
@@ -100,13 +93,5 @@ fn packing(how: &str) -> Result<Packing, String> {
         "max" => Ok(Packing::Smallest),
         "none" => Ok(Packing::None),
         _ => Err(format!("--compress takes zstd, max or none, not '{how}'")),
-    }
-}
-
-fn unknown(word: &str) -> String {
-    let name = word.split('=').next().unwrap_or(word);
-    match nearest(name, WORDS.into_iter()) {
-        Some(near) => format!("unknown option '{name}'; did you mean {near}?"),
-        None => format!("unknown option '{name}'\n\n{USAGE}"),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use solder_cubin::strip;
 use solder_fatbin::{Kind, Member, Packing};
 
 use crate::commands::inspect::Wanted;
@@ -14,12 +15,14 @@ pub(super) struct Policy {
     /// Equal containers of a section are stored once.
     pub(super) dedup: bool,
     pub(super) packing: Option<Packing>,
+    /// Machine code without debug and line information.
+    pub(super) strip_debug: bool,
 }
 
 impl Policy {
     /// Whether it would leave everything as it is.
     pub(super) fn is_idle(&self) -> bool {
-        self.keep.is_empty() && !self.drop_ptx && !self.dedup && self.packing.is_none()
+        self.keep.is_empty() && !self.drop_ptx && !self.dedup && self.packing.is_none() && !self.strip_debug
     }
 
     /// Whether a member stays. A kind that nobody knows is refused: it may belong to another member.
@@ -35,13 +38,37 @@ impl Policy {
         Ok(self.keep.is_empty() || self.keep.iter().any(|wanted| wanted.is(&name)))
     }
 
-    /// The bytes of a member that stays. What only NVIDIA's libraries can unpack is left as it is.
-    pub(super) fn bytes<'data>(&self, member: &Member<'data>) -> Result<Cow<'data, [u8]>, String> {
-        match self.packing {
-            Some(packing) if !member.is_scrambled() => {
-                member.repacked(packing).map(Cow::Owned).map_err(|error| error.to_string())
+    /// The bytes of a member that stays, and whether something was stripped from it. What only NVIDIA's libraries can unpack
+    /// is left as it is.
+    pub(super) fn bytes<'data>(&self, member: &Member<'data>) -> Result<(Cow<'data, [u8]>, bool), String> {
+        if member.is_scrambled() {
+            return Ok((Cow::Borrowed(member.bytes()), false));
+        }
+        let name = || format!("the member for sm_{}", member.arch());
+        if self.strip_debug && member.kind() == Kind::Elf {
+            let content = member.content().map_err(|error| format!("{}: {error}", name()))?;
+            if let Some(stripped) = stripped(&content).map_err(|reason| format!("{}: {reason}", name()))? {
+                let bytes =
+                    member.without_debug(&stripped, self.packing).map_err(|error| error.to_string())?;
+                return Ok((Cow::Owned(bytes), true));
             }
-            _ => Ok(Cow::Borrowed(member.bytes())),
+        }
+        let bytes = match self.packing {
+            Some(packing) => Cow::Owned(member.repacked(packing).map_err(|error| error.to_string())?),
+            None => Cow::Borrowed(member.bytes()),
+        };
+        Ok((bytes, false))
+    }
+}
+
+/// Machine code without debug and line information, if it has any.
+pub(super) fn stripped(code: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    let stripped = strip::without_debug(code).map_err(|error| error.to_string())?;
+    if let Some(stripped) = &stripped {
+        let is_same = strip::is_same_code(code, stripped).map_err(|error| error.to_string())?;
+        if !is_same {
+            return Err("its code is not the same without debug information".into());
         }
     }
+    Ok(stripped)
 }

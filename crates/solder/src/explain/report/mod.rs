@@ -52,8 +52,8 @@ pub fn written(options: &Options, content: &Json) -> String {
     if options.report.as_ref().is_some_and(is_data) { content.line() } else { filled(content) }
 }
 
-/// The page with its data.
-fn filled(content: &Json) -> String {
+/// The page with its data. `solder size` makes one too, whose data say `sizes`.
+pub fn filled(content: &Json) -> String {
     // No text in the data can end the element that holds it.
     let data = content.compact().replace('<', "\\u003c");
     let fill = |page: &str, mark: &str, text: &str| page.replacen(mark, text, 1);

@@ -1,10 +1,10 @@
 //! What `solder size` is asked for.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use super::super::options::{Options, Wanted};
-use crate::commands::words::value_of;
-use crate::near::nearest;
+use crate::commands::reader::{Known, Reader, Word, flag, value};
 
 pub(super) const USAGE: &str = "\
 usage: solder size [OPTION]… FILE…
@@ -18,11 +18,20 @@ Shows where the bytes of device code are, the largest first.
   --arch NAME,…    only these architectures: sm_90a, compute_90, or 90 for any kind of code
   --top N          only the first N rows
   --diff           what changed from the first file to the second
+  --page FILE      a page for a browser instead: a map of all functions by architecture, namespace and template
   --json, --csv    the same for programs
   --help           this text
 ";
 
-const WORDS: [&str; 7] = ["--by", "--arch", "--top", "--diff", "--json", "--csv", "--help"];
+const OPTIONS: [Known; 7] = [
+    value("--by"),
+    value("--arch"),
+    value("--top"),
+    flag("--diff"),
+    value("--page"),
+    flag("--json"),
+    flag("--csv"),
+];
 
 pub(super) struct Asked {
     pub(super) files: Vec<OsString>,
@@ -30,6 +39,7 @@ pub(super) struct Asked {
     pub(super) archs: Options,
     pub(super) top: Option<usize>,
     pub(super) diff: bool,
+    pub(super) page: Option<PathBuf>,
     pub(super) form: Form,
 }
 
@@ -86,43 +96,35 @@ impl Asked {
             archs: Options::default(),
             top: None,
             diff: false,
+            page: None,
             form: Form::Text,
         };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let mut value = |name| value_of(name, word, &mut words);
-            if let Some(key) = value("--by")? {
-                asked.by = Key::parse(&key.to_string_lossy())?;
-            } else if let Some(names) = value("--arch")? {
-                for name in names.to_string_lossy().split(',').filter(|name| !name.is_empty()) {
-                    asked.archs.archs.push(Wanted::parse(name)?);
+        let mut words = Reader::new(words, &OPTIONS, USAGE);
+        while let Some(word) = words.next()? {
+            match word {
+                Word::File(file) => asked.files.push(file),
+                Word::Option("--by", Some(key)) => asked.by = Key::parse(&key.to_string_lossy())?,
+                Word::Option("--arch", Some(names)) => asked.archs.archs.extend(Wanted::list(&names)?),
+                Word::Option("--top", Some(count)) => {
+                    let count = count.to_string_lossy();
+                    let number = count.parse().map_err(|_| format!("--top takes a number, not '{count}'"))?;
+                    asked.top = Some(number);
                 }
-            } else if let Some(count) = value("--top")? {
-                let count = count.to_string_lossy().into_owned();
-                asked.top = Some(count.parse().map_err(|_| format!("--top takes a number, not '{count}'"))?);
-            } else {
-                match word.to_str() {
-                    Some("-h" | "--help") => return Ok(None),
-                    Some("--diff") => asked.diff = true,
-                    Some("--json") => asked.form = Form::Json,
-                    Some("--csv") => asked.form = Form::Csv,
-                    Some(word) if word.starts_with('-') => return Err(unknown(word)),
-                    _ => asked.files.push(word.clone()),
-                }
+                Word::Option("--page", Some(file)) => asked.page = Some(file.into()),
+                Word::Option("--diff", _) => asked.diff = true,
+                Word::Option("--json", _) => asked.form = Form::Json,
+                Word::Option("--csv", _) => asked.form = Form::Csv,
+                Word::Option(..) => return Ok(None),
             }
         }
+        if asked.page.is_some() && (asked.diff || asked.form != Form::Text) {
+            return Err("--page is for itself, without --diff, --json and --csv".into());
+        }
         match asked.files.len() {
-            0 => Err(format!("no file given\n\n{USAGE}")),
+            0 => Err(words.wrong("no file given")),
             2 => Ok(Some(asked)),
             _ if asked.diff => Err("--diff takes two files".into()),
             _ => Ok(Some(asked)),
         }
-    }
-}
-
-fn unknown(word: &str) -> String {
-    match nearest(word, WORDS.into_iter()) {
-        Some(near) => format!("unknown option '{word}'; did you mean {near}?"),
-        None => format!("unknown option '{word}'\n\n{USAGE}"),
     }
 }

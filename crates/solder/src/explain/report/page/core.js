@@ -3,6 +3,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
 const functions = data.functions, inputs = data.inputs;
+/* The page of `solder size`: code of files, not of a link. Its inputs are architectures of files. */
+const isSizes = data.sizes === true;
 const kernels = functions.map((f, i) => f.kernel ? i : -1).filter(i => i >= 0);
 const bytes = n => n >= 1 << 30 ? (n / (1 << 30)).toFixed(1) + " GiB" : n >= 1 << 20 ? (n / (1 << 20)).toFixed(1) + " MiB"
   : n >= 10240 ? (n / 1024).toFixed(1) + " KiB" : n + " B";

@@ -72,7 +72,8 @@ function nameCell(i, td) {
 }
 
 /* All functions: sorted and filtered whole, drawn in part. */
-const columns = [["name", f => f.name], ["input", inputOf, "wide"], ["code", f => f.size], ["registers", f => f.registers, "wide"],
+const columns = isSizes ? [["name", f => f.name], ["input", inputOf, "wide"], ["code", f => f.size], ["copies", f => f.copies]]
+  : [["name", f => f.name], ["input", inputOf, "wide"], ["code", f => f.size], ["registers", f => f.registers, "wide"],
   ["final", f => f.total], ["frame", f => f.frame, "wide"], ["stack", f => f.kernel ? f.stack : 0, "wide"], ["barriers", f => f.barriers, "wide"]];
 let shownRows = ROWS;
 function showFunctions() {

@@ -23,7 +23,8 @@ const groups = {
   },
   function: () => functions.map((_, i) => leaf(i)),
 };
-const GROUPS = [["input", "Input"], ["namespace", "Namespace"], ["template", "Template"], ["kernel", "Kernel"], ["function", "Function"]];
+const GROUPS = [["input", isSizes ? "Architecture" : "Input"], ["namespace", "Namespace"], ["template", "Template"], ["kernel", "Kernel"], ["function", "Function"]]
+  .filter(([value]) => !isSizes || value !== "kernel");
 
 /* A function's callees are direct and, through prototypes, indirect ones. */
 const callees = i => functions[i].calls.concat(functions[i].indirect);
@@ -65,7 +66,7 @@ function squarify(items, x, y, w, h, place) {
 const canvas = $("map"), context = canvas.getContext("2d");
 let tree = [], treeOf = "", zoom = null, boxes = [], cursor = -1;
 function showMap() {
-  if (!(state.group in groups)) state.group = "input";
+  if (!GROUPS.some(([value]) => value === state.group)) state.group = "input";
   if (treeOf !== state.group) { tree = groups[state.group](); treeOf = state.group; }
   zoom = state.zoom ? tree.find(group => group.children && group.name === state.zoom) || null : null;
   cursor = -1;
@@ -131,6 +132,7 @@ const boxAt = event => {
 const groupOf = item => item.children ? item : tree.find(group => group.children && group.children.includes(item));
 function mapText(item) {
   const f = item.index === undefined ? null : functions[item.index];
+  if (f && isSizes) return `${f.name}\n${bytes(f.size)}${f.copies > 1 ? ` in ${grouped(f.copies)} copies` : ""}\n${inputOf(f)}`;
   return f ? `${f.name}\n${f.kernel ? "kernel, " : ""}${bytes(f.size)}, ${counted(f.registers, "register")}\n${inputOf(f)}`
     : `${item.name}\n${bytes(item.size)} in ${counted(item.children.length, "function")}`;
 }
@@ -168,4 +170,4 @@ canvas.onblur = hideTip;
 $("out").onclick = () => { zoomOut(); canvas.focus(); };
 const pressGroup = choices($("group"), GROUPS, value => { go({ group: value, zoom: "" }); showMap(); });
 addEventListener("resize", drawMap);
-dark.addEventListener("change", () => { drawMap(); showMemory(); });
+dark.addEventListener("change", () => { drawMap(); if (!isSizes) showMemory(); });

@@ -3,7 +3,7 @@ const HITS = 6;
 const places = [
   ["Kernels", () => kernels.map(i => [keys.get(i), bytes(functions[i].size), () => addressOfKernel(i)])],
   ["Functions", () => functions.filter(f => !f.kernel).map(f => [f.name, inputOf(f), () => addressOf({ ...state, find: f.name, show: "functions" })])],
-  ["Inputs", () => inputs.map((_, i) => [inputName(i), "", () => addressOf({ ...state, group: "input", zoom: inputName(i), show: "size" })])],
+  [isSizes ? "Architectures" : "Inputs", () => inputs.map((_, i) => [inputName(i), "", () => addressOf({ ...state, group: "input", zoom: inputName(i), show: "size" })])],
   ["Namespaces", () => [...new Set(functions.map(f => partsOf(f.name).scope))].filter(Boolean)
     .map(name => [name, "", () => addressOf({ ...state, group: "namespace", zoom: name, show: "size" })])],
   ["Variables", () => data.variables.map(name => [name, "shared", () => addressOf({ ...state, show: "memory" })]).concat(
