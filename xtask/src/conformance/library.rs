@@ -17,9 +17,6 @@ use std::time::Duration;
 /// A library that takes longer than this hangs.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// The toolkits whose library is known to have lists as values of options. Others take a list for one name.
-const WITH_LISTS: std::ops::Range<u32> = 124..130;
-
 /// What makes inputs of a release without its toolkit.
 const TOOLS: [&str; 5] = ["ptxas", "plant", "file", "ar", "cc"];
 
@@ -54,7 +51,8 @@ fn arguments(line: &str, release: &Release) -> Option<Vec<String>> {
     // Paths of the machine are of no use there. Without relocatable links the library refuses what nvlink ignores.
     let is_known = !script::from_memory(&words)?.contains('{');
     let is_list = |word: &String| word.starts_with("-kernels-used") && word.contains(',');
-    let has_list = !WITH_LISTS.contains(&release.toolkit) && words.iter().any(is_list);
+    // Libraries take a list for one name.
+    let has_list = words.iter().any(is_list);
     (is_known && !has_list && (!is_relocatable || release.links_relocatable())).then_some(words)
 }
 
