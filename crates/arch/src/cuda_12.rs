@@ -108,6 +108,16 @@ impl Release {
         self.toolkit != 122
     }
 
+    /// Constants: those that overflow their bank are packed; before, they are an error (core/constants-packed).
+    pub const fn packs_constants(&self) -> bool {
+        self.toolkit >= 122
+    }
+
+    /// Attributes: a kernel that reaches a function relies on reserved shared memory if that does (core/limit-attributes).
+    pub const fn inherits_reserved_shared(&self) -> bool {
+        self.toolkit >= 122
+    }
+
     /// Sections: there is `.nv.rel.action` (compat/names-12).
     pub const fn has_relocation_actions(&self) -> bool {
         self.toolkit >= 122
@@ -245,13 +255,19 @@ impl Release {
         self.toolkit >= 128
     }
 
-    /// The most shared memory that a kernel may have without asking, where that is not the same everywhere
-    /// (core/shared-too-much).
+    /// The most shared memory that a kernel may have without asking, where that does not depend on whether the target is an `a`
+    /// architecture (core/shared-too-much).
     pub fn shared_limit(&self, number: u16) -> Option<u64> {
-        let limit = SHARED_LIMITS.iter().find(|(of, _)| *of == number)?.1;
-        (self.toolkit >= 124 && self.toolkit < 128).then_some(limit)
+        match self.toolkit {
+            ..124 => Some(SHARED_BEFORE_12_4),
+            124..128 => SHARED_LIMITS.iter().find(|(of, _)| *of == number).map(|(_, limit)| *limit),
+            _ => None,
+        }
     }
 }
+
+/// What releases before 12.4 let a kernel have.
+const SHARED_BEFORE_12_4: u64 = 0xc000;
 
 /// What 12.4 to 12.6 let a kernel have, by the number of the architecture.
 const SHARED_LIMITS: [(u16, u64); 14] = [

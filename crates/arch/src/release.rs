@@ -118,8 +118,12 @@ impl Release {
         ..*Self::CUDA_13_3
     };
 
+    /// CUDA 13.5, of which only the library 13.5.37 is published.
+    pub const CUDA_13_5: &'static Self =
+        &Self { name: "13.5", version: "13.5.37", toolkit: 135, ..*Self::CUDA_13_4 };
+
     /// All releases whose nvlink solder replaces, the oldest first.
-    pub const ALL: [&'static Self; 14] = [
+    pub const ALL: [&'static Self; 15] = [
         Self::CUDA_12_0,
         Self::CUDA_12_1,
         Self::CUDA_12_2,
@@ -134,6 +138,7 @@ impl Release {
         Self::CUDA_13_2,
         Self::CUDA_13_3,
         Self::CUDA_13_4,
+        Self::CUDA_13_5,
     ];
 
     /// The newest one.
@@ -322,7 +327,7 @@ mod tests {
     fn releases_are_found_by_the_toolkit_of_objects_and_by_target() {
         let of = |toolkit| Release::for_toolkit(toolkit).map(|release| release.name);
         assert_eq!(
-            [0, 118, 124, 127, 130, 132, 134, 135].map(of),
+            [0, 118, 124, 127, 130, 132, 135, 136].map(of),
             [
                 Some("12.0"),
                 Some("12.0"),
@@ -330,7 +335,7 @@ mod tests {
                 Some("12.8"),
                 Some("13.0"),
                 Some("13.2"),
-                Some("13.4"),
+                Some("13.5"),
                 None
             ]
         );

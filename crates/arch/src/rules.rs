@@ -134,6 +134,17 @@ impl Release {
         self.toolkit >= 134
     }
 
+    /// Symbols: shared memory without a name moves symbol 0 (reloc/dynamic-16).
+    pub const fn moves_symbol_0(&self) -> bool {
+        self.toolkit < 135
+    }
+
+    /// Names: where all relocations have addends, a section for those without is looked for, and its name stays
+    /// (core/address-initialisers).
+    pub const fn looks_for_rel_sections(&self) -> bool {
+        self.toolkit < 135
+    }
+
     /// Variables: a definition without initial value takes the place of a common one as others do, of the same size. Before, it
     /// does not (core/commons-without-value).
     pub const fn replaces_commons_without_value(&self) -> bool {

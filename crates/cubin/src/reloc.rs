@@ -27,6 +27,11 @@ pub fn kind_of(r_type: u32) -> Option<&'static Kind> {
     KINDS.get(r_type as usize)
 }
 
+/// Whether a type asks for the descriptor of a function, which the driver makes of a kernel whose address is taken.
+pub const fn is_descriptor(r_type: u32) -> bool {
+    matches!(r_type, 31..=35 | 47..=49 | 61..=63)
+}
+
 pub const R_CUDA_64: u32 = 2;
 pub const R_CUDA_32: u32 = 1;
 pub const R_CUDA_UNUSED_CLEAR32: u32 = 72;

@@ -2,11 +2,12 @@
 
 use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, PrototypeId, Rare};
-use crate::model::object::Object;
+use crate::model::object::{Object, Role};
 use crate::model::symbols::Symbols;
 use bstr::BStr;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use solder_cubin::callgraph::{Part, records};
+use solder_cubin::{Relocations, Section, reloc};
 
 /// Reads the call graph object by object, as soon as the names of one are bound.
 #[derive(Debug, Default)]
@@ -15,11 +16,13 @@ pub struct Reader<'data> {
     index: HashMap<&'data BStr, PrototypeId, foldhash::fast::FixedState>,
     known_prototype: Rare<PrototypeId>,
     taken: Vec<EntityId>,
+    /// Functions whose descriptor a relocation asks for.
+    described: Vec<EntityId>,
 }
 
 impl<'data> Reader<'data> {
     pub fn read(&mut self, file: FileId, object: &Object<'data>, symbols: &Symbols<'data>) {
-        let Self { graph, index, known_prototype, taken } = self;
+        let Self { graph, index, known_prototype, taken, described } = self;
         let mut intern = |graph: &mut CallGraph<'data>, offset| {
             let text = object.string(offset);
             *index.entry(text).or_insert_with(|| {
@@ -56,6 +59,8 @@ impl<'data> Reader<'data> {
                 _ => {}
             }
         }
+        let accepted = descriptors(object).filter(|symbol| symbols.accepted(file, *symbol));
+        described.extend(accepted.filter_map(|symbol| symbols.entity(file, symbol)));
         for pair in object.prototypes {
             let prototype = intern(graph, pair.b.get());
             let Some(function) = symbols.entity(file, pair.a.get()) else { continue };
@@ -66,7 +71,7 @@ impl<'data> Reader<'data> {
 
     /// The call graph of all that was read.
     pub fn finish(self) -> CallGraph<'data> {
-        let Self { mut graph, known_prototype, taken, .. } = self;
+        let Self { mut graph, known_prototype, taken, described, .. } = self;
         // Taken is what a counting record says is taken, be it by a table or by a function.
         for function in taken {
             let prototype = known_prototype.get(function);
@@ -75,6 +80,25 @@ impl<'data> Reader<'data> {
                 graph.taken_order.push(function);
             }
         }
+        let mut seen: HashSet<EntityId, foldhash::fast::FixedState> = HashSet::default();
+        let is_new = |function: &EntityId| graph.taken.get(*function).is_none() && seen.insert(*function);
+        graph.taken_order.extend(described.into_iter().filter(is_new));
         graph
     }
+}
+
+/// The symbols of functions whose descriptor a relocation asks for. Below sm_100 nvlink takes their address for taken, also where
+/// the call graph does not say so: assemblers before 12.2 leave it out for kernels of sm_90 (core/descriptors).
+fn descriptors(object: &Object<'_>) -> impl Iterator<Item = u32> {
+    let has_any = |section: &&Section<'_>| object.summaries[section.index as usize].has_descriptors;
+    let is_possible = object.mercury.is_none();
+    let sections =
+        object.sections_with(Role::Relocations).filter(move |section| is_possible && has_any(section));
+    // The size of every section was checked when the object was parsed.
+    let entries = sections.filter_map(|section| section.relocations().ok());
+    let symbols = |entries: Relocations<'_>| {
+        let asking = entries.iter().filter(|entry| reloc::is_descriptor(entry.r_type.get()));
+        asking.map(|entry| entry.symbol.get()).collect::<Vec<_>>()
+    };
+    entries.flat_map(symbols)
 }

@@ -103,7 +103,8 @@ pub fn live(
     let is_asked_for = |kernel: EntityId| roots.contain(symbols.get(kernel).name);
     let asked_for = kernels.iter().filter(|kernel| is_asked_for(**kernel)).take(2).count();
     let with_launched = roots.contain_launched(asked_for) && !options.is_optimized;
-    let is_taken = |kernel: EntityId| graph.taken.get(kernel).is_some();
+    let taken = marked(symbols.entities.len(), graph.taken_order.iter().copied());
+    let is_taken = |kernel: EntityId| taken[kernel.index()];
     let is_root = |kernel: EntityId| is_asked_for(kernel) || (with_launched && is_taken(kernel));
     let prepares_launched = roots.prepare_launched() && !options.is_optimized;
     let is_prepared = |kernel: EntityId| is_asked_for(kernel) || (prepares_launched && is_taken(kernel));

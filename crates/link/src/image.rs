@@ -123,6 +123,9 @@ pub struct Notes {
     pub graph: GraphRecords,
 }
 
+/// Where the prototype of a function is that has none: at the empty string that every table begins with.
+const NO_PROTOTYPE: u32 = 0;
+
 /// The call graph of the output, over functions, in output order.
 #[derive(Debug)]
 pub struct GraphRecords {
@@ -176,9 +179,14 @@ impl GraphRecords {
             let Some(function) = merged.functions.get(at as usize) else { continue };
             listed.extend(untaken(function.entity).map(|prototype| (Some(function.symbol), prototype)));
         }
+        let mut taken: Vec<_> =
+            merged.functions.iter().map(|function| prototype(function, &graph.taken)).collect();
+        for function in graph.taken_order.iter().filter_map(|entity| of(*entity)) {
+            taken[function as usize].get_or_insert(NO_PROTOTYPE);
+        }
         Self {
             calls,
-            taken: merged.functions.iter().map(|function| prototype(function, &graph.taken)).collect(),
+            taken,
             indirect: Adjacency::new(count, graph.indirect.iter().rev().filter_map(site)),
             takes: Adjacency::new(count, graph.takes.iter().rev().filter_map(edge)),
             prototypes: listed,

@@ -85,6 +85,8 @@ pub struct Settings {
     pub aligned_arrays: bool,
     /// The symbols of variables of one kernel are local.
     pub localizes: bool,
+    /// A variable without a name moves symbol 0.
+    pub moves_symbol_0: bool,
 }
 
 impl Settings {
@@ -98,6 +100,7 @@ impl Settings {
         mercury: false,
         aligned_arrays: false,
         localizes: false,
+        moves_symbol_0: true,
     };
 }
 
@@ -249,6 +252,7 @@ pub fn lay_out(
         mercury: has_mercury,
         aligned_arrays: options.release.aligns_extern_arrays(),
         localizes: options.release.localizes_shared(),
+        moves_symbol_0: options.release.moves_symbol_0(),
     };
     layout(merged, &merged.calls, settings, &|id| referenced.contains(id))
 }
@@ -601,6 +605,7 @@ impl<'a> Layouter<'a> {
 
     fn finish(self, settings: Settings, common: bool, dynamic: Vec<u64>) -> SharedLayout {
         let Settings { reserved, shown_reserved, .. } = settings;
+        let nameless = if settings.moves_symbol_0 { self.nameless } else { 0 };
         let any_dynamic = self.merged.shared.iter().any(|o| o.dynamic);
         let file_align = self.merged.file_shared_align;
         let keeps_file_section = any_dynamic && !(common && file_align > 16);
@@ -637,7 +642,7 @@ impl<'a> Layouter<'a> {
                 one_dynamic: false,
                 is_unplaced: false,
                 keeps_references: false,
-                nameless: self.nameless,
+                nameless,
             };
         };
         let least = if any_dynamic { 16 } else { 1 };
@@ -670,7 +675,7 @@ impl<'a> Layouter<'a> {
             one_dynamic,
             is_unplaced: false,
             keeps_references: false,
-            nameless: self.nameless,
+            nameless,
         }
     }
 }

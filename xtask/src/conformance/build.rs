@@ -259,8 +259,8 @@ impl Rule {
             "ar" => Command::new("ar"),
             tool => match Release::of_tool(tool) {
                 Some(release) => Command::new(context.assemblers.get(release)?),
-                None => match context.library.as_ref().filter(|_| tool == "ptxas") {
-                    Some((_, assembler)) => Command::new(assembler.ensure()?),
+                None => match context.assembler.filter(|_| tool == "ptxas") {
+                    Some(assembler) => Command::new(assembler.ensure()?),
                     None => Command::new(bin.join(tool)),
                 },
             },

@@ -138,6 +138,9 @@ pub fn load_all(root: &Path) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
+/// The PTX of cases is written for this and later numbers. Cases for older ones name them.
+const FIRST_OF_SETS: u16 = 75;
+
 /// Expands `core`, `mercury`, `all` and single numbers to what a release links for. Numbers that only other releases have
 /// are left out.
 pub fn arch_list(text: &str, release: &Linker) -> Result<Vec<String>> {
@@ -145,9 +148,9 @@ pub fn arch_list(text: &str, release: &Linker) -> Result<Vec<String>> {
     for word in text.split([' ', ',', '\t']).filter(|word| !word.is_empty()) {
         let number = word.strip_prefix("sm_").unwrap_or(word);
         let is_meant = |arch: &&Arch| match word {
-            "core" => !arch.is_mercury(),
+            "core" => arch.number >= FIRST_OF_SETS && !arch.is_mercury(),
             "mercury" => arch.is_mercury(),
-            "all" => true,
+            "all" => arch.number >= FIRST_OF_SETS,
             _ => arch.to_string() == number,
         };
         if !Linker::ALL.iter().any(|release| release.archs().iter().any(|arch| is_meant(&arch))) {
@@ -443,6 +446,7 @@ b
         assert_eq!(count("all", Linker::CUDA_13_0), 23);
         assert_eq!(count("all", Linker::CUDA_13_4), 26);
         assert_eq!(count("core sm_90a 100f", Linker::CUDA_13_0), 9);
+        assert_eq!(count("core", Linker::CUDA_12_0), 7);
         assert_eq!(count("107 90", Linker::CUDA_13_0), 1);
         assert!(arch_list("91", Linker::NEWEST).is_err());
     }
@@ -457,7 +461,7 @@ b
                 .map(|release| release.name)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(holds("13.3+"), ["13.3", "13.4"]);
+        assert_eq!(holds("13.3+"), ["13.3", "13.4", "13.5"]);
         assert_eq!(holds("13.0-13.1"), ["13.0", "13.1"]);
         assert_eq!(holds("13.2"), ["13.2"]);
         assert!(Releases::parse("new").is_err());

@@ -31,8 +31,10 @@ pub struct Context {
     pub fingerprint: String,
     pub in_progress: InProgress,
     pub assemblers: Assemblers,
-    /// In the place of the toolkit's nvlink, with the assembler of the same release.
-    pub library: Option<(Library, &'static assembler::Release)>,
+    /// In the place of the toolkit's nvlink.
+    pub library: Option<Library>,
+    /// In the place of the toolkit's ptxas.
+    pub assembler: Option<&'static assembler::Release>,
     /// Runs both linkers, if they are another machine's.
     pub emulator: Option<Emulator>,
     pub fresh: bool,
@@ -55,14 +57,16 @@ impl Context {
     }
 
     /// For the libnvJitLink of a release in the place of an nvlink. All but assembled inputs are the toolkit's.
-    pub fn for_library(toolkit: &Toolkit, of: &published::Library, keep: bool) -> Result<Self> {
-        let mut context = Self::with(toolkit, solder()?, false, keep, false)?;
-        let assembler = assembler::Release::find(of.name)?;
+    pub fn for_library(of: &published::Library, keep: bool) -> Result<Self> {
+        let mut context = Self::with(of.toolkit()?, solder()?, false, keep, false)?;
         context.release = of.release()?;
-        context.ptx = assembler.ptx;
-        context.fingerprint.push_str("assembler ");
-        context.fingerprint.push_str(of.name);
-        context.library = Some((Library::new(of)?, assembler));
+        context.library = Some(Library::new(of)?);
+        context.assembler = of.assembler();
+        if let Some(assembler) = context.assembler {
+            context.ptx = assembler.ptx;
+            context.fingerprint.push_str("assembler ");
+            context.fingerprint.push_str(of.name);
+        }
         Ok(context)
     }
 
@@ -103,6 +107,7 @@ impl Context {
             in_progress,
             assemblers,
             library: None,
+            assembler: None,
             emulator: None,
             fresh,
             keep,

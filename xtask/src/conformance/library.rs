@@ -6,7 +6,8 @@ use super::context::Context;
 use super::link::{Entry, Scratch};
 use crate::cache::at;
 use crate::jit::link::{self, Library, Linked};
-use crate::jit::script;
+use crate::jit::{published, script};
+use crate::toolkit::Toolkit;
 use crate::{Result, words};
 use solder_arch::Release;
 use std::fs;
@@ -16,19 +17,28 @@ use std::time::Duration;
 /// A library that takes longer than this hangs.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// The toolkit whose library has lists as values of options.
-const FIRST_WITH_LISTS: u32 = 124;
-
 /// What makes inputs of a release without its toolkit.
 const TOOLS: [&str; 5] = ["ptxas", "plant", "file", "ar", "cc"];
 
+/// What makes inputs with a toolkit, too.
+const TOOLS_OF_TOOLKIT: [&str; 3] = ["nvcc", "fatbinary", "nvlink"];
+
+/// Makes extensible whole programs. nvlink links those of its own toolkit only, where the library takes older ones too.
+const EXTENSIBLE: &str = " -ewp";
+
 /// Whether a run can be one of the library: some link of it, and its inputs can be made.
-pub fn is_possible(run: &Run<'_>, release: &Release) -> bool {
+pub fn is_possible(run: &Run<'_>, library: &published::Library, release: &Release) -> bool {
     let case = run.case;
     let is_plain = case.setup.is_empty() && case.env.is_empty() && case.deviation.is_none();
+    let toolkit = library.toolkit().and_then(Toolkit::release);
+    let is_own_toolkit = toolkit.is_ok_and(|toolkit| toolkit == release);
     let makes = |rule: &String| {
         let tool = rule.split_once('=').and_then(|(_, recipe)| recipe.split_whitespace().next());
-        tool.is_some_and(|tool| TOOLS.contains(&tool))
+        let has_toolkit = library.assembler().is_none();
+        if rule.contains(EXTENSIBLE) && !is_own_toolkit {
+            return false;
+        }
+        tool.is_some_and(|tool| TOOLS.contains(&tool) || has_toolkit && TOOLS_OF_TOOLKIT.contains(&tool))
     };
     let links = |line: &String| arguments(&run.expand(line), release).is_some();
     is_plain && case.builds.iter().all(makes) && case.links.iter().any(links)
@@ -40,9 +50,9 @@ fn arguments(line: &str, release: &Release) -> Option<Vec<String>> {
     let is_relocatable = words.iter().any(|word| word == "-r");
     // Paths of the machine are of no use there. Without relocatable links the library refuses what nvlink ignores.
     let is_known = !script::from_memory(&words)?.contains('{');
-    // The first libraries take a list for one name.
     let is_list = |word: &String| word.starts_with("-kernels-used") && word.contains(',');
-    let has_list = release.toolkit < FIRST_WITH_LISTS && words.iter().any(is_list);
+    // Libraries take a list for one name.
+    let has_list = words.iter().any(is_list);
     (is_known && !has_list && (!is_relocatable || release.links_relocatable())).then_some(words)
 }
 

@@ -37,7 +37,7 @@ usage: cargo xtask conformance [FILTER…] [options]
 Runs the cases whose id (category/name:arch[variant]) contains one of the filters; all without one.
 
   --toolkit R     against the nvlink of this release, such as 13.2, with the objects of its compilers (13.0)
-  --library R     against the libnvJitLink of this release, such as 12.3, whose own assembler makes the objects: only what
+  --library R     against the libnvJitLink of this release, such as 12.3, with objects of its assembler (13.5: of 13.4's): only what
                   is made, and whether there is an error; the cases that it can link
   --all-toolkits  against every release that solder knows; writes docs/releases.md if all cases were run
   --others        against every release but 13.0 whose toolkit can be had: the cases that name releases, and a tenth of
@@ -116,7 +116,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         }
         let context = match (&options.target, options.library) {
             (Some(machine), _) => Context::emulated(toolkit, machine, options.fresh, options.keep),
-            (None, Some(library)) => Context::for_library(toolkit, library, options.keep),
+            (None, Some(library)) => Context::for_library(library, options.keep),
             (None, None) => Context::new(toolkit, options.fresh, options.keep, options.bless),
         };
         let mut context = match context {
@@ -128,7 +128,7 @@ pub fn run(args: &[String]) -> Result<u8> {
             context => context?,
         };
         context.env.clone_from(&options.env);
-        let report = Mutex::new(Report::new(options.verbose, runs.len(), context.release));
+        let report = Mutex::new(Report::new(options.verbose, runs.len(), &context));
         run_all(&runs, options.jobs, &context, &report);
         let report = report.into_inner().map_err(|_| "a run panicked")?;
         failed |= report.close() != 0;
@@ -216,8 +216,8 @@ impl Options {
             self.filters.is_empty() || self.filters.iter().any(|filter| id.contains(filter))
         };
         runs.retain(wanted);
-        if self.library.is_some() {
-            runs.retain(|run| library::is_possible(run, release));
+        if let Some(library) = self.library {
+            runs.retain(|run| library::is_possible(run, library, release));
         }
         if runs.is_empty() && !self.filters.is_empty() && !self.none_is_fine {
             return Err(format!("no case matches {}", self.filters.join(" ")));
@@ -269,7 +269,7 @@ fn judge(run: &Run<'_>, context: &Context) -> Verdict {
     let outcome = cache::lock(&context.scratch.join(format!("{name}.lock"))).and_then(|_lock| {
         clear(&folder)?;
         let outcome = match &context.library {
-            Some((library, _)) => library::differences(run, context, library, &folder),
+            Some(library) => library::differences(run, context, library, &folder),
             None => differences(run, context, &folder).map(Ok),
         };
         if !context.keep {

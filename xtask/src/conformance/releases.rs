@@ -10,17 +10,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-const HEAD: &str = "\
-# Releases
+/// The heading of the section that the table is; the text around it is written by people.
+const HEADING: &str = "## All cases";
 
-solder takes the place of the nvlink of each of these toolkits. The table is written by `cargo xtask conformance
---all-toolkits`, which makes the inputs of every case with the compilers of the toolkit, links them with its nvlink and with
-solder as that release, and compares all that can be seen from outside ([testing.md](testing.md#conformance-cases)). A cell is
-the number of runs that are equal, and, where there are any, of those that are not. Runs in which solder
-deviates as the case states ([deviations.md](deviations.md)) are listed in the last row.
-
-What differs between releases is in `crates/arch/src/release.rs`. How to add one: [adding-a-release.md](adding-a-release.md).
-
+const INTRODUCTION: &str = "\
+`cargo xtask conformance --all-toolkits` writes this table. It makes the inputs of every case with the compilers of the toolkit, links them with its
+nvlink and with solder as that release, and compares all that can be seen from outside ([testing.md](testing.md#conformance-cases)).
+A cell is the number of runs that are equal and, where there are any, of those that are not. The last row has the runs in which solder
+deviates as the case states ([deviations.md](deviations.md)).
 ";
 
 /// What is compared with the releases of CUDA 12, and equal in all runs; what differs in the other categories is listed in
@@ -74,12 +71,22 @@ impl Table {
         self.columns.push(column);
     }
 
+    /// Puts the table into its section of a document.
     pub fn write(&self, path: &Path) -> Result<()> {
-        fs::write(path, self.text()).map_err(|e| at(path, &e))
+        let document = fs::read_to_string(path).map_err(|e| at(path, &e))?;
+        let document = self.within(&document).ok_or_else(|| format!("{}: no '{HEADING}'", path.display()))?;
+        fs::write(path, document).map_err(|e| at(path, &e))
+    }
+
+    /// A document with this table in the place of an earlier one; `None` if it has no section for it.
+    fn within(&self, document: &str) -> Option<String> {
+        let (before, section) = document.split_once(&format!("{HEADING}\n"))?;
+        let after = section.find("\n## ").map_or("", |at| &section[at..]);
+        Some(format!("{before}{HEADING}\n\n{INTRODUCTION}\n{}{after}", self.text()))
     }
 
     fn text(&self) -> String {
-        let mut text = HEAD.to_string();
+        let mut text = String::new();
         let _ = writeln!(text, "| | {} |", self.versions.join(" | "));
         let _ = writeln!(text, "| --- |{}", " --- |".repeat(self.versions.len()));
         for (row, name) in CATEGORIES.iter().chain(&["deviations"]).enumerate() {
@@ -87,5 +94,21 @@ impl Table {
             let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_replaces_an_earlier_one_and_nothing_else() {
+        let column = vec!["1".to_string(); CATEGORIES.len() + 1];
+        let table = Table { versions: vec!["13.0.88"], columns: vec![column] };
+        let once = table.within("# Releases\n\nText.\n\n## All cases\n\nold\n\n## 13.5\n\nMore.\n").unwrap();
+        assert!(once.starts_with("# Releases\n\nText.\n\n## All cases\n\n`cargo xtask"));
+        assert!(once.ends_with("| deviations | 1 |\n\n## 13.5\n\nMore.\n"));
+        assert_eq!(table.within(&once), Some(once.clone()));
+        assert_eq!(table.within("# Releases\n"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! What the conformance run prints.
 
 use super::case::{CATEGORIES, Run};
+use super::context::Context;
 use crate::toolkit::ORACLE;
 use solder_arch::Release;
 use std::collections::BTreeMap;
@@ -29,6 +30,8 @@ pub struct Counts {
 
 pub struct Report {
     release: &'static Release,
+    /// It is the library of the release that solder is compared with.
+    is_library: bool,
     verbose: bool,
     expected: usize,
     categories: BTreeMap<String, Counts>,
@@ -42,9 +45,10 @@ const FAILURES_SHOWN: usize = 25;
 const DIFFERENCES_SHOWN: usize = 5;
 
 impl Report {
-    pub fn new(verbose: bool, expected: usize, release: &'static Release) -> Self {
+    pub fn new(verbose: bool, expected: usize, context: &Context) -> Self {
         Self {
-            release,
+            release: context.release,
+            is_library: context.library.is_some(),
             verbose,
             expected,
             categories: BTreeMap::new(),
@@ -101,12 +105,18 @@ impl Report {
         }
         match kept {
             Some(folder) => println!("  kept: {}", folder.display()),
-            None if self.release == ORACLE => println!("  again: cargo xtask conformance '{id}' --keep"),
-            None => {
-                println!("  again: cargo xtask conformance --toolkit {} '{id}' --keep", self.release.name);
-            }
+            None => println!("  again: cargo xtask conformance {}'{id}' --keep", self.oracle()),
         }
         println!();
+    }
+
+    /// The option that names what solder is compared with, and a space after it.
+    fn oracle(&self) -> String {
+        match self.is_library {
+            true => format!("--library {} ", self.release.name),
+            false if self.release == ORACLE => String::new(),
+            false => format!("--toolkit {} ", self.release.name),
+        }
     }
 
     /// What came of the runs of a category.

@@ -1,8 +1,10 @@
 //! The libraries libnvJitLink, which hold a linker also for the releases whose nvlink cannot be had.
 
 use crate::Result;
+use crate::assembler::Release as Assembler;
 use crate::cache::{self, at};
 use crate::pip::pip_install;
+use crate::toolkit::{ORACLE, TOOLKITS, Toolkit};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -62,6 +64,24 @@ impl Library {
     pub fn release(&self) -> Result<&'static solder_arch::Release> {
         let unknown = || format!("solder does not know CUDA {} yet", self.name);
         solder_arch::Release::of_version(self.name).ok_or_else(unknown)
+    }
+
+    /// The assembler that makes its inputs, where there is a package of that alone; otherwise its toolkit has one.
+    pub fn assembler(&self) -> Option<&'static Assembler> {
+        Assembler::find(self.name).ok()
+    }
+
+    /// The toolkit that makes its inputs. One that is not published is replaced by the newest before it; where all inputs
+    /// are assembled, it is the usual one.
+    pub fn toolkit(&self) -> Result<&'static Toolkit> {
+        if self.assembler().is_some() {
+            return Toolkit::find(ORACLE.name);
+        }
+        let number = self.release()?.toolkit;
+        let is_not_newer =
+            |toolkit: &&Toolkit| toolkit.release().is_ok_and(|release| release.toolkit <= number);
+        let newest = TOOLKITS.iter().rfind(is_not_newer);
+        newest.ok_or_else(|| format!("no toolkit makes inputs for the library of CUDA {}", self.name))
     }
 
     /// The library itself, installed first if need be.

@@ -175,7 +175,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         }
     }
     if settings.assemblers.is_empty() {
-        settings.assemblers.extend(library.map(|library| Release::find(library.name).ok()));
+        settings.assemblers.extend(library.map(published::Library::assembler));
     }
     Ok(Some(settings))
 }
@@ -188,12 +188,13 @@ fn value_of<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
     })
 }
 
-/// That of a library, unless it has none and its modules are made by an assembler alone.
 fn toolkit(args: &[String], library: Option<&published::Library>) -> Result<&'static Toolkit> {
-    let of_library =
-        library.filter(|library| Release::find(library.name).is_err()).map(|library| library.name);
-    let name = value_of(args, "--toolkit").or(of_library).unwrap_or(ORACLE.name);
-    Toolkit::find(name).map_err(|e| format!("torture: {e}"))
+    let toolkit = match (value_of(args, "--toolkit"), library) {
+        (Some(name), _) => Toolkit::find(name),
+        (None, Some(library)) => library.toolkit(),
+        (None, None) => Toolkit::find(ORACLE.name),
+    };
+    toolkit.map_err(|e| format!("torture: {e}"))
 }
 
 fn number(text: &str) -> Result<u64> {

@@ -226,7 +226,7 @@ impl<'a, 'data> Merger<'a, 'data> {
     fn end(&mut self) {
         self.out.order_records(self.has_replaced, self.pool);
         self.place_common_symbols();
-        if !self.settings.relocatable {
+        if self.settings.packs_constants {
             self.pack_constants();
         }
         let graph = self.create_with_symbol(&New {

@@ -123,7 +123,7 @@ impl<'data> Merger<'_, 'data> {
             let looks_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
             let looks_up = looks_up && rela && is_read_first && entry.addend.get() == 0;
             if looks_up && !std::mem::replace(&mut is_looked_up, true) {
-                self.name_only(&[b".rel", name]);
+                self.look_for_rel(name);
             }
             let relocations = existing.unwrap_or_else(|| self.create_relocations(list.code, name, rela));
             let out = self.in_view(list, relocations, Kind::MercuryRelocations);
@@ -162,6 +162,13 @@ impl<'data> Merger<'_, 'data> {
         Ok(())
     }
 
+    /// Looks for the section of relocations without addends of a section.
+    fn look_for_rel(&mut self, of: &[u8]) {
+        if self.settings.looks_for_rel {
+            self.name_only(&[b".rel", of]);
+        }
+    }
+
     /// A section of the machine code's view, or its twin for relocations of Mercury's.
     fn in_view(&mut self, list: &Incoming<'_, 'data>, section: SectionId, twin: Kind) -> SectionId {
         if list.is_mercury { self.twin(section, twin) } else { section }
@@ -183,12 +190,12 @@ impl<'data> Merger<'_, 'data> {
         // nvlink looks a section without addends up for such entries, and the name stays.
         let looks_up_first = rela && section.sh_type() == raw::SHT_REL && summary.first_without_addend;
         if looks_up_first {
-            self.name_only(&[b".rel", name]);
+            self.look_for_rel(name);
         }
         let existing = self.out.section(target).relocation_section(rela);
         let out = existing.unwrap_or_else(|| self.create_relocations(target, name, rela));
         if rela && !looks_up_first && summary.later_without_addend {
-            self.name_only(&[b".rel", name]);
+            self.look_for_rel(name);
         }
         self.unread.relocations.push((Source { out, file, section: section.index }, Vec::new()));
     }

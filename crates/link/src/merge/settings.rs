@@ -29,6 +29,8 @@ pub struct Settings<'data> {
     pub preserves_relocs: bool,
     /// `-force-rela`.
     pub force_rela: bool,
+    /// Sections of relocations without addends are looked for where there are none.
+    pub looks_for_rel: bool,
     /// With it, relocations of texture handles have the flag that all others have.
     pub marks_handles: bool,
     /// Attributes may name the section of a kernel's parameters, which holds its table of handles.
@@ -38,6 +40,8 @@ pub struct Settings<'data> {
     /// `-kernels-used`, `-variables-used` or references of host code: constants that are in the output already are not
     /// added.
     pub merges_constants: bool,
+    /// Constants that overflow their bank are packed.
+    pub packs_constants: bool,
     /// Whether variables that nothing asks for leave a bank that overflows.
     pub drops_constants: bool,
     /// A relocatable link gives extern shared arrays their place, for a debugger.
@@ -48,6 +52,8 @@ pub struct Settings<'data> {
     pub mercury_graph: bool,
     /// Shared memory without variables comes in as one.
     pub takes_nameless_shared: bool,
+    /// It moves symbol 0, which is its symbol.
+    pub moves_symbol_0: bool,
     /// For a debugger, shared memory of extensible programs comes in too.
     pub keeps_extensible_shared: bool,
     /// Code gets along without a workaround of the assembler.
@@ -82,15 +88,18 @@ impl<'data> Settings<'data> {
             keeps_shared_symbols: options.keeps_shared_symbols(),
             preserves_relocs: options.preserve_relocs,
             force_rela: options.force_rela,
+            looks_for_rel: options.release.looks_for_rel_sections(),
             marks_handles: options.release.marks_handles(),
             keeps_attributes_of_tables: options.release.keeps_attributes_of_tables(),
             host: options.host,
             merges_constants: options.merges_constants(roots),
+            packs_constants: !relocatable && options.release.packs_constants(),
             drops_constants: options.asks_for_names() && !relocatable && !options.keeps_shared_symbols(),
             places_dynamic: relocatable && debug,
             aligned_arrays: options.release.aligns_extern_arrays(),
             mercury_graph: options.release.has_mercury_call_graph(),
             takes_nameless_shared: options.release.takes_nameless_shared(),
+            moves_symbol_0: options.release.moves_symbol_0(),
             keeps_extensible_shared: options.release.keeps_extensible_shared(),
             removes_workaround: options.release.removes_workaround(),
             marks_finalized: options.release.marks_finalized_code(options.sm()),

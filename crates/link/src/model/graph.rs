@@ -20,7 +20,7 @@ pub struct CallGraph<'data> {
     pub takes: Vec<(EntityId, EntityId)>,
     /// The prototype of each function whose address is taken.
     pub taken: Rare<PrototypeId>,
-    /// Those functions in the order of the records.
+    /// Those functions in the order of the records, and after them those whose prototype no record has.
     pub taken_order: Vec<EntityId>,
     /// The prototype of each function that `.nv.prototype` lists.
     pub prototype_of: Rare<PrototypeId>,

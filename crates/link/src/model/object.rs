@@ -78,6 +78,8 @@ pub struct SectionSummary {
     pub first_without_addend: bool,
     /// The same of another one.
     pub later_without_addend: bool,
+    /// Relocations: some ask for the descriptor of a function.
+    pub has_descriptors: bool,
 }
 
 /// A device ELF that takes part in the link.

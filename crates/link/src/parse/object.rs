@@ -6,7 +6,7 @@ use crate::pool::Pool;
 use bstr::{BStr, BString};
 use solder_cubin::info;
 use solder_cubin::raw::{self, WordPair};
-use solder_cubin::{Cubin, Section, strings};
+use solder_cubin::{Cubin, Section, reloc, strings};
 
 fn role_of(section: &Section<'_>) -> Role {
     let name = section.name;
@@ -220,6 +220,7 @@ fn look_at_relocations(section: &Section<'_>, symbols: usize) -> Result<SectionS
         let without =
             if index == 0 { &mut summary.first_without_addend } else { &mut summary.later_without_addend };
         *without |= entry.addend.get() == 0;
+        summary.has_descriptors |= reloc::is_descriptor(entry.r_type.get());
     }
     Ok(summary)
 }

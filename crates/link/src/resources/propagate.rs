@@ -44,9 +44,6 @@ const RULES: &[(u8, Rule)] = &[
     (attr::AT_ENTRY_FRAGMENTS, Rule::Move),
 ];
 
-/// Those that nvlink 12 does not know.
-const TENSOR_GROUPS: [u8; 2] = [attr::TCGEN05_1CTA_USED, attr::TCGEN05_2CTA_USED];
-
 /// The same by attribute.
 const RULE_OF: [Option<Rule>; 256] = {
     let mut rules = [None; 256];
@@ -128,7 +125,7 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
         let of = |source: u32| {
             let info = merged.functions[source as usize].info.filter(|_| source != kernel);
             let all = info.into_iter().flat_map(|info| records.of(info).iter().rev());
-            all.filter(|record| release.knows_tensor_groups() || !TENSOR_GROUPS.contains(&record.attr))
+            all.filter(|record| inherits(release, record.attr))
         };
         if single {
             for (attr, rule) in RULES.iter().filter(|(_, rule)| has_languages || *rule != Rule::Union) {
@@ -161,6 +158,15 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
         if let Some(info) = function.info.filter(|info| records.of(*info).iter().any(moves)) {
             records.of_mut(info).retain(|r| !moves(r));
         }
+    }
+}
+
+/// Whether kernels inherit an attribute that has a rule.
+fn inherits(release: &Release, attr: u8) -> bool {
+    match attr {
+        attr::TCGEN05_1CTA_USED | attr::TCGEN05_2CTA_USED => release.knows_tensor_groups(),
+        attr::RESERVED_SMEM_USED => release.inherits_reserved_shared(),
+        _ => true,
     }
 }
 

@@ -267,7 +267,7 @@ fn examine_toolkits<'a>(toolkits: &'a [Found], findings: &mut Findings) -> Optio
             Level::Problem,
             "toolkit",
             "no CUDA toolkit was found: cubins can be linked, but nothing built with nvcc, and no PTX",
-            "install one of CUDA 13.0 to 13.4, and let CUDA_HOME name its folder or PATH its bin",
+            "install one of CUDA 13.0 to 13.5, and let CUDA_HOME name its folder or PATH its bin",
         ),
         (false, 2..) => findings.add(
             Level::Warning,
