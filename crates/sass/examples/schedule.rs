@@ -1,7 +1,7 @@
 //! Schedules the functions of objects anew and compares with what they have: takes cubins, prints the functions and where
 //! the first difference is. With `--linked` each cubin is followed by the image that was linked from it, which is compared
-//! with the schedule without the load of the stack pointer; code that can be rewritten so is, and checked. `--steps NAME`
-//! also shows how the functions come about whose names contain NAME.
+//! with the schedule without the load of the stack pointer; code that can be rewritten so is, and checked. `--all` takes functions
+//! too that use their stack pointer. `--steps NAME` also shows how the functions come about whose names contain NAME.
 
 mod common;
 
@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 struct Totals {
     /// Functions whose names contain this are shown instruction by instruction.
     shown: Option<String>,
+    /// Functions that use their stack pointer take part too.
+    takes_all: bool,
     same: usize,
     different: usize,
     unknown: usize,
@@ -36,6 +38,10 @@ fn main() {
         arguments.remove(0);
     }
     let mut totals = Totals::default();
+    if arguments.first().is_some_and(|argument| argument == "--all") {
+        arguments.remove(0);
+        totals.takes_all = true;
+    }
     if arguments.first().is_some_and(|argument| argument == "--steps") {
         totals.shown = arguments.drain(..2).nth(1);
     }
@@ -44,8 +50,7 @@ fn main() {
         let cubins: Vec<Cubin<'_>> = files.iter().map(|file| Cubin::parse(file).expect("a cubin")).collect();
         compare(&paths[0], &cubins[0], cubins.get(1), &mut totals);
     }
-    let Totals { shown: _, same, different, unknown, instructions, time, rewritten, as_linked, refused } =
-        totals;
+    let Totals { same, different, unknown, instructions, time, rewritten, as_linked, refused, .. } = totals;
     println!("{same} ok, {different} different, {unknown} unknown; {instructions} instructions in {time:?}");
     if is_linked {
         println!("{rewritten} rewritten: {as_linked} as in the image, {refused} refused by the checker");
@@ -60,7 +65,8 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
             Some(image) => image.section(text.name).map_or(&[][..], |section| section.data),
             None => code,
         };
-        if !has_unused_stack_pointer(code) || expected.len() != code.len() {
+        let takes_part = totals.takes_all || has_unused_stack_pointer(code);
+        if !takes_part || expected.len() != code.len() {
             continue;
         }
         let expected: Vec<Control> =

@@ -14,8 +14,8 @@ use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
     DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD_64, IMAD_WIDE,
-    ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, MEMBAR, MOV, MUFU, POPC, S2R, SEL, SHFL, ST,
-    STAS, STG, STL, STS, STSM, STTM, UTMASTG,
+    ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC, S2R,
+    SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, UTMASTG,
 };
 
 /// Machines with the same estimates.
@@ -48,6 +48,9 @@ const SLOW_RESULT: i64 = 230;
 /// By how much slow results that are not one word are later, for what shares their scoreboard. Anything from 66 to 84 explains
 /// the code that was looked at.
 const SHARED_SLOW_RESULT: i64 = 75;
+
+/// How long what waits for a conversion of 64 bits waits on sm_120. Anything from 12 to 16 explains the code that was looked at.
+const LONG_CONVERSION: i64 = 14;
 
 /// The size of what is loaded or stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,6 +242,12 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
     let own = family.estimates();
     let latency = find(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
     latency + i64::from(is_shift_amount(line))
+}
+
+/// How long what waits for this result waits, where that is more than the time after which a block may end.
+pub fn of_wait(line: &Line, family: Family) -> i64 {
+    let is_slow = family == Family::Of120 && LONG_CONVERSIONS.contains(&line.operation());
+    if is_slow { LONG_CONVERSION } else { 0 }
 }
 
 /// How much later than it is ready a slow result is taken to be by what shares its scoreboard.

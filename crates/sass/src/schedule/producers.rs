@@ -31,6 +31,8 @@ pub struct Producer {
     /// The consumer in its own block.
     pub consumer: Option<usize>,
     pub latency: i64,
+    /// How long its consumer in the block waits for it at least.
+    pub wait: i64,
     /// When it is over, in cycles from the start of its block.
     pub ready: i64,
     /// The scoreboard.
@@ -258,6 +260,7 @@ impl Producer {
             } else {
                 latency::of_operands(line, family)
             },
+            wait: if is_result { latency::of_wait(line, family) } else { 0 },
             ready: 0,
             number: 0,
             is_slow: is_slow && is_result,

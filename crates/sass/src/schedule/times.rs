@@ -76,7 +76,7 @@ impl<'a> Times<'a> {
                 producer.ready = issued + producer.latency;
                 if let Some(consumer) = producer.consumer {
                     let time = &mut earliest[consumer - range.start];
-                    *time = producer.ready.max(*time);
+                    *time = (*time).max(producer.ready).max(issued + producer.wait);
                 }
             }
             let user = User { at, stalled, issued };
