@@ -11,6 +11,7 @@
 use super::function::{Function, Step};
 use super::moves::Change;
 use crate::instruction::{Instruction, SIZE};
+use crate::schedule::member::mark_anew;
 use crate::schedule::{Family, Outcome, shortened_without_stack_pointer};
 use solder_cubin::mercury::{Pace, paces};
 
@@ -44,6 +45,7 @@ pub fn step(function: &Function<'_, '_>, sm: u16) -> Option<Step> {
 fn schedule_anew(whole: &[u8], removed: &[usize], code: &mut [u8], family: Family) {
     let mut scheduled = code.to_vec();
     let outcome = shortened_without_stack_pointer(whole, removed, &mut scheduled, family);
+    mark_anew(code, &mut scheduled, &[], family);
     if outcome == Outcome::Done && crate::check(whole, &scheduled, &[]).is_ok() {
         code.copy_from_slice(&scheduled);
     }

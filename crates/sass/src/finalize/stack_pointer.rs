@@ -7,6 +7,7 @@
 use crate::check;
 use crate::flow::is_control;
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
+use crate::schedule::member::mark_anew;
 use crate::schedule::{self, Control, Family, Hints, NONE, Outcome, put_all, renumber};
 use solder_cubin::info;
 
@@ -53,6 +54,7 @@ pub fn release_stack_pointer(
     let hints = Hints::of(capsule, code.len() / SIZE);
     let mut scheduled = code.to_vec();
     let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps, family, &hints);
+    mark_anew(code, &mut scheduled, &jumps, family);
     if outcome == Outcome::Done && check(code, &scheduled, &jumps).is_ok() {
         code.copy_from_slice(&scheduled);
         return;

@@ -67,10 +67,8 @@ pub struct Control {
 
 const STALL_AT: u32 = 105;
 const STALL: u128 = 0xf << STALL_AT;
-/// Set if no other warp goes on.
-const HOLD: u128 = 1 << 109;
 /// The stall of what is waited for at once.
-const DELAYED: u8 = 2;
+const DELAYED: u128 = 2 << STALL_AT;
 const WRITTEN: u32 = 110;
 const READ: u32 = 113;
 const WAITS: u32 = 116;
@@ -215,23 +213,9 @@ impl<'a> Code<'a> {
     /// Schedules the code without the scoreboard of its first instruction. Nothing is done if it is not known which blocks are kept.
     fn put_without_first(&self, kept: Option<Vec<usize>>, code: &mut [u8]) -> Outcome {
         let Some(found) = kept.and_then(|kept| self.controls(true, &kept)) else { return Outcome::Unknown };
-        self.put(&found, code);
+        put_all(code, &found);
+        delay_waits(code);
         Outcome::Done
-    }
-
-    /// Makes these the scoreboards and waits of the code. Where something takes longer for this, other warps go on elsewhere in its
-    /// block.
-    fn put(&self, controls: &[Control], code: &mut [u8]) {
-        put_all(code, controls);
-        let delayed = delay_waits(code);
-        let (instructions, _) = code.as_chunks_mut::<SIZE>();
-        for block in self.blocks.iter().filter(|block| delayed.iter().any(|at| block.range.contains(at))) {
-            for (at, retimed) in member::longer(&self.lines, block.range.clone(), &delayed, DELAYED.into()) {
-                let marks = u128::from_le_bytes(retimed) & (STALL | HOLD);
-                let bits = u128::from_le_bytes(instructions[at]) & !(STALL | HOLD) | marks;
-                instructions[at] = bits.to_le_bytes();
-            }
-        }
     }
 
     /// The first block, in the order in which they are scheduled, that has another schedule than this.
@@ -323,7 +307,8 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hin
     understood.put_without_first(kept, code)
 }
 
-/// The same for code from whose `whole` the instructions at `removed`, in order, are gone.
+/// The same for code from whose `whole` the instructions at `removed`, in order, are gone. Blocks with these do not keep
+/// their schedule.
 pub fn shortened_without_stack_pointer(
     whole: &[u8],
     removed: &[usize],
@@ -334,7 +319,8 @@ pub fn shortened_without_stack_pointer(
         return Outcome::NotApplicable;
     }
     let removed_before = |at: usize| removed.partition_point(|removed| *removed < at);
-    let kept = Code::new(whole, &[], family, Hints::NONE).and_then(|whole| whole.unexplained(|_| true));
+    let is_whole = |block: Range<usize>| removed_before(block.start) == removed_before(block.end);
+    let kept = Code::new(whole, &[], family, Hints::NONE).and_then(|whole| whole.unexplained(is_whole));
     let kept = kept.map(|kept| kept.into_iter().map(|at| at - removed_before(at)).collect());
     let Some(understood) = Code::new(code, &[], family, Hints::NONE) else { return Outcome::Unknown };
     understood.put_without_first(kept, code)
@@ -359,21 +345,17 @@ pub(crate) fn put_all(code: &mut [u8], controls: &[Control]) {
     }
 }
 
-/// Nothing waits for a scoreboard one cycle after it was set. Returns what takes a cycle more for this.
-fn delay_waits(code: &mut [u8]) -> Vec<usize> {
+/// Nothing waits for a scoreboard one cycle after it was set.
+fn delay_waits(code: &mut [u8]) {
     let (instructions, _) = code.as_chunks_mut::<SIZE>();
-    let mut delayed = Vec::new();
     for at in 1..instructions.len() {
         let [first, second] = [at - 1, at].map(|at| Instruction(u128::from_le_bytes(instructions[at])));
         let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
         let mask = sets.fold(0, |mask, number| mask | 1u8 << number);
         if first.stall() == 1 && mask & second.wait_mask() != 0 {
-            let bits = first.0 & !STALL | u128::from(DELAYED) << STALL_AT;
-            instructions[at - 1] = bits.to_le_bytes();
-            delayed.push(at - 1);
+            instructions[at - 1] = (first.0 & !STALL | DELAYED).to_le_bytes();
         }
     }
-    delayed
 }
 
 #[cfg(test)]

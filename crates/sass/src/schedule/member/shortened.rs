@@ -10,7 +10,6 @@ use super::stalls::Stalls;
 use super::{HOLD, STALL_AT};
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, SIZE};
-use crate::schedule::instructions::Line;
 use crate::schedule::{Code, Family, Hints};
 use std::ops::Range;
 
@@ -61,13 +60,28 @@ pub fn shortened(
     changed
 }
 
-/// What changes in a block where the instructions at `longer` take this many cycles: their stalls, and after which others other warps
-/// go on.
-pub fn longer(lines: &[Line], range: Range<usize>, longer: &[usize], cycles: i64) -> Vec<Retimed> {
-    let block = Scheduled::new(lines, range, &[]);
-    let stall = |(at, given): (&usize, &i64)| if longer.contains(at) { cycles } else { *given };
-    let stalls: Vec<i64> = block.places.iter().zip(&block.given).map(stall).collect();
-    retimed(&block, &stalls)
+/// Says anew after which instructions other warps go on, in blocks of code some of whose instructions take other cycles than in `old`.
+pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family) {
+    let stall = |code: &[u8], at: usize| Instruction::at(code, at).stall();
+    let changed: Vec<usize> =
+        (0..code.len() / SIZE).filter(|at| stall(old, *at) != stall(code, *at)).collect();
+    if changed.is_empty() {
+        return;
+    }
+    let Some(Code { lines, blocks, .. }) = Code::new(old, jumps, family, Hints::NONE) else { return };
+    for block in blocks.iter().filter(|block| changed.iter().any(|at| block.range.contains(at))) {
+        let block = Scheduled::new(&lines, block.range.clone(), &[]);
+        let new_stall = |(at, given): (&usize, &i64)| {
+            if changed.binary_search(at).is_ok() { stall(code, *at).into() } else { *given }
+        };
+        let stalls: Vec<i64> = block.places.iter().zip(&block.given).map(new_stall).collect();
+        let (instructions, _) = code.as_chunks_mut::<SIZE>();
+        for (at, retimed) in retimed(&block, &stalls) {
+            let marks = u128::from_le_bytes(retimed) & (STALL | HOLD);
+            let bits = u128::from_le_bytes(instructions[at]) & !(STALL | HOLD) | marks;
+            instructions[at] = bits.to_le_bytes();
+        }
+    }
 }
 
 /// The instructions of a block with their stalls. After which of them other warps go on is said anew.
