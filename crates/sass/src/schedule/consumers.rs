@@ -195,10 +195,12 @@ fn is_filler(lines: &[Line], at: usize) -> bool {
 
 const LONGEST_STALL: u8 = 15;
 
-/// What comes after the loads and atomics that other threads see.
+/// What comes after the loads and atomics that other threads see. A `NOP` that takes longer only passes the time.
 fn ends_strong(line: &Line) -> bool {
-    line.operation() == NOP || line.invalidates_all()
+    line.operation() == NOP && line.bits.stall() < PASSES_TIME || line.invalidates_all()
 }
+
+const PASSES_TIME: u8 = 3;
 
 /// Where a block first uses each register: what it needs to know about producers of other blocks.
 #[derive(Debug)]
