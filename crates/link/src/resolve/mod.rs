@@ -321,7 +321,8 @@ impl<'data> Resolver<'_, 'data> {
             };
             self.symbols.entities.push(entity);
             self.symbols.functions.extend(function.then_some(id));
-        } else if raw.size.get() != 0 {
+        } else if raw.size.get() != 0 && raw.is_defined() {
+            // Declarations after the first one do not say the size, also if that did not (core/sizes-of-declarations).
             self.symbols.entities[id.index()].sized.get_or_insert(origin);
         }
         self.symbols.bound[self.start + origin.symbol as usize].bind(id);
