@@ -307,7 +307,8 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hin
     understood.put_without_first(kept, code)
 }
 
-/// The same for code from whose `whole` the instructions at `removed`, in order, are gone.
+/// The same for code from whose `whole` the instructions at `removed`, in order, are gone. Blocks with these do not keep
+/// their schedule (mercury/scoreboards-barriers).
 pub fn shortened_without_stack_pointer(
     whole: &[u8],
     removed: &[usize],
@@ -318,7 +319,8 @@ pub fn shortened_without_stack_pointer(
         return Outcome::NotApplicable;
     }
     let removed_before = |at: usize| removed.partition_point(|removed| *removed < at);
-    let kept = Code::new(whole, &[], family, Hints::NONE).and_then(|whole| whole.unexplained(|_| true));
+    let is_whole = |block: Range<usize>| removed_before(block.start) == removed_before(block.end);
+    let kept = Code::new(whole, &[], family, Hints::NONE).and_then(|whole| whole.unexplained(is_whole));
     let kept = kept.map(|kept| kept.into_iter().map(|at| at - removed_before(at)).collect());
     let Some(understood) = Code::new(code, &[], family, Hints::NONE) else { return Outcome::Unknown };
     understood.put_without_first(kept, code)

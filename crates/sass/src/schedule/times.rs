@@ -15,8 +15,7 @@ use std::ops::Range;
 /// What keeps its distance from a barrier, in cycles: that of the stalls, and the one that applies here, to loads and to others.
 const STALL_AFTER_BARRIER: i64 = 6;
 const LOAD_AFTER_BARRIER: i64 = 3;
-const AFTER_BARRIER: i64 = 1;
-const AFTER_BARRIER_OF_120: i64 = 2;
+const AFTER_BARRIER: i64 = 2;
 
 /// How long after a register was written or read something of variable latency may overwrite it.
 const OVERWRITE: i64 = 6;
@@ -58,7 +57,7 @@ impl<'a> Times<'a> {
             let (operands, is_operand) = self.operands(at, stalled);
             let (results, is_result) = self.results(at, stalled);
             let keeps = |_: &User| line.keeps_from_barrier();
-            let (distance, is_distance) = after_barrier(barrier.filter(keeps), line, stalled, self.family);
+            let (distance, is_distance) = after_barrier(barrier.filter(keeps), line, stalled);
             let bound = operands.max(results).max(distance);
             let is_explained = is_operand || is_result || is_distance || line.operation() == operation::BAR;
             let least = match at.checked_sub(1).filter(|before| *before >= range.start) {
@@ -154,14 +153,10 @@ impl<'a> Times<'a> {
 }
 
 /// When what keeps its distance from a barrier may be issued, and whether that explains the stall before it.
-fn after_barrier(barrier: Option<User>, line: &Line, stalled: i64, family: Family) -> (i64, bool) {
+fn after_barrier(barrier: Option<User>, line: &Line, stalled: i64) -> (i64, bool) {
     let Some(barrier) = barrier else { return (0, false) };
     let distance = stalled - barrier.stalled;
     let is_load = matches!(line.operation(), LD | LDG | LDS);
-    let least = match family {
-        _ if is_load => LOAD_AFTER_BARRIER,
-        Family::Of120 => AFTER_BARRIER_OF_120,
-        _ => AFTER_BARRIER,
-    };
+    let least = if is_load { LOAD_AFTER_BARRIER } else { AFTER_BARRIER };
     (barrier.issued + least.min(distance), distance <= STALL_AFTER_BARRIER)
 }

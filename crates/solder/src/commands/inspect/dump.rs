@@ -139,13 +139,13 @@ fn header(member: &Member<'_>) -> String {
         lines.push("compressed".into());
     }
     let text = |found: Result<Option<&[u8]>, _>| {
-        let text = found.ok().flatten().unwrap_or_default();
-        let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
-        String::from_utf8_lossy(text).into_owned()
+        let text = found.ok().flatten()?.split(|&byte| byte == 0).next().unwrap_or_default();
+        Some(String::from_utf8_lossy(text).into_owned())
     };
-    let pairs = [(Some("identifier"), text(member.identifier())), (options, text(member.options()))];
-    let known =
-        pairs.into_iter().filter_map(|(name, text)| name.filter(|_| !text.is_empty()).zip(Some(text)));
+    // Options are named also if there are none in the place for them.
+    let identifier = text(member.identifier()).filter(|text| !text.is_empty());
+    let pairs = [(Some("identifier"), identifier), (options, text(member.options()))];
+    let known = pairs.into_iter().filter_map(|(name, text)| name.zip(text));
     lines.extend(known.map(|(name, text)| format!("{name} = {text}")));
     lines.join("\n") + "\n"
 }
