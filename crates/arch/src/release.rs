@@ -118,7 +118,7 @@ impl Release {
         ..*Self::CUDA_13_3
     };
 
-    /// CUDA 13.5, of which only the library 13.5.37 is published.
+    /// CUDA 13.5. Only its library 13.5.37 is published, no nvlink.
     pub const CUDA_13_5: &'static Self =
         &Self { name: "13.5", version: "13.5.37", toolkit: 135, ..*Self::CUDA_13_4 };
 

@@ -81,54 +81,34 @@ type Table = [(u16, &'static [Size], i64)];
 struct Estimates {
     /// Until the result of an operation is written that is in no table.
     result: i64,
-    results: &'static Table,
+    results: &'static [&'static Table],
     /// Until the operands have been read.
-    reads: &'static Table,
+    reads: &'static [&'static Table],
 }
 
-const OF_100: Estimates = Estimates { result: 23, results: &[], reads: &[(SHFL, &[], 7), (ATOMS, &[], 9)] };
-const OF_103: Estimates = Estimates {
-    results: &[
-        (DMMA, &[], 584),
-        (F2F_DOUBLE, &[], 1),
-        (F2I_DOUBLE, &[], 1),
-        (I2F_DOUBLE, &[], 1),
-        (FRND_DOUBLE, &[], 1),
-    ],
-    reads: &[
-        (SHFL, &[], 7),
-        (ATOMS, &[], 9),
-        (F2F_DOUBLE, &[], 2),
-        (F2I_DOUBLE, &[], 2),
-        (I2F_DOUBLE, &[], 2),
-        (FRND_DOUBLE, &[], 2),
-    ],
-    ..OF_100
-};
+/// Machines that do double precision and conversions of 64 bits slowly.
+const SLOW_DOUBLE_RESULTS: &Table = &[
+    (DMMA, &[], 584),
+    (F2F_DOUBLE, &[], 1),
+    (F2I_DOUBLE, &[], 1),
+    (I2F_DOUBLE, &[], 1),
+    (FRND_DOUBLE, &[], 1),
+];
+const LONG_CONVERSION_READS: &Table =
+    &[(F2F_DOUBLE, &[], 2), (F2I_DOUBLE, &[], 2), (I2F_DOUBLE, &[], 2), (FRND_DOUBLE, &[], 2)];
+
+const READS_OF_100: &Table = &[(SHFL, &[], 7), (ATOMS, &[], 9)];
+const OF_100: Estimates = Estimates { result: 23, results: &[], reads: &[READS_OF_100] };
+const OF_103: Estimates =
+    Estimates { results: &[SLOW_DOUBLE_RESULTS], reads: &[READS_OF_100, LONG_CONVERSION_READS], ..OF_100 };
 const OF_110: Estimates = Estimates {
-    results: &[
-        (BREV, &[], 15),
-        (DMMA, &[], 584),
-        (F2F_DOUBLE, &[], 1),
-        (F2I_DOUBLE, &[], 1),
-        (I2F_DOUBLE, &[], 1),
-        (FRND_DOUBLE, &[], 1),
-    ],
-    reads: &[
-        (LDG, &[], 10),
-        (ATOMG, &[], 11),
-        (SHFL, &[], 7),
-        (ATOMS, &[], 9),
-        (F2F_DOUBLE, &[], 2),
-        (F2I_DOUBLE, &[], 2),
-        (I2F_DOUBLE, &[], 2),
-        (FRND_DOUBLE, &[], 2),
-    ],
+    results: &[&[(BREV, &[], 15)], SLOW_DOUBLE_RESULTS],
+    reads: &[&[(LDG, &[], 10), (ATOMG, &[], 11)], READS_OF_100, LONG_CONVERSION_READS],
     ..OF_100
 };
 const OF_120: Estimates = Estimates {
     result: 24,
-    results: &[
+    results: &[&[
         (S2R, &[], 32),
         (LDC, &[], 48),
         (MUFU, &[], 18),
@@ -138,17 +118,10 @@ const OF_120: Estimates = Estimates {
         (F2I_DOUBLE, &[], 2),
         (I2F_DOUBLE, &[], 2),
         (FRND_DOUBLE, &[], 2),
-    ],
+    ]],
     reads: &[
-        (LDG, &[], 10),
-        (STS, &[Double], 11),
-        (SHFL, &[], 8),
-        (ATOMS, &[], 11),
-        (ATOMG, &[], 11),
-        (F2F_DOUBLE, &[], 2),
-        (F2I_DOUBLE, &[], 2),
-        (I2F_DOUBLE, &[], 2),
-        (FRND_DOUBLE, &[], 2),
+        &[(LDG, &[], 10), (STS, &[Double], 11), (SHFL, &[], 8), (ATOMS, &[], 11), (ATOMG, &[], 11)],
+        LONG_CONVERSION_READS,
     ],
 };
 
@@ -240,7 +213,7 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
         return SLOW_RESULT;
     }
     let own = family.estimates();
-    let latency = find(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
+    let latency = find_own(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
     latency + i64::from(is_shift_amount(line))
 }
 
@@ -269,7 +242,7 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
     }
     let is_indexed = operation == SHFL && line.bits.form() != ALL_IMMEDIATE;
     let own = if is_indexed { &[] } else { family.estimates().reads };
-    if let Some(latency) = find(own, line).or_else(|| find(READS, line)) {
+    if let Some(latency) = find_own(own, line).or_else(|| find(READS, line)) {
         return latency;
     }
     match operation {
@@ -278,6 +251,10 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
         operation if STORES.contains(&operation) || OTHER_STORES.contains(&operation) => STORE_OPERANDS,
         _ => OPERANDS,
     }
+}
+
+fn find_own(tables: &[&Table], line: &Line) -> Option<i64> {
+    tables.iter().find_map(|table| find(table, line))
 }
 
 fn find(table: &Table, line: &Line) -> Option<i64> {

@@ -69,8 +69,10 @@ pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family) {
         return;
     }
     let Some(Code { lines, blocks, .. }) = Code::new(old, jumps, family, Hints::NONE) else { return };
-    for block in blocks.iter().filter(|block| changed.iter().any(|at| block.range.contains(at))) {
-        let block = Scheduled::new(&lines, block.range.clone(), &[]);
+    let changed_before = |at: usize| changed.partition_point(|changed| *changed < at);
+    let has_changed = |range: &Range<usize>| changed_before(range.start) < changed_before(range.end);
+    for range in blocks.iter().map(|block| &block.range).filter(|range| has_changed(range)) {
+        let block = Scheduled::new(&lines, range.clone(), &[]);
         let new_stall = |(at, given): (&usize, &i64)| {
             if changed.binary_search(at).is_ok() { stall(code, *at).into() } else { *given }
         };
