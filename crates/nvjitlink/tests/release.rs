@@ -90,7 +90,7 @@ fn questions(toolkits: &Toolkits) -> Vec<Question> {
         (vec![as_release("13.2")], "13.2 13.2 0 0"),
         (vec![as_release("12.6")], "12.6 12.6 3 3"),
         // The newest one takes the place of those that are not known yet, and what is no release says nothing.
-        (vec![as_release("13.9")], "13.4 13.4 0 0"),
+        (vec![as_release("13.9")], "13.5 13.5 0 0"),
         (vec![as_release("new")], "12.9 13.0 0 0"),
         // A toolkit speaks for the library of its major version.
         (vec![toolkit("CUDA_HOME", "13.1.115")], "12.9 13.1 0 3"),
