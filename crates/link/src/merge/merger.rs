@@ -9,7 +9,7 @@ use crate::model::calls::Calls;
 use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, SectionId, SymbolId};
 use crate::model::merged::{Kind, Merged, OutputNames, Reloc, WellKnown};
-use crate::model::object::Object;
+use crate::model::object::{Object, Role};
 use crate::model::symbols::{Origin, Symbols};
 use crate::pool::Pool;
 use crate::prefault::Prefaulted;
@@ -38,8 +38,8 @@ pub(super) struct Merger<'a, 'data> {
     pub(super) constants: ConstantState<'data>,
     /// The shared memory of kernels: nvlink finds it by name.
     pub(super) shared_by_kernel: HashMap<&'data BStr, SectionId, foldhash::fast::FixedState>,
-    /// Removed weak functions whose code had relocations.
-    pub(super) dead_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
+    /// Removed functions with a copy that was replaced and whose code had relocations.
+    pub(super) replaced_with_relocations: HashSet<EntityId, foldhash::fast::FixedState>,
     /// `.nv.resolvedrela*`, by the name of what it is for.
     pub(super) resolved_by_name: HashMap<BString, SectionId, foldhash::fast::FixedState>,
     pub(super) naming: Naming,
@@ -117,7 +117,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             by_name: HashMap::default(),
             constants: ConstantState::for_files(objects.len()),
             shared_by_kernel: HashMap::with_capacity_and_hasher(objects.len(), FixedState::default()),
-            dead_with_relocations: HashSet::default(),
+            replaced_with_relocations: replaced_with_relocations(objects, symbols, live),
             resolved_by_name: HashMap::default(),
             naming: Naming::default(),
             referenced: Vec::new(),
@@ -131,6 +131,26 @@ impl<'a, 'data> Merger<'a, 'data> {
             mercury: MercuryState::default(),
         }
     }
+}
+
+/// Removed functions with a copy that was replaced and whose code had relocations.
+fn replaced_with_relocations(
+    objects: &[Object<'_>],
+    symbols: &Symbols<'_>,
+    live: &Live,
+) -> HashSet<EntityId, FixedState> {
+    let has_relocations = |copy: &Origin| {
+        let object = &objects[copy.file.index()];
+        let text = u32::from(object.symbol(copy.symbol).shndx.get());
+        object.sections_with(Role::Relocations).any(|section| section.info() == text)
+    };
+    let is_dead = |function: EntityId| !live.is_live(function);
+    symbols
+        .replaced
+        .iter()
+        .filter(|(function, copy)| is_dead(*function) && has_relocations(copy))
+        .map(|(function, _)| *function)
+        .collect()
 }
 
 /// What has been asked for of the sections and the symbols of the output.

@@ -524,8 +524,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         }
     }
 
-    /// Remembers of a function that was removed whether the code of any copy had relocations. An alias
-    /// that is removed while its function stays is more than nvlink can do.
+    /// A function that was removed. An alias that is removed while its function stays is more than nvlink can do.
     fn dead_copy(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) {
         self.out.functions_removed = true;
         if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
@@ -549,10 +548,6 @@ impl<'a, 'data> Merger<'a, 'data> {
             } else {
                 self.out.problems.push(Problem::DeletedAlias);
             }
-        }
-        let is_weak = raw.bind() == raw::STB_WEAK;
-        if is_weak && object.sections_with(Role::Relocations).any(|s| s.info() == text) {
-            self.dead_with_relocations.insert(entity);
         }
     }
 

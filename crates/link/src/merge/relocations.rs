@@ -247,7 +247,7 @@ impl<'data> Merger<'_, 'data> {
     }
 
     /// Whether debug information speaks of a copy of a removed function that never counted, or that was
-    /// replaced together with its relocations.
+    /// replaced together with the relocations of this or another copy (`debug/frames-of-dead-copies`).
     fn forgotten(&self, file: FileId, of: &Section<'_>, symbol: u32) -> bool {
         let raw = self.objects[file.index()].symbol(symbol);
         if !self.settings.forgets_copies
@@ -262,7 +262,7 @@ impl<'data> Merger<'_, 'data> {
         }
         let Some(entity) = self.symbols.entity(file, symbol) else { return false };
         let replaced = self.symbols.get(entity).definition.is_some_and(|d| d.file != file);
-        replaced && self.dead_with_relocations.contains(&entity)
+        replaced && self.replaced_with_relocations.contains(&entity)
     }
 
     /// What a relocation in the section `of` refers to; `None` leaves it out without a trace.

@@ -61,6 +61,8 @@ pub struct Symbols<'data> {
     /// Where the symbols of each file begin among those of all.
     pub(crate) starts: Vec<usize>,
     pub(crate) bound: Vec<Bound>,
+    /// Copies of functions that were taken when their object was read, and that a later one replaced.
+    pub(crate) replaced: Vec<(EntityId, Origin)>,
     /// The largest of the tentative definitions (`.common`) of those that have any.
     pub(crate) largest: HashMap<EntityId, Origin, FixedState>,
 }

@@ -101,6 +101,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             functions: Vec::new(),
             starts: Vec::with_capacity(files),
             bound: Vec::new(),
+            replaced: Vec::new(),
             largest: HashMap::default(),
         };
         Resolver {
@@ -439,7 +440,10 @@ impl<'data> Resolver<'_, 'data> {
         if entity.function {
             let raw = self.objects[origin.file.index()].symbol(origin.symbol);
             entity.kernel = raw.other & raw::STO_ENTRY != 0;
-            entity.named = if entity.definition.is_none() { origin.file } else { entity.named };
+            match entity.definition {
+                Some(old) => self.symbols.replaced.push((id, old)),
+                None => entity.named = origin.file,
+            }
         }
         entity.definition = Some(origin);
         self.accept(origin);
