@@ -100,8 +100,8 @@ impl<'data> Merger<'_, 'data> {
         Some(Reloc { offset, target, r_type: reloc::R_CUDA_32, addend, file: unit.file })
     }
 
-    /// Clears what a register table, just appended at `base`, says about functions that were removed, about copies that
-    /// never counted, and about a second function of a name.
+    /// Clears what a register table, just appended at `base`, says about functions that were removed, that have another name before
+    /// theirs, about copies that never counted, and about a second function of a name.
     pub(super) fn clear_removed(
         &mut self,
         file: FileId,
@@ -111,12 +111,18 @@ impl<'data> Merger<'_, 'data> {
     ) {
         let object = &self.objects[file.index()];
         let map = &self.out.files[file.index()].symbols;
+        let named_first: HashSet<SectionId, foldhash::fast::FixedState> =
+            self.first_aliases().map(|(_, text)| text).collect();
         // Where an object has several of one name, any that stays will do.
         let is_removed = |name: &[u8]| {
             let of_name = |&(index, raw): &(u32, &raw::Symbol)| {
                 raw.kind() == raw::STT_FUNC && object.names[index as usize] == name
             };
-            let counts = |(index, _)| self.symbols.accepted(file, index) && map[index as usize].is_some();
+            let has_first_name =
+                |id| self.out.symbol(id).section.is_none_or(|text| !named_first.contains(&text));
+            let counts = |(index, _)| {
+                self.symbols.accepted(file, index) && map[index as usize].is_some_and(has_first_name)
+            };
             let mut functions = object.symbols().filter(of_name).peekable();
             functions.peek().is_some() && !functions.any(counts)
         };
