@@ -13,11 +13,12 @@ use std::ops::Range;
 /// `NOP` of one cycle without waits, as assemblers up to 12.9 have it after `WARPSYNC`, and that of 13.0.100 before `BSYNC` and after
 /// `BREAK`. After `WARPSYNC` some have more cycles.
 const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
-const STALL: u128 = 15 << 105;
+/// Its condition, its cycles, and whether other warps go on after it.
+const VARIABLE: u128 = 15 << 12 | 31 << 105;
 
 /// Whether an instruction only takes time, and is of those that nvlink does without.
 pub fn is_idle(instruction: Instruction) -> bool {
-    instruction.0 & !STALL == IDLE & !STALL && instruction.stall() != 0
+    instruction.0 & !VARIABLE == IDLE & !VARIABLE && instruction.stall() != 0
 }
 
 /// No result of fixed latency takes longer.
@@ -29,14 +30,18 @@ const TO_MATRICES: u32 = 7;
 /// What `UMOV` writes: assemblers have it used after 2, by memory after 9.
 const UNIFORM_MOVED: u32 = 9;
 const UMOV: u16 = 0x082;
-/// Predicates of comparisons of integers and single precision, also where control depends on them.
+/// Predicates of comparisons of integers and single precision, and carries: as guards, and where control depends on them.
 const PREDICATE: u32 = 13;
+/// The same as operands of selections, comparisons, logic and sums: assemblers have them used after 4 or 5.
+const OPERAND: u32 = 6;
 const COMPARISONS: [u16; 2] = [0x00b, 0x00c];
-const QUICK: [u16; 18] = [
-    0x002, 0x005, 0x007, 0x010, 0x011, 0x012, 0x019, 0x020, 0x021, 0x023, 0x024, 0x025, 0x030, 0x031, 0x032,
-    0x045, 0x046, 0x048,
+const WITH_CARRY: [u16; 3] = [0x010, 0x011, 0x012];
+const TAKE_PREDICATES: [u16; 10] = [0x003, 0x007, 0x008, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x024];
+const QUICK: [u16; 28] = [
+    0x002, 0x005, 0x006, 0x007, 0x008, 0x009, 0x00a, 0x010, 0x011, 0x012, 0x013, 0x016, 0x017, 0x019, 0x020,
+    0x021, 0x023, 0x024, 0x025, 0x027, 0x030, 0x031, 0x032, 0x035, 0x036, 0x045, 0x046, 0x048,
 ];
-const MATRICES: std::ops::RangeInclusive<u16> = 0x036..=0x03f;
+const MATRICES: std::ops::RangeInclusive<u16> = 0x037..=0x03f;
 const SYNCHRONISATION: [u16; 2] = [0x142, 0x148];
 /// Calls of a place and returns to an address, which other code follows.
 const CALLS: [u16; 2] = [0x943, 0x944];
@@ -72,14 +77,21 @@ pub fn is_needed_in(code: &[u8], at: usize, new: &[u8], gap: Range<usize>) -> bo
     let is_other = |old: usize, at: usize| {
         at >= new.len() / SIZE || Instruction::at(new, at).operation() != instruction(old).operation()
     };
+    // Others like it may have gone, too.
+    let is_gone = |old: usize, at: usize| is_idle(instruction(old)) && is_other(old, at);
     let (mut producers, mut distance, mut old_distance) = (Vec::new(), 0, cycles(code, at));
+    let mut place = gap.start;
     for before in (0..at).rev().take_while(|before| is_straight(*before)) {
-        let Some(place) = (gap.start + before).checked_sub(at) else { break };
-        if is_other(before, place) {
+        old_distance += cycles(code, before);
+        let Some(last) = place.checked_sub(1) else { break };
+        if is_gone(before, last) {
+            continue;
+        }
+        if is_other(before, last) {
             return true;
         }
+        place = last;
         distance += cycles(new, place);
-        old_distance += cycles(code, before);
         if distance >= LATEST {
             break;
         }
@@ -89,8 +101,12 @@ pub fn is_needed_in(code: &[u8], at: usize, new: &[u8], gap: Range<usize>) -> bo
         }
     }
     let mut later = [0, 0];
+    let mut place = gap.end;
     for after in at + 1..code.len() / SIZE {
-        let place = gap.end + after - (at + 1);
+        if is_gone(after, place) {
+            later[1] += cycles(code, after);
+            continue;
+        }
         if is_other(after, place) {
             return true;
         }
@@ -100,6 +116,7 @@ pub fn is_needed_in(code: &[u8], at: usize, new: &[u8], gap: Range<usize>) -> bo
         }
         later[0] += cycles(new, place);
         later[1] += cycles(code, after);
+        place += 1;
         if later[0] >= LATEST {
             break;
         }
@@ -163,21 +180,21 @@ fn latency(first: Instruction, second: Instruction) -> u32 {
     if !producer.writes.meets(&used) {
         return 0;
     }
-    let is_general = !producer.writes.within(&[File::General]).is_empty()
-        && !used.meets(&producer.writes.within(&[
-            File::Uniform,
-            File::Predicate,
-            File::UniformPredicate,
-            File::Barrier,
-        ]));
-    if COMPARISONS.contains(&first.operation()) {
-        return PREDICATE;
-    }
-    if first.operation() == UMOV {
+    let met = |files: &[File]| producer.writes.within(files).meets(&used);
+    let (operation, user) = (first.operation(), second.operation());
+    if operation == UMOV {
         return UNIFORM_MOVED;
     }
-    match is_general && QUICK.contains(&first.operation()) {
-        true if MATRICES.contains(&second.operation()) => TO_MATRICES,
+    let is_carry =
+        WITH_CARRY.contains(&operation) && !met(&[File::Uniform, File::UniformPredicate, File::Barrier]);
+    if COMPARISONS.contains(&operation) || is_carry && met(&[File::Predicate]) {
+        let is_operand = TAKE_PREDICATES.contains(&user) && !producer.writes.meets(&consumer.guard);
+        return if is_operand { OPERAND } else { PREDICATE };
+    }
+    let is_general = met(&[File::General])
+        && !met(&[File::Uniform, File::Predicate, File::UniformPredicate, File::Barrier]);
+    match is_general && QUICK.contains(&operation) {
+        true if MATRICES.contains(&user) => TO_MATRICES,
         true => USUAL,
         false => LATEST,
     }
@@ -196,20 +213,20 @@ mod tests {
 
     #[test]
     fn time_that_is_needed() {
-        // LOP3 R5, then an IADD3 that reads it or does not; PRMT R5.
+        // LOP3 R5, then an IADD3 that reads it or does not; SGXT R5, which is rare.
         let logic = 0x000fe200_078ec0ff_00000004_03057212;
         let reads = 0x000fe200_07ffe0ff_00000001_05067810;
         let other = 0x000fe200_07ffe0ff_00000001_07067810;
-        let permutes = 0x000fe200_00000004_00000010_03057816;
+        let extends = 0x000fe200_00000004_00000010_0305781b;
         assert!(!is_needed(&code(logic, reads), 2));
-        assert!(!is_needed(&code(permutes, other), 2));
-        assert!(is_needed(&code(permutes, reads), 2));
-        // RET.ABS.NODEC R20, and to the place that LOP3 or PRMT gives.
+        assert!(!is_needed(&code(extends, other), 2));
+        assert!(is_needed(&code(extends, reads), 2));
+        // RET.ABS.NODEC R20, and to the place that LOP3 or SGXT gives.
         let returns = 0x000fea00_03e00000_00000000_14007950;
         let returns_there = 0x000fea00_03e00000_00000000_05007950;
         assert!(!is_needed(&code(logic, returns), 2));
         assert!(!is_needed(&code(logic, returns_there), 2));
-        assert!(is_needed(&code(permutes, returns_there), 2));
-        assert!(is_needed(&code(permutes, returns), 2));
+        assert!(is_needed(&code(extends, returns_there), 2));
+        assert!(is_needed(&code(extends, returns), 2));
     }
 }

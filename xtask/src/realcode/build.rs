@@ -107,6 +107,9 @@ impl Tools {
         let folder = self.entry("links", &key, |folder| {
             let linked = self.link(&self.toolkit.join("bin/nvlink"), &bytes, archive, arch, folder)?;
             let _ = fs::remove_file(folder.join("program.o"));
+            if linked.ending == Ending::Timeout {
+                return Err(format!("nvlink took longer than {} minutes", LIMIT.as_secs() / 60));
+            }
             let texts =
                 [("ending", linked.ending.to_string()), ("stdout", linked.stdout), ("stderr", linked.stderr)];
             texts

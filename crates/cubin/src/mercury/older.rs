@@ -107,8 +107,9 @@ const SYNCHRONISATIONS: [(Synchronisation, [u8; 2], &[u8]); 3] = [
     (Synchronisation::Meeting, [0x01, 0x09], &[0x02, 0x04]),
     (Synchronisation::Break, [0x01, 0x05], &[0x02]),
 ];
-/// What follows the kind where the instruction has no condition.
-const WITHOUT_CONDITION: [u8; 2] = [0x0a, 0xf8];
+/// What follows the kind, and what follows that where the instruction has no condition.
+const AFTER_KIND: u8 = 0x0a;
+const WITHOUT_CONDITION: u8 = 0xf8;
 
 /// A synchronisation that the capsule has in full only because it takes two machine instructions.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,9 +124,13 @@ enum Synchronisation {
 
 impl Synchronisation {
     fn of(entry: &[u8]) -> Option<Self> {
-        let is_full = entry.len() == INSTRUCTION && entry[3..].starts_with(&WITHOUT_CONDITION);
-        let is = |(_, first, kinds): &&(Self, [u8; 2], &[u8])| {
-            is_full && entry.starts_with(first) && kinds.contains(&entry[2])
+        let is_full = entry.len() == INSTRUCTION && entry[3] == AFTER_KIND;
+        let is = |(kind, first, kinds): &&(Self, [u8; 2], &[u8])| {
+            let has_condition = is_full && entry[4] != WITHOUT_CONDITION;
+            is_full
+                && entry.starts_with(first)
+                && kinds.contains(&entry[2])
+                && (*kind == Self::Warp || !has_condition)
         };
         SYNCHRONISATIONS.iter().find(is).map(|(kind, ..)| *kind)
     }

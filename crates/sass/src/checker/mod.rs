@@ -37,7 +37,9 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
         };
         let is_slower = after.stall() >= before.stall();
         // Which warp goes on does not matter, but what long stalls mean depends on it.
-        let is_alike = after.holds() == before.holds() || after.stall() < LONG_STALL;
+        let is_usual = |one: Instruction| one.stall() < LONG_STALL || !one.holds();
+        let is_same = (before.stall(), before.holds()) == (after.stall(), after.holds());
+        let is_alike = is_same || is_usual(before) && is_usual(after);
         if !(is_slower && is_alike || reordered[at] || is_next_to_barrier(alignment, at)) {
             return violation(Problem::Schedule);
         }

@@ -62,11 +62,11 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     }
     let old = &function.code;
     let capsule = current(&function.capsule, old)?;
-    let idle = needless(old, &capsule);
+    let (idle, timed) = needless(old, &capsule);
     if !origin.is_other && idle.is_empty() {
         return None;
     }
-    let (moves, mut code) = Moves::new(&timing(object, function, &idle), changes(&idle))?;
+    let (moves, mut code) = Moves::new(&timing(object, function, timed, &idle), changes(&idle))?;
     if origin.is_other {
         let jumps = function.jumps(object);
         let index = |at: &usize| moves.index(*at);
@@ -92,10 +92,14 @@ fn current<'a>(capsule: &'a [u8], code: &[u8]) -> Option<Cow<'a, [u8]>> {
 }
 
 /// The code with the cycles that instructions need once the idle ones are gone: in each block as nvlink has it, if the checker accepts
-/// that.
-fn timing<'a>(object: &Object<'_, '_>, function: &'a Function<'_, '_>, idle: &[Idle]) -> Cow<'a, [u8]> {
+/// that, otherwise as in `timed`.
+fn timing<'a>(
+    object: &Object<'_, '_>,
+    function: &'a Function<'_, '_>,
+    mut timed: Cow<'a, [u8]>,
+    idle: &[Idle],
+) -> Cow<'a, [u8]> {
     let old = &function.code;
-    let mut timed = timed(old, idle);
     let is_short = |idle: &&Idle| idle.is_second && Instruction::at(old, idle.at).stall() == 1;
     let second: Vec<usize> = idle.iter().filter(is_short).map(|idle| idle.at).collect();
     if second.is_empty() {
@@ -121,21 +125,26 @@ fn timing<'a>(object: &Object<'_, '_>, function: &'a Function<'_, '_>, idle: &[I
     timed
 }
 
-/// The code whose synchronisations take a cycle more where something depends on the one that goes, and all if there were more.
-fn timed<'a>(code: &'a [u8], idle: &[Idle]) -> Cow<'a, [u8]> {
-    /// The stall of an instruction, and the longest one that is given here.
+/// The code whose synchronisations take a cycle more where the one that goes is needed, and all if there were more.
+fn timed<'a>(code: &'a [u8], idle: &[Idle], is_needed: impl Fn(usize) -> bool) -> Cow<'a, [u8]> {
+    /// The stall of an instruction, the mark on it that other warps do not go on, and the stall from which on they do.
     const STALL: u32 = 105;
-    const LONGEST: u8 = 11;
+    const HOLD: u128 = 1 << 109;
+    const LONG: u8 = 12;
+    const LONGEST: u8 = 15;
     let mut timed = Cow::Borrowed(code);
     for idle in idle.iter().filter(|idle| idle.is_second) {
         let Some(last) = idle.at.checked_sub(1) else { continue };
         let cycles = match Instruction::at(code, idle.at).stall() {
-            1 => u8::from(is_needed(code, idle.at)),
+            1 => u8::from(is_needed(idle.at)),
             more => more,
         };
         let instruction = Instruction::at(code, last);
         if cycles != 0 && instruction.stall() + cycles <= LONGEST {
-            let longer = instruction.0 + (u128::from(cycles) << STALL);
+            let mut longer = instruction.0 + (u128::from(cycles) << STALL);
+            if instruction.stall() + cycles >= LONG {
+                longer &= !HOLD;
+            }
             timed.to_mut()[last * SIZE..][..SIZE].copy_from_slice(&longer.to_le_bytes());
         }
     }
@@ -163,16 +172,25 @@ fn changes(idle: &[Idle]) -> Vec<Change> {
     idle.iter().map(change).collect()
 }
 
-/// The instructions that nvlink does without, if the function can be changed and is then the same.
-fn needless(code: &[u8], capsule: &[u8]) -> Vec<Idle> {
+/// The instructions that nvlink does without, if the function can be changed and is then the same, and the code with other cycles
+/// in which they are left out.
+fn needless<'a>(code: &'a [u8], capsule: &[u8]) -> (Vec<Idle>, Cow<'a, [u8]>) {
     let is_known = |idle: &Idle| {
         let instruction = Instruction::at(code, idle.at);
         is_idle(instruction) && (idle.is_second || instruction.stall() == 1)
     };
     let idle: Vec<Idle> = idle(capsule).into_iter().flatten().filter(is_known).collect();
-    let moved = Moves::new(&timed(code, &idle), changes(&idle));
-    let is_same = moved.is_some_and(|(_, moved)| check(code, &moved, &[]).is_ok());
-    if is_same { idle } else { Vec::new() }
+    let is_same = |timed: &Cow<'_, [u8]>| {
+        let moved = Moves::new(timed, changes(&idle));
+        moved.is_some_and(|(_, moved)| check(code, &moved, &[]).is_ok())
+    };
+    // Where several of them go, something may be too early that depends on none alone.
+    let mut timings =
+        [timed(code, &idle, |at| is_needed(code, at)), timed(code, &idle, |_| true)].into_iter();
+    match timings.find(is_same) {
+        Some(timed) => (idle, timed),
+        None => (Vec::new(), code.into()),
+    }
 }
 
 /// Makes a change to code if the checker accepts the result; whether it does.

@@ -2,7 +2,7 @@
 //!
 //! The places of operands are in `table`; here is how they depend on the form and the marks of an instruction.
 
-pub(crate) mod exact;
+pub mod exact;
 
 use crate::instruction::Instruction;
 use crate::registers::{File, Registers};

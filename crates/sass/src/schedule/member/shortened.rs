@@ -34,8 +34,10 @@ pub fn shortened(
     };
     let mut changed = Vec::new();
     for block in blocks.iter().filter(|block| block.range.clone().any(is_idle)) {
-        let all = Scheduled::new(&lines, block.range.clone(), &[]);
-        if all.places.iter().any(|at| is_delay(lines[*at].bits) && !is_idle(*at)) {
+        let is_other_delay = |at: &usize| is_delay(lines[*at].bits) && !is_idle(*at);
+        let delays: Vec<usize> = block.range.clone().filter(is_other_delay).collect();
+        let all = Scheduled::new(&lines, block.range.clone(), &delays);
+        if all.places.iter().any(is_other_delay) {
             continue;
         }
         let mut own = Vec::with_capacity(all.lines.len());
@@ -55,7 +57,11 @@ pub fn shortened(
         let stalls: Vec<i64> = (0..all.lines.len())
             .map(|index| if is_gone(index) { 0 } else { needed.next().unwrap_or_default() })
             .collect();
-        changed.push((block.range.clone(), retimed(&all, &stalls)));
+        // Delays stay as they are.
+        let keeps_delays = |index: usize| all.delays[index].is_empty() || stalls[index] == all.given[index];
+        if (0..stalls.len()).all(keeps_delays) {
+            changed.push((block.range.clone(), retimed(&all, &stalls)));
+        }
     }
     changed
 }
