@@ -409,6 +409,10 @@ pub fn with_delays(
         }
         body.extend(&capsule[step.at..next]);
         end += step.count;
+        // Delays come after remarks.
+        if steps.get(index + 1).is_some_and(|next| next.count == 0) {
+            continue;
+        }
         while let Some((at, count)) = delays.next_if(|(at, _)| *at < end) {
             (at + 1 == end).then_some(())?;
             added += count;

@@ -22,7 +22,7 @@ pub fn is_idle(instruction: Instruction) -> bool {
 }
 
 /// No result of fixed latency takes longer.
-const LATEST: u32 = 15;
+pub const LATEST: u32 = 15;
 /// Results of moves, logic, sums and products in registers, for anything but matrices: assemblers have them used after 4 or 5.
 const USUAL: u32 = 6;
 /// The same for matrices: assemblers have them used after 7.
@@ -64,68 +64,79 @@ impl Producer {
 /// Whether something before the instruction at this place may not be ready for something after it, if it is left out and the others take as long
 /// as they do.
 pub fn is_needed(code: &[u8], at: usize) -> bool {
-    is_needed_in(code, at, code, at..at + 1)
+    is_needed_in(code, at..at + 1, code, at..at + 1)
 }
 
-/// The same where the others are those of `new`: the ones before end, and the ones after begin, where `gap` does.
-pub fn is_needed_in(code: &[u8], at: usize, new: &[u8], gap: Range<usize>) -> bool {
-    let instruction = |at: usize| Instruction::at(code, at);
-    let cycles = |code: &[u8], at: usize| u32::from(Instruction::at(code, at).stall().max(1));
-    let is_straight = |at: usize| {
-        SYNCHRONISATION.contains(&instruction(at).operation()) || Flow::of(at, instruction(at)) == Flow::Next
+/// The same of what is at `idle`, where the others are those of `new`: the ones before end, and the ones after begin, where `gap` does.
+/// Without idle instructions, whether any of the others is too early now. What only takes time may be elsewhere.
+pub fn is_needed_in(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>) -> bool {
+    let is_straight = |at: usize, one: Instruction| {
+        SYNCHRONISATION.contains(&one.operation()) || Flow::of(at, one) == Flow::Next
     };
-    let is_other = |old: usize, at: usize| {
-        at >= new.len() / SIZE || Instruction::at(new, at).operation() != instruction(old).operation()
-    };
-    // Others like it may have gone, too.
-    let is_gone = |old: usize, at: usize| is_idle(instruction(old)) && is_other(old, at);
-    let (mut producers, mut distance, mut old_distance) = (Vec::new(), 0, cycles(code, at));
-    let mut place = gap.start;
-    for before in (0..at).rev().take_while(|before| is_straight(*before)) {
-        old_distance += cycles(code, before);
-        let Some(last) = place.checked_sub(1) else { break };
-        if is_gone(before, last) {
-            continue;
-        }
-        if is_other(before, last) {
+    let goes_on =
+        |at: usize, one: Instruction| is_straight(at, one) || matches!(Flow::of(at, one), Flow::Branch(_));
+    let lost = [time(new, gap.clone()), time(code, idle.clone())];
+    let mut producers = Vec::new();
+    let both = before(code, idle.start).zip(before(new, gap.start));
+    for ((_, old, old_distance), (_, new, distance)) in
+        both.take_while(|((at, old, _), _)| goes_on(*at, *old))
+    {
+        if old.operation() != new.operation() {
             return true;
         }
-        place = last;
-        distance += cycles(new, place);
+        let distance = distance + lost[0];
         if distance >= LATEST {
             break;
         }
         // Synchronisation itself has no results.
-        if !SYNCHRONISATION.contains(&instruction(before).operation()) {
-            producers.push(Producer { instruction: instruction(before), cycles: [distance, old_distance] });
+        if !SYNCHRONISATION.contains(&old.operation()) {
+            producers.push(Producer { instruction: old, cycles: [distance, old_distance + lost[1]] });
         }
     }
-    let mut later = [0, 0];
-    let mut place = gap.end;
-    for after in at + 1..code.len() / SIZE {
-        if is_gone(after, place) {
-            later[1] += cycles(code, after);
-            continue;
-        }
-        if is_other(after, place) {
+    for ((at, old, old_later), (_, new, later)) in after(code, idle.end).zip(after(new, gap.end)) {
+        if old.operation() != new.operation() {
             return true;
         }
-        let next = instruction(after);
-        if producers.iter().any(|first| first.is_early(latency(first.instruction, next), later)) {
+        if producers.iter().any(|first| first.is_early(latency(first.instruction, old), [later, old_later])) {
             return true;
         }
-        later[0] += cycles(new, place);
-        later[1] += cycles(code, after);
-        place += 1;
-        if later[0] >= LATEST {
+        let next = [later + cycles(new), old_later + cycles(old)];
+        if next[0] >= LATEST {
             break;
         }
-        if !is_straight(after) {
-            let is_used = |first: &Producer| first.is_early(longest(first.instruction), later);
-            return leaves(next) && producers.iter().any(is_used);
+        if !is_straight(at, old) {
+            let is_used = |first: &Producer| first.is_early(longest(first.instruction), next);
+            return leaves(old) && producers.iter().any(is_used);
         }
     }
     false
+}
+
+fn cycles(instruction: Instruction) -> u32 {
+    u32::from(instruction.stall().max(1))
+}
+
+fn time(code: &[u8], range: Range<usize>) -> u32 {
+    range.map(|at| cycles(Instruction::at(code, at))).sum()
+}
+
+/// The instructions before a place that do something, the last one first, and how many cycles before it each begins.
+fn before(code: &[u8], end: usize) -> impl Iterator<Item = (usize, Instruction, u32)> {
+    let each = (0..end).rev().scan(0, |distance, at| {
+        *distance += cycles(Instruction::at(code, at));
+        Some((at, Instruction::at(code, at), *distance))
+    });
+    each.filter(|(_, instruction, _)| !instruction.is_delay())
+}
+
+/// The instructions from a place on that do something, and how many cycles after it each begins.
+fn after(code: &[u8], start: usize) -> impl Iterator<Item = (usize, Instruction, u32)> {
+    let each = (start..code.len() / SIZE).scan(0, |later, at| {
+        let begin = *later;
+        *later += cycles(Instruction::at(code, at));
+        Some((at, Instruction::at(code, at), begin))
+    });
+    each.filter(|(_, instruction, _)| !instruction.is_delay())
 }
 
 /// Whether the code that comes next is elsewhere and may use anything.

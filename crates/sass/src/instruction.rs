@@ -103,13 +103,20 @@ impl Instruction {
         self.operation() == 0x150
     }
 
-    /// Whether it does nothing but take time: a `NOP` without scoreboards and waits.
+    /// Whether it does nothing but take time: a `NOP` without scoreboards and waits, or what has its place where no other warp goes on.
     pub fn is_delay(self) -> bool {
-        self.operation() == 0x118
-            && self.is_unconditional()
-            && self.wait_mask() == 0
-            && self.write_scoreboard().is_none()
-            && self.read_scoreboard().is_none()
+        self.is_held_delay()
+            || self.operation() == 0x118
+                && self.wait_mask() == 0
+                && self.write_scoreboard().is_none()
+                && self.read_scoreboard().is_none()
+    }
+
+    /// `@!UPT UIADD3 URZ, UPT, UPT, URZ, URZ, URZ` without scoreboards and waits, which is never executed.
+    pub fn is_held_delay(self) -> bool {
+        const HELD: u128 = 0x000f_e000_0fff_e0ff_0000_00ff_ffff_f290;
+        const TIMING: u128 = 31 << 105;
+        self.0 & !TIMING == HELD & !TIMING
     }
 
     /// `DEPBAR`, the wait as an instruction of its own.

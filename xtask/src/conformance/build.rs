@@ -225,27 +225,20 @@ impl Rule {
 
     /// Older assemblers get PTX that asks for a version they know.
     fn place(&self, input: &Input, work: &Path, context: &Context) -> Result<()> {
-        match (Release::of_tool(&self.tool), &input.content) {
-            (Some(release), Content::Text(text)) => {
-                let content = Content::Text(release.lower(text).into());
-                Input { content, ..input.clone() }.place(work)
+        let release = Release::of_tool(&self.tool);
+        let text = match &input.content {
+            Content::Text(text) => Some(text.to_string()),
+            Content::Existing(_) if has_extension(&input.name, &["ptx"]) => {
+                String::from_utf8(input.bytes()?).ok()
             }
-            (None, Content::Text(text)) if self.tool == "ptxas" => {
-                let content = Content::Text(assembler::lower(text, context.ptx).into());
-                Input { content, ..input.clone() }.place(work)
-            }
-            (None, Content::Existing(_)) if self.tool == "ptxas" && has_extension(&input.name, &["ptx"]) => {
-                let bytes = input.bytes()?;
-                match String::from_utf8(bytes) {
-                    Ok(text) => {
-                        let content = Content::Text(assembler::lower(&text, context.ptx).into());
-                        Input { content, ..input.clone() }.place(work)
-                    }
-                    Err(_) => input.place(work),
-                }
-            }
-            _ => input.place(work),
-        }
+            Content::Existing(_) => None,
+        };
+        let lowered = match (release, text) {
+            (Some(release), Some(text)) => release.lower(&text),
+            (None, Some(text)) if self.tool == "ptxas" => assembler::lower(&text, context.ptx),
+            _ => return input.place(work),
+        };
+        Input { content: Content::Text(lowered.into()), ..input.clone() }.place(work)
     }
 
     fn execute(&self, work: &Path, context: &Context) -> Result<()> {

@@ -3,6 +3,7 @@
 
 use super::packages;
 use super::program::{Program, Set};
+use crate::assembler::Release;
 use crate::cache::{self, Key, at};
 use crate::process::{self, Ending};
 use crate::{Result, conformance, toolkit};
@@ -19,6 +20,8 @@ const LIMIT: Duration = Duration::from_mins(10);
 
 pub struct Tools {
     toolkit: PathBuf,
+    /// An assembler other than the toolkit's.
+    assembler: Option<(&'static Release, PathBuf)>,
     solder: PathBuf,
     cache: PathBuf,
     path: OsString,
@@ -42,8 +45,12 @@ impl Linked {
 }
 
 impl Tools {
-    pub fn new() -> Result<Self> {
+    pub fn new(assembler: Option<&'static Release>) -> Result<Self> {
         let toolkit = toolkit::ensure()?;
+        let assembler = match assembler {
+            Some(release) => Some((release, release.ensure()?)),
+            None => None,
+        };
         let solder = conformance::solder()?;
         let cache = cache::root()?.join("realcode");
         let mut path = toolkit.join("bin").into_os_string();
@@ -56,7 +63,7 @@ impl Tools {
             let output = process::capture(Command::new(tool).arg(option))?;
             fingerprint += &String::from_utf8_lossy(&output.stdout);
         }
-        Ok(Self { toolkit, solder, cache, path, fingerprint })
+        Ok(Self { toolkit, assembler, solder, cache, path, fingerprint })
     }
 
     /// The program's PTX for an architecture and an option set.
@@ -76,21 +83,30 @@ impl Tools {
             let source_name = format!("{}.cu", program.name);
             fs::write(folder.join(&source_name), &source).map_err(|e| at(folder, &e))?;
             options.extend([source_name, "-o".into(), "out.ptx".into()]);
-            self.execute("nvcc", &options, folder)
+            self.execute(&self.toolkit.join("bin/nvcc"), &options, folder)
         })?;
         Ok(folder.join("out.ptx"))
     }
 
     /// The object that ptxas makes of it.
     pub fn object(&self, ptx: &Path, arch: &str, set: &Set) -> Result<PathBuf> {
-        let text = fs::read(ptx).map_err(|e| at(ptx, &e))?;
+        let text = fs::read_to_string(ptx).map_err(|e| at(ptx, &e))?;
         let mut options = vec!["-c".to_string(), format!("-arch={arch}")];
         options.extend(set.ptxas.iter().map(ToString::to_string));
         let mut key = Key::new("realcode object 1");
-        key.text(&self.fingerprint).bytes(&text).list(&options);
+        key.text(&self.fingerprint).text(&text).list(&options);
+        if let Some((release, _)) = &self.assembler {
+            key.text(release.name);
+        }
         let folder = self.entry("objects", &key, |folder| {
-            options.extend([ptx.display().to_string(), "-o".into(), "out.o".into()]);
-            self.execute("ptxas", &options, folder)
+            let outputs = ["-o".into(), "out.o".into()];
+            let Some((release, assembler)) = &self.assembler else {
+                options.extend([ptx.display().to_string()].into_iter().chain(outputs));
+                return self.execute(&self.toolkit.join("bin/ptxas"), &options, folder);
+            };
+            fs::write(folder.join("in.ptx"), release.lower(&text)).map_err(|e| at(folder, &e))?;
+            options.extend(["in.ptx".into()].into_iter().chain(outputs));
+            self.execute(assembler, &options, folder)
         })?;
         Ok(folder.join("out.o"))
     }
@@ -158,8 +174,8 @@ impl Tools {
         Ok(Linked { ending, stdout: text(stdout), stderr: text(stderr), file })
     }
 
-    fn execute(&self, tool: &str, options: &[String], folder: &Path) -> Result<()> {
-        let mut command = Command::new(self.toolkit.join("bin").join(tool));
+    fn execute(&self, tool: &Path, options: &[String], folder: &Path) -> Result<()> {
+        let mut command = Command::new(tool);
         process::clean_environment(&mut command, &self.path);
         command.args(options).current_dir(folder);
         let (ending, stdout, stderr) = process::watch(&mut command, LIMIT)?;
@@ -168,6 +184,7 @@ impl Tools {
         }
         let text = [stdout, stderr].concat();
         let text = String::from_utf8_lossy(&text);
+        let tool = tool.file_name().unwrap_or_default().display();
         Err(format!("{tool}: {ending}\n{}", text.lines().take(8).collect::<Vec<_>>().join("\n")))
     }
 

@@ -8,6 +8,7 @@ mod packages;
 mod program;
 mod report;
 
+use crate::assembler::Release;
 use crate::cache::at;
 use crate::{Result, conformance};
 use build::Tools;
@@ -29,6 +30,7 @@ and compares the outputs, and the code of every function. What nvcc, ptxas and n
   --arch LIST     architectures (sm_100,sm_100a,sm_103,sm_110,sm_120,sm_121). Programs that need features of sm_100a
                   take part on that one only
   --from ARCH     link objects of this architecture for those of --arch
+  --ptxas R       let the assembler of this release, such as 12.9, make the objects
   --options LIST  option sets: o3, o1, o2-r32, o3-r64 (these are usual); o0, o2, r128, uncached, no-expensive,
                   lineinfo, no-fmad, fast, debug; all
   --report FILE   write every difference into this file, as Markdown
@@ -47,6 +49,7 @@ const ARCHS: &str = "sm_100,sm_100a,sm_103,sm_110,sm_120,sm_121";
 struct Settings {
     archs: Vec<String>,
     from: Option<String>,
+    assembler: Option<&'static Release>,
     sets: Vec<&'static Set>,
     report: Option<PathBuf>,
     keep: Option<PathBuf>,
@@ -87,7 +90,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         return Ok(0);
     }
     let jobs = settings.jobs_of(&programs);
-    let tools = Tools::new()?;
+    let tools = Tools::new(settings.assembler)?;
     compile(&tools, &jobs, settings.jobs);
     if let Some(folder) = &settings.ptx {
         return copy_ptx(&tools, &jobs, folder);
@@ -116,6 +119,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
     let mut settings = Settings {
         archs: archs(ARCHS),
         from: None,
+        assembler: None,
         sets: program::sets("usual")?,
         report: None,
         keep: None,
@@ -141,6 +145,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         match name {
             "--arch" => settings.archs = archs(&value()?),
             "--from" => settings.from = Some(value()?),
+            "--ptxas" => settings.assembler = Some(Release::find(&value()?)?),
             "--options" => settings.sets = program::sets(&value()?)?,
             "--report" => settings.report = Some(value()?.into()),
             "--keep" => settings.keep = Some(value()?.into()),

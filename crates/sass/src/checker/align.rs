@@ -51,8 +51,8 @@ impl Step {
 /// The steps, and where in them a path goes on that comes to an instruction of the old code.
 #[derive(Debug)]
 pub struct Alignment<'a> {
-    before: &'a [u8],
-    after: &'a [u8],
+    pub before: &'a [u8],
+    pub after: &'a [u8],
     /// Where instructions have moved.
     moved: Option<Moves>,
 }
@@ -102,8 +102,14 @@ impl Alignment<'_> {
     }
 }
 
+/// Whether an instruction is the same but for its schedule. It may keep fewer operands for the next ones.
 fn is_same(before: Instruction, after: Instruction) -> bool {
-    let [before, after] = [before, after].map(|instruction| without_place(instruction).without_schedule());
+    const KEPT: u128 = 0xf << 122;
+    if after.0 & KEPT & !before.0 != 0 {
+        return false;
+    }
+    let plain = |instruction: Instruction| without_place(instruction).without_schedule() & !KEPT;
+    let [before, after] = [before, after].map(plain);
     before == after || shift::low(Instruction(before)) == Some(Instruction(after))
 }
 
@@ -144,12 +150,21 @@ impl Moved<'_> {
                 is_idle(code) && (self.is_idle_after(i, j) || is_before())
             };
             let is_moved = |before: Instruction| {
-                (removable.holds(before, next) || is_needless(before)) && Some(before) != after
+                (removable.holds(before, next) || is_needless(before) || before.is_held_delay())
+                    && Some(before) != after
+            };
+            let is_added = |before: Option<Instruction>, after: Instruction| {
+                after.is_delay() && before.is_some_and(|before| !is_same(before, after))
             };
             let step = match (before, after) {
                 (Some(before), _) if is_moved(before) => Step { before: Some(before), after: None },
                 (Some(before), Some(after)) if is_same(before, after) => {
                     Step { before: Some(before), after: Some(after) }
+                }
+                (before, Some(after)) if is_added(before, after) => {
+                    steps.push(Step { before: None, after: Some(after) });
+                    j += 1;
+                    continue;
                 }
                 (before, Some(after)) if self.is_inserted(before, j) => {
                     Step { before: None, after: Some(after) }
@@ -181,7 +196,7 @@ impl Moved<'_> {
         let idle = Instruction::at(self.before, old).stall();
         let (before, after) = (Instruction::at(self.before, before), Instruction::at(self.after, after));
         let keeps_time = after.stall() >= before.stall() + idle;
-        let is_needed = || idle != 1 || is_idle_needed_in(self.before, old, self.after, new..new);
+        let is_needed = || idle != 1 || is_idle_needed_in(self.before, old..old + 1, self.after, new..new);
         [WARP_SYNC, BREAK].contains(&before.operation()) && (keeps_time || !is_needed())
     }
 

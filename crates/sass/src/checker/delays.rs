@@ -45,7 +45,7 @@ pub fn reordered(alignment: &Alignment<'_>, jumps: &Jumps) -> Vec<bool> {
 }
 
 /// By step: whether a branch goes there; `None` if branches may go anywhere.
-fn entries(alignment: &Alignment<'_>, jumps: &Jumps) -> Option<Vec<bool>> {
+pub fn entries(alignment: &Alignment<'_>, jumps: &Jumps) -> Option<Vec<bool>> {
     let mut entered = vec![false; alignment.len()];
     let mut old = 0;
     for step in alignment.steps() {

@@ -9,7 +9,8 @@ mod dataflow;
 mod delays;
 mod violation;
 
-use crate::flow::Jumps;
+use crate::flow::{Flow, Jumps};
+use crate::idle::{LATEST, is_needed_in};
 use crate::instruction::Instruction;
 use align::{Alignment, Step, align};
 use delays::LONG_STALL;
@@ -37,10 +38,11 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
         };
         let is_slower = after.stall() >= before.stall();
         // Which warp goes on does not matter, but what long stalls mean depends on it.
-        let is_usual = |one: Instruction| one.stall() < LONG_STALL || !one.holds();
+        let is_usual = |one: Instruction| !one.holds() || (1..LONG_STALL).contains(&one.stall());
         let is_same = (before.stall(), before.holds()) == (after.stall(), after.holds());
         let is_alike = is_same || is_usual(before) && is_usual(after);
-        if !(is_slower && is_alike || reordered[at] || is_next_to_barrier(alignment, at)) {
+        let is_alike = is_alike && (is_slower || is_quicker(alignment, jumps, at));
+        if !(is_alike || reordered[at] || is_next_to_barrier(alignment, at)) {
             return violation(Problem::Schedule);
         }
         let dropped = before.write_scoreboard().is_some() && after.write_scoreboard().is_none();
@@ -51,12 +53,12 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
             return violation(Problem::Scoreboard);
         }
     }
+    check_delays(alignment)?;
     let too_soon = |first: Option<Instruction>, second: Option<Instruction>| {
         let Some((first, second)) = first.zip(second).filter(|(first, _)| first.stall() == 1) else {
             return false;
         };
-        let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
-        sets.fold(0, |mask, number| mask | 1u8 << number) & second.wait_mask() != 0
+        sets(first) & second.wait_mask() != 0
     };
     let mut last: Option<Step> = None;
     for (at, step) in alignment.steps().enumerate() {
@@ -69,6 +71,77 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
         last = Some(step);
     }
     Ok(())
+}
+
+/// Where delays are gone, the instruction before takes their time, or the branch after them does, if that is not too early.
+fn check_delays(alignment: &Alignment<'_>) -> Result<(), Violation> {
+    let stall = |one: Option<Instruction>| one.map_or(0, |one| u32::from(one.stall()));
+    let (mut old, mut new) = (0, 0);
+    // The cycles of the last instruction of both and of the delays after it; where these begin.
+    let (mut times, mut starts) = ([0, 0], [0, 0]);
+    let mut is_gone = false;
+    for (at, step) in alignment.steps().enumerate() {
+        if let Some((before, after)) = step.before.zip(step.after) {
+            let keeps_time = times[1] >= times[0];
+            let branch_takes = || {
+                let gained = stall(step.after).saturating_sub(stall(step.before));
+                matches!(Flow::of(old, before), Flow::Branch(_) | Flow::Jump(_))
+                    && times[1] + gained >= times[0]
+                    && !is_needed_in(alignment.before, starts[0]..old, alignment.after, starts[1]..new)
+            };
+            if is_gone && !keeps_time && !branch_takes() {
+                return Err(Violation { at, problem: Problem::Schedule });
+            }
+            times = [stall(Some(before)), stall(Some(after))];
+            starts = [old + 1, new + 1];
+            is_gone = false;
+        } else {
+            times[0] += stall(step.before);
+            times[1] += stall(step.after);
+            is_gone |= step.before.is_some_and(Instruction::is_held_delay);
+        }
+        old += usize::from(step.before.is_some());
+        new += usize::from(step.after.is_some());
+    }
+    Ok(())
+}
+
+/// The scoreboards that an instruction sets.
+fn sets(instruction: Instruction) -> u8 {
+    let numbers = [instruction.write_scoreboard(), instruction.read_scoreboard()];
+    numbers.into_iter().flatten().fold(0, |mask, number| mask | 1 << number)
+}
+
+/// Whether an instruction takes one cycle and not two because the next one no longer waits for it, and nothing depends on the
+/// other cycle. Where the code may be entered shortly before, that is not known.
+fn is_quicker(alignment: &Alignment<'_>, jumps: &Jumps, at: usize) -> bool {
+    let both = |at: usize| {
+        let step = (at < alignment.len()).then(|| alignment.step(at))?;
+        step.before.zip(step.after)
+    };
+    let Some(((before, after), (next_before, next_after))) = both(at).zip(both(at + 1)) else { return false };
+    let was_waited_for = sets(before) & next_before.wait_mask() != 0;
+    let is_waited_for = sets(after) & next_after.wait_mask() != 0;
+    if (before.stall(), after.stall()) != (2, 1) || !was_waited_for || is_waited_for {
+        return false;
+    }
+    let Some(entered) = delays::entries(alignment, jumps) else { return false };
+    let mut cycles = 0;
+    for step in (0..=at).rev() {
+        cycles += alignment.step(step).after.map_or(0, |after| u32::from(after.stall().max(1)));
+        if cycles >= LATEST {
+            break;
+        }
+        if entered[step] || step == 0 {
+            return false;
+        }
+    }
+    let (mut old, mut new) = (0, 0);
+    for step in alignment.steps().take(at + 1) {
+        old += usize::from(step.before.is_some());
+        new += usize::from(step.after.is_some());
+    }
+    !is_needed_in(alignment.before, old..old, alignment.after, new..new)
 }
 
 /// Whether a barrier was inserted before or after a step. Barriers before an exit give what comes before it the time that

@@ -27,8 +27,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>) -> Option<Step
     if delayed.is_empty() {
         return None;
     }
-    let change = |delayed: Delayed| Change::replaced(delayed.at, delayed.by);
-    let (moves, mut code) = Moves::new(&function.code, delayed.into_iter().map(change).collect())?;
+    let (moves, mut code) = Moves::new(&function.code, changes(delayed))?;
     let index = |at: &usize| moves.index(*at);
     let moved: Jumps =
         jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
@@ -39,7 +38,12 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>) -> Option<Step
     Some(Step { code, capsule, moves })
 }
 
-fn delayed_capsule(old: &[u8], moves: &Moves) -> Option<Vec<u8>> {
+pub fn changes(delayed: Vec<Delayed>) -> Vec<Change> {
+    delayed.into_iter().map(|delayed| Change::replaced(delayed.at, delayed.by)).collect()
+}
+
+/// The capsule of code with other delays.
+pub fn delayed_capsule(old: &[u8], moves: &Moves) -> Option<Vec<u8>> {
     let delays: Vec<(usize, usize)> = moves.added().filter(|(_, count)| *count > 0).collect();
     let removed: Vec<usize> =
         moves.changes().iter().filter(|change| change.by.is_empty()).map(|change| change.at).collect();

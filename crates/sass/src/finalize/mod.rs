@@ -67,6 +67,7 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         let mut function = Function::new(&object, text, capsule);
         function.take(older::step(&object, &function, origin));
         refuse_older_capsule(&object, &function)?;
+        function.take(older::release(&object, &function, origin));
         if is_for_member {
             function.take(members::step(&object, &function));
         }

@@ -6,7 +6,7 @@
 //! 1. a capsule of 12.8 gets 13.0's form;
 //! 2. the `NOP` after every `WARPSYNC` goes;
 //! 3. the short one of several delays comes last;
-//! 4. scoreboards and waits are chosen anew;
+//! 4. scoreboards and waits are chosen anew, and what took two cycles because it was waited for at once takes one if it is not any more;
 //! 5. after a barrier by the number in a register, the shift that gives the register its number back has another form.
 //!
 //! 13.0.100 has a `NOP` before every `BSYNC` and after every `BREAK`, and an attribute that says so. Both go
@@ -15,22 +15,24 @@
 //! What the checker does not accept stays as the assembler made it, which is always valid.
 
 use super::function::{Function, Jumps, Step, paced};
+use super::members;
 use super::moves::{Change, Moves};
 use super::object::Object;
 use crate::check;
 use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::{BAR, ENDCOLLECTIVE};
-use crate::schedule::member::shortened;
-use crate::schedule::{Family, anew, order_delays};
+use crate::schedule::member::{released, shortened};
+use crate::schedule::{Family, anew, hasten, hasty, order_delays};
 use crate::shift;
 use bstr::BStr;
 use solder_arch::Release;
-use solder_cubin::mercury::{Idle, abridged, from_older, idle, is_older_capsule};
+use solder_cubin::mercury::{Idle, abridged, delays, from_older, idle, is_older_capsule};
 use std::borrow::Cow;
 
-/// How many blocks may get the cycles that the model gives.
+/// How many blocks may get the cycles that the model gives, and how many instructions may take a cycle less.
 const MAX_BLOCKS: usize = 64;
+const MAX_HASTY: usize = 16;
 
 /// The first toolkit whose code is as it is today.
 const FIRST_OF_KIND: u32 = 130;
@@ -76,13 +78,35 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
         let family = Family::of(object.cubin.sm());
+        let numbered = code.clone();
         let waiting = take(&mut code, is_safe, |code| anew(code, &moved, family, true));
         if !waiting {
             take(&mut code, is_safe, |code| anew(code, &moved, family, false));
         }
+        for hasty in hasty(&numbered, &code).into_iter().take(MAX_HASTY) {
+            take(&mut code, is_safe, |code| hasten(code, hasty));
+        }
     }
     let capsule =
         if moves.is_in_place() { capsule.into_owned() } else { abridged(&paced(&capsule, &moves)?)? };
+    Some(Step { code, capsule, moves })
+}
+
+/// The function with other warps that go on everywhere; `None` if it is that already. 12.8 and 12.9 hold other warps off where
+/// products of matrices follow one another, and do not say so in the capsule. Only real code shows it (schedule.md, rule 21).
+pub fn release(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
+    if !origin.is_other {
+        return None;
+    }
+    let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
+    let jumps = function.jumps(object);
+    let changed = released(&function.code, &jumps, Family::of(object.cubin.sm()), &delays)?;
+    if changed.is_empty() {
+        return None;
+    }
+    let (moves, code) = Moves::new(&function.code, members::changes(changed))?;
+    check(&function.code, &code, &jumps).ok()?;
+    let capsule = members::delayed_capsule(&function.capsule, &moves)?;
     Some(Step { code, capsule, moves })
 }
 

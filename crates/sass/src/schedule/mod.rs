@@ -347,15 +347,34 @@ pub(crate) fn put_all(code: &mut [u8], controls: &[Control]) {
 
 /// Nothing waits for a scoreboard one cycle after it was set.
 fn delay_waits(code: &mut [u8]) {
-    let (instructions, _) = code.as_chunks_mut::<SIZE>();
-    for at in 1..instructions.len() {
-        let [first, second] = [at - 1, at].map(|at| Instruction(u128::from_le_bytes(instructions[at])));
-        let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
-        let mask = sets.fold(0, |mask, number| mask | 1u8 << number);
-        if first.stall() == 1 && mask & second.wait_mask() != 0 {
-            instructions[at - 1] = (first.0 & !STALL | DELAYED).to_le_bytes();
+    for at in 1..code.len() / SIZE {
+        let first = Instruction::at(code, at - 1);
+        if first.stall() == 1 && waits_at_once(code, at) {
+            code[(at - 1) * SIZE..][..SIZE].copy_from_slice(&(first.0 & !STALL | DELAYED).to_le_bytes());
         }
     }
+}
+
+/// The instructions that take two cycles because in `old` code the next one waits for them, and need not in code with other waits.
+pub fn hasty(old: &[u8], code: &[u8]) -> Vec<usize> {
+    let is_delayed = |at: &usize| {
+        let next = at + 1;
+        Instruction::at(code, *at).stall() == 2 && waits_at_once(old, next) && !waits_at_once(code, next)
+    };
+    (0..(code.len() / SIZE).saturating_sub(1)).filter(is_delayed).collect()
+}
+
+/// Makes an instruction take one cycle.
+pub fn hasten(code: &mut [u8], at: usize) {
+    let bits = Instruction::at(code, at).0 & !STALL | 1 << STALL_AT;
+    code[at * SIZE..][..SIZE].copy_from_slice(&bits.to_le_bytes());
+}
+
+/// Whether an instruction waits for the one before it.
+fn waits_at_once(code: &[u8], at: usize) -> bool {
+    let [first, second] = [at - 1, at].map(|at| Instruction::at(code, at));
+    let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
+    sets.fold(0, |mask, number| mask | 1u8 << number) & second.wait_mask() != 0
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ const KEPT: u128 = 0xf << KEPT_AT;
 const SLOTS: u32 = 3;
 const NO_REGISTER: u8 = 255;
 const HMMA: u16 = 0x03c;
+const DEPBAR: u16 = 0x11a;
 /// How far what operands are kept for may be.
 const REACH: usize = 64;
 /// Operations whose second operand is in the third place: `FADD`, `DADD`, `DSETP`, `HADD2`.
@@ -39,6 +40,8 @@ pub struct Marks<'a> {
     /// The stalls before, and whether no other warp goes on.
     pub given: &'a [i64],
     pub is_held: bool,
+    /// Whether the marks of the code before say nothing.
+    pub is_new: bool,
     /// The machine that the new code is for.
     pub member: Member,
 }
@@ -65,7 +68,7 @@ impl Marks<'_> {
             }
             let (old_stall, stall) = (self.given[index], self.stalls[index]);
             let expected = hold(line.bits, Member::Sm100, old_stall, old_since);
-            let is_known = expected == line.bits.holds() || stall >= LONG;
+            let is_known = self.is_new || expected == line.bits.holds() || stall >= LONG;
             let new = hold(self.new[index], self.member, stall, since);
             let hold = if is_known { new } else { line.bits.holds() };
             old_since = if line.bits.holds() { old_since + old_stall } else { 0 };
@@ -166,7 +169,9 @@ fn is_arithmetic(bits: Instruction, member: Member) -> bool {
 fn hold(bits: Instruction, member: Member, stall: i64, since: i64) -> bool {
     let sets = bits.write_scoreboard().is_some() || bits.read_scoreboard().is_some();
     let kind = Kind::of(bits, member);
-    let is_fixed = kind.is_fixed() && !(member == Member::Sm103 && kind.pipe == Pipe::Double);
+    // Others go on after a counted wait, too.
+    let is_fixed = kind.is_fixed() && !(member == Member::Sm103 && kind.pipe == Pipe::Double)
+        || bits.operation() == DEPBAR;
     if stall >= LONG {
         return false;
     }

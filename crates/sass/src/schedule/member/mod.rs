@@ -92,23 +92,38 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize]) -> Option<Vec<Delay
             stalls: &stalls,
             given: &own.given,
             is_held: own.is_held,
+            is_new: false,
             member: Member::Sm103,
         };
-        let marked = marks.put().into_iter().enumerate().map(|(index, (bits, holds))| {
-            // What takes no cycles does not concern the scheduler.
-            let stall = if own.lines[index].bits.stall() != 0 { stalls[index] } else { 0 };
-            (Instruction(bits.0 & !HOLD | if holds { HOLD } else { 0 }), stall)
-        });
-        let marked: Vec<(Instruction, i64)> = marked.collect();
-        for (index, by) in own.expanded(&marked)?.into_iter().enumerate() {
-            let (at, delays) = (own.places[index], &own.delays[index]);
-            let old =
-                std::iter::once(at).chain(delays.iter().copied()).map(|at| lines[at].bits.0.to_le_bytes());
-            if !old.eq(by.iter().copied()) {
-                changed.push(Delayed { at, by });
-                changed.extend(delays.iter().map(|at| Delayed { at: *at, by: Vec::new() }));
-            }
-        }
+        changed.extend(own.changes(&marks.put(), &stalls, &lines)?);
+    }
+    changed.sort_unstable_by_key(|change| change.at);
+    Some(changed)
+}
+
+/// What changes in code in which no other warp goes on if others may: delays and marks. `None` if the code is not understood.
+pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) -> Option<Vec<Delayed>> {
+    let Code { lines, blocks, .. } = Code::new(code, jumps, family, Hints::NONE)?;
+    let scheduled: Vec<Scheduled> =
+        blocks.iter().map(|block| Scheduled::new(&lines, block.range.clone(), delays)).collect();
+    let mut changed = Vec::new();
+    if !scheduled.iter().any(|own| own.is_held) {
+        return Some(changed);
+    }
+    for own in scheduled {
+        let own = Scheduled { is_held: false, ..own };
+        let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
+        let marks = Marks {
+            lines: &own.lines,
+            range: 0..own.lines.len(),
+            new: &new,
+            stalls: &own.given,
+            given: &own.given,
+            is_held: false,
+            is_new: true,
+            member: Member::Sm100,
+        };
+        changed.extend(own.changes(&marks.put(), &own.given, &lines)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
     Some(changed)

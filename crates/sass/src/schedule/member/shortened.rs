@@ -102,6 +102,7 @@ fn retimed(block: &Scheduled, stalls: &[i64]) -> Vec<Retimed> {
         stalls,
         given: &block.given,
         is_held: block.is_held,
+        is_new: false,
         member: Member::Sm100,
     };
     let mut retimed = Vec::new();
