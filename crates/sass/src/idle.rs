@@ -64,18 +64,24 @@ impl Producer {
 /// Whether something before the instruction at this place may not be ready for something after it, if it is left out and the others take as long
 /// as they do.
 pub fn is_needed(code: &[u8], at: usize) -> bool {
-    is_needed_in(code, at..at + 1, code, at..at + 1)
+    let idle = at..at + 1;
+    is_early(code, idle.clone(), code, idle.clone(), [0, time(code, idle)])
 }
 
 /// The same of what is at `idle`, where the others are those of `new`: the ones before end, and the ones after begin, where `gap` does.
 /// Without idle instructions, whether any of the others is too early now. What only takes time may be elsewhere.
 pub fn is_needed_in(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>) -> bool {
+    let times = [time(new, gap.clone()), time(code, idle.clone())];
+    is_early(code, idle, new, gap, times)
+}
+
+/// The same where the new code and the old take these times between the ones before and the ones after.
+fn is_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, times: [u32; 2]) -> bool {
     let is_straight = |at: usize, one: Instruction| {
         SYNCHRONISATION.contains(&one.operation()) || Flow::of(at, one) == Flow::Next
     };
     let goes_on =
         |at: usize, one: Instruction| is_straight(at, one) || matches!(Flow::of(at, one), Flow::Branch(_));
-    let lost = [time(new, gap.clone()), time(code, idle.clone())];
     let mut producers = Vec::new();
     let both = before(code, idle.start).zip(before(new, gap.start));
     for ((_, old, old_distance), (_, new, distance)) in
@@ -84,13 +90,13 @@ pub fn is_needed_in(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usiz
         if old.operation() != new.operation() {
             return true;
         }
-        let distance = distance + lost[0];
+        let distance = distance + times[0];
         if distance >= LATEST {
             break;
         }
         // Synchronisation itself has no results.
         if !SYNCHRONISATION.contains(&old.operation()) {
-            producers.push(Producer { instruction: old, cycles: [distance, old_distance + lost[1]] });
+            producers.push(Producer { instruction: old, cycles: [distance, old_distance + times[1]] });
         }
     }
     for ((at, old, old_later), (_, new, later)) in after(code, idle.end).zip(after(new, gap.end)) {

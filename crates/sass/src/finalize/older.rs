@@ -93,7 +93,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
 }
 
 /// The function with other warps that go on everywhere; `None` if it is that already. 12.8 and 12.9 hold other warps off where
-/// products of matrices follow one another, and do not say so in the capsule. Only real code shows it (schedule.md, rule 21).
+/// products of matrices follow one another, and do not say so in the capsule. Only real code shows it (docs/reference/schedule.md, rule 21).
 pub fn release(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
     if !origin.is_other {
         return None;

@@ -4,7 +4,6 @@
 //! loops around products of matrices no other warp goes on: there stalls are shorter, and a delay is an addition of the uniform
 //! unit that is never executed. Code of sm_100 has delays of its own, which are no longer there when it is scheduled anew.
 
-use super::Delayed;
 use crate::flow::Flow;
 use crate::instruction::{Instruction, SIZE};
 use crate::operation;
@@ -94,35 +93,8 @@ impl Scheduled {
         own
     }
 
-    /// What changes if the instructions have these marks and stalls. `None` if a branch that is alone would need delays.
-    pub fn changes(
-        &self,
-        marked: &[(Instruction, bool)],
-        stalls: &[i64],
-        lines: &[Line],
-    ) -> Option<Vec<Delayed>> {
-        let marked = marked.iter().enumerate().map(|(index, (bits, holds))| {
-            // What takes no cycles does not concern the scheduler.
-            let old = self.lines[index].bits;
-            let (stall, holds) = if old.stall() != 0 { (stalls[index], *holds) } else { (0, old.holds()) };
-            (Instruction(bits.0 & !HOLD | if holds { HOLD } else { 0 }), stall)
-        });
-        let marked: Vec<(Instruction, i64)> = marked.collect();
-        let mut changed = Vec::new();
-        for (index, by) in self.expanded(&marked)?.into_iter().enumerate() {
-            let (at, delays) = (self.places[index], &self.delays[index]);
-            let old =
-                std::iter::once(at).chain(delays.iter().copied()).map(|at| lines[at].bits.0.to_le_bytes());
-            if !old.eq(by.iter().copied()) {
-                changed.push(Delayed { at, by });
-                changed.extend(delays.iter().map(|at| Delayed { at: *at, by: Vec::new() }));
-            }
-        }
-        Some(changed)
-    }
-
     /// What takes the place of each instruction and the delays after it. `None` if a branch that is alone would need some.
-    fn expanded(&self, new: &[(Instruction, i64)]) -> Option<Vec<Vec<[u8; SIZE]>>> {
+    pub fn expanded(&self, new: &[(Instruction, i64)]) -> Option<Vec<Vec<[u8; SIZE]>>> {
         let mut all: Vec<Vec<[u8; SIZE]>> = Vec::with_capacity(new.len());
         for (index, (bits, stall)) in new.iter().enumerate() {
             let (own, mut delays) = self.with_delays(*bits, *stall);

@@ -19,7 +19,7 @@ mod pipes;
 mod shortened;
 mod stalls;
 
-use super::{Code, Control, Family, Hints, NONE, STALL_AT, delay_waits, put_all};
+use super::{Code, Control, Family, Hints, Line, NONE, STALL_AT, delay_waits, put_all};
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::LDGDEPBAR;
@@ -95,9 +95,35 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize]) -> Option<Vec<Delay
             is_new: false,
             member: Member::Sm103,
         };
-        changed.extend(own.changes(&marks.put(), &stalls, &lines)?);
+        changed.extend(changes(&own, &marks.put(), &stalls, &lines)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
+    Some(changed)
+}
+
+/// What changes in a block if its instructions have these marks and stalls. `None` if a branch that is alone would need delays.
+fn changes(
+    own: &Scheduled,
+    marked: &[(Instruction, bool)],
+    stalls: &[i64],
+    lines: &[Line],
+) -> Option<Vec<Delayed>> {
+    let marked = marked.iter().enumerate().map(|(index, (bits, holds))| {
+        // What takes no cycles does not concern the scheduler.
+        let old = own.lines[index].bits;
+        let (stall, holds) = if old.stall() != 0 { (stalls[index], *holds) } else { (0, old.holds()) };
+        (Instruction(bits.0 & !HOLD | if holds { HOLD } else { 0 }), stall)
+    });
+    let marked: Vec<(Instruction, i64)> = marked.collect();
+    let mut changed = Vec::new();
+    for (index, by) in own.expanded(&marked)?.into_iter().enumerate() {
+        let (at, delays) = (own.places[index], &own.delays[index]);
+        let old = std::iter::once(at).chain(delays.iter().copied()).map(|at| lines[at].bits.0.to_le_bytes());
+        if !old.eq(by.iter().copied()) {
+            changed.push(Delayed { at, by });
+            changed.extend(delays.iter().map(|at| Delayed { at: *at, by: Vec::new() }));
+        }
+    }
     Some(changed)
 }
 
@@ -123,7 +149,7 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
             is_new: true,
             member: Member::Sm100,
         };
-        changed.extend(own.changes(&marks.put(), &own.given, &lines)?);
+        changed.extend(changes(&own, &marks.put(), &own.given, &lines)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
     Some(changed)
