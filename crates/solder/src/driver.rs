@@ -5,9 +5,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use crate::commands;
+use crate::console::Console;
 use crate::diagnostics::{Message, Printer, Settings, Sink, Stop, Text};
 use crate::explain;
 use crate::host_script;
+use crate::load::Shared;
 use crate::mode::Mode;
 use crate::options::{self, Id, Options, Values};
 use crate::os::signals;
@@ -19,7 +21,7 @@ use crate::toolchain;
 use solder_arch::Release;
 
 /// The name used when the system gives none.
-const OWN_NAME: &str = "solder";
+pub(crate) const OWN_NAME: &str = "solder";
 
 /// Runs the linker with the program's arguments, the program's own name first; the exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
@@ -39,7 +41,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
     }
     signals::explain_panics();
-    match run_words(name, words.into_iter().map(OsStringExt::into_vec).collect()) {
+    run_link(name, words, &Console::default(), None)
+}
+
+/// Does one link, which may share its inputs with others; the exit code.
+pub(crate) fn run_link(
+    name: &OsStr,
+    words: Vec<OsString>,
+    console: &Console,
+    shared: Option<&Shared<'_>>,
+) -> u8 {
+    match run_words(name, words.into_iter().map(OsStringExt::into_vec).collect(), console, shared) {
         Ok(()) => 0,
         Err(stop) => stop.exit_code(),
     }
@@ -48,13 +60,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 /// The variable with words for every link.
 const OPTIONS_VARIABLE: &str = "SOLDER_OPTIONS";
 
-fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
+fn run_words(
+    name: &OsStr,
+    words: Vec<Vec<u8>>,
+    console: &Console,
+    shared: Option<&Shared<'_>>,
+) -> Result<(), Stop> {
     let mut settings = options::settings_of_words(&words);
     settings.tool = Text::from(name);
     let words = match std::env::var_os(OPTIONS_VARIABLE) {
         None => words,
         Some(more) => {
-            let more = options::words_of(more.as_encoded_bytes(), &Printer::new(settings.clone()).sink())?;
+            let printer = Printer::new(settings.clone(), console);
+            let more = options::words_of(more.as_encoded_bytes(), &printer.sink())?;
             let words = [more, words].concat();
             settings = Settings { tool: settings.tool, ..options::settings_of_words(&words) };
             words
@@ -62,17 +80,19 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     };
     // The words are of use only to somebody who explains a fault in them.
     let kept = if settings.holds() { words.clone() } else { Vec::new() };
-    let parser_printer = Printer::new(settings);
-    let options = parse(name, words, &parser_printer).inspect_err(|_| {
+    let parser_printer = Printer::new(settings, console);
+    let mut options = parse(name, words, &parser_printer).inspect_err(|_| {
         let release = release::choose(&kept).map_or(Release::NEWEST, |choice| choice.release);
         parser_printer.release(&|message| explain::of_words(message, &kept, release, None));
     })?;
+    options.console = console.clone();
     parser_printer.release(&|_| Vec::new());
     signals::set_tool(&options.tool_name);
     if [Id::Help, Id::Version, Id::ListArchs].iter().any(|id| options.values().is_given(*id)) {
-        return print(&about(&options));
+        console.out(about(&options).as_bytes());
+        return Ok(());
     }
-    let printer = Printer::new(options.message_settings())
+    let printer = Printer::new(options.message_settings(), console)
         .with_progress(options.progress, options.report.is_some())
         .with_errors(options.map.is_some() || options.report.is_some());
     let sink = printer.sink();
@@ -84,7 +104,7 @@ fn run_words(name: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Stop> {
     })?;
     let options = release::for_inputs(options);
     let mode = Mode::of(&options);
-    run::link(&options, &mode, &printer, &sink)
+    run::link(&options, &mode, &printer, &sink, shared)
 }
 
 fn parse(name: &OsStr, words: Vec<Vec<u8>>, printer: &Printer) -> Result<Options, Stop> {
@@ -117,12 +137,4 @@ fn check(options: &Options, sink: &Sink) -> Result<(), Stop> {
     options::check(options, sink)?;
     time_table::begin(options, sink)?;
     toolchain::check_nvvm(options, sink)
-}
-
-/// Writes to standard output; that nobody reads it is not a fault.
-#[allow(clippy::unnecessary_wraps)]
-fn print(text: &str) -> Result<(), Stop> {
-    use std::io::Write;
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    Ok(())
 }

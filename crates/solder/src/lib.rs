@@ -3,6 +3,7 @@
 mod cache;
 mod commands;
 mod compilers;
+mod console;
 mod dependencies;
 pub mod diagnostics;
 pub mod driver;

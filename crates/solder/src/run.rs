@@ -5,7 +5,7 @@ use crate::dependencies;
 use crate::diagnostics::{Message, Printer, Receiver, Severity, Sink, Stop};
 use crate::explain::{self, Explain};
 use crate::keep;
-use crate::load::{self, Arena, FilesRead, Inputs, Streams};
+use crate::load::{self, Arena, FilesRead, Inputs, Shared, Streams};
 use crate::mode::{Mode, Output};
 use crate::options::Options;
 use crate::os::{ending, signals, threads};
@@ -26,16 +26,24 @@ use solder_link::roots::HostReferences;
 use solder_link::view::View;
 use std::sync::Arc;
 
-/// Links the inputs that the options name.
-pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> Result<(), Stop> {
+/// Links the inputs that the options name. Other links may share them.
+pub fn link(
+    options: &Options,
+    mode: &Mode,
+    printer: &Printer,
+    sink: &Sink,
+    shared: Option<&Shared<'_>>,
+) -> Result<(), Stop> {
     let side_files = side_files::read(options, sink)?;
     let read = dependencies::noted(options);
-    let linked = link_as(options, *mode, printer, sink, &side_files, Streams::default(), read.as_ref());
+    let linked =
+        link_as(options, *mode, printer, sink, &side_files, Streams::default(), read.as_ref(), shared);
     let linked = linked.and_then(|()| dependencies::write(options, read.as_deref(), sink));
     linked.inspect_err(|_| explain::failed(options, printer, sink))
 }
 
 /// Links them as the release of the options, or, if that was a guess and wrong, as that of the inputs.
+#[allow(clippy::too_many_arguments)]
 fn link_as(
     options: &Options,
     mut mode: Mode,
@@ -44,6 +52,7 @@ fn link_as(
     side_files: &SideFiles,
     streams: Streams,
     read: Option<&Arc<FilesRead>>,
+    shared: Option<&Shared<'_>>,
 ) -> Result<(), Stop> {
     let pool = threads::pool(options.threads);
     let pool = &pool;
@@ -60,13 +69,23 @@ fn link_as(
             }
         }
     };
-    let (mut inputs, release) = match load::load(options, &compilers, sink, &arena, pool, &explain_inputs)? {
-        load::Outcome::Inputs(inputs, release) => (*inputs, release),
-        load::Outcome::AsOther(release) => {
-            let options = options.of_release(release);
-            return link_as(&options, mode, printer, sink, side_files, arena.take_streams(), read);
-        }
-    };
+    let (mut inputs, release) =
+        match load::load(options, &compilers, sink, &arena, shared, pool, &explain_inputs)? {
+            load::Outcome::Inputs(inputs, release) => (*inputs, release),
+            load::Outcome::AsOther(release) => {
+                let options = options.of_release(release);
+                return link_as(
+                    &options,
+                    mode,
+                    printer,
+                    sink,
+                    side_files,
+                    arena.take_streams(),
+                    read,
+                    shared,
+                );
+            }
+        };
     let adopted = (release != options.release).then(|| options.of_release(release));
     let options = adopted.as_ref().unwrap_or(options);
     let loaded = &mut inputs.loaded;
@@ -95,7 +114,7 @@ fn link_as(
     }
     let is_large = parse::is_large(&inputs.loaded.objects);
     let host = side_files.nv_host.as_deref();
-    let linked = link_objects(options, mode, &inputs, host, printer, pool, sink)?;
+    let linked = link_objects(options, mode, &inputs, host, printer, pool, sink, shared.is_none())?;
     inputs.loaded.leave_out(&linked.takes_part);
     if !linked.is_written {
         check_inputs(pool, sink)?;
@@ -120,6 +139,7 @@ fn link_objects<'data>(
     printer: &Printer,
     pool: &Pool,
     sink: &Sink,
+    is_last: bool,
 ) -> Result<solder_link::link::Linked, Stop> {
     let Inputs { loaded, survey } = inputs;
     let explain = Explain::new(options, survey.as_ref(), printer, pool);
@@ -129,7 +149,11 @@ fn link_objects<'data>(
     };
     solder_link::link::link(
         inputs::Inputs { objects: &loaded.objects, first_host_code: loaded.first_host_code },
-        &linker_options(options, mode, &loaded.references, host),
+        &solder_link::options::Options {
+            // The process ends after the link.
+            forgets_memory: is_last,
+            ..linker_options(options, mode, &loaded.references, host)
+        },
         &watcher,
         &write,
         pool,
@@ -172,8 +196,6 @@ fn linker_options<'a>(
             command_line: options.recorded_command_line(),
             paths: PathRules::new(&options.remap_path_prefix, options.reproducible),
         },
-        // The process ends after a link.
-        forgets_memory: true,
         ..solder_link::options::Options::new(options.link_target(), options.release)
     }
 }
