@@ -110,6 +110,10 @@ impl Arena {
         }
     }
 
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     /// Notes the files that another arena noted.
     pub fn note_all(&self, other: &Self) {
         if let (Some(files), Some(others)) = (&self.files, &other.files) {

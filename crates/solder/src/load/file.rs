@@ -15,6 +15,9 @@ use crate::os::signals::Mapped;
 /// new memory that it would need.
 const MAP_FROM: u64 = 16 << 10;
 
+/// The same for a file that several links share: each of them makes sure that no mapped file has changed.
+const MAP_SHARED_FROM: u64 = 64 << 10;
+
 /// Up to this size a file is read to keep a part of it.
 const SMALL: u64 = 64 << 10;
 
@@ -42,7 +45,8 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let identity = (metadata.dev(), metadata.ino());
-    if metadata.is_file() && metadata.len() >= MAP_FROM {
+    let map_from = if arena.is_shared() { MAP_SHARED_FROM } else { MAP_FROM };
+    if metadata.is_file() && metadata.len() >= map_from {
         let map = map(&file, metadata.len() as usize)?;
         let watched = Mapped::watch(&map, path, &metadata);
         return Ok(Opened { data: arena.map(map, watched), identity, mapped: Some(file) });
