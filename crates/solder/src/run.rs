@@ -26,6 +26,16 @@ use solder_link::roots::HostReferences;
 use solder_link::view::View;
 use std::sync::Arc;
 
+/// Files of a link beside its inputs, and what it shares with others.
+#[derive(Clone, Copy)]
+struct Around<'a, 'files> {
+    side_files: &'a SideFiles,
+    /// Where the files that are read are noted.
+    read: Option<&'a Arc<FilesRead>>,
+    /// Inputs of other links too.
+    shared: Option<&'a Shared<'files>>,
+}
+
 /// Links the inputs that the options name. Other links may share them.
 pub fn link(
     options: &Options,
@@ -34,30 +44,27 @@ pub fn link(
     sink: &Sink,
     shared: Option<&Shared<'_>>,
 ) -> Result<(), Stop> {
-    let side_files = side_files::read(options, sink)?;
+    let side_files = &side_files::read(options, sink)?;
     let read = dependencies::noted(options);
-    let linked =
-        link_as(options, *mode, printer, sink, &side_files, Streams::default(), read.as_ref(), shared);
+    let around = Around { side_files, read: read.as_ref(), shared };
+    let linked = link_as(options, *mode, printer, sink, around, Streams::default());
     let linked = linked.and_then(|()| dependencies::write(options, read.as_deref(), sink));
     linked.inspect_err(|_| explain::failed(options, printer, sink))
 }
 
 /// Links them as the release of the options, or, if that was a guess and wrong, as that of the inputs.
-#[allow(clippy::too_many_arguments)]
 fn link_as(
     options: &Options,
     mut mode: Mode,
     printer: &Printer,
     sink: &Sink,
-    side_files: &SideFiles,
+    around: Around<'_, '_>,
     streams: Streams,
-    read: Option<&Arc<FilesRead>>,
-    shared: Option<&Shared<'_>>,
 ) -> Result<(), Stop> {
     let pool = threads::pool(options.threads);
     let pool = &pool;
     sink.phase("loading");
-    let arena = Arena::new(streams).noting(read.cloned());
+    let arena = Arena::new(streams).noting(around.read.cloned());
     let toolchain = toolchain::of(options);
     let compilers = Toolkit::new(options, &toolchain, sink);
     let explain_inputs = |survey: &load::Survey<'_>, has_failed: bool| {
@@ -70,20 +77,11 @@ fn link_as(
         }
     };
     let (mut inputs, release) =
-        match load::load(options, &compilers, sink, &arena, shared, pool, &explain_inputs)? {
+        match load::load(options, &compilers, sink, &arena, around.shared, pool, &explain_inputs)? {
             load::Outcome::Inputs(inputs, release) => (*inputs, release),
             load::Outcome::AsOther(release) => {
                 let options = options.of_release(release);
-                return link_as(
-                    &options,
-                    mode,
-                    printer,
-                    sink,
-                    side_files,
-                    arena.take_streams(),
-                    read,
-                    shared,
-                );
+                return link_as(&options, mode, printer, sink, around, arena.take_streams());
             }
         };
     let adopted = (release != options.release).then(|| options.of_release(release));
@@ -113,8 +111,7 @@ fn link_as(
         return write_registrations(options, &inputs, sink);
     }
     let is_large = parse::is_large(&inputs.loaded.objects);
-    let host = side_files.nv_host.as_deref();
-    let linked = link_objects(options, mode, &inputs, host, printer, pool, sink, shared.is_none())?;
+    let linked = link_objects(options, mode, &inputs, around, printer, pool, sink)?;
     inputs.loaded.leave_out(&linked.takes_part);
     if !linked.is_written {
         check_inputs(pool, sink)?;
@@ -135,11 +132,10 @@ fn link_objects<'data>(
     options: &Options,
     mode: Mode,
     inputs: &Inputs<'data>,
-    host: Option<&'data [u8]>,
+    around: Around<'data, '_>,
     printer: &Printer,
     pool: &Pool,
     sink: &Sink,
-    is_last: bool,
 ) -> Result<solder_link::link::Linked, Stop> {
     let Inputs { loaded, survey } = inputs;
     let explain = Explain::new(options, survey.as_ref(), printer, pool);
@@ -150,9 +146,9 @@ fn link_objects<'data>(
     solder_link::link::link(
         inputs::Inputs { objects: &loaded.objects, first_host_code: loaded.first_host_code },
         &solder_link::options::Options {
-            // The process ends after the link.
-            forgets_memory: is_last,
-            ..linker_options(options, mode, &loaded.references, host)
+            // The process ends after the link, unless there are others.
+            forgets_memory: around.shared.is_none(),
+            ..linker_options(options, mode, &loaded.references, around.side_files.nv_host.as_deref())
         },
         &watcher,
         &write,

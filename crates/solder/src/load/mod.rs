@@ -60,14 +60,13 @@ pub fn load<'data, 'files: 'data>(
     let files: Vec<&Path> = options.inputs.iter().chain(&libraries).map(AsRef::as_ref).collect();
     let are_many = files.len() >= PARALLEL_FROM;
     let settings = options.load_settings();
-    let opened: Vec<Opened<'data>> = match shared {
-        Some(shared) => shared.open(&files, options, arena, pool),
-        None => {
-            if are_many {
-                arena.expect_many();
-            }
-            pool.map(&files, are_many, |path| open::open(path, options, arena, pool))
+    let opened: Vec<Opened<'data>> = if let Some(shared) = shared {
+        shared.open(&files, options, arena, pool)
+    } else {
+        if are_many {
+            arena.expect_many();
         }
+        pool.map(&files, are_many, |path| open::open(path, options, arena, pool))
     };
     let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));
     let items = open::without_repeated_archives(opened, pool);

@@ -296,19 +296,16 @@ impl<'a, 'data> Writer<'a, 'data> {
         if self.pending.contains(&path) {
             self.write_all();
         }
-        match self.lasting(&content) {
-            Some(content) => {
-                self.pending.insert(path.clone());
-                self.jobs.push(Job { path, content });
-            }
-            // A file that a thin archive names is looked at and forgotten.
-            None => {
-                self.write_all();
-                let job = Job { path, content };
-                let outcome = job.write();
-                self.report(&job.path, outcome);
-            }
+        if let Some(content) = self.lasting(&content) {
+            self.pending.insert(path.clone());
+            self.jobs.push(Job { path, content });
+            return;
         }
+        // A file that a thin archive names is looked at and forgotten.
+        self.write_all();
+        let job = Job { path, content };
+        let outcome = job.write();
+        self.report(&job.path, outcome);
     }
 
     /// The same content, if it is a part of the file.
