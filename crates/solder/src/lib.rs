@@ -23,5 +23,6 @@ pub mod run;
 mod several;
 mod shell;
 pub mod side_files;
+mod single;
 pub mod time_table;
 mod toolchain;

@@ -18,11 +18,11 @@ use solder_arch::Arch;
 
 use crate::commands::container;
 use crate::console::Console;
-use crate::driver;
 use crate::load::{Arena, Shared};
 use crate::os::signals::{self, Temporary};
 use crate::os::{memory, threads};
 use crate::output::write_file;
+use crate::single::{self, OWN_NAME};
 
 /// The exit code if a link could not be done at all.
 const FAILED: u8 = 255;
@@ -182,7 +182,7 @@ impl Asked {
             words.push(format!("--threads={threads}").into());
         }
         let console = Console::in_memory();
-        let link = || driver::run_link(OsStr::new(driver::OWN_NAME), words, &console, Some(shared));
+        let link = || single::run(OsStr::new(OWN_NAME), words, &console, Some(shared));
         let has_threads = threads > 1 || is_given;
         let code = if has_threads && *has_pool {
             // A thread can belong to the pool of one link only.
