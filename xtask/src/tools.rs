@@ -10,6 +10,7 @@ use crate::process::Ending;
 use crate::{Result, cache, conformance, libraries, toolkit};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The architectures of the fat binaries of the workload, and how many of these are linked.
@@ -54,7 +55,7 @@ pub fn run(args: &[String]) -> Result<u8> {
     let outcome = Tools { solder: conformance::solder()?, folder: folder.clone(), runs }.rows();
     let _ = fs::remove_dir_all(&folder);
     let rows = outcome?;
-    println!("{:32} {:>10} {:>10} {:>8} {:>8}", "", "other", "solder", "ratio", "goal");
+    println!("{:34} {:>10} {:>10} {:>8} {:>8}", "", "other", "solder", "ratio", "goal");
     for row in &rows {
         let (other, solder) = (row.other.median(), row.solder.median());
         let (ratio, goal) = match row.goal {
@@ -64,7 +65,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         };
         let same = if row.is_same { "equal" } else { "DIFFERS" };
         println!(
-            "{:32} {:>10} {:>10} {ratio:>7.2}x {goal:>8} {same}",
+            "{:34} {:>10} {:>10} {ratio:>7.2}x {goal:>8} {same}",
             row.name,
             seconds(other),
             seconds(solder)
@@ -111,6 +112,7 @@ impl Tools {
             let is_same = outputs[0].len() == outputs[1].len();
             rows.push(Row { name, other, solder, goal, is_same });
         }
+        rows.push(self.extracted(&file)?);
         let to = ["-o", "pruned"].map(String::from);
         let ours: Vec<String> =
             ["prune", "--keep=sm_90", &file].map(String::from).into_iter().chain(to).collect();
@@ -118,6 +120,22 @@ impl Tools {
         let (other, solder, _) = self.in_turn(&[(Path::new("cp"), cp)], &[(&self.solder, ours)])?;
         rows.push(Row { name: "prune: against cp", other, solder, goal: Goal::AtMost(2.0), is_same: true });
         Ok(())
+    }
+
+    /// A copy of the files that extract writes, which need not be unpacked: no way to write them takes less.
+    fn extracted(&self, file: &str) -> Result<Row> {
+        let members = self.folder.join("members");
+        let folder = members.display().to_string();
+        let extract = |to: &str| ["extract", "--kind=elf", file, "-d", to].map(String::from).to_vec();
+        let status = Command::new(&self.solder).args(extract(&folder)).stdout(Stdio::null()).status();
+        if !status.is_ok_and(|status| status.success()) {
+            return Err(format!("'{file}' cannot be extracted"));
+        }
+        let copy = vec!["-r".into(), folder, "copy".into()];
+        let (other, solder, _) =
+            self.in_turn(&[(Path::new("cp"), copy)], &[(&self.solder, extract("members"))])?;
+        fs::remove_dir_all(&members).map_err(|e| at(&members, &e))?;
+        Ok(Row { name: "extract: against cp of the files", other, solder, goal: Goal::None, is_same: true })
     }
 
     /// One run for all architectures, and one after the other.
@@ -182,13 +200,17 @@ impl Tools {
     }
 }
 
-/// The files of a folder by name. Of large ones only the length is kept.
+/// The files of a folder by name, without those of folders in it. Of large ones only the length is kept.
 fn contents(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     const LARGE: u64 = 64 << 20;
     let mut found = Vec::new();
     for file in fs::read_dir(folder).map_err(|e| at(folder, &e))?.flatten() {
         let path = file.path();
-        let size = fs::metadata(&path).map_err(|e| at(&path, &e))?.len();
+        let metadata = fs::metadata(&path).map_err(|e| at(&path, &e))?;
+        if metadata.is_dir() {
+            continue;
+        }
+        let size = metadata.len();
         let bytes = if size > LARGE {
             size.to_le_bytes().to_vec()
         } else {

@@ -2,6 +2,7 @@
 //! it, so that a few bytes cannot ask for gigabytes.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 
 use zstd::bulk::Decompressor;
 
@@ -88,24 +89,46 @@ fn unpacked_size(compression: Compression, packed: &[u8], size: u64) -> Result<u
 
 /// Unpacks to exactly `size` bytes.
 pub(crate) fn unpack(compression: Compression, packed: &[u8], size: u64) -> Result<Vec<u8>, Error> {
-    let size = unpacked_size(compression, packed, size)?;
     let mut content = Vec::new();
-    content.try_reserve_exact(size).map_err(|_| Error::TooLarge)?;
+    unpack_in(compression, packed, size, &mut content)?;
+    Ok(content)
+}
+
+/// The same into memory that may have served before. Nothing of it is touched before there is content for it.
+pub(crate) fn unpack_in<'room>(
+    compression: Compression,
+    packed: &[u8],
+    size: u64,
+    room: &'room mut Vec<u8>,
+) -> Result<&'room [u8], Error> {
+    let size = unpacked_size(compression, packed, size)?;
+    if room.capacity() < size {
+        *room = Vec::new();
+        room.try_reserve_exact(size).map_err(|_| Error::TooLarge)?;
+    }
     match compression {
-        Compression::None => content.extend_from_slice(packed),
+        Compression::None => {
+            room.clear();
+            room.extend_from_slice(packed);
+        }
         Compression::Lz4 => {
-            content.resize(size, 0);
-            let written =
-                lz4_flex::block::decompress_into(packed, &mut content).map_err(|_| Error::Uncompress)?;
-            content.truncate(written);
+            room.resize(size, 0);
+            let written = lz4_flex::block::decompress_into(packed, room).map_err(|_| Error::Uncompress)?;
+            room.truncate(written);
         }
         Compression::Zstd => {
-            with_decompressor(|decompressor| decompressor.decompress_to_buffer(packed, &mut content))
+            room.clear();
+            with_decompressor(|decompressor| decompressor.decompress_to_buffer(packed, room))
                 .ok_or(Error::TooLarge)?
                 .map_err(|_| Error::Uncompress)?;
         }
     }
-    if content.len() == size { Ok(content) } else { Err(Error::UnpackedSize) }
+    match room.len().cmp(&size) {
+        Ordering::Less => Err(Error::UnpackedSize),
+        Ordering::Equal => Ok(room),
+        // There was more room than was asked for.
+        Ordering::Greater => Err(Error::Uncompress),
+    }
 }
 
 /// A decompressor has tables of a hundred kilobytes, so a thread keeps the one that it made. `None` if there is no
@@ -148,10 +171,12 @@ mod tests {
     fn what_was_packed_unpacks() {
         let long = vec![7; 300_000];
         let contents: [&[u8]; 4] = [b"", b"x", b"some text, some text, some text", &long];
+        let mut room = Vec::new();
         for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
             for content in contents {
-                let packed = pack(compression, content);
-                assert_eq!(unpack(compression, &packed, content.len() as u64).as_deref(), Ok(content));
+                let (packed, size) = (pack(compression, content), content.len() as u64);
+                assert_eq!(unpack(compression, &packed, size).as_deref(), Ok(content));
+                assert_eq!(unpack_in(compression, &packed, size, &mut room), Ok(content));
             }
         }
     }
@@ -160,10 +185,17 @@ mod tests {
     fn a_wrong_size_is_an_error() {
         for compression in [Compression::Lz4, Compression::Zstd] {
             let packed = pack(compression, &[7; 1000]);
-            assert_eq!(unpack(compression, &packed, 999), Err(Error::Uncompress));
-            assert_eq!(unpack(compression, &packed, 1001), Err(Error::UnpackedSize));
-            assert_eq!(unpack(compression, &packed, 1 << 40), Err(Error::TooLarge));
-            assert_eq!(unpack(compression, &packed, u64::MAX), Err(Error::TooLarge));
+            // Also where there is more room than for the announced size.
+            let mut room = Vec::with_capacity(2000);
+            for (size, error) in [
+                (999, Error::Uncompress),
+                (1001, Error::UnpackedSize),
+                (1 << 40, Error::TooLarge),
+                (u64::MAX, Error::TooLarge),
+            ] {
+                assert_eq!(unpack(compression, &packed, size), Err(error));
+                assert_eq!(unpack_in(compression, &packed, size, &mut room), Err(error));
+            }
         }
     }
 

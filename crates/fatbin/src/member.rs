@@ -92,7 +92,7 @@ pub struct Member<'data> {
 
 impl<'data> Member<'data> {
     /// Reads the member at the start of `data`; also returns what follows it.
-    pub(crate) fn parse(data: &'data [u8]) -> Result<(Self, &'data [u8]), Error> {
+    pub fn parse(data: &'data [u8]) -> Result<(Self, &'data [u8]), Error> {
         let (fixed, _) = MemberHeader::ref_from_prefix(data).map_err(|_| Error::MemberHeader)?;
         let header_size = fixed.header_size.get() as usize;
         if header_size < size_of::<MemberHeader>() {
@@ -214,22 +214,56 @@ impl<'data> Member<'data> {
     /// What the member holds, unpacked. Uncompressed content is borrowed and keeps its padding; PTX ends before its
     /// NUL.
     pub fn content(&self) -> Result<Cow<'data, [u8]>, Error> {
-        let content = self.unpacked()?;
-        Ok(if self.kind() == Kind::Ptx { before_nul(content) } else { content })
+        Ok(match self.unpacked()? {
+            Cow::Borrowed(content) => Cow::Borrowed(&content[..self.length_of(content)]),
+            Cow::Owned(mut content) => {
+                content.truncate(self.length_of(&content));
+                Cow::Owned(content)
+            }
+        })
+    }
+
+    /// The same, unpacked into memory that may have served for other members. It grows, and does not shrink.
+    pub fn content_in<'room>(&self, room: &'room mut Vec<u8>) -> Result<&'room [u8], Error>
+    where
+        'data: 'room,
+    {
+        let content = match self.packed()? {
+            None => self.payload,
+            Some((compression, packed)) => {
+                compress::unpack_in(compression, packed, self.fixed.uncompressed_size.get(), room)?
+            }
+        };
+        Ok(&content[..self.length_of(content)])
     }
 
     fn unpacked(&self) -> Result<Cow<'data, [u8]>, Error> {
+        Ok(match self.packed()? {
+            None => Cow::Borrowed(self.payload),
+            Some((compression, packed)) => {
+                Cow::Owned(compress::unpack(compression, packed, self.fixed.uncompressed_size.get())?)
+            }
+        })
+    }
+
+    /// The compressed content; `None` if it is stored as it is.
+    fn packed(&self) -> Result<Option<(Compression, &'data [u8])>, Error> {
         if self.is_scrambled() {
             return Err(Error::Scrambled);
         }
         Ok(match self.compression()? {
-            Compression::None => Cow::Borrowed(self.payload),
+            Compression::None => None,
             compression => {
                 let size = self.fixed.compressed_size.get() as usize;
-                let packed = self.payload.get(..size).ok_or(Error::Uncompress)?;
-                Cow::Owned(compress::unpack(compression, packed, self.fixed.uncompressed_size.get())?)
+                Some((compression, self.payload.get(..size).ok_or(Error::Uncompress)?))
             }
         })
+    }
+
+    /// How much of the unpacked bytes is content.
+    fn length_of(&self, unpacked: &[u8]) -> usize {
+        let nul = if self.kind() == Kind::Ptx { memchr::memchr(0, unpacked) } else { None };
+        nul.unwrap_or(unpacked.len())
     }
 
     /// The same member, header and payload, with its content stored in another way.
@@ -262,16 +296,5 @@ impl<'data> Member<'data> {
             ..*self.fixed
         };
         Ok([fixed.as_bytes(), &self.header[size_of::<MemberHeader>()..], &payload].concat())
-    }
-}
-
-fn before_nul(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
-    let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
-    match text {
-        Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
-        Cow::Owned(mut text) => {
-            text.truncate(end);
-            Cow::Owned(text)
-        }
     }
 }

@@ -207,7 +207,7 @@ fn link(words: &[String]) -> (bool, String) {
     let printer = Printer::in_memory(options.message_settings());
     let sink = printer.sink();
     let linked = options::check(&options, &sink)
-        .and_then(|()| solder::run::link(&options, &Mode::of(&options), &printer, &sink));
+        .and_then(|()| solder::run::link(&options, &Mode::of(&options), &printer, &sink, None));
     (linked.is_ok(), text(printer))
 }
 

@@ -3,6 +3,7 @@
 //! Threads are started by the first loop that is long enough to be worth it: a link of a few cubins takes less time
 //! than their start.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -142,6 +143,26 @@ impl Pool {
         }
     }
 
+    /// The same where some items take much longer than others: those of the most `weight` come first, and no thread has
+    /// several of them waiting that another could do.
+    pub fn map_uneven<T: Sync, R: Send>(
+        &self,
+        items: &[T],
+        weight: impl Fn(&T) -> u64,
+        work: impl Fn(&T) -> R + Send + Sync,
+    ) -> Vec<R> {
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.sort_by_key(|at| Reverse(weight(&items[*at])));
+        let one = |at: &usize| (*at, work(&items[*at]));
+        let threads = if items.len() > 1 { self.started() } else { None };
+        let mut results: Vec<(usize, R)> = match threads {
+            Some(threads) => threads.install(|| order.par_iter().with_max_len(1).map(one).collect()),
+            None => order.iter().map(one).collect(),
+        };
+        results.sort_unstable_by_key(|(at, _)| *at);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+
     /// Does both, at the same time if there are threads already.
     pub fn join<A: Send, B: Send>(
         &self,
@@ -251,6 +272,7 @@ mod tests {
         let items: Vec<usize> = (0..2000).collect();
         for pool in [Pool::none(), Pool::new(1), Pool::new(3)] {
             assert_eq!(pool.map(&items, true, |item| item * 2)[1999], 3998);
+            assert_eq!(pool.map_uneven(&items, |item| *item as u64 % 7, |item| *item), items);
             assert_eq!(pool.map_numbers(2000, |number| number), items);
             assert_eq!(pool.join(|| 1, || 2), (1, 2));
             let mut list = items.clone();

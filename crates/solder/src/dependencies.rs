@@ -1,7 +1,6 @@
 //! `--dependency-file`: the files that a link read, as a rule of a makefile, so that make and Ninja link again when one
 //! of them changes. nvlink has no such option.
 
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,8 +31,7 @@ pub fn write(options: &Options, read: Option<&FilesRead>, sink: &Sink) -> Result
         return Err(sink.fatal(Message::OutputNotWritten { file: file.into(), reason }));
     };
     if file.as_os_str() == "-" {
-        // A closed standard output is not a reason to fail.
-        drop(std::io::stdout().write_all(&text));
+        options.console.out(&text);
         return Ok(());
     }
     output::write_output(file, &text, sink)

@@ -4,7 +4,6 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +31,7 @@ pub fn assembled(
     let mut words = vec![b"ptxas".to_vec()];
     words.extend(flags.arguments(ptx).iter().map(|word| word.as_bytes().to_vec()));
     words.extend([source.as_os_str(), OsStr::new("-o"), code.as_os_str()].map(|w| w.as_bytes().to_vec()));
-    print(&words);
+    print(options, &words);
     Ok(())
 }
 
@@ -53,7 +52,7 @@ pub fn linked(options: &Options, objects: &[Object<'_>], sink: &Sink) -> Result<
         words.push(path.as_os_str().as_bytes().to_vec());
     }
     words.extend([b"-o".to_vec(), options.link_output().as_os_str().as_bytes().to_vec()]);
-    print(&words);
+    print(options, &words);
     Ok(())
 }
 
@@ -75,13 +74,12 @@ fn write(path: &Path, bytes: &[u8], sink: &Sink) -> Result<(), Stop> {
 }
 
 /// Prints a command so that a shell takes it.
-fn print(words: &[Vec<u8>]) {
+fn print(options: &Options, words: &[Vec<u8>]) {
     let quoted: Vec<Vec<u8>> =
         words.iter().map(|word| if word.is_empty() { b"''".to_vec() } else { shell::quote(word) }).collect();
     let mut line = quoted.join(&b' ');
     line.push(b'\n');
-    // A closed standard output is not a reason to fail.
-    drop(io::stdout().write_all(&line));
+    options.console.out(&line);
 }
 
 #[cfg(test)]

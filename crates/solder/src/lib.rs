@@ -3,6 +3,7 @@
 mod cache;
 mod commands;
 mod compilers;
+mod console;
 mod dependencies;
 pub mod diagnostics;
 pub mod driver;
@@ -22,5 +23,6 @@ pub mod run;
 mod several;
 mod shell;
 pub mod side_files;
+mod single;
 pub mod time_table;
 mod toolchain;

@@ -5,7 +5,7 @@ use crate::dependencies;
 use crate::diagnostics::{Message, Printer, Receiver, Severity, Sink, Stop};
 use crate::explain::{self, Explain};
 use crate::keep;
-use crate::load::{self, Arena, FilesRead, Inputs, Streams};
+use crate::load::{self, Arena, FilesRead, Inputs, Shared, Streams};
 use crate::mode::{Mode, Output};
 use crate::options::Options;
 use crate::os::{ending, signals, threads};
@@ -26,11 +26,28 @@ use solder_link::roots::HostReferences;
 use solder_link::view::View;
 use std::sync::Arc;
 
-/// Links the inputs that the options name.
-pub fn link(options: &Options, mode: &Mode, printer: &Printer, sink: &Sink) -> Result<(), Stop> {
-    let side_files = side_files::read(options, sink)?;
+/// Files of a link beside its inputs, and what it shares with others.
+#[derive(Clone, Copy)]
+struct Around<'a, 'files> {
+    side_files: &'a SideFiles,
+    /// Where the files that are read are noted.
+    read: Option<&'a Arc<FilesRead>>,
+    /// Inputs of other links too.
+    shared: Option<&'a Shared<'files>>,
+}
+
+/// Links the inputs that the options name. Other links may share them.
+pub fn link(
+    options: &Options,
+    mode: &Mode,
+    printer: &Printer,
+    sink: &Sink,
+    shared: Option<&Shared<'_>>,
+) -> Result<(), Stop> {
+    let side_files = &side_files::read(options, sink)?;
     let read = dependencies::noted(options);
-    let linked = link_as(options, *mode, printer, sink, &side_files, Streams::default(), read.as_ref());
+    let around = Around { side_files, read: read.as_ref(), shared };
+    let linked = link_as(options, *mode, printer, sink, around, Streams::default());
     let linked = linked.and_then(|()| dependencies::write(options, read.as_deref(), sink));
     linked.inspect_err(|_| explain::failed(options, printer, sink))
 }
@@ -41,14 +58,13 @@ fn link_as(
     mut mode: Mode,
     printer: &Printer,
     sink: &Sink,
-    side_files: &SideFiles,
+    around: Around<'_, '_>,
     streams: Streams,
-    read: Option<&Arc<FilesRead>>,
 ) -> Result<(), Stop> {
     let pool = threads::pool(options.threads);
     let pool = &pool;
     sink.phase("loading");
-    let arena = Arena::new(streams).noting(read.cloned());
+    let arena = Arena::new(streams).noting(around.read.cloned());
     let toolchain = toolchain::of(options);
     let compilers = Toolkit::new(options, &toolchain, sink);
     let explain_inputs = |survey: &load::Survey<'_>, has_failed: bool| {
@@ -60,13 +76,14 @@ fn link_as(
             }
         }
     };
-    let (mut inputs, release) = match load::load(options, &compilers, sink, &arena, pool, &explain_inputs)? {
-        load::Outcome::Inputs(inputs, release) => (*inputs, release),
-        load::Outcome::AsOther(release) => {
-            let options = options.of_release(release);
-            return link_as(&options, mode, printer, sink, side_files, arena.take_streams(), read);
-        }
-    };
+    let (mut inputs, release) =
+        match load::load(options, &compilers, sink, &arena, around.shared, pool, &explain_inputs)? {
+            load::Outcome::Inputs(inputs, release) => (*inputs, release),
+            load::Outcome::AsOther(release) => {
+                let options = options.of_release(release);
+                return link_as(&options, mode, printer, sink, around, arena.take_streams());
+            }
+        };
     let adopted = (release != options.release).then(|| options.of_release(release));
     let options = adopted.as_ref().unwrap_or(options);
     let loaded = &mut inputs.loaded;
@@ -94,8 +111,7 @@ fn link_as(
         return write_registrations(options, &inputs, sink);
     }
     let is_large = parse::is_large(&inputs.loaded.objects);
-    let host = side_files.nv_host.as_deref();
-    let linked = link_objects(options, mode, &inputs, host, printer, pool, sink)?;
+    let linked = link_objects(options, mode, &inputs, around, printer, pool, sink)?;
     inputs.loaded.leave_out(&linked.takes_part);
     if !linked.is_written {
         check_inputs(pool, sink)?;
@@ -116,7 +132,7 @@ fn link_objects<'data>(
     options: &Options,
     mode: Mode,
     inputs: &Inputs<'data>,
-    host: Option<&'data [u8]>,
+    around: Around<'data, '_>,
     printer: &Printer,
     pool: &Pool,
     sink: &Sink,
@@ -129,7 +145,11 @@ fn link_objects<'data>(
     };
     solder_link::link::link(
         inputs::Inputs { objects: &loaded.objects, first_host_code: loaded.first_host_code },
-        &linker_options(options, mode, &loaded.references, host),
+        &solder_link::options::Options {
+            // The process ends after the link, unless there are others.
+            forgets_memory: around.shared.is_none(),
+            ..linker_options(options, mode, &loaded.references, around.side_files.nv_host.as_deref())
+        },
         &watcher,
         &write,
         pool,
@@ -172,8 +192,6 @@ fn linker_options<'a>(
             command_line: options.recorded_command_line(),
             paths: PathRules::new(&options.remap_path_prefix, options.reproducible),
         },
-        // The process ends after a link.
-        forgets_memory: true,
         ..solder_link::options::Options::new(options.link_target(), options.release)
     }
 }

@@ -1,21 +1,31 @@
 //! Links for several architectures in one run: `-arch=sm_80,sm_90 … -o out.fatbin`, or `-o out.%a.cubin`.
 //!
-//! nvlink takes one architecture. Each link is one of its own, in a process of its own, as many at a time as there are processors; so
-//! each image is that of a single link, and what is said comes in the order of the architectures.
+//! nvlink takes one architecture. Each link is what it would be alone, so that each image is that of a single link; but files are
+//! opened once for all of them, as many links run at a time as there are processors, and the memory of one link serves the
+//! next on its thread. What they print comes in the order of the architectures.
 
+use std::cmp::Reverse;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::Mutex;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::{env, fs, io, thread};
 
 use solder_arch::Arch;
 
 use crate::commands::container;
+use crate::console::Console;
+use crate::load::{Arena, Shared};
+use crate::os::signals::{self, Temporary};
+use crate::os::{memory, threads};
 use crate::output::write_file;
+use crate::single::{self, OWN_NAME};
+
+/// The exit code if a link could not be done at all.
+const FAILED: u8 = 255;
 
 /// In the name of an output: the architecture.
 const PLACE: &str = "%a";
@@ -89,7 +99,8 @@ impl Asked {
             return self.link_into(&self.archs.iter().map(name).collect::<Vec<_>>());
         }
         let folder = Scratch::new()?;
-        let names: Vec<OsString> = self.archs.iter().map(|arch| folder.0.join(arch).into()).collect();
+        let names: Vec<OsString> = self.archs.iter().map(|arch| folder.path.join(arch).into()).collect();
+        let _files: Vec<Temporary> = names.iter().map(|name| Temporary::file(Path::new(name))).collect();
         let code = self.link_into(&names)?;
         // A link that is not an error may write nothing, as one of no inputs.
         if code == 0 {
@@ -110,52 +121,95 @@ impl Asked {
             .map_err(|_| format!("Could not write output file '{}'", self.output.to_string_lossy()))
     }
 
-    /// Starts the links, and says what they said; the exit code of the first that failed.
+    /// Does the links, and prints what they printed; the exit code of the first that failed.
     fn link_into(&self, names: &[OsString]) -> Result<u8, String> {
-        let program = env::current_exe().map_err(|error| format!("solder itself is not found: {error}"))?;
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        let at_once = processors.min(names.len());
-        let threads = (processors / at_once).max(1);
+        signals::explain_panics();
+        memory::keep_freed();
+        let arena = Arena::shared();
+        let shared = Shared::new(&arena);
+        let results: Vec<OnceLock<Linked>> = names.iter().map(|_| OnceLock::new()).collect();
+        let processors = threads::count(None);
         let next = AtomicUsize::new(0);
-        let results: Vec<Mutex<Option<io::Result<Output>>>> =
-            names.iter().map(|_| Mutex::default()).collect();
-        thread::scope(|scope| {
-            for _ in 0..at_once {
-                scope.spawn(|| {
-                    loop {
-                        let index = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(result) = results.get(index) else { break };
-                        let output = self.one(&program, index, &names[index], threads).output();
-                        if let Ok(mut result) = result.lock() {
-                            *result = Some(output);
-                        }
-                    }
-                });
+        // Links for new architectures take longest, as their code is made anew: they begin first.
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.sort_by_key(|index| Reverse(number(&self.archs[*index]).map(|arch| arch.number)));
+        let work = || {
+            let mut has_pool = false;
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(index) = order.get(at).copied() else { break };
+                // The last ones have the processors of those that have ended.
+                let threads = processors / (names.len() - at).min(processors);
+                let linked = self.one(index, &names[index], threads, &shared, &mut has_pool);
+                let _ = results[index].set(linked);
             }
+        };
+        thread::scope(|scope| {
+            // This thread is one of them.
+            for _ in 1..processors.min(names.len()) {
+                start(scope, work);
+            }
+            work();
         });
         let mut code = 0;
         for result in results {
-            let output = result.into_inner().ok().flatten().ok_or("a link was not done")?;
-            let output = output.map_err(|error| format!("a link cannot be started: {error}"))?;
-            let _ = io::stdout().write_all(&output.stdout);
-            let _ = io::stderr().write_all(&output.stderr);
-            if code == 0 && !output.status.success() {
-                code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(255);
+            let linked = result.into_inner().ok_or("a link was not done")?;
+            let (out, err) = linked.console.take();
+            let _ = io::stdout().write_all(&out);
+            let _ = io::stderr().write_all(&err);
+            if code == 0 {
+                code = linked.code;
             }
         }
         Ok(code)
     }
 
-    fn one(&self, program: &Path, index: usize, output: &OsStr, threads: usize) -> Command {
-        let mut command = Command::new(program);
-        command.arg(format!("-arch={}", self.archs[index])).args(&self.words).arg("-o").arg(output);
-        // The process that frees memory would keep the pipes open.
-        command.arg("--no-fork");
-        if !self.words.iter().any(|word| word.as_bytes().starts_with(b"--threads")) {
-            command.arg(format!("--threads={threads}"));
+    /// One link, on this thread and perhaps on others. `has_pool` says whether this thread belongs to a pool already.
+    fn one(
+        &self,
+        index: usize,
+        output: &OsStr,
+        threads: usize,
+        shared: &Shared<'_>,
+        has_pool: &mut bool,
+    ) -> Linked {
+        let mut words = vec![OsString::from(format!("-arch={}", self.archs[index]))];
+        words.extend_from_slice(&self.words);
+        words.extend([OsString::from("-o"), output.into()]);
+        let is_asked_for = |word: &OsString| word.as_bytes().starts_with(b"--threads");
+        let is_given = self.words.iter().any(is_asked_for);
+        if !is_given {
+            words.push(format!("--threads={threads}").into());
         }
-        command
+        let console = Console::in_memory();
+        let link = || single::run(OsStr::new(OWN_NAME), words, &console, Some(shared));
+        let has_threads = threads > 1 || is_given;
+        let code = if has_threads && *has_pool {
+            // A thread can belong to the pool of one link only.
+            thread::scope(|scope| start(scope, link)?.join().ok())
+        } else {
+            *has_pool |= has_threads;
+            Some(link())
+        };
+        Linked { code: code.unwrap_or(FAILED), console }
     }
+}
+
+/// As much as the first thread of a program has.
+const STACK: usize = 8 << 20;
+
+/// Starts a thread for links; `None` where the system starts none.
+fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok()
+}
+
+/// What a link came to.
+struct Linked {
+    code: u8,
+    console: Console,
 }
 
 /// The value of an option, joined by `=` or in the next word.
@@ -173,18 +227,22 @@ fn number(arch: &str) -> Option<Arch> {
 }
 
 /// A folder for images that become members, removed at the end.
-struct Scratch(PathBuf);
+struct Scratch {
+    path: PathBuf,
+    _guard: Temporary,
+}
 
 impl Scratch {
     fn new() -> Result<Self, String> {
-        let folder = env::temp_dir().join(format!("solder-several-{}", std::process::id()));
-        fs::create_dir_all(&folder).map_err(|error| format!("'{}': {error}", folder.display()))?;
-        Ok(Self(folder))
+        let path = env::temp_dir().join(format!("solder-several-{}", std::process::id()));
+        let guard = Temporary::folder(&path);
+        fs::create_dir_all(&path).map_err(|error| format!("'{}': {error}", path.display()))?;
+        Ok(Self { path, _guard: guard })
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.path);
     }
 }

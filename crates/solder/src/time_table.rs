@@ -1,7 +1,7 @@
 //! `-time`: a table of how long the compilations of a link took, kept across runs in one file.
 
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use crate::diagnostics::{Message, Sink, Stop};
@@ -15,7 +15,7 @@ const HEADINGS: &str =
 pub fn begin(options: &Options, sink: &Sink) -> Result<(), Stop> {
     let Some(file) = &options.time_file else { return Ok(()) };
     let opened = if is_stdout(file) {
-        write_to_stdout(HEADINGS.as_bytes());
+        options.console.out(HEADINGS.as_bytes());
         Ok(())
     } else {
         match OpenOptions::new().write(true).create_new(true).open(file) {
@@ -29,7 +29,7 @@ pub fn begin(options: &Options, sink: &Sink) -> Result<(), Stop> {
 /// Appends finished lines; a file that can no longer be written is not a reason to fail a link.
 pub fn add(options: &Options, lines: &[u8]) {
     match &options.time_file {
-        Some(file) if is_stdout(file) => write_to_stdout(lines),
+        Some(file) if is_stdout(file) => options.console.out(lines),
         Some(file) => {
             let opened = OpenOptions::new().append(true).create(true).open(file);
             let _ = opened.and_then(|mut file| file.write_all(lines));
@@ -40,8 +40,4 @@ pub fn add(options: &Options, lines: &[u8]) {
 
 fn is_stdout(file: &Path) -> bool {
     file == Path::new("-")
-}
-
-fn write_to_stdout(text: &[u8]) {
-    let _ = io::stdout().write_all(text);
 }

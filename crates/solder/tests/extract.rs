@@ -108,3 +108,69 @@ fn identifiers() {
         names.iter().enumerate().map(|(at, name)| format!("ELF file {:>4}: {name}", at + 1)).collect();
     assert_eq!(listed.1.lines().collect::<Vec<_>>(), expected);
 }
+
+/// Files are written at the same time, and what is printed of them keeps the order of the members, damaged ones among them.
+#[test]
+fn damaged_members_do_not_hold_up_others() {
+    const MEMBERS: usize = 40;
+    let folder = scratch("extract-damaged");
+    let cubin = fs::read(example("weights.cubin")).expect("the example");
+    let mut builder = Builder::new();
+    for _ in 0..MEMBERS {
+        let member = NewMember::new(Kind::Elf, Arch::plain(90), &cubin);
+        builder.push(&NewMember { compression: Packing::Zstd, ..member });
+    }
+    let mut bytes = builder.finish();
+    let size = (bytes.len() - 16) / MEMBERS;
+    let damaged = [3, 17, 39];
+    for member in damaged {
+        // The frame of the payload begins with a magic number.
+        let start = 16 + member * size;
+        let at =
+            bytes[start..].windows(4).position(|part| part == [0x28, 0xb5, 0x2f, 0xfd]).expect("a frame");
+        bytes[start + at] ^= 1;
+    }
+    fs::write(folder.join("all.fatbin"), bytes).expect("a file");
+    let (code, stdout, stderr) = extract(&folder, &["all.fatbin"]);
+    let name = |member: usize| format!("all.{}.sm_90.cubin", member + 1);
+    let whole: Vec<String> = (0..MEMBERS).filter(|member| !damaged.contains(member)).map(name).collect();
+    assert_eq!(
+        (code, stdout.lines().collect::<Vec<_>>()),
+        (Some(1), whole.iter().map(String::as_str).collect())
+    );
+    let expected = damaged.map(|member| format!("solder extract: {}: ", name(member)));
+    assert!(stderr.lines().zip(&expected).all(|(line, start)| line.starts_with(start)), "{stderr}");
+    assert!(stderr.ends_with("there were 3 problems\n"), "{stderr}");
+    assert!(whole.iter().all(|name| fs::read(folder.join(name)).expect("a file") == cubin));
+}
+
+/// An identifier may give a member the name that another has by its number. The last one stays, whichever thread writes it.
+#[test]
+fn of_two_members_of_one_name_the_last_stays() {
+    let folder = scratch("extract-same-name");
+    let (first, last) = (example("weights.cubin"), example("blur.cubin"));
+    let [first, last] = [first, last].map(|path| fs::read(path).expect("the example"));
+    let mut builder = Builder::new();
+    builder.push(&NewMember::new(Kind::Elf, Arch::plain(90), &first));
+    let member = NewMember::new(Kind::Elf, Arch::plain(90), &last);
+    builder.push(&NewMember { identifier: Some(b"all.1.cu"), ..member });
+    fs::write(folder.join("all.fatbin"), builder.finish()).expect("a file");
+    for _ in 0..8 {
+        let (code, stdout, _) = extract(&folder, &["all.fatbin"]);
+        assert_eq!((code, stdout.as_str()), (Some(0), "all.1.sm_90.cubin\nall.1.sm_90.cubin\n"));
+        assert!(fs::read(folder.join("all.1.sm_90.cubin")).expect("a file") == last);
+    }
+}
+
+#[test]
+fn members_of_thin_archives() {
+    let folder = scratch("extract-thin");
+    let (file, archive) = (fatbin(&folder), folder.join("libthin.a"));
+    let made = Command::new("ar").arg("rcT").arg(&archive).arg(&file).current_dir(&folder).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let (code, stdout, stderr) = extract(&folder, &[text(&archive), "--kind=elf"]);
+    let names = ["libthin.1.sm_90.cubin", "libthin.2.sm_100.cubin", "libthin.3.sm_90a.cubin"];
+    assert_eq!((code, stdout.lines().collect::<Vec<_>>()), (Some(0), names.to_vec()), "{stderr}");
+    let weights = fs::read(example("weights.cubin")).expect("the example");
+    assert!(names.iter().all(|name| fs::read(folder.join(name)).expect("a file") == weights));
+}

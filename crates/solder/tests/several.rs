@@ -81,3 +81,60 @@ fn what_is_refused() {
         assert!(!folder.join("out").exists(), "{words:?}");
     }
 }
+
+/// What links print comes in the order of the architectures, on both streams, and one that fails leaves no image of its own.
+#[test]
+fn messages_in_order() {
+    let folder = scratch("several-messages");
+    input(&folder);
+    // There is no code for sm_80 in the fat binary: a warning, and nothing to link.
+    let words = ["all.fatbin", "-r", "--trace=kernel", "--explain", "-report-arch"];
+    let mut expected = (String::new(), String::new());
+    for arch in ["sm_100", "sm_80", "sm_75", "sm_90"] {
+        let arch = format!("-arch={arch}");
+        let alone = [&[arch.as_str(), "-o", "one.cubin"][..], &words].concat();
+        let (_, stdout, stderr) = link(&folder, &alone);
+        expected = (expected.0 + &stdout, expected.1 + &stderr);
+    }
+    for _ in 0..4 {
+        let (_, stdout, stderr) =
+            link(&folder, &[&["-arch=sm_100,sm_80,sm_75,sm_90", "-o", "out.%a.cubin"][..], &words].concat());
+        let as_one = |text: String| {
+            ["sm_100", "sm_80", "sm_75", "sm_90"]
+                .into_iter()
+                .fold(text, |text, arch| text.replace(&format!("out.{arch}.cubin"), "one.cubin"))
+        };
+        assert_eq!((as_one(stdout), as_one(stderr)), expected);
+    }
+    assert!(expected.1.contains("sm_80"), "{expected:?}");
+}
+
+/// A pipe gives its bytes once, and all links have them.
+#[test]
+fn inputs_are_read_once() {
+    let folder = scratch("several-pipe");
+    input(&folder);
+    let piped = |arch: &str, output: &str| {
+        let line = format!("cat all.fatbin | '{PROGRAM}' -arch={arch} /dev/stdin -r -o {output}");
+        let (code, _, stderr) = run(Command::new("sh").arg("-c").arg(line).current_dir(&folder));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{arch}");
+    };
+    piped("sm_75,sm_90,sm_100", "out.%a.cubin");
+    for number in ARCHS {
+        piped(&format!("sm_{number}"), "one.cubin");
+        let image = |name: &str| fs::read(folder.join(name)).expect("an image");
+        assert!(image(&format!("out.sm_{number}.cubin")) == image("one.cubin"), "sm_{number}");
+    }
+}
+
+/// A rule for make names every file that was read, whichever link opened it.
+#[test]
+fn dependencies_of_each_link() {
+    let folder = scratch("several-dependencies");
+    input(&folder);
+    let words = ["-arch=sm_75,sm_90", "all.fatbin", "-r", "-o", "out.%a.cubin", "--dependency-file=all.d"];
+    let (code, _, stderr) = link(&folder, &words);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let rule = fs::read_to_string(folder.join("all.d")).expect("a rule");
+    assert!(rule.contains("all.fatbin"), "{rule}");
+}

@@ -4,7 +4,6 @@ mod held;
 mod lock;
 mod progress;
 
-use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ pub use solder_link::diagnostics::{
     Demangled, Hex, Message, Receiver, Severity, Sink, Stop, Switches, TABLE, Text, Value,
 };
 
+use crate::console::Console;
 use held::{Event, Printed};
 use lock::lock;
 
@@ -45,7 +45,7 @@ pub enum Color {
 }
 
 impl Color {
-    fn is_on(self) -> bool {
+    fn is_on(self, console: &Console) -> bool {
         match self {
             Self::Always => true,
             Self::Never => false,
@@ -55,7 +55,7 @@ impl Color {
                         if value.is_empty() { !found.is_empty() } else { found == value }
                     })
                 };
-                std::io::stderr().is_terminal() && !is_set("NO_COLOR", "") && !is_set("TERM", "dumb")
+                console.is_terminal() && !is_set("NO_COLOR", "") && !is_set("TERM", "dumb")
             }
         }
     }
@@ -77,15 +77,10 @@ impl Settings {
     }
 }
 
-enum Output {
-    Stderr,
-    Memory(Vec<u8>),
-}
-
 /// Prints messages on standard error.
 pub struct Printer {
     settings: Settings,
-    output: Mutex<Output>,
+    console: Console,
     /// What waits for [`Printer::release`].
     held: Mutex<Vec<Event>>,
     /// The errors, if somebody is going to write what became of a link that failed.
@@ -94,18 +89,14 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// A printer on standard error.
-    pub fn new(settings: Settings) -> Self {
-        Self::on(settings, Output::Stderr)
+    /// A printer on the standard error of a console.
+    pub fn new(settings: Settings, console: &Console) -> Self {
+        Self { settings, console: console.clone(), held: Mutex::default(), errors: None, progress: None }
     }
 
     /// A printer that keeps the text, for tests.
     pub fn in_memory(settings: Settings) -> Self {
-        Self::on(settings, Output::Memory(Vec::new()))
-    }
-
-    fn on(settings: Settings, output: Output) -> Self {
-        Self { settings, output: Mutex::new(output), held: Mutex::default(), errors: None, progress: None }
+        Self::new(settings, &Console::in_memory())
     }
 
     /// The same, with a clock.
@@ -113,7 +104,7 @@ impl Printer {
     pub fn with_progress(mut self, show: Show, timed: bool) -> Self {
         // Lines for programs are not mixed with others.
         let show = if self.settings.format == Format::Json { Show::Never } else { show };
-        self.progress = Progress::new(show, timed, &self.settings.tool.to_string());
+        self.progress = Progress::new(show, timed, &self.settings.tool.to_string(), &self.console);
         self
     }
 
@@ -144,7 +135,7 @@ impl Printer {
         let mut line = Vec::with_capacity(120);
         line.extend_from_slice(self.settings.tool.as_bytes());
         line.push(b' ');
-        let color = matches!(&*lock(&self.output), Output::Stderr) && self.settings.color.is_on();
+        let color = self.settings.color.is_on(&self.console);
         if color {
             line.extend_from_slice(color_of(severity));
         }
@@ -194,20 +185,13 @@ impl Printer {
 
     fn print(&self, bytes: &[u8]) {
         let _paused = self.progress.as_ref().map(Progress::pause);
-        match &mut *lock(&self.output) {
-            // A closed standard error is not a reason to fail.
-            Output::Stderr => drop(std::io::stderr().write_all(bytes)),
-            Output::Memory(text) => text.extend_from_slice(bytes),
-        }
+        self.console.err(bytes);
     }
 
     /// The text of a printer in memory.
     pub fn into_text(self) -> Vec<u8> {
         self.release(&|_| Vec::new());
-        match &mut *lock(&self.output) {
-            Output::Stderr => Vec::new(),
-            Output::Memory(text) => std::mem::take(text),
-        }
+        self.console.take().1
     }
 }
 

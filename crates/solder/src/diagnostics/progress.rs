@@ -4,12 +4,13 @@
 //! erased before anything else is written. Elsewhere it is silent, or with `--progress` a line for every task.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::lock::lock;
+use crate::console::Console;
 
 /// Links shorter than this show nothing by themselves.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -66,13 +67,14 @@ pub struct Progress {
     /// Lines instead of one that changes.
     lines: bool,
     tool: String,
+    console: Console,
     drawer: Option<JoinHandle<()>>,
 }
 
 impl Progress {
     /// `None` if neither a report nor a person wants to know.
-    pub fn new(show: Show, timed: bool, tool: &str) -> Option<Self> {
-        let terminal = show != Show::Never && std::io::stderr().is_terminal();
+    pub fn new(show: Show, timed: bool, tool: &str, console: &Console) -> Option<Self> {
+        let terminal = show != Show::Never && console.is_terminal();
         let lines = show == Show::Always && !terminal;
         if !timed && !terminal && !lines {
             return None;
@@ -84,7 +86,7 @@ impl Progress {
             let shared = Arc::clone(&shared);
             std::thread::spawn(move || draw(&shared, begun, patience))
         });
-        Some(Self { shared, lines, tool: tool.into(), drawer })
+        Some(Self { shared, lines, tool: tool.into(), console: console.clone(), drawer })
     }
 
     pub fn phase(&self, name: &'static str) {
@@ -105,7 +107,8 @@ impl Progress {
         if self.lines {
             let name = state.phases.last().map_or("starting", |(name, _)| *name);
             let number = state.done + state.running.len();
-            let _ = writeln!(std::io::stderr(), "{}: {name} {number} of {}: {task}", self.tool, state.total);
+            let line = format!("{}: {name} {number} of {}: {task}\n", self.tool, state.total);
+            self.console.err(line.as_bytes());
         }
     }
 
@@ -175,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_line_says_what_runs_and_what_is_left() {
-        let progress = Progress::new(Show::Never, true, "solder").expect("a clock");
+        let progress = Progress::new(Show::Never, true, "solder", &Console::default()).expect("a clock");
         progress.phase("assembling PTX");
         progress.expect(3);
         progress.begin("a.o");
@@ -192,6 +195,6 @@ mod tests {
 
     #[test]
     fn nobody_asks_and_nothing_is_kept() {
-        assert!(Progress::new(Show::Never, false, "solder").is_none());
+        assert!(Progress::new(Show::Never, false, "solder", &Console::default()).is_none());
     }
 }

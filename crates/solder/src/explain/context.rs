@@ -21,16 +21,17 @@ pub struct Explain<'a, 'data> {
     pub pool: &'a Pool,
 }
 
-/// Reports go to standard output, apart from the messages; that nobody reads them is not a fault.
-pub fn print(text: &str) {
-    use std::io::Write;
-    let _ = std::io::stdout().write_all(text.as_bytes());
+impl Explain<'_, '_> {
+    /// Reports go to standard output, apart from the messages.
+    pub fn print(&self, text: &str) {
+        self.options.console.out(text.as_bytes());
+    }
 }
 
-/// `-` is standard output.
-pub fn write(file: &Path, text: &str, sink: &Sink) -> Result<(), Stop> {
+/// Writes a report to a file; `-` is standard output.
+pub fn write(options: &Options, file: &Path, text: &str, sink: &Sink) -> Result<(), Stop> {
     if file == Path::new("-") {
-        print(text);
+        options.console.out(text.as_bytes());
         return Ok(());
     }
     crate::output::write_output(file, text.as_bytes(), sink)

@@ -33,10 +33,10 @@ pub fn failed(options: &Options, printer: &Printer, sink: &Sink) {
 /// That a file cannot be written is reported, and changes nothing: the link has failed already.
 fn write_files(options: &Options, sink: &Sink, map: impl Fn() -> String, page: impl Fn() -> String) {
     if let Some(file) = &options.map {
-        let _ = write(file, &map(), sink);
+        let _ = write(options, file, &map(), sink);
     }
     if let Some(file) = &options.report {
-        let _ = write(file, &page(), sink);
+        let _ = write(options, file, &page(), sink);
     }
 }
 

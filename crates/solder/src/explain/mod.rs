@@ -31,7 +31,7 @@ pub use report::filled as page_of;
 use crate::diagnostics::{Demangled, Message, Note, Printer, Sink, Stop};
 use crate::load::Survey;
 use crate::options::Options;
-use context::{Context, print, write};
+use context::{Context, write};
 use solder_link::layout::Layout;
 use solder_link::model::object::Object;
 use solder_link::pool::Pool;
@@ -58,7 +58,7 @@ impl<'a, 'data> Explain<'a, 'data> {
     pub fn unresolved(self, objects: &[Object<'_>]) {
         self.stopped(objects, None);
         if !self.options.trace.is_empty() {
-            print(&Context::new(self, objects, None).trace(None, &self.options.trace));
+            self.print(&Context::new(self, objects, None).trace(None, &self.options.trace));
         }
     }
 
@@ -68,16 +68,16 @@ impl<'a, 'data> Explain<'a, 'data> {
         let context = Context::new(self, objects, Some(view));
         let Options { trace, why_live, print_gc, explain_regs, .. } = self.options;
         if !trace.is_empty() {
-            print(&context.trace(Some(view.symbols), trace));
+            self.print(&context.trace(Some(view.symbols), trace));
         }
         if !why_live.is_empty() {
-            print(&live::why(view, objects, why_live));
+            self.print(&live::why(view, objects, why_live));
         }
         if *print_gc {
-            print(&live::gc(view, objects));
+            self.print(&live::gc(view, objects));
         }
         if let Some(kernel) = explain_regs {
-            print(&registers::text(view, kernel));
+            self.print(&registers::text(view, kernel));
         }
     }
 
@@ -90,10 +90,10 @@ impl<'a, 'data> Explain<'a, 'data> {
         sink: &Sink,
     ) -> Result<(), Stop> {
         if let Some(file) = &self.options.map {
-            write(file, &map::text(self, objects, view, layout), sink)?;
+            write(self.options, file, &map::text(self, objects, view, layout), sink)?;
         }
         if let Some(file) = &self.options.report {
-            write(file, &report::page(self, objects, view, layout), sink)?;
+            write(self.options, file, &report::page(self, objects, view, layout), sink)?;
         }
         Ok(())
     }

@@ -29,16 +29,15 @@ impl Explain<'_, '_> {
             || !asked.why_live.is_empty()
             || !asked.trace.is_empty();
         if others {
-            super::context::print(
-                "the compiler made the output: there are no calls, removals or names to report\n",
-            );
+            self.print("the compiler made the output: there are no calls, removals or names to report\n");
         }
         let Ok(cubin) = Cubin::parse(output) else { return Ok(()) };
         if let Some(file) = &asked.map {
-            super::context::write(file, &map_text(self, &cubin, output.len()), sink)?;
+            super::context::write(self.options, file, &map_text(self, &cubin, output.len()), sink)?;
         }
         if let Some(file) = &asked.report {
             super::context::write(
+                self.options,
                 file,
                 &report::written(self.options, &content(self, &cubin, output.len())),
                 sink,

@@ -33,6 +33,11 @@ impl Streams {
         let at = all.iter().position(|(of, _)| of == path)?;
         Some(all.remove(at).1)
     }
+
+    fn copy(&self, path: &Path) -> Option<Vec<u8>> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().find(|(of, _)| of == path).map(|(_, bytes)| bytes.clone())
+    }
 }
 
 /// The files that were opened, for `--dependency-file`.
@@ -42,6 +47,10 @@ pub struct FilesRead(Mutex<Vec<PathBuf>>);
 impl FilesRead {
     fn add(&self, path: &Path) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+    }
+
+    fn all(&self) -> Vec<PathBuf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// All of them, in any order; a file may be among them more than once.
@@ -63,6 +72,7 @@ pub struct Arena {
     /// What this loading read.
     read: Streams,
     files: Option<Arc<FilesRead>>,
+    is_shared: bool,
 }
 
 impl Arena {
@@ -75,7 +85,15 @@ impl Arena {
             read_before,
             read: Streams::default(),
             files: None,
+            is_shared: false,
         }
+    }
+
+    /// One for inputs that several links share. What a pipe gives is kept for all of them, and so are the names of files.
+    pub fn shared() -> Self {
+        let mut arena = Self::new(Streams::default()).noting(Some(Arc::default()));
+        arena.is_shared = true;
+        arena
     }
 
     /// Has every file noted that is opened.
@@ -92,9 +110,20 @@ impl Arena {
         }
     }
 
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Notes the files that another arena noted.
+    pub fn note_all(&self, other: &Self) {
+        if let (Some(files), Some(others)) = (&self.files, &other.files) {
+            others.all().iter().for_each(|path| files.add(path));
+        }
+    }
+
     /// What a pipe or a device gave when inputs were loaded before.
     pub fn read_before(&self, path: &Path) -> Option<Vec<u8>> {
-        self.read_before.take(path)
+        if self.is_shared { self.read.copy(path) } else { self.read_before.take(path) }
     }
 
     /// Keeps what a pipe or a device gave, since the inputs may be loaded again.
@@ -136,7 +165,8 @@ impl Arena {
 impl Drop for Arena {
     /// The inputs of a large link are left to the end of the program, which is near: it unmaps all of them at once.
     fn drop(&mut self) {
-        if self.is_large() || *self.mapped_bytes.get_mut() >= solder_link::parse::MANY_BYTES {
+        if self.is_shared || self.is_large() || *self.mapped_bytes.get_mut() >= solder_link::parse::MANY_BYTES
+        {
             forget((take(&mut self.store), take(&mut self.mapped)));
         }
     }

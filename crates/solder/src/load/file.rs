@@ -15,6 +15,9 @@ use crate::os::signals::Mapped;
 /// new memory that it would need.
 const MAP_FROM: u64 = 16 << 10;
 
+/// The same for a file that several links share: each of them makes sure that no mapped file has changed.
+const MAP_SHARED_FROM: u64 = 64 << 10;
+
 /// Up to this size a file is read to keep a part of it.
 const SMALL: u64 = 64 << 10;
 
@@ -42,7 +45,8 @@ pub(super) fn read<'data>(path: &Path, arena: &'data Arena) -> io::Result<Opened
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let identity = (metadata.dev(), metadata.ino());
-    if metadata.is_file() && metadata.len() >= MAP_FROM {
+    let map_from = if arena.is_shared() { MAP_SHARED_FROM } else { MAP_FROM };
+    if metadata.is_file() && metadata.len() >= map_from {
         let map = map(&file, metadata.len() as usize)?;
         let watched = Mapped::watch(&map, path, &metadata);
         return Ok(Opened { data: arena.map(map, watched), identity, mapped: Some(file) });
@@ -101,12 +105,20 @@ impl<'data> Looked<'data> {
         Self { data, is_mapped: false }
     }
 
+    /// Where in the file a part of it begins; `None` for bytes from elsewhere.
+    fn offset_of(&self, part: &[u8]) -> Option<usize> {
+        let offset = (part.as_ptr() as usize).checked_sub(self.data.as_ptr() as usize)?;
+        offset.checked_add(part.len()).filter(|end| *end <= self.data.len()).map(|_| offset)
+    }
+
+    /// The same bytes, known to be a part of the file; `None` for bytes from elsewhere.
+    pub fn part(&self, part: &[u8]) -> Option<&'data [u8]> {
+        self.offset_of(part).map(|offset| &self.data[offset..offset + part.len()])
+    }
+
     /// Gives back the whole pages of a part that has been looked at, so that memory does not grow with the file.
     pub fn give_back(&self, part: &[u8]) {
-        let offset = (part.as_ptr() as usize).wrapping_sub(self.data.as_ptr() as usize);
-        if !self.is_mapped || offset > self.data.len() || part.len() > self.data.len() - offset {
-            return;
-        }
+        let Some(offset) = self.offset_of(part).filter(|_| self.is_mapped) else { return };
         // A mapping begins with a page.
         let whole = pages::within(&(offset..offset + part.len()), pages::size());
         if !whole.is_empty() {

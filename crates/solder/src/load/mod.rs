@@ -8,6 +8,7 @@ mod file;
 mod library;
 mod open;
 mod peek;
+mod shared;
 mod shed;
 pub mod survey;
 
@@ -15,10 +16,12 @@ use std::path::Path;
 
 pub use arena::{Arena, FilesRead, Streams};
 pub use file::{Looked, look, look_at};
+pub use shared::Shared;
 
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::options::Options;
 use crate::release;
+use open::Opened;
 use solder_arch::Release;
 use solder_link::load::{self, Compilers, Loaded, PARALLEL_FROM, Unpacked, stopped};
 use solder_link::pool::Pool;
@@ -42,11 +45,12 @@ pub enum Outcome<'data> {
 
 /// Loads all inputs. If somebody is going to ask what became of them, `surveyed` is told, and whether loading has failed, before
 /// the messages end the run.
-pub fn load<'data>(
+pub fn load<'data, 'files: 'data>(
     options: &Options,
     compilers: &dyn Compilers<'data>,
     sink: &Sink,
     arena: &'data Arena,
+    shared: Option<&Shared<'files>>,
     pool: &Pool,
     surveyed: &dyn Fn(&Survey<'data>, bool),
 ) -> Result<Outcome<'data>, Stop> {
@@ -55,11 +59,15 @@ pub fn load<'data>(
         .map_err(|messages| stopped(&messages, sink))?;
     let files: Vec<&Path> = options.inputs.iter().chain(&libraries).map(AsRef::as_ref).collect();
     let are_many = files.len() >= PARALLEL_FROM;
-    if are_many {
-        arena.expect_many();
-    }
     let settings = options.load_settings();
-    let opened = pool.map(&files, are_many, |path| open::open(path, options, arena, pool));
+    let opened: Vec<Opened<'data>> = if let Some(shared) = shared {
+        shared.open(&files, options, arena, pool)
+    } else {
+        if are_many {
+            arena.expect_many();
+        }
+        pool.map(&files, are_many, |path| open::open(path, options, arena, pool))
+    };
     let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));
     let items = open::without_repeated_archives(opened, pool);
     let unpack = |item: &load::Item<'data>| open::unpack(item, &settings, arena);

@@ -19,6 +19,7 @@ use solder_link::load::{
 use solder_link::pool::Pool;
 
 /// What a file turned out to be.
+#[derive(Clone)]
 pub(super) struct Opened<'data> {
     /// Device and inode of an archive.
     pub archive: Option<(u64, u64)>,

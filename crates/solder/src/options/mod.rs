@@ -28,6 +28,7 @@ pub use table::{Id, Kind, Record, Row, TABLE};
 use values::{api_version, fast_compile};
 
 use crate::cache::bytes;
+use crate::console::Console;
 use crate::diagnostics::{Color, Format, Message, Settings, Show, Sink, Stop, Switches, Text};
 
 /// What kind of host linker script `-ghls` asks for.
@@ -166,6 +167,8 @@ pub struct Options {
     /// `--dependency-file`; `-` is standard output.
     pub dependency_file: Option<PathBuf>,
     pub dependency_target: Option<PathBuf>,
+    /// Where the link prints.
+    pub console: Console,
 
     values: Values,
 }
@@ -258,6 +261,7 @@ impl Options {
             no_fork: values.is_true(Id::NoFork),
             dependency_file: path(Id::DependencyFile),
             dependency_target: path(Id::DependencyTarget),
+            console: Console::default(),
             values,
         }
     }

@@ -1,6 +1,7 @@
 //! `solder extract`: the members of fat binaries as files, named as cuobjdump names them.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ use super::forms::Forms;
 use super::options::{KINDS, Options, Wanted};
 use super::walk::{Item, Visitor, Walk};
 use crate::load::{Arena, Looked, look};
+use crate::os::threads;
+use solder_link::pool::Pool;
 
 const USAGE: &str = "\
 usage: solder extract [OPTION]… FILE…
@@ -29,6 +32,9 @@ prints their names.
 ";
 
 const OPTIONS: [Known; 5] = [value("-d"), value("--arch"), value("--kind"), value("--names"), flag("--all")];
+
+/// Each thread has a member in memory, and members may be large.
+const MOST_THREADS: usize = 8;
 
 /// What is asked for.
 #[derive(Default)]
@@ -50,9 +56,10 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
     if !folder.as_os_str().is_empty() {
         fs::create_dir_all(&folder).map_err(|error| format!("'{}': {error}", folder.display()))?;
     }
+    let pool = threads::pool(Some(threads::count(None).min(MOST_THREADS)));
     let mut problems = 0;
     for file in &asked.files {
-        problems += extract(Path::new(file), &folder, &asked);
+        problems += extract(Path::new(file), &folder, &asked, &pool);
     }
     match problems {
         0 => Ok(()),
@@ -62,7 +69,7 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
 }
 
 /// Extracts from one file; the number of problems, which have been reported.
-fn extract(path: &Path, folder: &Path, asked: &Asked) -> usize {
+fn extract(path: &Path, folder: &Path, asked: &Asked, pool: &Pool) -> usize {
     let arena = Arena::default();
     let file = match look(path, &arena) {
         Ok(file) => file,
@@ -72,8 +79,9 @@ fn extract(path: &Path, folder: &Path, asked: &Asked) -> usize {
         }
     };
     let name = path.to_string_lossy();
-    let mut writer = Writer::new(&name, &file, path, asked, Sink::Folder(folder));
-    writer.walk(&name, &file, path);
+    let mut writer = Writer::new(&name, &file, path, asked, Sink::Folder(folder, pool));
+    writer.walk(&name, path);
+    writer.write_all();
     if !writer.is_whole {
         eprint(&format!("solder extract: '{name}' is damaged; what could be read is extracted\n"));
     }
@@ -95,7 +103,7 @@ pub(super) fn list(
     let archs = Options { archs: options.archs.clone(), ..Options::default() };
     let asked = Asked { kinds: vec![kind], archs, all: options.all, ..Asked::default() };
     let mut writer = Writer::new(name, file, path, &asked, Sink::List(kind));
-    writer.walk(name, file, path);
+    writer.walk(name, path);
     writer.is_whole && writer.problems == 0
 }
 
@@ -138,15 +146,75 @@ impl Asked {
 /// Where members go.
 #[derive(Clone, Copy)]
 enum Sink<'a> {
-    Folder(&'a Path),
+    /// Files in a folder, written by the threads of a pool.
+    Folder(&'a Path, &'a Pool),
     /// Only their names, of this kind.
     List(&'static str),
 }
 
-/// Writes what it is shown.
-struct Writer<'a> {
+/// What a file is to hold.
+enum Content<'data> {
+    Bytes(&'data [u8]),
+    /// What the member holds.
+    Member(Member<'data>),
+    /// The member itself, in a container.
+    Container(Member<'data>),
+}
+
+/// A file to be written.
+struct Job<'data> {
+    path: PathBuf,
+    content: Content<'data>,
+}
+
+impl Job<'_> {
+    /// Writes the file; what went wrong.
+    fn write(&self) -> Result<(), String> {
+        thread_local! {
+            static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        let write = |bytes: &[u8]| {
+            fs::write(&self.path, bytes).map_err(|error| format!("'{}': {error}", self.path.display()))
+        };
+        match &self.content {
+            Content::Bytes(bytes) => write(bytes),
+            Content::Container(member) => write(&member.alone()),
+            Content::Member(member) => ROOM.with_borrow_mut(|room| match member.content_in(room) {
+                Ok(bytes) => write(bytes),
+                Err(error) => {
+                    let name = self.path.file_name().unwrap_or_default();
+                    Err(format!("{}: {error}", name.display()))
+                }
+            }),
+        }
+    }
+
+    /// How long the file will be, as far as the input says.
+    fn size(&self) -> u64 {
+        match &self.content {
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::Member(member) => member.unpacked_size(),
+            Content::Container(member) => member.packed_size(),
+        }
+    }
+
+    /// The bytes of the input that it needs.
+    fn source(&self) -> &[u8] {
+        match &self.content {
+            Content::Bytes(bytes) => bytes,
+            Content::Member(member) | Content::Container(member) => member.bytes(),
+        }
+    }
+}
+
+/// Writes what it is shown: first it collects what there is to write, then all of it is written, on several threads.
+struct Writer<'a, 'data> {
     asked: &'a Asked,
     sink: Sink<'a>,
+    file: &'a Looked<'data>,
+    jobs: Vec<Job<'data>>,
+    /// The names of their files.
+    pending: HashSet<PathBuf>,
     stem: String,
     forms: Forms,
     is_whole: bool,
@@ -158,13 +226,16 @@ struct Writer<'a> {
     problems: usize,
 }
 
-impl<'a> Writer<'a> {
-    fn new(name: &str, file: &Looked<'_>, path: &Path, asked: &'a Asked, sink: Sink<'a>) -> Self {
+impl<'a, 'data> Writer<'a, 'data> {
+    fn new(name: &str, file: &'a Looked<'data>, path: &Path, asked: &'a Asked, sink: Sink<'a>) -> Self {
         let (forms, is_whole) = Forms::of(name, file, path, asked.all);
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Self {
             asked,
             sink,
+            file,
+            jobs: Vec::new(),
+            pending: HashSet::new(),
             stem,
             forms,
             is_whole,
@@ -176,12 +247,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn walk(&mut self, name: &str, file: &Looked<'_>, path: &Path) {
+    fn walk(&mut self, name: &str, path: &Path) {
+        let file = self.file;
         self.is_whole &= Walk::through(name, file, path, &Options::default(), self);
     }
-}
 
-impl Writer<'_> {
     /// The parts of a name before the architecture: the file, and with plain names the members that lead here.
     fn place(&self) -> String {
         let members = self.names.iter().skip(1).map(String::as_str).filter(|_| self.asked.plain);
@@ -211,19 +281,68 @@ impl Writer<'_> {
         }
     }
 
-    fn write(&mut self, name: &str, bytes: &[u8]) {
+    /// Writes a file, or has it written later.
+    fn write(&mut self, name: &str, content: Content<'_>) {
         self.found += 1;
         let folder = match self.sink {
-            Sink::Folder(folder) => folder,
+            Sink::Folder(folder, _) => folder,
             Sink::List(kind) => {
                 let kind = if kind == "ltoir" { "LTO IR".into() } else { kind.to_uppercase() };
                 return print(&format!("{kind} file {:>4}: {name}\n", self.found));
             }
         };
         let path = folder.join(name);
-        match fs::write(&path, bytes) {
+        // Of two files of one name the last one stays.
+        if self.pending.contains(&path) {
+            self.write_all();
+        }
+        if let Some(content) = self.lasting(&content) {
+            self.pending.insert(path.clone());
+            self.jobs.push(Job { path, content });
+            return;
+        }
+        // A file that a thin archive names is looked at and forgotten.
+        self.write_all();
+        let job = Job { path, content };
+        let outcome = job.write();
+        self.report(&job.path, outcome);
+    }
+
+    /// The same content, if it is a part of the file.
+    fn lasting(&self, content: &Content<'_>) -> Option<Content<'data>> {
+        let member = |member: &Member<'_>| {
+            self.file
+                .part(member.bytes())
+                .and_then(|bytes| Member::parse(bytes).ok())
+                .map(|(member, _)| member)
+        };
+        Some(match content {
+            Content::Bytes(bytes) => Content::Bytes(self.file.part(bytes)?),
+            Content::Member(of) => Content::Member(member(of)?),
+            Content::Container(of) => Content::Container(member(of)?),
+        })
+    }
+
+    /// Writes all files that wait, and reports them in their order.
+    fn write_all(&mut self) {
+        let Sink::Folder(_, pool) = self.sink else { return };
+        let jobs = std::mem::take(&mut self.jobs);
+        self.pending.clear();
+        let file = self.file;
+        let outcomes = pool.map_uneven(&jobs, Job::size, |job| {
+            let outcome = job.write();
+            file.give_back(job.source());
+            outcome
+        });
+        for (job, outcome) in jobs.iter().zip(outcomes) {
+            self.report(&job.path, outcome);
+        }
+    }
+
+    fn report(&mut self, path: &Path, outcome: Result<(), String>) {
+        match outcome {
             Ok(()) => print(&format!("{}\n", path.display())),
-            Err(error) => self.problem(&format!("'{}': {error}", path.display())),
+            Err(reason) => self.problem(&reason),
         }
     }
 
@@ -233,7 +352,7 @@ impl Writer<'_> {
     }
 }
 
-impl Visitor for Writer<'_> {
+impl Visitor for Writer<'_, '_> {
     fn looks_inside(&self) -> bool {
         false
     }
@@ -254,7 +373,7 @@ impl Visitor for Writer<'_> {
     fn cubin_file(&mut self, arch: &str, bytes: &[u8]) {
         if self.asked.wants("elf", arch) {
             let name = self.name(None, b"", self.named(arch), "cubin");
-            self.write(&name, bytes);
+            self.write(&name, Content::Bytes(bytes));
         }
     }
 
@@ -289,18 +408,8 @@ impl Visitor for Writer<'_> {
         };
         let identifier = member.identifier().ok().flatten().unwrap_or_default();
         let name = self.name(Some(number), identifier, &arch, ending);
-        if let Sink::List(_) = self.sink {
-            return self.write(&name, &[]);
-        }
-        if ending == "fatbin" {
-            return self.write(&name, &member.alone());
-        }
-        match member.content() {
-            // The text of PTX ends with a NUL in the container.
-            Ok(bytes) if kind == "ptx" => self.write(&name, bytes.strip_suffix(b"\0").unwrap_or(&bytes)),
-            Ok(bytes) => self.write(&name, &bytes),
-            Err(error) => self.problem(&format!("{name}: {error}")),
-        }
+        let is_container = ending == "fatbin";
+        self.write(&name, if is_container { Content::Container(*member) } else { Content::Member(*member) });
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
+use solder_arch::Arch;
 use solder_fatbin::{Kind, Member};
 
 use super::super::cubin::Cubin;
@@ -110,7 +111,7 @@ impl Functions {
         };
         let names = asked.files.iter().map(|file| file.to_string_lossy().into_owned());
         let mut archs: Vec<&str> = self.inputs.iter().filter_map(|input| input.rsplit(": ").next()).collect();
-        archs.sort_unstable();
+        archs.sort_unstable_by_key(|arch| (arch_of(arch), *arch));
         archs.dedup();
         Json::Object(vec![
             ("sizes", true.into()),
@@ -127,6 +128,11 @@ impl Functions {
             ("phases", Json::List(Vec::new())),
         ])
     }
+}
+
+/// The architecture of a name, as in sm_90.
+fn arch_of(name: &str) -> Option<Arch> {
+    Arch::parse(name.split_once('_')?.1)
 }
 
 impl Visitor for Functions {

@@ -109,18 +109,19 @@ function drawLeaf(item, x, y, w, h, family) {
   if (w > 4 && h > 4) { context.strokeStyle = "#0003"; context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
   if (w > 46 && h > 16) {
     label(partsOf(item.name).short, x, y + 1, w, 16, "11.5px system-ui, sans-serif");
-    if (h > 34) label(bytes(item.size), x, y + 16, w, 15, "11px system-ui, sans-serif");
+    if (h > 34) label(bytes(item.size), x, y + 16, w, 15, "11px system-ui, sans-serif", true);
   }
 }
-/* The end is what names differ in: what does not fit is left out before it. */
-function label(text, x, y, w, h, font) {
+/* The end is what names differ in: what does not fit is left out before it. A number is shown whole or not at all. */
+function label(text, x, y, w, h, font, whole) {
   context.font = font; context.fillStyle = INK;
-  const room = w - 8, width = context.measureText(text).width;
-  if (width > room) {
-    const fit = Math.floor(text.length * room / width) - 1;
-    if (fit < 3) return;
-    const head = Math.ceil(fit * .6);
-    text = text.slice(0, head) + "…" + text.slice(text.length - (fit - head));
+  const room = w - 8, fits = shown => context.measureText(shown).width <= room;
+  if (!fits(text)) {
+    const cut = fit => text.slice(0, Math.ceil(fit * .6)) + "…" + text.slice(text.length - Math.floor(fit * .4));
+    let fit = Math.min(text.length - 1, Math.floor(text.length * room / context.measureText(text).width));
+    while (fit > 0 && !fits(cut(fit))) fit--;
+    if (whole || fit < 5) return;
+    text = cut(fit);
   }
   context.save(); context.beginPath(); context.rect(x, y, w - 2, h); context.clip();
   context.fillText(text, x + 4, y + h / 2); context.restore();
