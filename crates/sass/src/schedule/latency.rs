@@ -171,8 +171,12 @@ const STORE_OPERANDS: i64 = 12;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
-/// The form of `SHFL` whose distance and mask are in no register.
+/// The form of `SHFL` whose distance and mask are in no register, and those with one of them in a register, at this byte.
 const ALL_IMMEDIATE: u16 = 7;
+const ONE_REGISTER: [(u16, u32); 2] = [(2, 4), (4, 8)];
+/// `SHFL` with the zero register for one of them.
+const SHUFFLE_OF_ZERO: i64 = 24;
+const SHUFFLE_OF_ZERO_OPERANDS: i64 = 8;
 const READS: &Table = &[
     (DMMA, &[], 1),
     (DMUL, &[], 1),
@@ -184,7 +188,7 @@ const READS: &Table = &[
     (LD, &[Small, Word], 9),
     (LDG, &[Small, Word], 9),
     (LDG, &[Double, Quad], 10),
-    (LDGSTS, &[], 13),
+    (LDGSTS, &[], 12),
     // At most: all that is seen is that it is over 6 cycles later.
     (UTMASTG, &[], 6),
     (STS, &[Small, Word], 10),
@@ -211,6 +215,9 @@ pub fn is_slow(operation: u16) -> bool {
 pub fn of_result(line: &Line, family: Family) -> i64 {
     if is_slow(line.operation()) {
         return SLOW_RESULT;
+    }
+    if is_shuffle_of_zero(line) {
+        return SHUFFLE_OF_ZERO;
     }
     let own = family.estimates();
     let latency = find_own(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
@@ -240,6 +247,9 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
         let is_generic = operation == ST && Size::of(line) == Word;
         return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
     }
+    if is_shuffle_of_zero(line) {
+        return SHUFFLE_OF_ZERO_OPERANDS;
+    }
     let is_indexed = operation == SHFL && line.bits.form() != ALL_IMMEDIATE;
     let own = if is_indexed { &[] } else { family.estimates().reads };
     if let Some(latency) = find_own(own, line).or_else(|| find(READS, line)) {
@@ -251,6 +261,12 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
         operation if STORES.contains(&operation) || OTHER_STORES.contains(&operation) => STORE_OPERANDS,
         _ => OPERANDS,
     }
+}
+
+/// `SHFL` by constants, one of them zero: it is the zero register then, which takes longer than a constant and not as long as others.
+fn is_shuffle_of_zero(line: &Line) -> bool {
+    let is_zero = |(form, at): (u16, u32)| line.bits.form() == form && line.bits.byte(at) == NO_REGISTER;
+    line.operation() == SHFL && ONE_REGISTER.into_iter().any(is_zero)
 }
 
 fn find_own(tables: &[&Table], line: &Line) -> Option<i64> {

@@ -15,7 +15,7 @@ use std::ops::Range;
 /// What keeps its distance from a barrier, in cycles: that of the stalls, and the one that applies here, to loads and to others.
 const STALL_AFTER_BARRIER: i64 = 6;
 const LOAD_AFTER_BARRIER: i64 = 3;
-const AFTER_BARRIER: i64 = 2;
+const AFTER_BARRIER: i64 = 1;
 
 /// How long after a register was written or read something of variable latency may overwrite it.
 const OVERWRITE: i64 = 6;
