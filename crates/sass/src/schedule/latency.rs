@@ -97,7 +97,7 @@ const SLOW_DOUBLE_RESULTS: &Table = &[
 const LONG_CONVERSION_READS: &Table =
     &[(F2F_DOUBLE, &[], 2), (F2I_DOUBLE, &[], 2), (I2F_DOUBLE, &[], 2), (FRND_DOUBLE, &[], 2)];
 
-const READS_OF_100: &Table = &[(SHFL, &[], 7), (ATOMS, &[], 9)];
+const READS_OF_100: &Table = &[(SHFL, &[], 7)];
 const OF_100: Estimates = Estimates { result: 23, results: &[], reads: &[READS_OF_100] };
 const OF_103: Estimates =
     Estimates { results: &[SLOW_DOUBLE_RESULTS], reads: &[READS_OF_100, LONG_CONVERSION_READS], ..OF_100 };
@@ -120,7 +120,7 @@ const OF_120: Estimates = Estimates {
         (FRND_DOUBLE, &[], 2),
     ]],
     reads: &[
-        &[(LDG, &[], 10), (STS, &[Double], 11), (SHFL, &[], 8), (ATOMS, &[], 11), (ATOMG, &[], 11)],
+        &[(LDG, &[], 10), (STS, &[Double], 11), (SHFL, &[], 8), (ATOMG, &[], 11)],
         LONG_CONVERSION_READS,
     ],
 };
@@ -171,12 +171,13 @@ const STORE_OPERANDS: i64 = 12;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
-/// The form of `SHFL` whose distance and mask are in no register, and those with one of them in a register, at this byte.
+/// The form of `SHFL` whose distance and mask are in no register, and of `ATOMS` without a value; and those of `SHFL` with one of them in a register, at this byte.
 const ALL_IMMEDIATE: u16 = 7;
 const ONE_REGISTER: [(u16, u32); 2] = [(2, 4), (4, 8)];
 /// `SHFL` with the zero register for one of them.
-const SHUFFLE_OF_ZERO: i64 = 24;
-const SHUFFLE_OF_ZERO_OPERANDS: i64 = 8;
+const SHUFFLE_OF_ZERO: i64 = 8;
+/// `ATOMS` that counts, which has an address only.
+const COUNT_OPERANDS: i64 = 8;
 const READS: &Table = &[
     (DMMA, &[], 1),
     (DMUL, &[], 1),
@@ -189,6 +190,7 @@ const READS: &Table = &[
     (LDG, &[Small, Word], 9),
     (LDG, &[Double, Quad], 10),
     (LDGSTS, &[], 12),
+    (ATOMS, &[], 9),
     // At most: all that is seen is that it is over 6 cycles later.
     (UTMASTG, &[], 6),
     (STS, &[Small, Word], 10),
@@ -215,9 +217,6 @@ pub fn is_slow(operation: u16) -> bool {
 pub fn of_result(line: &Line, family: Family) -> i64 {
     if is_slow(line.operation()) {
         return SLOW_RESULT;
-    }
-    if is_shuffle_of_zero(line) {
-        return SHUFFLE_OF_ZERO;
     }
     let own = family.estimates();
     let latency = find_own(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
@@ -248,7 +247,10 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
         return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
     }
     if is_shuffle_of_zero(line) {
-        return SHUFFLE_OF_ZERO_OPERANDS;
+        return SHUFFLE_OF_ZERO;
+    }
+    if operation == ATOMS && line.bits.form() == ALL_IMMEDIATE {
+        return COUNT_OPERANDS;
     }
     let is_indexed = operation == SHFL && line.bits.form() != ALL_IMMEDIATE;
     let own = if is_indexed { &[] } else { family.estimates().reads };
