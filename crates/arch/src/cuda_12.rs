@@ -113,6 +113,13 @@ impl Release {
         self.toolkit >= 122
     }
 
+    /// Constants: packed variables are aligned to their size, however large it is. With `-kernels-used` or `-variables-used`
+    /// those that nothing names stay, and share their place with equal ones. Later, variables are aligned to a word at most, and
+    /// those go (core/constants-packed, core/constants-packed-shared).
+    pub const fn packs_by_size(&self) -> bool {
+        self.toolkit < 123
+    }
+
     /// Attributes: a kernel that reaches a function relies on reserved shared memory if that does (core/limit-attributes).
     pub const fn inherits_reserved_shared(&self) -> bool {
         self.toolkit >= 122
