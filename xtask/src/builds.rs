@@ -52,11 +52,16 @@ pub fn run(args: &[String]) -> Result<u8> {
         })
         .collect();
     let context = &context;
-    let outcomes: Vec<Result<Vec<String>>> = std::thread::scope(|scope| {
-        let started: Vec<_> =
-            projects.iter().map(|project| scope.spawn(move || context.compare(project))).collect();
-        let panicked = |_| Err("the comparison panicked".to_string());
-        started.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+    // The projects of one toolkit are built side by side.
+    let of_toolkits = projects.chunk_by(|a, b| a.toolkit == b.toolkit);
+    let outcomes = of_toolkits.flat_map(|projects| {
+        std::thread::scope(|scope| {
+            let started: Vec<_> =
+                projects.iter().map(|project| scope.spawn(move || context.compare(project))).collect();
+            let panicked = |_| Err("the comparison panicked".to_string());
+            let ended = started.into_iter().map(|thread| thread.join().unwrap_or_else(panicked));
+            ended.collect::<Vec<_>>()
+        })
     });
     let mut failed = 0;
     for (project, outcome) in projects.iter().zip(outcomes) {
@@ -156,7 +161,7 @@ fn projects(root: &Path, toolkits: &[String], wanted: &[String]) -> Result<Vec<P
             }
         }
     }
-    projects.sort_by(|a, b| a.name.cmp(&b.name));
+    projects.sort_by(|a, b| (&a.toolkit, &a.name).cmp(&(&b.toolkit, &b.name)));
     match wanted.iter().find(|name| !projects.iter().any(|project| project.name == **name)) {
         Some(name) => Err(format!("there is no project {name} in {}", FOLDERS.join(" or "))),
         None => Ok(projects),
@@ -204,7 +209,7 @@ impl Context {
         if self.toolkits.contains_key(&project.toolkit) {
             return Ok(());
         }
-        let toolkit = toolkit::Toolkit::find(&project.toolkit)?.ensure()?;
+        let toolkit = toolkit::Toolkit::find(&project.toolkit)?.ensure_for_programs()?;
         let shadow = self.scratch.join(format!("toolkit-{}", project.toolkit));
         let mut command = Command::new(&self.solder);
         let output = process::capture(command.arg("shadow").arg(&shadow).arg("--toolkit").arg(&toolkit))?;
