@@ -266,15 +266,15 @@ impl Release {
     /// architecture (core/shared-too-much).
     pub fn shared_limit(&self, number: u16) -> Option<u64> {
         match self.toolkit {
-            ..124 => Some(SHARED_BEFORE_12_4),
+            ..124 | 128..130 => Some(SHARED_OF_ALL),
             124..128 => SHARED_LIMITS.iter().find(|(of, _)| *of == number).map(|(_, limit)| *limit),
             _ => None,
         }
     }
 }
 
-/// What releases before 12.4 let a kernel have.
-const SHARED_BEFORE_12_4: u64 = 0xc000;
+/// What releases before 12.4, 12.8 and 12.9 let a kernel have.
+const SHARED_OF_ALL: u64 = 0xc000;
 
 /// What 12.4 to 12.6 let a kernel have, by the number of the architecture.
 const SHARED_LIMITS: [(u16, u64); 14] = [
