@@ -20,6 +20,11 @@ impl Release {
         self.toolkit >= 135
     }
 
+    /// Symbols: those of a function's constants have the name that Mercury has for the section (core/jump-tables).
+    pub const fn keeps_mercury_names(&self) -> bool {
+        self.toolkit >= 135
+    }
+
     /// `.nv.compat`: Mercury code has a record with the version of the finalizer (compat/records).
     pub const fn names_its_finalizer(&self) -> bool {
         self.toolkit >= 134

@@ -124,17 +124,15 @@ pub fn symbol_names(parts: Parts<'_, '_>, numbers: &Numbers) -> NewNames {
     let old = merged.names.tables.bytes(Table::Symbols);
     let mut names = NewTable::default();
     let mut places = HashMap::default();
-    let mut add = |offset: u32| {
-        places.entry(offset).or_insert_with(|| names.add(string_at(old, offset).unwrap_or_default()));
-    };
     let symbols = &numbers.symbol_order;
-    symbols.iter().for_each(|id| add(merged.symbol_name(*id)));
-    symbols.iter().filter_map(|id| merged.symbol(*id).differs().name).for_each(&mut add);
-    graph.taken.iter().flatten().for_each(|name| add(*name));
-    for function in 0..merged.functions.len() {
-        graph.indirect.of(function).iter().for_each(|name| add(*name));
+    let of_table = symbols.iter().map(|id| merged.symbol_name(*id));
+    let different = symbols.iter().filter_map(|id| merged.symbol(*id).differs().name);
+    let taken = graph.taken.iter().flatten().copied();
+    let called = (0..merged.functions.len()).flat_map(|function| graph.indirect.of(function)).copied();
+    let prototypes = graph.prototypes.iter().map(|(_, name)| *name);
+    for offset in of_table.chain(different).chain(taken).chain(called).chain(prototypes) {
+        places.entry(offset).or_insert_with(|| names.add(string_at(old, offset).unwrap_or_default()));
     }
-    graph.prototypes.iter().for_each(|(_, name)| add(*name));
     NewNames { bytes: names.bytes, places }
 }
 

@@ -52,6 +52,8 @@ pub struct Settings<'data> {
     pub places_dynamic: bool,
     /// Extern shared arrays say how they are aligned.
     pub aligned_arrays: bool,
+    /// Symbols of a function's constants have Mercury's name for the section in both views.
+    pub keeps_mercury_names: bool,
     /// The Mercury view has the call graph too.
     pub mercury_graph: bool,
     /// Shared memory without variables comes in as one.
@@ -107,6 +109,7 @@ impl<'data> Settings<'data> {
                 && !options.keeps_shared_symbols(),
             places_dynamic: relocatable && debug,
             aligned_arrays: options.release.aligns_extern_arrays(),
+            keeps_mercury_names: options.release.keeps_mercury_names(),
             mercury_graph: options.release.has_mercury_call_graph(),
             takes_nameless_shared: options.release.takes_nameless_shared(),
             moves_symbol_0: options.release.moves_symbol_0(),
