@@ -8,6 +8,6 @@ flags="--cuda-path=$TOOLKIT --offload-arch=sm_80 -fgpu-rdc --offload-new-driver 
 "$clang" $flags -c "$SRC/../program/table.cu" -o table.o
 ar rcs libtable.a table.o
 # Words for every link, which also shows that it is solder that links.
-[ "$SIDE" = nvlink ] || export SOLDER_OPTIONS="--dependency-file=$PWD/device.d --dependency-target=program"
+[ "$SIDE" = nvlink ] || export SOLDER_OPTIONS="${SOLDER_OPTIONS-} --dependency-file=$PWD/device.d --dependency-target=program"
 "$clang" $flags main.o libtable.a -L"$TOOLKIT/lib64" -lcudart_static -ldl -lrt -lpthread -o program
 [ "$SIDE" = nvlink ] || grep -q '^program:' device.d

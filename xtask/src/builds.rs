@@ -13,11 +13,12 @@ use std::process::Command;
 use std::time::Duration;
 
 const USAGE: &str = "\
-usage: cargo xtask builds [NAME…]
+usage: cargo xtask builds [--toolkit RELEASE]… [NAME…]
 
 Builds the projects of tests/builds and the examples that have a build.sh, all or these, with the toolkit and through
 `solder shadow`, and compares the device code. An example with a run.sh is run, and compares itself. Needs make and g++; pip installs CMake, Meson and Ninja into the user's
-cache folder. A project that needs a tool which is not there is skipped, and named at the end.";
+cache folder. A project that needs a tool which is not there is skipped, and named at the end. --toolkit builds with the
+toolkits of these releases, such as 13.2; projects that need a certain one take part with that one only.";
 
 /// From a package index; any version of the last years will do.
 const PACKAGES: [&str; 3] = ["cmake>=3.24", "meson>=1.0", "ninja"];
@@ -36,7 +37,8 @@ pub fn run(args: &[String]) -> Result<u8> {
         println!("{USAGE}");
         return Ok(0);
     }
-    let projects = projects(&conformance::workspace()?, args)?;
+    let (toolkits, names) = toolkits_and_names(args)?;
+    let projects = projects(&conformance::workspace()?, &toolkits, &names)?;
     let mut context = Context::new()?;
     let mut skipped = Vec::new();
     let projects: Vec<Project> = projects
@@ -44,22 +46,32 @@ pub fn run(args: &[String]) -> Result<u8> {
         .filter(|project| match context.prepare(project) {
             Ok(()) => true,
             Err(reason) => {
-                skipped.push(format!("{} ({reason})", project.name));
+                skipped.push(format!("{} with {} ({reason})", project.name, project.toolkit));
                 false
             }
         })
         .collect();
     let context = &context;
-    let outcomes: Vec<Result<Vec<String>>> = std::thread::scope(|scope| {
-        let started: Vec<_> =
-            projects.iter().map(|project| scope.spawn(move || context.compare(project))).collect();
-        let panicked = |_| Err("the comparison panicked".to_string());
-        started.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+    // The projects of one toolkit are built side by side.
+    let of_toolkits = projects.chunk_by(|a, b| a.toolkit == b.toolkit);
+    let outcomes = of_toolkits.flat_map(|projects| {
+        std::thread::scope(|scope| {
+            let started: Vec<_> =
+                projects.iter().map(|project| scope.spawn(move || context.compare(project))).collect();
+            let panicked = |_| Err("the comparison panicked".to_string());
+            let ended = started.into_iter().map(|thread| thread.join().unwrap_or_else(panicked));
+            ended.collect::<Vec<_>>()
+        })
     });
     let mut failed = 0;
     for (project, outcome) in projects.iter().zip(outcomes) {
         let differences = outcome.unwrap_or_else(|message| vec![message]);
-        println!("{}: {}", project.name, if differences.is_empty() { "equal" } else { "FAILED" });
+        println!(
+            "{} with {}: {}",
+            project.name,
+            project.toolkit,
+            if differences.is_empty() { "equal" } else { "FAILED" }
+        );
         for difference in &differences {
             println!("  {}", difference.replace('\n', "\n  "));
         }
@@ -72,6 +84,27 @@ pub fn run(args: &[String]) -> Result<u8> {
     Ok(u8::from(failed > 0))
 }
 
+/// The releases that `--toolkit` names, or the usual one; and the projects.
+fn toolkits_and_names(args: &[String]) -> Result<(Vec<String>, Vec<String>)> {
+    let (mut toolkits, mut names) = (Vec::new(), Vec::new());
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--toolkit" => {
+                let name = args.next().ok_or("--toolkit needs a release, such as 13.2")?;
+                toolkits.push(toolkit::Toolkit::find(name)?.name.to_owned());
+            }
+            option if option.starts_with('-') => return Err(format!("builds: {option}?\n\n{USAGE}")),
+            name => names.push(name.to_owned()),
+        }
+    }
+    if toolkits.is_empty() {
+        toolkits.push(toolkit::ORACLE.name.to_owned());
+    }
+    Ok((toolkits, names))
+}
+
+#[derive(Clone)]
 struct Project {
     /// `cmake` in tests/builds, `examples/cmake` among the examples.
     name: String,
@@ -79,8 +112,10 @@ struct Project {
     script: PathBuf,
     /// Programs without which it cannot be built: `# needs: clang++` at the head of its script.
     needs: Vec<String>,
-    /// The toolkit that it is built with: `# toolkit: 12.4`.
+    /// The toolkit that it is built with.
     toolkit: String,
+    /// Whether its script says that it is this one: `# toolkit: 12.4`.
+    names_toolkit: bool,
 }
 
 impl Project {
@@ -88,9 +123,24 @@ impl Project {
         let text = fs::read_to_string(&script).map_err(|e| at(&script, &e))?;
         let said = |key: &str| text.lines().find_map(|line| line.strip_prefix("# ")?.strip_prefix(key));
         let needs = said("needs: ").unwrap_or_default().split_whitespace().map(String::from).collect();
-        let toolkit = said("toolkit: ").unwrap_or(toolkit::ORACLE.name).trim().to_owned();
+        let toolkit = said("toolkit: ").map(|name| name.trim().to_owned());
         let folder = script.parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Self { name, folder, script, needs, toolkit })
+        let names_toolkit = toolkit.is_some();
+        let toolkit = toolkit.unwrap_or_default();
+        Ok(Self { name, folder, script, needs, toolkit, names_toolkit })
+    }
+
+    /// Itself, built with each of these toolkits; with its own, if its script names one.
+    fn with(self, toolkits: &[String]) -> Vec<Self> {
+        if self.names_toolkit {
+            return vec![self];
+        }
+        toolkits.iter().map(|toolkit| Self { toolkit: toolkit.clone(), ..self.clone() }).collect()
+    }
+
+    /// Where its builds are: those of one toolkit do not disturb those of another.
+    fn place(&self) -> PathBuf {
+        Path::new(&self.name).join(&self.toolkit)
     }
 
     fn only_runs(&self) -> bool {
@@ -98,7 +148,7 @@ impl Project {
     }
 }
 
-fn projects(root: &Path, wanted: &[String]) -> Result<Vec<Project>> {
+fn projects(root: &Path, toolkits: &[String], wanted: &[String]) -> Result<Vec<Project>> {
     let mut projects = Vec::new();
     for folder in FOLDERS.map(|folder| root.join(folder)) {
         for entry in fs::read_dir(&folder).map_err(|e| at(&folder, &e))?.flatten() {
@@ -107,11 +157,11 @@ fn projects(root: &Path, wanted: &[String]) -> Result<Vec<Project>> {
             let scripts = [BUILD, RUN].map(|script| entry.path().join(script));
             let script = scripts.into_iter().find(|script| script.is_file());
             if let Some(script) = script.filter(|_| wanted.is_empty() || wanted.contains(&name)) {
-                projects.push(Project::read(name, script)?);
+                projects.extend(Project::read(name, script)?.with(toolkits));
             }
         }
     }
-    projects.sort_by(|a, b| a.name.cmp(&b.name));
+    projects.sort_by(|a, b| (&a.toolkit, &a.name).cmp(&(&b.toolkit, &b.name)));
     match wanted.iter().find(|name| !projects.iter().any(|project| project.name == **name)) {
         Some(name) => Err(format!("there is no project {name} in {}", FOLDERS.join(" or "))),
         None => Ok(projects),
@@ -159,7 +209,7 @@ impl Context {
         if self.toolkits.contains_key(&project.toolkit) {
             return Ok(());
         }
-        let toolkit = toolkit::Toolkit::find(&project.toolkit)?.ensure()?;
+        let toolkit = toolkit::Toolkit::find(&project.toolkit)?.ensure_for_programs()?;
         let shadow = self.scratch.join(format!("toolkit-{}", project.toolkit));
         let mut command = Command::new(&self.solder);
         let output = process::capture(command.arg("shadow").arg(&shadow).arg("--toolkit").arg(&toolkit))?;
@@ -187,6 +237,8 @@ impl Context {
             return fs::remove_dir_all(&folder).map(|()| Vec::new()).map_err(|e| at(&folder, &e));
         }
         let theirs = self.reference(project, toolkit)?;
+        let maps = self.maps(project);
+        let _ = fs::remove_dir_all(&maps);
         let ours = self.build(project, shadow, "solder")?;
         let (theirs, ours) = (device_code(&theirs)?, device_code(&ours)?);
         let mut differences = Vec::new();
@@ -202,9 +254,11 @@ impl Context {
             if !found.is_empty() {
                 differences.push(format!("{}: {}", a.what, cubin_diff::report(&found, Some(10))));
             }
-            // Before CUDA 13 a linker does not name itself in what it makes; a script shows in another way that it ran.
+            // Before CUDA 13 a linker does not name itself in what it makes; only the map shows that it ran.
             let is_silent = toolkit::Toolkit::find(&project.toolkit)?.release()?.major() < 13;
-            let made_by_solder = is_silent || b.content.windows(6).any(|part| part == b"solder");
+            let names_solder = is_silent || b.content.windows(6).any(|part| part == b"solder");
+            let made_by_solder =
+                names_solder && fs::read_dir(&maps).is_ok_and(|mut maps| maps.next().is_some());
             if b.is_code && !made_by_solder {
                 differences.push(format!("{}: not linked by solder", b.what));
             }
@@ -250,9 +304,14 @@ impl Context {
         Ok(bytes)
     }
 
+    /// Where solder's links leave their maps.
+    fn maps(&self, project: &Project) -> PathBuf {
+        self.scratch.join(project.place()).join("maps")
+    }
+
     /// An empty folder to work in.
     fn folder(&self, project: &Project, side: &str) -> Result<PathBuf> {
-        let folder = self.scratch.join(&project.name).join(side);
+        let folder = self.scratch.join(project.place()).join(side);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
         Ok(folder)
@@ -265,6 +324,10 @@ impl Context {
         command.args(["-eu", "-o", "pipefail"]).arg(&project.script).current_dir(folder);
         command.env("SRC", &project.folder).env("TOOLKIT", toolkit);
         command.env("SIDE", side).env("SOLDER", &self.solder).env("PYTHONPATH", &self.tools[0]);
+        // Every link by solder leaves its map, by the name of its target.
+        let maps = self.maps(project);
+        fs::create_dir_all(&maps).map_err(|e| at(&maps, &e))?;
+        command.env("SOLDER_OPTIONS", format!("--map={}/%a", maps.display()));
         let (ending, stdout, stderr) = process::watch(&mut command, LIMIT)?;
         if ending == process::Ending::Exit(0) {
             return Ok(());

@@ -113,6 +113,13 @@ impl Release {
         self.toolkit >= 122
     }
 
+    /// Constants: packed variables are aligned to their size, however large it is. With `-kernels-used` or `-variables-used`
+    /// those that nothing names stay, and share their place with equal ones. Later, variables are aligned to a word at most, and
+    /// those go (core/constants-packed, core/constants-packed-shared).
+    pub const fn packs_by_size(&self) -> bool {
+        self.toolkit < 123
+    }
+
     /// Attributes: a kernel that reaches a function relies on reserved shared memory if that does (core/limit-attributes).
     pub const fn inherits_reserved_shared(&self) -> bool {
         self.toolkit >= 122
@@ -259,15 +266,15 @@ impl Release {
     /// architecture (core/shared-too-much).
     pub fn shared_limit(&self, number: u16) -> Option<u64> {
         match self.toolkit {
-            ..124 => Some(SHARED_BEFORE_12_4),
+            ..124 | 128..130 => Some(SHARED_OF_ALL),
             124..128 => SHARED_LIMITS.iter().find(|(of, _)| *of == number).map(|(_, limit)| *limit),
             _ => None,
         }
     }
 }
 
-/// What releases before 12.4 let a kernel have.
-const SHARED_BEFORE_12_4: u64 = 0xc000;
+/// What releases before 12.4, 12.8 and 12.9 let a kernel have.
+const SHARED_OF_ALL: u64 = 0xc000;
 
 /// What 12.4 to 12.6 let a kernel have, by the number of the architecture.
 const SHARED_LIMITS: [(u16, u64); 14] = [

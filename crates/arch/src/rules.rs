@@ -9,6 +9,22 @@ impl Release {
         self.toolkit >= 132
     }
 
+    /// The version of the finalizer in code that it made (compat/records).
+    pub const fn finalizer_version(&self) -> u16 {
+        if self.toolkit >= 135 { 0x0440 } else { 0x0400 }
+    }
+
+    /// Layout: with Mercury code the string tables are made anew, with the names of what is in the file, in the order of the file.
+    /// What the Mercury view has comes in the order of what it belongs to, its symbols first (core/pointers-prototypes).
+    pub const fn orders_mercury_by_code(&self) -> bool {
+        self.toolkit >= 135
+    }
+
+    /// Symbols: those of a function's constants have the name that Mercury has for the section (core/jump-tables).
+    pub const fn keeps_mercury_names(&self) -> bool {
+        self.toolkit >= 135
+    }
+
     /// `.nv.compat`: Mercury code has a record with the version of the finalizer (compat/records).
     pub const fn names_its_finalizer(&self) -> bool {
         self.toolkit >= 134

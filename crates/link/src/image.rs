@@ -11,6 +11,8 @@ use crate::resources::Resources;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
 use crate::view::View;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use solder_arch::{Arch, Release};
 
 /// The null section and the tables of names and symbols, which come before all others.
@@ -81,12 +83,23 @@ pub struct Numbers {
     /// The symbols in file order, after the null symbol.
     pub symbol_order: Vec<SymbolId>,
     pub first_global: u32,
-    /// Index of `.nv.merc.symtab`, the last section, or 0.
+    /// Index of `.nv.merc.symtab`, or 0.
     pub mercury_table: u32,
     /// How many symbols the Mercury view has: it lacks those after the globals.
     pub mercury_symbols: u32,
     /// There are more sections than a symbol can name: `.symtab_shndx` follows the symbol table.
     pub many_sections: bool,
+    /// The names of the symbols, where they are not those of the merge.
+    pub new_names: Option<NewNames>,
+}
+
+/// `.strtab`, made anew.
+#[derive(Debug, Default)]
+pub struct NewNames {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Where names are, by their offsets in the table of the merge.
+    pub places: HashMap<u32, u32, FixedState>,
 }
 
 impl Numbers {
@@ -96,6 +109,13 @@ impl Numbers {
     }
     pub fn section(&self, id: SectionId) -> u32 {
         self.sections[id.index()]
+    }
+    /// Where in `.strtab` a name is, from its offset in the table of the merge.
+    pub fn name(&self, merged: u32) -> u32 {
+        match &self.new_names {
+            Some(names) => names.places.get(&merged).copied().unwrap_or(0),
+            None => merged,
+        }
     }
     pub fn symbol(&self, id: SymbolId) -> u32 {
         self.symbols[id.index()]

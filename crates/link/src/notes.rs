@@ -169,7 +169,12 @@ pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: Fastpath, release:
         let is_tied = merged.iter().any(|value| value.keeps_to_its_number(is_accelerated, release));
         set(&mut merged, format::SIZED, compat_attr::FASTPATH_FINALIZE, fastpath.bits(is_tied));
         if release.names_its_finalizer() {
-            set(&mut merged, format::HALF, compat_attr::FINALIZER_VERSION, FINALIZER_VERSION);
+            set(
+                &mut merged,
+                format::HALF,
+                compat_attr::FINALIZER_VERSION,
+                release.finalizer_version().into(),
+            );
         }
     }
     let mut out = Vec::new();
@@ -179,9 +184,6 @@ pub fn compat(objects: &[Object<'_>], target: Arch, fastpath: Fastpath, release:
     }
     out
 }
-
-/// The version of the finalizer in objects that it made.
-const FINALIZER_VERSION: u64 = 0x0400;
 
 fn has(section: &[u8], attr: u8) -> bool {
     records(section).flatten().any(|record| record.attr == attr)

@@ -9,7 +9,6 @@ use crate::prefault::pages_of;
 use crate::relocate::{Patch, Relocated};
 use solder_cubin::info::attr;
 use solder_cubin::raw::{self, SectionHeader, Symbol};
-use solder_cubin::strings::Table;
 use solder_sass::finalize;
 use std::cmp::Reverse;
 use std::io;
@@ -166,7 +165,7 @@ impl<'a> List<'a, '_> {
 
     /// A piece of the list.
     fn piece(&self, index: usize) -> Option<Piece<'a>> {
-        let Self { parts, layout } = *self;
+        let layout = self.layout;
         let (offset, size) = self.place(index)?;
         let sections = layout.sections();
         let content = match index {
@@ -174,7 +173,7 @@ impl<'a> List<'a, '_> {
             _ if index == sections => Content::Headers(0),
             _ if index > sections => Content::Bytes(layout.segments.as_bytes()),
             1 => Content::Bytes(layout.section_names()),
-            2 => Content::Bytes(parts.merged.names.tables.bytes(Table::Symbols)),
+            2 => Content::Bytes(layout.symbol_names()),
             3 => Content::Symbols(0),
             4 if layout.numbers.many_sections => Content::SectionIndices,
             // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
@@ -514,7 +513,7 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, first: usize, pla
         let shndx = section.map_or(0, |section| numbers.section(section));
         let shndx = if stands_in_symbol(shndx) { shndx as u16 } else { raw::SHN_XINDEX };
         let symbol = Symbol {
-            name: merged.symbol_name(*id).into(),
+            name: numbers.name(merged.symbol_name(*id)).into(),
             info: bind << 4 | kind,
             other: *other,
             shndx: shndx.into(),

@@ -50,10 +50,7 @@ fn arguments(line: &str, release: &Release) -> Option<Vec<String>> {
     let is_relocatable = words.iter().any(|word| word == "-r");
     // Paths of the machine are of no use there. Without relocatable links the library refuses what nvlink ignores.
     let is_known = !script::from_memory(&words)?.contains('{');
-    let is_list = |word: &String| word.starts_with("-kernels-used") && word.contains(',');
-    // Libraries take a list for one name.
-    let has_list = words.iter().any(is_list);
-    (is_known && !has_list && (!is_relocatable || release.links_relocatable())).then_some(words)
+    (is_known && (!is_relocatable || release.links_relocatable())).then_some(words)
 }
 
 /// What differs, or why the library gives no answer.

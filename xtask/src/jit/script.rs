@@ -19,6 +19,9 @@ const OPTIONS: &[(&str, &str, bool)] = &[
     ("-emit-ptx", "-ptx", false),
 ];
 
+/// Options of nvlink with a list of names; the library takes a list for one name.
+const LISTS: [&str; 2] = ["-kernels-used", "-variables-used"];
+
 /// Options of nvlink that say nothing to the library.
 const WITHOUT_MEANING: &[(&str, bool)] = &[("-o", true), ("-m64", false), ("-nvvmpath", true)];
 
@@ -42,9 +45,18 @@ pub fn of(line: &str, salt: usize) -> Option<String> {
     of_words(&words::split(line).ok()?, how)
 }
 
-/// The script of the words of a link line whose inputs are all data, of the type that their names say.
+/// The script of the words of a link line whose inputs are all data, of the type that their names say. Where nvlink takes a
+/// list of names, the library takes an option for each.
 pub fn from_memory(words: &[String]) -> Option<String> {
-    of_words(words, |known| ("data", known))
+    let mut single = Vec::new();
+    for word in words {
+        let list = word.split_once('=').filter(|(name, list)| LISTS.contains(name) && list.contains(','));
+        match list {
+            Some((name, list)) => single.extend(list.split(',').map(|value| format!("{name}={value}"))),
+            None => single.push(word.clone()),
+        }
+    }
+    of_words(&single, |known| ("data", known))
 }
 
 /// `how` says of an input, from its type, how it is handed over and as what.
@@ -87,7 +99,7 @@ fn of_words(all: &[String], mut how: impl FnMut(u32) -> (&'static str, u32)) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::{from_memory, of};
 
     #[test]
     fn lines_become_calls() {
@@ -96,5 +108,12 @@ mod tests {
         assert_eq!(script, expected);
         assert_eq!(of("-arch=sm_90 -dump-callgraph a.cubin", 0), None);
         assert_eq!(of("a.cubin", 0), None);
+    }
+
+    #[test]
+    fn lists_become_an_option_for_each_name() {
+        let words = ["-arch=sm_90", "-kernels-used=a,b", "-variables-used=c"].map(String::from);
+        let expected = "option\t-arch=sm_90\noption\t-kernels-used=a\noption\t-kernels-used=b\noption\t-variables-used=c";
+        assert_eq!(from_memory(&words).as_deref(), Some(expected));
     }
 }

@@ -44,10 +44,32 @@ INCLUDES        += \"-I$(TOP)/include\" $(_SPACE_)
 LIBRARIES       =+ $(_SPACE_) \"-L$(TOP)/lib64\"
 ";
 
+/// What nvcc compiles into programs whose device code it links.
+const STUBS: &str = "bin/crt";
+const OWN: &str = "usr/lib/nvidia-cuda-toolkit";
+
 impl Packages {
+    /// Whether a tree has all that is taken of the packages. Earlier ones lack the stubs.
+    pub fn is_complete(root: &Path) -> bool {
+        root.join(STUBS).is_dir()
+    }
+
+    /// Adds what an earlier tree lacks; `staged` is a folder to work in.
+    pub fn complete(&self, root: &Path, staged: &Path) -> Result<()> {
+        let system = staged.join("system");
+        fs::create_dir_all(&system).map_err(|e| at(&system, &e))?;
+        for package in fetch(self.suite, self.tools, staged)? {
+            succeed(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&system))?;
+        }
+        let stubs = system.join(OWN).join(STUBS);
+        fs::rename(&stubs, root.join(STUBS)).map_err(|e| at(&stubs, &e))
+    }
+
     /// The toolkit's tree below `staged`.
     pub fn unpack(&self, staged: &Path) -> Result<PathBuf> {
-        let fetched = self.fetch(staged)?;
+        let packages: Vec<_> =
+            self.tools.iter().chain(self.libraries).chain([&self.headers]).copied().collect();
+        let fetched = fetch(self.suite, &packages, staged)?;
         let system = staged.join("system");
         fs::create_dir_all(&system).map_err(|e| at(&system, &e))?;
         for package in fetched {
@@ -68,36 +90,36 @@ impl Packages {
         }
         Ok(tree)
     }
+}
 
-    fn fetch(&self, staged: &Path) -> Result<Vec<PathBuf>> {
-        let apt = staged.join("apt");
-        for part in ["lists/partial", "cache/archives/partial", "fetched"] {
-            let folder = apt.join(part);
-            fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
-        }
-        let sources = apt.join("sources.list");
-        let text = format!("deb {MIRROR} {} main contrib non-free\n", self.suite);
-        fs::write(&sources, text).map_err(|e| at(&sources, &e))?;
-        let get = || {
-            let mut command = Command::new("apt-get");
-            command.current_dir(apt.join("fetched")).arg("--quiet");
-            for (option, path) in [
-                ("Dir::Etc::sourcelist", sources.clone()),
-                ("Dir::State::lists", apt.join("lists")),
-                ("Dir::Cache", apt.join("cache")),
-            ] {
-                command.arg("-o").arg(format!("{option}={}", path.display()));
-            }
-            command.args(["-o", "Dir::Etc::sourceparts=-"]);
-            command
-        };
-        succeed(get().arg("update"))?;
-        let packages = self.tools.iter().chain(self.libraries).chain([&self.headers]);
-        succeed(get().arg("download").args(packages))?;
-        let folder = apt.join("fetched");
-        let entries = fs::read_dir(&folder).map_err(|e| at(&folder, &e))?;
-        Ok(entries.flatten().map(|entry| entry.path()).collect())
+/// Fetches packages of a suite, as `name=version`.
+fn fetch(suite: &str, packages: &[&str], staged: &Path) -> Result<Vec<PathBuf>> {
+    let apt = staged.join("apt");
+    for part in ["lists/partial", "cache/archives/partial", "fetched"] {
+        let folder = apt.join(part);
+        fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
     }
+    let sources = apt.join("sources.list");
+    let text = format!("deb {MIRROR} {suite} main contrib non-free\n");
+    fs::write(&sources, text).map_err(|e| at(&sources, &e))?;
+    let get = || {
+        let mut command = Command::new("apt-get");
+        command.current_dir(apt.join("fetched")).arg("--quiet");
+        for (option, path) in [
+            ("Dir::Etc::sourcelist", sources.clone()),
+            ("Dir::State::lists", apt.join("lists")),
+            ("Dir::Cache", apt.join("cache")),
+        ] {
+            command.arg("-o").arg(format!("{option}={}", path.display()));
+        }
+        command.args(["-o", "Dir::Etc::sourceparts=-"]);
+        command
+    };
+    succeed(get().arg("update"))?;
+    succeed(get().arg("download").args(packages))?;
+    let folder = apt.join("fetched");
+    let entries = fs::read_dir(&folder).map_err(|e| at(&folder, &e))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
 fn is_of(file: &Path, package: &str) -> bool {
@@ -126,13 +148,13 @@ fn lay_out(system: &Path, tree: &Path) -> Result<()> {
         let folder = tree.join(folder);
         fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
     }
-    let own = "usr/lib/nvidia-cuda-toolkit";
     let moves = [
         ("usr/bin".to_string(), "bin"),
         (LIBRARIES.to_string(), "lib64"),
         ("usr/include".to_string(), "include"),
-        (format!("{own}/libdevice"), "nvvm/libdevice"),
-        (format!("{own}/bin/cicc"), "nvvm/bin/cicc"),
+        (format!("{OWN}/libdevice"), "nvvm/libdevice"),
+        (format!("{OWN}/bin/cicc"), "nvvm/bin/cicc"),
+        (format!("{OWN}/{STUBS}"), STUBS),
         ("usr/share/doc".to_string(), "share/packages"),
     ];
     for (from, to) in moves {
@@ -141,7 +163,7 @@ fn lay_out(system: &Path, tree: &Path) -> Result<()> {
     }
     // Debian's `bin/nvcc` is a script that starts the real one with Debian's profile.
     let nvcc = tree.join("bin/nvcc");
-    fs::rename(system.join(own).join("bin/nvcc"), &nvcc).map_err(|e| at(&nvcc, &e))?;
+    fs::rename(system.join(OWN).join("bin/nvcc"), &nvcc).map_err(|e| at(&nvcc, &e))?;
     let profile = tree.join("bin/nvcc.profile");
     fs::write(&profile, PROFILE).map_err(|e| at(&profile, &e))?;
     let links = [

@@ -228,11 +228,30 @@ impl Toolkit {
         if root.is_dir() {
             return Ok(root);
         }
-        let _lock = cache::lock(&root.with_file_name(format!("toolkit-{}.lock", self.version)))?;
+        let _lock = self.lock(&root)?;
         if !root.is_dir() {
             self.install(&root)?;
         }
         Ok(root)
+    }
+
+    /// The same, for whole programs: adds what an earlier version of this command left out.
+    pub fn ensure_for_programs(&self) -> Result<PathBuf> {
+        let root = self.ensure()?;
+        let Source::Debian(packages) = &self.source else { return Ok(root) };
+        let _lock = self.lock(&root)?;
+        if !debian::Packages::is_complete(&root) {
+            eprintln!("completing CUDA {} in {} (a download of 90 MB, once)", self.version, root.display());
+            let staged = cache::staging(&root);
+            let outcome = packages.complete(&root, &staged);
+            let _ = fs::remove_dir_all(&staged);
+            outcome?;
+        }
+        Ok(root)
+    }
+
+    fn lock(&self, root: &Path) -> Result<fs::File> {
+        cache::lock(&root.with_file_name(format!("toolkit-{}.lock", self.version)))
     }
 
     fn install(&self, root: &Path) -> Result<()> {

@@ -38,7 +38,7 @@ fn entry(merged: &Merged<'_>, numbers: &Numbers, id: SymbolId) -> Symbol {
     let value =
         if symbol.name.starts_with(RESERVED_SHARED) { 0 } else { differs.value.unwrap_or(symbol.value) };
     Symbol {
-        name: differs.name.unwrap_or(merged.symbol_name(id)).into(),
+        name: numbers.name(differs.name.unwrap_or(merged.symbol_name(id))).into(),
         info: symbol.bind << 4 | kind,
         other: symbol.mercury_other,
         shndx: (symbol.section.map_or(0, number) as u16).into(),

@@ -107,7 +107,13 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
         Kind::CallGraph | Kind::MercuryCallGraph => call_graph(merged, numbers, &parts.notes.graph),
         Kind::Prototype | Kind::MercuryPrototype => {
             let number = |function: Option<SymbolId>| function.map_or(0, |symbol| numbers.symbol(symbol));
-            parts.notes.graph.prototypes.iter().flat_map(|(f, p)| pair(number(*f), *p)).collect()
+            parts
+                .notes
+                .graph
+                .prototypes
+                .iter()
+                .flat_map(|(f, p)| pair(number(*f), numbers.name(*p)))
+                .collect()
         }
         Kind::Relocations if merged.is_handle_table(id) => {
             handles(parts, numbers, id, section.of?, View::Code)
@@ -228,8 +234,8 @@ fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords) -> V
             let from = numbers.symbol(function.symbol);
             match part {
                 0 => graph.calls.of(index).iter().for_each(|to| out.extend(pair(from, number(*to)))),
-                1 => graph.taken[index].iter().for_each(|p| out.extend(pair(from, *p))),
-                2 => graph.indirect.of(index).iter().for_each(|p| out.extend(pair(from, *p))),
+                1 => graph.taken[index].iter().for_each(|p| out.extend(pair(from, numbers.name(*p)))),
+                2 => graph.indirect.of(index).iter().for_each(|p| out.extend(pair(from, numbers.name(*p)))),
                 _ => graph.takes.of(index).iter().for_each(|to| out.extend(pair(from, number(*to)))),
             }
         }

@@ -2,9 +2,10 @@
 //! share, segments.
 
 use super::segments::{data_segment, segment};
-use crate::image::{Numbers, Parts, Place};
+use crate::image::{NewNames, Numbers, Parts, Place};
 use crate::model::ids::SectionId;
 use crate::model::merged::{Kind, Merged};
+use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use solder_cubin::mercury::{
     CAPSULE_PREFIX, CONSTANT_ADDRESSES, CONSTANT_IMAGES, CONSTANT_OPTIMIZER, CONSTANT_USER, PREFIX, code_name,
@@ -41,14 +42,15 @@ pub struct SectionNames {
     /// The bytes, where they are not those of the merge.
     pub bytes: Option<Vec<u8>>,
     /// Offsets of the names that the merge did not give.
-    pub of_twins: HashMap<SectionId, u32, foldhash::fast::FixedState>,
+    pub of_twins: HashMap<SectionId, u32, FixedState>,
 }
 
 /// The names of the sections. Those of the twins come at the end, each once more if it is there already; names that
 /// differ in the machine code's view are overwritten.
-pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> SectionNames {
+pub fn section_names(parts: Parts<'_, '_>, numbers: &Numbers) -> SectionNames {
+    let merged = parts.merged;
     let mut of_twins = HashMap::default();
-    if !mercury {
+    if !parts.is_mercury() {
         return SectionNames { bytes: None, of_twins };
     }
     let mut bytes = merged.names.tables.bytes(Table::Sections).to_vec();
@@ -88,7 +90,73 @@ pub fn section_names(merged: &Merged<'_>, numbers: &Numbers, mercury: bool) -> S
             overwrite(&mut bytes[section.name as usize..][..old.len()]);
         }
     }
+    if numbers.new_names.is_some() {
+        return anew(merged, numbers, &bytes, &of_twins);
+    }
     SectionNames { bytes: Some(bytes), of_twins }
+}
+
+/// The names of the sections of the file, in its order. What was unused after the table is its end.
+fn anew(
+    merged: &Merged<'_>,
+    numbers: &Numbers,
+    old: &[u8],
+    of_twins: &HashMap<SectionId, u32, FixedState>,
+) -> SectionNames {
+    let mut names = NewTable::default();
+    let tables = [&b".shstrtab"[..], b".strtab", b".symtab", b".symtab_shndx"];
+    for name in &tables[..numbers.tables() - 1] {
+        names.add(name);
+    }
+    let mut places = HashMap::default();
+    for id in &numbers.section_order {
+        let name = of_twins.get(id).copied().unwrap_or(merged.section(*id).name);
+        places.insert(*id, names.add(string_at(old, name).unwrap_or_default()));
+    }
+    names.bytes.resize(names.bytes.len() + HOLE_AFTER_NAMES as usize, 0);
+    SectionNames { bytes: Some(names.bytes), of_twins: places }
+}
+
+/// The names of the symbols of the file: those of the table, those that the Mercury view has different, and the prototypes
+/// as the call graph mentions them.
+pub fn symbol_names(parts: Parts<'_, '_>, numbers: &Numbers) -> NewNames {
+    let (merged, graph) = (parts.merged, &parts.notes.graph);
+    let old = merged.names.tables.bytes(Table::Symbols);
+    let mut names = NewTable::default();
+    let mut places = HashMap::default();
+    let symbols = &numbers.symbol_order;
+    let of_table = symbols.iter().map(|id| merged.symbol_name(*id));
+    let different = symbols.iter().filter_map(|id| merged.symbol(*id).differs().name);
+    let taken = graph.taken.iter().flatten().copied();
+    let called = (0..merged.functions.len()).flat_map(|function| graph.indirect.of(function)).copied();
+    let prototypes = graph.prototypes.iter().map(|(_, name)| *name);
+    for offset in of_table.chain(different).chain(taken).chain(called).chain(prototypes) {
+        places.entry(offset).or_insert_with(|| names.add(string_at(old, offset).unwrap_or_default()));
+    }
+    NewNames { bytes: names.bytes, places }
+}
+
+/// A string table in which every string is once.
+struct NewTable<'a> {
+    bytes: Vec<u8>,
+    places: HashMap<&'a [u8], u32, FixedState>,
+}
+
+impl Default for NewTable<'_> {
+    fn default() -> Self {
+        Self { bytes: vec![0], places: [(&b""[..], 0)].into_iter().collect() }
+    }
+}
+
+impl<'a> NewTable<'a> {
+    fn add(&mut self, name: &'a [u8]) -> u32 {
+        *self.places.entry(name).or_insert_with(|| {
+            let place = self.bytes.len() as u32;
+            self.bytes.extend_from_slice(name);
+            self.bytes.push(0);
+            place
+        })
+    }
 }
 
 /// Gives a name that the machine code's view has different. A second section of the same name finds it overwritten

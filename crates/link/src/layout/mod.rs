@@ -10,7 +10,7 @@ use segments::segments;
 use crate::contents::{self, Contents};
 use crate::image::{Numbers, Parts, Place};
 use crate::model::ids::{SectionId, SymbolId};
-use crate::model::merged::{Kind, Merged};
+use crate::model::merged::Kind;
 use crate::pool::Pool;
 use mercury::SectionNames;
 use solder_arch::Abi;
@@ -64,6 +64,11 @@ impl Layout<'_, '_> {
         self.names.bytes.as_deref().unwrap_or(self.parts.merged.names.tables.bytes(Table::Sections))
     }
 
+    /// The bytes of `.strtab`.
+    pub fn symbol_names(&self) -> &[u8] {
+        symbol_names(self.parts, &self.numbers)
+    }
+
     /// How many sections the file has.
     pub fn sections(&self) -> usize {
         self.places.tables.len() + self.places.sections.len()
@@ -103,6 +108,11 @@ impl Layout<'_, '_> {
     }
 }
 
+fn symbol_names<'a>(parts: Parts<'a, '_>, numbers: &'a Numbers) -> &'a [u8] {
+    let of_merge = parts.merged.names.tables.bytes(Table::Symbols);
+    numbers.new_names.as_ref().map_or(of_merge, |names| &names.bytes)
+}
+
 fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
     let flags = parts.merged.section(id).flags;
     match parts.resources.barriers.get(&id) {
@@ -113,11 +123,14 @@ fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
 
 /// Gives every section and symbol its number, and every section its place.
 pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
-    let numbers = number(parts);
+    let mut numbers = number(parts);
+    if parts.is_mercury() && parts.release.orders_mercury_by_code() {
+        numbers.new_names = Some(mercury::symbol_names(parts, &numbers));
+    }
     let mut tables = Vec::with_capacity(numbers.tables());
     tables.push(SectionHeader::default());
     let mut cursor = raw::HEADER_SIZE;
-    let names = mercury::section_names(parts.merged, &numbers, parts.is_mercury());
+    let names = mercury::section_names(parts, &numbers);
     let mut table = |name: &[u8], sh_type, size: usize, hole: u64, align, link, info, entsize| {
         let offset = u64::next_multiple_of(cursor, align);
         cursor = offset + size as u64 + hole;
@@ -135,25 +148,20 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
         });
     };
     let symbols = (numbers.symbol_order.len() + 1) * size_of::<raw::Symbol>();
-    let hole = if parts.is_mercury() { mercury::HOLE_AFTER_NAMES } else { 0 };
+    let makes_anew = numbers.new_names.is_some();
+    let hole = if parts.is_mercury() && !makes_anew { mercury::HOLE_AFTER_NAMES } else { 0 };
     // Local symbols after the globals move the border to the end.
     let all = numbers.symbol_order.len() as u32;
     let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
     let names_size =
         names.bytes.as_ref().map_or(parts.merged.names.tables.bytes(Table::Sections).len(), Vec::len);
     table(b".shstrtab", raw::SHT_STRTAB, names_size, hole, 1, 0, 0, 0);
-    let name_hole =
-        if parts.is_mercury() { mercury::hole_after_symbol_names(parts.merged, &numbers) } else { 0 };
-    table(
-        b".strtab",
-        raw::SHT_STRTAB,
-        parts.merged.names.tables.bytes(Table::Symbols).len(),
-        name_hole,
-        1,
-        0,
-        0,
-        0,
-    );
+    let name_hole = if parts.is_mercury() && !makes_anew {
+        mercury::hole_after_symbol_names(parts.merged, &numbers)
+    } else {
+        0
+    };
+    table(b".strtab", raw::SHT_STRTAB, symbol_names(parts, &numbers).len(), name_hole, 1, 0, 0, 0);
     table(b".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
     if numbers.many_sections {
         let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();
@@ -186,11 +194,13 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     let merged = parts.merged;
     let classes = parts.pool.map_numbers(merged.sections.len(), |i| {
         let id = SectionId::at(i);
-        if keeps_section(parts, id) { class(merged.section(id).kind) } else { LEFT_OUT }
+        if keeps_section(parts, id) { class(merged.section(id).kind, parts.release) } else { LEFT_OUT }
     });
     let (of_sections, of_symbols) =
-        parts.pool.join(|| number_sections(merged, &classes), || choose_symbols(parts, &classes));
+        parts.pool.join(|| number_sections(parts, &classes), || choose_symbols(parts, &classes));
     let (section_order, sections, many_sections) = of_sections;
+    let is_table = |id: &&SectionId| merged.section(**id).kind == Kind::MercurySymbols;
+    let mercury_table = section_order.iter().rev().find(is_table).filter(|_| parts.is_mercury());
     let locals: usize = of_symbols.iter().map(|part| part.locals.len()).sum();
     let first_global = locals as u32 + 1;
     let globals: usize = of_symbols.iter().map(|part| part.globals.len()).sum();
@@ -198,11 +208,7 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
     let (symbol_order, symbols) =
         number_symbols(merged.symbols.len(), first_global, &sections, &of_symbols, parts.pool);
     Numbers {
-        mercury_table: if parts.is_mercury() {
-            section_order.len() as u32 + first_section(many_sections) - 1
-        } else {
-            0
-        },
+        mercury_table: mercury_table.map_or(0, |id| sections[id.index()]),
         sections,
         symbols,
         section_order,
@@ -210,6 +216,7 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         first_global,
         mercury_symbols,
         many_sections,
+        new_names: None,
     }
 }
 
@@ -219,8 +226,8 @@ fn first_section(many_sections: bool) -> u32 {
 }
 
 /// The sections in file order, the number of each, and whether they are too many for the symbols.
-fn number_sections(merged: &Merged<'_>, classes: &[u8]) -> (Vec<SectionId>, Vec<u32>, bool) {
-    let order = in_file_order(merged, classes);
+fn number_sections(parts: Parts<'_, '_>, classes: &[u8]) -> (Vec<SectionId>, Vec<u32>, bool) {
+    let order = in_file_order(parts, classes);
     let many = order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;
     let mut numbers = vec![0; classes.len()];
     for (number, id) in (first_section(many)..).zip(&order) {
@@ -311,7 +318,7 @@ fn number_symbols(
 
 /// By class, then by creation; the parameters of kernels without textures by that of their code, and twins by that of
 /// the sections they belong to.
-fn in_file_order(merged: &Merged<'_>, classes: &[u8]) -> Vec<SectionId> {
+fn in_file_order(Parts { merged, release, .. }: Parts<'_, '_>, classes: &[u8]) -> Vec<SectionId> {
     let mut ends = [0; CLASSES];
     for class in classes {
         ends[usize::from(*class)] += 1;
@@ -329,7 +336,7 @@ fn in_file_order(merged: &Merged<'_>, classes: &[u8]) -> Vec<SectionId> {
         }
     }
     // What was an end is a start now.
-    let first_twin = ends[usize::from(class(Kind::LateKernelConstant))];
+    let first_twin = ends[usize::from(class(Kind::LateKernelConstant, release))];
     let of = |id: SectionId| (classes[id.index()], merged.section(id).of.unwrap_or(id));
     order[first_twin..].sort_by_key(|id| of(*id));
     order
@@ -484,7 +491,7 @@ fn finish<'a, 'data>(
     if numbers.many_sections {
         places.tables[0].size = (all as u64).into();
     }
-    let shoff = end.next_multiple_of(8);
+    let shoff = if numbers.new_names.is_some() { end } else { end.next_multiple_of(8) };
     let phoff = shoff + raw::SECTION_HEADER_SIZE * all as u64;
     let segments = match (parts.relocatable, parts.is_mercury()) {
         (true, _) => Vec::new(),

@@ -4,16 +4,19 @@ use crate::image::{Numbers, Parts};
 use crate::model::ids::SectionId;
 use crate::model::merged::{Kind, Merged};
 use crate::shared::KernelShared;
+use solder_arch::Release;
 use std::ops::{Range, RangeInclusive};
 
 /// One more than the last class.
-pub(super) const CLASSES: usize = 17;
+pub(super) const CLASSES: usize = 18;
 /// In place of the class of a section that is not in the file.
 pub(super) const LEFT_OUT: u8 = 0;
 
 /// Sections are in the file by class, then by creation.
-pub(super) fn class(kind: Kind) -> u8 {
+pub(super) fn class(kind: Kind, release: &Release) -> u8 {
     match kind {
+        Kind::MercurySymbols if release.orders_mercury_by_code() => 9,
+        Kind::Capsule if release.orders_mercury_by_code() => 14,
         Kind::Debug => 1,
         Kind::Relocations | Kind::Resolved => 3,
         Kind::LateKernelConstant => 8,
@@ -35,19 +38,19 @@ pub(super) fn class(kind: Kind) -> u8 {
         Kind::MercuryInfo | Kind::MercuryCallGraph | Kind::MercuryPrototype => 11,
         Kind::MercuryRelocations | Kind::MercuryResolved => 12,
         Kind::MercuryConstant => 13,
-        Kind::MercuryGlobalInit => 14,
-        Kind::MercuryReservedShared => 15,
-        Kind::MercurySymbols => 16,
+        Kind::MercuryGlobalInit => 15,
+        Kind::MercuryReservedShared => 16,
+        Kind::MercurySymbols => 17,
     }
 }
 
 /// The places in `section_order` of the sections of some classes.
 pub(super) fn of_classes(
     numbers: &Numbers,
-    merged: &Merged<'_>,
+    Parts { merged, release, .. }: Parts<'_, '_>,
     classes: &RangeInclusive<u8>,
 ) -> Range<usize> {
-    let up_to = |last: u8| move |id: &SectionId| class(merged.section(*id).kind) <= last;
+    let up_to = |last: u8| move |id: &SectionId| class(merged.section(*id).kind, release) <= last;
     let start = numbers.section_order.partition_point(up_to(classes.start() - 1));
     start..numbers.section_order.partition_point(up_to(*classes.end()))
 }

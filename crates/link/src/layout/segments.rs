@@ -27,7 +27,7 @@ pub(super) fn segments(
     phoff: u64,
 ) -> Vec<ProgramHeader> {
     let mut loads = Vec::new();
-    let code = &places[of_classes(numbers, parts.merged, &(4..=5))];
+    let code = &places[of_classes(numbers, parts, &(4..=5))];
     if let (Some(first), Some(last)) = (code.first(), code.last()) {
         let size = last.offset + last.size - first.offset;
         loads.push(segment(raw::PT_LOAD, raw::PF_R | raw::PF_X, first.offset, size, size));
@@ -48,7 +48,7 @@ pub(super) fn data_segment(
     classes: &RangeInclusive<u8>,
     flags: u32,
 ) -> Option<ProgramHeader> {
-    let range = of_classes(numbers, parts.merged, classes);
+    let range = of_classes(numbers, parts, classes);
     let data = || numbers.section_order[range.clone()].iter().zip(&places[range.clone()]);
     let nobits = |id: SectionId| parts.merged.section(id).sh_type == raw::SHT_NOBITS;
     let (_, first) = data().next()?;

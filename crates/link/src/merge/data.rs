@@ -1,5 +1,6 @@
 //! Variables and the sections that hold them; debug information; kernel parameters.
 
+use super::equal;
 use super::merger::{Merger, New};
 use super::settings::Settings;
 use crate::diagnostics::Stop;
@@ -21,15 +22,6 @@ use std::num::NonZeroU32;
 
 /// Constants of the program are merged, tables of addresses (bank 4) are not.
 const USER_CONSTANTS: u32 = raw::SHT_CUDA_CONSTANT + 3;
-
-/// Whether nvlink looks for constants of this size and alignment among those it has.
-fn merges(size: u64, align: u64) -> bool {
-    match size {
-        4 | 8 => align == size,
-        12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
-        _ => false,
-    }
-}
 
 /// The sections of an object in which variables are.
 fn sections_with_variables(object: &Object<'_>) -> HashSet<usize, FixedState> {
@@ -323,17 +315,13 @@ impl<'data> Merger<'_, 'data> {
     fn append_merging(&mut self, section: &Section<'data>, out: SectionId) -> Option<u64> {
         let (size, align) = (section.size(), section.align().max(1));
         let merged = self.constants.banks.entry(out).or_default();
-        let base = merged.unmerged_size.checked_next_multiple_of(align)?;
-        merged.unmerged_size = base.checked_add(size)?;
-        if !merges(size, align) {
-            self.out.section_mut(out).append(section.data, size, align)?;
-            return Some(base);
-        }
-        // To nvlink, one word or double word of zeros is not yet a value that it has seen.
-        let is_new = merged.seen.insert((align, section.data))
-            || (size <= 8 && section.data.iter().all(|byte| *byte == 0));
-        if is_new {
-            self.out.null_value = self.out.section_mut(out).append(section.data, size, align)?;
+        let base = merged.next_place(size, align)?;
+        if merged.find(section.data, align).is_none() {
+            let place = self.out.section_mut(out).append(section.data, size, align)?;
+            if equal::looks_for(size, align) {
+                merged.remember(section.data, align, place);
+                self.out.null_value = place;
+            }
         }
         Some(base)
     }

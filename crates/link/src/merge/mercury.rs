@@ -501,7 +501,9 @@ impl<'data> Merger<'_, 'data> {
             // A name that is forgotten has none in the other view.
             let emptied =
                 matches!(section.kind, Kind::Constant(_) | Kind::FunctionConstant(_)) && section.size == 0;
-            let Some(symbol) = section.symbol.filter(|_| !emptied) else {
+            let keeps_name =
+                self.settings.keeps_mercury_names && matches!(section.kind, Kind::FunctionConstant(_));
+            let Some(symbol) = section.symbol.filter(|_| !emptied && !keeps_name) else {
                 continue;
             };
             let Some(name) = code_name(self.out.section_name(SectionId::at(index))) else { continue };

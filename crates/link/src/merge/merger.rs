@@ -1,5 +1,6 @@
 //! What the merge keeps while it works.
 
+use super::equal::EqualConstants;
 use super::names::Naming;
 use super::reading::Unread;
 use super::settings::Settings;
@@ -188,7 +189,7 @@ pub(super) struct ConstantState<'data> {
     /// Where the symbols of each of its sections end.
     pub(super) ends: HashMap<u32, u64, foldhash::fast::FixedState>,
     /// The banks in which equal constants are merged.
-    pub(super) banks: HashMap<SectionId, MergedConstants<'data>, foldhash::fast::FixedState>,
+    pub(super) banks: HashMap<SectionId, EqualConstants<'data>, foldhash::fast::FixedState>,
 }
 
 impl ConstantState<'_> {
@@ -210,14 +211,6 @@ pub(super) enum ConstantPlace {
     Section(SectionId),
     /// `Merged::constants`, for a device function.
     Function(u32),
-}
-
-/// The constants of one bank under `-kernels-used` and `-variables-used`.
-#[derive(Default)]
-pub(super) struct MergedConstants<'data> {
-    /// Where the section would end if nothing were merged.
-    pub(super) unmerged_size: u64,
-    pub(super) seen: HashSet<(u64, &'data [u8]), foldhash::fast::FixedState>,
 }
 
 /// What the merge remembers about the Mercury view.

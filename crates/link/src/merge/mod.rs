@@ -4,6 +4,7 @@
 
 mod constants;
 mod data;
+mod equal;
 mod frames;
 mod hand_over;
 mod info;
@@ -262,6 +263,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             if self.settings.names_at_once {
                 self.name_handles();
                 self.name_extern_shared();
+                self.name_packing();
             }
             self.distribute_constants();
             self.late_shared_of_launched();

@@ -69,6 +69,16 @@ impl Merger<'_, '_> {
         }
     }
 
+    /// Names what nvlink makes to pack constants and removes again.
+    pub(super) fn name_packing(&mut self) {
+        if self.settings.packs_by_size && self.out.packed {
+            self.name_section(&[b"TEMP_USER_DATA"]);
+            if self.settings.shares_packed {
+                self.name_section(&[b"TEMP_MERGED_CONSTANTS"]);
+            }
+        }
+    }
+
     /// Looks for a section: nvlink makes what it does not find, and removes it in the end as it is empty. Its name stays.
     pub(super) fn name_only(&mut self, parts: &[&[u8]]) {
         let [name, _] = self.name(NamePlace::BothIfMissing, parts);

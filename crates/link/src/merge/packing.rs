@@ -1,6 +1,7 @@
 //! Constants that do not fit into their bank one input after the other are packed: variables are placed anew, without
 //! regard to the alignment they were declared with.
 
+use super::equal::{self, EqualConstants};
 use super::merger::Merger;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::CONSTANT_BANK;
@@ -32,29 +33,36 @@ impl<'data> Merger<'_, 'data> {
         let mut variables = variables(&self.out, bank);
         if self.settings.drops_constants {
             variables = self.without_unused(bank, variables);
+        }
+        if self.settings.drops_constants || self.settings.shares_packed {
             self.out.null_value = 0;
         }
+        let rules = Rules { by_size: self.settings.packs_by_size };
+        let needed = if self.settings.shares_packed { self.needed() } else { Vec::new() };
         let mut moves = Moves::default();
-        let mut chunks = Vec::new();
-        let (mut end, mut largest_align) = (0u64, 1);
-        for id in in_order(&self.out, variables) {
-            let align = alignment(self.out.symbol(id).size);
-            let place = end.checked_next_multiple_of(align).unwrap_or(end);
-            if let Some(data) = self.bytes_of(id) {
-                chunks.push(Chunk { offset: place, data });
-            }
-            let symbol = self.out.symbol_mut(id);
-            moves.all.push((symbol.value, place));
-            symbol.value = place;
-            end = place.saturating_add(symbol.size);
-            largest_align = largest_align.max(align);
+        let mut contents = Contents::default();
+        let mut equal = EqualConstants::default();
+        for id in rules.in_order(&self.out, variables) {
+            let symbol = self.out.symbol(id);
+            let (size, align, from) = (symbol.size, rules.alignment(symbol), symbol.value);
+            let data = self.bytes_of(id);
+            let place = equal.next_place(size, align).unwrap_or(contents.end);
+            let written = match data {
+                Some(data) if self.settings.shares_packed && !needed[id.index()] => {
+                    contents.append_new(data, size, align, &mut equal)
+                }
+                _ => contents.append(data, size, align),
+            };
+            // Relocations go where the variable would be if none shared its place.
+            moves.all.push((from, place));
+            self.out.symbol_mut(id).value = if equal::looks_for(size, align) { written } else { place };
         }
         moves.sort();
         for section in with_twin(&self.out, bank) {
             let section = self.out.section_mut(section);
-            (section.size, section.align) = (end, narrow(largest_align));
+            (section.size, section.align) = (contents.end, narrow(contents.align));
             if let Some(own) = section.chunks_mut() {
-                own.clone_from(&chunks);
+                own.clone_from(&contents.chunks);
             }
         }
         for relocations in relocations_of(&self.out, bank) {
@@ -68,12 +76,8 @@ impl<'data> Merger<'_, 'data> {
 
     /// Removes the variables that nothing refers to and that were not asked for.
     fn without_unused(&mut self, bank: SectionId, variables: Vec<SymbolId>) -> Vec<SymbolId> {
-        let is_referenced = referenced(&self.out);
-        let is_asked_for =
-            |name: &[u8]| self.settings.variables_used.iter().any(|text| roots::contains(name, text));
-        let (used, unused): (Vec<_>, Vec<_>) = variables
-            .into_iter()
-            .partition(|id| is_referenced[id.index()] || is_asked_for(self.out.symbol(*id).name));
+        let needed = self.needed();
+        let (used, unused): (Vec<_>, Vec<_>) = variables.into_iter().partition(|id| needed[id.index()]);
         forget_relocations(&mut self.out, bank, &unused);
         // Those of a section that loses all go with it.
         let stays = used.iter().any(|id| self.out.symbol(*id).size > 0);
@@ -85,6 +89,22 @@ impl<'data> Merger<'_, 'data> {
             remove(&mut self.out, &unused);
         }
         used
+    }
+
+    /// Which symbols some relocation names, or were asked for.
+    fn needed(&self) -> Vec<bool> {
+        let is_asked_for =
+            |name: &[u8]| self.settings.variables_used.iter().any(|text| roots::contains(name, text));
+        let mut needed: Vec<_> = self.out.symbols.iter().map(|symbol| is_asked_for(symbol.name)).collect();
+        for section in &self.out.sections {
+            let Content::Relocations(entries) = &section.content else { continue };
+            for entry in entries {
+                if let RelocTarget::Symbol(symbol) = entry.target {
+                    needed[symbol.index()] = true;
+                }
+            }
+        }
+        needed
     }
 
     /// The bytes of a variable, as far as its input has them.
@@ -106,20 +126,6 @@ fn variables(merged: &Merged<'_>, bank: SectionId) -> Vec<SymbolId> {
         symbol.section == Some(bank) && symbol.kind != raw::STT_SECTION
     };
     (0..merged.symbols.len()).map(SymbolId::at).filter(is_variable).collect()
-}
-
-/// Which symbols some relocation names.
-fn referenced(merged: &Merged<'_>) -> Vec<bool> {
-    let mut referenced = vec![false; merged.symbols.len()];
-    for section in &merged.sections {
-        let Content::Relocations(entries) = &section.content else { continue };
-        for entry in entries {
-            if let RelocTarget::Symbol(symbol) = entry.target {
-                referenced[symbol.index()] = true;
-            }
-        }
-    }
-    referenced
 }
 
 /// What a variable becomes that lost its place: images have no such symbols, unless relocations are preserved. Its value
@@ -168,21 +174,75 @@ fn forget_names(merged: &mut Merged<'_>, variables: &[SymbolId]) {
     }
 }
 
-/// Global variables come first, those of at least a word by size and then the others, largest first. After them come
-/// those that are not global, all by size.
-fn in_order(merged: &Merged<'_>, variables: Vec<SymbolId>) -> Vec<SymbolId> {
-    let (globals, mut listed): (Vec<_>, Vec<_>) =
-        variables.into_iter().partition(|id| merged.symbol(*id).among_globals);
-    listed.extend(globals);
-    sorted(listed, &|id| {
-        let symbol = merged.symbol(id);
-        let align = if symbol.among_globals { alignment(symbol.size) } else { 0 };
-        (Reverse(align), symbol.size)
-    })
+/// How variables are aligned, which decides their order.
+struct Rules {
+    /// A global variable is aligned to its size, however large it is.
+    by_size: bool,
 }
 
-fn alignment(size: u64) -> u64 {
-    size.clamp(1, WORD)
+impl Rules {
+    fn alignment(&self, symbol: &OutputSymbol<'_>) -> u64 {
+        let most = match (self.by_size, symbol.among_globals) {
+            (false, _) => WORD,
+            (true, false) => 2 * WORD,
+            (true, true) => return symbol.size.max(1),
+        };
+        symbol.size.clamp(1, most)
+    }
+
+    /// The largest alignment comes first, and of equal ones the smallest variable. Where a word is the most, those that are not
+    /// global come last, all by size.
+    fn in_order(&self, merged: &Merged<'_>, variables: Vec<SymbolId>) -> Vec<SymbolId> {
+        let (globals, mut listed): (Vec<_>, Vec<_>) =
+            variables.into_iter().partition(|id| merged.symbol(*id).among_globals);
+        listed.extend(globals);
+        sorted(listed, &|id| {
+            let symbol = merged.symbol(id);
+            let by_alignment = self.by_size || symbol.among_globals;
+            (Reverse(if by_alignment { self.alignment(symbol) } else { 0 }), symbol.size)
+        })
+    }
+}
+
+/// The bytes of a packed bank.
+struct Contents<'data> {
+    chunks: Vec<Chunk<'data>>,
+    end: u64,
+    /// The largest alignment of a variable.
+    align: u64,
+}
+
+impl Default for Contents<'_> {
+    fn default() -> Self {
+        Self { chunks: Vec::new(), end: 0, align: 1 }
+    }
+}
+
+impl<'data> Contents<'data> {
+    fn append(&mut self, data: Option<&'data [u8]>, size: u64, align: u64) -> u64 {
+        let place = self.end.checked_next_multiple_of(align).unwrap_or(self.end);
+        self.chunks.extend(data.map(|data| Chunk { offset: place, data }));
+        self.end = place.saturating_add(size);
+        self.align = self.align.max(align);
+        place
+    }
+
+    /// Appends a variable, unless there is one whose place it can share.
+    fn append_new(
+        &mut self,
+        data: &'data [u8],
+        size: u64,
+        align: u64,
+        equal: &mut EqualConstants<'data>,
+    ) -> u64 {
+        equal.find(data, align).unwrap_or_else(|| {
+            let place = self.append(Some(data), size, align);
+            if equal::looks_for(size, align) {
+                equal.remember(data, align, place);
+            }
+            place
+        })
+    }
 }
 
 /// nvlink's way to sort a list, which shows in the order of equal ones: it deals the list out onto two piles, sorts

@@ -42,12 +42,18 @@ pub struct Settings<'data> {
     pub merges_constants: bool,
     /// Constants that overflow their bank are packed.
     pub packs_constants: bool,
+    /// Packed variables are aligned to their size, however large it is, and none of them goes.
+    pub packs_by_size: bool,
+    /// Packed variables that nothing names share their place with equal ones.
+    pub shares_packed: bool,
     /// Whether variables that nothing asks for leave a bank that overflows.
     pub drops_constants: bool,
     /// A relocatable link gives extern shared arrays their place, for a debugger.
     pub places_dynamic: bool,
     /// Extern shared arrays say how they are aligned.
     pub aligned_arrays: bool,
+    /// Symbols of a function's constants have Mercury's name for the section in both views.
+    pub keeps_mercury_names: bool,
     /// The Mercury view has the call graph too.
     pub mercury_graph: bool,
     /// Shared memory without variables comes in as one.
@@ -75,6 +81,7 @@ impl<'data> Settings<'data> {
     /// From the options of a link.
     pub fn new(options: &Options<'data>, roots: &Roots<'_>) -> Self {
         let Options { relocatable, debug, .. } = *options;
+        let packs_by_size = options.release.packs_by_size();
         Self {
             sm: options.sm(),
             writes_notes: options.release.writes_notes(),
@@ -94,9 +101,15 @@ impl<'data> Settings<'data> {
             host: options.host,
             merges_constants: options.merges_constants(roots),
             packs_constants: !relocatable && options.release.packs_constants(),
-            drops_constants: options.asks_for_names() && !relocatable && !options.keeps_shared_symbols(),
+            packs_by_size,
+            shares_packed: options.merges_constants(roots) && packs_by_size,
+            drops_constants: options.asks_for_names()
+                && !packs_by_size
+                && !relocatable
+                && !options.keeps_shared_symbols(),
             places_dynamic: relocatable && debug,
             aligned_arrays: options.release.aligns_extern_arrays(),
+            keeps_mercury_names: options.release.keeps_mercury_names(),
             mercury_graph: options.release.has_mercury_call_graph(),
             takes_nameless_shared: options.release.takes_nameless_shared(),
             moves_symbol_0: options.release.moves_symbol_0(),
