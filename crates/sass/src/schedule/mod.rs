@@ -303,12 +303,12 @@ pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hin
         return Outcome::NotApplicable;
     }
     let Some(understood) = Code::new(code, jumps, family, hints) else { return Outcome::Unknown };
-    let kept = understood.unexplained(|block| !has_fence(code, block));
+    let kept = understood.unexplained(|block| !has(&[MEMBAR, FENCE], code, block));
     understood.put_without_first(kept, code)
 }
 
-/// The same for code from whose `whole` the instructions at `removed`, in order, are gone. Blocks with these do not keep
-/// their schedule (mercury/scoreboards-barriers).
+/// The same for code from whose `whole` the instructions at `removed`, in order, are gone. Blocks with a `FENCE` do not keep
+/// their schedule (mercury/scoreboards-barriers), those with a `MEMBAR` do.
 pub fn shortened_without_stack_pointer(
     whole: &[u8],
     removed: &[usize],
@@ -319,16 +319,16 @@ pub fn shortened_without_stack_pointer(
         return Outcome::NotApplicable;
     }
     let removed_before = |at: usize| removed.partition_point(|removed| *removed < at);
-    let is_whole = |block: Range<usize>| removed_before(block.start) == removed_before(block.end);
-    let kept = Code::new(whole, &[], family, Hints::NONE).and_then(|whole| whole.unexplained(is_whole));
+    let may_keep = |block: Range<usize>| !has(&[FENCE], whole, block);
+    let kept = Code::new(whole, &[], family, Hints::NONE).and_then(|whole| whole.unexplained(may_keep));
     let kept = kept.map(|kept| kept.into_iter().map(|at| at - removed_before(at)).collect());
     let Some(understood) = Code::new(code, &[], family, Hints::NONE) else { return Outcome::Unknown };
     understood.put_without_first(kept, code)
 }
 
-/// Whether a block has a fence. Instructions beside it may be gone, so that the rest is not what the assembler scheduled.
-fn has_fence(code: &[u8], mut block: Range<usize>) -> bool {
-    block.any(|at| [MEMBAR, FENCE].contains(&Instruction::at(code, at).operation()))
+/// Whether a block has one of these fences. Instructions beside it may be gone, so that the rest is not what the assembler scheduled.
+fn has(fences: &[u16], code: &[u8], mut block: Range<usize>) -> bool {
+    block.any(|at| fences.contains(&Instruction::at(code, at).operation()))
 }
 
 /// Whether the load of an unused stack pointer is a plain producer.
