@@ -237,7 +237,8 @@ fn refuse(code: Code, what: &str, which: &[u8], log: &mut Log) -> Code {
 fn finish(draft: Draft, release: &'static Release, or_later: bool, log: &mut Log) -> Result<Options, Code> {
     let (kind, number, suffix) = draft.arch.ok_or(Code::MissingArch)?;
     let number = u16::try_from(number).unwrap_or(u16::MAX);
-    let named = format!("compute_{number}");
+    let letter = if suffix == Suffix::A { "a" } else { "" };
+    let named = format!("compute_{number}{letter}");
     // A letter that the number does not have is dropped.
     let archs = [Arch::new(number, suffix), Arch::plain(number)];
     let later = Release::ALL.into_iter().filter(|later| or_later && later.toolkit > release.toolkit);
@@ -336,6 +337,11 @@ mod tests {
         assert_eq!(code(&["-arch=sm_99999999999"]), Some(Code::UnrecognizedArch));
         assert_eq!(code(&["-arch=compute_90", "-lto"]), Some(Code::IncompatibleOptions));
         assert_eq!(code(&["-arch=sm_90", "-ptx"]), Some(Code::IncompatibleOptions));
+        // The letter of a family is not said.
+        let unknown =
+            |of: &str| format!("ERROR NVJITLINK_ERROR_UNRECOGNIZED_ARCH: unrecognized architecture ({of})\n");
+        assert_eq!(parsed(&["-arch=sm_130a"]).1, unknown("compute_130a"));
+        assert_eq!(parsed(&["-arch=sm_130f"]).1, unknown("compute_130"));
         let missing = "ERROR NVJITLINK_ERROR_UNRECOGNIZED_OPTION: missing option value (-Xptxas=)\n";
         assert_eq!(parsed(&["-Xptxas=", "-arch=sm_90"]).1, missing);
     }
