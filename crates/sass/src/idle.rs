@@ -21,8 +21,8 @@ pub fn is_idle(instruction: Instruction) -> bool {
     instruction.0 & !VARIABLE == IDLE & !VARIABLE && instruction.stall() != 0
 }
 
-/// No result of fixed latency takes longer.
-pub const LATEST: u32 = 15;
+/// No result of fixed latency takes longer: those of products of matrices take 19 or 20.
+pub const LATEST: u32 = 20;
 /// Results of moves, logic, sums and products in registers, for anything but matrices: assemblers have them used after 4 or 5.
 const USUAL: u32 = 6;
 /// The same for matrices: assemblers have them used after 7.
@@ -42,6 +42,8 @@ const QUICK: [u16; 28] = [
     0x021, 0x023, 0x024, 0x025, 0x027, 0x030, 0x031, 0x032, 0x035, 0x036, 0x045, 0x046, 0x048,
 ];
 const MATRICES: std::ops::RangeInclusive<u16> = 0x037..=0x03f;
+/// `QMMA` and `OMMA`.
+const OTHER_MATRICES: [u16; 2] = [0x07a, 0x07f];
 const SYNCHRONISATION: [u16; 2] = [0x142, 0x148];
 /// Calls of a place and returns to an address, which other code follows.
 const CALLS: [u16; 2] = [0x943, 0x944];
@@ -211,7 +213,7 @@ fn latency(first: Instruction, second: Instruction) -> u32 {
     let is_general = met(&[File::General])
         && !met(&[File::Uniform, File::Predicate, File::UniformPredicate, File::Barrier]);
     match is_general && QUICK.contains(&operation) {
-        true if MATRICES.contains(&user) => TO_MATRICES,
+        true if MATRICES.contains(&user) || OTHER_MATRICES.contains(&user) => TO_MATRICES,
         true => USUAL,
         false => LATEST,
     }

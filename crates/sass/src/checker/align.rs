@@ -108,9 +108,8 @@ fn is_same(before: Instruction, after: Instruction) -> bool {
     if after.0 & KEPT & !before.0 != 0 {
         return false;
     }
-    let plain = |instruction: Instruction| without_place(instruction).without_schedule() & !KEPT;
-    let [before, after] = [before, after].map(plain);
-    before == after || shift::low(Instruction(before)) == Some(Instruction(after))
+    let [before, after] = [before, after].map(|instruction| without_place(instruction).without_schedule());
+    before & !KEPT == after & !KEPT || shift::low(Instruction(before)) == Some(Instruction(after))
 }
 
 pub fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<Alignment<'a>, Violation> {

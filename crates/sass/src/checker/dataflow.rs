@@ -29,9 +29,9 @@ const WORK_PER_STEP: usize = 256;
 
 const STACK_POINTER: u8 = 1;
 const LDGDEPBAR: u16 = 0x1af;
-/// `LD`, `LDG`, `LDS`, `ST`, `STG` and `STS` have read their uniform registers when they are issued: assemblers have these overwritten
-/// without a wait for what is read, 1,330 times in the objects of `cargo xtask realcode`. Textures and `SYNCS` never.
-const READ_UNIFORM_AT_ONCE: [u16; 6] = [0x180, 0x181, 0x184, 0x185, 0x186, 0x188];
+/// `LD`, `LDG`, `LDS`, `STG` and `STS` have read their uniform registers when they are issued: in the objects of `cargo xtask realcode`
+/// assemblers have each overwritten by `UMOV` one cycle later, without a wait for what is read. Of others that was not seen.
+const READ_UNIFORM_AT_ONCE: [u16; 5] = [0x180, 0x181, 0x184, 0x186, 0x188];
 
 /// `LDC R1` of 32 bits, which the code of a kernel begins with.
 fn loads_stack_pointer(instruction: Instruction) -> bool {

@@ -13,7 +13,8 @@ use crate::flow::{Flow, Jumps};
 use crate::idle::{LATEST, is_needed_in};
 use crate::instruction::Instruction;
 use align::{Alignment, Step, align};
-use delays::LONG_STALL;
+use delays::is_usual;
+use std::cell::OnceCell;
 pub use violation::{Problem, Violation};
 
 /// Whether `after` may take the place of `before`: the code of one function, without relocations applied or with the same
@@ -30,6 +31,8 @@ pub fn check(before: &[u8], after: &[u8], jumps: &Jumps) -> Result<(), Violation
 /// What can be seen without following paths: stalls, scoreboards set, and waits that come too soon.
 fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violation> {
     let reordered = delays::reordered(alignment, jumps);
+    let entered = OnceCell::new();
+    let entries = || entered.get_or_init(|| delays::entries(alignment, jumps)).as_deref();
     for (at, step) in alignment.steps().enumerate() {
         let violation = |problem: Problem| Err(Violation { at, problem });
         let Some((before, after)) = step.before.zip(step.after).filter(|(before, after)| before != after)
@@ -37,11 +40,9 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
             continue;
         };
         let is_slower = after.stall() >= before.stall();
-        // Which warp goes on does not matter, but what long stalls mean depends on it.
-        let is_usual = |one: Instruction| !one.holds() || (1..LONG_STALL).contains(&one.stall());
         let is_same = (before.stall(), before.holds()) == (after.stall(), after.holds());
         let is_alike = is_same || is_usual(before) && is_usual(after);
-        let is_alike = is_alike && (is_slower || is_quicker(alignment, jumps, at));
+        let is_alike = is_alike && (is_slower || is_quicker(alignment, entries, at));
         if !(is_alike || reordered[at] || is_next_to_barrier(alignment, at)) {
             return violation(Problem::Schedule);
         }
@@ -53,57 +54,95 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
             return violation(Problem::Scoreboard);
         }
     }
-    check_delays(alignment)?;
+    check_delays(alignment, entries)?;
     let too_soon = |first: Option<Instruction>, second: Option<Instruction>| {
         let Some((first, second)) = first.zip(second).filter(|(first, _)| first.stall() == 1) else {
             return false;
         };
         sets(first) & second.wait_mask() != 0
     };
-    let mut last: Option<Step> = None;
+    let (mut last_before, mut last_after) = (None, None);
     for (at, step) in alignment.steps().enumerate() {
-        if let Some(last) = last
-            && too_soon(last.after, step.after)
-            && !too_soon(last.before, step.before)
-        {
+        if too_soon(last_after, step.after) && !too_soon(last_before, step.before) {
             return Err(Violation { at, problem: Problem::TooSoon });
         }
-        last = Some(step);
+        last_before = step.before.or(last_before);
+        last_after = step.after.or(last_after);
     }
     Ok(())
 }
 
-/// Where delays are gone, the instruction before takes their time, or the branch after them does, if that is not too early.
-fn check_delays(alignment: &Alignment<'_>) -> Result<(), Violation> {
-    let stall = |one: Option<Instruction>| one.map_or(0, |one| u32::from(one.stall()));
+/// Where delays are gone or new, the instruction before takes the time of those that are gone, or the branch after them does, if that is
+/// not too early. No other code may come upon those that are gone.
+fn check_delays<'a>(
+    alignment: &Alignment<'_>,
+    entries: impl Fn() -> Option<&'a [bool]> + Copy,
+) -> Result<(), Violation> {
     let (mut old, mut new) = (0, 0);
     // The cycles of the last instruction of both and of the delays after it; where these begin.
     let (mut times, mut starts) = ([0, 0], [0, 0]);
-    let mut is_gone = false;
+    let mut last = None;
+    let mut is_other = false;
     for (at, step) in alignment.steps().enumerate() {
+        let violation = Err(Violation { at, problem: Problem::Schedule });
         if let Some((before, after)) = step.before.zip(step.after) {
             let keeps_time = times[1] >= times[0];
             let branch_takes = || {
-                let gained = stall(step.after).saturating_sub(stall(step.before));
+                let gained = u32::from(after.stall().saturating_sub(before.stall()));
                 matches!(Flow::of(old, before), Flow::Branch(_) | Flow::Jump(_))
                     && times[1] + gained >= times[0]
+                    && at.checked_sub(1).is_some_and(|last| !is_entered_before(alignment, entries, last))
                     && !is_needed_in(alignment.before, starts[0]..old, alignment.after, starts[1]..new)
             };
-            if is_gone && !keeps_time && !branch_takes() {
-                return Err(Violation { at, problem: Problem::Schedule });
+            if is_other && !keeps_time && !branch_takes() {
+                return violation;
             }
-            times = [stall(Some(before)), stall(Some(after))];
+            times = [u32::from(before.stall()), u32::from(after.stall())];
             starts = [old + 1, new + 1];
-            is_gone = false;
-        } else {
-            times[0] += stall(step.before);
-            times[1] += stall(step.after);
-            is_gone |= step.before.is_some_and(Instruction::is_held_delay);
+            last = Some(Flow::of(old, before));
+            is_other = false;
+        } else if let Some(before) = step.before {
+            times[0] += u32::from(before.stall().max(1));
+            if before.is_held_delay() {
+                let is_reached = entries().is_none_or(|entered| entered[at]);
+                if is_reached || !matches!(last, Some(Flow::Next | Flow::Branch(_))) {
+                    return violation;
+                }
+                is_other = true;
+            }
+        } else if let Some(after) = step.after.filter(|after| after.is_delay()) {
+            times[1] += u32::from(after.stall());
+            if !is_usual(after) {
+                return violation;
+            }
+            is_other = true;
         }
         old += usize::from(step.before.is_some());
         new += usize::from(step.after.is_some());
     }
     Ok(())
+}
+
+/// Whether a step, or one of those in the cycles before it in which results may be under way, may be come upon from elsewhere.
+fn is_entered_before<'a>(
+    alignment: &Alignment<'_>,
+    entries: impl Fn() -> Option<&'a [bool]>,
+    at: usize,
+) -> bool {
+    let Some(entered) = entries() else { return true };
+    let mut cycles = 0;
+    for step in (0..=at).rev() {
+        let Step { before, after } = alignment.step(step);
+        cycles += after.map_or(0, |after| u32::from(after.stall().max(1)));
+        if cycles >= LATEST {
+            return false;
+        }
+        let goes_on = |one: Instruction| matches!(Flow::of(0, one), Flow::Next | Flow::Branch(_));
+        if entered[step] || step == 0 || !before.is_none_or(goes_on) {
+            return true;
+        }
+    }
+    true
 }
 
 /// The scoreboards that an instruction sets.
@@ -113,8 +152,8 @@ fn sets(instruction: Instruction) -> u8 {
 }
 
 /// Whether an instruction takes one cycle and not two because the next one no longer waits for it, and nothing depends on the
-/// other cycle. Where the code may be entered shortly before, that is not known.
-fn is_quicker(alignment: &Alignment<'_>, jumps: &Jumps, at: usize) -> bool {
+/// other cycle. Where the code may be entered shortly before or goes elsewhere shortly after, that is not known.
+fn is_quicker<'a>(alignment: &Alignment<'_>, entries: impl Fn() -> Option<&'a [bool]>, at: usize) -> bool {
     let both = |at: usize| {
         let step = (at < alignment.len()).then(|| alignment.step(at))?;
         step.before.zip(step.after)
@@ -125,16 +164,18 @@ fn is_quicker(alignment: &Alignment<'_>, jumps: &Jumps, at: usize) -> bool {
     if (before.stall(), after.stall()) != (2, 1) || !was_waited_for || is_waited_for {
         return false;
     }
-    let Some(entered) = delays::entries(alignment, jumps) else { return false };
     let mut cycles = 0;
-    for step in (0..=at).rev() {
-        cycles += alignment.step(step).after.map_or(0, |after| u32::from(after.stall().max(1)));
-        if cycles >= LATEST {
-            break;
-        }
-        if entered[step] || step == 0 {
+    let mut later = at + 1;
+    while cycles < LATEST {
+        let Some(step) = (later < alignment.len()).then(|| alignment.step(later)) else { return false };
+        if step.before.is_some_and(|before| Flow::of(0, before) != Flow::Next) {
             return false;
         }
+        cycles += step.after.map_or(0, |after| u32::from(after.stall().max(1)));
+        later += 1;
+    }
+    if is_entered_before(alignment, entries, at) {
+        return false;
     }
     let (mut old, mut new) = (0, 0);
     for step in alignment.steps().take(at + 1) {
@@ -148,5 +189,49 @@ fn is_quicker(alignment: &Alignment<'_>, jumps: &Jumps, at: usize) -> bool {
 /// it needs, and the exit itself.
 fn is_next_to_barrier(alignment: &Alignment<'_>, at: usize) -> bool {
     let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
-    neighbours.filter(|at| *at < alignment.len()).any(|at| alignment.step(at).before.is_none())
+    let is_barrier = |step: Step| step.before.is_none() && !step.after.is_some_and(Instruction::is_delay);
+    neighbours.filter(|at| *at < alignment.len()).any(|at| is_barrier(alignment.step(at)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Problem, check};
+
+    const STALL: u32 = 105;
+    const HOLD: u128 = 1 << 109;
+    /// `IADD3 R6, PT, PT, R5, 1, RZ`, `EXIT`, the delay where no other warp goes on and the usual one; without cycles.
+    const SUM: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0506_7810;
+    const EXIT: u128 = 0x000f_e000_0380_0000_0000_0000_0000_794d;
+    const HELD: u128 = 0x000f_e000_0fff_e0ff_0000_00ff_ffff_f290;
+    const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
+
+    fn code(instructions: &[(u128, u128)]) -> Vec<u8> {
+        let padding = [(NOP, 0); 8];
+        let all = instructions.iter().chain(&padding);
+        all.flat_map(|(bits, stall)| (bits | stall << STALL).to_le_bytes()).collect()
+    }
+
+    fn problem(before: &[(u128, u128)], after: &[(u128, u128)]) -> Option<Problem> {
+        check(&code(before), &code(after), &[]).err().map(|violation| violation.problem)
+    }
+
+    #[test]
+    fn delays_that_change() {
+        let held = [(SUM, 11), (HELD, 9), (SUM, 5), (EXIT, 5)];
+        let free = SUM & !HOLD;
+        assert_eq!(problem(&held, &[(free, 15), (NOP, 5), (free, 5), (EXIT, 5)]), None);
+        // One cycle less, or less of another instruction beside a delay.
+        let early = Some(Problem::Schedule);
+        assert_eq!(problem(&held, &[(free, 15), (NOP, 4), (free, 5), (EXIT, 5)]), early);
+        assert_eq!(problem(&held, &[(free, 15), (NOP, 5), (free, 1), (EXIT, 5)]), early);
+        assert_eq!(problem(&held, &[(free, 15), (free, 5), (EXIT, 5)]), early);
+        assert_eq!(
+            problem(&[(SUM, 5), (SUM, 5), (EXIT, 5)], &[(SUM, 1), (NOP, 1), (SUM, 5), (EXIT, 5)]),
+            early
+        );
+        // Long stalls mean something else where no other warp goes on, and so does none.
+        assert_eq!(problem(&held, &[(SUM, 15), (NOP, 5), (free, 5), (EXIT, 5)]), early);
+        assert_eq!(problem(&held, &[(free, 11), (NOP | HOLD, 12), (free, 5), (EXIT, 5)]), early);
+        assert_eq!(problem(&[(free, 0), (EXIT, 5)], &[(SUM, 0), (EXIT, 5)]), early);
+    }
 }
