@@ -21,6 +21,9 @@ const WAIT_MASK: u32 = 116;
 /// What a rewrite may change anywhere: both scoreboards and the wait mask.
 const SCOREBOARD_FIELDS: u128 = 0xfff << WRITE_SCOREBOARD;
 const STALL_FIELD: u128 = 0xf << STALL;
+/// `@!UPT UIADD3 URZ, UPT, UPT, URZ, URZ, URZ` without scoreboards, waits and cycles. It is never executed, and takes time where no other
+/// warp goes on.
+pub const HELD_DELAY: u128 = 0x000f_e000_0fff_e0ff_0000_00ff_ffff_f290;
 const YIELD_FIELD: u128 = 1 << 109;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,22 @@ impl Instruction {
         self.field(WAIT_MASK, SCOREBOARDS.into()) as u8
     }
 
+    /// A bit for each scoreboard that the instruction sets.
+    pub fn set_mask(self) -> u8 {
+        let sets = [self.write_scoreboard(), self.read_scoreboard()].into_iter().flatten();
+        sets.fold(0, |mask, number| mask | 1 << number)
+    }
+
+    /// The same instruction that takes other cycles.
+    pub fn with_stall(self, stall: u8) -> Self {
+        Self(self.0 & !STALL_FIELD | u128::from(stall) << STALL & STALL_FIELD)
+    }
+
+    /// The same instruction after which other warps go on.
+    pub fn without_hold(self) -> Self {
+        Self(self.0 & !YIELD_FIELD)
+    }
+
     pub fn without_scoreboards(self) -> u128 {
         self.0 & !SCOREBOARD_FIELDS
     }
@@ -112,11 +131,10 @@ impl Instruction {
                 && self.read_scoreboard().is_none()
     }
 
-    /// `@!UPT UIADD3 URZ, UPT, UPT, URZ, URZ, URZ` without scoreboards and waits, which is never executed.
+    /// Whether it is [`HELD_DELAY`], of any length.
     pub fn is_held_delay(self) -> bool {
-        const HELD: u128 = 0x000f_e000_0fff_e0ff_0000_00ff_ffff_f290;
-        const TIMING: u128 = 31 << 105;
-        self.0 & !TIMING == HELD & !TIMING
+        let timing = STALL_FIELD | YIELD_FIELD;
+        self.0 & !timing == HELD_DELAY & !timing
     }
 
     /// `DEPBAR`, the wait as an instruction of its own.

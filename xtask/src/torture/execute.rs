@@ -190,17 +190,9 @@ impl Bench {
                 compare(&expected, &got)
             }
         };
-        // Of removed static functions of one name with jump tables (docs/deviations.md).
-        let is_by_name = features::of(program).contains(&EQUAL_STATICS);
-        if arch.sm >= 100 && !differences.is_empty() && is_by_name && says(&expected, DELETED_SECTION) {
-            return Ok(Verdict::NoOracle(DELETED_SECTION.into()));
-        }
-        if arch.sm >= 100 && depends_on_memory(program, &differences) {
-            return Ok(Verdict::NoOracle("tables from nvlink's memory".into()));
-        }
-        let mut inputs = arguments.iter().map(|argument| folder.join(argument));
-        if arch.sm >= 100 && !differences.is_empty() && inputs.any(|input| has_equal_statics(&input)) {
-            return Ok(Verdict::NoOracle("static functions of one name in one object".into()));
+        let inputs = arguments.iter().map(|argument| folder.join(argument));
+        if let Some(why) = deviation(program, arch, &expected, &differences, inputs) {
+            return Ok(Verdict::NoOracle(why.into()));
         }
         Ok(verdict(linked, differences))
     }
@@ -303,14 +295,34 @@ impl Bench {
     }
 }
 
+/// Why nvlink's output is no measure for what differs (docs/deviations.md, *Code of sm_100 and later*).
+fn deviation(
+    program: &Program,
+    arch: Arch,
+    expected: &Outcome,
+    differences: &[String],
+    mut inputs: impl Iterator<Item = PathBuf>,
+) -> Option<&'static str> {
+    if arch.sm < 100 || differences.is_empty() {
+        return None;
+    }
+    // Removed static functions of one name, with jump tables.
+    if features::of(program).contains(&EQUAL_STATICS) && says(expected, DELETED_SECTION) {
+        return Some(DELETED_SECTION);
+    }
+    if depends_on_memory(program, differences) {
+        return Some("tables from nvlink's memory");
+    }
+    inputs.any(|input| has_equal_statics(&input)).then_some("static functions of one name in one object")
+}
+
 /// Whether all that differs are tables of static functions of one name, or of replaced weak copies, which nvlink translates with the
 /// code of another, or with what is in its memory (docs/deviations.md, *Code of sm_100 and later*).
 fn depends_on_memory(program: &Program, differences: &[String]) -> bool {
     const CONSTRUCTS: [&str; 3] = [EQUAL_STATICS, "weak-functions", "weak-kernels"];
     const TABLES: [&str; 2] = [".nv_debug_info_reg_sass", ".nv.resolvedrela.text."];
     let is_of_table = |line: &String| TABLES.iter().any(|table| line.trim_start().starts_with(table));
-    !differences.is_empty()
-        && differences.iter().all(is_of_table)
+    differences.iter().all(is_of_table)
         && features::of(program).iter().any(|feature| CONSTRUCTS.contains(feature))
 }
 

@@ -59,7 +59,7 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
         let Some((first, second)) = first.zip(second).filter(|(first, _)| first.stall() == 1) else {
             return false;
         };
-        sets(first) & second.wait_mask() != 0
+        first.set_mask() & second.wait_mask() != 0
     };
     let (mut last_before, mut last_after) = (None, None);
     for (at, step) in alignment.steps().enumerate() {
@@ -145,12 +145,6 @@ fn is_entered_before<'a>(
     true
 }
 
-/// The scoreboards that an instruction sets.
-fn sets(instruction: Instruction) -> u8 {
-    let numbers = [instruction.write_scoreboard(), instruction.read_scoreboard()];
-    numbers.into_iter().flatten().fold(0, |mask, number| mask | 1 << number)
-}
-
 /// Whether an instruction takes one cycle and not two because the next one no longer waits for it, and nothing depends on the
 /// other cycle. Where the code may be entered shortly before or goes elsewhere shortly after, that is not known.
 fn is_quicker<'a>(alignment: &Alignment<'_>, entries: impl Fn() -> Option<&'a [bool]>, at: usize) -> bool {
@@ -159,8 +153,8 @@ fn is_quicker<'a>(alignment: &Alignment<'_>, entries: impl Fn() -> Option<&'a [b
         step.before.zip(step.after)
     };
     let Some(((before, after), (next_before, next_after))) = both(at).zip(both(at + 1)) else { return false };
-    let was_waited_for = sets(before) & next_before.wait_mask() != 0;
-    let is_waited_for = sets(after) & next_after.wait_mask() != 0;
+    let was_waited_for = before.set_mask() & next_before.wait_mask() != 0;
+    let is_waited_for = after.set_mask() & next_after.wait_mask() != 0;
     if (before.stall(), after.stall()) != (2, 1) || !was_waited_for || is_waited_for {
         return false;
     }
@@ -196,13 +190,13 @@ fn is_next_to_barrier(alignment: &Alignment<'_>, at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Problem, check};
+    use crate::instruction::HELD_DELAY as HELD;
 
     const STALL: u32 = 105;
     const HOLD: u128 = 1 << 109;
-    /// `IADD3 R6, PT, PT, R5, 1, RZ`, `EXIT`, the delay where no other warp goes on and the usual one; without cycles.
+    /// `IADD3 R6, PT, PT, R5, 1, RZ`, `EXIT` and the usual delay; without cycles.
     const SUM: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0506_7810;
     const EXIT: u128 = 0x000f_e000_0380_0000_0000_0000_0000_794d;
-    const HELD: u128 = 0x000f_e000_0fff_e0ff_0000_00ff_ffff_f290;
     const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 
     fn code(instructions: &[(u128, u128)]) -> Vec<u8> {

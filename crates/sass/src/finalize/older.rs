@@ -151,9 +151,7 @@ fn timing<'a>(
 
 /// The code whose synchronisations take a cycle more where the one that goes is needed, and all if there were more.
 fn timed<'a>(code: &'a [u8], idle: &[Idle], is_needed: impl Fn(usize) -> bool) -> Cow<'a, [u8]> {
-    /// The stall of an instruction, the mark on it that other warps do not go on, and the stall from which on they do.
-    const STALL: u32 = 105;
-    const HOLD: u128 = 1 << 109;
+    /// From this stall on other warps go on; the longest one.
     const LONG: u8 = 12;
     const LONGEST: u8 = 15;
     let mut timed = Cow::Borrowed(code);
@@ -165,11 +163,11 @@ fn timed<'a>(code: &'a [u8], idle: &[Idle], is_needed: impl Fn(usize) -> bool) -
         };
         let instruction = Instruction::at(code, last);
         if cycles != 0 && instruction.stall() + cycles <= LONGEST {
-            let mut longer = instruction.0 + (u128::from(cycles) << STALL);
-            if instruction.stall() + cycles >= LONG {
-                longer &= !HOLD;
+            let mut longer = instruction.with_stall(instruction.stall() + cycles);
+            if longer.stall() >= LONG {
+                longer = longer.without_hold();
             }
-            timed.to_mut()[last * SIZE..][..SIZE].copy_from_slice(&longer.to_le_bytes());
+            timed.to_mut()[last * SIZE..][..SIZE].copy_from_slice(&longer.0.to_le_bytes());
         }
     }
     timed

@@ -66,9 +66,8 @@ pub struct Control {
 }
 
 const STALL_AT: u32 = 105;
-const STALL: u128 = 0xf << STALL_AT;
 /// The stall of what is waited for at once.
-const DELAYED: u128 = 2 << STALL_AT;
+const DELAYED: u8 = 2;
 const WRITTEN: u32 = 110;
 const READ: u32 = 113;
 const WAITS: u32 = 116;
@@ -350,7 +349,7 @@ fn delay_waits(code: &mut [u8]) {
     for at in 1..code.len() / SIZE {
         let first = Instruction::at(code, at - 1);
         if first.stall() == 1 && waits_at_once(code, at) {
-            code[(at - 1) * SIZE..][..SIZE].copy_from_slice(&(first.0 & !STALL | DELAYED).to_le_bytes());
+            code[(at - 1) * SIZE..][..SIZE].copy_from_slice(&first.with_stall(DELAYED).0.to_le_bytes());
         }
     }
 }
@@ -366,15 +365,13 @@ pub fn hasty(old: &[u8], code: &[u8]) -> Vec<usize> {
 
 /// Makes an instruction take one cycle.
 pub fn hasten(code: &mut [u8], at: usize) {
-    let bits = Instruction::at(code, at).0 & !STALL | 1 << STALL_AT;
-    code[at * SIZE..][..SIZE].copy_from_slice(&bits.to_le_bytes());
+    let quick = Instruction::at(code, at).with_stall(1);
+    code[at * SIZE..][..SIZE].copy_from_slice(&quick.0.to_le_bytes());
 }
 
 /// Whether an instruction waits for the one before it.
 fn waits_at_once(code: &[u8], at: usize) -> bool {
-    let [first, second] = [at - 1, at].map(|at| Instruction::at(code, at));
-    let sets = [first.write_scoreboard(), first.read_scoreboard()].into_iter().flatten();
-    sets.fold(0, |mask, number| mask | 1u8 << number) & second.wait_mask() != 0
+    Instruction::at(code, at - 1).set_mask() & Instruction::at(code, at).wait_mask() != 0
 }
 
 #[cfg(test)]

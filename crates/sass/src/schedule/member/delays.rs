@@ -5,7 +5,7 @@
 //! unit that is never executed. Code of sm_100 has delays of its own, which are no longer there when it is scheduled anew.
 
 use crate::flow::Flow;
-use crate::instruction::{Instruction, SIZE};
+use crate::instruction::{HELD_DELAY, Instruction, SIZE};
 use crate::operation;
 use crate::schedule::STALL_AT;
 use crate::schedule::instructions::Line;
@@ -16,9 +16,8 @@ const LONGEST: i64 = 15;
 const LONGEST_HELD: i64 = 11;
 const STALL: u128 = 15 << STALL_AT;
 const HOLD: u128 = 1 << 109;
-/// `NOP` and `@!UPT UIADD3 URZ, UPT, UPT, URZ, URZ, URZ`, which set nothing and wait for nothing.
+/// `NOP`, which sets nothing and waits for nothing.
 const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
-const HELD: u128 = 0x000f_e000_0fff_e0ff_0000_00ff_ffff_f290;
 /// A guard that is never true.
 const NEVER: u8 = 15;
 /// Cycles after which an instruction of fixed latency lets other warps go on, where any may.
@@ -39,7 +38,7 @@ pub struct Scheduled {
 /// Whether an instruction does nothing at all.
 pub fn is_delay(bits: Instruction) -> bool {
     let plain = bits.0 & !(STALL | HOLD);
-    plain == NOP & !HOLD || plain == HELD & !HOLD
+    plain == NOP & !HOLD || bits.is_held_delay()
 }
 
 /// `@!PT LDS RZ, [RZ]`: precautions, which are put into scheduled code.
@@ -110,7 +109,7 @@ impl Scheduled {
     }
 
     fn with_delays(&self, bits: Instruction, stall: i64) -> ([u8; SIZE], Vec<[u8; SIZE]>) {
-        let (longest, delay) = if self.is_held { (LONGEST_HELD, HELD | HOLD) } else { (LONGEST, NOP) };
+        let (longest, delay) = if self.is_held { (LONGEST_HELD, HELD_DELAY | HOLD) } else { (LONGEST, NOP) };
         let with = |bits: u128, stall: i64| bits & !STALL | (stall as u128) << STALL_AT;
         let mut own = with(bits.0, stall.min(longest));
         let mut delays = Vec::new();

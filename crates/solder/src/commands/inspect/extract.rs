@@ -207,7 +207,7 @@ impl Job<'_> {
     }
 }
 
-/// Writes what it is shown: first it collects what there is to write, then all of it is written, on several threads.
+/// Collects the files to write, then writes them on several threads.
 struct Writer<'a, 'data> {
     asked: &'a Asked,
     sink: Sink<'a>,
