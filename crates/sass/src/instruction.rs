@@ -97,11 +97,13 @@ impl Instruction {
     }
 
     /// The same instruction that takes other cycles.
+    #[must_use]
     pub fn with_stall(self, stall: u8) -> Self {
         Self(self.0 & !STALL_FIELD | u128::from(stall) << STALL & STALL_FIELD)
     }
 
     /// The same instruction after which other warps go on.
+    #[must_use]
     pub fn without_hold(self) -> Self {
         Self(self.0 & !YIELD_FIELD)
     }
