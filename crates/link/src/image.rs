@@ -3,7 +3,7 @@
 use crate::model::graph::{Adjacency, CallGraph};
 use crate::model::ids::{EntityId, PrototypeId, Rare, SectionId, SymbolId};
 use crate::model::mercury;
-use crate::model::merged::{Function, Merged};
+use crate::model::merged::{Function, Merged, OutputSection};
 use crate::options::Options;
 use crate::pool::Pool;
 use crate::relocate::Relocated;
@@ -14,6 +14,7 @@ use crate::view::View;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use solder_arch::{Arch, Release};
+use solder_cubin::raw;
 
 /// The null section and the tables of names and symbols, which come before all others.
 const TABLES: usize = 4;
@@ -87,10 +88,24 @@ pub struct Numbers {
     pub mercury_table: u32,
     /// How many symbols the Mercury view has: it lacks those after the globals.
     pub mercury_symbols: u32,
-    /// There are more sections than a symbol can name: `.symtab_shndx` follows the symbol table.
-    pub many_sections: bool,
+    /// Whether there are more sections than a symbol can name.
+    pub indices: SectionIndices,
+    /// The number that nvlink gave each section when it made it, those that it removed again counted. Empty where that
+    /// does not show.
+    pub created: Vec<u32>,
     /// The names of the symbols, where they are not those of the merge.
     pub new_names: Option<NewNames>,
+}
+
+/// Where symbols that cannot name their sections themselves do so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SectionIndices {
+    /// There are none.
+    None,
+    /// In `.symtab_shndx`, which follows the symbol table.
+    First,
+    /// In `.symtab_shndx`, which nvlink adds when it makes the second view: without that, there are few sections.
+    Late,
 }
 
 /// `.strtab`, made anew.
@@ -105,10 +120,38 @@ pub struct NewNames {
 impl Numbers {
     /// How many sections come before `section_order`.
     pub fn tables(&self) -> usize {
-        TABLES + usize::from(self.many_sections)
+        TABLES + usize::from(self.indices == SectionIndices::First)
     }
     pub fn section(&self, id: SectionId) -> u32 {
         self.sections[id.index()]
+    }
+    /// What a symbol of a section has in its entry.
+    pub fn in_symbol(&self, section: SectionId) -> u16 {
+        let number = self.section(section);
+        if self.stands_in_symbol(number) { number as u16 } else { raw::SHN_XINDEX }
+    }
+    /// What it has in the table beside the symbol table: the number of the section, or, where the entry says that,
+    /// the number that nvlink gave the section when it made it.
+    pub fn beside_symbol(&self, merged: &Merged<'_>, section: SectionId) -> u32 {
+        let number = self.section(section);
+        if !self.stands_in_symbol(number) {
+            return number;
+        }
+        match merged.section(section) {
+            OutputSection { kind, of: Some(of), .. } if kind.is_of_mercury() => self.created_as(*of),
+            _ => self.created_as(section),
+        }
+    }
+    fn created_as(&self, section: SectionId) -> u32 {
+        self.created.get(section.index()).copied().unwrap_or(0)
+    }
+    /// Whether a symbol itself says its section. Without a Mercury view, nvlink takes section 0xfff2 for the mark of
+    /// tentative definitions and leaves it there.
+    fn stands_in_symbol(&self, number: u32) -> bool {
+        if self.mercury_table != 0 {
+            return number <= u32::from(raw::SHN_LORESERVE);
+        }
+        number < u32::from(raw::SHN_LORESERVE) || number == u32::from(raw::SHN_COMMON)
     }
     /// Where in `.strtab` a name is, from its offset in the table of the merge.
     pub fn name(&self, merged: u32) -> u32 {

@@ -133,6 +133,15 @@ impl SharedLayout {
 }
 
 impl SharedLayout {
+    /// Section and value of a symbol in the output.
+    pub fn place(&self, merged: &Merged<'_>, id: SymbolId) -> (Option<SectionId>, u64) {
+        let symbol = merged.symbol(id);
+        match &self.debug {
+            Some(debug) if symbol.shared => debug.place(merged, id),
+            _ => (symbol.section, symbol.value),
+        }
+    }
+
     /// Whether some kernel says where extern arrays begin in the code of a function.
     pub fn places_dynamic(&self, function: Option<u32>) -> bool {
         function.is_some_and(|function| self.dynamic[function as usize] != NOWHERE)

@@ -1,7 +1,7 @@
 //! Fills the image and writes it where the caller wants it.
 
 use crate::contents::{self, chunks};
-use crate::image::{Parts, Place};
+use crate::image::{Parts, Place, SectionIndices};
 use crate::layout::Layout;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::{Chunk, Kind, Merged, OutputSymbol};
@@ -175,7 +175,7 @@ impl<'a> List<'a, '_> {
             1 => Content::Bytes(layout.section_names()),
             2 => Content::Bytes(layout.symbol_names()),
             3 => Content::Symbols(0),
-            4 if layout.numbers.many_sections => Content::SectionIndices,
+            4 if layout.numbers.indices == SectionIndices::First => Content::SectionIndices,
             // nvlink leaves whatever is in memory where the Mercury view has reserved shared memory.
             _ => Content::Section(layout.numbers.section_order[index - layout.numbers.tables()]),
         };
@@ -319,7 +319,7 @@ fn fill(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, content: Content<'_>, pla
     match content {
         Content::Bytes(bytes) => place.copy_from_slice(bytes),
         Content::Symbols(first) => fill_symbols(parts, layout, first, place),
-        Content::SectionIndices => fill_section_indices(parts, layout, place),
+        Content::SectionIndices => place.copy_from_slice(&contents::section_indices(parts, &layout.numbers)),
         Content::Section(id) => fill_section(parts, layout, id, place),
         Content::Headers(first) => fill_headers(layout, first, place),
         Content::Part(id, start) => fill_part(parts, layout, id, start, place),
@@ -503,15 +503,11 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, first: usize, pla
         entry.copy_from_slice(null.as_bytes());
     }
     for (id, entry) in numbers.symbol_order[first.saturating_sub(1)..].iter().zip(entries) {
-        let OutputSymbol { bind, kind, other, section, value, size, shared, .. } = parts.merged.symbol(*id);
-        let (section, value) = match &parts.shared.debug {
-            Some(debug) if *shared => debug.place(merged, *id),
-            _ => (*section, *value),
-        };
+        let OutputSymbol { bind, kind, other, size, shared, .. } = parts.merged.symbol(*id);
+        let (section, value) = parts.shared.place(merged, *id);
         let is_local = *shared && parts.shared.debug.as_ref().is_some_and(|debug| debug.is_local(*id));
         let bind = if is_local { raw::STB_LOCAL } else { *bind };
-        let shndx = section.map_or(0, |section| numbers.section(section));
-        let shndx = if stands_in_symbol(shndx) { shndx as u16 } else { raw::SHN_XINDEX };
+        let shndx = section.map_or(0, |section| numbers.in_symbol(section));
         let symbol = Symbol {
             name: numbers.name(merged.symbol_name(*id)).into(),
             info: bind << 4 | kind,
@@ -522,31 +518,4 @@ fn fill_symbols(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, first: usize, pla
         };
         entry.copy_from_slice(symbol.as_bytes());
     }
-}
-
-/// The section of every symbol, for symbol tables that cannot hold it. Where they can, nvlink leaves the
-/// number that the section had at its creation.
-fn fill_section_indices(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, place: &mut [u8]) {
-    let (null, entries) = place.split_at_mut(size_of::<u32>());
-    null.fill(0);
-    let entries = entries.chunks_exact_mut(size_of::<u32>());
-    for (id, entry) in layout.numbers.symbol_order.iter().zip(entries) {
-        let section = parts.merged.symbol(*id).section.map_or(0, |section| {
-            let number = layout.numbers.section(section);
-            if stands_in_symbol(number) { created_as(parts.merged, layout, section) } else { number }
-        });
-        entry.copy_from_slice(&section.to_le_bytes());
-    }
-}
-
-/// Whether a symbol itself says its section. nvlink takes section 0xfff2 for the mark of tentative definitions and
-/// leaves it there.
-fn stands_in_symbol(number: u32) -> bool {
-    number < u32::from(raw::SHN_LORESERVE) || number == u32::from(raw::SHN_COMMON)
-}
-
-/// The number that nvlink gave a section when it made it, those that it removed again counted.
-fn created_as(merged: &Merged<'_>, layout: &Layout<'_, '_>, section: SectionId) -> u32 {
-    let removed = merged.removed.partition_point(|before| *before <= section);
-    section.number() + layout.numbers.tables() as u32 + removed as u32
 }

@@ -1,7 +1,7 @@
 //! `.nv.merc.symtab`: the symbols of the output as the Mercury view has them.
 
-use crate::image::Numbers;
-use crate::model::ids::SymbolId;
+use crate::image::{Numbers, SectionIndices};
+use crate::model::ids::{SectionId, SymbolId};
 use crate::model::mercury::RESERVED_SHARED;
 use crate::model::merged::Merged;
 use crate::shared::SharedLayout;
@@ -12,11 +12,11 @@ use zerocopy::IntoBytes;
 pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayout) -> Vec<u8> {
     let null = Symbol { value: (merged.null_value + shared.nameless).into(), ..Symbol::default() };
     let mut out = null.as_bytes().to_vec();
-    for id in &numbers.symbol_order[..numbers.mercury_symbols as usize] {
+    for id in symbols(numbers) {
         let mut symbol = entry(merged, numbers, *id);
+        symbol.shndx = section(merged, shared, *id).map_or(0, |section| numbers.in_symbol(section)).into();
         if let Some(debug) = shared.debug.as_ref().filter(|_| merged.symbol(*id).shared) {
-            let (section, value) = debug.place(merged, *id);
-            symbol.shndx = (section.map_or(0, |s| numbers.section(s)) as u16).into();
+            let (_, value) = debug.place(merged, *id);
             symbol.value = value.saturating_sub(shared.shown_reserved).into();
             if debug.is_local(*id) {
                 symbol.info = raw::STB_LOCAL << 4 | symbol.info & 0xf;
@@ -27,12 +27,35 @@ pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayou
     out
 }
 
+/// The section of every symbol, for entries that cannot hold it. A table that comes late has room for the symbols that
+/// the other view alone has.
+pub fn section_indices(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayout) -> Vec<u8> {
+    let of_symbol = |id: &SymbolId| {
+        let section = section(merged, shared, *id);
+        section.map_or(0, |section| numbers.beside_symbol(merged, section)).to_le_bytes()
+    };
+    let mut out: Vec<u8> = [0; 4].into_iter().chain(symbols(numbers).iter().flat_map(of_symbol)).collect();
+    if numbers.indices == SectionIndices::Late {
+        out.resize((numbers.symbol_order.len() + 1) * size_of::<u32>(), 0);
+    }
+    out
+}
+
+fn symbols(numbers: &Numbers) -> &[SymbolId] {
+    &numbers.symbol_order[..numbers.mercury_symbols as usize]
+}
+
+/// The section that a symbol is in.
+fn section(merged: &Merged<'_>, shared: &SharedLayout, id: SymbolId) -> Option<SectionId> {
+    let symbol = merged.symbol(id);
+    if let Some(debug) = shared.debug.as_ref().filter(|_| symbol.shared) {
+        return debug.place(merged, id).0;
+    }
+    symbol.section.map(|section| merged.section(section).twin.unwrap_or(section))
+}
+
 fn entry(merged: &Merged<'_>, numbers: &Numbers, id: SymbolId) -> Symbol {
     let symbol = merged.symbol(id);
-    let number = |id| match merged.section(id).twin {
-        Some(twin) => numbers.section(twin),
-        None => numbers.section(id),
-    };
     let differs = symbol.differs();
     let kind = if symbol.kind == raw::STT_OBJECT { raw::STT_CUDA_OBJECT } else { symbol.kind };
     let value =
@@ -41,7 +64,7 @@ fn entry(merged: &Merged<'_>, numbers: &Numbers, id: SymbolId) -> Symbol {
         name: numbers.name(differs.name.unwrap_or(merged.symbol_name(id))).into(),
         info: symbol.bind << 4 | kind,
         other: symbol.mercury_other,
-        shndx: (symbol.section.map_or(0, number) as u16).into(),
+        shndx: 0.into(),
         value: value.into(),
         size: differs.size.unwrap_or(symbol.size).into(),
     }

@@ -49,6 +49,8 @@ fn is_made(section: &OutputSection<'_>) -> bool {
             | Kind::MercuryRelocations
             | Kind::MercuryConstant
             | Kind::MercurySymbols
+            | Kind::MercurySectionIndices
+            | Kind::LateSectionIndices
             | Kind::CallGraph
             | Kind::Prototype
             | Kind::MercuryCallGraph
@@ -104,6 +106,8 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
             vec![0; parts.textures.size() as usize]
         }
         Kind::MercurySymbols => mercury_symbols::symbol_table(merged, numbers, parts.shared),
+        Kind::MercurySectionIndices => mercury_symbols::section_indices(merged, numbers, parts.shared),
+        Kind::LateSectionIndices => section_indices(parts, numbers),
         Kind::CallGraph | Kind::MercuryCallGraph => call_graph(merged, numbers, &parts.notes.graph),
         Kind::Prototype | Kind::MercuryPrototype => {
             let number = |function: Option<SymbolId>| function.map_or(0, |symbol| numbers.symbol(symbol));
@@ -120,6 +124,16 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
         }
         _ => return None,
     })
+}
+
+/// The section of every symbol, for symbol tables that cannot hold it.
+pub fn section_indices(parts: Parts<'_, '_>, numbers: &Numbers) -> Vec<u8> {
+    let merged = parts.merged;
+    let of_symbol = |id: &SymbolId| {
+        let (section, _) = parts.shared.place(merged, *id);
+        section.map_or(0, |section| numbers.beside_symbol(merged, section)).to_le_bytes()
+    };
+    [0; 4].into_iter().chain(numbers.symbol_order.iter().flat_map(of_symbol)).collect()
 }
 
 /// The same in every output for sm_75 to sm_90a.

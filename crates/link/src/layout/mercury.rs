@@ -2,7 +2,7 @@
 //! share, segments.
 
 use super::segments::{data_segment, segment};
-use crate::image::{NewNames, Numbers, Parts, Place};
+use crate::image::{NewNames, Numbers, Parts, Place, SectionIndices};
 use crate::model::ids::SectionId;
 use crate::model::merged::{Kind, Merged};
 use foldhash::fast::FixedState;
@@ -14,7 +14,7 @@ use solder_cubin::raw::{self, ProgramHeader};
 use solder_cubin::string_at;
 use solder_cubin::strings::Table;
 
-/// Bytes that nvlink leaves unused after the section names.
+/// Bytes that nvlink leaves unused after the section names: as much as those of late `.symtab_shndx` and its twin take.
 pub const HOLE_AFTER_NAMES: u64 = 0x24;
 
 /// The same after the symbol names: as much as the names that the machine code's view replaces were longer. That
@@ -54,6 +54,9 @@ pub fn section_names(parts: Parts<'_, '_>, numbers: &Numbers) -> SectionNames {
         return SectionNames { bytes: None, of_twins };
     }
     let mut bytes = merged.names.tables.bytes(Table::Sections).to_vec();
+    if numbers.indices == SectionIndices::Late {
+        insert_late_indices(merged, numbers, &mut bytes, &mut of_twins);
+    }
     let mut add = |parts: [&[u8]; 2]| {
         let offset = bytes.len() as u32;
         for part in parts {
@@ -79,6 +82,10 @@ pub fn section_names(parts: Parts<'_, '_>, numbers: &Numbers) -> SectionNames {
                 of_twins.insert(*id, add([PREFIX, b".symtab"]));
                 continue;
             }
+            Kind::MercurySectionIndices => {
+                of_twins.insert(*id, add([PREFIX, b".symtab_shndx"]));
+                continue;
+            }
             _ => continue,
         };
         let of = section.of.map_or_else(Default::default, |of| merged.section_name(of));
@@ -94,6 +101,22 @@ pub fn section_names(parts: Parts<'_, '_>, numbers: &Numbers) -> SectionNames {
         return anew(merged, numbers, &bytes, &of_twins);
     }
     SectionNames { bytes: Some(bytes), of_twins }
+}
+
+/// Gives `.symtab_shndx` a name once more, before those of the kernels' parameters.
+fn insert_late_indices(
+    merged: &Merged<'_>,
+    numbers: &Numbers,
+    bytes: &mut Vec<u8>,
+    of_twins: &mut HashMap<SectionId, u32, FixedState>,
+) {
+    const NAME: &[u8] = b".symtab_shndx\0";
+    let of_kind = |kind| numbers.section_order.iter().filter(move |id| merged.section(**id).kind == kind);
+    let parameters = || of_kind(Kind::LateKernelConstant);
+    let place = parameters().map(|id| merged.section(*id).name).min().unwrap_or(bytes.len() as u32);
+    bytes.splice(place as usize..place as usize, NAME.iter().copied());
+    of_twins.extend(of_kind(Kind::LateSectionIndices).map(|id| (*id, place)));
+    of_twins.extend(parameters().map(|id| (*id, merged.section(*id).name + NAME.len() as u32)));
 }
 
 /// The names of the sections of the file, in its order. What was unused after the table is its end.
@@ -182,7 +205,7 @@ pub fn segments(parts: Parts<'_, '_>, numbers: &Numbers, places: &[Place], phoff
         (4..=4, raw::PF_R),
         (5..=5, raw::PF_R | raw::PF_X),
         (6..=7, raw::PF_R | raw::PF_W),
-        (8..=8, raw::PF_R),
+        (9..=9, raw::PF_R),
     ];
     let mut loads = Vec::new();
     for (classes, flags) in GROUPS {

@@ -4,13 +4,13 @@ mod mercury;
 mod order;
 mod segments;
 
-use order::{CLASSES, LEFT_OUT, alignment, class, kernel_shared, shares_bytes};
+use order::{CLASSES, LATE_MERCURY_INDICES, LEFT_OUT, alignment, class, kernel_shared, shares_bytes};
 use segments::segments;
 
 use crate::contents::{self, Contents};
-use crate::image::{Numbers, Parts, Place};
+use crate::image::{Numbers, Parts, Place, SectionIndices};
 use crate::model::ids::{SectionId, SymbolId};
-use crate::model::merged::Kind;
+use crate::model::merged::{Kind, Merged, OutputSection};
 use crate::pool::Pool;
 use mercury::SectionNames;
 use solder_arch::Abi;
@@ -28,7 +28,7 @@ const SYMTAB_SHNDX: u32 = 4;
 /// What early releases of CUDA 12 have in its place.
 const NOT_SYMTAB: u32 = 5;
 
-/// From this many sections on, symbols name theirs in a table of its own.
+/// From this many sections of code on, symbols name theirs in a table of its own; with those of Mercury, from one more on.
 const MANY_SECTIONS: usize = 0xff00;
 
 /// The finished plan of the output file.
@@ -149,7 +149,8 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     };
     let symbols = (numbers.symbol_order.len() + 1) * size_of::<raw::Symbol>();
     let makes_anew = numbers.new_names.is_some();
-    let hole = if parts.is_mercury() && !makes_anew { mercury::HOLE_AFTER_NAMES } else { 0 };
+    let names_late = numbers.indices == SectionIndices::Late;
+    let hole = if parts.is_mercury() && !makes_anew && !names_late { mercury::HOLE_AFTER_NAMES } else { 0 };
     // Local symbols after the globals move the border to the end.
     let all = numbers.symbol_order.len() as u32;
     let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
@@ -163,7 +164,7 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     };
     table(b".strtab", raw::SHT_STRTAB, symbol_names(parts, &numbers).len(), name_hole, 1, 0, 0, 0);
     table(b".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
-    if numbers.many_sections {
+    if numbers.indices == SectionIndices::First {
         let indices = (numbers.symbol_order.len() + 1) * size_of::<u32>();
         table(b".symtab_shndx", raw::SHT_SYMTAB_SHNDX, indices, 0, 4, SYMTAB, 0, size_of::<u32>() as u64);
     }
@@ -192,13 +193,14 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
 
 fn number(parts: Parts<'_, '_>) -> Numbers {
     let merged = parts.merged;
-    let classes = parts.pool.map_numbers(merged.sections.len(), |i| {
+    let mut classes = parts.pool.map_numbers(merged.sections.len(), |i| {
         let id = SectionId::at(i);
         if keeps_section(parts, id) { class(merged.section(id).kind, parts.release) } else { LEFT_OUT }
     });
+    let indices = choose_indices(merged, &mut classes);
     let (of_sections, of_symbols) =
-        parts.pool.join(|| number_sections(parts, &classes), || choose_symbols(parts, &classes));
-    let (section_order, sections, many_sections) = of_sections;
+        parts.pool.join(|| number_sections(parts, &classes, indices), || choose_symbols(parts, &classes));
+    let (section_order, sections) = of_sections;
     let is_table = |id: &&SectionId| merged.section(**id).kind == Kind::MercurySymbols;
     let mercury_table = section_order.iter().rev().find(is_table).filter(|_| parts.is_mercury());
     let locals: usize = of_symbols.iter().map(|part| part.locals.len()).sum();
@@ -215,25 +217,75 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         symbol_order,
         first_global,
         mercury_symbols,
-        many_sections,
+        created: if indices == SectionIndices::First { created(merged) } else { Vec::new() },
+        indices,
         new_names: None,
     }
 }
 
 /// The number of the first section after the tables.
-fn first_section(many_sections: bool) -> u32 {
-    if many_sections { SYMTAB_SHNDX + 1 } else { SYMTAB + 1 }
+fn first_section(indices: SectionIndices) -> u32 {
+    if indices == SectionIndices::First { SYMTAB_SHNDX + 1 } else { SYMTAB + 1 }
 }
 
-/// The sections in file order, the number of each, and whether they are too many for the symbols.
-fn number_sections(parts: Parts<'_, '_>, classes: &[u8]) -> (Vec<SectionId>, Vec<u32>, bool) {
+/// Which tables symbols need to name their sections; the others are left out. The first count is that of the sections
+/// that nvlink makes before the second view, those that it removes again included.
+fn choose_indices(merged: &Merged<'_>, classes: &mut [u8]) -> SectionIndices {
+    let before = SYMTAB as usize + 1;
+    let is_table = |kind| matches!(kind, Kind::MercurySectionIndices | Kind::LateSectionIndices);
+    let kinds = || merged.sections.iter().map(|section| section.kind);
+    let made = kinds().filter(|kind| is_made_first(*kind)).count() + merged.removed.len();
+    let kept = classes.iter().zip(kinds()).filter(|(class, kind)| **class != LEFT_OUT && !is_table(*kind));
+    let indices = match () {
+        () if before + made >= MANY_SECTIONS => SectionIndices::First,
+        () if before + kept.count() > MANY_SECTIONS => SectionIndices::Late,
+        () => SectionIndices::None,
+    };
+    for (class, kind) in classes.iter_mut().zip(kinds()).filter(|(_, kind)| is_table(*kind)) {
+        *class = match (indices, kind) {
+            (SectionIndices::First, Kind::MercurySectionIndices)
+            | (SectionIndices::Late, Kind::LateSectionIndices) => *class,
+            (SectionIndices::Late, _) => LATE_MERCURY_INDICES,
+            _ => LEFT_OUT,
+        };
+    }
+    indices
+}
+
+/// Whether nvlink makes sections of this kind before the second view, which it makes from the first.
+fn is_made_first(kind: Kind) -> bool {
+    !kind.is_of_mercury() && !matches!(kind, Kind::LateKernelConstant | Kind::LateSectionIndices)
+}
+
+/// The numbers of sections at their creation.
+fn created(merged: &Merged<'_>) -> Vec<u32> {
+    let mut removed = merged.removed.iter().peekable();
+    let mut next = first_section(SectionIndices::First);
+    let number = |(index, section): (usize, &OutputSection<'_>)| {
+        while removed.next_if(|before| before.index() <= index).is_some() {
+            next += 1;
+        }
+        if !is_made_first(section.kind) {
+            return 0;
+        }
+        next += 1;
+        next - 1
+    };
+    merged.sections.iter().enumerate().map(number).collect()
+}
+
+/// The sections in file order, and the number of each.
+fn number_sections(
+    parts: Parts<'_, '_>,
+    classes: &[u8],
+    indices: SectionIndices,
+) -> (Vec<SectionId>, Vec<u32>) {
     let order = in_file_order(parts, classes);
-    let many = order.len() + SYMTAB as usize + 1 >= MANY_SECTIONS;
     let mut numbers = vec![0; classes.len()];
-    for (number, id) in (first_section(many)..).zip(&order) {
+    for (number, id) in (first_section(indices)..).zip(&order) {
         numbers[id.index()] = number;
     }
-    (order, numbers, many)
+    (order, numbers)
 }
 
 /// Symbols that stay, of a part of all.
@@ -455,11 +507,14 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
             let text = section.of.and_then(|info| parts.merged.section(info).of);
             (numbers.mercury_table, number(text.and_then(|text| parts.merged.section(text).twin)))
         }
-        Kind::MercuryCallGraph | Kind::MercuryPrototype => (numbers.mercury_table, 0),
+        Kind::MercuryCallGraph | Kind::MercuryPrototype | Kind::MercurySectionIndices => {
+            (numbers.mercury_table, 0)
+        }
         Kind::MercuryRelocations | Kind::MercuryResolved => {
             (numbers.mercury_table, number(parts.merged.relocated_by(id)))
         }
         Kind::MercurySymbols => (STRTAB, numbers.first_global),
+        Kind::LateSectionIndices => (SYMTAB, 0),
         _ => (0, 0),
     }
 }
@@ -487,8 +542,13 @@ fn finish<'a, 'data>(
     end: u64,
 ) -> Layout<'a, 'data> {
     let all = places.tables.len() + places.sections.len();
-    let count = if numbers.many_sections { 0 } else { all };
-    if numbers.many_sections {
+    let many = match numbers.indices {
+        SectionIndices::None => false,
+        SectionIndices::First => all > MANY_SECTIONS,
+        SectionIndices::Late => true,
+    };
+    let count = if many { 0 } else { all };
+    if many {
         places.tables[0].size = (all as u64).into();
     }
     let shoff = if numbers.new_names.is_some() { end } else { end.next_multiple_of(8) };

@@ -8,18 +8,20 @@ use solder_arch::Release;
 use std::ops::{Range, RangeInclusive};
 
 /// One more than the last class.
-pub(super) const CLASSES: usize = 18;
+pub(super) const CLASSES: usize = 21;
+/// The class of `.nv.merc.symtab_shndx` where `.symtab_shndx` comes late too.
+pub(super) const LATE_MERCURY_INDICES: u8 = 19;
 /// In place of the class of a section that is not in the file.
 pub(super) const LEFT_OUT: u8 = 0;
 
 /// Sections are in the file by class, then by creation.
 pub(super) fn class(kind: Kind, release: &Release) -> u8 {
     match kind {
-        Kind::MercurySymbols if release.orders_mercury_by_code() => 9,
-        Kind::Capsule if release.orders_mercury_by_code() => 14,
+        Kind::MercurySymbols if release.orders_mercury_by_code() => 10,
+        Kind::Capsule if release.orders_mercury_by_code() => 16,
         Kind::Debug => 1,
         Kind::Relocations | Kind::Resolved => 3,
-        Kind::LateKernelConstant => 8,
+        Kind::LateKernelConstant => 9,
         Kind::KernelConstant | Kind::FunctionConstant(_) | Kind::Constant(_) => 4,
         Kind::Text => 5,
         Kind::GlobalInit => 6,
@@ -33,14 +35,16 @@ pub(super) fn class(kind: Kind, release: &Release) -> u8 {
         | Kind::CallGraph
         | Kind::Prototype
         | Kind::RelAction => 2,
-        Kind::Capsule => 9,
-        Kind::MercuryDebug => 10,
-        Kind::MercuryInfo | Kind::MercuryCallGraph | Kind::MercuryPrototype => 11,
-        Kind::MercuryRelocations | Kind::MercuryResolved => 12,
-        Kind::MercuryConstant => 13,
-        Kind::MercuryGlobalInit => 15,
-        Kind::MercuryReservedShared => 16,
-        Kind::MercurySymbols => 17,
+        Kind::LateSectionIndices => 8,
+        Kind::Capsule => 10,
+        Kind::MercurySectionIndices => 11,
+        Kind::MercuryDebug => 12,
+        Kind::MercuryInfo | Kind::MercuryCallGraph | Kind::MercuryPrototype => 13,
+        Kind::MercuryRelocations | Kind::MercuryResolved => 14,
+        Kind::MercuryConstant => 15,
+        Kind::MercuryGlobalInit => 17,
+        Kind::MercuryReservedShared => 18,
+        Kind::MercurySymbols => 20,
     }
 }
 

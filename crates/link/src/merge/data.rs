@@ -122,7 +122,7 @@ impl<'data> Merger<'_, 'data> {
             owner = kernel.and_then(|entity| self.out.function_of[entity.index()]);
             if owner.is_none() {
                 // Of a removed kernel's the name of the section stays.
-                self.name_only(&[section.name]);
+                self.name_only(&[section.name], 1);
                 return;
             }
             self.shared_of_launched(owner);

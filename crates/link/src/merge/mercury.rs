@@ -43,6 +43,9 @@ fn properties(kind: Kind) -> (u32, u64, u64, u64) {
         Kind::MercuryGlobalInit => (raw::SHT_CUDA_GLOBAL_INIT, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0),
         Kind::MercuryReservedShared => (raw::SHT_CUDA_SHARED_RESERVED, raw::SHF_ALLOC | raw::SHF_WRITE, 1, 0),
         Kind::MercurySymbols => (raw::SHT_MERC_SYMTAB, 0, 8, raw::SYMBOL_SIZE),
+        Kind::MercurySectionIndices | Kind::LateSectionIndices => {
+            (raw::SHT_SYMTAB_SHNDX, 0, 4, size_of::<u32>() as u64)
+        }
         _ => (raw::SHT_PROGBITS, 0, 1, 0),
     }
 }
@@ -169,11 +172,7 @@ impl<'data> Merger<'_, 'data> {
 
     /// The parameters of a kernel are no part of the Mercury view: they wait for its end.
     pub(super) fn late_kernel_constant(&mut self, text: SectionId, section: &Section<'data>) {
-        let late = &mut self.mercury.kernel_constants;
-        match late.iter_mut().find(|(of, _)| *of == text) {
-            Some(replaced) => replaced.1 = *section,
-            None => late.push((text, *section)),
-        }
+        self.mercury.kernel_constants.insert(text, *section);
     }
 
     /// Gives a kernel its parameters, by way of a section that bears this name.
@@ -205,15 +204,15 @@ impl<'data> Merger<'_, 'data> {
         for kernel in kernels {
             let function = &self.out.functions[kernel];
             let (Some(text), name) = (function.text, self.out.symbol(function.symbol).name) else { continue };
-            let Some(at) = self.mercury.kernel_constants.iter().position(|(of, _)| *of == text) else {
+            if !self.mercury.kernel_constants.contains_key(&text) {
                 continue;
-            };
+            }
             let prefix = CONSTANT_IMAGES.0;
             // nvlink finds the section by its name: another kernel of this name shares it.
             if self.out.names.tables.get(Table::Sections, &[prefix, name].concat()).is_some() {
                 continue;
             }
-            let (_, section) = self.mercury.kernel_constants.remove(at);
+            let Some(section) = self.mercury.kernel_constants.remove(&text) else { continue };
             let [name_offset, _] = self.name(NamePlace::Sections, &[prefix, name]);
             let [handles, _] = self.name_section(&[b".rela", prefix, name]);
             let out = self.create_kernel_constant(Kind::KernelConstant, text, &section, name_offset);
@@ -455,7 +454,7 @@ impl<'data> Merger<'_, 'data> {
             self.label(file, object.section(of), &entry, target);
         }
         if self.settings.preserves_relocs && !read.is_empty() {
-            self.name_only(&[b".nv.resolvedrela", self.view_name(file, object.section(of))]);
+            self.name_only(&[b".nv.resolvedrela", self.view_name(file, object.section(of))], 1);
         }
         let constant = &mut self.out.constants[constant as usize];
         constant.twin_tables.extend(tables);
@@ -511,9 +510,7 @@ impl<'data> Merger<'_, 'data> {
             self.out.symbol_mut(symbol).rest_mut().differs.name = Some(self.out.symbol_name(symbol));
             self.out.set_symbol_name(symbol, name);
         }
-        let mut constants = std::mem::take(&mut self.mercury.kernel_constants);
-        constants.sort_by_key(|(text, _)| *text);
-        for (text, section) in constants {
+        for (text, section) in std::mem::take(&mut self.mercury.kernel_constants) {
             let name = self.out.names.tables.add_again(Table::Sections, section.name);
             let out = self.create_kernel_constant(Kind::LateKernelConstant, text, &section, name);
             self.section_symbol(out, b"");
@@ -522,9 +519,10 @@ impl<'data> Merger<'_, 'data> {
                 self.out.set_symbol_name(symbol, name);
             }
         }
-        let (sh_type, flags, align, entsize) = properties(Kind::MercurySymbols);
-        let flags = flags | raw::SHF_MERCURY;
-        let new = New { kind: Kind::MercurySymbols, name: &[], sh_type, flags, align, entsize };
-        self.push_section(&new, 0);
+        for kind in [Kind::MercurySymbols, Kind::MercurySectionIndices, Kind::LateSectionIndices] {
+            let (sh_type, flags, align, entsize) = properties(kind);
+            let flags = if kind == Kind::LateSectionIndices { flags } else { flags | raw::SHF_MERCURY };
+            self.push_section(&New { kind, name: &[], sh_type, flags, align, entsize }, 0);
+        }
     }
 }

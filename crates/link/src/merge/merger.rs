@@ -21,6 +21,7 @@ use solder_cubin::Section;
 use solder_cubin::frames::Frame;
 use solder_cubin::raw::Rela;
 use solder_cubin::strings::StringTables;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Merges files, one after the other.
@@ -222,7 +223,7 @@ pub(super) struct MercuryState<'data> {
     /// The functions that register tables describe.
     pub(super) described: HashSet<&'data BStr, foldhash::fast::FixedState>,
     /// The parameters of kernels, by text section.
-    pub(super) kernel_constants: Vec<(SectionId, Section<'data>)>,
+    pub(super) kernel_constants: BTreeMap<SectionId, Section<'data>>,
     /// The twins of device functions' constants in the file being merged: section, index into
     /// `Merged::constants`, offset there.
     pub(super) function_twins: Vec<(u32, u32, u64)>,

@@ -109,7 +109,9 @@ impl<'a, 'data> Merger<'a, 'data> {
         let [tool, cuda] = if writes_notes { self.notes(has_compat) } else { [None; 2] };
         let info = self.create_plain(Kind::Info, b".nv.info", raw::SHT_CUDA_INFO, 4);
         // What it is does not show: no name is left of it.
-        self.out.removed.push(SectionId::at(self.out.sections.len()));
+        if !self.settings.relocatable {
+            self.out.removed.push(SectionId::at(self.out.sections.len()));
+        }
         let compat =
             has_compat.then(|| self.create_plain(Kind::Compat, b".nv.compat", raw::SHT_CUDA_COMPAT, 4));
         if let Some(host) = self.settings.host {
@@ -177,6 +179,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.out.names.of_prototypes.iter_mut().for_each(|name| *name = tables.of_symbol(*name));
         }
         self.out.removed.extend(self.naming.not_found(&tables));
+        self.out.removed.sort_unstable();
         let mut read = read.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.take_back(&mut read, &tables)?;
         self.out.names.tables = tables.names;
@@ -522,7 +525,7 @@ impl<'a, 'data> Merger<'a, 'data> {
     fn name_dead_kernel(&mut self, origin: Origin, raw: &Symbol) {
         if self.settings.kernels_removed_by_host && raw.is_defined() && raw.other & raw::STO_ENTRY != 0 {
             let name = self.objects[origin.file.index()].names[origin.symbol as usize];
-            self.name_only(&[b".nv.shared.", name]);
+            self.name_only(&[b".nv.shared.", name], 1);
         }
     }
 

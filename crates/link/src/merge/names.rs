@@ -234,8 +234,9 @@ pub(super) struct Naming {
     pub draft: Option<Draft>,
     /// The first file with an empty prototype.
     pub empty_prototype: Option<FileId>,
-    /// Names of sections that were looked for, and where the section would be if there was none.
-    pub looked_for: Vec<(u32, SectionId)>,
+    /// Names of sections that were looked for, where the section would be if there was none, and how many it would be
+    /// with those that are made together with it.
+    pub looked_for: Vec<(u32, SectionId, usize)>,
 }
 
 impl Naming {
@@ -254,11 +255,12 @@ impl Naming {
         self.draft.as_mut().map(|draft| draft.hand_over(old)).unwrap_or_default()
     }
 
-    /// The places of the sections that were looked for and not there.
+    /// The places of the sections that were looked for and not there, each as often as there would be sections.
     pub fn not_found(&mut self, tables: &Tables) -> impl Iterator<Item = SectionId> {
         let mut missing = tables.missing.iter().peekable();
         let looked_for = std::mem::take(&mut self.looked_for).into_iter();
-        looked_for.filter(move |(name, _)| missing.next_if_eq(&name).is_some()).map(|(_, at)| at)
+        let not_found = looked_for.filter(move |(name, ..)| missing.next_if_eq(&name).is_some());
+        not_found.flat_map(|(_, at, count)| std::iter::repeat_n(at, count))
     }
 }
 

@@ -79,10 +79,11 @@ impl Merger<'_, '_> {
         }
     }
 
-    /// Looks for a section: nvlink makes what it does not find, and removes it in the end as it is empty. Its name stays.
-    pub(super) fn name_only(&mut self, parts: &[&[u8]]) {
+    /// Looks for a section: nvlink makes what it does not find, or so many sections, and removes them in the end as they are
+    /// empty. The name of the first stays.
+    pub(super) fn name_only(&mut self, parts: &[&[u8]], count: usize) {
         let [name, _] = self.name(NamePlace::BothIfMissing, parts);
-        self.naming.looked_for.push((name, SectionId::at(self.out.sections.len())));
+        self.naming.looked_for.push((name, SectionId::at(self.out.sections.len()), count));
     }
 
     /// Gives the global symbols their names, which come after all others and differ from one another as those of entities

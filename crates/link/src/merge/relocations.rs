@@ -165,7 +165,10 @@ impl<'data> Merger<'_, 'data> {
     /// Looks for the section of relocations without addends of a section.
     fn look_for_rel(&mut self, of: &[u8]) {
         if self.settings.looks_for_rel {
-            self.name_only(&[b".rel", of]);
+            // Relocations have a twin in the Mercury view, and a section for those that the link resolves.
+            let twin = usize::from(self.settings.mercury());
+            let resolved = usize::from(self.settings.preserves_relocs);
+            self.name_only(&[b".rel", of], 1 + twin + resolved);
         }
     }
 
@@ -224,8 +227,13 @@ impl<'data> Merger<'_, 'data> {
         } else {
             out.rel = Some(section);
         }
-        if self.settings.preserves_relocs && !self.out.resolved.contains_key(&target) {
-            self.create_resolved(target, of);
+        if self.settings.preserves_relocs {
+            if self.out.resolved.contains_key(&target) {
+                // nvlink makes a second one, which stays empty.
+                self.out.removed.push(SectionId::at(self.out.sections.len()));
+            } else {
+                self.create_resolved(target, of);
+            }
         }
         section
     }

@@ -81,6 +81,31 @@ pub enum Kind {
     MercuryReservedShared,
     /// `.nv.merc.symtab`
     MercurySymbols,
+    /// `.nv.merc.symtab_shndx`, where there are more sections than a symbol can name.
+    MercurySectionIndices,
+    /// `.symtab_shndx`, where only the sections of both views together are too many.
+    LateSectionIndices,
+}
+
+impl Kind {
+    /// Part of the Mercury view alone.
+    pub fn is_of_mercury(self) -> bool {
+        matches!(
+            self,
+            Self::Capsule
+                | Self::MercuryDebug
+                | Self::MercuryInfo
+                | Self::MercuryCallGraph
+                | Self::MercuryPrototype
+                | Self::MercuryRelocations
+                | Self::MercuryResolved
+                | Self::MercuryConstant
+                | Self::MercuryGlobalInit
+                | Self::MercuryReservedShared
+                | Self::MercurySymbols
+                | Self::MercurySectionIndices
+        )
+    }
 }
 
 /// Bytes of an input at an offset of the output section.
