@@ -10,12 +10,14 @@ use super::stalls::Stalls;
 use super::{HOLD, STALL_AT};
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, SIZE};
-use crate::schedule::{Code, Family, Hints};
+use crate::schedule::{Code, Family, Hints, waits_at_once};
 use std::ops::Range;
 
 const STALL: u128 = 15 << STALL_AT;
 /// Stalls from here on may mean something else.
 const LONG: i64 = 12;
+/// What an instruction takes that the next one waits for.
+const HASTY: i64 = 2;
 
 /// An instruction that takes other cycles, and where it is.
 pub type Retimed = (usize, [u8; SIZE]);
@@ -61,6 +63,38 @@ pub fn shortened(
         let keeps_delays = |index: usize| all.delays[index].is_empty() || stalls[index] == all.given[index];
         if (0..stalls.len()).all(keeps_delays) {
             changed.push((block.range.clone(), retimed(&all, &stalls)));
+        }
+    }
+    changed
+}
+
+/// The blocks of code with other waits than `old` in which an instruction is no longer waited for by the next one, or is now, and what
+/// takes other cycles there. The instructions are the same.
+pub fn rewaited(old: &[u8], code: &[u8], jumps: &Jumps, family: Family) -> Vec<(Range<usize>, Vec<Retimed>)> {
+    let is_other = |at: usize| waits_at_once(old, at + 1) != waits_at_once(code, at + 1);
+    let others: Vec<usize> = (0..(code.len() / SIZE).saturating_sub(1)).filter(|at| is_other(*at)).collect();
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let mut waiting = code.to_vec();
+    let (places, _) = waiting.as_chunks_mut::<SIZE>();
+    for (at, place) in places.iter_mut().enumerate() {
+        let bits = u128::from_le_bytes(*place) & !STALL | Instruction::at(old, at).0 & STALL;
+        *place = bits.to_le_bytes();
+    }
+    let Some(Code { lines, blocks, .. }) = Code::new(&waiting, jumps, family, Hints::NONE) else {
+        return Vec::new();
+    };
+    let is_among = |at: usize| others.binary_search(&at).is_ok();
+    let mut changed = Vec::new();
+    for range in blocks.iter().map(|block| block.range.clone()).filter(|range| range.clone().any(is_among)) {
+        let delays: Vec<usize> = range.clone().filter(|at| is_delay(lines[*at].bits)).collect();
+        let own = Scheduled::new(&lines, range.clone(), &delays);
+        let may_be_less = |index: usize| is_among(own.places[index]) && own.given[index] == HASTY;
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).on_100(may_be_less);
+        let keeps_delays = |index: usize| own.delays[index].is_empty() || stalls[index] == own.given[index];
+        if (0..stalls.len()).all(keeps_delays) {
+            changed.push((range, retimed(&own, &stalls)));
         }
     }
     changed
