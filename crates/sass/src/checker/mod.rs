@@ -7,6 +7,7 @@
 mod align;
 mod dataflow;
 mod delays;
+mod kept;
 mod quicker;
 mod violation;
 
@@ -42,6 +43,9 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
         else {
             continue;
         };
+        if kept::added(before, after) != 0 && !kept::may_keep(alignment, entries(), at) {
+            return violation(Problem::Code);
+        }
         let is_slower = after.stall() >= before.stall();
         let is_same = (before.stall(), before.holds()) == (after.stall(), after.holds());
         let is_alike = is_same || is_usual(before) && is_usual(after);

@@ -140,12 +140,12 @@ fn retimed(block: &Scheduled, stalls: &[i64]) -> Vec<Retimed> {
         member: Member::Sm100,
     };
     let mut retimed = Vec::new();
-    for (index, (_, holds)) in marks.put().into_iter().enumerate() {
+    for (index, (marked, holds)) in marks.put().into_iter().enumerate() {
         let (old, stall) = (bits[index], stalls[index]);
-        let is_same = stall == i64::from(old.stall()) && holds == old.holds();
+        let is_same = stall == i64::from(old.stall()) && holds == old.holds() && marked == old;
         if !is_same && old.stall() != 0 && (1..LONG).contains(&stall) {
             let hold = if holds { HOLD } else { 0 };
-            let new = old.0 & !(STALL | HOLD) | (stall as u128) << STALL_AT | hold;
+            let new = marked.0 & !(STALL | HOLD) | (stall as u128) << STALL_AT | hold;
             retimed.push((block.places[index], new.to_le_bytes()));
         }
     }
