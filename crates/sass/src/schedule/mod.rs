@@ -41,7 +41,7 @@ pub use delays::order_delays;
 pub use hints::Hints;
 use instructions::{Line, number_guards};
 pub use latency::Family;
-use numbers::COUNTED;
+use numbers::{COUNTED, RESERVED};
 use std::ops::Range;
 use waits::Schedule;
 
@@ -242,8 +242,12 @@ impl<'a> Code<'a> {
             };
             let follows_meeting =
                 block.start.checked_sub(1).is_some_and(|last| self.lines[last].begins_collective());
-            // 12.9 has it wait for what has the number that it is given, and 13.0 has not.
-            let shares = |at: usize| waits(at) & !controls[at].waits & self.lines[at].bits.set_mask() != 0;
+            // 12.9 has it wait for what has the number that it is given, and 13.0 has not, unless it is the number of slow results that
+            // outlive their block.
+            let shares = |at: usize| {
+                let sets = self.lines[at].bits.set_mask() & !(1 << RESERVED);
+                waits(at) & !controls[at].waits & sets != 0
+            };
             let is_by_rule = |at: usize| {
                 let line = &self.lines[at];
                 has_other_numbers(at)

@@ -14,6 +14,7 @@ use crate::schedule::{Code, Family, Hints, waits_at_once};
 use std::ops::Range;
 
 const STALL: u128 = 15 << STALL_AT;
+const KEPT: u128 = 0xf << 122;
 /// Stalls from here on may mean something else.
 const LONG: i64 = 12;
 /// What an instruction takes that the next one waits for.
@@ -142,6 +143,9 @@ fn retimed(block: &Scheduled, stalls: &[i64]) -> Vec<Retimed> {
     let mut retimed = Vec::new();
     for (index, (marked, holds)) in marks.put().into_iter().enumerate() {
         let (old, stall) = (bits[index], stalls[index]);
+        // What was kept stays so while no other warp goes on: the marks do not know all operations.
+        let kept = if holds { old.0 & KEPT } else { 0 };
+        let marked = Instruction(marked.0 | kept);
         let is_same = stall == i64::from(old.stall()) && holds == old.holds() && marked == old;
         if !is_same && old.stall() != 0 && (1..LONG).contains(&stall) {
             let hold = if holds { HOLD } else { 0 };
