@@ -63,22 +63,27 @@ impl Producer {
     }
 }
 
+/// Whether the second instruction comes too early so many cycles after the first, and did not where it came so many `before`.
+pub fn is_early(first: Instruction, second: Instruction, cycles: u32, before: u32) -> bool {
+    cycles < before && cycles < latency(first, second)
+}
+
 /// Whether something before the instruction at this place may not be ready for something after it, if it is left out and the others take as long
 /// as they do.
 pub fn is_needed(code: &[u8], at: usize) -> bool {
     let idle = at..at + 1;
-    is_early(code, idle.clone(), code, idle.clone(), [0, time(code, idle)])
+    has_early(code, idle.clone(), code, idle.clone(), [0, time(code, idle)])
 }
 
 /// The same of what is at `idle`, where the others are those of `new`: the ones before end, and the ones after begin, where `gap` does.
 /// Without idle instructions, whether any of the others is too early now. What only takes time may be elsewhere.
 pub fn is_needed_in(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>) -> bool {
     let times = [time(new, gap.clone()), time(code, idle.clone())];
-    is_early(code, idle, new, gap, times)
+    has_early(code, idle, new, gap, times)
 }
 
 /// The same where the new code and the old take these times between the ones before and the ones after.
-fn is_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, times: [u32; 2]) -> bool {
+fn has_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, times: [u32; 2]) -> bool {
     let is_straight = |at: usize, one: Instruction| {
         SYNCHRONISATION.contains(&one.operation()) || Flow::of(at, one) == Flow::Next
     };

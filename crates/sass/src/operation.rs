@@ -1,6 +1,7 @@
 //! Operations, by the low nine bits of the opcode.
 
 pub const MOV: u16 = 0x002;
+pub const CS2R: u16 = 0x005;
 pub const SEL: u16 = 0x007;
 pub const ISETP: u16 = 0x00c;
 pub const DMUL: u16 = 0x028;
@@ -35,6 +36,7 @@ pub const S2R: u16 = 0x119;
 pub const ENDCOLLECTIVE: u16 = 0x11b;
 pub const BAR: u16 = 0x11d;
 pub const BSYNC: u16 = 0x141;
+pub const BREAK: u16 = 0x142;
 pub const BSSY: u16 = 0x145;
 pub const BRA: u16 = 0x147;
 pub const WARPSYNC: u16 = 0x148;

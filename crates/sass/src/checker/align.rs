@@ -102,12 +102,9 @@ impl Alignment<'_> {
     }
 }
 
-/// Whether an instruction is the same but for its schedule. It may keep fewer operands for the next ones.
+/// Whether an instruction is the same but for its schedule. Which operands it keeps for the next ones is looked at later.
 fn is_same(before: Instruction, after: Instruction) -> bool {
     const KEPT: u128 = 0xf << 122;
-    if after.0 & KEPT & !before.0 != 0 {
-        return false;
-    }
     let [before, after] = [before, after].map(|instruction| without_place(instruction).without_schedule());
     before & !KEPT == after & !KEPT || shift::low(Instruction(before)) == Some(Instruction(after))
 }

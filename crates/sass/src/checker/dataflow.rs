@@ -28,7 +28,10 @@ const EVERYTHING: u8 = (1 << SCOREBOARDS) - 1;
 const WORK_PER_STEP: usize = 256;
 
 const STACK_POINTER: u8 = 1;
-const LDGDEPBAR: u16 = 0x1af;
+/// `LDGDEPBAR`, `B2R`.
+const CARE_FOR_RESULTS: [u16; 2] = [0x1af, 0x11c];
+const LDS: u16 = 0x184;
+const STG: u16 = 0x186;
 /// `LD`, `LDG`, `LDS`, `STG` and `STS` have read their uniform registers when they are issued: in the objects of `cargo xtask realcode`
 /// assemblers have each overwritten by `UMOV` one cycle later, without a wait for what is read. Of others that was not seen.
 const READ_UNIFORM_AT_ONCE: [u16; 5] = [0x180, 0x181, 0x184, 0x186, 0x188];
@@ -316,8 +319,9 @@ impl Analysis<'_> {
         for (index, _) in state.iter().filter(|(_, status)| status & LATE != 0) {
             let set = self.sets[*index as usize];
             let operands = operands.get_or_insert_with(|| checked(instruction));
-            // What begins to count copies to shared memory does not care for what they read.
-            let is_ordered = is_ordering(instruction) && !(set.reads && instruction.operation() == LDGDEPBAR);
+            // What begins to count copies to shared memory, or takes the result of a barrier, does not care for what was read.
+            let is_ordered = is_ordering(instruction)
+                && !(set.reads && CARE_FOR_RESULTS.contains(&instruction.operation()));
             if is_ordered || self.depends(operands.as_ref(), *index as usize, state) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });
@@ -367,17 +371,23 @@ impl Analysis<'_> {
         Some(InTheWay { results: operands.writes, sources: operands.reads, reader })
     }
 
-    /// The set of a later instruction of the same operation that tells that a producer has read its operands: these read
-    /// their operands in order. Until then nothing overwrites them, and the same threads execute it or it reads the same.
+    /// The set of a later instruction that tells that a producer has read its operands: one of the same operation, or a `STG` after
+    /// `LDS`, since these read their operands in order. Until then nothing overwrites them, and the same threads execute it or it reads
+    /// the same. (Assemblers have registers overwritten that only such an `LDS` has read, with no other wait than for the `STG`.)
     fn later_reader(&self, producer: usize, operands: &Operands) -> Option<u32> {
         let first = self.alignment.step(producer).either();
         let mut is_other_guard = false;
         for at in producer + 1..self.alignment.len() {
             let step = self.alignment.step(at);
             let next = step.either();
+            // `WARPSYNC` that names no other place.
+            if Flow::of(0, next) == Flow::Branch(1) {
+                continue;
+            }
             let others = checked(next).filter(|_| Flow::of(0, next) == Flow::Next)?;
-            let is_alike =
-                next.operation() == first.operation() && step.before.is_some() && step.after.is_some();
+            let is_in_order =
+                next.operation() == first.operation() || (first.operation(), next.operation()) == (LDS, STG);
+            let is_alike = is_in_order && step.before.is_some() && step.after.is_some();
             let is_executed = next.is_unconditional() || next.guard() == first.guard() && !is_other_guard;
             // Assemblers leave it to the last one that reads some registers, whatever its guard.
             let has_all = || others.reads.contains_all(&operands.reads);

@@ -7,6 +7,8 @@
 mod align;
 mod dataflow;
 mod delays;
+mod kept;
+mod quicker;
 mod violation;
 
 use crate::flow::{Flow, Jumps};
@@ -14,6 +16,7 @@ use crate::idle::{LATEST, is_needed_in};
 use crate::instruction::Instruction;
 use align::{Alignment, Step, align};
 use delays::is_usual;
+use quicker::Ways;
 use std::cell::OnceCell;
 pub use violation::{Problem, Violation};
 
@@ -33,16 +36,21 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
     let reordered = delays::reordered(alignment, jumps);
     let entered = OnceCell::new();
     let entries = || entered.get_or_init(|| delays::entries(alignment, jumps)).as_deref();
+    let ways = OnceCell::new();
     for (at, step) in alignment.steps().enumerate() {
         let violation = |problem: Problem| Err(Violation { at, problem });
         let Some((before, after)) = step.before.zip(step.after).filter(|(before, after)| before != after)
         else {
             continue;
         };
+        if kept::added(before, after) != 0 && !kept::may_keep(alignment, entries(), at) {
+            return violation(Problem::Code);
+        }
         let is_slower = after.stall() >= before.stall();
         let is_same = (before.stall(), before.holds()) == (after.stall(), after.holds());
         let is_alike = is_same || is_usual(before) && is_usual(after);
-        let is_alike = is_alike && (is_slower || is_quicker(alignment, entries, at));
+        let is_alike =
+            is_alike && (is_slower || ways.get_or_init(|| Ways::new(alignment, jumps)).is_quicker(at));
         if !(is_alike || reordered[at] || is_next_to_barrier(alignment, at)) {
             return violation(Problem::Schedule);
         }
@@ -143,40 +151,6 @@ fn is_entered_before<'a>(
         }
     }
     true
-}
-
-/// Whether an instruction takes one cycle and not two because the next one no longer waits for it, and nothing depends on the
-/// other cycle. Where the code may be entered shortly before or goes elsewhere shortly after, that is not known.
-fn is_quicker<'a>(alignment: &Alignment<'_>, entries: impl Fn() -> Option<&'a [bool]>, at: usize) -> bool {
-    let both = |at: usize| {
-        let step = (at < alignment.len()).then(|| alignment.step(at))?;
-        step.before.zip(step.after)
-    };
-    let Some(((before, after), (next_before, next_after))) = both(at).zip(both(at + 1)) else { return false };
-    let was_waited_for = before.set_mask() & next_before.wait_mask() != 0;
-    let is_waited_for = after.set_mask() & next_after.wait_mask() != 0;
-    if (before.stall(), after.stall()) != (2, 1) || !was_waited_for || is_waited_for {
-        return false;
-    }
-    let mut cycles = 0;
-    let mut later = at + 1;
-    while cycles < LATEST {
-        let Some(step) = (later < alignment.len()).then(|| alignment.step(later)) else { return false };
-        if step.before.is_some_and(|before| Flow::of(0, before) != Flow::Next) {
-            return false;
-        }
-        cycles += step.after.map_or(0, |after| u32::from(after.stall().max(1)));
-        later += 1;
-    }
-    if is_entered_before(alignment, entries, at) {
-        return false;
-    }
-    let (mut old, mut new) = (0, 0);
-    for step in alignment.steps().take(at + 1) {
-        old += usize::from(step.before.is_some());
-        new += usize::from(step.after.is_some());
-    }
-    !is_needed_in(alignment.before, old..old, alignment.after, new..new)
 }
 
 /// Whether a barrier was inserted before or after a step. Barriers before an exit give what comes before it the time that

@@ -6,7 +6,8 @@
 //! 1. a capsule of 12.8 gets 13.0's form;
 //! 2. the `NOP` after every `WARPSYNC` goes;
 //! 3. the short one of several delays comes last;
-//! 4. scoreboards and waits are chosen anew, and what took two cycles because it was waited for at once takes one if it is not any more;
+//! 4. scoreboards and waits are chosen anew; where something is no longer waited for at once, or is now, the cycles of its block are
+//!    those that it needs;
 //! 5. after a barrier by the number in a register, the shift that gives the register its number back has another form.
 //!
 //! 13.0.100 has a `NOP` before every `BSYNC` and after every `BREAK`, and an attribute that says so. Both go
@@ -22,7 +23,7 @@ use crate::check;
 use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::{BAR, ENDCOLLECTIVE};
-use crate::schedule::member::{released, shortened};
+use crate::schedule::member::{Retimed, released, rewaited, shortened};
 use crate::schedule::{Family, anew, hasten, hasty, order_delays};
 use crate::shift;
 use bstr::BStr;
@@ -79,9 +80,11 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
         take(&mut code, is_safe, with_low_shifts);
         let family = Family::of(object.cubin.sm());
         let numbered = code.clone();
-        let waiting = take(&mut code, is_safe, |code| anew(code, &moved, family, true));
-        if !waiting {
+        if !take(&mut code, is_safe, |code| anew(code, &moved, family, true)) {
             take(&mut code, is_safe, |code| anew(code, &moved, family, false));
+        }
+        for (_, block) in rewaited(&numbered, &code, &moved, family).into_iter().take(MAX_BLOCKS) {
+            take(&mut code, is_safe, |code| put(code, &block));
         }
         for hasty in hasty(&numbered, &code).into_iter().take(MAX_HASTY) {
             take(&mut code, is_safe, |code| hasten(code, hasty));
@@ -184,6 +187,14 @@ fn with_low_shifts(code: &mut [u8]) {
         {
             places[at - 1] = low.0.to_le_bytes();
         }
+    }
+}
+
+/// Has instructions take other cycles.
+fn put(code: &mut [u8], changed: &[Retimed]) {
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for (at, bits) in changed {
+        places[*at] = *bits;
     }
 }
 

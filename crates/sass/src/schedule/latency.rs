@@ -194,10 +194,12 @@ const READS: &Table = &[
     // At most: all that is seen is that it is over 6 cycles later.
     (UTMASTG, &[], 6),
     (STS, &[Small, Word], 10),
+    (STL, &[Small, Word], 10),
     (ST, &[Double], 14),
     (STG, &[Double], 14),
     (ST, &[Quad], 17),
     (STS, &[Quad], 17),
+    (STL, &[Quad], 17),
     (STG, &[Quad], 17),
 ];
 const FENCE_OPERANDS: i64 = 4;

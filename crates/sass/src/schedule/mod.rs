@@ -34,14 +34,14 @@ mod waits;
 
 pub use crate::flow::Jumps;
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
-use crate::operation::{ENDCOLLECTIVE, FENCE, LDGDEPBAR, MEMBAR, UTMACMDFLUSH};
+use crate::operation::{FENCE, LDGDEPBAR, MEMBAR, UTMACMDFLUSH};
 pub use crate::stack_pointer::has_unused_stack_pointer;
 use blocks::{Block, blocks};
 pub use delays::order_delays;
 pub use hints::Hints;
 use instructions::{Line, number_guards};
 pub use latency::Family;
-use numbers::COUNTED;
+use numbers::{COUNTED, RESERVED};
 use std::ops::Range;
 use waits::Schedule;
 
@@ -161,6 +161,8 @@ struct Code<'a> {
     hints: &'a Hints,
     lines: Vec<Line>,
     blocks: Vec<Block>,
+    /// Whether an assembler before 13.0 has scheduled it.
+    is_of_older: bool,
 }
 
 impl<'a> Code<'a> {
@@ -173,7 +175,7 @@ impl<'a> Code<'a> {
         for block in &blocks {
             number_guards(&mut lines[block.range.clone()]);
         }
-        Some(Self { family, hints, lines, blocks })
+        Some(Self { family, hints, lines, blocks, is_of_older: false })
     }
 
     /// `kept` has the first instructions of blocks that keep their scoreboards and waits.
@@ -184,7 +186,7 @@ impl<'a> Code<'a> {
             Schedule::new(&self.lines, &self.blocks, self.family, self.hints, skipped, budget)?;
         schedule.kept = kept;
         schedule.run()?;
-        schedule.keep_full_waits();
+        schedule.keep_full_waits(self.is_of_older);
         Some(schedule)
     }
 
@@ -229,17 +231,27 @@ impl<'a> Code<'a> {
     }
 
     /// The first block, in the order in which they are scheduled, in which only waits are others than these, if all scoreboards up
-    /// to it are the same. Assemblers before 13.0 wait at the same places, but for `ENDCOLLECTIVE`: it is the rules here that are at
-    /// fault (older/blackwell-waits).
+    /// to it are the same and no rule of 13.0 is the reason: then it is the rules here that are at fault (older/blackwell-waits).
     fn first_block_of_other_waits(&self, controls: &[Control]) -> Option<Range<usize>> {
         for block in order::order(&self.blocks).into_iter().map(|block| self.blocks[block].range.clone()) {
-            let has_other_waits = |at: usize| Control::of(self.lines[at].bits).waits != controls[at].waits;
+            let waits = |at: usize| Control::of(self.lines[at].bits).waits;
+            let has_other_waits = |at: usize| waits(at) != controls[at].waits;
             let has_other_numbers = |at: usize| {
                 let waits = controls[at].waits;
                 Control { waits, ..Control::of(self.lines[at].bits) } != controls[at]
             };
+            let follows_meeting =
+                block.start.checked_sub(1).is_some_and(|last| self.lines[last].begins_collective());
+            // 12.9 has it wait for what has the number that it is given, and 13.0 has not, unless it is the number of slow results that
+            // outlive their block.
+            let shares = |at: usize| {
+                let sets = self.lines[at].bits.set_mask() & !(1 << RESERVED);
+                waits(at) & !controls[at].waits & sets != 0
+            };
             let is_by_rule = |at: usize| {
-                has_other_numbers(at) || self.lines[at].operation() == ENDCOLLECTIVE && has_other_waits(at)
+                let line = &self.lines[at];
+                has_other_numbers(at)
+                    || has_other_waits(at) && (line.ends_collective() || follows_meeting || shares(at))
             };
             if block.clone().any(is_by_rule) {
                 return None;
@@ -278,10 +290,12 @@ pub enum Outcome {
     Unknown,
 }
 
-/// Schedules code anew that another version of the assembler has scheduled. The code is as it was if it is not understood. With
-/// `keeps_waits`, blocks in which only waits are others keep them.
+/// Gives code that an assembler before 13.0 has scheduled the scoreboards and waits that 13.0 gives it. The code is as it was if it is
+/// not understood. With `keeps_waits`, blocks keep their waits where only these would be others and no rule says why.
 pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family, keeps_waits: bool) {
-    let Some(understood) = Code::new(code, jumps, family, Hints::NONE) else { return };
+    let understood =
+        Code::new(code, jumps, family, Hints::NONE).map(|code| Code { is_of_older: true, ..code });
+    let Some(understood) = understood else { return };
     let mut kept = Vec::new();
     let found = loop {
         let Some(found) = understood.controls(false, &kept) else { return };

@@ -13,7 +13,7 @@ use crate::operation::DMMA;
 
 const COUNT: usize = SCOREBOARDS as usize;
 /// The scoreboard of slow results that nothing in the block waits for; if there are textures, it is the one before.
-const RESERVED: u8 = 5;
+pub const RESERVED: u8 = 5;
 /// The scoreboard of textures and surfaces, if there are any.
 const TEXTURES: u8 = 5;
 /// The scoreboard of copies that go on by themselves, where waits count.

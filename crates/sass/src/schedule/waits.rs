@@ -344,10 +344,11 @@ impl<'a> Schedule<'a> {
         self.times[at]
     }
 
-    /// Waits for everything are kept where they were: they have other reasons.
-    pub fn keep_full_waits(&mut self) {
+    /// Waits for everything are kept where they were: they have other reasons. Assemblers before 13.0 also have some by chance, where
+    /// nothing reads a clock (older/blackwell-waits-anew).
+    pub fn keep_full_waits(&mut self, is_of_older: bool) {
         for (wait, line) in self.waits.iter_mut().zip(self.lines) {
-            if line.bits.wait_mask() == ALL {
+            if line.bits.wait_mask() == ALL && (!is_of_older || line.operation() == operation::CS2R) {
                 *wait = ALL;
             }
         }

@@ -69,7 +69,10 @@ impl Scheduled {
             }
             let stall = i64::from(bits.stall()).max(1);
             let is_first = own.places.is_empty();
-            if is_delay(at) && !is_first && is_long(lines[at - 1].bits) {
+            // Assemblers before 13.0 have the short one of several delays first.
+            let is_further =
+                own.delays.last().is_some_and(|delays| delays.last() == Some(&(at.wrapping_sub(1))));
+            if is_delay(at) && !is_first && (is_long(lines[at - 1].bits) || is_further) {
                 if let (Some(delays), Some(given)) = (own.delays.last_mut(), own.given.last_mut()) {
                     delays.push(at);
                     *given += stall;

@@ -28,7 +28,7 @@ use delays::{Scheduled, is_delay};
 use doubles::{Consumer, doubles};
 use marks::Marks;
 use pipes::Member;
-pub use shortened::{mark_anew, shortened};
+pub use shortened::{Retimed, mark_anew, rewaited, shortened};
 use stalls::Stalls;
 
 const HOLD: u128 = 1 << 109;

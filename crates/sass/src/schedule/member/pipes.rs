@@ -1,7 +1,7 @@
 //! Which unit does an operation, and how soon that takes the next one.
 
 use crate::instruction::Instruction;
-use crate::operation::{DMMA, DOUBLE, IMMA, LONG_CONVERSIONS, MUFU, NOP, POPC};
+use crate::operation::{DMMA, DOUBLE, IMMA, LONG_CONVERSIONS, MUFU, NOP, POPC, WARPSYNC};
 
 /// Units that matter here. Instructions of others are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum Pipe {
     Constant,
     /// `POPC`, which sm_103 has a unit for.
     Count,
+    /// `WARPSYNC`.
+    Meeting,
     /// Products of matrices of integers.
     Matrix,
     None,
@@ -138,6 +140,7 @@ impl Kind {
             _ if MEMORY.contains(&operation) => (Pipe::Memory, 4),
             _ if UNIFORM.contains(&operation) => (Pipe::Uniform, 2),
             _ if CONSTANT.contains(&operation) => (Pipe::Constant, 8),
+            WARPSYNC => (Pipe::Meeting, 8),
             _ => (Pipe::None, 0),
         };
         Self {

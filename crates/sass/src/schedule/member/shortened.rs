@@ -10,12 +10,15 @@ use super::stalls::Stalls;
 use super::{HOLD, STALL_AT};
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, SIZE};
-use crate::schedule::{Code, Family, Hints};
+use crate::schedule::{Code, Family, Hints, waits_at_once};
 use std::ops::Range;
 
 const STALL: u128 = 15 << STALL_AT;
+const KEPT: u128 = 0xf << 122;
 /// Stalls from here on may mean something else.
 const LONG: i64 = 12;
+/// What an instruction takes that the next one waits for.
+const HASTY: i64 = 2;
 
 /// An instruction that takes other cycles, and where it is.
 pub type Retimed = (usize, [u8; SIZE]);
@@ -66,6 +69,38 @@ pub fn shortened(
     changed
 }
 
+/// The blocks of code with other waits than `old` in which an instruction is no longer waited for by the next one, or is now, and what
+/// takes other cycles there. The instructions are the same.
+pub fn rewaited(old: &[u8], code: &[u8], jumps: &Jumps, family: Family) -> Vec<(Range<usize>, Vec<Retimed>)> {
+    let is_other = |at: usize| waits_at_once(old, at + 1) != waits_at_once(code, at + 1);
+    let others: Vec<usize> = (0..(code.len() / SIZE).saturating_sub(1)).filter(|at| is_other(*at)).collect();
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let mut waiting = code.to_vec();
+    let (places, _) = waiting.as_chunks_mut::<SIZE>();
+    for (at, place) in places.iter_mut().enumerate() {
+        let bits = u128::from_le_bytes(*place) & !STALL | Instruction::at(old, at).0 & STALL;
+        *place = bits.to_le_bytes();
+    }
+    let Some(Code { lines, blocks, .. }) = Code::new(&waiting, jumps, family, Hints::NONE) else {
+        return Vec::new();
+    };
+    let is_among = |at: usize| others.binary_search(&at).is_ok();
+    let mut changed = Vec::new();
+    for range in blocks.iter().map(|block| block.range.clone()).filter(|range| range.clone().any(is_among)) {
+        let delays: Vec<usize> = range.clone().filter(|at| is_delay(lines[*at].bits)).collect();
+        let own = Scheduled::new(&lines, range.clone(), &delays);
+        let may_be_less = |index: usize| is_among(own.places[index]) && own.given[index] == HASTY;
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).on_100(may_be_less);
+        let keeps_delays = |index: usize| own.delays[index].is_empty() || stalls[index] == own.given[index];
+        if (0..stalls.len()).all(keeps_delays) {
+            changed.push((range, retimed(&own, &stalls)));
+        }
+    }
+    changed
+}
+
 /// Says anew after which instructions other warps go on, in blocks of code some of whose instructions take other cycles than in `old`.
 pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family) {
     let stall = |code: &[u8], at: usize| Instruction::at(code, at).stall();
@@ -106,12 +141,15 @@ fn retimed(block: &Scheduled, stalls: &[i64]) -> Vec<Retimed> {
         member: Member::Sm100,
     };
     let mut retimed = Vec::new();
-    for (index, (_, holds)) in marks.put().into_iter().enumerate() {
+    for (index, (marked, holds)) in marks.put().into_iter().enumerate() {
         let (old, stall) = (bits[index], stalls[index]);
-        let is_same = stall == i64::from(old.stall()) && holds == old.holds();
+        // What was kept stays so while no other warp goes on: the marks do not know all operations.
+        let kept = if holds { old.0 & KEPT } else { 0 };
+        let marked = Instruction(marked.0 | kept);
+        let is_same = stall == i64::from(old.stall()) && holds == old.holds() && marked == old;
         if !is_same && old.stall() != 0 && (1..LONG).contains(&stall) {
             let hold = if holds { HOLD } else { 0 };
-            let new = old.0 & !(STALL | HOLD) | (stall as u128) << STALL_AT | hold;
+            let new = marked.0 & !(STALL | HOLD) | (stall as u128) << STALL_AT | hold;
             retimed.push((block.places[index], new.to_le_bytes()));
         }
     }

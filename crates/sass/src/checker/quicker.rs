@@ -1,0 +1,162 @@
+//! Instructions that take fewer cycles than before.
+//!
+//! Some cycles of an instruction are there for results of fixed latency: of itself, or of what comes before it. What comes after it is
+//! earlier then, until others take so many cycles more. Nothing of that may come earlier than the results it uses, on any way that
+//! leads there.
+
+use super::align::{Alignment, Step};
+use crate::flow::{Flow, Jumps, is_control, is_indirect_branch, place, sets_meeting};
+use crate::idle::{LATEST, is_early};
+use crate::instruction::Instruction;
+use crate::operands::exact::checked;
+use crate::operation::{BAR, BRA, BREAK, BSSY, BSYNC, EXIT, WARPSYNC};
+
+/// How many instructions before may be looked at.
+const MAX_PRODUCERS: usize = 256;
+/// Control that writes no registers.
+const WITHOUT_RESULTS: [u16; 6] = [BSYNC, BREAK, BSSY, BRA, WARPSYNC, EXIT];
+
+/// The ways that control may take to each step.
+pub struct Ways<'a> {
+    alignment: &'a Alignment<'a>,
+    /// Branches: where each goes and where it is, in order. `None` if some may go anywhere.
+    branches: Option<Vec<(usize, usize)>>,
+    /// Where threads meet, in order.
+    meetings: Vec<usize>,
+}
+
+/// The cycles of an instruction in the new code and in the old.
+fn cycles(step: Step) -> [u32; 2] {
+    [step.after, step.before].map(|one| one.map_or(0, |one| u32::from(one.stall().max(1))))
+}
+
+fn sum(a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
+    [a[0] + b[0], a[1] + b[1]]
+}
+
+impl<'a> Ways<'a> {
+    pub fn new(alignment: &'a Alignment<'a>, jumps: &Jumps) -> Self {
+        let (mut branches, mut meetings) = (Some(Vec::new()), Vec::new());
+        let mut old = 0;
+        for (at, step) in alignment.steps().enumerate() {
+            let Some(instruction) = step.before else { continue };
+            let entry = |target: i64| alignment.entry(target);
+            if sets_meeting(instruction) {
+                meetings.extend(place(old, instruction).and_then(entry));
+            }
+            let targets = match Flow::of(old, instruction) {
+                Flow::Branch(target) | Flow::Jump(target) => entry(target).map(|target| vec![target]),
+                Flow::Anywhere if is_indirect_branch(instruction) => {
+                    let list = jumps.iter().find(|(branch, _)| *branch == old);
+                    list.and_then(|(_, list)| list.iter().map(|target| entry(*target as i64)).collect())
+                }
+                // What follows a call is not looked at.
+                Flow::Anywhere if !instruction.is_call_or_return() => None,
+                _ => Some(Vec::new()),
+            };
+            branches = branches.zip(targets).map(|(mut all, targets)| {
+                all.extend(targets.into_iter().map(|target| (target, at)));
+                all
+            });
+            old += 1;
+        }
+        meetings.sort_unstable();
+        branches = branches.filter(|_| meet_where_they_are(alignment, &meetings));
+        if let Some(branches) = &mut branches {
+            branches.sort_unstable();
+        }
+        Self { alignment, branches, meetings }
+    }
+
+    /// Whether nothing depends on the cycles that an instruction does not take any more, of what comes until the code has caught up
+    /// with the old one or until all results of fixed latency are there. If control goes elsewhere before, that is not known.
+    pub fn is_quicker(&self, at: usize) -> bool {
+        let both = |at: usize| {
+            let step = (at < self.alignment.len()).then(|| self.alignment.step(at))?;
+            step.before.zip(step.after)
+        };
+        let Some(((before, after), (next, _))) = both(at).zip(both(at + 1)) else { return false };
+        let keeps_distance = is_control(before) || before.operation() == BAR;
+        // Assemblers differ by one.
+        let is_little = after.stall() >= 1 && after.stall() + 1 == before.stall();
+        if keeps_distance || !is_little || after.stall() < 2 && overwrites_operands(before, next) {
+            return false;
+        }
+        let Some(producers) = self.producers(at) else { return false };
+        let own = cycles(self.alignment.step(at));
+        let mut later = [0, 0];
+        for step in (at + 1..self.alignment.len()).map(|at| self.alignment.step(at)) {
+            // What was inserted or is gone is not of interest but for its cycles.
+            if let Some((next, _)) = step.before.zip(step.after) {
+                let is_early = |(first, distance): &(Instruction, [u32; 2])| {
+                    let [new, old] = sum(*distance, later);
+                    is_early(*first, next, new, old)
+                };
+                if producers.iter().any(is_early) {
+                    return false;
+                }
+            }
+            match step.before.map_or(Flow::Next, |before| Flow::of(0, before)) {
+                Flow::Next => {}
+                Flow::End => return true,
+                _ => return false,
+            }
+            later = sum(later, cycles(step));
+            if own[0] + later[0] >= own[1] + later[1] || later[0] >= LATEST {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The instructions whose results may not be there yet after a step, and how long before its end they come in both codes. `None`
+    /// if these are not known.
+    fn producers(&self, at: usize) -> Option<Vec<(Instruction, [u32; 2])>> {
+        let mut producers = Vec::new();
+        let mut left = vec![(at, [0, 0])];
+        while let Some((at, distance)) = left.pop() {
+            let step = self.alignment.step(at);
+            let distance = sum(distance, cycles(step));
+            let has_results =
+                |one: &Instruction| !one.is_delay() && !WITHOUT_RESULTS.contains(&one.operation());
+            producers.extend(step.before.filter(has_results).map(|instruction| (instruction, distance)));
+            if producers.len() + left.len() > MAX_PRODUCERS {
+                return None;
+            }
+            if distance[0] < LATEST {
+                left.extend(self.before(at)?.map(|before| (before, distance)));
+            }
+        }
+        Some(producers)
+    }
+
+    /// The steps that control may come from to this one. `None` if these are not known.
+    fn before(&self, at: usize) -> Option<impl Iterator<Item = usize> + use<'_>> {
+        let branches = self.branches.as_ref()?;
+        let last = at.checked_sub(1)?;
+        let flow = self.alignment.step(last).before.map_or(Flow::Next, |before| Flow::of(0, before));
+        let is_reached = match flow {
+            Flow::Next | Flow::Branch(_) => true,
+            Flow::Jump(_) | Flow::End => false,
+            Flow::Meet if self.meetings.binary_search(&at).is_ok() => true,
+            Flow::Anywhere if is_indirect_branch(self.alignment.step(last).either()) => false,
+            Flow::Meet | Flow::Call | Flow::Anywhere => return None,
+        };
+        let first = branches.partition_point(|(target, _)| *target < at);
+        let sources = branches[first..].iter().take_while(move |(target, _)| *target == at);
+        Some(is_reached.then_some(last).into_iter().chain(sources.map(|(_, source)| *source)))
+    }
+}
+
+/// Whether threads that meet go on after the instruction at which they do.
+fn meet_where_they_are(alignment: &Alignment<'_>, meetings: &[usize]) -> bool {
+    let is_meeting = |step: Step| step.before.is_some_and(|one| Flow::of(0, one) == Flow::Meet);
+    let all = alignment.steps().enumerate();
+    all.filter(|(_, step)| is_meeting(*step)).all(|(at, _)| meetings.binary_search(&(at + 1)).is_ok())
+}
+
+/// Whether an instruction of variable latency overwrites what the one before it reads.
+fn overwrites_operands(first: Instruction, next: Instruction) -> bool {
+    let Some((read, written)) = checked(first).zip(checked(next)) else { return true };
+    next.write_scoreboard().is_some() && read.reads.meets(&written.writes)
+}
