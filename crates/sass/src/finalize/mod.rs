@@ -28,6 +28,7 @@ mod object;
 mod older;
 mod stack_pointer;
 
+use crate::schedule::Family;
 use bstr::BString;
 use function::Function;
 use object::Object;
@@ -69,13 +70,13 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         refuse_older_capsule(&object, &function)?;
         function.take(older::release(&object, &function, origin));
         if is_for_member {
-            function.take(members::step(&object, &function));
+            function.take(members::step(&object, &function, what.release));
         }
         if what.has_barriers {
             function.take(exits::step(&function));
         }
         if what.is_whole {
-            function.take(fences::step(&function, what.sm));
+            function.take(fences::step(&function, Family::of(what.sm, what.release)));
         }
         if function.is_changed() {
             changed.push(function);
