@@ -62,6 +62,7 @@ pub enum Problem {
 pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>, Problem> {
     let Some(object) = Object::new(cubin) else { return Ok(None) };
     let origin = older::Origin::of(&object, what.release);
+    let family = Family::of(what.sm, what.release);
     let is_for_member = members::applies(cubin.sm(), what.sm);
     let mut changed = Vec::new();
     for (text, capsule) in object.code() {
@@ -73,10 +74,10 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
             function.take(members::step(&object, &function, what.release));
         }
         if what.has_barriers {
-            function.take(exits::step(&function));
+            function.take(exits::step(&function, family));
         }
         if what.is_whole {
-            function.take(fences::step(&function, Family::of(what.sm, what.release)));
+            function.take(fences::step(&function, family));
         }
         if function.is_changed() {
             changed.push(function);

@@ -70,7 +70,7 @@ pub fn release_stack_pointer(
 /// The code in which the first exit waits for the load of the stack pointer; `None` if it does so already or comes after the
 /// first block, or if it is not clear which scoreboards others get then.
 ///
-/// The assembler has the end of a block wait for loads that are done by then anyway. Barriers before an exit give the load
+/// Up to 13.0 the assembler has the end of a block wait for loads that are done by then anyway. Barriers before an exit give the load
 /// of the stack pointer the time for that where it had not enough of it. After such an exit its scoreboard is free and may
 /// go to others, and nothing waits for it (mercury/exits-scheduled).
 pub fn wait_for_stack_pointer(code: &[u8], exit: usize) -> Option<Vec<u8>> {
