@@ -89,6 +89,18 @@ impl Release {
         }
     }
 
+    /// Scheduling: every end of a block waits for what is over by then; later only the ends before loops do
+    /// (mercury/crowded-scoreboards-branches).
+    pub const fn waits_at_ends(&self) -> bool {
+        self.toolkit < 131
+    }
+
+    /// Code of sm_100 for sm_103: how many cycles the unit of double precision takes until it has the next instruction. The finalizer
+    /// has delays for that, or leaves it to the machine (mercury/code-of-other-member).
+    pub const fn double_interval_of_103(&self) -> u32 {
+        if self.toolkit >= 134 { 1 } else { 64 }
+    }
+
     /// Attributes: the finalizer adds one (67) to all code for an architecture, and removes the workarounds that the assembler
     /// names for others of the family (compat/matrix).
     pub const fn marks_finalized_code(&self, number: u16) -> bool {

@@ -67,16 +67,18 @@ pub fn wrong_code<'a>(
     merged: &'a Merged<'_>,
     objects: &'a [Object<'_>],
     sm: u16,
+    release: &Release,
 ) -> Option<(&'a BStr, &'a Object<'a>, u16)> {
     if sm != DIFFERENT {
         return None;
     }
+    let interval = release.double_interval_of_103();
     merged.sections.iter().filter(|s| s.kind == Kind::Text).find_map(|section| {
         let symbol = merged.symbol(section.function?);
         let object = &objects[symbol.origin?.file.index()];
         let compiled_for = object.cubin.sm();
         let code = section.first_chunk()?;
-        (compiled_for != sm && !is_fit_for_103(code)).then_some((symbol.name, object, compiled_for))
+        (compiled_for != sm && !is_fit_for_103(code, interval)).then_some((symbol.name, object, compiled_for))
     })
 }
 

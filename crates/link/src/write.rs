@@ -10,6 +10,7 @@ use crate::relocate::{Patch, Relocated};
 use solder_cubin::info::attr;
 use solder_cubin::raw::{self, SectionHeader, Symbol};
 use solder_sass::finalize;
+use solder_sass::schedule::Family;
 use std::cmp::Reverse;
 use std::io;
 use std::ops::Range;
@@ -447,7 +448,8 @@ fn fill_section(parts: Parts<'_, '_>, layout: &Layout<'_, '_>, id: SectionId, pl
     let finalized = parts.is_mercury() && !parts.relocatable && !parts.debug;
     if finalized && section.function.is_some_and(kernel) {
         let capsule = section.twin.map_or(&[][..], |twin| capsule(parts.merged, twin));
-        finalize::release_stack_pointer(place, capsule, parts.sm, |code| jumps(parts.merged, id, code));
+        let family = Family::of(parts.sm, parts.release);
+        finalize::release_stack_pointer(place, capsule, family, |code| jumps(parts.merged, id, code));
     }
     for relocations in [section.rel, section.rela].into_iter().flatten() {
         for (offset, patch) in parts.relocated.patches(relocations) {

@@ -10,6 +10,7 @@ use solder_arch::Release;
 use solder_cubin::{Cubin, raw};
 use solder_sass::finalize::{Finalize, finalize, is_for_debugger, release_stack_pointer};
 use solder_sass::instruction::{Instruction, SIZE};
+use solder_sass::schedule::Family;
 use std::time::{Duration, Instant};
 
 fn main() {
@@ -42,7 +43,12 @@ fn main() {
             let owner = object.symbols.get((text.info() & 0x00ff_ffff) as usize);
             if owner.is_some_and(|owner| owner.other & raw::STO_ENTRY != 0) {
                 let start = Instant::now();
-                release_stack_pointer(&mut code, capsule(&object, name), sm, |_| jumps(&object, name));
+                release_stack_pointer(
+                    &mut code,
+                    capsule(&object, name),
+                    Family::of(sm, Release::CUDA_13_0),
+                    |_| jumps(&object, name),
+                );
                 time += start.elapsed();
             }
             match first_difference(&code, expected) {

@@ -7,7 +7,7 @@ fn main() {
         let Ok(cubin) = solder_cubin::Cubin::parse(&bytes) else { continue };
         for section in cubin.sections.iter().filter(|s| s.name.starts_with(b".text.")) {
             total += 1;
-            if !solder_sass::is_fit_for_103(section.data) {
+            if !solder_sass::is_fit_for_103(section.data, 1) {
                 bad += 1;
                 println!("{path} {}", section.name);
             }

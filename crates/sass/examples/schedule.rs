@@ -7,6 +7,7 @@ mod common;
 
 use bstr::{BStr, ByteSlice};
 use common::jumps;
+use solder_arch::Release;
 use solder_cubin::Cubin;
 use solder_sass::check;
 use solder_sass::instruction::{Instruction, SIZE};
@@ -57,6 +58,13 @@ fn main() {
     }
 }
 
+/// What the object is scheduled for, by the release that `SOLDER_AS` names.
+fn family(object: &Cubin<'_>) -> Family {
+    let release = std::env::var("SOLDER_AS").ok();
+    let toolkit = release.and_then(|release| Release::toolkit_of(&release)).unwrap_or(130);
+    Family::of(object.sm(), Release::for_toolkit(toolkit).unwrap_or(Release::CUDA_13_0))
+}
+
 fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &mut Totals) {
     for text in object.sections.iter().filter(|section| section.name.starts_with(b".text.")) {
         let name = &text.name[".text.".len()..];
@@ -75,14 +83,14 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
         let jumps = jumps(object, name);
         let hints = Hints::of(capsule(object, name), code.len() / SIZE);
         if image.is_some() {
-            rewrite(code, &jumps, Family::of(object.sm()), &hints, &expected, totals);
+            rewrite(code, &jumps, family(object), &hints, &expected, totals);
         }
         if totals.shown.as_ref().is_some_and(|shown| name.contains_str(shown)) {
             println!("{path} {name}");
-            show_steps(code, &jumps, Family::of(object.sm()), &hints, is_dropped, &expected);
+            show_steps(code, &jumps, family(object), &hints, is_dropped, &expected);
         }
         let start = Instant::now();
-        let found = controls(code, &jumps, Family::of(object.sm()), &hints, is_dropped);
+        let found = controls(code, &jumps, family(object), &hints, is_dropped);
         totals.time += start.elapsed();
         totals.instructions += expected.len();
         let Some(found) = found else {
@@ -90,15 +98,15 @@ fn compare(path: &str, object: &Cubin<'_>, image: Option<&Cubin<'_>>, totals: &m
             println!("{path} {name}: unknown");
             continue;
         };
-        match first_difference(code, &jumps, Family::of(object.sm()), &hints, is_dropped, &expected) {
+        match first_difference(code, &jumps, family(object), &hints, is_dropped, &expected) {
             None => {
                 totals.same += 1;
                 println!("{path} {name}: ok");
             }
             Some(at) => {
                 totals.different += 1;
-                let turn = steps(code, &jumps, Family::of(object.sm()), &hints, is_dropped)
-                    .map_or(0, |steps| steps[at].turn);
+                let turn =
+                    steps(code, &jumps, family(object), &hints, is_dropped).map_or(0, |steps| steps[at].turn);
                 println!(
                     "{path} {name}: {at} model {} actual {} turn {turn}",
                     show(found[at]),

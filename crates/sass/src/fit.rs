@@ -2,7 +2,7 @@
 //!
 //! On every path, an instruction that depends on one of double precision must wait for it: for its results, or, if it overwrites
 //! its operands, until these have been read. The unit works in order, so that a later instruction's scoreboard covers
-//! earlier ones too. And within straight code the unit gets one instruction in 64 cycles. This shares nothing with the code
+//! earlier ones too. And within straight code the unit gets one instruction in so many cycles as the release has it. This shares nothing with the code
 //! that chooses stalls and scoreboards.
 
 use crate::flow::{Flow, place, sets_meeting};
@@ -19,8 +19,8 @@ const CONVERSIONS: std::ops::RangeInclusive<u16> = 0x110..=0x113;
 /// double precision, which set scoreboards on all machines.
 const INTEGER_MATRIX: u16 = 0x037;
 const DOUBLE_MATRIX: u16 = 0x03f;
-/// How soon a unit takes the next instruction.
-const INTERVAL: u32 = 64;
+/// How soon a unit takes the next product of matrices.
+const MATRIX_INTERVAL: u32 = 64;
 const DOUBLE_MATRIX_INTERVAL: u32 = 584;
 /// `ENDCOLLECTIVE`, `BSYNC`, `WARPSYNC`, `EXIT`.
 const BOUNDARIES: [u16; 4] = [0x11b, 0x141, 0x148, 0x14d];
@@ -64,12 +64,15 @@ struct Busy([u32; 2]);
 
 impl Busy {
     /// Whether the unit that does an instruction takes it now; then it is busy.
-    fn takes(&mut self, instruction: Instruction) -> bool {
+    fn takes(&mut self, instruction: Instruction, interval: u32) -> bool {
         let Some(unit) = unit(instruction) else { return true };
         let busy = &mut self.0[unit as usize];
         let is_free = *busy == 0;
-        let is_long = instruction.operation() == DOUBLE_MATRIX;
-        *busy = if is_long { DOUBLE_MATRIX_INTERVAL } else { INTERVAL };
+        *busy = match instruction.operation() {
+            DOUBLE_MATRIX => DOUBLE_MATRIX_INTERVAL,
+            INTEGER_MATRIX => MATRIX_INTERVAL,
+            _ => interval,
+        };
         is_free
     }
 
@@ -126,20 +129,23 @@ struct Code {
     /// Where blocks begin.
     starts: Vec<usize>,
     meetings: Vec<usize>,
+    /// How soon the unit of double precision takes the next instruction.
+    interval: u32,
 }
 
-/// Whether nothing in the code is too slow or too early on sm_103.
-pub fn is_fit_for_103(code: &[u8]) -> bool {
+/// Whether nothing in the code is too slow or too early on sm_103, whose unit of double precision takes an instruction in so many
+/// cycles.
+pub fn is_fit_for_103(code: &[u8], interval: u32) -> bool {
     let instructions: Vec<Instruction> = (0..code.len() / SIZE).map(|at| Instruction::at(code, at)).collect();
     if !instructions.iter().any(|i| is_slow_on_103(*i)) {
         return true;
     }
-    code.len().is_multiple_of(SIZE) && Code::new(instructions).is_some_and(|code| code.is_fit())
+    code.len().is_multiple_of(SIZE) && Code::new(instructions, interval).is_some_and(|code| code.is_fit())
 }
 
 impl Code {
     /// `None` if a branch leads out of the code.
-    fn new(instructions: Vec<Instruction>) -> Option<Self> {
+    fn new(instructions: Vec<Instruction>, interval: u32) -> Option<Self> {
         let mut starts = vec![0];
         let mut meetings = Vec::new();
         let inside = |target: i64| usize::try_from(target).ok().filter(|at| *at < instructions.len());
@@ -160,7 +166,7 @@ impl Code {
         starts.dedup();
         starts.retain(|at| *at < instructions.len());
         let operands = instructions.iter().map(|i| checked(*i)).collect();
-        Some(Self { instructions, operands, starts, meetings })
+        Some(Self { instructions, operands, starts, meetings, interval })
     }
 
     fn block(&self, start: usize) -> Option<usize> {
@@ -214,7 +220,7 @@ impl Code {
         for at in range {
             *work = work.checked_sub(1 + state.len())?;
             let instruction = self.instructions[at];
-            if !busy.takes(instruction) {
+            if !busy.takes(instruction, self.interval) {
                 return None;
             }
             busy.pass(u32::from(instruction.stall().max(1)));
@@ -306,7 +312,7 @@ mod tests {
         let delay = with(NOP, 15, 7, 7, 0);
         let delays = [with(FIRST, 4, 0, 7, 0), delay, delay, delay, delay];
         let fit =
-            |last: u128| is_fit_for_103(&code(&[&delays[..], &[last, with(EXIT, 5, 7, 7, 0)]].concat()));
+            |last: u128| is_fit_for_103(&code(&[&delays[..], &[last, with(EXIT, 5, 7, 7, 0)]].concat()), 64);
         assert!(fit(with(SECOND, 2, 0, 7, 1)));
         assert!(!fit(with(SECOND, 2, 0, 7, 0)));
         assert!(!fit(with(SECOND, 2, 0, 7, 2)));
@@ -315,7 +321,7 @@ mod tests {
     #[test]
     fn the_unit_is_slow() {
         let exit = with(EXIT, 5, 7, 7, 0);
-        assert!(!is_fit_for_103(&code(&[with(FIRST, 15, 0, 7, 0), with(SECOND, 2, 0, 7, 1), exit])));
+        assert!(!is_fit_for_103(&code(&[with(FIRST, 15, 0, 7, 0), with(SECOND, 2, 0, 7, 1), exit]), 64));
     }
 
     #[test]
@@ -328,7 +334,7 @@ mod tests {
             let mut all = vec![with(of, 4, 0, 7, 0)];
             all.extend(vec![delay; delays]);
             all.extend([with(of, 2, 0, 7, waits), exit]);
-            is_fit_for_103(&code(&all))
+            is_fit_for_103(&code(&all), 64)
         };
         assert!(fit(INTEGERS, 4, 1) && !fit(INTEGERS, 3, 1) && !fit(INTEGERS, 4, 0));
         assert!(fit(DOUBLES, 39, 1) && !fit(DOUBLES, 38, 1));
@@ -338,7 +344,7 @@ mod tests {
     fn operands_are_not_overwritten() {
         let exit = with(EXIT, 5, 7, 7, 0);
         let fit = |read: u128, waits: u128| {
-            is_fit_for_103(&code(&[with(FIRST, 2, 0, read, 0), with(COPY, 2, 7, 7, waits), exit]))
+            is_fit_for_103(&code(&[with(FIRST, 2, 0, read, 0), with(COPY, 2, 7, 7, waits), exit]), 64)
         };
         assert!(fit(7, 1) && fit(1, 2));
         assert!(!fit(7, 0) && !fit(1, 0));

@@ -13,7 +13,7 @@ pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
 pub const IMAD: u16 = 0x024;
 /// Products of 64 bits.
 pub const IMAD_WIDE: u16 = 0x025;
-pub const IADD_64: u16 = 0x035;
+pub const IADD: u16 = 0x035;
 pub const IMMA: u16 = 0x037;
 pub const LDSM: u16 = 0x03b;
 pub const DMMA: u16 = 0x03f;

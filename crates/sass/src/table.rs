@@ -24,7 +24,7 @@ pub const TENSOR: Width = 0x85;
 pub const COORDINATES: Width = 0x87;
 /// Two if minima or maxima are of 64 bits.
 pub const MIN_MAX: Width = 0x89;
-/// Two if values of 64 bits are matched.
+/// Two if values of 64 bits are matched or added.
 pub const MATCH: Width = 0x88;
 /// One if the address has a uniform register.
 pub const IF_UNIFORM: Width = 0x86;
@@ -80,7 +80,7 @@ pub const GENERAL: [Arithmetic; 67] = [
     (0x032, 0x52, [1, 1, 1, 0], 0),                                   // HMUL2
     (0x033, 0x86, [1, 1, 1, 0], S1),                                  // HSET2
     (0x034, 0x86, [0, 1, 1, 0], D1 | D2 | S1),                        // HSETP2
-    (0x035, 0x52, [2, 2, 2, 0], D1 | S1),                             // IADD.64
+    (0x035, 0x52, [MATCH, MATCH, MATCH, 0], D1 | S1),                 // IADD, IADD.64
     (0x036, 0x52, [1, 1, 1, 0], 0),                                   // VIADD
     (0x038, 0x52, [1, 0, 1, 0], 0),                                   // I2I
     (0x039, 0x52, [1, 1, 1, 1], 0),                                   // I2IP

@@ -5,6 +5,7 @@ use solder_cubin::info::{self, format};
 use solder_cubin::{Cubin, raw};
 use solder_sass::finalize::{Finalize, finalize, is_for_debugger, release_stack_pointer};
 use solder_sass::instruction::{Instruction, SIZE};
+use solder_sass::schedule::Family;
 use std::path::Path;
 
 /// Name, target, whether it was linked with `-g`.
@@ -45,7 +46,7 @@ fn code_is_that_of_nvlink() {
         let [code, expected] = [&object, &image].map(|cubin| cubin.section(".text.k").expect("code").data);
         let mut code = code.to_vec();
         if !is_debug {
-            release_stack_pointer(&mut code, &[], sm, |_| Vec::new());
+            release_stack_pointer(&mut code, &[], Family::of(sm, Release::CUDA_13_0), |_| Vec::new());
         }
         assert_eq!(schedule(&code), schedule(expected), "{name}");
     }

@@ -92,7 +92,7 @@ fn schedules_are_those_of_nvlink() {
         ("widths", Outcome::NotApplicable),
     ] {
         let (mut code, after) = pair(kernel);
-        assert_eq!(without_stack_pointer(&mut code, &[], Family::Of100, Hints::NONE), expected, "{kernel}");
+        assert_eq!(without_stack_pointer(&mut code, &[], Family::OF_100, Hints::NONE), expected, "{kernel}");
         assert!(code == after, "{kernel}");
     }
 }

@@ -106,7 +106,8 @@ pub fn of_image(
         return Ok(false);
     }
     let sm = options.sm();
-    let Some((function, object, compiled_for)) = fastpath::wrong_code(merged, objects, sm) else {
+    let Some((function, object, compiled_for)) = fastpath::wrong_code(merged, objects, sm, options.release)
+    else {
         return Ok(true);
     };
     Err(sink.fatal(Message::CodeOfOther {

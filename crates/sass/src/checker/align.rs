@@ -13,8 +13,8 @@ use crate::shift;
 const GUARD: u128 = 0xf000;
 /// `@!PT LDS RZ, [RZ]`, which does nothing but wait for asynchronous copies to be seen.
 const NO_LOAD: u128 = 0x000fe200_00000800_00000000_fffff984;
-/// `MEMBAR.ALL.CTA` as the assembler puts it before a wider one, whatever its guard.
-const NARROW_FENCE: u128 = 0x000fc000_00008000_00000000_00000992;
+/// `MEMBAR.ALL.CTA`, as the assembler puts it before a wider one, whatever its guard and its schedule.
+const NARROW_FENCE: u128 = 0x00008000_00000000_00000992;
 /// What code for a debugger has before an exit: `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR`, whatever their guard.
 const EXIT_FENCE: u128 = 0x000fc000_00005000_00000000_00000992;
 const ERROR_BARRIER: u128 = 0x000fc000_00000000_00000000_000009ab;
@@ -239,7 +239,10 @@ impl Removable {
         let is_before = |operation: u16| next.is_some_and(|next| next.operation() == operation);
         match instruction.0 {
             NO_LOAD => self.loads,
-            code if code & !GUARD == NARROW_FENCE => self.narrow_fences && is_before(FENCE),
+            _ if instruction.without_schedule() & !GUARD == NARROW_FENCE => {
+                let is_same_guard = next.is_some_and(|next| next.guard() == instruction.guard());
+                self.narrow_fences && is_before(FENCE) && is_same_guard
+            }
             code if code & !GUARD == EXIT_FENCE => self.exit_fences && is_before(ERRORS),
             _ => false,
         }

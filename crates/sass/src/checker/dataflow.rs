@@ -170,7 +170,8 @@ pub fn check(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violation> 
         let bit = |number: Option<u8>| number.map_or(0, |number| 1 << number);
         let written = of(Instruction::write_scoreboard);
         let kinds = [(of(Instruction::read_scoreboard), true), (written, false)];
-        if index == 0 && drops_stack_pointer(&step) {
+        // What was removed sets nothing any more.
+        if step.after.is_none() || index == 0 && drops_stack_pointer(&step) {
             continue;
         }
         for ((before, after), reads) in kinds.into_iter().filter(|((b, a), _)| b.is_some() || a.is_some()) {

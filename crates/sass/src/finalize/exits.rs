@@ -10,6 +10,7 @@ use super::stack_pointer::wait_for_stack_pointer;
 use crate::flow::is_control;
 use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
 use crate::schedule::Control;
+use crate::schedule::Family;
 use solder_cubin::mercury::paces;
 use std::borrow::Cow;
 
@@ -28,10 +29,10 @@ const EXIT: u16 = 0x14d;
 const GUARD: u32 = 12;
 
 /// The function with barriers before its exits; `None` if it has them all.
-pub fn step(function: &Function<'_, '_>) -> Option<Step> {
+pub fn step(function: &Function<'_, '_>, family: Family) -> Option<Step> {
     let exits = exits(&function.code, &function.capsule).filter(|exits| !exits.is_empty())?;
-    let code =
-        wait_for_stack_pointer(&function.code, exits[0]).map_or(Cow::Borrowed(&*function.code), Cow::Owned);
+    let waiting = family.waits_at_ends.then(|| wait_for_stack_pointer(&function.code, exits[0])).flatten();
+    let code = waiting.map_or(Cow::Borrowed(&*function.code), Cow::Owned);
     let changes = exits.into_iter().flat_map(|at| Exit { code: &code, at }.with_barriers()).collect();
     Step::with_changes(&code, &function.capsule, changes, |_| ())
 }

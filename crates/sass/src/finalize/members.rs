@@ -8,6 +8,7 @@ use super::moves::{Change, Moves};
 use super::object::Object;
 use crate::instruction::SIZE;
 use crate::schedule::member::{Delayed, delayed, number};
+use solder_arch::Release;
 use solder_cubin::mercury::{delays, with_delays};
 
 /// The architecture whose code can be made into code for the target, and the target.
@@ -20,10 +21,11 @@ pub fn applies(from: u16, to: u16) -> bool {
 }
 
 /// The function as sm_103 needs it; `None` if it is that already.
-pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>) -> Option<Step> {
+pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, release: &Release) -> Option<Step> {
+    let interval = release.double_interval_of_103();
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
     let jumps = function.jumps(object);
-    let delayed = delayed(&function.code, &jumps, &delays)?;
+    let delayed = delayed(&function.code, &jumps, &delays, interval)?;
     if delayed.is_empty() {
         return None;
     }
@@ -31,7 +33,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>) -> Option<Step
     let index = |at: &usize| moves.index(*at);
     let moved: Jumps =
         jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
-    if !number(&function.code, &jumps, &mut code, &moved) {
+    if !number((&function.code, &jumps), &mut code, &moved, release) {
         return None;
     }
     let capsule = delayed_capsule(&function.capsule, &moves)?;

@@ -28,6 +28,7 @@ mod object;
 mod older;
 mod stack_pointer;
 
+use crate::schedule::Family;
 use bstr::BString;
 use function::Function;
 use object::Object;
@@ -61,6 +62,7 @@ pub enum Problem {
 pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>, Problem> {
     let Some(object) = Object::new(cubin) else { return Ok(None) };
     let origin = older::Origin::of(&object, what.release);
+    let family = Family::of(what.sm, what.release);
     let is_for_member = members::applies(cubin.sm(), what.sm);
     let mut changed = Vec::new();
     for (text, capsule) in object.code() {
@@ -69,13 +71,13 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         refuse_older_capsule(&object, &function)?;
         function.take(older::release(&object, &function, origin));
         if is_for_member {
-            function.take(members::step(&object, &function));
+            function.take(members::step(&object, &function, what.release));
         }
         if what.has_barriers {
-            function.take(exits::step(&function));
+            function.take(exits::step(&function, family));
         }
         if what.is_whole {
-            function.take(fences::step(&function, what.sm));
+            function.take(fences::step(&function, family));
         }
         if function.is_changed() {
             changed.push(function);

@@ -45,6 +45,8 @@ pub struct Origin {
     is_other: bool,
     /// One that has the workaround of 13.0.100.
     has_workaround: bool,
+    /// How its code is scheduled.
+    family: Family,
 }
 
 impl Origin {
@@ -54,7 +56,7 @@ impl Origin {
             |of: &BStr| Release::toolkit_of(&of.to_string()).is_none_or(|toolkit| toolkit < FIRST_OF_KIND);
         let is_other = object.release().is_some_and(is_older);
         let has_workaround = !is_other && release.removes_workaround() && object.has_workaround();
-        Self { is_other, has_workaround }
+        Self { is_other, has_workaround, family: Family::of(object.cubin.sm(), release) }
     }
 }
 
@@ -69,7 +71,8 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     if !origin.is_other && idle.is_empty() {
         return None;
     }
-    let (moves, mut code) = Moves::new(&timing(object, function, timed, &idle), changes(&idle))?;
+    let (moves, mut code) =
+        Moves::new(&timing(object, function, timed, &idle, origin.family), changes(&idle))?;
     if origin.is_other {
         let jumps = function.jumps(object);
         let index = |at: &usize| moves.index(*at);
@@ -78,7 +81,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
         let is_safe = |code: &[u8]| check(old, code, &jumps).is_ok();
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
-        let family = Family::of(object.cubin.sm());
+        let family = origin.family;
         let numbered = code.clone();
         if !take(&mut code, is_safe, |code| anew(code, &moved, family, true)) {
             take(&mut code, is_safe, |code| anew(code, &moved, family, false));
@@ -103,7 +106,7 @@ pub fn release(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Ori
     }
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
     let jumps = function.jumps(object);
-    let changed = released(&function.code, &jumps, Family::of(object.cubin.sm()), &delays)?;
+    let changed = released(&function.code, &jumps, origin.family, &delays)?;
     if changed.is_empty() {
         return None;
     }
@@ -125,6 +128,7 @@ fn timing<'a>(
     function: &'a Function<'_, '_>,
     mut timed: Cow<'a, [u8]>,
     idle: &[Idle],
+    family: Family,
 ) -> Cow<'a, [u8]> {
     let old = &function.code;
     let is_short = |idle: &&Idle| idle.is_second && Instruction::at(old, idle.at).stall() == 1;
@@ -132,7 +136,7 @@ fn timing<'a>(
     if second.is_empty() {
         return timed;
     }
-    let (jumps, family) = (function.jumps(object), Family::of(object.cubin.sm()));
+    let jumps = function.jumps(object);
     let before: Vec<usize> = second.iter().filter_map(|at| at.checked_sub(1)).collect();
     for (range, block) in shortened(old, &jumps, family, &second).into_iter().take(MAX_BLOCKS) {
         let mut new = timed.to_vec();

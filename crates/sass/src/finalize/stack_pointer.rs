@@ -44,13 +44,13 @@ pub fn branch_targets(payload: &[u8]) -> impl Iterator<Item = (usize, Vec<usize>
 pub fn release_stack_pointer(
     code: &mut [u8],
     capsule: &[u8],
-    sm: u16,
+    family: Family,
     jumps: impl FnOnce(&[u8]) -> Vec<(usize, Vec<usize>)>,
 ) {
     if !loads_stack_pointer(code) || !schedule::has_unused_stack_pointer(code) {
         return;
     }
-    let (jumps, family) = (jumps(code), Family::of(sm));
+    let jumps = jumps(code);
     let hints = Hints::of(capsule, code.len() / SIZE);
     let mut scheduled = code.to_vec();
     let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps, family, &hints);
@@ -70,7 +70,7 @@ pub fn release_stack_pointer(
 /// The code in which the first exit waits for the load of the stack pointer; `None` if it does so already or comes after the
 /// first block, or if it is not clear which scoreboards others get then.
 ///
-/// The assembler has the end of a block wait for loads that are done by then anyway. Barriers before an exit give the load
+/// Up to 13.0 the assembler has the end of a block wait for loads that are done by then anyway. Barriers before an exit give the load
 /// of the stack pointer the time for that where it had not enough of it. After such an exit its scoreboard is free and may
 /// go to others, and nothing waits for it (mercury/exits-scheduled).
 pub fn wait_for_stack_pointer(code: &[u8], exit: usize) -> Option<Vec<u8>> {
@@ -85,10 +85,9 @@ pub fn wait_for_stack_pointer(code: &[u8], exit: usize) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     /// The target's architecture.
-    const FROM: u16 = 100;
     use super::release_stack_pointer;
     use crate::instruction::{Instruction, SIZE, TRUE};
-    use crate::schedule::Control;
+    use crate::schedule::{Control, Family};
 
     fn instruction(operation: u16, register: u8, written: u8, read: u8, waits: u8) -> [u8; SIZE] {
         let mut bytes = [0xff; SIZE];
@@ -121,11 +120,11 @@ mod tests {
             controls(code).into_iter().map(|c| (c.written, c.read, c.waits)).collect()
         };
         let mut branch = code(0x947);
-        release_stack_pointer(&mut branch, &[], FROM, |_| Vec::new());
+        release_stack_pointer(&mut branch, &[], Family::OF_100, |_| Vec::new());
         let expected = [(7, 7, 0), (0, 7, 0), (0, 7, 0), (2, 7, 1), (7, 0, 4), (7, 7, 1)];
         assert_eq!(controls(&branch), expected);
         let mut call = code(0x944);
-        release_stack_pointer(&mut call, &[], FROM, |_| Vec::new());
+        release_stack_pointer(&mut call, &[], Family::OF_100, |_| Vec::new());
         assert_eq!(call, code(0x944));
     }
 
@@ -151,7 +150,7 @@ mod tests {
         ]
         .concat();
         let mut renumbered = code.clone();
-        release_stack_pointer(&mut renumbered, &[], FROM, |_| Vec::new());
+        release_stack_pointer(&mut renumbered, &[], Family::OF_100, |_| Vec::new());
         let controls = controls(&renumbered);
         assert_eq!(controls[7].waits, 0b1110);
         assert_eq!((controls[4].read, controls[6].read), (3, 2));

@@ -13,14 +13,23 @@ use crate::operation;
 use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
-    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD_64, IMAD_WIDE,
+    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE,
     ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC, S2R,
     SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, UTMASTG,
 };
+use solder_arch::Release;
+
+/// What a schedule is made for, and by which rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Family {
+    pub machine: Machine,
+    /// Every end of a block waits for what is over by then, as up to 13.0; otherwise only those before loops do.
+    pub waits_at_ends: bool,
+}
 
 /// Machines with the same estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum Machine {
     /// sm_100.
     Of100,
     /// sm_103, which does double precision and conversions of 64 bits slowly.
@@ -32,13 +41,17 @@ pub enum Family {
 }
 
 impl Family {
-    pub fn of(sm: u16) -> Self {
-        match sm {
-            103 => Self::Of103,
-            110 => Self::Of110,
-            _ if sm < 120 => Self::Of100,
-            _ => Self::Of120,
-        }
+    /// sm_100 as 13.0 schedules for it.
+    pub const OF_100: Self = Self { machine: Machine::Of100, waits_at_ends: true };
+
+    pub fn of(sm: u16, release: &Release) -> Self {
+        let machine = match sm {
+            103 => Machine::Of103,
+            110 => Machine::Of110,
+            _ if sm < 120 => Machine::Of100,
+            _ => Machine::Of120,
+        };
+        Self { machine, waits_at_ends: release.waits_at_ends() }
     }
 }
 
@@ -127,11 +140,11 @@ const OF_120: Estimates = Estimates {
 
 impl Family {
     fn estimates(self) -> &'static Estimates {
-        match self {
-            Self::Of100 => &OF_100,
-            Self::Of103 => &OF_103,
-            Self::Of110 => &OF_110,
-            Self::Of120 => &OF_120,
+        match self.machine {
+            Machine::Of100 => &OF_100,
+            Machine::Of103 => &OF_103,
+            Machine::Of110 => &OF_110,
+            Machine::Of120 => &OF_120,
         }
     }
 }
@@ -227,7 +240,7 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
 
 /// How long what waits for this result waits, where that is more than the time after which a block may end.
 pub fn of_wait(line: &Line, family: Family) -> i64 {
-    let is_slow = family == Family::Of120 && LONG_CONVERSIONS.contains(&line.operation());
+    let is_slow = family.machine == Machine::Of120 && LONG_CONVERSIONS.contains(&line.operation());
     if is_slow { LONG_CONVERSION } else { 0 }
 }
 
@@ -287,9 +300,9 @@ fn find(table: &Table, line: &Line) -> Option<i64> {
 /// Whether this is integer arithmetic of 64 bits where that takes longer than other: its results do, and its unit. `SEL.64` and
 /// `ISETP` of 64 bits have a mark for it; `MOV.64` writes two registers.
 pub fn is_long(line: &Line, family: Family) -> bool {
-    family == Family::Of120
+    family.machine == Machine::Of120
         && match line.operation() {
-            IADD_64 => true,
+            IADD => line.bits.field(73, 1) != 0,
             SEL => line.bits.field(10, 1) != 0,
             ISETP => line.bits.field(80, 1) != 0,
             MOV => line.writes.iter(File::General).count() == 2,
@@ -328,8 +341,7 @@ const MEMORY: std::ops::RangeInclusive<u16> = 0x180..=0x1ff;
 
 #[cfg(test)]
 mod tests {
-    use super::Family::{Of100, Of120};
-    use super::{of_operands, of_result};
+    use super::{Family, Machine, of_operands, of_result};
     use crate::instruction::{Instruction, SIZE};
     use crate::schedule::instructions::Line;
 
@@ -339,15 +351,17 @@ mod tests {
         lines[0]
     }
 
+    const OF_120: Family = Family { machine: Machine::Of120, ..Family::OF_100 };
+
     #[test]
     fn by_operation_and_size() {
         let load = |size: u128| line(0x0000_0000_0000_0000_0000_0000_0204_7984 | size << 73);
-        assert_eq!([4, 5, 6].map(|size| of_result(&load(size), Of100)), [40; 3]);
-        assert_eq!(of_operands(&load(4), Of120), 8);
+        assert_eq!([4, 5, 6].map(|size| of_result(&load(size), Family::OF_100)), [40; 3]);
+        assert_eq!(of_operands(&load(4), OF_120), 8);
         // LDG
-        assert_eq!(of_result(&line(0x0c1e_1900_0000_0004_040a_7981), Of100), 230);
+        assert_eq!(of_result(&line(0x0c1e_1900_0000_0004_040a_7981), Family::OF_100), 230);
         // STG of a register, and of none
-        assert_eq!(of_operands(&line(0x0c10_1908_0000_0007_0200_7986), Of100), 12);
-        assert_eq!(of_operands(&line(0x0c10_1908_0000_00ff_0200_7986), Of100), 8);
+        assert_eq!(of_operands(&line(0x0c10_1908_0000_0007_0200_7986), Family::OF_100), 12);
+        assert_eq!(of_operands(&line(0x0c10_1908_0000_00ff_0200_7986), Family::OF_100), 8);
     }
 }

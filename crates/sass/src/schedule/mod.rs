@@ -40,7 +40,7 @@ use blocks::{Block, blocks};
 pub use delays::order_delays;
 pub use hints::Hints;
 use instructions::{Line, number_guards};
-pub use latency::Family;
+pub use latency::{Family, Machine};
 use numbers::{COUNTED, RESERVED};
 use std::ops::Range;
 use waits::Schedule;
@@ -86,10 +86,15 @@ impl Control {
         (0..SCOREBOARDS).filter(move |number| self.waits >> number & 1 != 0)
     }
 
+    /// A bit for each scoreboard that the instruction sets.
+    pub fn sets(self) -> u8 {
+        let sets = [self.written, self.read].into_iter().filter(|number| *number < SCOREBOARDS);
+        sets.fold(0, |mask, number| mask | 1u8 << number)
+    }
+
     /// Whether something that waits for these waits for what this sets.
     pub fn is_waited_by(self, waits: u8) -> bool {
-        let sets = [self.written, self.read].into_iter().filter(|number| *number < SCOREBOARDS);
-        sets.fold(0, |mask, number| mask | 1u8 << number) & waits != 0
+        self.sets() & waits != 0
     }
 
     /// Makes these the scoreboards and waits of an instruction.

@@ -6,7 +6,7 @@
 
 use super::hints::Hints;
 use super::instructions::Line;
-use super::latency::{self, Family};
+use super::latency::{self, Family, Machine};
 use super::producers::Producer;
 use crate::instruction::SCOREBOARDS;
 use crate::operation::DMMA;
@@ -114,8 +114,9 @@ impl Kinds {
         let loops = hints.loops.iter().filter_map(|range| lines.get(range.clone())).flatten();
         let products = loops.filter(|line| line.operation() == DMMA);
         let results = products.clone().filter_map(|line| line.bits.write_scoreboard());
-        let operands =
-            products.filter(|_| family == Family::Of120).filter_map(|line| line.bits.read_scoreboard());
+        let operands = products
+            .filter(|_| family.machine == Machine::Of120)
+            .filter_map(|line| line.bits.read_scoreboard());
         let copies = u8::from(lines.iter().any(Line::is_counted)) << COUNTED;
         Self {
             has_slow: producers.iter().any(|producer| producer.is_slow),

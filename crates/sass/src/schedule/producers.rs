@@ -6,7 +6,7 @@
 
 use super::instructions::Line;
 use super::latency;
-use super::latency::Family;
+use super::latency::{Family, Machine};
 use crate::operation;
 use crate::registers::{File, Registers};
 use operation::{
@@ -95,7 +95,7 @@ const UNITS: [&[u16]; 8] = [
 
 /// The operation that names the unit. Some machines do conversions of 64 bits apart from the others.
 fn unit(operation: u16, family: Family) -> u16 {
-    if family != Family::Of100 && LONG_CONVERSIONS.contains(&operation) {
+    if family.machine != Machine::Of100 && LONG_CONVERSIONS.contains(&operation) {
         return F2F_DOUBLE;
     }
     UNITS.iter().find(|unit| unit.contains(&operation)).map_or(operation, |unit| unit[0])
@@ -135,7 +135,8 @@ impl Producers {
             if !line.is_counted() {
                 self.add_line(at, line, skipped == Some(at), &mut held, family);
             }
-            let is_late = constants.pass(line) && line.operation() == S2UR && family != Family::Of120;
+            let is_late =
+                constants.pass(line) && line.operation() == S2UR && family.machine != Machine::Of120;
             for producer in self.all[start..].iter_mut().filter(|_| is_late) {
                 producer.latency += 1;
             }

@@ -94,7 +94,7 @@ fn code(lines: &[Line]) -> Vec<u8> {
 
 /// The schedule as triples: scoreboards until results are written and operands are read, waits.
 fn scheduled(lines: &[Line]) -> Vec<(u8, u8, u8)> {
-    let controls = controls(&code(lines), &[], Family::Of100, Hints::NONE, false).expect("known code");
+    let controls = controls(&code(lines), &[], Family::OF_100, Hints::NONE, false).expect("known code");
     controls.iter().map(|control| (control.written, control.read, control.waits)).collect()
 }
 
@@ -177,7 +177,7 @@ fn results_overwrite_others_after_a_while() {
     };
     assert_eq!(waits(&lines(13))[8], 1, "after a stall that nothing explains");
     let times = |overwritten: u8| {
-        let steps = steps(&code(&lines(overwritten)), &[], Family::Of100, Hints::NONE, false);
+        let steps = steps(&code(&lines(overwritten)), &[], Family::OF_100, Hints::NONE, false);
         steps.expect("known code").iter().map(|step| step.time).collect::<Vec<_>>()
     };
     assert_eq!(times(13)[3] - times(12)[3], 4);
@@ -240,10 +240,10 @@ fn waits_for_everything_are_kept() {
 #[test]
 fn indirect_branches_need_their_targets() {
     let lines = [load_constant(4), jump(6), copy(5, 4), exit(), copy(7, 4), exit()];
-    assert_eq!(controls(&code(&lines), &[], Family::Of100, Hints::NONE, false), None);
-    assert_eq!(controls(&code(&lines), &[(1, vec![6])], Family::Of100, Hints::NONE, false), None);
+    assert_eq!(controls(&code(&lines), &[], Family::OF_100, Hints::NONE, false), None);
+    assert_eq!(controls(&code(&lines), &[(1, vec![6])], Family::OF_100, Hints::NONE, false), None);
     let found =
-        controls(&code(&lines), &[(1, vec![2, 4])], Family::Of100, Hints::NONE, false).expect("known code");
+        controls(&code(&lines), &[(1, vec![2, 4])], Family::OF_100, Hints::NONE, false).expect("known code");
     assert_eq!(found.iter().map(|control| control.waits).collect::<Vec<_>>(), [0, 0, 1, 0, 1, 0]);
 }
 
@@ -275,11 +275,11 @@ fn the_checker_follows_indirect_branches_to_their_targets() {
 
 #[test]
 fn what_is_not_known_is_refused() {
-    assert_eq!(controls(&[], &[], Family::Of100, Hints::NONE, false), None);
-    assert_eq!(controls(&code(&[exit()])[1..], &[], Family::Of100, Hints::NONE, false), None);
-    assert_eq!(controls(&code(&[Line::new(0x7fff), exit()]), &[], Family::Of100, Hints::NONE, false), None);
-    assert_eq!(controls(&code(&[branch(3), exit()]), &[], Family::Of100, Hints::NONE, false), None);
-    assert_eq!(controls(&code(&[branch(-1), exit()]), &[], Family::Of100, Hints::NONE, false), None);
+    assert_eq!(controls(&[], &[], Family::OF_100, Hints::NONE, false), None);
+    assert_eq!(controls(&code(&[exit()])[1..], &[], Family::OF_100, Hints::NONE, false), None);
+    assert_eq!(controls(&code(&[Line::new(0x7fff), exit()]), &[], Family::OF_100, Hints::NONE, false), None);
+    assert_eq!(controls(&code(&[branch(3), exit()]), &[], Family::OF_100, Hints::NONE, false), None);
+    assert_eq!(controls(&code(&[branch(-1), exit()]), &[], Family::OF_100, Hints::NONE, false), None);
 }
 
 #[test]
@@ -287,22 +287,22 @@ fn without_the_load_of_the_stack_pointer() {
     let lines = [load_constant(1), load_constant(4), exit().guard(0), copy(5, 4), exit()];
     let mut code = code(&lines);
     assert_eq!(
-        without_stack_pointer(&mut code, &[], Family::Of100, Hints::NONE),
+        without_stack_pointer(&mut code, &[], Family::OF_100, Hints::NONE),
         Outcome::Unknown,
         "all scoreboards are the same"
     );
-    let found = controls(&code, &[], Family::Of100, Hints::NONE, false).expect("known code");
+    let found = controls(&code, &[], Family::OF_100, Hints::NONE, false).expect("known code");
     assert_eq!([found[0].written, found[1].written], [0, 1]);
     for (place, control) in code.as_chunks_mut::<SIZE>().0.iter_mut().zip(&found) {
         control.put(place);
     }
-    assert_eq!(without_stack_pointer(&mut code, &[], Family::Of100, Hints::NONE), Outcome::Done);
+    assert_eq!(without_stack_pointer(&mut code, &[], Family::OF_100, Hints::NONE), Outcome::Done);
     let control = |index: usize| Control::of(Instruction::at(&code, index));
     assert_eq!(control(0), Control { written: NONE, read: NONE, waits: 0 });
     assert_eq!(control(1), Control { written: 0, read: NONE, waits: 0 });
     assert_eq!(control(3), Control { written: NONE, read: NONE, waits: 1 });
     assert_eq!(
-        without_stack_pointer(&mut code, &[], Family::Of100, Hints::NONE),
+        without_stack_pointer(&mut code, &[], Family::OF_100, Hints::NONE),
         Outcome::NotApplicable,
         "it sets nothing any more"
     );
@@ -313,15 +313,15 @@ fn what_is_kept_stays_and_is_waited_for() {
     let lines =
         [load_constant(1), load_constant(4), copy(5, 4), branch(0), load_shared(6, 4), copy(7, 6), exit()];
     let mut code = code(&lines);
-    let found = controls(&code, &[], Family::Of100, Hints::NONE, false).expect("known code");
+    let found = controls(&code, &[], Family::OF_100, Hints::NONE, false).expect("known code");
     put_all(&mut code, &found);
     // The last block with a number that the rules do not give.
     let mut other = found.clone();
     (other[4].written, other[5].waits) = (3, 8);
     put_all(&mut code, &other);
-    let understood = Code::new(&code, &[], Family::Of100, Hints::NONE).expect("known code");
+    let understood = Code::new(&code, &[], Family::OF_100, Hints::NONE).expect("known code");
     assert_eq!(understood.controls(false, &[4]).expect("known code")[4..6], other[4..6]);
-    assert_eq!(without_stack_pointer(&mut code, &[], Family::Of100, Hints::NONE), Outcome::Done);
+    assert_eq!(without_stack_pointer(&mut code, &[], Family::OF_100, Hints::NONE), Outcome::Done);
     let after: Vec<Control> = (0..lines.len()).map(|at| Control::of(Instruction::at(&code, at))).collect();
     assert_eq!((after[0].written, after[4], after[5]), (NONE, other[4], other[5]));
 }
@@ -330,7 +330,7 @@ fn what_is_kept_stays_and_is_waited_for() {
 fn a_stack_pointer_that_is_used_stays() {
     let mut code = code(&[load_constant(1), copy(4, 1), exit()]);
     let before = code.clone();
-    assert_eq!(without_stack_pointer(&mut code, &[], Family::Of100, Hints::NONE), Outcome::NotApplicable);
+    assert_eq!(without_stack_pointer(&mut code, &[], Family::OF_100, Hints::NONE), Outcome::NotApplicable);
     assert_eq!(code, before);
 }
 
@@ -354,7 +354,7 @@ fn damaged_code_is_no_danger() {
             let at = (random >> 33) as usize % (code.len() * 8);
             code[at / 8] ^= 1 << (at % 8);
         }
-        let _ = controls(&code, &[(5, vec![0, 6])], Family::Of100, Hints::NONE, random & 1 << 40 != 0);
+        let _ = controls(&code, &[(5, vec![0, 6])], Family::OF_100, Hints::NONE, random & 1 << 40 != 0);
     }
 }
 
@@ -364,14 +364,14 @@ fn large_functions() {
     let count = 20_000;
     let straight = (0..count).map(|at| load_shared(at as u8, 3).read());
     let lines: Vec<Line> = straight.chain([exit()]).collect();
-    assert!(controls(&code(&lines), &[], Family::Of100, Hints::NONE, false).is_some());
+    assert!(controls(&code(&lines), &[], Family::OF_100, Hints::NONE, false).is_some());
     // Blocks that all go to the same place, with something under way.
     let branches = (0..count / 2)
         .flat_map(|at| [store_global(4, 6).read(), branch(i64::from(count - 2 * at - 1)).guard(0)]);
     let lines: Vec<Line> = branches.chain([exit()]).collect();
-    let _ = controls(&code(&lines), &[], Family::Of100, Hints::NONE, false);
+    let _ = controls(&code(&lines), &[], Family::OF_100, Hints::NONE, false);
     // An indirect branch to every instruction.
     let all: Vec<usize> = (0..count as usize).collect();
     let lines: Vec<Line> = (1..count).map(|_| load_global(6, 8)).chain([jump(4)]).collect();
-    let _ = controls(&code(&lines), &[(count as usize - 1, all)], Family::Of100, Hints::NONE, false);
+    let _ = controls(&code(&lines), &[(count as usize - 1, all)], Family::OF_100, Hints::NONE, false);
 }

@@ -21,6 +21,9 @@ const ALL: u8 = 0x3f;
 pub struct Schedule<'a> {
     pub lines: &'a [Line],
     blocks: &'a [Block],
+    /// The turn of each block, and whether a loop begins with it.
+    positions: Vec<usize>,
+    is_head: Vec<bool>,
     family: Family,
     hints: &'a Hints,
     /// The first instructions of blocks that keep their scoreboards and waits.
@@ -62,6 +65,8 @@ impl<'a> Schedule<'a> {
         let mut schedule = Self {
             lines,
             blocks,
+            positions: vec![0; blocks.len()],
+            is_head: vec![false; blocks.len()],
             family,
             hints,
             kept: &[],
@@ -83,6 +88,11 @@ impl<'a> Schedule<'a> {
     /// Chooses scoreboards and waits. `None` if that takes too long.
     pub fn run(&mut self) -> Option<()> {
         let order = order(self.blocks);
+        order.iter().enumerate().for_each(|(at, block)| self.positions[*block] = at);
+        for (index, block) in self.blocks.iter().enumerate() {
+            let is_back = |before: &usize| self.positions[*before] >= self.positions[index];
+            self.is_head[index] = block.predecessors.iter().any(is_back);
+        }
         let kinds = Kinds::of(self.lines, &self.producers.all, self.family, self.hints);
         for block in &order {
             self.block(*block, kinds)?;
@@ -220,9 +230,11 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// The last instruction of a block waits for what is over anyway, if some of it is of this block.
+    /// The last instruction of a block waits for what is over anyway, if some of it is of this block; from 13.1 on, before loops only, and
+    /// whichever block it is of.
     fn end(&mut self, index: usize, mut groups: [Group; COUNT]) {
         let last = self.blocks[index].last();
+        let enters_loop = self.enters_loop(index);
         for (number, group) in groups.iter_mut().enumerate() {
             let is_own = |pending: &Pending| {
                 let producer = &self.producers.all[pending.producer];
@@ -233,12 +245,17 @@ impl<'a> Schedule<'a> {
                 let producer = &self.producers.all[pending.producer];
                 producer.is_uniform() && !producer.is_about_operands()
             };
+            let is_here = if self.family.waits_at_ends {
+                group.members.iter().any(is_own)
+            } else {
+                enters_loop && !group.is_empty()
+            };
             let is_exit = self.lines[last].operation() == operation::EXIT;
             let ends = is_exit && group.members.iter().any(is_uniform);
             if is_exit && group.has_texture && group.members.iter().any(is_own) {
                 // Whoever goes on waits for it again.
                 self.waits[last] |= 1 << number;
-            } else if is_over && group.members.iter().any(is_own) || ends {
+            } else if is_over && is_here || ends {
                 self.waits[last] |= 1 << number;
                 if !self.lines[last].begins_collective() {
                     *group = Group::default();
@@ -246,6 +263,12 @@ impl<'a> Schedule<'a> {
             }
         }
         self.exit(index, groups);
+    }
+
+    /// Whether a loop that the block is not in begins after it.
+    fn enters_loop(&self, index: usize) -> bool {
+        let mut successors = self.blocks[index].successors.iter();
+        successors.any(|next| self.positions[*next] > self.positions[index] && self.is_head[*next])
     }
 
     /// Notes what is under way at the end of a block.
@@ -266,11 +289,9 @@ impl<'a> Schedule<'a> {
     /// What is under way at the end of a loop has not been seen where the loop begins: adds waits there for what is not
     /// under way on the way into the loop as well.
     fn loops(&mut self, order: &[usize]) -> Option<()> {
-        let mut position = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(at, block)| position[*block] = at);
         for head in order {
             let block = &self.blocks[*head];
-            let is_back = |block: &usize| position[*block] >= position[*head];
+            let is_back = |block: &usize| self.positions[*block] >= self.positions[*head];
             let (back, forward): (Vec<usize>, Vec<usize>) =
                 block.predecessors.iter().partition(|b| is_back(b));
             if back.is_empty() || self.kept.contains(&block.range.start) {

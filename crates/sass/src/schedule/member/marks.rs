@@ -170,8 +170,8 @@ fn hold(bits: Instruction, member: Member, stall: i64, since: i64) -> bool {
     let sets = bits.write_scoreboard().is_some() || bits.read_scoreboard().is_some();
     let kind = Kind::of(bits, member);
     // Others go on after a counted wait, too.
-    let is_fixed = kind.is_fixed() && !(member == Member::Sm103 && kind.pipe == Pipe::Double)
-        || bits.operation() == DEPBAR;
+    let is_fixed =
+        kind.is_fixed() && !(member.is_103() && kind.pipe == Pipe::Double) || bits.operation() == DEPBAR;
     if stall >= LONG {
         return false;
     }

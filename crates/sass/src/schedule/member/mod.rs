@@ -29,6 +29,7 @@ use doubles::{Consumer, doubles};
 use marks::Marks;
 use pipes::Member;
 pub use shortened::{Retimed, mark_anew, rewaited, shortened};
+use solder_arch::Release;
 use stalls::Stalls;
 
 const HOLD: u128 = 1 << 109;
@@ -57,12 +58,13 @@ fn instructions(code: &[u8]) -> impl Iterator<Item = Instruction> + '_ {
 }
 
 /// What changes in the code of a function of sm_100. The scoreboards of double precision have no numbers yet. `None` if
-/// nothing changes, or if the code is not understood. `delays` says which instructions are delays, in order.
-pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize]) -> Option<Vec<Delayed>> {
+/// nothing changes, or if the code is not understood. `delays` says which instructions are delays, in order; `interval` how soon
+/// the unit of double precision takes the next instruction.
+pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], interval: u32) -> Option<Vec<Delayed>> {
     if !instructions(code).any(pipes::differs) {
         return None;
     }
-    let Code { lines, blocks, .. } = Code::new(code, jumps, Family::Of100, Hints::NONE)?;
+    let Code { lines, blocks, .. } = Code::new(code, jumps, Family::OF_100, Hints::NONE)?;
     let mut budget = BUDGET;
     let mut changed = Vec::new();
     for block in
@@ -71,7 +73,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize]) -> Option<Vec<Delay
         let own = Scheduled::new(&lines, block.range.clone(), delays);
         let range = 0..own.lines.len();
         let doubles = doubles(&own.lines, range.clone(), &mut budget)?;
-        let stalls = Stalls::new(&own.lines, &own.given, &doubles).on_103();
+        let stalls = Stalls::new(&own.lines, &own.given, &doubles).on_103(interval);
         let mut new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
         for double in &doubles {
             let number = |consumer: Consumer| if consumer == Consumer::Nothing { NONE } else { 0 };
@@ -93,7 +95,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize]) -> Option<Vec<Delay
             given: &own.given,
             is_held: own.is_held,
             is_new: false,
-            member: Member::Sm103,
+            member: Member::Sm103 { interval },
         };
         changed.extend(changes(&own, &marks.put(), &stalls, &lines)?);
     }
@@ -157,13 +159,15 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
 
 /// Gives numbers to the scoreboards of code for sm_103 that was made from code of sm_100. Whether that could be done so that
 /// nothing comes too early: everything waits for what it waited for, and for double precision.
-pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> bool {
-    let is_right = |code: &[u8]| is_fit_for_103(code) && keeps_waits(old, old_jumps, code);
-    let exceptions = exceptions(old, old_jumps);
+pub fn number(old: (&[u8], &Jumps), code: &mut [u8], jumps: &Jumps, release: &Release) -> bool {
+    let (old, old_jumps) = old;
+    let [from, to] = [100, 103].map(|sm| Family::of(sm, release));
+    let interval = release.double_interval_of_103();
+    let is_right = |code: &[u8]| is_fit_for_103(code, interval) && keeps_waits(old, old_jumps, code);
+    let exceptions = exceptions(old, old_jumps, from);
     // Without double precision there are the same scoreboards as before, and they may stay as they are.
     if exceptions.as_ref().is_some_and(Vec::is_empty) || needs_scoreboards(old) {
-        let found =
-            Code::new(code, jumps, Family::Of103, Hints::NONE).and_then(|code| code.controls(false, &[]));
+        let found = Code::new(code, jumps, to, Hints::NONE).and_then(|code| code.controls(false, &[]));
         for exceptions in [exceptions.unwrap_or_default(), Vec::new()] {
             let mut numbered = code.to_vec();
             let Some(found) = &found else { break };
@@ -182,8 +186,8 @@ pub fn number(old: &[u8], old_jumps: &Jumps, code: &mut [u8], jumps: &Jumps) -> 
 
 /// The instructions of code of sm_100 whose scoreboards and waits the rules do not give, counted without delays, and what they have.
 /// `None` if the code is not understood.
-fn exceptions(code: &[u8], jumps: &Jumps) -> Option<Vec<(usize, Control)>> {
-    let understood = Code::new(code, jumps, Family::Of100, Hints::NONE)?;
+fn exceptions(code: &[u8], jumps: &Jumps, family: Family) -> Option<Vec<(usize, Control)>> {
+    let understood = Code::new(code, jumps, family, Hints::NONE)?;
     let found = understood.controls(false, &[])?;
     let lines = understood.lines.iter().zip(&found).filter(|(line, _)| !is_delay(line.bits));
     let all = lines.map(|(line, found)| (Control::of(line.bits), found)).enumerate();
@@ -282,6 +286,7 @@ mod tests {
     use super::{delayed, number};
     use crate::instruction::{Instruction, SIZE};
     use crate::is_fit_for_103;
+    use solder_arch::Release;
 
     fn with(bits: u128, stall: u128) -> u128 {
         bits | stall << 105 | 0x3f << 110
@@ -298,16 +303,27 @@ mod tests {
     #[test]
     fn double_precision_is_delayed_and_waited_for() {
         let old = code();
-        let changes = delayed(&old, &[], &[]).expect("known code");
+        let changes = delayed(&old, &[], &[], 64).expect("known code");
         let lengths: Vec<_> = changes.iter().map(|change| (change.at, change.by.len())).collect();
         assert_eq!(lengths, [(0, 5), (1, 1)]);
         let stalls = changes[0].by.iter().map(|bits| Instruction(u128::from_le_bytes(*bits)).stall());
         assert_eq!(stalls.collect::<Vec<_>>(), [15, 15, 15, 15, 4]);
         let by = changes.iter().flat_map(|change| change.by.concat());
         let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
-        assert!(!is_fit_for_103(&new));
-        assert!(number(&old, &[], &mut new, &[]) && is_fit_for_103(&new));
+        assert!(!is_fit_for_103(&new, 64));
+        assert!(number((&old, &[]), &mut new, &[], Release::CUDA_13_0) && is_fit_for_103(&new, 64));
         assert_eq!(Instruction::at(&new, 5).wait_mask(), 1);
+    }
+
+    #[test]
+    fn a_unit_that_takes_all_needs_no_delays() {
+        let old = code();
+        let changes = delayed(&old, &[], &[], 1).expect("known code");
+        let by = changes.iter().flat_map(|change| change.by.concat());
+        let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
+        assert_eq!(new.len(), old.len());
+        assert!(number((&old, &[]), &mut new, &[], Release::CUDA_13_4) && is_fit_for_103(&new, 1));
+        assert!(!is_fit_for_103(&new, 64));
     }
 
     #[test]
@@ -318,28 +334,28 @@ mod tests {
         let second = with(0x0040_540c_0000_0012_100c_7237, 1) | 1 << 109;
         let exit = with(0x0380_0000_0000_0000_0000_794d, 5) | 1 << 109;
         let old: Vec<u8> = [first, delay, second, exit].iter().flat_map(|bits| bits.to_le_bytes()).collect();
-        let changes = delayed(&old, &[], &[1]).expect("known code");
+        let changes = delayed(&old, &[], &[1], 64).expect("known code");
         let lengths: Vec<_> = changes.iter().map(|change| (change.at, change.by.len())).collect();
         assert_eq!(lengths, [(0, 5), (1, 0), (2, 1)]);
         let by = changes.iter().flat_map(|change| change.by.concat());
         let mut new: Vec<u8> = by.chain(old[3 * SIZE..].iter().copied()).collect();
-        assert!(number(&old, &[], &mut new, &[]) && is_fit_for_103(&new));
+        assert!(number((&old, &[]), &mut new, &[], Release::CUDA_13_0) && is_fit_for_103(&new, 64));
     }
 
     #[test]
     fn what_is_not_known_is_waited_for_at_once() {
         let old = code();
-        let changes = delayed(&old, &[], &[]).expect("known code");
+        let changes = delayed(&old, &[], &[], 64).expect("known code");
         let by = changes.iter().flat_map(|change| change.by.concat());
         let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
         super::wait_at_once(&mut new);
-        assert!(is_fit_for_103(&new));
+        assert!(is_fit_for_103(&new, 64));
         let waits = (0..new.len() / SIZE).map(|at| Instruction::at(&new, at).wait_mask());
         assert_eq!(waits.collect::<Vec<_>>(), [0, 0, 0, 0, 0, 1, 1]);
     }
 
     #[test]
     fn other_code_stays() {
-        assert_eq!(delayed(&code()[2 * SIZE..], &[], &[]), None);
+        assert_eq!(delayed(&code()[2 * SIZE..], &[], &[], 64), None);
     }
 }

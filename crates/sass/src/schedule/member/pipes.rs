@@ -58,7 +58,16 @@ const EXPONENTIAL: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Member {
     Sm100,
-    Sm103,
+    /// With the cycles until the unit of double precision takes the next operation, as the release has it.
+    Sm103 {
+        interval: u32,
+    },
+}
+
+impl Member {
+    pub fn is_103(self) -> bool {
+        self != Self::Sm100
+    }
 }
 
 /// An operation as far as delays depend on it.
@@ -118,18 +127,22 @@ pub fn differs(bits: Instruction) -> bool {
 
 /// Whether it is arithmetic of fixed latency on all machines.
 pub fn is_plain_arithmetic(bits: Instruction) -> bool {
-    matches!(Kind::of(bits, Member::Sm103).pipe, Pipe::Logic | Pipe::Multiply | Pipe::Uniform)
+    matches!(Kind::of(bits, Member::Sm103 { interval: 1 }).pipe, Pipe::Logic | Pipe::Multiply | Pipe::Uniform)
 }
 
 impl Kind {
     pub fn of(bits: Instruction, member: Member) -> Self {
         let operation = bits.operation();
-        let is_103 = member == Member::Sm103;
+        let is_103 = member.is_103();
+        let double = match member {
+            Member::Sm100 => 2,
+            Member::Sm103 { interval } => i64::from(interval),
+        };
         let (pipe, interval) = match operation {
-            _ if is_double(bits) => (Pipe::Double, if is_103 { 64 } else { 2 }),
+            _ if is_double(bits) => (Pipe::Double, double),
             _ if is_double_matrix(bits) => (Pipe::Double, if is_103 { 584 } else { 16 }),
             _ if is_integer_matrix(bits) => (Pipe::Matrix, if is_103 { 64 } else { 8 }),
-            _ if is_conversion(bits) && is_103 => (Pipe::Double, 64),
+            _ if is_conversion(bits) && is_103 => (Pipe::Double, double),
             _ if is_exponential(bits) && is_103 => (Pipe::Special, 4),
             POPC if is_103 => (Pipe::Count, 1),
             _ if is_conversion(bits) || SPECIAL.contains(&operation) => (Pipe::Special, 8),

@@ -77,13 +77,14 @@ impl<'a> Stalls<'a> {
         Self { lines, range: 0..lines.len(), doubles, before, ignores_contradicted: false }
     }
 
-    /// The cycles from each instruction of the block to the next one, on sm_103.
-    pub fn on_103(&self) -> Vec<i64> {
+    /// The cycles from each instruction of the block to the next one, on sm_103, whose unit of double precision takes an instruction
+    /// in so many.
+    pub fn on_103(&self, interval: u32) -> Vec<i64> {
         let needed = self.distances(Member::Sm100, None);
         let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
         let least: Vec<i64> =
             given.zip(needed).map(|(given, needed)| if needed < given { given } else { 0 }).collect();
-        self.distances(Member::Sm103, Some(&least))
+        self.distances(Member::Sm103 { interval }, Some(&least))
     }
 
     /// The same on sm_100, where instructions for which `may_be_less` is true may take fewer cycles than they did.
@@ -175,7 +176,7 @@ impl<'a> Stalls<'a> {
         if bits.operation() == BARRIER {
             next.after(last, AFTER_BARRIER);
         }
-        let is_conversion = member == Member::Sm103 && is_conversion(bits);
+        let is_conversion = member.is_103() && is_conversion(bits);
         if is_conversion || self.is_double_producer(last, member) {
             next.not_before(last, SCOREBOARD);
         }
@@ -212,7 +213,7 @@ impl<'a> Stalls<'a> {
         let unit = next.state.units.iter().find(|(of, _)| *of == kind.pipe && kind.pipe != Pipe::None);
         if let Some((_, producer)) = unit {
             let interval = self.kind(*producer, member).interval;
-            if member == Member::Sm103 && matches!(kind.pipe, Pipe::Double | Pipe::Matrix) {
+            if member.is_103() && matches!(kind.pipe, Pipe::Double | Pipe::Matrix) {
                 next.not_before(*producer, interval);
             } else {
                 next.after(*producer, interval);
@@ -232,7 +233,7 @@ impl<'a> Stalls<'a> {
     }
 
     fn is_double_producer(&self, at: usize, member: Member) -> bool {
-        let double = self.double(at).filter(|_| member == Member::Sm103);
+        let double = self.double(at).filter(|_| member.is_103());
         double.is_some_and(|d| d.results != Consumer::Nothing || d.operands != Consumer::Nothing)
     }
 
@@ -247,9 +248,9 @@ impl<'a> Stalls<'a> {
         let is_last = at + 1 == self.range.end && !is_integer_matrix(bits);
         let waits =
             |consumer: Consumer| consumer == Consumer::At(at) || consumer == Consumer::Later && is_last;
-        let double = self.double(last).filter(|_| member == Member::Sm103);
+        let double = self.double(last).filter(|_| member.is_103());
         // The end of a block waits for the unit, if nothing in the block does.
-        let is_left = member == Member::Sm103 && is_conversion(bits) && is_last;
+        let is_left = member.is_103() && is_conversion(bits) && is_last;
         is_left || double.is_some_and(|double| waits(double.results) || waits(double.operands))
     }
 }
