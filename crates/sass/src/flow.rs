@@ -4,6 +4,7 @@
 //! it has to.
 
 use crate::instruction::{Instruction, TRUE};
+use std::collections::HashMap;
 
 const BREAK_SYNC: u16 = 0x141;
 const BREAK_SET: u16 = 0x145;
@@ -118,6 +119,15 @@ pub fn place(index: usize, instruction: Instruction) -> Option<i64> {
         words = words << 8 | i64::from(instruction.byte(2));
     }
     (words % 4 == 0).then(|| index as i64 + 1 + words / 4)
+}
+
+/// The targets of each branch. One with several lists has none that can be believed.
+pub fn lists_of(jumps: &Jumps) -> HashMap<usize, &[usize]> {
+    let mut lists: HashMap<usize, &[usize]> = HashMap::new();
+    for (at, targets) in jumps {
+        lists.entry(*at).and_modify(|list| *list = &[]).or_insert(targets);
+    }
+    lists
 }
 
 /// The instruction without the place that it names.

@@ -3,10 +3,10 @@
 //! Results of fixed latency are ready some cycles after an instruction, and the stalls in between see to that. Where an instruction
 //! without effect goes, its cycle goes too.
 
-use crate::flow::Flow;
+use crate::flow::{Flow, is_control};
 use crate::instruction::{Instruction, SIZE};
-use crate::operands::{Operands, exact};
-use crate::operation::BAR;
+use crate::operands::{Operands, exact, is_ordering_producer};
+use crate::operation::{BAR, CS2R, DOUBLE, IADD, IMAD_WIDE};
 use crate::registers::File;
 use std::ops::Range;
 
@@ -25,13 +25,28 @@ pub fn is_idle(instruction: Instruction) -> bool {
 pub const LATEST: u32 = 20;
 /// Results of moves, logic, sums and products in registers, for anything but matrices: assemblers have them used after 4 or 5.
 const USUAL: u32 = 6;
-/// The same for matrices: assemblers have them used after 7.
-const TO_MATRICES: u32 = 7;
+/// The same for matrices and control, and for what overwrites them with variable latency: assemblers have them used after 7.
+const TO_OTHERS: u32 = 7;
 /// What `UMOV` writes: assemblers have it used after 2, by memory after 9.
 const UNIFORM_MOVED: u32 = 9;
 const UMOV: u16 = 0x082;
+const UNIFORM: std::ops::RangeInclusive<u16> = 0x080..=0x0ff;
+/// What `CS2R` writes: assemblers have it used after 10 by uniform instructions.
+const SPECIAL_READ: u32 = 11;
+/// Products of 64 bits: assemblers have them used after 8 by double precision and special functions.
+const WIDE_PRODUCT: u32 = 9;
+/// Sums of 64 bits: after 9 by double precision and matrices.
+const WIDE_SUM: u32 = 10;
+const IS_WIDE: u32 = 73;
+/// Conversions, special functions, counts.
+const SPECIAL: std::ops::RangeInclusive<u16> = 0x100..=0x113;
+/// What comes after barriers and fences, but plain arithmetic: assemblers have a second barrier after 8 cycles, memory after 6.
+const AFTER_BARRIER: u32 = 8;
 /// Predicates of comparisons of integers and single precision, and carries: as guards, and where control depends on them.
 const PREDICATE: u32 = 13;
+/// The same of comparisons of 64 bits, and for uniform instructions.
+const LATE_PREDICATE: u32 = 14;
+const COMPARES_64_BITS: u32 = 80;
 /// The same as operands of selections, comparisons, logic and sums: assemblers have them used after 4 or 5.
 const OPERAND: u32 = 6;
 const COMPARISONS: [u16; 2] = [0x00b, 0x00c];
@@ -65,7 +80,9 @@ impl Producer {
 
 /// Whether the second instruction comes too early so many cycles after the first, and did not where it came so many `before`.
 pub fn is_early(first: Instruction, second: Instruction, cycles: u32, before: u32) -> bool {
-    cycles < before && cycles < latency(first, second)
+    let is_plain = QUICK.contains(&second.operation()) && second.set_mask() == 0 && second.is_unconditional();
+    let ordered = if is_ordering_producer(first) && !is_plain { AFTER_BARRIER } else { 0 };
+    cycles < before && cycles < latency(first, second).max(ordered)
 }
 
 /// Whether something before the instruction at this place may not be ready for something after it, if it is left out and the others take as long
@@ -185,9 +202,12 @@ fn longest(first: Instruction) -> u32 {
     let is_general = writes == writes.within(&[File::General]);
     match first.operation() {
         _ if writes.is_empty() => 0,
-        operation if COMPARISONS.contains(&operation) => PREDICATE,
+        operation if COMPARISONS.contains(&operation) => LATE_PREDICATE,
         UMOV => UNIFORM_MOVED,
-        operation if is_general && QUICK.contains(&operation) => TO_MATRICES,
+        CS2R if is_general => SPECIAL_READ,
+        IMAD_WIDE if is_general => WIDE_PRODUCT,
+        IADD if is_general => WIDE_SUM,
+        operation if is_general && QUICK.contains(&operation) => TO_OTHERS,
         _ => LATEST,
     }
 }
@@ -213,12 +233,23 @@ fn latency(first: Instruction, second: Instruction) -> u32 {
         WITH_CARRY.contains(&operation) && !met(&[File::Uniform, File::UniformPredicate, File::Barrier]);
     if COMPARISONS.contains(&operation) || is_carry && met(&[File::Predicate]) {
         let is_operand = TAKE_PREDICATES.contains(&user) && !producer.writes.meets(&consumer.guard);
-        return if is_operand { OPERAND } else { PREDICATE };
+        let is_late = first.field(COMPARES_64_BITS, 1) != 0 || UNIFORM.contains(&user);
+        return match is_operand {
+            true => OPERAND,
+            false if is_late => LATE_PREDICATE,
+            false => PREDICATE,
+        };
     }
+    let is_matrix = MATRICES.contains(&user) || OTHER_MATRICES.contains(&user);
+    let is_double = DOUBLE.contains(&user);
+    let is_overwritten = second.set_mask() != 0 && producer.writes.meets(&consumer.writes);
     let is_general = met(&[File::General])
         && !met(&[File::Uniform, File::Predicate, File::UniformPredicate, File::Barrier]);
     match is_general && QUICK.contains(&operation) {
-        true if MATRICES.contains(&user) || OTHER_MATRICES.contains(&user) => TO_MATRICES,
+        true if operation == CS2R && UNIFORM.contains(&user) => SPECIAL_READ,
+        true if operation == IMAD_WIDE && (is_double || SPECIAL.contains(&user)) => WIDE_PRODUCT,
+        true if operation == IADD && first.field(IS_WIDE, 1) != 0 && (is_double || is_matrix) => WIDE_SUM,
+        true if is_matrix || is_control(second) || is_overwritten => TO_OTHERS,
         true => USUAL,
         false => LATEST,
     }
@@ -249,7 +280,7 @@ mod tests {
         let returns = 0x000fea00_03e00000_00000000_14007950;
         let returns_there = 0x000fea00_03e00000_00000000_05007950;
         assert!(!is_needed(&code(logic, returns), 2));
-        assert!(!is_needed(&code(logic, returns_there), 2));
+        assert!(is_needed(&code(logic, returns_there), 2));
         assert!(is_needed(&code(extends, returns_there), 2));
         assert!(is_needed(&code(extends, returns), 2));
     }

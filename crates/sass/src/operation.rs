@@ -36,7 +36,6 @@ pub const S2R: u16 = 0x119;
 pub const ENDCOLLECTIVE: u16 = 0x11b;
 pub const BAR: u16 = 0x11d;
 pub const BSYNC: u16 = 0x141;
-pub const BREAK: u16 = 0x142;
 pub const BSSY: u16 = 0x145;
 pub const BRA: u16 = 0x147;
 pub const WARPSYNC: u16 = 0x148;

@@ -11,6 +11,7 @@ use solder_toolchain::{
 use crate::diagnostics::{Message, Sink, Stop, Text};
 use crate::keep;
 use crate::options::Options;
+use crate::os::signals::CrashIsAnError;
 use crate::time_table;
 use crate::toolchain;
 
@@ -58,6 +59,7 @@ impl<'a, 'data> Toolkit<'a, 'data> {
         let program = self.program.lock().unwrap_or_else(PoisonError::into_inner).take();
         let modules = modules(request.modules);
         let compile = CompileRequest { arguments: request.nvvm, modules: &modules };
+        let _guard = CrashIsAnError::with(&crashed(request.modules));
         let compiled = self.toolchain.compile(&library, &compile, program).map_err(refused)?;
         Ok(Compiled { parts: compiled.parts, complete: Some(compiled.complete), log: compiled.log })
     }
@@ -67,6 +69,7 @@ impl<'a, 'data> Toolkit<'a, 'data> {
         let modules = modules(request.modules);
         let compile = CompileRequest { arguments: request.nvjitlink, modules: &modules };
         let nvvm_path = self.options.nvvm_path.as_deref().unwrap_or("".as_ref());
+        let _guard = CrashIsAnError::with(&crashed(request.modules));
         let packed = self.toolchain.compile_packed(nvvm_path, &compile).map_err(|error| match error {
             CompileError::Library { places } => {
                 let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
@@ -104,6 +107,7 @@ impl<'data> Compilers<'data> for Toolkit<'_, 'data> {
                 if self.toolchain.takes(&library, bytes) {
                     return Ok(());
                 }
+                let _guard = CrashIsAnError::with(&crashed(std::slice::from_ref(module)));
                 let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
                 let program = match &mut *program {
                     Some(program) => program,
@@ -149,6 +153,17 @@ fn modules<'a>(modules: &'a [IrModule<'_>]) -> Vec<Module<'a>> {
 /// Why a library could not be loaded: a static program loads none, wherever they are.
 fn not_loaded(otherwise: Message) -> Message {
     if cfg!(target_feature = "crt-static") { Message::StaticProgram } else { otherwise }
+}
+
+/// What is said if the compiler library crashes.
+fn crashed(modules: &[IrModule<'_>]) -> Message {
+    let others = match modules.len().saturating_sub(1) {
+        0 => String::new(),
+        1 => " and one other".to_owned(),
+        count => format!(" and {count} others"),
+    };
+    let file = modules.first().map_or_else(Text::default, |module| module.name.clone());
+    Message::CompilerCrashed { file, others: others.into() }
 }
 
 /// Why the compiler library gave no PTX.

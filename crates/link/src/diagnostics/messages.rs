@@ -279,6 +279,9 @@ messages! {
     /// SectionSummary before anything is written.
     InputChanged { file: Text } = "input-changed", Fatal,
         "Input file '{file}' changed while it was linked";
+    /// The toolkit's own library ended the program.
+    CompilerCrashed { file: Text, others: Text } = "compiler-crashed", Fatal,
+        "The compiler library crashed on the LTO IR of '{file}'{others}: the IR is damaged, or the library has a fault";
     /// What a program hands to the library beside device code; the command has other words for files.
     InputKind { file: Text, kind: &'static str } = "input-kind", Fatal,
         "Input file '{file}' is {kind}: a device ELF or a fat binary with machine code for the target is expected";

@@ -11,6 +11,8 @@ use crate::instruction::{Instruction, SIZE};
 use crate::shift;
 
 const GUARD: u128 = 0xf000;
+/// The operands that are kept for the next instructions.
+const KEPT: u128 = 0xf << 122;
 /// `@!PT LDS RZ, [RZ]`, which does nothing but wait for asynchronous copies to be seen.
 const NO_LOAD: u128 = 0x000fe200_00000800_00000000_fffff984;
 /// `MEMBAR.ALL.CTA`, as the assembler puts it before a wider one, whatever its guard and its schedule.
@@ -104,7 +106,6 @@ impl Alignment<'_> {
 
 /// Whether an instruction is the same but for its schedule. Which operands it keeps for the next ones is looked at later.
 fn is_same(before: Instruction, after: Instruction) -> bool {
-    const KEPT: u128 = 0xf << 122;
     let [before, after] = [before, after].map(|instruction| without_place(instruction).without_schedule());
     before & !KEPT == after & !KEPT || shift::low(Instruction(before)) == Some(Instruction(after))
 }
@@ -201,7 +202,7 @@ impl Moved<'_> {
         let Some(exit) = exit.filter(|exit| exit.operation() == EXIT) else { return false };
         let barrier = |of: u128| {
             let barrier = Instruction(of | u128::from(exit.guard()) << 12);
-            move |is: Instruction| is_same(barrier, is)
+            move |is: Instruction| is_same(barrier, is) && is.0 & KEPT == 0
         };
         let order = [barrier(EXIT_FENCE), barrier(ERROR_BARRIER), barrier(CLUSTER_ERROR_BARRIER)];
         let is = |at: usize| order.iter().position(|barrier| barrier(Instruction::at(self.after, at)));

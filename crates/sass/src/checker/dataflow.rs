@@ -8,7 +8,7 @@
 
 use super::align::{Alignment, Step};
 use super::violation::{Problem, Violation};
-use crate::flow::{Flow, Jumps, is_indirect_branch, place, sets_meeting};
+use crate::flow::{Flow, Jumps, is_indirect_branch, lists_of, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::exact::checked;
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
@@ -163,6 +163,8 @@ struct Analysis<'a> {
 /// Checks that no set is late where something depends on its producer. `jumps` says where indirect branches of the old code go.
 pub fn check(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violation> {
     let mut sets = Vec::new();
+    let counted = alignment.steps().filter_map(|step| step.before?.counted_wait()?.counted());
+    let counted = counted.fold(0, |all, number| all | 1 << number);
     for (index, step) in alignment.steps().enumerate() {
         let of = |scoreboard: fn(Instruction) -> Option<u8>| {
             (step.before.and_then(scoreboard), step.after.and_then(scoreboard))
@@ -170,7 +172,12 @@ pub fn check(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violation> 
         let bit = |number: Option<u8>| number.map_or(0, |number| 1 << number);
         let written = of(Instruction::write_scoreboard);
         let kinds = [(of(Instruction::read_scoreboard), true), (written, false)];
-        // What was removed sets nothing any more.
+        // What was removed sets nothing any more; nobody may have counted it.
+        if let (Some(removed), None) = (step.before, step.after)
+            && removed.set_mask() & counted != 0
+        {
+            return Err(Violation { at: index, problem: Problem::CountedWait });
+        }
         if step.after.is_none() || index == 0 && drops_stack_pointer(&step) {
             continue;
         }
@@ -386,12 +393,12 @@ impl Analysis<'_> {
                 continue;
             }
             let others = checked(next).filter(|_| Flow::of(0, next) == Flow::Next)?;
-            let is_in_order =
-                next.operation() == first.operation() || (first.operation(), next.operation()) == (LDS, STG);
+            let is_same = next.operation() == first.operation();
+            let is_in_order = is_same || (first.operation(), next.operation()) == (LDS, STG);
             let is_alike = is_in_order && step.before.is_some() && step.after.is_some();
             let is_executed = next.is_unconditional() || next.guard() == first.guard() && !is_other_guard;
             // Assemblers leave it to the last one that reads some registers, whatever its guard.
-            let has_all = || others.reads.contains_all(&operands.reads);
+            let has_all = || is_same && others.reads.contains_all(&operands.reads);
             if is_alike && next.read_scoreboard().is_some() && (is_executed || has_all()) {
                 let set = self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < at));
                 return Some(set as u32);
@@ -437,15 +444,6 @@ fn targets(
     let list = jumps.get(&alignment.old_index(at)).copied().unwrap_or_default();
     let step = |target: &usize| alignment.entry(*target as i64).map(|step| step as u32);
     list.iter().map(step).collect::<Option<_>>().unwrap_or_default()
-}
-
-/// The targets of each branch. One with several lists has none that can be believed.
-fn lists_of(jumps: &Jumps) -> HashMap<usize, &[usize]> {
-    let mut lists: HashMap<usize, &[usize]> = HashMap::new();
-    for (at, targets) in jumps {
-        lists.entry(*at).and_modify(|list| *list = &[]).or_insert(targets);
-    }
-    lists
 }
 
 /// The blocks, and those at which threads meet.

@@ -1,7 +1,7 @@
 //! Delays whose order a rewrite may change: where control goes through all of them, it does not matter which takes how long.
 
 use super::align::Alignment;
-use crate::flow::{Jumps, place};
+use crate::flow::{Jumps, lists_of, place};
 use crate::instruction::Instruction;
 
 /// Stalls of so many cycles may mean something else with the yield flag.
@@ -53,12 +53,13 @@ pub fn is_usual(instruction: Instruction) -> bool {
 /// By step: whether a branch goes there; `None` if branches may go anywhere.
 pub fn entries(alignment: &Alignment<'_>, jumps: &Jumps) -> Option<Vec<bool>> {
     let mut entered = vec![false; alignment.len()];
+    let lists = lists_of(jumps);
     let mut old = 0;
     for step in alignment.steps() {
         let Some(instruction) = step.before else { continue };
         if INDIRECT.contains(&instruction.operation()) {
-            let (_, targets) = jumps.iter().find(|(branch, _)| *branch == old)?;
-            for target in targets {
+            let targets = lists.get(&old).filter(|targets| !targets.is_empty())?;
+            for target in *targets {
                 entered[alignment.entry(i64::try_from(*target).ok()?)?] = true;
             }
         } else if let Some(target) = place(old, instruction).and_then(|target| alignment.entry(target)) {

@@ -14,6 +14,11 @@ const BYTE: u32 = 3;
 /// Plain arithmetic whose first operand is there: `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `VIADD`.
 const PLAIN: [u16; 9] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x036];
 
+/// Whether an instruction keeps operands.
+pub fn keeps(instruction: Instruction) -> bool {
+    instruction.field(KEPT_AT, KEPT_COUNT) != 0
+}
+
 /// The operands that an instruction keeps and did not keep before, a bit for each.
 pub fn added(before: Instruction, after: Instruction) -> u64 {
     after.field(KEPT_AT, KEPT_COUNT) & !before.field(KEPT_AT, KEPT_COUNT)
@@ -26,7 +31,7 @@ pub fn may_keep(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize) 
         let step = (at < alignment.len()).then(|| alignment.step(at))?;
         step.before.and(step.after)
     };
-    let later = (at + 1..alignment.len()).find(|at| new(*at).is_some());
+    let later = (at + 1..alignment.len()).find(|at| alignment.step(*at).after.is_some());
     let is_entered = |at: usize| entered.is_none_or(|entered| entered[at]);
     let Some(((own, before), next)) =
         new(at).zip(alignment.step(at).before).zip(later.filter(|later| !(at + 1..=*later).any(is_entered)))

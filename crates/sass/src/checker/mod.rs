@@ -14,6 +14,7 @@ mod violation;
 use crate::flow::{Flow, Jumps};
 use crate::idle::{LATEST, is_needed_in};
 use crate::instruction::Instruction;
+use crate::shift;
 use align::{Alignment, Step, align};
 use delays::is_usual;
 use quicker::Ways;
@@ -44,6 +45,11 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violat
             continue;
         };
         if kept::added(before, after) != 0 && !kept::may_keep(alignment, entries(), at) {
+            return violation(Problem::Code);
+        }
+        // Other warps that go on in between, or another instruction, may lose what is kept.
+        let is_lost = kept::keeps(after) && before.holds() && !after.holds();
+        if is_lost || is_other_shift(before, after) && keeps_before(alignment, at) {
             return violation(Problem::Code);
         }
         let is_slower = after.stall() >= before.stall();
@@ -151,6 +157,19 @@ fn is_entered_before<'a>(
         }
     }
     true
+}
+
+/// Whether an instruction became the other form of a shift.
+fn is_other_shift(before: Instruction, after: Instruction) -> bool {
+    const KEPT: u128 = 0xf << 122;
+    let [before, after] = [before, after].map(|one| one.without_schedule() & !KEPT);
+    before != after && shift::low(Instruction(before)) == Some(Instruction(after))
+}
+
+/// Whether the instruction before a step keeps operands for it.
+fn keeps_before(alignment: &Alignment<'_>, at: usize) -> bool {
+    let before = (0..at).rev().find_map(|at| alignment.step(at).after);
+    before.is_some_and(kept::keeps)
 }
 
 /// Whether a barrier was inserted before or after a step. Barriers before an exit give what comes before it the time that

@@ -5,16 +5,20 @@
 //! leads there.
 
 use super::align::{Alignment, Step};
-use crate::flow::{Flow, Jumps, is_control, is_indirect_branch, place, sets_meeting};
+use super::delays::is_usual;
+use crate::flow::{Flow, Jumps, is_control, is_indirect_branch, lists_of, place, sets_meeting};
 use crate::idle::{LATEST, is_early};
 use crate::instruction::Instruction;
 use crate::operands::exact::checked;
-use crate::operation::{BAR, BRA, BREAK, BSSY, BSYNC, EXIT, WARPSYNC};
+use crate::operands::is_ordering_producer;
+use crate::operation::{BRA, BSYNC, ENDCOLLECTIVE, EXIT, WARPSYNC};
 
 /// How many instructions before may be looked at.
 const MAX_PRODUCERS: usize = 256;
+/// How many steps back may be looked at, on all ways together.
+const MAX_STEPS: usize = 4096;
 /// Control that writes no registers.
-const WITHOUT_RESULTS: [u16; 6] = [BSYNC, BREAK, BSSY, BRA, WARPSYNC, EXIT];
+const WITHOUT_RESULTS: [u16; 4] = [BSYNC, BRA, WARPSYNC, EXIT];
 
 /// The ways that control may take to each step.
 pub struct Ways<'a> {
@@ -25,9 +29,10 @@ pub struct Ways<'a> {
     meetings: Vec<usize>,
 }
 
-/// The cycles of an instruction in the new code and in the old.
+/// The cycles of an instruction in the new code and in the old. A stall that may mean something else is one cycle.
 fn cycles(step: Step) -> [u32; 2] {
-    [step.after, step.before].map(|one| one.map_or(0, |one| u32::from(one.stall().max(1))))
+    let of = |one: Instruction| if is_usual(one) { u32::from(one.stall().max(1)) } else { 1 };
+    [step.after, step.before].map(|one| one.map_or(0, of))
 }
 
 fn sum(a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
@@ -37,6 +42,7 @@ fn sum(a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
 impl<'a> Ways<'a> {
     pub fn new(alignment: &'a Alignment<'a>, jumps: &Jumps) -> Self {
         let (mut branches, mut meetings) = (Some(Vec::new()), Vec::new());
+        let lists = lists_of(jumps);
         let mut old = 0;
         for (at, step) in alignment.steps().enumerate() {
             let Some(instruction) = step.before else { continue };
@@ -47,11 +53,14 @@ impl<'a> Ways<'a> {
             let targets = match Flow::of(old, instruction) {
                 Flow::Branch(target) | Flow::Jump(target) => entry(target).map(|target| vec![target]),
                 Flow::Anywhere if is_indirect_branch(instruction) => {
-                    let list = jumps.iter().find(|(branch, _)| *branch == old);
-                    list.and_then(|(_, list)| list.iter().map(|target| entry(*target as i64)).collect())
+                    let list = lists.get(&old).filter(|list| !list.is_empty());
+                    list.and_then(|list| list.iter().map(|target| entry(*target as i64)).collect())
                 }
-                // What follows a call is not looked at.
-                Flow::Anywhere if !instruction.is_call_or_return() => None,
+                // What follows a call is not looked at, but what it calls may be in this code.
+                Flow::Anywhere | Flow::Call if instruction.is_call_or_return() => {
+                    Some(place(old, instruction).and_then(entry).into_iter().collect())
+                }
+                Flow::Anywhere => None,
                 _ => Some(Vec::new()),
             };
             branches = branches.zip(targets).map(|(mut all, targets)| {
@@ -76,7 +85,8 @@ impl<'a> Ways<'a> {
             step.before.zip(step.after)
         };
         let Some(((before, after), (next, _))) = both(at).zip(both(at + 1)) else { return false };
-        let keeps_distance = is_control(before) || before.operation() == BAR;
+        let keeps_distance =
+            is_control(before) || is_ordering_producer(before) || before.operation() == ENDCOLLECTIVE;
         // Assemblers differ by one.
         let is_little = after.stall() >= 1 && after.stall() + 1 == before.stall();
         if keeps_distance || !is_little || after.stall() < 2 && overwrites_operands(before, next) {
@@ -85,7 +95,8 @@ impl<'a> Ways<'a> {
         let Some(producers) = self.producers(at) else { return false };
         let own = cycles(self.alignment.step(at));
         let mut later = [0, 0];
-        for step in (at + 1..self.alignment.len()).map(|at| self.alignment.step(at)) {
+        for at in at + 1..self.alignment.len() {
+            let step = self.alignment.step(at);
             // What was inserted or is gone is not of interest but for its cycles.
             if let Some((next, _)) = step.before.zip(step.after) {
                 let is_early = |(first, distance): &(Instruction, [u32; 2])| {
@@ -102,7 +113,12 @@ impl<'a> Ways<'a> {
                 _ => return false,
             }
             later = sum(later, cycles(step));
-            if own[0] + later[0] >= own[1] + later[1] || later[0] >= LATEST {
+            // Within several delays the cycles are nothing to go by.
+            let is_plain = step.before.zip(step.after).is_some_and(|(before, _)| !before.is_delay());
+            let follows = |(before, _): (Instruction, Instruction)| !before.is_delay();
+            if is_plain && both(at + 1).is_some_and(follows) && own[0] + later[0] >= own[1] + later[1]
+                || later[0] >= LATEST
+            {
                 return true;
             }
         }
@@ -114,7 +130,12 @@ impl<'a> Ways<'a> {
     fn producers(&self, at: usize) -> Option<Vec<(Instruction, [u32; 2])>> {
         let mut producers = Vec::new();
         let mut left = vec![(at, [0, 0])];
+        let mut steps = 0;
         while let Some((at, distance)) = left.pop() {
+            steps += 1;
+            if steps > MAX_STEPS {
+                return None;
+            }
             let step = self.alignment.step(at);
             let distance = sum(distance, cycles(step));
             let has_results =
@@ -139,7 +160,9 @@ impl<'a> Ways<'a> {
             Flow::Next | Flow::Branch(_) => true,
             Flow::Jump(_) | Flow::End => false,
             Flow::Meet if self.meetings.binary_search(&at).is_ok() => true,
-            Flow::Anywhere if is_indirect_branch(self.alignment.step(last).either()) => false,
+            Flow::Anywhere if is_indirect_branch(self.alignment.step(last).either()) => {
+                !self.alignment.step(last).either().is_unconditional()
+            }
             Flow::Meet | Flow::Call | Flow::Anywhere => return None,
         };
         let first = branches.partition_point(|(target, _)| *target < at);

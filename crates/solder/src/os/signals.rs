@@ -1,5 +1,5 @@
 //! What is done when a signal ends the run: temporary files and folders disappear, programs that were started end,
-//! and an input that was cut short while it was mapped is named.
+//! and an input that was cut short while it was mapped is named, as are those on which a library of the toolkit crashed.
 //!
 //! A handler may only call into the system, so all it needs lies ready in tables of its own. Names that were
 //! taken out of a table are never freed: the handler may be reading them.
@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Once, OnceLock};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 use libc::{c_char, c_int};
 
@@ -287,6 +287,84 @@ pub fn explain_panics() {
         clean_up();
         default(panic);
     }));
+}
+
+/// By which a library that crashes ends the program. A mapped input that is cut short has its own handler.
+const CRASHES: [c_int; 4] = [libc::SIGSEGV, libc::SIGABRT, libc::SIGFPE, libc::SIGILL];
+
+/// What to print about a crash, after the tool's name; null while no library runs.
+static CRASH: AtomicPtr<Vec<u8>> = AtomicPtr::new(std::ptr::null_mut());
+
+/// How many libraries run, and what was done about crashes before.
+static RUNNING: Mutex<(usize, [Option<libc::sigaction>; CRASHES.len()])> =
+    Mutex::new((0, [None; CRASHES.len()]));
+
+/// While it lives, a crash is an error with this message: a library of the toolkit runs in this process, on inputs that nobody
+/// can check for it.
+#[must_use]
+pub struct CrashIsAnError(());
+
+impl CrashIsAnError {
+    #[allow(unsafe_code)]
+    pub fn with(message: &Message) -> Self {
+        let mut line = format!("{}: ", Severity::Fatal.padded()).into_bytes();
+        message.write_text(&mut line);
+        line.push(b'\n');
+        CRASH.store(Box::into_raw(Box::new(line)), Ordering::SeqCst);
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.0 == 0 {
+            running.1 = CRASHES.map(|signal| {
+                // SAFETY: zeros are valid values for the structures, which live through the call; the handler has the signature
+                // that its flags ask for.
+                unsafe {
+                    let (mut new, mut old): (libc::sigaction, libc::sigaction) = std::mem::zeroed();
+                    new.sa_sigaction = crashed as extern "C" fn(c_int) as usize;
+                    // The stack may be what is used up.
+                    new.sa_flags = libc::SA_ONSTACK;
+                    (libc::sigaction(signal, &raw const new, &raw mut old) == 0).then_some(old)
+                }
+            });
+        }
+        running.0 += 1;
+        Self(())
+    }
+}
+
+impl Drop for CrashIsAnError {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.0 -= 1;
+        if running.0 > 0 {
+            return;
+        }
+        CRASH.store(std::ptr::null_mut(), Ordering::SeqCst);
+        for (signal, old) in CRASHES.into_iter().zip(running.1) {
+            if let Some(old) = old {
+                // SAFETY: what was set before is set again.
+                unsafe { libc::sigaction(signal, &raw const old, std::ptr::null_mut()) };
+            }
+        }
+    }
+}
+
+/// Leaves with the message. Only calls into the system.
+#[allow(unsafe_code)]
+extern "C" fn crashed(signal: c_int) {
+    // SAFETY: the message was leaked and does not change; what is called may be called in a handler.
+    unsafe {
+        if let Some(line) = CRASH.load(Ordering::SeqCst).as_ref() {
+            let name = TOOL.load(Ordering::SeqCst);
+            if !name.is_null() {
+                libc::write(2, name.cast(), TOOL_SIZE.load(Ordering::SeqCst));
+            }
+            libc::write(2, line.as_ptr().cast(), line.len());
+            clean_up();
+            libc::_exit(1)
+        }
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
 }
 
 /// Signals that this program ignores for itself, and what it was started with for them.

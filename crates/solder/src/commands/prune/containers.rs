@@ -60,6 +60,9 @@ pub(super) struct Rebuilt<'data> {
 impl<'data> Rebuilt<'data> {
     /// `align` is that of the section. All bytes must be containers, or zeros between them.
     pub(super) fn of(data: &'data [u8], align: u64, policy: &Policy) -> Result<Self, String> {
+        if align != 0 && !align.is_power_of_two() {
+            return Err(format!("its alignment, {align}, is not a power of two"));
+        }
         let mut rebuilt = Self::default();
         let mut seen: HashMap<Vec<&'data [u8]>, u64> = HashMap::new();
         let mut at = 0;
