@@ -13,7 +13,7 @@ const LIBRARY: &str = r"
 #include <stdlib.h>
 static int deep(volatile int *n) { volatile int here[4096] = {*n}; return here[0] + deep(here); }
 static int add(void *p, const char *ir, unsigned long size, const char *name) { CRASH; return 0; }
-int nvvmCreateProgram(void **p) { return 0; }
+int nvvmCreateProgram(void **p) { *p = p; return 0; }
 int nvvmDestroyProgram(void **p) { return 0; }
 int nvvmCompileProgram(void *p, int n, const char **options) { return deep(&n); }
 int nvvmGetProgramLogSize(void *p, unsigned long *n) { return 1; }
@@ -29,7 +29,8 @@ fn a_crash_of_the_compiler_is_an_error() {
     let folder = scratch("compiler-crash");
     fs::create_dir_all(folder.join("nvvm/lib64")).expect("a folder");
     fs::write(folder.join("library.c"), LIBRARY).expect("a file");
-    fs::write(folder.join("a.ltoir"), [0xed, 0x43, 0x4e, 0x7f, 0, 0, 0, 0]).expect("a file");
+    let ir = [&[0xed, 0x43, 0x4e, 0x7f][..], &[0; 200]].concat();
+    fs::write(folder.join("a.ltoir"), ir).expect("a file");
     for crash in ["*(volatile int *)0 = 1", "abort()", "__builtin_trap()", "deep(&(int){1})"] {
         let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC", "-O0", "library.c", "-o", "nvvm/lib64/libnvvm.so"]);

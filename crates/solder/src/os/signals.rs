@@ -311,6 +311,7 @@ impl CrashIsAnError {
         message.write_text(&mut line);
         line.push(b'\n');
         CRASH.store(Box::into_raw(Box::new(line)), Ordering::SeqCst);
+        give_handlers_a_stack();
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         if running.0 == 0 {
             running.1 = CRASHES.map(|signal| {
@@ -345,6 +346,23 @@ impl Drop for CrashIsAnError {
                 unsafe { libc::sigaction(signal, &raw const old, std::ptr::null_mut()) };
             }
         }
+    }
+}
+
+/// Gives this thread a stack for handlers, if it has none: its own may be used up. It is needed until the end.
+#[allow(unsafe_code)]
+fn give_handlers_a_stack() {
+    const SIZE: usize = 64 << 10;
+    // SAFETY: zeros are a valid value for the structures, which live through the calls; the stack is never freed.
+    unsafe {
+        let mut now: libc::stack_t = std::mem::zeroed();
+        libc::sigaltstack(std::ptr::null(), &raw mut now);
+        if now.ss_flags & libc::SS_DISABLE == 0 {
+            return;
+        }
+        let stack = vec![0u8; SIZE].leak();
+        let new = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: SIZE };
+        libc::sigaltstack(&raw const new, std::ptr::null_mut());
     }
 }
 
