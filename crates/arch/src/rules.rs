@@ -95,6 +95,11 @@ impl Release {
         self.toolkit < 131
     }
 
+    /// Scheduling: what comes after a branch begins a cycle before the stall of the branch is over (mercury/crowded-scoreboards).
+    pub const fn begins_early(&self) -> bool {
+        self.toolkit < 131
+    }
+
     /// Scheduling: `WARPSYNC` and `YIELD` wait for uniform registers that are under way (mercury/meetings).
     pub const fn meets_with_uniform(&self) -> bool {
         self.toolkit >= 131

@@ -247,14 +247,19 @@ impl<'a> Schedule<'a> {
     }
 
     /// The last instruction of a block waits for what is over anyway, if some of it is of this block; from 13.1 on, before loops only, and
-    /// whichever block it is of.
+    /// whichever block it is of. Then the end of a loop of one block waits for the reading of operands that began before the loop.
     fn end(&mut self, index: usize, mut groups: [Group; COUNT]) {
         let last = self.blocks[index].last();
         let enters_loop = self.enters_loop(index);
+        let is_loop = !self.family.waits_at_ends && self.blocks[index].successors.contains(&index);
         for (number, group) in groups.iter_mut().enumerate() {
             let is_own = |pending: &Pending| {
                 let producer = &self.producers.all[pending.producer];
                 self.blocks[index].range.contains(&producer.at) && !producer.is_over
+            };
+            let is_older_read = |pending: &Pending| {
+                let producer = &self.producers.all[pending.producer];
+                producer.is_about_operands() && !self.blocks[index].range.contains(&producer.at)
             };
             let is_over = !group.has_slow && !group.has_texture && group.ready <= self.times[last];
             let is_uniform = |pending: &Pending| {
@@ -267,6 +272,10 @@ impl<'a> Schedule<'a> {
                 enters_loop && !group.is_empty()
             };
             let is_exit = self.lines[last].operation() == operation::EXIT;
+            if is_loop && is_over && group.members.iter().all(is_older_read) {
+                // They stay under way: what comes after the loop waits for them again.
+                self.waits[last] |= if group.is_empty() { 0 } else { 1 << number };
+            }
             let ends = is_exit && group.members.iter().any(is_uniform);
             if is_exit && group.has_texture && group.members.iter().any(is_own) {
                 // Whoever goes on waits for it again.
