@@ -90,9 +90,25 @@ impl Release {
     }
 
     /// Scheduling: every end of a block waits for what is over by then; later only the ends before loops do
-    /// (mercury/crowded-scoreboards-branches).
+    /// (mercury/unused-stack-pointer-paths).
     pub const fn waits_at_ends(&self) -> bool {
         self.toolkit < 131
+    }
+
+    /// Scheduling: what comes after a branch begins a cycle before the stall of the branch is over (mercury/crowded-scoreboards).
+    pub const fn begins_early(&self) -> bool {
+        self.toolkit < 131
+    }
+
+    /// Scheduling: `WARPSYNC` and `YIELD` wait for uniform registers that are under way (mercury/meetings).
+    pub const fn meets_with_uniform(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// Scheduling: which scoreboard something gets that its block does not wait for depends on whether the next blocks use it
+    /// (mercury/scoreboards-ahead).
+    pub const fn looks_ahead(&self) -> bool {
+        self.toolkit >= 131
     }
 
     /// Code of sm_100 for sm_103: how many cycles the unit of double precision takes until it has the next instruction. The finalizer

@@ -39,6 +39,7 @@ pub const BSYNC: u16 = 0x141;
 pub const BSSY: u16 = 0x145;
 pub const BRA: u16 = 0x147;
 pub const WARPSYNC: u16 = 0x148;
+pub const YIELD: u16 = 0x146;
 pub const BMOV: u16 = 0x155;
 pub const BRX: u16 = 0x149;
 pub const BRXU: u16 = 0x158;

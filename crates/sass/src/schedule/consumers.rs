@@ -1,12 +1,14 @@
 //! Consumers: the first instruction that depends on a producer, in its own block or in a later one.
 
 use super::instructions::Line;
+use super::latency::Family;
 use super::producers::{Producer, Producers};
 use crate::operation;
 use crate::registers::Registers;
 use operation::{
     ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BAR, BSYNC, DADD, DFMA, DMUL, DOUBLE, DSETP, EXIT,
     F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS, SYNCS_EXCH,
+    WARPSYNC, YIELD,
 };
 
 /// Operations that access memory in an order that fences care about.
@@ -78,12 +80,14 @@ pub struct Consumers {
     strong: Vec<usize>,
     surfaces: Vec<usize>,
     asynchronous: Vec<usize>,
+    uniform: Vec<usize>,
+    family: Family,
     /// How many more times a producer may be looked at.
     budget: usize,
 }
 
 impl Consumers {
-    pub fn new(budget: usize) -> Self {
+    pub fn new(budget: usize, family: Family) -> Self {
         let empty = || vec![Vec::new(); Registers::PLACES];
         Self {
             until_written: empty(),
@@ -92,6 +96,8 @@ impl Consumers {
             strong: Vec::new(),
             surfaces: Vec::new(),
             asynchronous: Vec::new(),
+            uniform: Vec::new(),
+            family,
             budget,
         }
     }
@@ -128,6 +134,7 @@ impl Consumers {
                 (&mut self.strong, ends_strong(line) && !(at > range.start && is_filler(lines, at))),
                 (&mut self.surfaces, line.operation() == EXIT),
                 (&mut self.asynchronous, line.operation() == BAR),
+                (&mut self.uniform, is_meeting(line, self.family)),
             ] {
                 if is_end {
                     for index in list.drain(..) {
@@ -154,6 +161,9 @@ impl Consumers {
         if producer.is_asynchronous {
             self.asynchronous.push(index);
         }
+        if producer.is_uniform() && !producer.is_surface {
+            self.uniform.push(index);
+        }
         if producer.is_fence {
             self.fences.push(index);
             return;
@@ -179,6 +189,7 @@ impl Consumers {
         self.strong.clear();
         self.surfaces.clear();
         self.asynchronous.clear();
+        self.uniform.clear();
         for producer in &all[producers] {
             for place in producer.registers.places().chain(producer.predicates.places()) {
                 self.until_written[place].clear();
@@ -186,6 +197,11 @@ impl Consumers {
             }
         }
     }
+}
+
+/// Whether an instruction within a block makes threads meet, so that uniform registers must be there.
+fn is_meeting(line: &Line, family: Family) -> bool {
+    matches!(line.operation(), WARPSYNC | YIELD) && family.meets_with_uniform
 }
 
 /// Whether an instruction makes the stall of the one before longer, which is the longest there is.
@@ -202,6 +218,43 @@ fn ends_strong(line: &Line) -> bool {
 
 const PASSES_TIME: u8 = 3;
 
+/// What blocks use, whichever of them it is.
+#[derive(Clone, Debug, Default)]
+pub struct Uses {
+    reads: Registers,
+    writes: Registers,
+    has_memory: bool,
+    has_barrier: bool,
+    has_exit: bool,
+}
+
+impl Uses {
+    /// Adds what a block uses.
+    pub fn add(&mut self, lines: &[Line]) {
+        for line in lines {
+            self.reads.insert_from(&line.reads);
+            self.writes.insert_from(&line.writes);
+            self.has_memory |= MEMORY.contains(&line.operation());
+            self.has_barrier |= line.operation() == BAR;
+            self.has_exit |= line.operation() == EXIT;
+        }
+    }
+
+    /// Whether something there depends on a producer of another block. That threads meet does not matter.
+    pub fn has_consumer(&self, producer: &Producer) -> bool {
+        let is_used = |registers: &Registers| registers.meets(&self.reads) || registers.meets(&self.writes);
+        if producer.is_fence {
+            self.has_memory
+        } else if producer.is_about_operands() {
+            producer.registers.meets(&self.writes)
+                || is_used(&producer.predicates)
+                || producer.is_surface && self.has_exit
+        } else {
+            is_used(&producer.registers) || producer.is_asynchronous && self.has_barrier
+        }
+    }
+}
+
 /// Where a block first uses each register: what it needs to know about producers of other blocks.
 #[derive(Debug)]
 pub struct FirstUses {
@@ -214,7 +267,7 @@ pub struct FirstUses {
 }
 
 impl FirstUses {
-    pub fn of(lines: &[Line], range: std::ops::Range<usize>) -> Self {
+    pub fn of(lines: &[Line], range: std::ops::Range<usize>, family: Family) -> Self {
         let mut first = Self {
             writes: vec![None; Registers::PLACES],
             uses: vec![None; Registers::PLACES],
@@ -235,7 +288,7 @@ impl FirstUses {
             if MEMORY.contains(&line.operation()) {
                 first.memory.get_or_insert(at);
             }
-            if line.operation() == BSYNC {
+            if line.operation() == BSYNC || is_meeting(line, family) {
                 first.meeting.get_or_insert(at);
             }
             if line.operation() == BAR {

@@ -25,6 +25,12 @@ pub struct Family {
     pub machine: Machine,
     /// Every end of a block waits for what is over by then, as up to 13.0; otherwise only those before loops do.
     pub waits_at_ends: bool,
+    /// What comes after a branch begins a cycle before its stall is over, as up to 13.0.
+    pub begins_early: bool,
+    /// `WARPSYNC` and `YIELD` wait for uniform registers, as from 13.1 on.
+    pub meets_with_uniform: bool,
+    /// Scoreboards are chosen by what the next blocks use, too, as from 13.1 on.
+    pub looks_ahead: bool,
 }
 
 /// Machines with the same estimates.
@@ -42,7 +48,13 @@ pub enum Machine {
 
 impl Family {
     /// sm_100 as 13.0 schedules for it.
-    pub const OF_100: Self = Self { machine: Machine::Of100, waits_at_ends: true };
+    pub const OF_100: Self = Self {
+        machine: Machine::Of100,
+        waits_at_ends: true,
+        begins_early: true,
+        meets_with_uniform: false,
+        looks_ahead: false,
+    };
 
     pub fn of(sm: u16, release: &Release) -> Self {
         let machine = match sm {
@@ -51,7 +63,13 @@ impl Family {
             _ if sm < 120 => Machine::Of100,
             _ => Machine::Of120,
         };
-        Self { machine, waits_at_ends: release.waits_at_ends() }
+        Self {
+            machine,
+            waits_at_ends: release.waits_at_ends(),
+            begins_early: release.begins_early(),
+            meets_with_uniform: release.meets_with_uniform(),
+            looks_ahead: release.looks_ahead(),
+        }
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Pending {
     pub ready: i64,
     /// Its consumer in the block.
     pub consumer: Option<usize>,
+    /// Whether it has one in the next blocks instead, as far as that is looked at.
+    pub is_used_next: bool,
 }
 
 /// The producers under way on one scoreboard.
@@ -61,6 +63,8 @@ pub struct Group {
     ready_to_share: i64,
     /// Whether all are about operands and have no consumer in this block.
     is_idle: bool,
+    /// Whether some have none in this block and one in the next ones.
+    is_used_next: bool,
 }
 
 impl Default for Group {
@@ -75,6 +79,7 @@ impl Default for Group {
             has_own: false,
             ready_to_share: i64::MIN,
             is_idle: true,
+            is_used_next: false,
         }
     }
 }
@@ -94,6 +99,7 @@ impl Group {
         self.ready_to_share = self.ready_to_share.max(pending.ready + producer.delay);
         self.has_texture |= producer.is_texture;
         self.has_own |= is_own;
+        self.is_used_next |= pending.is_used_next;
         self.is_idle &= producer.is_about_operands() && consumer.is_none();
     }
 }
@@ -150,6 +156,8 @@ pub struct Choice<'a> {
     pub avoided: u8,
     /// Whether the reserved scoreboard may not be used for anything else.
     pub is_reserved: bool,
+    /// Whether the producer has no consumer in the block and one in the next blocks.
+    pub is_used_next: bool,
 }
 
 impl Choice<'_> {
@@ -184,7 +192,7 @@ impl Choice<'_> {
         if producer.consumer.is_some() {
             return group.consumer == producer.consumer && !self.is_kept(number);
         }
-        producer.is_about_operands() && group.is_idle && group.has_own
+        producer.is_about_operands() && group.is_idle && group.has_own && !group.is_used_next
     }
 
     /// The first free scoreboard. What outlives the block avoids those in use on other ways to where control goes.
@@ -215,6 +223,9 @@ impl Choice<'_> {
     /// producer, or the consumer of the producer for the group.
     fn cost(&self, producer: &Producer, number: u8) -> i64 {
         let group = &self.groups[usize::from(number)];
+        if self.is_used_next {
+            return self.cost_ahead(producer, group);
+        }
         let position = |consumer: Option<usize>| consumer.unwrap_or(usize::MAX);
         if position(group.consumer) > position(producer.consumer) {
             let ready =
@@ -223,6 +234,16 @@ impl Choice<'_> {
         }
         let cost = producer.ready - self.time(group.consumer);
         if producer.consumer.is_none() { cost.max(0) } else { cost }
+    }
+
+    /// The same for a producer that the next blocks wait for: of groups that nothing in this block waits for, the one that is ready first
+    /// is best; then those whose consumer comes last.
+    fn cost_ahead(&self, producer: &Producer, group: &Group) -> i64 {
+        match group.consumer.map(|at| self.times[at]) {
+            None => group.ready.max(group.ready_to_share).max(0) - AFTER,
+            Some(time) if producer.ready > time => producer.ready - time,
+            Some(time) => -time,
+        }
     }
 
     fn time(&self, consumer: Option<usize>) -> i64 {

@@ -90,8 +90,9 @@ impl<'a> Times<'a> {
             self.writers[place] = None;
             self.readers[place] = None;
         }
-        // What comes after a branch begins a cycle before its stall is over.
-        issued + stall - i64::from(self.lines[range.end - 1].is_branch())
+        // Up to 13.0, what comes after a branch begins a cycle before its stall is over.
+        let is_early = self.family.begins_early && self.lines[range.end - 1].is_branch();
+        issued + stall - i64::from(is_early)
     }
 
     /// When the operands of an instruction are ready, and whether one of them explains the stall before it.

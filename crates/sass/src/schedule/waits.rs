@@ -1,7 +1,7 @@
 //! Walks through the blocks, gives scoreboards to producers and waits to what depends on them.
 
 use super::blocks::Block;
-use super::consumers::{Consumers, FirstUses};
+use super::consumers::{Consumers, FirstUses, Uses};
 use super::hints::Hints;
 use super::instructions::Line;
 use super::latency::Family;
@@ -35,6 +35,8 @@ pub struct Schedule<'a> {
     lengths: Vec<i64>,
     /// What is under way at the end of each block that has been scheduled.
     exits: Vec<Vec<Pending>>,
+    /// What is used in the blocks that control goes to from each; empty if that does not matter.
+    next: Vec<Uses>,
     /// The scoreboards in use where each block begins: a bit for each.
     entered: Vec<u8>,
     pub waits: Vec<u8>,
@@ -58,7 +60,7 @@ impl<'a> Schedule<'a> {
         }
         producers.finish();
         producers.read_operands_within(hints.operands);
-        let mut consumers = Consumers::new(budget);
+        let mut consumers = Consumers::new(budget, family);
         for block in blocks {
             consumers.find(lines, block.range.clone(), &mut producers)?;
         }
@@ -74,6 +76,7 @@ impl<'a> Schedule<'a> {
             times: vec![0; lines.len()],
             lengths: vec![0; blocks.len()],
             exits: vec![Vec::new(); blocks.len()],
+            next: if family.looks_ahead { next(lines, blocks) } else { Vec::new() },
             entered: vec![0; blocks.len()],
             waits: vec![0; lines.len()],
             budget,
@@ -115,7 +118,7 @@ impl<'a> Schedule<'a> {
         });
         let is_reserved = has_reserved || own.iter().any(outlives);
         let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
-        let mut groups = self.groups(block, &entry);
+        let mut groups = self.groups(index, &entry);
         for at in block.range.clone() {
             self.wait(at, at == block.last(), &mut groups);
             if let Some(wait) = self.lines[at].bits.counted_wait() {
@@ -124,7 +127,9 @@ impl<'a> Schedule<'a> {
             for producer in self.producers.of(at) {
                 let times = &self.times;
                 let last = block.last();
-                let choice = Choice { kinds, groups: &groups, times, last, avoided, is_reserved };
+                let is_used_next = self.is_used_next(index, producer, self.producers.all[producer].consumer);
+                let choice =
+                    Choice { kinds, groups: &groups, times, last, avoided, is_reserved, is_used_next };
                 let chosen = &mut self.producers.all[producer];
                 chosen.number = choice.number(chosen, self.lines[at].operation());
                 let reserved = &mut groups[usize::from(kinds.reserved())];
@@ -133,7 +138,8 @@ impl<'a> Schedule<'a> {
                     self.waits[at] |= 1 << kinds.reserved();
                     *reserved = Group::default();
                 }
-                let pending = Pending { producer, ready: chosen.ready, consumer: chosen.consumer };
+                let Producer { ready, consumer, .. } = *chosen;
+                let pending = Pending { producer, ready, consumer, is_used_next };
                 groups[usize::from(chosen.number)].add(pending, chosen, true);
             }
         }
@@ -144,7 +150,7 @@ impl<'a> Schedule<'a> {
     /// Takes the scoreboards and waits of a block as they are.
     fn keep(&mut self, index: usize, entry: &[Pending]) {
         let block = &self.blocks[index];
-        let mut groups = self.groups(block, entry);
+        let mut groups = self.groups(index, entry);
         for at in block.range.clone() {
             let line = &self.lines[at];
             let waits = line.bits.wait_mask();
@@ -158,7 +164,8 @@ impl<'a> Schedule<'a> {
                 let number =
                     if chosen.is_about_operands() { bits.read_scoreboard() } else { bits.write_scoreboard() };
                 chosen.number = number.unwrap_or(chosen.number);
-                let pending = Pending { producer, ready: chosen.ready, consumer: chosen.consumer };
+                let Producer { ready, consumer, .. } = *chosen;
+                let pending = Pending { producer, ready, consumer, is_used_next: false };
                 groups[usize::from(chosen.number)].add(pending, chosen, true);
             }
         }
@@ -177,17 +184,26 @@ impl<'a> Schedule<'a> {
         Some(entry)
     }
 
-    fn groups(&self, block: &Block, entry: &[Pending]) -> [Group; COUNT] {
+    /// Whether a producer without a consumer in a block has one in the next blocks.
+    fn is_used_next(&self, index: usize, producer: usize, consumer: Option<usize>) -> bool {
+        let next = self.next.get(index).filter(|_| consumer.is_none());
+        next.is_some_and(|next| next.has_consumer(&self.producers.all[producer]))
+    }
+
+    fn groups(&self, index: usize, entry: &[Pending]) -> [Group; COUNT] {
+        let block = &self.blocks[index];
         let mut groups: [Group; COUNT] = Default::default();
         if entry.is_empty() {
             return groups;
         }
-        let uses = FirstUses::of(self.lines, block.range.clone());
+        let uses = FirstUses::of(self.lines, block.range.clone(), self.family);
         // A return waits for everything, so that what is set in its block joins what is under way.
         let end = Some(block.last()).filter(|last| self.lines[*last].bits.is_return());
         for pending in entry {
             let producer = &self.producers.all[pending.producer];
-            let pending = Pending { consumer: uses.consumer(producer).or(end), ..*pending };
+            let consumer = uses.consumer(producer).or(end);
+            let is_used_next = self.is_used_next(index, pending.producer, consumer);
+            let pending = Pending { consumer, is_used_next, ..*pending };
             groups[usize::from(producer.number)].add(pending, producer, false);
         }
         groups
@@ -231,14 +247,19 @@ impl<'a> Schedule<'a> {
     }
 
     /// The last instruction of a block waits for what is over anyway, if some of it is of this block; from 13.1 on, before loops only, and
-    /// whichever block it is of.
+    /// whichever block it is of. Then the end of a loop of one block waits for the reading of operands that began before the loop.
     fn end(&mut self, index: usize, mut groups: [Group; COUNT]) {
         let last = self.blocks[index].last();
         let enters_loop = self.enters_loop(index);
+        let is_loop = !self.family.waits_at_ends && self.blocks[index].successors.contains(&index);
         for (number, group) in groups.iter_mut().enumerate() {
             let is_own = |pending: &Pending| {
                 let producer = &self.producers.all[pending.producer];
                 self.blocks[index].range.contains(&producer.at) && !producer.is_over
+            };
+            let is_older_read = |pending: &Pending| {
+                let producer = &self.producers.all[pending.producer];
+                producer.is_about_operands() && !self.blocks[index].range.contains(&producer.at)
             };
             let is_over = !group.has_slow && !group.has_texture && group.ready <= self.times[last];
             let is_uniform = |pending: &Pending| {
@@ -251,6 +272,10 @@ impl<'a> Schedule<'a> {
                 enters_loop && !group.is_empty()
             };
             let is_exit = self.lines[last].operation() == operation::EXIT;
+            if is_loop && is_over && group.members.iter().all(is_older_read) {
+                // They stay under way: what comes after the loop waits for them again.
+                self.waits[last] |= if group.is_empty() { 0 } else { 1 << number };
+            }
             let ends = is_exit && group.members.iter().any(is_uniform);
             if is_exit && group.has_texture && group.members.iter().any(is_own) {
                 // Whoever goes on waits for it again.
@@ -317,7 +342,7 @@ impl<'a> Schedule<'a> {
 
     /// Adds waits for `again` to the first block of a loop.
     fn head(&mut self, block: &Block, again: &[usize], before: &[usize]) {
-        let uses = FirstUses::of(self.lines, block.range.clone());
+        let uses = FirstUses::of(self.lines, block.range.clone(), self.family);
         let mut active = 0;
         let mut consumers = [None; COUNT];
         for producer in again.iter().map(|producer| &self.producers.all[*producer]) {
@@ -374,4 +399,14 @@ impl<'a> Schedule<'a> {
             }
         }
     }
+}
+
+/// What is used in the blocks that control goes to from each block.
+fn next(lines: &[Line], blocks: &[Block]) -> Vec<Uses> {
+    let of = |block: &Block| {
+        let mut uses = Uses::default();
+        block.successors.iter().for_each(|next| uses.add(&lines[blocks[*next].range.clone()]));
+        uses
+    };
+    blocks.iter().map(of).collect()
 }
