@@ -132,7 +132,7 @@ impl Numbers {
     }
     /// What it has in the table beside the symbol table: the number of the section, or, where the entry says that,
     /// the number that nvlink gave the section when it made it.
-    pub fn beside_symbol(&self, merged: &Merged<'_>, section: SectionId) -> u32 {
+    fn beside_symbol(&self, merged: &Merged<'_>, section: SectionId) -> u32 {
         let number = self.section(section);
         if !self.stands_in_symbol(number) {
             return number;
@@ -141,6 +141,17 @@ impl Numbers {
             OutputSection { kind, of: Some(of), .. } if kind.is_of_mercury() => self.created_as(*of),
             _ => self.created_as(section),
         }
+    }
+    /// That table, of symbols in these sections.
+    pub fn section_indices(
+        &self,
+        merged: &Merged<'_>,
+        sections: impl Iterator<Item = Option<SectionId>>,
+    ) -> Vec<u8> {
+        let word = |section: Option<SectionId>| {
+            section.map_or(0, |section| self.beside_symbol(merged, section)).to_le_bytes()
+        };
+        [0; 4].into_iter().chain(sections.flat_map(word)).collect()
     }
     fn created_as(&self, section: SectionId) -> u32 {
         self.created.get(section.index()).copied().unwrap_or(0)

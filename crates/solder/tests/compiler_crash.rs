@@ -1,4 +1,4 @@
-//! A compiler library that crashes on its input: an error, and nothing is left behind.
+//! A compiler library that crashes on its input: an error, and no file remains.
 
 mod common;
 

@@ -240,7 +240,16 @@ fn what_is_refused() {
         assembly.replace("again: .incbin", ".globl again\n.hidden again\nagain: .incbin").as_bytes(),
     );
     assert!(compile(&folder, &["-shared", "-fPIC", "-O2", "direct.c", "direct.s", "-o", "direct.so"]));
+    // An object whose fat binaries, its largest section, have an alignment that is none.
+    assert!(compile(&folder, &["-c", "wrappers.s", "-o", "good.o"]));
+    let mut object = fs::read(folder.join("good.o")).expect("the object");
+    let word = |at: usize| u64::from_le_bytes(object[at..at + 8].try_into().expect("eight bytes")) as usize;
+    let headers = (word(0x28)..object.len()).step_by(64).filter(|at| at + 64 <= object.len());
+    let largest = headers.max_by_key(|at| word(at + 32)).expect("a section");
+    object[largest + 48] = 7;
+    write("aligned.o", &object);
     for (name, reason) in [
+        ("aligned.o", "its alignment, 7, is not a power of two"),
         ("version.so", "wrappers of version 1 and 2"),
         ("cut.so", "cut short"),
         ("kind.fatbin", "unknown kind 77"),

@@ -13,8 +13,7 @@ pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayou
     let null = Symbol { value: (merged.null_value + shared.nameless).into(), ..Symbol::default() };
     let mut out = null.as_bytes().to_vec();
     for id in symbols(numbers) {
-        let mut symbol = entry(merged, numbers, *id);
-        symbol.shndx = section(merged, shared, *id).map_or(0, |section| numbers.in_symbol(section)).into();
+        let mut symbol = entry(merged, numbers, shared, *id);
         if let Some(debug) = shared.debug.as_ref().filter(|_| merged.symbol(*id).shared) {
             let (_, value) = debug.place(merged, *id);
             symbol.value = value.saturating_sub(shared.shown_reserved).into();
@@ -30,11 +29,8 @@ pub fn symbol_table(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayou
 /// The section of every symbol, for entries that cannot hold it. A table that comes late has room for the symbols that
 /// the other view alone has.
 pub fn section_indices(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayout) -> Vec<u8> {
-    let of_symbol = |id: &SymbolId| {
-        let section = section(merged, shared, *id);
-        section.map_or(0, |section| numbers.beside_symbol(merged, section)).to_le_bytes()
-    };
-    let mut out: Vec<u8> = [0; 4].into_iter().chain(symbols(numbers).iter().flat_map(of_symbol)).collect();
+    let mut out =
+        numbers.section_indices(merged, symbols(numbers).iter().map(|id| section(merged, shared, *id)));
     if numbers.indices == SectionIndices::Late {
         out.resize((numbers.symbol_order.len() + 1) * size_of::<u32>(), 0);
     }
@@ -47,14 +43,11 @@ fn symbols(numbers: &Numbers) -> &[SymbolId] {
 
 /// The section that a symbol is in.
 fn section(merged: &Merged<'_>, shared: &SharedLayout, id: SymbolId) -> Option<SectionId> {
-    let symbol = merged.symbol(id);
-    if let Some(debug) = shared.debug.as_ref().filter(|_| symbol.shared) {
-        return debug.place(merged, id).0;
-    }
-    symbol.section.map(|section| merged.section(section).twin.unwrap_or(section))
+    let (section, _) = shared.place(merged, id);
+    section.map(|section| merged.section(section).twin.unwrap_or(section))
 }
 
-fn entry(merged: &Merged<'_>, numbers: &Numbers, id: SymbolId) -> Symbol {
+fn entry(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayout, id: SymbolId) -> Symbol {
     let symbol = merged.symbol(id);
     let differs = symbol.differs();
     let kind = if symbol.kind == raw::STT_OBJECT { raw::STT_CUDA_OBJECT } else { symbol.kind };
@@ -64,7 +57,7 @@ fn entry(merged: &Merged<'_>, numbers: &Numbers, id: SymbolId) -> Symbol {
         name: numbers.name(differs.name.unwrap_or(merged.symbol_name(id))).into(),
         info: symbol.bind << 4 | kind,
         other: symbol.mercury_other,
-        shndx: 0.into(),
+        shndx: section(merged, shared, id).map_or(0, |section| numbers.in_symbol(section)).into(),
         value: value.into(),
         size: differs.size.unwrap_or(symbol.size).into(),
     }

@@ -128,12 +128,8 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
 
 /// The section of every symbol, for symbol tables that cannot hold it.
 pub fn section_indices(parts: Parts<'_, '_>, numbers: &Numbers) -> Vec<u8> {
-    let merged = parts.merged;
-    let of_symbol = |id: &SymbolId| {
-        let (section, _) = parts.shared.place(merged, *id);
-        section.map_or(0, |section| numbers.beside_symbol(merged, section)).to_le_bytes()
-    };
-    [0; 4].into_iter().chain(numbers.symbol_order.iter().flat_map(of_symbol)).collect()
+    let section = |id: &SymbolId| parts.shared.place(parts.merged, *id).0;
+    numbers.section_indices(parts.merged, numbers.symbol_order.iter().map(section))
 }
 
 /// The same in every output for sm_75 to sm_90a.

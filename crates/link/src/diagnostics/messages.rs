@@ -276,7 +276,7 @@ messages! {
     /// Sizes and alignments that each could be, and together cannot.
     OutputTooLarge { size: u64 } = "output-too-large", Fatal,
         "The output would be {size} bytes long, out of all proportion to the inputs: one of them is damaged";
-    /// SectionSummary before anything is written.
+    /// Looked for before anything is written.
     InputChanged { file: Text } = "input-changed", Fatal,
         "Input file '{file}' changed while it was linked";
     /// The toolkit's own library ended the program.

@@ -15,7 +15,8 @@ use solder_cubin::string_at;
 use solder_cubin::strings::Table;
 
 /// Bytes that nvlink leaves unused after the section names: as much as those of late `.symtab_shndx` and its twin take.
-pub const HOLE_AFTER_NAMES: u64 = 0x24;
+pub const HOLE_AFTER_NAMES: u64 = (LATE_INDICES.len() + b".nv.merc.symtab_shndx\0".len()) as u64;
+const LATE_INDICES: &[u8] = b".symtab_shndx\0";
 
 /// The same after the symbol names: as much as the names that the machine code's view replaces were longer. That
 /// of a relocation section has no symbol, so nothing replaces it.
@@ -110,13 +111,12 @@ fn insert_late_indices(
     bytes: &mut Vec<u8>,
     of_twins: &mut HashMap<SectionId, u32, FixedState>,
 ) {
-    const NAME: &[u8] = b".symtab_shndx\0";
     let of_kind = |kind| numbers.section_order.iter().filter(move |id| merged.section(**id).kind == kind);
     let parameters = || of_kind(Kind::LateKernelConstant);
     let place = parameters().map(|id| merged.section(*id).name).min().unwrap_or(bytes.len() as u32);
-    bytes.splice(place as usize..place as usize, NAME.iter().copied());
+    bytes.splice(place as usize..place as usize, LATE_INDICES.iter().copied());
     of_twins.extend(of_kind(Kind::LateSectionIndices).map(|id| (*id, place)));
-    of_twins.extend(parameters().map(|id| (*id, merged.section(*id).name + NAME.len() as u32)));
+    of_twins.extend(parameters().map(|id| (*id, merged.section(*id).name + LATE_INDICES.len() as u32)));
 }
 
 /// The names of the sections of the file, in its order. What was unused after the table is its end.

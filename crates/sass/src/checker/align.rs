@@ -4,6 +4,7 @@
 //! same but for its scoreboards. The two codes become one list of steps, each with an instruction of the old code, of the
 //! new one, or of both.
 
+use super::kept::KEPT;
 use super::violation::{Problem, Violation};
 use crate::flow::{has_other_place, place, without_place};
 use crate::idle::{is_idle, is_needed_in as is_idle_needed_in};
@@ -11,8 +12,6 @@ use crate::instruction::{Instruction, SIZE};
 use crate::shift;
 
 const GUARD: u128 = 0xf000;
-/// The operands that are kept for the next instructions.
-const KEPT: u128 = 0xf << 122;
 /// `@!PT LDS RZ, [RZ]`, which does nothing but wait for asynchronous copies to be seen.
 const NO_LOAD: u128 = 0x000fe200_00000800_00000000_fffff984;
 /// `MEMBAR.ALL.CTA`, as the assembler puts it before a wider one, whatever its guard and its schedule.

@@ -8,6 +8,8 @@ use crate::registers::File;
 
 const KEPT_AT: u32 = 122;
 const KEPT_COUNT: u32 = 4;
+/// The bits of all operands.
+pub const KEPT: u128 = ((1 << KEPT_COUNT) - 1) << KEPT_AT;
 /// The first operand, which is in byte 3.
 const FIRST: u64 = 1;
 const BYTE: u32 = 3;

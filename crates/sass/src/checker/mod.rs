@@ -161,8 +161,7 @@ fn is_entered_before<'a>(
 
 /// Whether an instruction became the other form of a shift.
 fn is_other_shift(before: Instruction, after: Instruction) -> bool {
-    const KEPT: u128 = 0xf << 122;
-    let [before, after] = [before, after].map(|one| one.without_schedule() & !KEPT);
+    let [before, after] = [before, after].map(|one| one.without_schedule() & !kept::KEPT);
     before != after && shift::low(Instruction(before)) == Some(Instruction(after))
 }
 

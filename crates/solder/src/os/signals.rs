@@ -237,16 +237,21 @@ pub fn set_tool(name: &OsStr) {
 }
 
 /// Leaves with the message that an input changed. Only calls into the system.
-#[allow(unsafe_code)]
 fn leave(mapping: &Mapping) -> ! {
-    let name = TOOL.load(Ordering::SeqCst);
     let (before, after) = CUT_SHORT.get().map_or((&[][..], &[][..]), |(before, after)| (before, after));
+    leave_with(&[before, mapping.path.as_os_str().as_bytes(), after])
+}
+
+/// Leaves with a message, after the tool's name. Only calls into the system.
+#[allow(unsafe_code)]
+fn leave_with(words: &[&[u8]]) -> ! {
+    let name = TOOL.load(Ordering::SeqCst);
     // SAFETY: the name and the words are never freed; what is called may be called in a handler.
     unsafe {
         if !name.is_null() {
             libc::write(2, name.cast(), TOOL_SIZE.load(Ordering::SeqCst));
         }
-        for words in [before, mapping.path.as_os_str().as_bytes(), after] {
+        for words in words {
             libc::write(2, words.as_ptr().cast(), words.len());
         }
         clean_up();
@@ -372,13 +377,7 @@ extern "C" fn crashed(signal: c_int) {
     // SAFETY: the message was leaked and does not change; what is called may be called in a handler.
     unsafe {
         if let Some(line) = CRASH.load(Ordering::SeqCst).as_ref() {
-            let name = TOOL.load(Ordering::SeqCst);
-            if !name.is_null() {
-                libc::write(2, name.cast(), TOOL_SIZE.load(Ordering::SeqCst));
-            }
-            libc::write(2, line.as_ptr().cast(), line.len());
-            clean_up();
-            libc::_exit(1)
+            leave_with(&[line]);
         }
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);

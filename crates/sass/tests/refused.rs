@@ -1,0 +1,135 @@
+//! Rewrites that the checker must refuse: each takes a cycle, a wait or an operand from something that needs it.
+
+use solder_sass::check;
+
+const HOLD: u128 = 1 << 109;
+/// `IADD3 R6, R5, 1`, also if P0, and `IADD3 R7, R5, 1`.
+const SUM: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0506_7810;
+const SUM_IF_P0: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0506_0810;
+const SUM_TO_R7: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0507_7810;
+/// `IADD3 R16, R9, 1`, which nothing else has to do with.
+const OTHER: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0910_7810;
+/// Sets P0.
+const ISETP: u128 = 0x000f_e000_03f0_6270_0000_0004_0500_720c;
+const OF_64_BITS: u128 = 1 << 80;
+const EXIT: u128 = 0x000f_e000_0380_0000_0000_0000_0000_794d;
+const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
+const CALL: u128 = 0x000f_e000_03c0_0000_0000_0000_0000_7944;
+const RET: u128 = 0x000f_e000_03c0_0000_0000_0000_0200_7950;
+const BRX: u128 = 0x000f_e000_0380_0000_0000_0000_0400_7949;
+const BRX_IF_P1: u128 = 0x000f_e000_0380_0000_0000_0000_0400_1949;
+const BSSY: u128 = 0x000f_e000_0380_0000_0000_0000_0000_7945 | (4 * 16) << 34;
+const BREAK: u128 = 0x000f_e000_0380_0000_0000_0000_0000_7942;
+const BAR: u128 = 0x000f_e000_0001_0000_0000_0000_0000_7b1d;
+/// `IMAD.WIDE R14, R5, R4, RZ` and `DFMA R12, R14, UR4, R40`.
+const IMAD_WIDE: u128 = 0x000f_e000_078e_00ff_0000_0004_050e_7225;
+const DFMA: u128 = 0x000f_e000_0800_0028_0000_0004_0e0c_7c2b;
+/// `LDS R36, [R32]` and `LDS R4, [R6]`, results counted by scoreboard 0.
+const LDS: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_0000_2024_7984, 0, 7);
+const LDS_FROM_R6: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_0000_0604_7984, 0, 7);
+/// `@P1 STG [R6], R9`, whose operands scoreboard 1 tells of.
+const STG_IF_P1: u128 = with_scoreboards(0x000f_e000_0c10_1904_0000_0009_0600_1986, 7, 1);
+const REUSE: u128 = 1 << 122;
+
+/// Instructions and their stalls.
+type Line = (u128, u128);
+type Code = Vec<Line>;
+
+const fn with_scoreboards(bits: u128, write: u128, read: u128) -> u128 {
+    bits & !(0x3f << 110) | write << 110 | read << 113
+}
+
+fn waits_for(bits: u128, mask: u128) -> u128 {
+    bits | mask << 116
+}
+
+/// A branch or call at one place to another.
+fn to(bits: u128, at: i64, target: i64) -> u128 {
+    let words = (target - at - 1) * 4;
+    bits | u128::from(words as u8) << 16 | ((words >> 8) as u128 & ((1 << 48) - 1)) << 34
+}
+
+fn bytes(code: &[Line]) -> Vec<u8> {
+    code.iter().chain(&[(NOP, 0); 4]).flat_map(|(bits, stall)| (bits | stall << 105).to_le_bytes()).collect()
+}
+
+/// Some instructions with others around them that take long.
+fn around(middle: &[Line]) -> Code {
+    [&[(OTHER, 10); 3][..], middle, &[(OTHER, 10); 4], &[(EXIT, 5)]].concat()
+}
+
+fn is_refused(before: &[Line], after: &[Line], jumps: &[(usize, Vec<usize>)]) -> bool {
+    assert!(check(&bytes(before), &bytes(before), jumps).is_ok(), "the old code itself");
+    check(&bytes(before), &bytes(after), jumps).is_err()
+}
+
+#[test]
+fn cycles_that_something_needs() {
+    let cases: [(&str, &[Line], &[Line]); 9] = [
+        ("a guard", &[(ISETP, 5), (OTHER, 8), (SUM_IF_P0, 5)], &[(ISETP, 4), (OTHER, 8), (SUM_IF_P0, 5)]),
+        (
+            "a guard of 64 bits",
+            &[((ISETP | OF_64_BITS) & !HOLD, 14), (SUM_IF_P0, 5)],
+            &[((ISETP | OF_64_BITS) & !HOLD, 13), (SUM_IF_P0, 5)],
+        ),
+        ("a wide product", &[(IMAD_WIDE, 8), (DFMA, 5)], &[(IMAD_WIDE, 7), (DFMA, 5)]),
+        ("memory after a barrier", &[(BAR, 1), (OTHER, 5), (LDS, 10)], &[(BAR, 1), (OTHER, 4), (LDS, 10)]),
+        ("a second barrier", &[(BAR, 1), (OTHER, 7), (BAR, 10)], &[(BAR, 1), (OTHER, 6), (BAR, 10)]),
+        ("a barrier of threads", &[(BSSY, 1), (OTHER, 6), (BREAK, 5)], &[(BSSY, 1), (OTHER, 5), (BREAK, 5)]),
+        (
+            "delays in another order",
+            &[(ISETP, 5), (NOP, 1), (NOP, 7), (SUM_IF_P0, 5)],
+            &[(ISETP, 4), (NOP, 7), (NOP, 1), (SUM_IF_P0, 5)],
+        ),
+        (
+            "a long stall that may be none",
+            &[(ISETP, 2), (OTHER, 12), (SUM_IF_P0, 5)],
+            &[(ISETP, 1), (OTHER, 12), (SUM_IF_P0, 5)],
+        ),
+        (
+            "cycles that come back too late",
+            &[(ISETP, 5), (OTHER, 4), (OTHER, 4), (SUM_IF_P0, 5)],
+            &[(ISETP, 4), (OTHER, 5), (OTHER, 3), (SUM_IF_P0, 5)],
+        ),
+    ];
+    for (name, before, after) in cases {
+        assert!(is_refused(&around(before), &around(after), &[]), "{name}");
+    }
+    // One cycle more than the guard needs.
+    let spare = |stall| around(&[(ISETP, stall), (OTHER, 9), (SUM_IF_P0, 5)]);
+    assert!(!is_refused(&spare(5), &spare(4), &[]));
+}
+
+/// The producer comes before a call, or a branch whose targets are known, not known, or said twice.
+#[test]
+fn ways_into_the_code() {
+    let called = |stall: u128| -> Code {
+        let caller = [(OTHER, 10), (OTHER, 10), (OTHER, 10), (ISETP, 1), (to(CALL, 4, 6), 5), (EXIT, 5)];
+        let function = [(SUM, stall), (SUM_IF_P0, 5), (OTHER, 10), (OTHER, 10), (OTHER, 10), (RET, 5)];
+        [caller, function].concat()
+    };
+    assert!(is_refused(&called(7), &called(6), &[]));
+    let passed = |stall| around(&[(ISETP, 1), (BRX_IF_P1, 5), (SUM, stall), (SUM_IF_P0, 5)]);
+    assert!(is_refused(&passed(7), &passed(6), &[(4, vec![8])]));
+    let back = |stall: u128| -> Code {
+        let first = [(OTHER, 10), (OTHER, 10), (OTHER, 10), (OTHER, 5), (EXIT, 5), (SUM, stall)];
+        let rest = [(SUM_IF_P0, 5), (OTHER, 10), (OTHER, 10), (OTHER, 10), (ISETP, 1), (BRX, 5)];
+        [first, rest].concat()
+    };
+    for jumps in [vec![(11, vec![5])], vec![(11, vec![])], vec![(11, vec![3]), (11, vec![5])], vec![]] {
+        assert!(is_refused(&back(7), &back(6), &jumps), "{jumps:?}");
+    }
+}
+
+#[test]
+fn operands() {
+    let plain = around(&[(SUM, 5), (SUM_TO_R7, 5)]);
+    let kept = around(&[(SUM | REUSE, 5), (SUM_TO_R7, 5)]);
+    assert!(!is_refused(&plain, &kept, &[]));
+    // Other warps go on in between.
+    assert!(is_refused(&plain, &around(&[(SUM | REUSE, 5), (NOP, 15), (SUM_TO_R7, 5)]), &[]));
+    assert!(is_refused(&kept, &around(&[((SUM | REUSE) & !HOLD, 5), (SUM_TO_R7, 5)]), &[]));
+    // A store that may not be executed does not tell that the load before it has read R6.
+    let stored = |mask| around(&[(LDS_FROM_R6, 2), (STG_IF_P1, 2), (waits_for(SUM, mask), 5)]);
+    assert!(is_refused(&stored(3), &stored(2), &[]));
+}
