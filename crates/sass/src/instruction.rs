@@ -3,6 +3,8 @@
 //! An instruction has 128 bits. The low 12 bits are the opcode: nine for the operation and three for the form, which
 //! says what kinds of operands follow. Bits 12 to 15 are the guard predicate. Bits 105 to 125 are for the scheduler.
 
+/// The operands that an instruction keeps for the next one (`.reuse`), a bit for each.
+pub const KEPT: u128 = 0xf << 122;
 /// The size of an instruction in bytes.
 pub const SIZE: usize = 16;
 /// The number of scoreboards.

@@ -4,11 +4,10 @@
 //! same but for its scoreboards. The two codes become one list of steps, each with an instruction of the old code, of the
 //! new one, or of both.
 
-use super::kept::KEPT;
 use super::violation::{Problem, Violation};
 use crate::flow::{has_other_place, place, without_place};
 use crate::idle::{is_idle, is_needed_in as is_idle_needed_in};
-use crate::instruction::{Instruction, SIZE};
+use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::shift;
 
 const GUARD: u128 = 0xf000;

@@ -2,28 +2,24 @@
 
 use super::align::Alignment;
 use crate::flow::Flow;
-use crate::instruction::Instruction;
+use crate::instruction::{Instruction, KEPT};
 use crate::operands::exact::checked;
 use crate::registers::File;
 
-const KEPT_AT: u32 = 122;
-const KEPT_COUNT: u32 = 4;
-/// The bits of all operands.
-pub const KEPT: u128 = ((1 << KEPT_COUNT) - 1) << KEPT_AT;
 /// The first operand, which is in byte 3.
-const FIRST: u64 = 1;
+const FIRST: u128 = 1 << 122;
 const BYTE: u32 = 3;
 /// Plain arithmetic whose first operand is there: `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `VIADD`.
 const PLAIN: [u16; 9] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x036];
 
 /// Whether an instruction keeps operands.
 pub fn keeps(instruction: Instruction) -> bool {
-    instruction.field(KEPT_AT, KEPT_COUNT) != 0
+    instruction.0 & KEPT != 0
 }
 
-/// The operands that an instruction keeps and did not keep before, a bit for each.
-pub fn added(before: Instruction, after: Instruction) -> u64 {
-    after.field(KEPT_AT, KEPT_COUNT) & !before.field(KEPT_AT, KEPT_COUNT)
+/// The operands that an instruction keeps and did not keep before.
+pub fn added(before: Instruction, after: Instruction) -> u128 {
+    after.0 & KEPT & !before.0
 }
 
 /// Whether the next instruction reads the operands again that a step keeps now: the same register in the same place, which is not

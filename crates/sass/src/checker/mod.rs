@@ -13,7 +13,7 @@ mod violation;
 
 use crate::flow::{Flow, Jumps};
 use crate::idle::{LATEST, is_needed_in};
-use crate::instruction::Instruction;
+use crate::instruction::{Instruction, KEPT};
 use crate::shift;
 use align::{Alignment, Step, align};
 use delays::is_usual;
@@ -161,7 +161,7 @@ fn is_entered_before<'a>(
 
 /// Whether an instruction became the other form of a shift.
 fn is_other_shift(before: Instruction, after: Instruction) -> bool {
-    let [before, after] = [before, after].map(|one| one.without_schedule() & !kept::KEPT);
+    let [before, after] = [before, after].map(|one| one.without_schedule() & !KEPT);
     before != after && shift::low(Instruction(before)) == Some(Instruction(after))
 }
 

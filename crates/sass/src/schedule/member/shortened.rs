@@ -9,12 +9,11 @@ use super::pipes::Member;
 use super::stalls::Stalls;
 use super::{HOLD, STALL_AT};
 use crate::flow::Jumps;
-use crate::instruction::{Instruction, SIZE};
+use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::schedule::{Code, Family, Hints, waits_at_once};
 use std::ops::Range;
 
 const STALL: u128 = 15 << STALL_AT;
-const KEPT: u128 = 0xf << 122;
 /// Stalls from here on may mean something else.
 const LONG: i64 = 12;
 /// What an instruction takes that the next one waits for.
