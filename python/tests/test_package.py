@@ -70,7 +70,8 @@ class Package(unittest.TestCase):
         )
         printed = python("-m", "solder", "run", str(program), "a", "b")
         self.assertTrue(printed.startswith("['a', 'b'] "), printed)
-        self.assertIn(str(solder.nvjitlink()), printed)
+        # An emulated machine's own paths are others.
+        self.assertIn("/".join(solder.nvjitlink().parts[-3:]), printed)
 
     def test_cmake_finds_its_module(self):
         self.assertTrue((solder.cmake_module() / "SolderCUDA.cmake").is_file())

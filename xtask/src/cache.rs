@@ -62,6 +62,27 @@ pub fn publish(staged: &Path, target: &Path) -> Result<()> {
     }
 }
 
+/// The folder `root`, which `fill` makes first if need be: below the folder that it is given, and says where. Other
+/// processes wait.
+pub fn make(root: &Path, what: &str, fill: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<PathBuf> {
+    if root.is_dir() {
+        return Ok(root.to_path_buf());
+    }
+    let parent = root.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(|e| at(parent, &e))?;
+    let _lock = lock(&root.with_added_extension("lock"))?;
+    if root.is_dir() {
+        return Ok(root.to_path_buf());
+    }
+    eprintln!("installing {what} into {}", root.display());
+    remove_staged(root);
+    let staged = staging(root);
+    let made = fs::create_dir_all(&staged).map_err(|e| at(&staged, &e));
+    let made = made.and_then(|()| fill(&staged)).and_then(|tree| publish(&tree, root));
+    let _ = fs::remove_dir_all(&staged);
+    made.map(|()| root.to_path_buf()).map_err(|e| format!("could not install {what}: {e}"))
+}
+
 /// A 128-bit FNV-1a hash over length-prefixed fields. Nothing here defends against an adversary: the
 /// keys only have to tell contents apart, and to be the same on every run.
 #[derive(Clone)]

@@ -1,5 +1,6 @@
 //! Developer commands of the solder workspace; `cargo xtask help` lists them.
 
+mod apt;
 pub mod assembler;
 pub mod bench;
 pub mod builds;
@@ -7,9 +8,11 @@ pub mod cache;
 pub mod conformance;
 pub mod dist;
 pub mod faults;
+mod foreign;
 pub mod fuzz;
 pub mod jit;
 pub mod libraries;
+pub mod machine;
 pub mod nvjitlink;
 mod outcome;
 pub mod page;

@@ -2,7 +2,6 @@
 
 use crate::cache;
 use crate::{Result, process};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -38,24 +37,10 @@ pub(crate) fn pip_install_for(
 /// The folder of a package such as `nvidia-curand==10.4.0.35` in the user's cache. Installs it first if need be.
 pub(crate) fn ensure(package: &str) -> Result<PathBuf> {
     let root = cache::root()?.join("packages").join(package.replace("==", "-"));
-    if root.is_dir() {
-        return Ok(root);
-    }
-    let parent = root.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(|e| cache::at(parent, &e))?;
-    let _lock = cache::lock(&root.with_added_extension("lock"))?;
-    if root.is_dir() {
-        return Ok(root);
-    }
-    eprintln!("installing {package} into {}", root.display());
-    cache::remove_staged(&root);
-    let staged = cache::staging(&root);
-    let site = staged.join("site");
-    let installed = pip_install(&staged, &site, &[package])
-        .and_then(|()| cache::publish(&site, &root))
-        .map_err(|e| format!("could not install {package}: {e}"));
-    let _ = fs::remove_dir_all(&staged);
-    installed.map(|()| root)
+    cache::make(&root, package, |staged| {
+        let site = staged.join("site");
+        pip_install(staged, &site, &[package]).map(|()| site)
+    })
 }
 
 /// A pip to install with: one of our own virtual environment, or, where Python was packaged without

@@ -13,6 +13,16 @@ pub fn capture(command: &mut Command) -> Result<Output> {
     command.stdin(Stdio::null()).output().map_err(|e| cannot_start(command, &e))
 }
 
+/// Runs a command that must succeed.
+pub fn succeed(command: &mut Command) -> Result<()> {
+    let output = capture(command)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{} failed: {}", command.get_program().to_string_lossy(), text.trim()))
+}
+
 fn cannot_start(command: &Command, error: &std::io::Error) -> String {
     format!("cannot start {}: {error}", command.get_program().to_string_lossy())
 }

@@ -193,7 +193,7 @@ impl Bench {
 
     fn find_libraries(&self) -> Result<[Tool; 2]> {
         let name = library::file_name(13);
-        let own = library::build("library")?.join(&name);
+        let own = library::build("library", None)?.join(&name);
         Ok([Tool::Library(self.toolkit.join("lib64").join(&name)), Tool::Library(own)])
     }
 

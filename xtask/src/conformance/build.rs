@@ -3,7 +3,6 @@
 
 use super::case::{Run, file_name};
 use super::context::Context;
-use super::emulate::Emulator;
 use super::plant;
 use crate::assembler::{self, Release};
 use crate::cache::{self, Key, at};
@@ -248,7 +247,9 @@ impl Rule {
         let bin = context.toolkit.join("bin");
         let mut command = match self.tool.as_str() {
             "sh" => Command::new("sh"),
-            "cc" => Command::new(context.emulator.as_ref().map_or("gcc", Emulator::c_compiler)),
+            "cc" => Command::new(
+                context.emulator.as_ref().map_or("gcc".into(), |emulator| emulator.compiler("gcc")),
+            ),
             "ar" => Command::new("ar"),
             tool => match Release::of_tool(tool) {
                 Some(release) => Command::new(context.assemblers.get(release)?),
@@ -264,7 +265,7 @@ impl Rule {
         if let Some(emulator) =
             context.emulator.as_ref().filter(|_| self.tool == "nvcc" && self.makes_host_code())
         {
-            command.args(["-ccbin", emulator.cxx_compiler()]);
+            command.arg("-ccbin").arg(emulator.compiler("g++"));
         }
         let toolkit = context.toolkit.to_string_lossy();
         command.args(self.args.iter().map(|arg| arg.replace("{toolkit}", &toolkit)));

@@ -31,7 +31,7 @@ pub fn run(args: &[String]) -> Result<u8> {
     if given("--coverage") {
         return coverage::run(args);
     }
-    let fuzzer = conformance::build("solder-fuzzing", "solder-fuzz", &[])?;
+    let fuzzer = conformance::build("solder-fuzzing", "solder-fuzz", "dev")?;
     if given("--coverage-guided") {
         return guided::run(args, fuzzer);
     }

@@ -2,8 +2,8 @@
 
 use crate::cache::at;
 use crate::jit::published::Library;
-use crate::workspace::workspace;
-use crate::{Result, process};
+use crate::machine::Machine;
+use crate::{Result, process, workspace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,36 +15,37 @@ pub const MAJORS: &[(u32, &[&str])] = &[(12, &["12.0", "12.9"]), (13, &["13.0", 
 /// Solder's own name.
 const OWN: &str = "solderNvJitLink";
 
-/// Builds both libraries into the target folder, and returns that.
-pub fn build(profile: &str) -> Result<PathBuf> {
-    let root = workspace()?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+/// Builds both libraries into the target folder, for this machine or for another one, and returns that.
+pub fn build(profile: &str, machine: Option<&Machine>) -> Result<PathBuf> {
     // Only here it is a static library: as one of two kinds it would not be optimized as a whole.
-    command.args(["rustc", "--quiet", "--package", "solder-nvjitlink", "--lib", "--crate-type", "staticlib"]);
-    command.args(["--profile", profile, "--message-format=json-render-diagnostics"]).current_dir(&root);
-    let output =
-        command.stderr(std::process::Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
-    if !output.status.success() {
-        return Err("solder-nvjitlink does not build".into());
-    }
-    let messages = String::from_utf8_lossy(&output.stdout);
+    let words = [
+        "rustc",
+        "--package",
+        "solder-nvjitlink",
+        "--lib",
+        "--crate-type",
+        "staticlib",
+        "--profile",
+        profile,
+    ];
+    let messages = workspace::cargo(machine, &words)?;
     let is_archive = |name: &&str| name.ends_with("libsolder_nvjitlink.a");
     let archive = messages.split('"').find(is_archive).map(PathBuf::from);
     let archive = archive.ok_or("cargo does not say where the library is")?;
     let folder = archive.with_file_name("nvjitlink");
     fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
     for (major, _) in MAJORS {
-        link(&archive, *major, &folder)?;
+        link(machine, &archive, *major, &folder)?;
     }
     Ok(folder)
 }
 
 /// Makes the shared library of one version. Each name has a version node, as in NVIDIA's: without one the dynamic linker
 /// warns, with another one it refuses.
-fn link(archive: &Path, major: u32, folder: &Path) -> Result<()> {
+fn link(machine: Option<&Machine>, archive: &Path, major: u32, folder: &Path) -> Result<()> {
     let soname = file_name(major);
-    let all = exported(archive)?;
+    let tool = |own: &str, other: &str| machine.map_or(own.to_string(), |machine| machine.tool(other));
+    let all = exported(&tool("nm", "nm"), archive)?;
     let plain = plain_names(major, &all);
     let mut names = names_of(major, &all);
     names.extend(plain.keys());
@@ -53,7 +54,7 @@ fn link(archive: &Path, major: u32, folder: &Path) -> Result<()> {
     let listed = listed.join("\n");
     fs::write(&map, format!("{soname} {{\n  global:\n{listed}\n  local:\n    *;\n}};\n"))
         .map_err(|e| at(&map, &e))?;
-    let mut cc = Command::new("cc");
+    let mut cc = Command::new(tool("cc", "gcc"));
     cc.args(plain.iter().map(|(plain, name)| format!("-Wl,--defsym={plain}={name}")));
     cc.arg("-shared").arg("-o").arg(folder.join(&soname));
     cc.arg(format!("-Wl,-soname,{soname}")).arg(format!("-Wl,--version-script={}", map.display()));
@@ -72,8 +73,8 @@ pub fn file_name(major: u32) -> String {
 }
 
 /// The names of the interface that an archive defines.
-fn exported(archive: &Path) -> Result<BTreeSet<String>> {
-    let all = symbols(&["--defined-only"], archive)?;
+fn exported(nm: &str, archive: &Path) -> Result<BTreeSet<String>> {
+    let all = symbols(nm, archive)?;
     Ok(all
         .into_iter()
         .filter(|name| name.contains("nvJitLink") && !name.starts_with("_ZN") || name == OWN)
@@ -98,8 +99,8 @@ fn plain_names(major: u32, all: &BTreeSet<String>) -> BTreeMap<String, &String> 
 }
 
 /// What `nm` lists, without version nodes.
-fn symbols(options: &[&str], file: &Path) -> Result<BTreeSet<String>> {
-    let output = process::capture(Command::new("nm").args(options).arg(file))?;
+fn symbols(nm: &str, file: &Path) -> Result<BTreeSet<String>> {
+    let output = process::capture(Command::new(nm).arg("--defined-only").arg(file))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let name = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
         [_, "T" | "W", name] => name.split('@').next().map(str::to_owned),

@@ -100,7 +100,7 @@ pub fn run(args: &[String]) -> Result<u8> {
     {
         return sanitize::run(names);
     }
-    let folder = library::build(&options.profile)?;
+    let folder = library::build(&options.profile, None)?;
     if options.filters == ["build"] {
         println!("{}", folder.display());
         return Ok(0);

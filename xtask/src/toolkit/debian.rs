@@ -3,9 +3,10 @@
 //! They are not installed: apt-get fetches them with a sources list of our own, and what is needed is moved into the
 //! shape of an ordinary toolkit.
 
+use crate::Result;
+use crate::apt::{Apt, unpack};
 use crate::cache::at;
 use crate::pip::pip_install;
-use crate::{Result, process};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,6 @@ pub struct Packages {
 /// The headers that cooperative groups include. The package of 12.4 lacks some.
 const CCCL: &str = "nvidia-cuda-cccl-cu12==12.5.39";
 
-const MIRROR: &str = "http://deb.debian.org/debian";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
 /// What is taken of the package with the headers, as patterns of tar.
@@ -59,7 +59,7 @@ impl Packages {
         let system = staged.join("system");
         fs::create_dir_all(&system).map_err(|e| at(&system, &e))?;
         for package in fetch(self.suite, self.tools, staged)? {
-            succeed(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&system))?;
+            unpack(&package, &system)?;
         }
         let stubs = system.join(OWN).join(STUBS);
         fs::rename(&stubs, root.join(STUBS)).map_err(|e| at(&stubs, &e))
@@ -76,7 +76,7 @@ impl Packages {
             if is_of(&package, self.headers) {
                 unpack_headers(&package, &system)?;
             } else {
-                succeed(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&system))?;
+                unpack(&package, &system)?;
             }
         }
         let tree = staged.join("tree");
@@ -94,32 +94,7 @@ impl Packages {
 
 /// Fetches packages of a suite, as `name=version`.
 fn fetch(suite: &str, packages: &[&str], staged: &Path) -> Result<Vec<PathBuf>> {
-    let apt = staged.join("apt");
-    for part in ["lists/partial", "cache/archives/partial", "fetched"] {
-        let folder = apt.join(part);
-        fs::create_dir_all(&folder).map_err(|e| at(&folder, &e))?;
-    }
-    let sources = apt.join("sources.list");
-    let text = format!("deb {MIRROR} {suite} main contrib non-free\n");
-    fs::write(&sources, text).map_err(|e| at(&sources, &e))?;
-    let get = || {
-        let mut command = Command::new("apt-get");
-        command.current_dir(apt.join("fetched")).arg("--quiet");
-        for (option, path) in [
-            ("Dir::Etc::sourcelist", sources.clone()),
-            ("Dir::State::lists", apt.join("lists")),
-            ("Dir::Cache", apt.join("cache")),
-        ] {
-            command.arg("-o").arg(format!("{option}={}", path.display()));
-        }
-        command.args(["-o", "Dir::Etc::sourceparts=-"]);
-        command
-    };
-    succeed(get().arg("update"))?;
-    succeed(get().arg("download").args(packages))?;
-    let folder = apt.join("fetched");
-    let entries = fs::read_dir(&folder).map_err(|e| at(&folder, &e))?;
-    Ok(entries.flatten().map(|entry| entry.path()).collect())
+    Apt::new(staged, &format!("{suite} main contrib non-free"))?.download(packages)
 }
 
 fn is_of(file: &Path, package: &str) -> bool {
@@ -176,13 +151,4 @@ fn lay_out(system: &Path, tree: &Path) -> Result<()> {
         symlink(target, &name).map_err(|e| at(&name, &e))?;
     }
     Ok(())
-}
-
-fn succeed(command: &mut Command) -> Result<()> {
-    let output = process::capture(command)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{} failed: {}", command.get_program().to_string_lossy(), text.trim()))
 }
