@@ -13,8 +13,8 @@ use std::process::Command;
 const DIST_USAGE: &str = "\
 usage: cargo xtask dist [--profile NAME] [--target MACHINE]
 
-Makes what packages install beside the program, in target/dist: the manual page, completions, libnvJitLink, CMake's
-module and the licences. Prints the folder. `--target aarch64` makes it for that machine with Debian's cross compiler.";
+Makes what packages install, in target/dist: the program, the manual page, completions, libnvJitLink, CMake's module and
+the licences. Prints the folder. `--target aarch64` makes it for that machine with Debian's cross compiler.";
 
 const WHEEL_USAGE: &str = "\
 usage: cargo xtask wheel [--profile NAME] [--target MACHINE] [--check] [-- OPTION…]
@@ -96,15 +96,24 @@ fn make(options: &Options) -> Result<PathBuf> {
     for (shell, name) in COMPLETIONS {
         put("completions", name, &printed_by(machine, &solder, &["completions", shell])?)?;
     }
+    put_program(machine, &solder, &dist.join("bin/solder"))?;
     for (major, _) in nvjitlink::library::MAJORS {
         let name = nvjitlink::library::file_name(*major);
-        put("lib", &name, &read(&libraries.join(&name))?)?;
+        put_program(machine, &libraries.join(&name), &dist.join("lib").join(&name))?;
     }
     put("cmake", "SolderCUDA.cmake", &read(&root.join("cmake/SolderCUDA.cmake"))?)?;
     for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
         put("", name, &read(&root.join(name))?)?;
     }
     Ok(dist)
+}
+
+/// Copies a program or library without its debug information, which is most of it.
+fn put_program(machine: Option<&Machine>, from: &Path, to: &Path) -> Result<()> {
+    let folder = to.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|e| at(folder, &e))?;
+    let strip = machine.map_or("strip".into(), |machine| machine.tool("strip"));
+    process::succeed(Command::new(strip).arg("--strip-unneeded").arg("-o").arg(to).arg(from))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
