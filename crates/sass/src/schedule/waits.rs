@@ -277,7 +277,7 @@ impl<'a> Schedule<'a> {
                 self.waits[last] |= if group.is_empty() { 0 } else { 1 << number };
             }
             let ends = is_exit && group.members.iter().any(is_uniform);
-            if is_exit && group.has_texture && group.members.iter().any(is_own) {
+            if self.family.waits_at_ends && is_exit && group.has_texture && group.members.iter().any(is_own) {
                 // Whoever goes on waits for it again.
                 self.waits[last] |= 1 << number;
             } else if is_over && is_here || ends {
