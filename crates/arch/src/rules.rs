@@ -100,7 +100,8 @@ impl Release {
         self.toolkit < 131
     }
 
-    /// Scheduling: `WARPSYNC` and `YIELD` wait for uniform registers that are under way (mercury/meetings).
+    /// Scheduling: `WARPSYNC`, `YIELD` and `EXIT` wait for uniform registers that are under way, as results or as operands
+    /// (mercury/meetings, mercury/textures-at-exits).
     pub const fn meets_with_uniform(&self) -> bool {
         self.toolkit >= 131
     }
@@ -108,6 +109,11 @@ impl Release {
     /// Scheduling: which scoreboard something gets that its block does not wait for depends on whether the next blocks use it
     /// (mercury/scoreboards-ahead).
     pub const fn looks_ahead(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// Scheduling: loads of constants are taken to last longer (mercury/device-runtime).
+    pub const fn loads_constants_longer(&self) -> bool {
         self.toolkit >= 131
     }
 

@@ -199,9 +199,9 @@ impl Consumers {
     }
 }
 
-/// Whether an instruction within a block makes threads meet, so that uniform registers must be there.
+/// Whether an instruction within a block makes threads meet or leave, so that uniform registers must be there.
 fn is_meeting(line: &Line, family: Family) -> bool {
-    matches!(line.operation(), WARPSYNC | YIELD) && family.meets_with_uniform
+    matches!(line.operation(), WARPSYNC | YIELD | EXIT) && family.meets_with_uniform
 }
 
 /// Whether an instruction makes the stall of the one before longer, which is the longest there is.
@@ -219,7 +219,7 @@ fn ends_strong(line: &Line) -> bool {
 const PASSES_TIME: u8 = 3;
 
 /// What blocks use, whichever of them it is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     reads: Registers,
     writes: Registers,
@@ -238,6 +238,17 @@ impl Uses {
             self.has_barrier |= line.operation() == BAR;
             self.has_exit |= line.operation() == EXIT;
         }
+    }
+
+    /// Adds what others use. Returns whether that is more than before.
+    pub fn join(&mut self, other: &Self) -> bool {
+        let before = self.clone();
+        self.reads.insert_from(&other.reads);
+        self.writes.insert_from(&other.writes);
+        self.has_memory |= other.has_memory;
+        self.has_barrier |= other.has_barrier;
+        self.has_exit |= other.has_exit;
+        *self != before
     }
 
     /// Whether something there depends on a producer of another block. That threads meet does not matter.

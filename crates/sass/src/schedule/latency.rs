@@ -27,10 +27,12 @@ pub struct Family {
     pub waits_at_ends: bool,
     /// What comes after a branch begins a cycle before its stall is over, as up to 13.0.
     pub begins_early: bool,
-    /// `WARPSYNC` and `YIELD` wait for uniform registers, as from 13.1 on.
+    /// `WARPSYNC`, `YIELD` and `EXIT` wait for uniform registers, as from 13.1 on.
     pub meets_with_uniform: bool,
     /// Scoreboards are chosen by what the next blocks use, too, as from 13.1 on.
     pub looks_ahead: bool,
+    /// Loads of constants last longer, as from 13.1 on.
+    pub loads_constants_longer: bool,
 }
 
 /// Machines with the same estimates.
@@ -54,6 +56,7 @@ impl Family {
         begins_early: true,
         meets_with_uniform: false,
         looks_ahead: false,
+        loads_constants_longer: false,
     };
 
     pub fn of(sm: u16, release: &Release) -> Self {
@@ -69,6 +72,7 @@ impl Family {
             begins_early: release.begins_early(),
             meets_with_uniform: release.meets_with_uniform(),
             looks_ahead: release.looks_ahead(),
+            loads_constants_longer: release.loads_constants_longer(),
         }
     }
 }
@@ -155,6 +159,9 @@ const OF_120: Estimates = Estimates {
         LONG_CONVERSION_READS,
     ],
 };
+
+/// Loads of constants from 13.1 on, for all machines.
+const LONGER_CONSTANTS: &Table = &[(LDC, &[Double], 49), (LDC, &[], 48)];
 
 impl Family {
     fn estimates(self) -> &'static Estimates {
@@ -252,7 +259,11 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
         return SLOW_RESULT;
     }
     let own = family.estimates();
-    let latency = find_own(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
+    let constants = if family.loads_constants_longer { find(LONGER_CONSTANTS, line) } else { None };
+    let latency = constants
+        .or_else(|| find_own(own.results, line))
+        .or_else(|| find(RESULTS, line))
+        .unwrap_or(own.result);
     latency + i64::from(is_shift_amount(line))
 }
 
