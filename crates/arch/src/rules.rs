@@ -112,8 +112,9 @@ impl Release {
         self.toolkit >= 131
     }
 
-    /// Scheduling: loads of constants are taken to last longer (mercury/device-runtime).
-    pub const fn loads_constants_longer(&self) -> bool {
+    /// Scheduling: loads of constants, and conversions of 64 bits on sm_103 and sm_110, are taken to last longer
+    /// (mercury/device-runtime, mercury/scoreboards-conversions).
+    pub const fn estimates_longer(&self) -> bool {
         self.toolkit >= 131
     }
 

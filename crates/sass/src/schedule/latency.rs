@@ -31,8 +31,8 @@ pub struct Family {
     pub meets_with_uniform: bool,
     /// Scoreboards are chosen by what the next blocks use, too, as from 13.1 on.
     pub looks_ahead: bool,
-    /// Loads of constants last longer, as from 13.1 on.
-    pub loads_constants_longer: bool,
+    /// Loads of constants and some conversions of 64 bits last longer, as from 13.1 on.
+    pub estimates_longer: bool,
 }
 
 /// Machines with the same estimates.
@@ -56,7 +56,7 @@ impl Family {
         begins_early: true,
         meets_with_uniform: false,
         looks_ahead: false,
-        loads_constants_longer: false,
+        estimates_longer: false,
     };
 
     pub fn of(sm: u16, release: &Release) -> Self {
@@ -72,7 +72,7 @@ impl Family {
             begins_early: release.begins_early(),
             meets_with_uniform: release.meets_with_uniform(),
             looks_ahead: release.looks_ahead(),
-            loads_constants_longer: release.loads_constants_longer(),
+            estimates_longer: release.estimates_longer(),
         }
     }
 }
@@ -160,8 +160,10 @@ const OF_120: Estimates = Estimates {
     ],
 };
 
-/// Loads of constants from 13.1 on, for all machines.
-const LONGER_CONSTANTS: &Table = &[(LDC, &[Double], 49), (LDC, &[], 48)];
+/// What lasts longer from 13.1 on, on all machines; and where conversions of 64 bits are slow.
+const LONGER: &Table = &[(LDC, &[Double], 49), (LDC, &[], 48)];
+const LONGER_CONVERSIONS: &Table =
+    &[(F2F_DOUBLE, &[], 2), (F2I_DOUBLE, &[], 2), (I2F_DOUBLE, &[], 2), (FRND_DOUBLE, &[], 2)];
 
 impl Family {
     fn estimates(self) -> &'static Estimates {
@@ -259,11 +261,13 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
         return SLOW_RESULT;
     }
     let own = family.estimates();
-    let constants = if family.loads_constants_longer { find(LONGER_CONSTANTS, line) } else { None };
-    let latency = constants
-        .or_else(|| find_own(own.results, line))
-        .or_else(|| find(RESULTS, line))
-        .unwrap_or(own.result);
+    let longer = match family.machine {
+        _ if !family.estimates_longer => None,
+        Machine::Of103 | Machine::Of110 => find_own(&[LONGER, LONGER_CONVERSIONS], line),
+        Machine::Of100 | Machine::Of120 => find(LONGER, line),
+    };
+    let latency =
+        longer.or_else(|| find_own(own.results, line)).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
     latency + i64::from(is_shift_amount(line))
 }
 
