@@ -106,6 +106,12 @@ impl Release {
         self.toolkit >= 131
     }
 
+    /// Scheduling: `MEMBAR` waits for barriers in memory that are written, `BAR` for fences of other blocks too, and where threads meet or leave
+    /// copies of tensors have read their uniform operands (mercury/scoreboards-barriers).
+    pub const fn meets_with_copies(&self) -> bool {
+        self.toolkit >= 131
+    }
+
     /// Scheduling: which scoreboard something gets that its block does not wait for depends on whether the next blocks use it
     /// (mercury/scoreboards-ahead).
     pub const fn looks_ahead(&self) -> bool {

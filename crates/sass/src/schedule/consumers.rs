@@ -133,7 +133,7 @@ impl Consumers {
                 (&mut self.fences, MEMORY.contains(&line.operation())),
                 (&mut self.strong, ends_strong(line) && !(at > range.start && is_filler(lines, at))),
                 (&mut self.surfaces, line.operation() == EXIT),
-                (&mut self.asynchronous, line.operation() == BAR),
+                (&mut self.asynchronous, ends_asynchronous(line, self.family)),
                 (&mut self.uniform, is_meeting(line, self.family)),
             ] {
                 if is_end {
@@ -202,6 +202,11 @@ impl Consumers {
 /// Whether an instruction within a block makes threads meet or leave, so that uniform registers must be there.
 fn is_meeting(line: &Line, family: Family) -> bool {
     matches!(line.operation(), WARPSYNC | YIELD | EXIT) && family.meets_with_uniform
+}
+
+/// Whether an instruction waits for barriers in memory that are under way.
+fn ends_asynchronous(line: &Line, family: Family) -> bool {
+    line.operation() == BAR || line.operation() == MEMBAR && family.meets_with_copies
 }
 
 /// Whether an instruction makes the stall of the one before longer, which is the longest there is.
@@ -275,6 +280,7 @@ pub struct FirstUses {
     meeting: Option<usize>,
     barrier: Option<usize>,
     exit: Option<usize>,
+    family: Family,
 }
 
 impl FirstUses {
@@ -286,6 +292,7 @@ impl FirstUses {
             meeting: None,
             barrier: None,
             exit: None,
+            family,
         };
         for at in range {
             let line = &lines[at];
@@ -314,8 +321,10 @@ impl FirstUses {
 
     /// The consumer in this block of a producer of another one.
     pub fn consumer(&self, producer: &Producer) -> Option<usize> {
+        let barrier = self.barrier.filter(|_| producer.is_asynchronous);
         if producer.is_fence {
-            return self.memory;
+            let barrier = barrier.filter(|_| self.family.meets_with_copies);
+            return self.memory.into_iter().chain(barrier).min();
         }
         let first = |registers: &Registers, of: &[Option<usize>]| {
             registers.places().filter_map(|place| of[place]).min()
@@ -332,7 +341,6 @@ impl FirstUses {
             return uses.into_iter().flatten().min();
         }
         let meeting = self.meeting.filter(|_| producer.is_uniform());
-        let barrier = self.barrier.filter(|_| producer.is_asynchronous);
         [first(&producer.registers, &self.uses), meeting, barrier].into_iter().flatten().min()
     }
 }

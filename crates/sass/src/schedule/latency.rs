@@ -29,6 +29,8 @@ pub struct Family {
     pub begins_early: bool,
     /// `WARPSYNC`, `YIELD` and `EXIT` wait for uniform registers, as from 13.1 on.
     pub meets_with_uniform: bool,
+    /// `MEMBAR` and `BAR` wait for barriers in memory and fences, and meetings for what copies of tensors read, as from 13.1 on.
+    pub meets_with_copies: bool,
     /// Scoreboards are chosen by what the next blocks use, too, as from 13.1 on.
     pub looks_ahead: bool,
     /// Loads of constants and some conversions of 64 bits last longer, as from 13.1 on.
@@ -55,6 +57,7 @@ impl Family {
         waits_at_ends: true,
         begins_early: true,
         meets_with_uniform: false,
+        meets_with_copies: false,
         looks_ahead: false,
         estimates_longer: false,
     };
@@ -71,6 +74,7 @@ impl Family {
             waits_at_ends: release.waits_at_ends(),
             begins_early: release.begins_early(),
             meets_with_uniform: release.meets_with_uniform(),
+            meets_with_copies: release.meets_with_copies(),
             looks_ahead: release.looks_ahead(),
             estimates_longer: release.estimates_longer(),
         }
