@@ -64,7 +64,7 @@ pub struct Group {
     /// When the last is ready for what shares the scoreboard and is not slow.
     ready_to_share: i64,
     /// The same two for those that something still depends on.
-    needed: i64,
+    pub needed: i64,
     needed_to_share: i64,
     /// Whether all are about operands and have no consumer in this block.
     is_idle: bool,
@@ -239,8 +239,9 @@ impl Choice<'_> {
         }
         let position = |consumer: Option<usize>| consumer.unwrap_or(usize::MAX);
         if position(group.consumer) > position(producer.consumer) {
-            let ready = if producer.is_slow { group.needed } else { group.needed_to_share };
-            return ready.max(0) - self.time(producer.consumer);
+            let ready =
+                if producer.is_slow { group.needed } else { group.needed.max(group.needed_to_share) }.max(0);
+            return ready - self.time(producer.consumer);
         }
         let cost = producer.ready - self.time(group.consumer);
         if producer.consumer.is_none() { cost.max(0) } else { cost }

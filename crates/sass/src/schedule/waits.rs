@@ -224,8 +224,8 @@ impl<'a> Schedule<'a> {
                 self.waits[at] |= 1 << number;
                 if !line.begins_collective() {
                     // What came from another block may be ready later than here: the end of the block still takes that into account.
-                    let Group { members, ready, .. } = std::mem::take(group);
-                    group.ready = ready;
+                    let Group { members, ready, needed, .. } = std::mem::take(group);
+                    (group.ready, group.needed) = (ready, needed);
                     for pending in members.iter().filter(|_| is_last) {
                         let own = &self.lines[self.producers.all[pending.producer].at];
                         if !own.guard.excludes(line.guard) {
