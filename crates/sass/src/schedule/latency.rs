@@ -33,7 +33,7 @@ pub struct Family {
     pub meets_with_copies: bool,
     /// Scoreboards are chosen by what the next blocks use, too, as from 13.1 on.
     pub looks_ahead: bool,
-    /// Loads of constants and some conversions of 64 bits last longer, as from 13.1 on.
+    /// Loads of constants and special registers, and some conversions of 64 bits, last longer, as from 13.1 on.
     pub estimates_longer: bool,
 }
 
@@ -165,7 +165,7 @@ const OF_120: Estimates = Estimates {
 };
 
 /// What lasts longer from 13.1 on, on all machines; and where conversions of 64 bits are slow.
-const LONGER: &Table = &[(LDC, &[Double], 49), (LDC, &[], 48)];
+const LONGER: &Table = &[(LDC, &[Double], 49), (LDC, &[], 48), (S2R, &[], 32)];
 const LONGER_CONVERSIONS: &Table =
     &[(F2F_DOUBLE, &[], 2), (F2I_DOUBLE, &[], 2), (I2F_DOUBLE, &[], 2), (FRND_DOUBLE, &[], 2)];
 
