@@ -222,7 +222,8 @@ impl<'a> Schedule<'a> {
         for (number, group) in groups.iter_mut().enumerate() {
             if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;
-                if !line.begins_collective() {
+                let is_met = self.family.meets_with_uniform && group.consumer == Some(at);
+                if is_met || !line.begins_collective() {
                     // What came from another block may be ready later than here: the end of the block still takes that into account.
                     let Group { members, ready, needed, .. } = std::mem::take(group);
                     (group.ready, group.needed) = (ready, needed);
