@@ -247,11 +247,14 @@ impl Choice<'_> {
         if producer.consumer.is_none() { cost.max(0) } else { cost }
     }
 
-    /// The same for a producer that the next blocks wait for: of groups that nothing in this block waits for, the one that is ready first
-    /// is best; then those whose consumer comes last.
+    /// The same for a producer that the next blocks wait for: of groups that nothing in this block waits for, and that are over when it
+    /// ends, the one that is ready first is best; then those whose consumer comes last; then those that are over soon after the end.
     fn cost_ahead(&self, producer: &Producer, group: &Group) -> i64 {
+        let end = self.times[self.last];
+        let ready = group.ready.max(group.ready_to_share).max(0);
         match group.consumer.map(|at| self.times[at]) {
-            None => group.ready.max(group.ready_to_share).max(0) - AFTER,
+            None if ready <= end => ready - AFTER,
+            None => ready - end,
             Some(time) if producer.ready > time => producer.ready - time,
             Some(time) => -time,
         }
