@@ -124,6 +124,12 @@ impl Release {
         self.toolkit >= 131
     }
 
+    /// Scheduling: conversions of 64 bits are apart from other conversions on all machines, on sm_100 too
+    /// (mercury/scoreboards-conversions).
+    pub const fn converts_long_apart(&self) -> bool {
+        self.toolkit >= 131
+    }
+
     /// Code of sm_100 for sm_103: how many cycles the unit of double precision takes until it has the next instruction. The finalizer
     /// has delays for that, or leaves it to the machine (mercury/code-of-other-member).
     pub const fn double_interval_of_103(&self) -> u32 {

@@ -35,6 +35,8 @@ pub struct Family {
     pub looks_ahead: bool,
     /// Loads of constants and special registers, and some conversions of 64 bits, last longer, as from 13.1 on.
     pub estimates_longer: bool,
+    /// Conversions of 64 bits are apart from others on sm_100 too, as from 13.1 on.
+    pub converts_long_apart: bool,
 }
 
 /// Machines with the same estimates.
@@ -60,6 +62,7 @@ impl Family {
         meets_with_copies: false,
         looks_ahead: false,
         estimates_longer: false,
+        converts_long_apart: false,
     };
 
     pub fn of(sm: u16, release: &Release) -> Self {
@@ -77,6 +80,7 @@ impl Family {
             meets_with_copies: release.meets_with_copies(),
             looks_ahead: release.looks_ahead(),
             estimates_longer: release.estimates_longer(),
+            converts_long_apart: release.converts_long_apart(),
         }
     }
 }

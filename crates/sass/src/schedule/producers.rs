@@ -95,7 +95,8 @@ const UNITS: [&[u16]; 8] = [
 
 /// The operation that names the unit. Some machines do conversions of 64 bits apart from the others.
 fn unit(operation: u16, family: Family) -> u16 {
-    if family.machine != Machine::Of100 && LONG_CONVERSIONS.contains(&operation) {
+    let is_apart = family.machine != Machine::Of100 || family.converts_long_apart;
+    if is_apart && LONG_CONVERSIONS.contains(&operation) {
         return F2F_DOUBLE;
     }
     UNITS.iter().find(|unit| unit.contains(&operation)).map_or(operation, |unit| unit[0])
