@@ -162,7 +162,9 @@ impl<'a> Stalls<'a> {
     fn writer(&self, place: usize, member: Member, state: &Progress) -> Option<usize> {
         state.writers[place].filter(|producer| {
             let bits = self.lines[*producer].bits;
-            let is_scoreboard = bits.write_scoreboard().is_some();
+            // From 13.3 on double precision of sm_100 has scoreboards too; its latency is fixed all the same.
+            let is_scoreboard =
+                bits.write_scoreboard().is_some() && (member != Member::Sm100 || !loses_latency(bits));
             let is_fixed = member == Member::Sm100 || !loses_latency(bits);
             !is_scoreboard && !self.kind(*producer, member).is_variable() && is_fixed
         })
