@@ -100,14 +100,33 @@ impl Release {
         self.toolkit < 131
     }
 
-    /// Scheduling: `WARPSYNC` and `YIELD` wait for uniform registers that are under way (mercury/meetings).
+    /// Scheduling: `WARPSYNC`, `YIELD` and `EXIT` wait for uniform registers that are under way, as results or as operands
+    /// (mercury/meetings, mercury/textures-at-exits).
     pub const fn meets_with_uniform(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// Scheduling: `MEMBAR` waits for barriers in memory that are written, `BAR` for fences of other blocks too, and where threads meet or leave
+    /// copies of tensors have read their uniform operands (mercury/scoreboards-barriers).
+    pub const fn meets_with_copies(&self) -> bool {
         self.toolkit >= 131
     }
 
     /// Scheduling: which scoreboard something gets that its block does not wait for depends on whether the next blocks use it
     /// (mercury/scoreboards-ahead).
     pub const fn looks_ahead(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// Scheduling: loads of constants and special registers, and conversions of 64 bits on sm_103 and sm_110, are taken to last longer
+    /// (mercury/device-runtime, mercury/scoreboards-conversions).
+    pub const fn estimates_longer(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// Scheduling: conversions of 64 bits are apart from other conversions on all machines, on sm_100 too
+    /// (mercury/scoreboards-conversions).
+    pub const fn converts_long_apart(&self) -> bool {
         self.toolkit >= 131
     }
 

@@ -233,7 +233,7 @@ const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(5, 2), u(8, 2)];
 const TENSOR_UNIT: &[Operand] = &[u(2, 2), u(3, 2), u(4, 2), u(5, 2), u(6, 2), u(8, 2), up(87)];
 
 /// All other operations, by opcode: operands at fixed places.
-pub const FIXED: [(u16, &[Operand]); 150] = [
+pub const FIXED: [(u16, &[Operand]); 152] = [
     (0x21d, &[wp(81), wp(84), r(4, 1), p(87), p(68)]), // PLOP3 of signs
     (0x21e, &[wp(81), wp(84), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
     (0x21f, &[wp(81), wp(84), r(3, 1), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
@@ -301,6 +301,7 @@ pub const FIXED: [(u16, &[Operand]); 150] = [
     (0x5b2, &[wu(2, 2), u(3, 1), u(4, 2)]),            // SYNCS
     (0x5b4, UNIFORM_COPY),                             // UTMALDG
     (0x5b8, UNIFORM_COPY),                             // UTMAPF
+    (0x5bf, &[wup(81), u(3, 2)]),                      // USYNCS
     (0x5e3, &[wu(2, 2), wup(81), u(4, 2)]),            // UTCATOMSWS
     (0x5ea, TENSOR_UNIT),                              // UTCHMMA
     (0x607, &[wr(2, 2), r(3, 2), r(4, 2), p(87)]),     // SEL.64
@@ -358,6 +359,7 @@ pub const FIXED: [(u16, &[Operand]); 150] = [
     (0x9b1, &[r(3, 1), u(8, 1)]),                      // SYNCS.CCTL
     (0x9b7, &[]),                                      // UTMACMDFLUSH
     (0x9b9, UNIFORM_COPY),                             // UTMACCTL
+    (0x9bf, &[wu(2, 2), u(3, 2)]),                     // USYNCS
     (0x9c7, &[]),                                      // UCGABAR_ARV
     (0x9e3, &[wu(2, 2), u(4, 2)]),                     // UTCATOMSWS
     (0x9e6, TENSOR_UNIT),                              // UTCSHIFT
@@ -411,11 +413,11 @@ pub const REGISTER_TO_PREDICATES: u16 = 0x004;
 ///
 /// Barriers of a thread block (`BAR`), of a warp (`WARPSYNC`) and exits are not among them: assemblers let loads, stores
 /// and shuffles be under way there as a matter of course, as memory is accessed in the order of the instructions.
-pub const ORDERING: [u16; 48] = [
+pub const ORDERING: [u16; 49] = [
     0x02d, 0x02e, 0x04c, 0x11a, 0x11b, 0x11c, 0x143, 0x144, 0x14a, 0x14c, 0x150, 0x152, 0x153, 0x15c, 0x15d,
     0x18f, 0x192, 0x1a7, 0x1ab, 0x1af, 0x1b0, 0x1b1, 0x1b2, 0x1b4, 0x1b5, 0x1b6, 0x1b7, 0x1b8, 0x1b9, 0x1ba,
-    0x1bb, 0x1bc, 0x1bd, 0x1be, 0x1c6, 0x1c7, 0x1ca, 0x1e3, 0x1e6, 0x1e7, 0x1e9, 0x1ea, 0x1eb, 0x1ec, 0x1ed,
-    0x1ee, 0x1ef, 0x1f0,
+    0x1bb, 0x1bc, 0x1bd, 0x1be, 0x1bf, 0x1c6, 0x1c7, 0x1ca, 0x1e3, 0x1e6, 0x1e7, 0x1e9, 0x1ea, 0x1eb, 0x1ec,
+    0x1ed, 0x1ee, 0x1ef, 0x1f0,
 ];
 /// `BAR`: whatever it sets is not about registers alone either.
 pub const BARRIER: u16 = 0x11d;

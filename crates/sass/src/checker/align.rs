@@ -28,7 +28,7 @@ const WARP_SYNC: u16 = 0x148;
 const BREAK_SYNC: u16 = 0x141;
 const BREAK: u16 = 0x142;
 const ASYNCHRONOUS_COPY: u16 = 0x1ae;
-const MEMORY_BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
+const MEMORY_BARRIERS: [u16; 4] = [0x1a7, 0x1b1, 0x1b2, 0x1bf];
 
 /// An instruction of the old code, of the new code, or both. At least one is there.
 #[derive(Clone, Copy, Debug)]

@@ -82,13 +82,13 @@ const YIELD: u128 = 1 << (64 + 45);
 /// Waits of so many cycles are no reason to let another warp go on.
 const SHORT: u8 = 3;
 
-/// What every instruction waits for, and how long, in code without optimisation (`ptxas -O0`).
-const UNSCHEDULED_WAITS: u8 = 3;
-const UNSCHEDULED_CYCLES: u8 = 15;
+/// What every instruction waits for, and how many cycles it takes, in code without optimisation (`ptxas -O0`): up to 13.2, and from 13.3
+/// on.
+const UNSCHEDULED: [(u8, u8); 2] = [(3, 15), (0, 0)];
 
-/// Whether an instruction is as in code without optimisation. In other code the first one waits for nothing.
-fn is_unscheduled(instruction: Instruction) -> bool {
-    instruction.wait_mask() == UNSCHEDULED_WAITS && instruction.stall() == UNSCHEDULED_CYCLES
+/// The same of an instruction.
+fn pace(instruction: Instruction) -> (u8, u8) {
+    (instruction.wait_mask(), instruction.stall())
 }
 
 /// A predicate and whether it is negated, as Mercury writes it.
@@ -133,10 +133,13 @@ impl Exit<'_> {
         report = with_waits(report, report.wait_mask() | waits);
         exit = with_waits(exit, exit.wait_mask() & !waits);
         let mut before = None;
-        if is_unscheduled(self.instruction(0)) && is_unscheduled(self.instruction(self.at)) {
+        // In other code the first instruction waits for nothing and takes a cycle at least.
+        let own = pace(self.instruction(self.at));
+        if UNSCHEDULED.contains(&own) && pace(self.instruction(0)) == own {
             exit = self.instruction(self.at);
-            [report, last] = [report, last].map(|barrier| with_waits(barrier, UNSCHEDULED_WAITS));
-            last = with_cycles(last, UNSCHEDULED_CYCLES, false);
+            let (waits, cycles) = own;
+            [report, last] = [report, last].map(|barrier| with_waits(barrier, waits));
+            last = with_cycles(last, cycles, false);
         } else {
             let barrier;
             (before, barrier) = self.cycles_before(source, exit.wait_mask());

@@ -31,8 +31,8 @@ const REPORT: u16 = 0x1ab;
 const CALLS: [u16; 2] = [0x143, 0x144];
 /// `LDGSTS`
 const ASYNCHRONOUS_COPY: u16 = 0x1ae;
-/// `SYNCS`
-const BARRIERS: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
+/// `SYNCS` and `USYNCS`
+const BARRIERS: [u16; 4] = [0x1a7, 0x1b1, 0x1b2, 0x1bf];
 
 /// A kernel without what it has in case of other functions; `None` if it has none of it.
 pub fn step(function: &Function<'_, '_>, family: Family) -> Option<Step> {

@@ -22,10 +22,9 @@ pub fn applies(from: u16, to: u16) -> bool {
 
 /// The function as sm_103 needs it; `None` if it is that already.
 pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, release: &Release) -> Option<Step> {
-    let interval = release.double_interval_of_103();
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
     let jumps = function.jumps(object);
-    let delayed = delayed(&function.code, &jumps, &delays, interval)?;
+    let delayed = delayed(&function.code, &jumps, &delays, release)?;
     if delayed.is_empty() {
         return None;
     }

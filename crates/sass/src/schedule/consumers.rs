@@ -133,7 +133,7 @@ impl Consumers {
                 (&mut self.fences, MEMORY.contains(&line.operation())),
                 (&mut self.strong, ends_strong(line) && !(at > range.start && is_filler(lines, at))),
                 (&mut self.surfaces, line.operation() == EXIT),
-                (&mut self.asynchronous, line.operation() == BAR),
+                (&mut self.asynchronous, ends_asynchronous(line, self.family)),
                 (&mut self.uniform, is_meeting(line, self.family)),
             ] {
                 if is_end {
@@ -199,9 +199,14 @@ impl Consumers {
     }
 }
 
-/// Whether an instruction within a block makes threads meet, so that uniform registers must be there.
+/// Whether an instruction within a block makes threads meet or leave, so that uniform registers must be there.
 fn is_meeting(line: &Line, family: Family) -> bool {
-    matches!(line.operation(), WARPSYNC | YIELD) && family.meets_with_uniform
+    matches!(line.operation(), WARPSYNC | YIELD | EXIT) && family.meets_with_uniform
+}
+
+/// Whether an instruction waits for barriers in memory that are under way.
+fn ends_asynchronous(line: &Line, family: Family) -> bool {
+    line.operation() == BAR || line.operation() == MEMBAR && family.meets_with_copies
 }
 
 /// Whether an instruction makes the stall of the one before longer, which is the longest there is.
@@ -219,7 +224,7 @@ fn ends_strong(line: &Line) -> bool {
 const PASSES_TIME: u8 = 3;
 
 /// What blocks use, whichever of them it is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     reads: Registers,
     writes: Registers,
@@ -238,6 +243,17 @@ impl Uses {
             self.has_barrier |= line.operation() == BAR;
             self.has_exit |= line.operation() == EXIT;
         }
+    }
+
+    /// Adds what others use. Returns whether that is more than before.
+    pub fn join(&mut self, other: &Self) -> bool {
+        let before = self.clone();
+        self.reads.insert_from(&other.reads);
+        self.writes.insert_from(&other.writes);
+        self.has_memory |= other.has_memory;
+        self.has_barrier |= other.has_barrier;
+        self.has_exit |= other.has_exit;
+        *self != before
     }
 
     /// Whether something there depends on a producer of another block. That threads meet does not matter.
@@ -264,6 +280,7 @@ pub struct FirstUses {
     meeting: Option<usize>,
     barrier: Option<usize>,
     exit: Option<usize>,
+    family: Family,
 }
 
 impl FirstUses {
@@ -275,6 +292,7 @@ impl FirstUses {
             meeting: None,
             barrier: None,
             exit: None,
+            family,
         };
         for at in range {
             let line = &lines[at];
@@ -303,8 +321,10 @@ impl FirstUses {
 
     /// The consumer in this block of a producer of another one.
     pub fn consumer(&self, producer: &Producer) -> Option<usize> {
+        let barrier = self.barrier.filter(|_| producer.is_asynchronous);
         if producer.is_fence {
-            return self.memory;
+            let barrier = barrier.filter(|_| self.family.meets_with_copies);
+            return self.memory.into_iter().chain(barrier).min();
         }
         let first = |registers: &Registers, of: &[Option<usize>]| {
             registers.places().filter_map(|place| of[place]).min()
@@ -321,7 +341,6 @@ impl FirstUses {
             return uses.into_iter().flatten().min();
         }
         let meeting = self.meeting.filter(|_| producer.is_uniform());
-        let barrier = self.barrier.filter(|_| producer.is_asynchronous);
         [first(&producer.registers, &self.uses), meeting, barrier].into_iter().flatten().min()
     }
 }

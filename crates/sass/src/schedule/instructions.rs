@@ -11,7 +11,7 @@ use operation::{BRA, BRX, BRXU, CCTL, EXIT, LD, LDG, LDL, WARPSYNC};
 const MEETING_OF_ALL: u16 = 0x948;
 
 /// Operations whose guard is a uniform predicate, in ranges.
-const UNIFORM_GUARD: [(u16, u16); 13] = [
+const UNIFORM_GUARD: [(u16, u16); 14] = [
     (0x04c, 0x05e),
     (0x080, 0x085),
     (0x087, 0x0c9),
@@ -20,6 +20,7 @@ const UNIFORM_GUARD: [(u16, u16); 13] = [
     (0x1ac, 0x1ac),
     (0x1b2, 0x1b2),
     (0x1b4, 0x1bc),
+    (0x1bf, 0x1bf),
     (0x1c3, 0x1c3),
     (0x1c7, 0x1c7),
     (0x1c9, 0x1cb),

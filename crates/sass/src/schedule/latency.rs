@@ -27,10 +27,16 @@ pub struct Family {
     pub waits_at_ends: bool,
     /// What comes after a branch begins a cycle before its stall is over, as up to 13.0.
     pub begins_early: bool,
-    /// `WARPSYNC` and `YIELD` wait for uniform registers, as from 13.1 on.
+    /// `WARPSYNC`, `YIELD` and `EXIT` wait for uniform registers, as from 13.1 on.
     pub meets_with_uniform: bool,
+    /// `MEMBAR` and `BAR` wait for barriers in memory and fences, and meetings for what copies of tensors read, as from 13.1 on.
+    pub meets_with_copies: bool,
     /// Scoreboards are chosen by what the next blocks use, too, as from 13.1 on.
     pub looks_ahead: bool,
+    /// Loads of constants and special registers, and some conversions of 64 bits, last longer, as from 13.1 on.
+    pub estimates_longer: bool,
+    /// Conversions of 64 bits are apart from others on sm_100 too, as from 13.1 on.
+    pub converts_long_apart: bool,
 }
 
 /// Machines with the same estimates.
@@ -53,7 +59,10 @@ impl Family {
         waits_at_ends: true,
         begins_early: true,
         meets_with_uniform: false,
+        meets_with_copies: false,
         looks_ahead: false,
+        estimates_longer: false,
+        converts_long_apart: false,
     };
 
     pub fn of(sm: u16, release: &Release) -> Self {
@@ -68,7 +77,10 @@ impl Family {
             waits_at_ends: release.waits_at_ends(),
             begins_early: release.begins_early(),
             meets_with_uniform: release.meets_with_uniform(),
+            meets_with_copies: release.meets_with_copies(),
             looks_ahead: release.looks_ahead(),
+            estimates_longer: release.estimates_longer(),
+            converts_long_apart: release.converts_long_apart(),
         }
     }
 }
@@ -155,6 +167,11 @@ const OF_120: Estimates = Estimates {
         LONG_CONVERSION_READS,
     ],
 };
+
+/// What lasts longer from 13.1 on, on all machines; and where conversions of 64 bits are slow.
+const LONGER: &Table = &[(LDC, &[Double], 49), (LDC, &[], 48), (S2R, &[], 32)];
+const LONGER_CONVERSIONS: &Table =
+    &[(F2F_DOUBLE, &[], 2), (F2I_DOUBLE, &[], 2), (I2F_DOUBLE, &[], 2), (FRND_DOUBLE, &[], 2)];
 
 impl Family {
     fn estimates(self) -> &'static Estimates {
@@ -252,7 +269,13 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
         return SLOW_RESULT;
     }
     let own = family.estimates();
-    let latency = find_own(own.results, line).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
+    let longer = match family.machine {
+        _ if !family.estimates_longer => None,
+        Machine::Of103 | Machine::Of110 => find_own(&[LONGER, LONGER_CONVERSIONS], line),
+        Machine::Of100 | Machine::Of120 => find(LONGER, line),
+    };
+    let latency =
+        longer.or_else(|| find_own(own.results, line)).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
     latency + i64::from(is_shift_amount(line))
 }
 

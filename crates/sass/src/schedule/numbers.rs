@@ -44,6 +44,8 @@ pub struct Pending {
     pub consumer: Option<usize>,
     /// Whether it has one in the next blocks instead, as far as that is looked at.
     pub is_used_next: bool,
+    /// Whether it has none from this block on, as far as that is looked at.
+    pub is_unused: bool,
 }
 
 /// The producers under way on one scoreboard.
@@ -61,6 +63,9 @@ pub struct Group {
     has_own: bool,
     /// When the last is ready for what shares the scoreboard and is not slow.
     ready_to_share: i64,
+    /// The same two for those that something still depends on.
+    pub needed: i64,
+    needed_to_share: i64,
     /// Whether all are about operands and have no consumer in this block.
     is_idle: bool,
     /// Whether some have none in this block and one in the next ones.
@@ -78,6 +83,8 @@ impl Default for Group {
             has_texture: false,
             has_own: false,
             ready_to_share: i64::MIN,
+            needed: i64::MIN,
+            needed_to_share: i64::MIN,
             is_idle: true,
             is_used_next: false,
         }
@@ -97,6 +104,10 @@ impl Group {
         self.ready = self.ready.max(pending.ready);
         self.has_slow |= producer.is_slow;
         self.ready_to_share = self.ready_to_share.max(pending.ready + producer.delay);
+        if !pending.is_unused {
+            self.needed = self.needed.max(pending.ready);
+            self.needed_to_share = self.needed_to_share.max(pending.ready + producer.delay);
+        }
         self.has_texture |= producer.is_texture;
         self.has_own |= is_own;
         self.is_used_next |= pending.is_used_next;
@@ -229,18 +240,21 @@ impl Choice<'_> {
         let position = |consumer: Option<usize>| consumer.unwrap_or(usize::MAX);
         if position(group.consumer) > position(producer.consumer) {
             let ready =
-                if producer.is_slow { group.ready } else { group.ready.max(group.ready_to_share) }.max(0);
+                if producer.is_slow { group.needed } else { group.needed.max(group.needed_to_share) }.max(0);
             return ready - self.time(producer.consumer);
         }
         let cost = producer.ready - self.time(group.consumer);
         if producer.consumer.is_none() { cost.max(0) } else { cost }
     }
 
-    /// The same for a producer that the next blocks wait for: of groups that nothing in this block waits for, the one that is ready first
-    /// is best; then those whose consumer comes last.
+    /// The same for a producer that the next blocks wait for: of groups that nothing in this block waits for, and that are over when it
+    /// ends, the one that is ready first is best; then those whose consumer comes last; then those that are over soon after the end.
     fn cost_ahead(&self, producer: &Producer, group: &Group) -> i64 {
+        let end = self.times[self.last];
+        let ready = group.ready.max(group.ready_to_share).max(0);
         match group.consumer.map(|at| self.times[at]) {
-            None => group.ready.max(group.ready_to_share).max(0) - AFTER,
+            None if ready <= end => ready - AFTER,
+            None => ready - end,
             Some(time) if producer.ready > time => producer.ready - time,
             Some(time) => -time,
         }

@@ -95,7 +95,8 @@ const UNITS: [&[u16]; 8] = [
 
 /// The operation that names the unit. Some machines do conversions of 64 bits apart from the others.
 fn unit(operation: u16, family: Family) -> u16 {
-    if family.machine != Machine::Of100 && LONG_CONVERSIONS.contains(&operation) {
+    let is_apart = family.machine != Machine::Of100 || family.converts_long_apart;
+    if is_apart && LONG_CONVERSIONS.contains(&operation) {
         return F2F_DOUBLE;
     }
     UNITS.iter().find(|unit| unit.contains(&operation)).map_or(operation, |unit| unit[0])
@@ -150,8 +151,8 @@ impl Producers {
         let is_written = line.bits.write_scoreboard().is_some() && !is_skipped;
         if is_read {
             let files = [File::General, File::Uniform];
-            let operands =
-                line.reads.within(if reads_uniform_late(line.operation()) { &files } else { &files[..1] });
+            let is_late = reads_uniform_late(line.operation(), family);
+            let operands = line.reads.within(if is_late { &files } else { &files[..1] });
             let mut producer = Producer::new(at, line, Until::OperandsAreRead, operands, family);
             if EARLY_PREDICATE.contains(&line.operation()) {
                 producer.predicates = results.within(&[File::Predicate]);
@@ -235,9 +236,13 @@ impl Held {
 }
 
 /// Whether this operation may take its time to read uniform registers.
-fn reads_uniform_late(operation: u16) -> bool {
-    is_texture(operation) || operation == SYNCS_EXCH
+fn reads_uniform_late(operation: u16, family: Family) -> bool {
+    let is_copy = family.meets_with_copies && TENSOR_COPIES.contains(&operation);
+    is_texture(operation) || operation == SYNCS_EXCH || is_copy
 }
+
+/// Operations that copy tensors or reduce them, `UTMALDG` to `UBLKCP` and those beside them.
+const TENSOR_COPIES: std::ops::RangeInclusive<u16> = 0x1b4..=0x1bc;
 
 /// Whether this is an operation on textures or surfaces.
 pub fn is_texture(operation: u16) -> bool {

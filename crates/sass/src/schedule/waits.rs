@@ -37,6 +37,8 @@ pub struct Schedule<'a> {
     exits: Vec<Vec<Pending>>,
     /// What is used in the blocks that control goes to from each; empty if that does not matter.
     next: Vec<Uses>,
+    /// What is used from the start of each block on; empty if that does not matter.
+    later: Vec<Uses>,
     /// The scoreboards in use where each block begins: a bit for each.
     entered: Vec<u8>,
     pub waits: Vec<u8>,
@@ -77,6 +79,7 @@ impl<'a> Schedule<'a> {
             lengths: vec![0; blocks.len()],
             exits: vec![Vec::new(); blocks.len()],
             next: if family.looks_ahead { next(lines, blocks) } else { Vec::new() },
+            later: if family.looks_ahead { later(lines, blocks) } else { Vec::new() },
             entered: vec![0; blocks.len()],
             waits: vec![0; lines.len()],
             budget,
@@ -139,7 +142,7 @@ impl<'a> Schedule<'a> {
                     *reserved = Group::default();
                 }
                 let Producer { ready, consumer, .. } = *chosen;
-                let pending = Pending { producer, ready, consumer, is_used_next };
+                let pending = Pending { producer, ready, consumer, is_used_next, is_unused: false };
                 groups[usize::from(chosen.number)].add(pending, chosen, true);
             }
         }
@@ -165,7 +168,7 @@ impl<'a> Schedule<'a> {
                     if chosen.is_about_operands() { bits.read_scoreboard() } else { bits.write_scoreboard() };
                 chosen.number = number.unwrap_or(chosen.number);
                 let Producer { ready, consumer, .. } = *chosen;
-                let pending = Pending { producer, ready, consumer, is_used_next: false };
+                let pending = Pending { producer, ready, consumer, is_used_next: false, is_unused: false };
                 groups[usize::from(chosen.number)].add(pending, chosen, true);
             }
         }
@@ -203,7 +206,8 @@ impl<'a> Schedule<'a> {
             let producer = &self.producers.all[pending.producer];
             let consumer = uses.consumer(producer).or(end);
             let is_used_next = self.is_used_next(index, pending.producer, consumer);
-            let pending = Pending { consumer, is_used_next, ..*pending };
+            let is_unused = self.later.get(index).is_some_and(|later| !later.has_consumer(producer));
+            let pending = Pending { consumer, is_used_next, is_unused, ..*pending };
             groups[usize::from(producer.number)].add(pending, producer, false);
         }
         groups
@@ -218,10 +222,11 @@ impl<'a> Schedule<'a> {
         for (number, group) in groups.iter_mut().enumerate() {
             if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;
-                if !line.begins_collective() {
+                let is_met = self.family.meets_with_uniform && group.consumer == Some(at);
+                if is_met || !line.begins_collective() {
                     // What came from another block may be ready later than here: the end of the block still takes that into account.
-                    let Group { members, ready, .. } = std::mem::take(group);
-                    group.ready = ready;
+                    let Group { members, ready, needed, .. } = std::mem::take(group);
+                    (group.ready, group.needed) = (ready, needed);
                     for pending in members.iter().filter(|_| is_last) {
                         let own = &self.lines[self.producers.all[pending.producer].at];
                         if !own.guard.excludes(line.guard) {
@@ -277,7 +282,7 @@ impl<'a> Schedule<'a> {
                 self.waits[last] |= if group.is_empty() { 0 } else { 1 << number };
             }
             let ends = is_exit && group.members.iter().any(is_uniform);
-            if is_exit && group.has_texture && group.members.iter().any(is_own) {
+            if self.family.waits_at_ends && is_exit && group.has_texture && group.members.iter().any(is_own) {
                 // Whoever goes on waits for it again.
                 self.waits[last] |= 1 << number;
             } else if is_over && is_here || ends {
@@ -409,4 +414,25 @@ fn next(lines: &[Line], blocks: &[Block]) -> Vec<Uses> {
         uses
     };
     blocks.iter().map(of).collect()
+}
+
+/// What is used in each block and in all that control may go to after it.
+fn later(lines: &[Line], blocks: &[Block]) -> Vec<Uses> {
+    let of = |block: &Block| {
+        let mut uses = Uses::default();
+        uses.add(&lines[block.range.clone()]);
+        uses
+    };
+    let mut all: Vec<Uses> = blocks.iter().map(of).collect();
+    let mut is_more = true;
+    while is_more {
+        is_more = false;
+        for (index, block) in blocks.iter().enumerate().rev() {
+            for next in block.successors.iter().filter(|next| **next != index) {
+                let uses = all[*next].clone();
+                is_more |= all[index].join(&uses);
+            }
+        }
+    }
+    all
 }

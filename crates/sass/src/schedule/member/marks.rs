@@ -175,7 +175,9 @@ fn hold(bits: Instruction, member: Member, stall: i64, since: i64) -> bool {
     if stall >= LONG {
         return false;
     }
-    if sets || !is_fixed {
+    // From 13.3 on double precision of sm_100 has scoreboards too, and is marked as what is of fixed latency.
+    let is_double = member == Member::Sm100 && is_double(bits);
+    if sets && !is_double || !is_fixed {
         return true;
     }
     stall < SHORT && !(stall == TWO && since >= PATIENCE)

@@ -58,9 +58,10 @@ fn instructions(code: &[u8]) -> impl Iterator<Item = Instruction> + '_ {
 }
 
 /// What changes in the code of a function of sm_100. The scoreboards of double precision have no numbers yet. `None` if
-/// nothing changes, or if the code is not understood. `delays` says which instructions are delays, in order; `interval` how soon
-/// the unit of double precision takes the next instruction.
-pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], interval: u32) -> Option<Vec<Delayed>> {
+/// nothing changes, or if the code is not understood. `delays` says which instructions are delays, in order. By the release it is how soon
+/// the unit of double precision takes the next instruction, and whether the end of a block waits for it.
+pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) -> Option<Vec<Delayed>> {
+    let interval = release.double_interval_of_103();
     if !instructions(code).any(pipes::differs) {
         return None;
     }
@@ -73,7 +74,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], interval: u32) -> O
         let own = Scheduled::new(&lines, block.range.clone(), delays);
         let range = 0..own.lines.len();
         let doubles = doubles(&own.lines, range.clone(), &mut budget)?;
-        let stalls = Stalls::new(&own.lines, &own.given, &doubles).on_103(interval);
+        let stalls = Stalls::new(&own.lines, &own.given, &doubles).on_103(interval, release.waits_at_ends());
         let mut new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
         for double in &doubles {
             let number = |consumer: Consumer| if consumer == Consumer::Nothing { NONE } else { 0 };
@@ -303,7 +304,7 @@ mod tests {
     #[test]
     fn double_precision_is_delayed_and_waited_for() {
         let old = code();
-        let changes = delayed(&old, &[], &[], 64).expect("known code");
+        let changes = delayed(&old, &[], &[], Release::CUDA_13_0).expect("known code");
         let lengths: Vec<_> = changes.iter().map(|change| (change.at, change.by.len())).collect();
         assert_eq!(lengths, [(0, 5), (1, 1)]);
         let stalls = changes[0].by.iter().map(|bits| Instruction(u128::from_le_bytes(*bits)).stall());
@@ -318,7 +319,7 @@ mod tests {
     #[test]
     fn a_unit_that_takes_all_needs_no_delays() {
         let old = code();
-        let changes = delayed(&old, &[], &[], 1).expect("known code");
+        let changes = delayed(&old, &[], &[], Release::CUDA_13_4).expect("known code");
         let by = changes.iter().flat_map(|change| change.by.concat());
         let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
         assert_eq!(new.len(), old.len());
@@ -334,7 +335,7 @@ mod tests {
         let second = with(0x0040_540c_0000_0012_100c_7237, 1) | 1 << 109;
         let exit = with(0x0380_0000_0000_0000_0000_794d, 5) | 1 << 109;
         let old: Vec<u8> = [first, delay, second, exit].iter().flat_map(|bits| bits.to_le_bytes()).collect();
-        let changes = delayed(&old, &[], &[1], 64).expect("known code");
+        let changes = delayed(&old, &[], &[1], Release::CUDA_13_0).expect("known code");
         let lengths: Vec<_> = changes.iter().map(|change| (change.at, change.by.len())).collect();
         assert_eq!(lengths, [(0, 5), (1, 0), (2, 1)]);
         let by = changes.iter().flat_map(|change| change.by.concat());
@@ -345,7 +346,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_waited_for_at_once() {
         let old = code();
-        let changes = delayed(&old, &[], &[], 64).expect("known code");
+        let changes = delayed(&old, &[], &[], Release::CUDA_13_0).expect("known code");
         let by = changes.iter().flat_map(|change| change.by.concat());
         let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
         super::wait_at_once(&mut new);
@@ -356,6 +357,6 @@ mod tests {
 
     #[test]
     fn other_code_stays() {
-        assert_eq!(delayed(&code()[2 * SIZE..], &[], &[], 64), None);
+        assert_eq!(delayed(&code()[2 * SIZE..], &[], &[], Release::CUDA_13_0), None);
     }
 }

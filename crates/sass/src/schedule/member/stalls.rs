@@ -33,6 +33,8 @@ pub struct Stalls<'a> {
     before: Vec<i64>,
     /// Whether latencies that the code contradicts say nothing.
     ignores_contradicted: bool,
+    /// Whether the end of a block waits for double precision that nothing in the block waits for.
+    waits_at_end: bool,
 }
 
 /// Where instructions are issued, as far as this is known.
@@ -74,12 +76,20 @@ impl<'a> Stalls<'a> {
         for (at, stall) in given.iter().enumerate() {
             before.push(before[at] + stall);
         }
-        Self { lines, range: 0..lines.len(), doubles, before, ignores_contradicted: false }
+        Self {
+            lines,
+            range: 0..lines.len(),
+            doubles,
+            before,
+            ignores_contradicted: false,
+            waits_at_end: true,
+        }
     }
 
     /// The cycles from each instruction of the block to the next one, on sm_103, whose unit of double precision takes an instruction
     /// in so many.
-    pub fn on_103(&self, interval: u32) -> Vec<i64> {
+    pub fn on_103(mut self, interval: u32, waits_at_end: bool) -> Vec<i64> {
+        self.waits_at_end = waits_at_end;
         let needed = self.distances(Member::Sm100, None);
         let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
         let least: Vec<i64> =
@@ -152,7 +162,9 @@ impl<'a> Stalls<'a> {
     fn writer(&self, place: usize, member: Member, state: &Progress) -> Option<usize> {
         state.writers[place].filter(|producer| {
             let bits = self.lines[*producer].bits;
-            let is_scoreboard = bits.write_scoreboard().is_some();
+            // From 13.3 on double precision of sm_100 has scoreboards too; its latency is fixed all the same.
+            let is_scoreboard =
+                bits.write_scoreboard().is_some() && (member != Member::Sm100 || !loses_latency(bits));
             let is_fixed = member == Member::Sm100 || !loses_latency(bits);
             !is_scoreboard && !self.kind(*producer, member).is_variable() && is_fixed
         })
@@ -245,7 +257,7 @@ impl<'a> Stalls<'a> {
         if mask & self.lines[at].bits.wait_mask() != 0 {
             return true;
         }
-        let is_last = at + 1 == self.range.end && !is_integer_matrix(bits);
+        let is_last = self.waits_at_end && at + 1 == self.range.end && !is_integer_matrix(bits);
         let waits =
             |consumer: Consumer| consumer == Consumer::At(at) || consumer == Consumer::Later && is_last;
         let double = self.double(last).filter(|_| member.is_103());
