@@ -1,8 +1,9 @@
-//! Whether code is fit for sm_103, which does double precision and products of matrices of integers slowly and in no fixed time.
+//! Whether code is fit for sm_103, which does double precision and products of matrices of integers slowly and in no fixed time, and
+//! exponentials apart from other functions.
 //!
 //! On every path, an instruction that depends on one of double precision must wait for it: for its results, or, if it overwrites
 //! its operands, until these have been read. The unit works in order, so that a later instruction's scoreboard covers
-//! earlier ones too. And within straight code the unit gets one instruction in so many cycles as the release has it. This shares nothing with the code
+//! earlier ones too. So does that of functions and conversions, but not an exponential for others or the other way round. And within straight code the unit gets one instruction in so many cycles as the release has it. This shares nothing with the code
 //! that chooses stalls and scoreboards.
 
 use crate::flow::{Flow, place, sets_meeting};
@@ -53,6 +54,31 @@ fn unit(instruction: Instruction) -> Option<Unit> {
     }
 }
 
+/// Instructions of one class read their operands and finish in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Slow(Unit),
+    Exponential,
+    Function,
+}
+
+/// `FLO` to `POPC`: functions and conversions of 32 bits.
+const FUNCTIONS: std::ops::RangeInclusive<u16> = 0x100..=0x109;
+
+fn class(instruction: Instruction) -> Option<Class> {
+    match unit(instruction).filter(|_| loses_latency(instruction)) {
+        Some(unit) => Some(Class::Slow(unit)),
+        None if instruction.is_exponential() => Some(Class::Exponential),
+        None => FUNCTIONS.contains(&instruction.operation()).then_some(Class::Function),
+    }
+}
+
+/// Whether it is a function whose results come without a scoreboard of its own.
+fn has_no_scoreboard(instruction: Instruction) -> bool {
+    let is_function = matches!(class(instruction), Some(Class::Exponential | Class::Function));
+    is_function && instruction.write_scoreboard().is_none()
+}
+
 /// Whether its latency is fixed on sm_100 and not on sm_103.
 fn loses_latency(instruction: Instruction) -> bool {
     is_double(instruction) || instruction.operation() == INTEGER_MATRIX
@@ -81,7 +107,7 @@ impl Busy {
     }
 }
 
-/// An instruction of double precision that is under way.
+/// An instruction that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pending {
     at: usize,
@@ -137,7 +163,9 @@ struct Code {
 /// cycles.
 pub fn is_fit_for_103(code: &[u8], interval: u32) -> bool {
     let instructions: Vec<Instruction> = (0..code.len() / SIZE).map(|at| Instruction::at(code, at)).collect();
-    if !instructions.iter().any(|i| is_slow_on_103(*i)) {
+    let has_functions =
+        instructions.iter().any(|i| i.is_exponential()) && instructions.iter().any(|i| has_no_scoreboard(*i));
+    if !has_functions && !instructions.iter().any(|i| is_slow_on_103(*i)) {
         return true;
     }
     code.len().is_multiple_of(SIZE) && Code::new(instructions, interval).is_some_and(|code| code.is_fit())
@@ -245,9 +273,10 @@ impl Code {
                 let writes = self.operands[at].as_ref().map(|operands| &operands.writes);
                 pending.has_guard &= writes.is_some_and(|writes| !writes.contains(File::Predicate, guard));
             }
-            if loses_latency(instruction) {
+            if loses_latency(instruction) || has_no_scoreboard(instruction) {
                 self.begin(at, state);
             }
+            self.cover(at, state);
         }
         Some(())
     }
@@ -269,15 +298,21 @@ impl Code {
     /// Whether the unit that does both reads the operands of the other one first.
     fn is_in_order(&self, at: usize, pending: &Pending) -> bool {
         let [own, other] = [at, pending.at].map(|at| self.instructions[at]);
-        loses_latency(own) && unit(own) == unit(other)
+        class(own).is_some() && class(own) == class(other)
     }
 
     fn begin(&self, at: usize, state: &mut State) {
-        let instruction = self.instructions[at];
-        let (written, read) = (instruction.write_scoreboard(), instruction.read_scoreboard());
         state.retain(|pending| pending.at != at);
         let place = state.partition_point(|pending| pending.at < at);
-        state.insert(place, Pending { at, written: None, read: None, is_read: false, has_guard: true });
+        // When functions have read their operands is the same on both machines.
+        let is_read = !loses_latency(self.instructions[at]);
+        state.insert(place, Pending { at, written: None, read: None, is_read, has_guard: true });
+    }
+
+    /// Who waits for an instruction waits for those before it in its class, too.
+    fn cover(&self, at: usize, state: &mut State) {
+        let instruction = self.instructions[at];
+        let (written, read) = (instruction.write_scoreboard(), instruction.read_scoreboard());
         for pending in state {
             if self.is_in_order(at, pending) {
                 pending.written = pending.written.or(written);
@@ -316,6 +351,21 @@ mod tests {
         assert!(fit(with(SECOND, 2, 0, 7, 1)));
         assert!(!fit(with(SECOND, 2, 0, 7, 0)));
         assert!(!fit(with(SECOND, 2, 0, 7, 2)));
+    }
+
+    #[test]
+    fn exponentials_finish_apart_from_other_functions() {
+        // MUFU.RCP R4, R4; MUFU.RCP R8, R8; MUFU.EX2 R5, R5; FMUL R6, R5, R4
+        let rcp = |written: u128| with(0x1000_0000_0004_0004_7308, 1, written, 7, 0);
+        let other = with(0x1000_0000_0008_0008_7308, 1, 0, 7, 0);
+        let ex2 = |written: u128| with(0x0800_0000_0005_0005_7308, 2, written, 7, 0);
+        let product = |waits: u128| with(0x0040_0000_0000_0004_0506_7220, 4, 7, 7, waits);
+        assert!(!is_fit_for_103(&code(&[rcp(7), ex2(0), product(1)]), 64));
+        assert!(!is_fit_for_103(&code(&[ex2(7), rcp(0), product(1)]), 64));
+        assert!(is_fit_for_103(&code(&[rcp(1), ex2(0), product(3)]), 64));
+        assert!(is_fit_for_103(&code(&[rcp(7), other, ex2(1), product(3)]), 64));
+        // Without exponentials all is as on sm_100.
+        assert!(is_fit_for_103(&code(&[rcp(7), other, product(1)]), 64));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! An instruction has 128 bits. The low 12 bits are the opcode: nine for the operation and three for the form, which
 //! says what kinds of operands follow. Bits 12 to 15 are the guard predicate. Bits 105 to 125 are for the scheduler.
 
+use crate::operation::MUFU;
+
 /// The operands that an instruction keeps for the next one (`.reuse`), a bit for each.
 pub const KEPT: u128 = 0xf << 122;
 /// The size of an instruction in bytes.
@@ -38,6 +40,13 @@ impl Instruction {
     }
 
     /// Bits of the instruction as a number.
+    /// Whether it is `MUFU.EX2`.
+    pub fn is_exponential(self) -> bool {
+        const FUNCTION_AT: u32 = 74;
+        const EXPONENTIAL: u64 = 2;
+        self.operation() == MUFU && self.field(FUNCTION_AT, 4) == EXPONENTIAL
+    }
+
     pub fn field(self, at: u32, width: u32) -> u64 {
         (self.0 >> at) as u64 & ((1 << width) - 1)
     }

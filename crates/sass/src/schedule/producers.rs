@@ -7,12 +7,14 @@
 use super::instructions::Line;
 use super::latency;
 use super::latency::{Family, Machine};
+use crate::instruction::Instruction;
 use crate::operation;
 use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
     DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDC, LDS, LDSM,
-    LONG_CONVERSIONS, MEMBAR, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SUST, SUST_FORMATTED, SYNCS, SYNCS_EXCH,
+    LONG_CONVERSIONS, MEMBAR, MUFU, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SUST, SUST_FORMATTED, SYNCS,
+    SYNCS_EXCH,
 };
 
 /// What is over when the scoreboard is.
@@ -93,8 +95,13 @@ const UNITS: [&[u16]; 8] = [
     &[SYNCS, SYNCS_EXCH],
 ];
 
-/// The operation that names the unit. Some machines do conversions of 64 bits apart from the others.
-fn unit(operation: u16, family: Family) -> u16 {
+/// The operation that names the unit. Some machines do conversions of 64 bits apart from the others, and sm_103 does exponentials
+/// so.
+fn unit(bits: Instruction, family: Family) -> u16 {
+    let operation = bits.operation();
+    if family.machine == Machine::Of103 && bits.is_exponential() {
+        return MUFU;
+    }
     let is_apart = family.machine != Machine::Of100 || family.converts_long_apart;
     if is_apart && LONG_CONVERSIONS.contains(&operation) {
         return F2F_DOUBLE;
@@ -164,11 +171,11 @@ impl Producers {
             self.all.push(producer);
         }
         if is_written {
-            results.insert_from(&held.take(unit(line.operation(), family)));
+            results.insert_from(&held.take(unit(line.bits, family)));
             let producer = Producer::new(at, line, Until::ResultsAreWritten, results, family);
             self.all.push(Producer { has_mate: is_read, ..producer });
         } else if !results.is_empty() {
-            held.add(unit(line.operation(), family), &results);
+            held.add(unit(line.bits, family), &results);
         }
     }
 

@@ -3,7 +3,7 @@
 //! sm_100 does double precision arithmetic in a fixed time, sm_103 does not. So each such instruction is a producer there,
 //! unless another one says the same: the unit finishes in the order of the instructions, and reads its operands in order.
 
-use super::pipes::{is_double, loses_latency};
+use super::pipes::{is_double, is_function, loses_latency};
 use crate::registers::{File, Registers};
 use crate::schedule::instructions::Line;
 use std::ops::Range;
@@ -72,7 +72,10 @@ pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Optio
             }
         }
         let results = if known == usize::MAX { user } else { Consumer::Nothing };
-        let until = known.min(user.place());
+        // What is not executed together with it does not wait in its stead.
+        let waits =
+            |place: usize| lines.get(place).is_some_and(|line| !lines[*at].guard.excludes(line.guard));
+        let until = if waits(user.place()) { known.min(user.place()) } else { known };
         let operands = operands(lines, *at, range.end.min(until), budget)?;
         let operands = match operands {
             Consumer::Later if until != usize::MAX => Consumer::Nothing,
@@ -80,8 +83,10 @@ pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Optio
         };
         doubles.push(Double { at: *at, results, operands });
     }
+    // The unit reads in order: who waits for a later one waits for the earlier ones, too.
     for index in 0..doubles.len() {
-        let Consumer::At(place) = doubles[index].operands else { continue };
+        let Double { operands: Consumer::At(_) | Consumer::Later, .. } = doubles[index] else { continue };
+        let place = doubles[index].operands.place();
         let later = doubles[index + 1..].iter().take_while(|other| other.at < place);
         let mut is_known = false;
         for other in later {
@@ -94,6 +99,38 @@ pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Optio
         }
     }
     Some(doubles)
+}
+
+/// Functions and conversions of a block that have no scoreboard, because on sm_100 the one of a later exponential was enough, or the
+/// other way round: sm_103 does exponentials apart from the others. `None` if it takes too long.
+pub fn uncovered(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Option<Vec<usize>> {
+    let all: Vec<usize> = range.clone().filter(|at| is_function(lines[*at].bits)).collect();
+    let is_exponential = |at: usize| lines[at].bits.is_exponential();
+    let mut users = Vec::with_capacity(all.len());
+    for at in &all {
+        users.push(first(lines, *at, range.end, budget, |own, line| {
+            own.writes.meets(&line.reads) || own.writes.meets(&line.writes)
+        })?);
+    }
+    let mut uncovered = Vec::new();
+    for (index, at) in all.iter().enumerate() {
+        let line = &lines[*at];
+        let user = users[index].place();
+        if line.bits.write_scoreboard().is_some() || line.writes.is_empty() {
+            continue;
+        }
+        let mut others = all[index + 1..].iter().zip(&users[index + 1..]).take_while(|(at, _)| **at < user);
+        *budget = budget.checked_sub(all.len() - index)?;
+        let is_covered = others.any(|(other, waits)| {
+            is_exponential(*other) == is_exponential(*at)
+                && waits.place() <= user
+                && *waits != Consumer::Later
+        });
+        if !is_covered {
+            uncovered.push(*at);
+        }
+    }
+    Some(uncovered)
 }
 
 /// What overwrites the operands of an instruction first.

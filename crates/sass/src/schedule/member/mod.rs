@@ -25,7 +25,7 @@ use crate::instruction::{Instruction, SIZE};
 use crate::operation::LDGDEPBAR;
 use crate::{check, is_fit_for_103};
 use delays::{Scheduled, is_delay};
-use doubles::{Consumer, doubles};
+use doubles::{Consumer, doubles, uncovered};
 use marks::Marks;
 use pipes::Member;
 pub use shortened::{Retimed, mark_anew, rewaited, shortened};
@@ -48,9 +48,15 @@ pub fn has_slow_code(code: &[u8]) -> bool {
     instructions(code).any(pipes::is_slow)
 }
 
-/// Whether it has instructions that need scoreboards on sm_103 only.
-fn needs_scoreboards(code: &[u8]) -> bool {
-    instructions(code).any(pipes::loses_latency)
+/// The instructions that have scoreboards for their results on sm_103 only, as places in the new code.
+fn added(old: &[u8], code: &[u8]) -> Vec<usize> {
+    let mut before = instructions(old).filter(|bits| !is_delay(*bits));
+    let after = instructions(code).enumerate().filter(|(_, bits)| !is_delay(*bits));
+    let has_more = |bits: Instruction, before: Option<Instruction>| {
+        let is_new = before.is_none_or(|before| before.write_scoreboard().is_none());
+        pipes::loses_latency(bits) || is_new && bits.write_scoreboard().is_some()
+    };
+    after.filter(|(_, bits)| has_more(*bits, before.next())).map(|(at, _)| at).collect()
 }
 
 fn instructions(code: &[u8]) -> impl Iterator<Item = Instruction> + '_ {
@@ -87,6 +93,11 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
             let mut bytes = place.0.to_le_bytes();
             control.put(&mut bytes);
             *place = Instruction(u128::from_le_bytes(bytes));
+        }
+        for at in uncovered(&own.lines, range.clone(), &mut budget)? {
+            let mut bytes = new[at].0.to_le_bytes();
+            Control { written: 0, ..Control::of(new[at]) }.put(&mut bytes);
+            new[at] = Instruction(u128::from_le_bytes(bytes));
         }
         let marks = Marks {
             lines: &own.lines,
@@ -167,20 +178,21 @@ pub fn number(old: (&[u8], &Jumps), code: &mut [u8], jumps: &Jumps, release: &Re
     let is_right = |code: &[u8]| is_fit_for_103(code, interval) && keeps_waits(old, old_jumps, code);
     let exceptions = exceptions(old, old_jumps, from);
     // Without double precision there are the same scoreboards as before, and they may stay as they are.
-    if exceptions.as_ref().is_some_and(Vec::is_empty) || needs_scoreboards(old) {
+    let added = added(old, code);
+    if exceptions.as_ref().is_some_and(Vec::is_empty) || !added.is_empty() {
         let found = Code::new(code, jumps, to, Hints::NONE).and_then(|code| code.controls(false, &[]));
         for exceptions in [exceptions.unwrap_or_default(), Vec::new()] {
             let mut numbered = code.to_vec();
             let Some(found) = &found else { break };
             put_all(&mut numbered, found);
-            put_exceptions(&mut numbered, &exceptions);
+            put_exceptions(&mut numbered, &exceptions, &added);
             delay_waits(&mut numbered);
             if is_right(&numbered) {
                 code.copy_from_slice(&numbered);
                 return true;
             }
         }
-        wait_at_once(code);
+        wait_at_once(code, &added);
     }
     is_right(code)
 }
@@ -196,30 +208,31 @@ fn exceptions(code: &[u8], jumps: &Jumps, family: Family) -> Option<Vec<(usize, 
 }
 
 /// Has these instructions keep what they had. It is for `is_right` to say whether the others go with that.
-fn put_exceptions(code: &mut [u8], exceptions: &[(usize, Control)]) {
+fn put_exceptions(code: &mut [u8], exceptions: &[(usize, Control)], added: &[usize]) {
     let (places, _) = code.as_chunks_mut::<SIZE>();
     let bits = |place: &[u8; SIZE]| Instruction(u128::from_le_bytes(*place));
     let mut others = exceptions.iter().peekable();
-    for (at, place) in places.iter_mut().filter(|place| !is_delay(bits(place))).enumerate() {
+    let all = places.iter_mut().enumerate().filter(|(_, place)| !is_delay(bits(place)));
+    for (at, (index, place)) in all.enumerate() {
         if let Some((_, control)) = others.next_if(|(exception, _)| *exception == at)
-            && !pipes::loses_latency(bits(place))
+            && added.binary_search(&index).is_err()
         {
             control.put(place);
         }
     }
 }
 
-/// Has each instruction that is of fixed latency on sm_100 only waited for at once, and leaves all other scoreboards and waits as they
+/// Has each instruction that has a scoreboard on sm_103 only waited for at once, and leaves all other scoreboards and waits as they
 /// are. That is not what nvlink does, but costs little: such instructions are slow anyway.
-fn wait_at_once(code: &mut [u8]) {
+fn wait_at_once(code: &mut [u8], added: &[usize]) {
     let (places, _) = code.as_chunks_mut::<SIZE>();
     let bits = |place: &[u8; SIZE]| Instruction(u128::from_le_bytes(*place));
-    let Some(number) = least_used(places.iter().map(bits)) else { return };
-    for at in 0..places.len() {
-        if !pipes::loses_latency(bits(&places[at])) {
-            continue;
-        }
-        let own = Control { written: number, read: NONE, ..Control::of(bits(&places[at])) };
+    let others = places.iter().enumerate().filter(|(at, _)| added.binary_search(at).is_err());
+    let Some(number) = least_used(others.map(|(_, place)| bits(place))) else { return };
+    for at in added.iter().copied() {
+        let own = Control::of(bits(&places[at]));
+        let read = if pipes::loses_latency(bits(&places[at])) { NONE } else { own.read };
+        let own = Control { written: number, read, ..own };
         own.put(&mut places[at]);
         if let Some(next) = (at + 1..places.len()).find(|next| !is_delay(bits(&places[*next]))) {
             let mut control = Control::of(bits(&places[next]));
@@ -240,9 +253,7 @@ fn least_used(instructions: impl Iterator<Item = Instruction>) -> Option<u8> {
         for number in counted.into_iter().chain(own) {
             *uses.get_mut(usize::from(number))? = None;
         }
-        let is_placeholder = pipes::loses_latency(bits);
-        let sets = [bits.write_scoreboard(), bits.read_scoreboard()].into_iter().flatten();
-        for number in sets.filter(|_| !is_placeholder) {
+        for number in [bits.write_scoreboard(), bits.read_scoreboard()].into_iter().flatten() {
             if let Some(Some(uses)) = uses.get_mut(usize::from(number)) {
                 *uses += 1;
             }
@@ -349,7 +360,8 @@ mod tests {
         let changes = delayed(&old, &[], &[], Release::CUDA_13_0).expect("known code");
         let by = changes.iter().flat_map(|change| change.by.concat());
         let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
-        super::wait_at_once(&mut new);
+        let added = super::added(&old, &new);
+        super::wait_at_once(&mut new, &added);
         assert!(is_fit_for_103(&new, 64));
         let waits = (0..new.len() / SIZE).map(|at| Instruction::at(&new, at).wait_mask());
         assert_eq!(waits.collect::<Vec<_>>(), [0, 0, 0, 0, 0, 1, 1]);

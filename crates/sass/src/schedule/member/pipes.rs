@@ -1,7 +1,7 @@
 //! Which unit does an operation, and how soon that takes the next one.
 
 use crate::instruction::Instruction;
-use crate::operation::{DMMA, DOUBLE, IMMA, LONG_CONVERSIONS, MUFU, NOP, POPC, WARPSYNC};
+use crate::operation::{DMMA, DOUBLE, IMMA, LONG_CONVERSIONS, NOP, POPC, WARPSYNC};
 
 /// Units that matter here. Instructions of others are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +39,9 @@ const SINGLE: [u16; 3] = [0x020, 0x021, 0x023];
 const HALF: [u16; 3] = [0x030, 0x031, 0x032];
 const WIDE: [u16; 2] = [0x025, 0x027];
 const PRODUCTS: [u16; 6] = [0x024, 0x026, 0x036, 0x049, 0x04a, 0x04b];
-const MEMORY: [u16; 26] = [
+const MEMORY: [u16; 27] = [
     0x180, 0x181, 0x183, 0x184, 0x185, 0x186, 0x187, 0x188, 0x189, 0x18a, 0x18b, 0x18c, 0x18d, 0x18e, 0x1a2,
-    0x1a3, 0x1a6, 0x1a8, 0x1a9, 0x1ae, 0x1af, 0x03a, 0x03b, 0x044, 0x1a5, 0x1bd,
+    0x1a3, 0x1a6, 0x1a8, 0x1a9, 0x1ae, 0x1af, 0x03a, 0x03b, 0x044, 0x1a5, 0x1bd, 0x18f,
 ];
 const SPECIAL: [u16; 9] = [0x100, 0x101, 0x102, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109];
 const UNIFORM: [u16; 10] = [0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x099, 0x0a4, 0x0a5, 0x0a7];
@@ -49,10 +49,6 @@ const UNIFORM_MOVE: u16 = 0x082;
 const VOTE: u16 = 0x006;
 const UNIFORM_VOTE: u16 = 0x086;
 const CONSTANT: [u16; 3] = [0x182, 0x1c3, 0x11d];
-
-/// Where `MUFU` has its function, and the exponential, for which sm_103 has twice the units.
-const FUNCTION_AT: u32 = 74;
-const EXPONENTIAL: u64 = 2;
 
 /// The machine whose code it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +85,9 @@ pub struct Kind {
     pub is_delay: bool,
 }
 
-fn is_exponential(bits: Instruction) -> bool {
-    bits.operation() == MUFU && bits.field(FUNCTION_AT, 4) == EXPONENTIAL
+/// Whether it is a function or conversion of 32 bits, which one unit does in order; on sm_103 another one does exponentials.
+pub fn is_function(bits: Instruction) -> bool {
+    SPECIAL.contains(&bits.operation())
 }
 
 pub fn is_double(bits: Instruction) -> bool {
@@ -122,7 +119,7 @@ pub fn is_slow(bits: Instruction) -> bool {
 
 /// Whether sm_103 takes another time for it than sm_100.
 pub fn differs(bits: Instruction) -> bool {
-    is_slow(bits) || is_exponential(bits) || bits.operation() == POPC
+    is_slow(bits) || bits.is_exponential() || bits.operation() == POPC
 }
 
 /// Whether it is arithmetic of fixed latency on all machines.
@@ -143,7 +140,7 @@ impl Kind {
             _ if is_double_matrix(bits) => (Pipe::Double, if is_103 { 584 } else { 16 }),
             _ if is_integer_matrix(bits) => (Pipe::Matrix, if is_103 { 64 } else { 8 }),
             _ if is_conversion(bits) && is_103 => (Pipe::Double, double),
-            _ if is_exponential(bits) && is_103 => (Pipe::Special, 4),
+            _ if bits.is_exponential() && is_103 => (Pipe::Special, 4),
             POPC if is_103 => (Pipe::Count, 1),
             _ if is_conversion(bits) || SPECIAL.contains(&operation) => (Pipe::Special, 8),
             _ if LOGIC.contains(&operation) => (Pipe::Logic, 2),

@@ -8,6 +8,7 @@ use super::doubles::{Consumer, Double};
 use super::latency::{Use, until_end, until_used};
 use super::pipes::{Kind, Member, Pipe, is_conversion, is_integer_matrix, loses_latency};
 use crate::flow::Flow;
+use crate::operation::MEMBAR;
 use crate::registers::{File, Registers};
 use crate::schedule::instructions::Line;
 use std::ops::Range;
@@ -21,7 +22,7 @@ const CONTROLS: [u16; 11] = [0x141, 0x142, 0x143, 0x144, 0x146, 0x147, 0x148, 0x
 const MEETING: u16 = 0x145;
 const BRANCH: u16 = 0x147;
 const MEETING_TO_BRANCH: i64 = 4;
-/// From `BAR` to what is not plain arithmetic.
+/// From `BAR` to what is not plain arithmetic, and from `MEMBAR` to memory.
 const BARRIER: u16 = 0x11d;
 const AFTER_BARRIER: i64 = 6;
 
@@ -219,7 +220,9 @@ impl<'a> Stalls<'a> {
         if let Some(meeting) = next.state.meeting.filter(|_| line.operation() == BRANCH) {
             next.after(meeting, MEETING_TO_BRANCH);
         }
-        if own.operation() == BARRIER && !matches!(kind.pipe, Pipe::Logic | Pipe::Multiply) {
+        if own.operation() == BARRIER && !matches!(kind.pipe, Pipe::Logic | Pipe::Multiply)
+            || own.operation() == MEMBAR && kind.pipe == Pipe::Memory
+        {
             next.after(last, AFTER_BARRIER);
         }
         let unit = next.state.units.iter().find(|(of, _)| *of == kind.pipe && kind.pipe != Pipe::None);
@@ -232,7 +235,8 @@ impl<'a> Stalls<'a> {
             }
         }
         // What comes when it comes does not overwrite what has just been read.
-        if kind.is_variable() && own.reads.meets(&line.writes) {
+        let is_variable = kind.is_variable() || line.bits.write_scoreboard().is_some();
+        if is_variable && own.reads.meets(&line.writes) {
             next.after(last, SCOREBOARD);
         }
         if self.waits_for(at, last, member) {
