@@ -373,11 +373,19 @@ fn delay_waits(code: &mut [u8]) {
     }
 }
 
-/// The instructions that take two cycles because in `old` code the next one waits for them, and need not in code with other waits.
-pub fn hasty(old: &[u8], code: &[u8]) -> Vec<usize> {
+/// The instructions that take two cycles because in `old` code the next one waits for them, and need not in code with other waits. What
+/// ends a block takes two in any case.
+pub fn hasty(old: &[u8], code: &[u8], jumps: &Jumps, family: Family) -> Vec<usize> {
+    let understood = Code::new(code, jumps, family, Hints::NONE);
+    let begins_block = |at: usize| {
+        understood.as_ref().is_some_and(|code| code.blocks.iter().any(|block| block.range.start == at))
+    };
     let is_delayed = |at: &usize| {
         let next = at + 1;
-        Instruction::at(code, *at).stall() == 2 && waits_at_once(old, next) && !waits_at_once(code, next)
+        let was_waited_for = || {
+            Instruction::at(code, *at).stall() == 2 && waits_at_once(old, next) && !waits_at_once(code, next)
+        };
+        was_waited_for() && !begins_block(next)
     };
     (0..(code.len() / SIZE).saturating_sub(1)).filter(is_delayed).collect()
 }

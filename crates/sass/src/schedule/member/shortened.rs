@@ -54,7 +54,8 @@ pub fn shortened(
                 given.push(all.given[index]);
             }
         }
-        let mut needed = Stalls::new(&own, &given, &[]).on_100(|at| before_idle[at]).into_iter();
+        let mut needed =
+            Stalls::new(&own, &given, &[]).again(Member::of(family), |at| before_idle[at]).into_iter();
         let is_gone = |index: usize| index > 0 && is_idle(all.places[index]);
         let stalls: Vec<i64> = (0..all.lines.len())
             .map(|index| if is_gone(index) { 0 } else { needed.next().unwrap_or_default() })
@@ -62,7 +63,7 @@ pub fn shortened(
         // Delays stay as they are.
         let keeps_delays = |index: usize| all.delays[index].is_empty() || stalls[index] == all.given[index];
         if (0..stalls.len()).all(keeps_delays) {
-            changed.push((block.range.clone(), retimed(&all, &stalls)));
+            changed.push((block.range.clone(), retimed(&all, &stalls, Member::of(family))));
         }
     }
     changed
@@ -91,10 +92,10 @@ pub fn rewaited(old: &[u8], code: &[u8], jumps: &Jumps, family: Family) -> Vec<(
         let delays: Vec<usize> = range.clone().filter(|at| is_delay(lines[*at].bits)).collect();
         let own = Scheduled::new(&lines, range.clone(), &delays);
         let may_be_less = |index: usize| is_among(own.places[index]) && own.given[index] == HASTY;
-        let stalls = Stalls::new(&own.lines, &own.given, &[]).on_100(may_be_less);
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).again(Member::of(family), may_be_less);
         let keeps_delays = |index: usize| own.delays[index].is_empty() || stalls[index] == own.given[index];
         if (0..stalls.len()).all(keeps_delays) {
-            changed.push((range, retimed(&own, &stalls)));
+            changed.push((range, retimed(&own, &stalls, Member::of(family))));
         }
     }
     changed
@@ -118,7 +119,7 @@ pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family) {
         };
         let stalls: Vec<i64> = block.places.iter().zip(&block.given).map(new_stall).collect();
         let (instructions, _) = code.as_chunks_mut::<SIZE>();
-        for (at, retimed) in retimed(&block, &stalls) {
+        for (at, retimed) in retimed(&block, &stalls, Member::of(family)) {
             let marks = u128::from_le_bytes(retimed) & (STALL | HOLD);
             let bits = u128::from_le_bytes(instructions[at]) & !(STALL | HOLD) | marks;
             instructions[at] = bits.to_le_bytes();
@@ -127,7 +128,7 @@ pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family) {
 }
 
 /// The instructions of a block with their stalls. After which of them other warps go on is said anew.
-fn retimed(block: &Scheduled, stalls: &[i64]) -> Vec<Retimed> {
+fn retimed(block: &Scheduled, stalls: &[i64], member: Member) -> Vec<Retimed> {
     let bits: Vec<Instruction> = block.lines.iter().map(|line| line.bits).collect();
     let marks = Marks {
         lines: &block.lines,
@@ -137,7 +138,7 @@ fn retimed(block: &Scheduled, stalls: &[i64]) -> Vec<Retimed> {
         given: &block.given,
         is_held: block.is_held,
         is_new: false,
-        member: Member::Sm100,
+        member,
     };
     let mut retimed = Vec::new();
     for (index, (marked, holds)) in marks.put().into_iter().enumerate() {
