@@ -9,8 +9,10 @@ use crate::registers::File;
 /// The first operand, which is in byte 3.
 const FIRST: u128 = 1 << 122;
 const BYTE: u32 = 3;
-/// Plain arithmetic whose first operand is there: `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `IMAD.WIDE`, `VIADD`.
-const PLAIN: [u16; 10] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x036];
+const ZERO: u8 = 255;
+/// Plain arithmetic whose first operand is there: `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `IMAD.WIDE`, `VIADD`,
+/// `R2UR`.
+const PLAIN: [u16; 11] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x036, 0x0ca];
 /// What comes in between in the code of assemblers: `UMOV`, `UIADD3`, `LD`, `LDG`, `LDC`, `LDS`, `LDCU`.
 const PASSED: [u16; 7] = [0x082, 0x090, 0x180, 0x181, 0x182, 0x184, 0x1ac];
 const REACH: usize = 16;
@@ -48,10 +50,12 @@ pub fn may_keep(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize) 
         }
         let Some((_, next)) = both(alignment, later) else { return false };
         let Some(others) = checked(next) else { return false };
-        if is_plain(next) {
-            return others.reads.contains(File::General, register) && next.byte(BYTE) == own.byte(BYTE);
+        if is_plain(next) && next.byte(BYTE) == own.byte(BYTE) {
+            return others.reads.contains(File::General, register);
         }
-        let is_passed = PASSED.contains(&next.operation())
+        // Registers of even and of odd numbers are kept apart, and the zero register is not among them.
+        let is_other = next.byte(BYTE) == ZERO || (next.byte(BYTE) ^ own.byte(BYTE)) & 1 != 0;
+        let is_passed = (PASSED.contains(&next.operation()) || is_plain(next) && is_other)
             && next.holds()
             && next.stall() != 0
             && !others.writes.contains(File::General, register);

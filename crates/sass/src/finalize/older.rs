@@ -22,7 +22,7 @@ use super::object::Object;
 use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::{BAR, ENDCOLLECTIVE};
-use crate::schedule::member::{Retimed, released, rewaited, shortened};
+use crate::schedule::member::{Retimed, mark_anew, released, rewaited, shortened};
 use crate::schedule::{Family, anew, hasten, hasty, order_delays};
 use crate::shift;
 use crate::{Speed, check, check_for};
@@ -83,6 +83,8 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
         let moved: Jumps =
             jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
         let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
+        let unstretched = with_stalls_of(old, &code, &idle, index);
+        take(&mut code, is_safe, |code| mark_anew(&unstretched, code, &moved, origin.family));
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;
@@ -194,6 +196,19 @@ fn timed<'a>(code: &'a [u8], idle: &[Idle], is_needed: impl Fn(usize) -> bool) -
         }
     }
     timed
+}
+
+/// The code in which synchronisations that take the cycles of what follows them do not.
+fn with_stalls_of(old: &[u8], code: &[u8], idle: &[Idle], index: impl Fn(&usize) -> usize) -> Vec<u8> {
+    let mut unstretched = code.to_vec();
+    let (places, _) = unstretched.as_chunks_mut::<SIZE>();
+    for last in idle.iter().filter(|idle| idle.is_second).filter_map(|idle| idle.at.checked_sub(1)) {
+        let stall = Instruction::at(old, last).stall();
+        if let Some(place) = places.get_mut(index(&last)) {
+            *place = Instruction(u128::from_le_bytes(*place)).with_stall(stall).0.to_le_bytes();
+        }
+    }
+    unstretched
 }
 
 /// What a warp does for all its threads at such a barrier ends with this shift (older/blackwell-barriers).
