@@ -23,7 +23,7 @@ use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::{BAR, ENDCOLLECTIVE};
 use crate::schedule::member::{Retimed, mark_anew, released, rewaited, shortened};
-use crate::schedule::{Family, anew, hasten, hasty, order_delays};
+use crate::schedule::{Family, anew, hasten, hasty, order_delays, shortened as shortened_code};
 use crate::shift;
 use crate::{Speed, check, check_for};
 use bstr::BStr;
@@ -77,18 +77,23 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     }
     let (moves, mut code) =
         Moves::new(&timing(object, function, timed, &idle, origin.family), changes(&idle))?;
+    let jumps = function.jumps(object);
+    let index = |at: &usize| moves.index(*at);
+    let moved: Jumps =
+        jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
+    let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
     if origin.is_other {
-        let jumps = function.jumps(object);
-        let index = |at: &usize| moves.index(*at);
-        let moved: Jumps =
-            jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
-        let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
         let unstretched = with_stalls_of(old, &code, &idle, index);
         take(&mut code, is_safe, |code| mark_anew(&unstretched, code, &moved, origin.family));
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;
         number(&mut code, &moved, family, is_safe);
+    } else {
+        // What is over at the end of a block depends on the cycles that are gone.
+        let removed: Vec<usize> = idle.iter().map(|idle| idle.at).collect();
+        let whole = (&**old, &*jumps);
+        take(&mut code, is_safe, |code| shortened_code(whole, &removed, (code, &moved), origin.family));
     }
     let capsule =
         if moves.is_in_place() { capsule.into_owned() } else { abridged(&paced(&capsule, &moves)?)? };

@@ -314,6 +314,35 @@ pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family, keeps_waits: bool) {
     delay_waits(code);
 }
 
+/// Gives code from whose `whole` the instructions at `removed`, in order, are gone the scoreboards and waits that it has at its new
+/// times, in the blocks whose schedule is understood. The code is as it was if none is.
+pub fn shortened(whole: (&[u8], &Jumps), removed: &[usize], code: (&mut [u8], &Jumps), family: Family) {
+    let (code, jumps) = code;
+    let controls = |code: &[u8], jumps: &Jumps| {
+        let understood = Code::new(code, jumps, family, Hints::NONE)?;
+        let controls = understood.controls(false, &[])?;
+        Some((understood, controls))
+    };
+    let Some((before, old)) = controls(whole.0, whole.1) else { return };
+    let Some((after, new)) = controls(code, jumps) else { return };
+    let mut left = (0..before.lines.len()).filter(|at| removed.binary_search(at).is_err());
+    let is_explained: Vec<bool> = left
+        .by_ref()
+        .take(after.lines.len())
+        .map(|at| Control::of(before.lines[at].bits) == old[at])
+        .collect();
+    if is_explained.len() != after.lines.len() {
+        return;
+    }
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for block in after.blocks.iter().map(|block| block.range.clone()) {
+        if is_explained[block.clone()].iter().all(|is_explained| *is_explained) {
+            block.for_each(|at| new[at].put(&mut places[at]));
+        }
+    }
+    delay_waits(code);
+}
+
 /// Schedules code anew without the scoreboard of its first instruction, if that loads the stack pointer and nothing uses
 /// it.
 pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hints: &Hints) -> Outcome {
