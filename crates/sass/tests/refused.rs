@@ -34,11 +34,12 @@ const REUSE: u128 = 1 << 122;
 const LDG: u128 = with_scoreboards(0x000f_e000_0c1e_1900_0000_0004_2024_7981, 0, 7);
 const LDC: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_d800_ff24_7b82, 0, 7);
 const LDC_TO_R5: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_d800_ff05_7b82, 0, 7);
-/// `DEPBAR.LE SB1, 0`, `LDGDEPBAR`, `CCTL.IVALL`, `MEMBAR.SC.GPU`, which may set scoreboard 0.
+/// `DEPBAR.LE SB1, 0`, `LDGDEPBAR`, `CCTL.IVALL`, `MEMBAR.SC.GPU`, which may set scoreboard 0, `PREEXIT`.
 const DEPBAR: u128 = 0x000f_e000_0000_0000_0000_9000_0000_791a;
 const LDGDEPBAR: u128 = 0x000f_e000_0000_0000_0000_0000_0000_79af;
 const CCTL: u128 = 0x000f_e000_0200_0000_0000_0000_ff00_798f;
 const MEMBAR: u128 = 0x000f_e000_0000_a000_0000_0000_0000_7992;
+const PREEXIT: u128 = 0x000f_e000_0000_0000_0000_0000_0000_782d;
 const MEMBAR_SETS: u128 = with_scoreboards(MEMBAR, 0, 7);
 const BRA_IF_P1: u128 = 0x000f_e000_0380_0000_0000_0000_0000_1947;
 /// `HMMA.16816.F32 R40, R20, R24, R40` and `IADD3 R7, R40, 1`.
@@ -167,12 +168,17 @@ fn many_cycles() {
 fn order() {
     let ordered =
         |producer, by, mask| around(&[(producer, 2), (waits_for(by, mask), 10), (waits_for(SUM, 1), 5)]);
-    for (producer, by) in [(LDS, DEPBAR), (LDS, LDGDEPBAR), (LDC, CCTL), (LDC, MEMBAR)] {
+    for (producer, by) in [(LDS, DEPBAR), (LDS, LDGDEPBAR), (LDC, CCTL), (LDC, MEMBAR), (LDS, PREEXIT)] {
         assert!(!is_refused(&ordered(producer, by, 1), &ordered(producer, by, 0), &[]));
     }
-    for (producer, by) in
-        [(MEMBAR_SETS, DEPBAR), (MEMBAR_SETS, LDGDEPBAR), (LDG, CCTL), (LDS, MEMBAR), (LDG, MEMBAR)]
-    {
+    for (producer, by) in [
+        (MEMBAR_SETS, DEPBAR),
+        (MEMBAR_SETS, LDGDEPBAR),
+        (LDG, CCTL),
+        (LDS, MEMBAR),
+        (LDG, MEMBAR),
+        (LDG, PREEXIT),
+    ] {
         assert!(is_refused(&ordered(producer, by, 1), &ordered(producer, by, 0), &[]));
     }
 }

@@ -43,6 +43,11 @@ const OTHER_MEMORY: [u16; 6] = [0x03b, 0x119, 0x182, 0x184, 0x1ac, 0x1c3];
 const FENCES: [u16; 2] = [0x192, 0x1ab];
 const CONSTANTS: [u16; 4] = [0x119, 0x182, 0x1ac, 0x1c3];
 const STORES: [u16; 2] = [0x186, 0x188];
+/// At `MEMBAR` the reading of operands of `SYNCS` too, and at `PREEXIT`, which lets other grids begin, `LDS` and what `STS` reads.
+const MEMBAR: u16 = 0x192;
+const SYNCS: u16 = 0x1b2;
+const PREEXIT: u16 = 0x02d;
+const STS: u16 = 0x188;
 const LDS: u16 = 0x184;
 const STG: u16 = 0x186;
 /// `LDGSTS` has read its predicate when it is issued: in the objects of `cargo xtask realcode` assemblers have it overwritten by the next
@@ -348,7 +353,8 @@ impl Analysis<'_> {
                 && !(set.reads && CARE_FOR_RESULTS.contains(&instruction.operation()))
                 && !(COUNT_COPIES.contains(&instruction.operation()) && self.is_about_registers(set))
                 && !([CCTL, B2R].contains(&instruction.operation()) && self.is_of_other_memory(set))
-                && !(FENCES.contains(&instruction.operation()) && self.is_no_access(set));
+                && !(FENCES.contains(&instruction.operation()) && self.is_no_access(set))
+                && !self.is_passed(instruction, set);
             if is_ordered || self.depends(operands.as_ref(), *index as usize, state) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });
@@ -375,6 +381,16 @@ impl Analysis<'_> {
         let producer = set.step.map(|step| self.alignment.step(step as usize).either().operation());
         let operations = if set.reads { &STORES[..] } else { &CONSTANTS[..] };
         producer.is_some_and(|operation| operations.contains(&operation))
+    }
+
+    /// Whether assemblers let a set be under way at an instruction that orders others.
+    fn is_passed(&self, instruction: Instruction, set: Set) -> bool {
+        let Some(step) = set.step else { return false };
+        match (instruction.operation(), self.alignment.step(step as usize).either().operation()) {
+            (MEMBAR, SYNCS) | (PREEXIT, STS) => set.reads,
+            (PREEXIT, LDS) => true,
+            _ => false,
+        }
     }
 
     /// Whether registers of an instruction need a set to be over.
