@@ -23,7 +23,7 @@ use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::{BAR, ENDCOLLECTIVE};
 use crate::schedule::member::{Retimed, mark_anew, released, rewaited, shortened};
-use crate::schedule::{Family, anew, hasten, hasty, order_delays, shortened as shortened_code};
+use crate::schedule::{Family, Machine, anew, hasten, hasty, order_delays, shortened as shortened_code};
 use crate::shift;
 use crate::{Speed, check, check_for};
 use bstr::BStr;
@@ -89,8 +89,9 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;
         number(&mut code, &moved, family, is_safe);
-    } else {
-        // What is over at the end of a block depends on the cycles that are gone.
+    } else if origin.family.machine == Machine::Of100 {
+        // What is over at the end of a block depends on the cycles that are gone. The times of sm_120 are not known well enough for
+        // that: there the scoreboards of NVSHMEM's code stay.
         let removed: Vec<usize> = idle.iter().map(|idle| idle.at).collect();
         let whole = (&**old, &*jumps);
         take(&mut code, is_safe, |code| shortened_code(whole, &removed, (code, &moved), origin.family));

@@ -51,6 +51,8 @@ pub const NONE: u8 = 7;
 const MAX_INSTRUCTIONS: usize = 1 << 18;
 /// How many blocks may keep their schedule because it is not understood.
 const MAX_KEPT: usize = 64;
+/// How often blocks may be found whose schedule is not understood.
+const MAX_ROUNDS: usize = 16;
 /// How many times producers may be looked at: for each instruction, and in any case.
 const BUDGET: (usize, usize) = (1 << 8, 1 << 20);
 
@@ -216,6 +218,24 @@ impl<'a> Code<'a> {
         }
     }
 
+    /// The same for large code: all blocks at once whose schedule is not understood, until the others go with them. `None` if that
+    /// takes too long.
+    fn all_unexplained(&self) -> Option<Vec<usize>> {
+        let mut kept = Vec::new();
+        for _ in 0..MAX_ROUNDS {
+            let controls = self.controls(false, &kept)?;
+            let differs = |at: usize| Control::of(self.lines[at].bits) != controls[at];
+            let blocks = self.blocks.iter().map(|block| block.range.clone());
+            let others = blocks.filter(|block| !kept.contains(&block.start) && block.clone().any(differs));
+            let others: Vec<usize> = others.map(|block| block.start).collect();
+            if others.is_empty() {
+                return Some(kept);
+            }
+            kept.extend(others);
+        }
+        None
+    }
+
     /// Schedules the code without the scoreboard of its first instruction. Nothing is done if it is not known which blocks are kept.
     fn put_without_first(&self, kept: Option<Vec<usize>>, code: &mut [u8]) -> Outcome {
         let Some(found) = kept.and_then(|kept| self.controls(true, &kept)) else { return Outcome::Unknown };
@@ -315,32 +335,19 @@ pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family, keeps_waits: bool) {
 }
 
 /// Gives code from whose `whole` the instructions at `removed`, in order, are gone the scoreboards and waits that it has at its new
-/// times, in the blocks whose schedule is understood. The code is as it was if none is.
+/// times. Blocks whose schedule is not understood keep it; the others are scheduled with these as they are.
 pub fn shortened(whole: (&[u8], &Jumps), removed: &[usize], code: (&mut [u8], &Jumps), family: Family) {
     let (code, jumps) = code;
-    let controls = |code: &[u8], jumps: &Jumps| {
-        let understood = Code::new(code, jumps, family, Hints::NONE)?;
-        let controls = understood.controls(false, &[])?;
-        Some((understood, controls))
-    };
-    let Some((before, old)) = controls(whole.0, whole.1) else { return };
-    let Some((after, new)) = controls(code, jumps) else { return };
-    let mut left = (0..before.lines.len()).filter(|at| removed.binary_search(at).is_err());
-    let is_explained: Vec<bool> = left
-        .by_ref()
-        .take(after.lines.len())
-        .map(|at| Control::of(before.lines[at].bits) == old[at])
-        .collect();
-    if is_explained.len() != after.lines.len() {
-        return;
+    let removed_before = |at: usize| removed.partition_point(|removed| *removed < at);
+    let Some(whole) = Code::new(whole.0, whole.1, family, Hints::NONE) else { return };
+    let Some(kept) = whole.all_unexplained() else { return };
+    let kept: Vec<usize> = kept.into_iter().map(|at| at - removed_before(at)).collect();
+    let found =
+        Code::new(code, jumps, family, Hints::NONE).and_then(|understood| understood.controls(false, &kept));
+    if let Some(found) = found {
+        put_all(code, &found);
+        delay_waits(code);
     }
-    let (places, _) = code.as_chunks_mut::<SIZE>();
-    for block in after.blocks.iter().map(|block| block.range.clone()) {
-        if is_explained[block.clone()].iter().all(|is_explained| *is_explained) {
-            block.for_each(|at| new[at].put(&mut places[at]));
-        }
-    }
-    delay_waits(code);
 }
 
 /// Schedules code anew without the scoreboard of its first instruction, if that loads the stack pointer and nothing uses
