@@ -6,7 +6,7 @@
 use crate::flow::{Flow, is_control};
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::{Operands, exact, is_ordering_producer};
-use crate::operation::{BAR, CS2R, DOUBLE, IADD, IMAD_WIDE};
+use crate::operation::{BAR, BSSY, CS2R, DOUBLE, IADD, IMAD_WIDE};
 use crate::registers::File;
 use std::ops::Range;
 
@@ -21,14 +21,76 @@ pub fn is_idle(instruction: Instruction) -> bool {
     instruction.0 & !VARIABLE == IDLE & !VARIABLE && instruction.stall() != 0
 }
 
-/// No result of fixed latency takes longer: those of products of matrices take 19 or 20.
-pub const LATEST: u32 = 20;
+/// The machine that code is for, as far as it matters how soon results are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speed {
+    /// Any of them: the slowest one is meant.
+    Any,
+    Sm100,
+}
+
+impl Speed {
+    /// No result of fixed latency takes longer.
+    pub fn latest(self) -> u32 {
+        match self {
+            Self::Any => LATEST,
+            Self::Sm100 => MATRICES_OF_100,
+        }
+    }
+
+    /// Whether an instruction has read its operands when it is issued: assemblers have them overwritten a cycle later by what sets a
+    /// scoreboard. That is so of matrices, and of double precision where it is of fixed latency.
+    pub fn reads_at_once(self, instruction: Instruction) -> bool {
+        let operation = instruction.operation();
+        let is_double =
+            self == Self::Sm100 && [DMUL, DFMA].contains(&operation) && instruction.set_mask() == 0;
+        FIXED_MATRICES.contains(&operation) || is_double
+    }
+}
+
+const DMUL: u16 = 0x028;
+const DFMA: u16 = 0x02b;
+/// No result of fixed latency takes longer: those of products of matrices take 19 or 20, on sm_120 28 or 29.
+pub const LATEST: u32 = 30;
+/// What is not known takes no longer, unless it is about matrices.
+const UNKNOWN: u32 = 20;
 /// Results of moves, logic, sums and products in registers, for anything but matrices: assemblers have them used after 4 or 5.
 const USUAL: u32 = 6;
+/// The same for plain arithmetic, functions and memory: on all machines some are used after 5.
+const PLAIN: u32 = 5;
+/// The same within one unit, which is the same on all machines: sums, logic and shifts; single precision.
+const ONE_UNIT: u32 = 4;
+const SUMS: [u16; 4] = [0x010, 0x011, 0x012, 0x019];
+const SINGLE: [u16; 3] = [0x020, 0x021, 0x023];
+/// The units of sm_100: logic, sums and comparisons; products.
+const LOGIC_OF_100: [u16; 13] =
+    [0x002, 0x007, 0x008, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x01c, 0x045, 0x048];
+const PRODUCTS_OF_100: [u16; 5] = [0x020, 0x021, 0x023, 0x024, 0x036];
+/// Products of matrices on sm_100.
+const MATRICES_OF_100: u32 = 20;
+/// `P2R`: assemblers have its result used after 4 or 5.
+const P2R: u16 = 0x003;
+const PREDICATES_READ: u32 = 8;
+/// Sums and selections of 64 bits.
+const LONG: [u16; 2] = [0x017, 0x035];
+/// Memory and what crosses lanes, and loads of matrices.
+const MEMORY: std::ops::RangeInclusive<u16> = 0x180..=0x18e;
+const MATRIX_LOADS: [u16; 2] = [0x03a, 0x03b];
 /// The same for matrices and control, and for what overwrites them with variable latency: assemblers have them used after 7.
 const TO_OTHERS: u32 = 7;
 /// What `UMOV` writes: assemblers have it used after 2, by memory after 9.
 const UNIFORM_MOVED: u32 = 9;
+const MOVED_TO_PLAIN: u32 = 3;
+/// What the uniform unit writes: for itself, for `UMOV`, for plain arithmetic, for memory, for branches and as guards.
+const UNIFORM_TO_UNIFORM: u32 = 4;
+const UNIFORM_TO_MOVE: u32 = 7;
+const UNIFORM_TO_PLAIN: u32 = 6;
+const UNIFORM_TO_MEMORY: u32 = 9;
+const UNIFORM_TO_GUARD: u32 = 11;
+const UNIFORM_TO_LOAD: u32 = 13;
+const UNIFORM_LOAD: u16 = 0x1ac;
+/// `VOTEU`, `R2UR` and `S2UR`, which are of other units.
+const OTHER_UNIFORM: [u16; 3] = [0x086, 0x0ca, 0x0c3];
 const UMOV: u16 = 0x082;
 const UNIFORM: std::ops::RangeInclusive<u16> = 0x080..=0x0ff;
 /// What `CS2R` writes: assemblers have it used after 10 by uniform instructions.
@@ -42,14 +104,25 @@ const IS_WIDE: u32 = 73;
 const SPECIAL: std::ops::RangeInclusive<u16> = 0x100..=0x113;
 /// What comes after barriers and fences, but plain arithmetic: assemblers have a second barrier after 8 cycles, memory after 6.
 const AFTER_BARRIER: u32 = 8;
+const MEMORY_AFTER_BARRIER: u32 = 6;
+/// `LDGDEPBAR`, which anything may follow, and `DEPBAR`, which all comes 4 cycles after.
+const COUNTED: u16 = 0x1af;
+const COUNTED_WAIT: u16 = 0x11a;
+const AFTER_COUNTED_WAIT: u32 = 4;
+/// From `BSSY` to control: assemblers have 4.
+const AFTER_MEETING: u32 = 5;
+/// `LDGSTS`, which has no results in registers.
+const COPY: u16 = 0x1ae;
 /// Predicates of comparisons of integers and single precision, and carries: as guards, and where control depends on them.
 const PREDICATE: u32 = 13;
 /// The same of comparisons of 64 bits, and for uniform instructions.
 const LATE_PREDICATE: u32 = 14;
 const COMPARES_64_BITS: u32 = 80;
-/// The same as operands of selections, comparisons, logic and sums: assemblers have them used after 4 or 5.
-const OPERAND: u32 = 6;
-const COMPARISONS: [u16; 2] = [0x00b, 0x00c];
+/// The same as operands of selections, comparisons, logic and sums: assemblers have them used after 4 or 5, those of 64 bits after 6.
+const OPERAND: u32 = 5;
+const LONG_OPERAND: u32 = 6;
+const COMPARISONS: [u16; 3] = [0x00b, 0x00c, 0x01c];
+const UNIFORM_FILES: [File; 2] = [File::Uniform, File::UniformPredicate];
 const WITH_CARRY: [u16; 3] = [0x010, 0x011, 0x012];
 const TAKE_PREDICATES: [u16; 10] = [0x003, 0x007, 0x008, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x024];
 const QUICK: [u16; 28] = [
@@ -59,6 +132,8 @@ const QUICK: [u16; 28] = [
 const MATRICES: std::ops::RangeInclusive<u16> = 0x037..=0x03f;
 /// `QMMA` and `OMMA`.
 const OTHER_MATRICES: [u16; 2] = [0x07a, 0x07f];
+/// `IMMA` and `HMMA`.
+const FIXED_MATRICES: [u16; 2] = [0x037, 0x03c];
 const SYNCHRONISATION: [u16; 2] = [0x142, 0x148];
 /// Calls of a place and returns to an address, which other code follows.
 const CALLS: [u16; 2] = [0x943, 0x944];
@@ -79,10 +154,29 @@ impl Producer {
 }
 
 /// Whether the second instruction comes too early so many cycles after the first, and did not where it came so many `before`.
-pub fn is_early(first: Instruction, second: Instruction, cycles: u32, before: u32) -> bool {
-    let is_plain = QUICK.contains(&second.operation()) && second.set_mask() == 0 && second.is_unconditional();
-    let ordered = if is_ordering_producer(first) && !is_plain { AFTER_BARRIER } else { 0 };
-    cycles < before && cycles < latency(first, second).max(ordered)
+pub fn is_early(first: Instruction, second: Instruction, cycles: u32, before: u32, speed: Speed) -> bool {
+    if cycles >= before {
+        return false;
+    }
+    let is_arithmetic = QUICK.contains(&second.operation()) && second.set_mask() == 0;
+    let is_plain = is_arithmetic && second.is_unconditional();
+    let is_memory = MEMORY.contains(&second.operation()) || second.operation() == COPY;
+    let has_results = || operands(first).is_none_or(|operands| !operands.writes.is_empty());
+    let ordered = match first.operation() {
+        _ if is_plain => 0,
+        BSSY if is_control(second) => AFTER_MEETING,
+        COUNTED => 0,
+        COUNTED_WAIT => AFTER_COUNTED_WAIT,
+        BAR if (is_arithmetic || is_comparison(second) || is_matrix(second.operation()))
+            && !has_results() =>
+        {
+            0
+        }
+        BAR if is_memory => MEMORY_AFTER_BARRIER,
+        _ if is_ordering_producer(first) => AFTER_BARRIER,
+        _ => 0,
+    };
+    cycles < latency(first, second, speed).max(ordered)
 }
 
 /// Whether something before the instruction at this place may not be ready for something after it, if it is left out and the others take as long
@@ -115,7 +209,7 @@ fn has_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, tim
             return true;
         }
         let distance = distance + times[0];
-        if distance >= LATEST {
+        if distance >= UNKNOWN {
             break;
         }
         // Synchronisation itself has no results.
@@ -127,11 +221,14 @@ fn has_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, tim
         if old.operation() != new.operation() {
             return true;
         }
-        if producers.iter().any(|first| first.is_early(latency(first.instruction, old), [later, old_later])) {
+        if producers
+            .iter()
+            .any(|first| first.is_early(latency(first.instruction, old, Speed::Any), [later, old_later]))
+        {
             return true;
         }
         let next = [later + cycles(new), old_later + cycles(old)];
-        if next[0] >= LATEST {
+        if next[0] >= UNKNOWN {
             break;
         }
         if !is_straight(at, old) {
@@ -194,11 +291,11 @@ fn operands(instruction: Instruction) -> Option<Operands> {
 }
 
 /// How many cycles after an instruction any other may come.
-fn longest(first: Instruction) -> u32 {
+pub fn longest(first: Instruction) -> u32 {
     if first.write_scoreboard().is_some() {
         return 0;
     }
-    let Some(Operands { writes, .. }) = operands(first) else { return LATEST };
+    let Some(Operands { writes, .. }) = operands(first) else { return UNKNOWN };
     let is_general = writes == writes.within(&[File::General]);
     match first.operation() {
         _ if writes.is_empty() => 0,
@@ -208,51 +305,127 @@ fn longest(first: Instruction) -> u32 {
         IMAD_WIDE if is_general => WIDE_PRODUCT,
         IADD if is_general => WIDE_SUM,
         operation if is_general && QUICK.contains(&operation) => TO_OTHERS,
-        _ => LATEST,
+        operation if is_matrix(operation) => LATEST,
+        _ => UNKNOWN,
     }
 }
 
+/// Whether an operation is one of the uniform unit, whose results are there after a fixed time.
+fn is_of_uniform_unit(operation: u16) -> bool {
+    UNIFORM.contains(&operation) && operation != UMOV && !OTHER_UNIFORM.contains(&operation)
+}
+
 /// How many cycles after the first instruction the second one may come.
-fn latency(first: Instruction, second: Instruction) -> u32 {
-    if first.write_scoreboard().is_some() {
+fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
+    if first.write_scoreboard().is_some() || first.operation() == COPY {
         return 0;
     }
-    let (Some(producer), Some(consumer)) = (operands(first), operands(second)) else { return LATEST };
+    let (Some(producer), Some(consumer)) = (operands(first), operands(second)) else { return UNKNOWN };
+    let mut consumer = consumer;
+    // The guard of a load or store is no uniform predicate.
+    if MEMORY.contains(&second.operation()) {
+        consumer.guard.remove_all(File::UniformPredicate);
+    }
+    // Nor does the uniform unit depend on others.
+    if is_of_uniform_unit(second.operation()) || second.operation() == UMOV {
+        consumer.guard.remove_all(File::Predicate);
+        consumer.reads.remove_all(File::Predicate);
+    }
     let mut used = consumer.reads;
-    used.insert_from(&consumer.writes);
     used.insert_from(&consumer.guard);
+    let is_only_overwritten = !producer.writes.meets(&used);
+    used.insert_from(&consumer.writes);
     if !producer.writes.meets(&used) {
         return 0;
     }
     let met = |files: &[File]| producer.writes.within(files).meets(&used);
     let (operation, user) = (first.operation(), second.operation());
+    let is_plain = QUICK.contains(&user) || COMPARISONS.contains(&user);
     if operation == UMOV {
-        return UNIFORM_MOVED;
+        return if is_plain || is_of_uniform_unit(user) { MOVED_TO_PLAIN } else { UNIFORM_MOVED };
+    }
+    if is_of_uniform_unit(operation) && producer.writes == producer.writes.within(&UNIFORM_FILES) {
+        return match user {
+            _ if producer.writes.meets(&consumer.guard) && UNIFORM.contains(&user) => UNIFORM_TO_GUARD,
+            UNIFORM_LOAD => UNIFORM_TO_LOAD,
+            UMOV => UNIFORM_TO_MOVE,
+            _ if producer.writes.meets(&consumer.guard) => UNKNOWN,
+            _ if is_of_uniform_unit(user) => UNIFORM_TO_UNIFORM,
+            _ if is_plain => UNIFORM_TO_PLAIN,
+            _ if is_control(second) || MEMORY.contains(&user) || MATRIX_LOADS.contains(&user) => {
+                UNIFORM_TO_MEMORY
+            }
+            _ => UNKNOWN,
+        };
     }
     let is_carry =
         WITH_CARRY.contains(&operation) && !met(&[File::Uniform, File::UniformPredicate, File::Barrier]);
     if COMPARISONS.contains(&operation) || is_carry && met(&[File::Predicate]) {
         let is_operand = TAKE_PREDICATES.contains(&user) && !producer.writes.meets(&consumer.guard);
         let is_late = first.field(COMPARES_64_BITS, 1) != 0 || UNIFORM.contains(&user);
+        let is_long = COMPARISONS.contains(&operation) && first.field(COMPARES_64_BITS, 1) != 0
+            || LONG.contains(&operation);
         return match is_operand {
+            true if is_long => LONG_OPERAND,
+            true if is_carry && SUMS.contains(&operation) && SUMS.contains(&user) => ONE_UNIT,
+            true if speed == Speed::Sm100 && LOGIC_OF_100.contains(&user) => ONE_UNIT,
             true => OPERAND,
             false if is_late => LATE_PREDICATE,
             false => PREDICATE,
         };
     }
-    let is_matrix = MATRICES.contains(&user) || OTHER_MATRICES.contains(&user);
     let is_double = DOUBLE.contains(&user);
     let is_overwritten = second.set_mask() != 0 && producer.writes.meets(&consumer.writes);
     let is_general = met(&[File::General])
         && !met(&[File::Uniform, File::Predicate, File::UniformPredicate, File::Barrier]);
+    let is_simple =
+        |operation: u16| LOGIC_OF_100.contains(&operation) || PRODUCTS_OF_100.contains(&operation);
     match is_general && QUICK.contains(&operation) {
+        // The later result comes later: assemblers have one register written in two cycles.
+        true if is_only_overwritten && second.set_mask() == 0 && is_simple(operation) && is_simple(user) => 1,
         true if operation == CS2R && UNIFORM.contains(&user) => SPECIAL_READ,
         true if operation == IMAD_WIDE && (is_double || SPECIAL.contains(&user)) => WIDE_PRODUCT,
-        true if operation == IADD && first.field(IS_WIDE, 1) != 0 && (is_double || is_matrix) => WIDE_SUM,
-        true if is_matrix || is_control(second) || is_overwritten => TO_OTHERS,
+        true if operation == IADD && first.field(IS_WIDE, 1) != 0 && (is_double || is_matrix(user)) => {
+            WIDE_SUM
+        }
+        true if is_overwritten && MEMORY.contains(&user) && !LONG.contains(&operation) => USUAL,
+        true if is_matrix(user) || is_control(second) || is_overwritten => TO_OTHERS,
+        true if operation == IADD && user == IADD => ONE_UNIT,
+        true if LONG.contains(&operation) || is_double => USUAL,
+        true if is_one_unit(operation, user, speed) => ONE_UNIT,
+        true if is_plain
+            || MEMORY.contains(&user)
+            || user == COPY
+            || MATRIX_LOADS.contains(&user)
+            || SPECIAL.contains(&user) =>
+        {
+            PLAIN
+        }
         true => USUAL,
-        false => LATEST,
+        false if is_general && operation == P2R => PREDICATES_READ,
+        false if is_matrix(operation) => speed.latest(),
+        false => UNKNOWN,
     }
+}
+
+/// Whether an instruction compares, and sets no scoreboard.
+fn is_comparison(instruction: Instruction) -> bool {
+    COMPARISONS.contains(&instruction.operation()) && instruction.set_mask() == 0
+}
+
+/// Whether an operation is a product of matrices.
+fn is_matrix(operation: u16) -> bool {
+    let is_among = MATRICES.contains(&operation) || OTHER_MATRICES.contains(&operation);
+    is_among && !MATRIX_LOADS.contains(&operation)
+}
+
+/// Whether both operations are of one unit whose results it can use early.
+fn is_one_unit(first: u16, second: u16, speed: Speed) -> bool {
+    let units: &[&[u16]] = match speed {
+        Speed::Any => &[&SUMS, &SINGLE],
+        Speed::Sm100 => &[&LOGIC_OF_100, &PRODUCTS_OF_100],
+    };
+    units.iter().any(|unit| unit.contains(&first) && unit.contains(&second))
 }
 
 #[cfg(test)]

@@ -32,7 +32,8 @@ mod shift;
 mod stack_pointer;
 mod table;
 
-pub use checker::{Problem, Violation, check};
+pub use checker::{Problem, Violation, check, check_for};
 pub use expansion::mercury_size;
 pub use fit::is_fit_for_103;
+pub use idle::Speed;
 pub use places::Places;

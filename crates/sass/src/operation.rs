@@ -15,6 +15,7 @@ pub const IMAD: u16 = 0x024;
 pub const IMAD_WIDE: u16 = 0x025;
 pub const IADD: u16 = 0x035;
 pub const IMMA: u16 = 0x037;
+pub const HMMA: u16 = 0x03c;
 pub const LDSM: u16 = 0x03b;
 pub const DMMA: u16 = 0x03f;
 pub const STSM: u16 = 0x044;

@@ -30,6 +30,21 @@ const LDS_FROM_R6: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_0000_0604_
 /// `@P1 STG [R6], R9`, whose operands scoreboard 1 tells of.
 const STG_IF_P1: u128 = with_scoreboards(0x000f_e000_0c10_1904_0000_0009_0600_1986, 7, 1);
 const REUSE: u128 = 1 << 122;
+/// `LDG R36, [R32]`, `LDC R36, c[0][0x360]` and `LDC R5, c[0][0x360]`, results counted by scoreboard 0.
+const LDG: u128 = with_scoreboards(0x000f_e000_0c1e_1900_0000_0004_2024_7981, 0, 7);
+const LDC: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_d800_ff24_7b82, 0, 7);
+const LDC_TO_R5: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_d800_ff05_7b82, 0, 7);
+/// `DEPBAR.LE SB1, 0`, `LDGDEPBAR`, `CCTL.IVALL`, `MEMBAR.SC.GPU`, which may set scoreboard 0, `PREEXIT`.
+const DEPBAR: u128 = 0x000f_e000_0000_0000_0000_9000_0000_791a;
+const LDGDEPBAR: u128 = 0x000f_e000_0000_0000_0000_0000_0000_79af;
+const CCTL: u128 = 0x000f_e000_0200_0000_0000_0000_ff00_798f;
+const MEMBAR: u128 = 0x000f_e000_0000_a000_0000_0000_0000_7992;
+const PREEXIT: u128 = 0x000f_e000_0000_0000_0000_0000_0000_782d;
+const MEMBAR_SETS: u128 = with_scoreboards(MEMBAR, 0, 7);
+const BRA_IF_P1: u128 = 0x000f_e000_0380_0000_0000_0000_0000_1947;
+/// `HMMA.16816.F32 R40, R20, R24, R40` and `IADD3 R7, R40, 1`.
+const HMMA: u128 = 0x000f_e000_0000_1828_0000_0018_1428_723c;
+const SUM_OF_R40: u128 = 0x000f_e000_07ff_e0ff_0000_0001_2807_7810;
 
 /// Instructions and their stalls.
 type Line = (u128, u128);
@@ -121,6 +136,53 @@ fn ways_into_the_code() {
     }
 }
 
+/// Several cycles less, as only a proof for the whole code accepts it.
+#[test]
+fn many_cycles() {
+    // A comparison before the branch of a loop, whose guard is at the loop's beginning.
+    let looped = |stall: u128| -> Code {
+        let first =
+            [(OTHER, 10), (OTHER, 10), (OTHER, 10), (SUM, 6), (SUM_IF_P0, 5), (OTHER, 10), (OTHER, 10)];
+        [&first[..], &[(ISETP, 1), (to(BRA_IF_P1, 8, 3), stall), (OTHER, 10), (EXIT, 5)]].concat()
+    };
+    assert!(!is_refused(&looped(9), &looped(6), &[]));
+    assert!(is_refused(&looped(9), &looped(5), &[]));
+    // What control takes at least.
+    let branch = |stall: u128| around(&[(to(BRA_IF_P1, 3, 5), stall), (OTHER, 10), (OTHER, 10)]);
+    assert!(!is_refused(&branch(9), &branch(5), &[]));
+    assert!(is_refused(&branch(9), &branch(4), &[]));
+    // Matrices take 29 cycles on some machines.
+    let matrix = |stall| around(&[(HMMA, 10), (OTHER, 10), (OTHER, stall), (SUM_OF_R40, 5)]);
+    assert!(!is_refused(&matrix(11), &matrix(10), &[]));
+    assert!(is_refused(&matrix(11), &matrix(9), &[]));
+    // What the caller has begun, and what the called function has.
+    let function = |first, last| -> Code {
+        vec![(OTHER, first), (SUM, 5), (OTHER, 10), (OTHER, 10), (OTHER, 10), (SUM, last), (RET, 5)]
+    };
+    assert!(is_refused(&function(9, 9), &function(6, 9), &[]));
+    assert!(is_refused(&function(9, 4), &function(9, 1), &[]));
+}
+
+/// What must be over at an instruction that orders others.
+#[test]
+fn order() {
+    let ordered =
+        |producer, by, mask| around(&[(producer, 2), (waits_for(by, mask), 10), (waits_for(SUM, 1), 5)]);
+    for (producer, by) in [(LDS, DEPBAR), (LDS, LDGDEPBAR), (LDC, CCTL), (LDC, MEMBAR), (LDS, PREEXIT)] {
+        assert!(!is_refused(&ordered(producer, by, 1), &ordered(producer, by, 0), &[]));
+    }
+    for (producer, by) in [
+        (MEMBAR_SETS, DEPBAR),
+        (MEMBAR_SETS, LDGDEPBAR),
+        (LDG, CCTL),
+        (LDS, MEMBAR),
+        (LDG, MEMBAR),
+        (LDG, PREEXIT),
+    ] {
+        assert!(is_refused(&ordered(producer, by, 1), &ordered(producer, by, 0), &[]));
+    }
+}
+
 #[test]
 fn operands() {
     let plain = around(&[(SUM, 5), (SUM_TO_R7, 5)]);
@@ -129,6 +191,12 @@ fn operands() {
     // Other warps go on in between.
     assert!(is_refused(&plain, &around(&[(SUM | REUSE, 5), (NOP, 15), (SUM_TO_R7, 5)]), &[]));
     assert!(is_refused(&kept, &around(&[((SUM | REUSE) & !HOLD, 5), (SUM_TO_R7, 5)]), &[]));
+    // A load in between does not matter, unless others go on after it or it writes the register; other operations are not known.
+    let over = |bits: u128, load: Line| around(&[(bits, 5), load, (SUM_TO_R7, 5)]);
+    assert!(!is_refused(&over(SUM, (LDC, 2)), &over(SUM | REUSE, (LDC, 2)), &[]));
+    for load in [(LDC & !HOLD, 2), (LDC_TO_R5, 2), (STG_IF_P1, 2)] {
+        assert!(is_refused(&over(SUM, load), &over(SUM | REUSE, load), &[]));
+    }
     // A store that may not be executed does not tell that the load before it has read R6.
     let stored = |mask| around(&[(LDS_FROM_R6, 2), (STG_IF_P1, 2), (waits_for(SUM, mask), 5)]);
     assert!(is_refused(&stored(3), &stored(2), &[]));

@@ -30,11 +30,32 @@ const WORK_PER_STEP: usize = 256;
 const STACK_POINTER: u8 = 1;
 /// `LDGDEPBAR`, `B2R`.
 const CARE_FOR_RESULTS: [u16; 2] = [0x1af, 0x11c];
+/// `DEPBAR`, `LDGDEPBAR`: they begin or end the counting of copies to shared memory, and care for nothing that is about registers
+/// alone. Assemblers let loads, matrices and what is read be under way there.
+const COUNT_COPIES: [u16; 2] = [0x11a, 0x1af];
+/// What forgets global memory that is in a cache, and what takes the result of a barrier, do not care for `LDSM`, `S2R`, `LDC`, `LDS`,
+/// `LDCU` and `S2UR`.
+const CCTL: u16 = 0x18f;
+const B2R: u16 = 0x11c;
+const OTHER_MEMORY: [u16; 6] = [0x03b, 0x119, 0x182, 0x184, 0x1ac, 0x1c3];
+/// `MEMBAR`, `ERRBAR`: in the objects of `cargo xtask realcode` assemblers let `S2R`, `LDC`, `LDCU` and `S2UR` be under way there, and
+/// the reading of operands of `STG` and `STS`.
+const FENCES: [u16; 2] = [0x192, 0x1ab];
+const CONSTANTS: [u16; 4] = [0x119, 0x182, 0x1ac, 0x1c3];
+const STORES: [u16; 2] = [0x186, 0x188];
+/// At `MEMBAR` the reading of operands of `SYNCS` too, and at `PREEXIT`, which lets other grids begin, `LDS` and what `STS` reads.
+const MEMBAR: u16 = 0x192;
+const SYNCS: u16 = 0x1b2;
+const PREEXIT: u16 = 0x02d;
+const STS: u16 = 0x188;
 const LDS: u16 = 0x184;
 const STG: u16 = 0x186;
-/// `LD`, `LDG`, `LDS`, `STG` and `STS` have read their uniform registers when they are issued: in the objects of `cargo xtask realcode`
+/// `LDGSTS` has read its predicate when it is issued: in the objects of `cargo xtask realcode` assemblers have it overwritten by the next
+/// instruction a thousand times, without a wait.
+const LDGSTS: u16 = 0x1ae;
+/// `LD`, `LDG`, `LDS`, `LDSM`, `STG` and `STS` have read their uniform registers when they are issued: in the objects of `cargo xtask realcode`
 /// assemblers have each overwritten by `UMOV` one cycle later, without a wait for what is read. Of others that was not seen.
-const READ_UNIFORM_AT_ONCE: [u16; 5] = [0x180, 0x181, 0x184, 0x186, 0x188];
+const READ_UNIFORM_AT_ONCE: [u16; 6] = [0x03b, 0x180, 0x181, 0x184, 0x186, 0x188];
 
 /// `LDC R1` of 32 bits, which the code of a kernel begins with.
 fn loads_stack_pointer(instruction: Instruction) -> bool {
@@ -329,13 +350,47 @@ impl Analysis<'_> {
             let operands = operands.get_or_insert_with(|| checked(instruction));
             // What begins to count copies to shared memory, or takes the result of a barrier, does not care for what was read.
             let is_ordered = is_ordering(instruction)
-                && !(set.reads && CARE_FOR_RESULTS.contains(&instruction.operation()));
+                && !(set.reads && CARE_FOR_RESULTS.contains(&instruction.operation()))
+                && !(COUNT_COPIES.contains(&instruction.operation()) && self.is_about_registers(set))
+                && !([CCTL, B2R].contains(&instruction.operation()) && self.is_of_other_memory(set))
+                && !(FENCES.contains(&instruction.operation()) && self.is_no_access(set))
+                && !self.is_passed(instruction, set);
             if is_ordered || self.depends(operands.as_ref(), *index as usize, state) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });
             }
         }
         Ok(())
+    }
+
+    /// Whether nothing but the registers of its producer depends on a set.
+    fn is_about_registers(&self, set: Set) -> bool {
+        let producer = set.step.map(|step| self.alignment.step(step as usize).either());
+        producer.is_some_and(|producer| !is_ordering_producer(producer) && checked(producer).is_some())
+    }
+
+    /// Whether a set is about the results of something that reads no global memory: constants, shared memory, special registers.
+    fn is_of_other_memory(&self, set: Set) -> bool {
+        let producer = set.step.map(|step| self.alignment.step(step as usize).either().operation());
+        !set.reads && producer.is_some_and(|operation| OTHER_MEMORY.contains(&operation))
+    }
+
+    /// Whether a set is about no access to memory that a fence orders: what constants and special registers are, and that a store has
+    /// its operands.
+    fn is_no_access(&self, set: Set) -> bool {
+        let producer = set.step.map(|step| self.alignment.step(step as usize).either().operation());
+        let operations = if set.reads { &STORES[..] } else { &CONSTANTS[..] };
+        producer.is_some_and(|operation| operations.contains(&operation))
+    }
+
+    /// Whether assemblers let a set be under way at an instruction that orders others.
+    fn is_passed(&self, instruction: Instruction, set: Set) -> bool {
+        let Some(step) = set.step else { return false };
+        match (instruction.operation(), self.alignment.step(step as usize).either().operation()) {
+            (MEMBAR, SYNCS) | (PREEXIT, STS) => set.reads,
+            (PREEXIT, LDS) => true,
+            _ => false,
+        }
     }
 
     /// Whether registers of an instruction need a set to be over.
@@ -369,6 +424,9 @@ impl Analysis<'_> {
             let mut sources = operands.reads;
             if READ_UNIFORM_AT_ONCE.contains(&producer.operation()) {
                 sources.remove_all(File::Uniform);
+            }
+            if producer.operation() == LDGSTS {
+                sources.remove_all(File::Predicate);
             }
             return Some(InTheWay { sources, ..InTheWay::default() });
         }

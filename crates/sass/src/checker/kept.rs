@@ -9,8 +9,13 @@ use crate::registers::File;
 /// The first operand, which is in byte 3.
 const FIRST: u128 = 1 << 122;
 const BYTE: u32 = 3;
-/// Plain arithmetic whose first operand is there: `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `VIADD`.
-const PLAIN: [u16; 9] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x036];
+const ZERO: u8 = 255;
+/// Plain arithmetic whose first operand is there: `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `IMAD.WIDE`, `VIADD`,
+/// `R2UR`.
+const PLAIN: [u16; 11] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x036, 0x0ca];
+/// What comes in between in the code of assemblers: `UMOV`, `UIADD3`, `LD`, `LDG`, `LDC`, `LDS`, `LDCU`.
+const PASSED: [u16; 7] = [0x082, 0x090, 0x180, 0x181, 0x182, 0x184, 0x1ac];
+const REACH: usize = 16;
 
 /// Whether an instruction keeps operands.
 pub fn keeps(instruction: Instruction) -> bool {
@@ -22,29 +27,50 @@ pub fn added(before: Instruction, after: Instruction) -> u128 {
     after.0 & KEPT & !before.0
 }
 
-/// Whether the next instruction reads the operands again that a step keeps now: the same register in the same place, which is not
-/// written, and no other warp goes on in between. This is known of the first operand. `entered` says which steps branches go to.
+/// Whether the next instruction that could take the operands that a step keeps now reads them again: the same register in the same
+/// place, which is not written, and no other warp goes on in between. This is known of the first operand. `entered` says which steps
+/// branches go to.
 pub fn may_keep(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize) -> bool {
-    let new = |at: usize| {
-        let step = (at < alignment.len()).then(|| alignment.step(at))?;
-        step.before.and(step.after)
-    };
-    let later = (at + 1..alignment.len()).find(|at| alignment.step(*at).after.is_some());
-    let is_entered = |at: usize| entered.is_none_or(|entered| entered[at]);
-    let Some(((own, before), next)) =
-        new(at).zip(alignment.step(at).before).zip(later.filter(|later| !(at + 1..=*later).any(is_entered)))
-    else {
-        return false;
-    };
-    let Some(next) = new(next) else { return false };
-    let is_plain = |one: Instruction| {
-        PLAIN.contains(&one.operation()) && one.set_mask() == 0 && Flow::of(0, one) == Flow::Next
-    };
-    let Some((operands, others)) = checked(own).zip(checked(next)) else { return false };
+    let Some((before, own)) = both(alignment, at) else { return false };
+    let Some(operands) = checked(own) else { return false };
     let register = u16::from(own.byte(BYTE));
-    let is_there = operands.reads.contains(File::General, register)
-        && others.reads.contains(File::General, register)
-        && !operands.writes.contains(File::General, register);
-    let is_next = next.byte(BYTE) == own.byte(BYTE) && own.stall() != 0;
-    added(before, own) == FIRST && own.holds() && is_plain(own) && is_plain(next) && is_there && is_next
+    let is_kept = operands.reads.contains(File::General, register)
+        && !operands.writes.contains(File::General, register)
+        && own.stall() != 0
+        && own.holds();
+    if added(before, own) != FIRST || !is_plain(own) || !is_kept {
+        return false;
+    }
+    for later in at + 1..alignment.len().min(at + REACH) {
+        if entered.is_none_or(|entered| entered[later]) {
+            return false;
+        }
+        if alignment.step(later).after.is_none() {
+            continue;
+        }
+        let Some((_, next)) = both(alignment, later) else { return false };
+        let Some(others) = checked(next) else { return false };
+        if is_plain(next) && next.byte(BYTE) == own.byte(BYTE) {
+            return others.reads.contains(File::General, register);
+        }
+        // Registers of even and of odd numbers are kept apart, and the zero register is not among them.
+        let is_other = next.byte(BYTE) == ZERO || (next.byte(BYTE) ^ own.byte(BYTE)) & 1 != 0;
+        let is_passed = (PASSED.contains(&next.operation()) || is_plain(next) && is_other)
+            && next.holds()
+            && next.stall() != 0
+            && !others.writes.contains(File::General, register);
+        if !is_passed {
+            return false;
+        }
+    }
+    false
+}
+
+fn both(alignment: &Alignment<'_>, at: usize) -> Option<(Instruction, Instruction)> {
+    let step = (at < alignment.len()).then(|| alignment.step(at))?;
+    step.before.zip(step.after)
+}
+
+fn is_plain(one: Instruction) -> bool {
+    PLAIN.contains(&one.operation()) && one.set_mask() == 0 && Flow::of(0, one) == Flow::Next
 }

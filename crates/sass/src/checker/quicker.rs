@@ -7,16 +7,18 @@
 use super::align::{Alignment, Step};
 use super::delays::is_usual;
 use crate::flow::{Flow, Jumps, is_control, is_indirect_branch, lists_of, place, sets_meeting};
-use crate::idle::{LATEST, is_early};
+use crate::idle::{LATEST, Speed, is_early, longest};
 use crate::instruction::Instruction;
 use crate::operands::exact::checked;
 use crate::operands::is_ordering_producer;
-use crate::operation::{BRA, BSYNC, ENDCOLLECTIVE, EXIT, WARPSYNC};
+use crate::operation::{BRA, BSSY, BSYNC, ENDCOLLECTIVE, EXIT, WARPSYNC};
 
 /// How many instructions before may be looked at.
 const MAX_PRODUCERS: usize = 256;
 /// How many steps back may be looked at, on all ways together.
 const MAX_STEPS: usize = 4096;
+/// What control takes at least.
+const LEAST_OF_CONTROL: u8 = 5;
 /// Control that writes no registers.
 const WITHOUT_RESULTS: [u16; 4] = [BSYNC, BRA, WARPSYNC, EXIT];
 
@@ -27,6 +29,9 @@ pub struct Ways<'a> {
     branches: Option<Vec<(usize, usize)>>,
     /// Where threads meet, in order.
     meetings: Vec<usize>,
+    /// Whether the code returns, so that other code comes before it.
+    returns: bool,
+    speed: Speed,
 }
 
 /// The cycles of an instruction in the new code and in the old. A stall that may mean something else is one cycle.
@@ -40,7 +45,7 @@ fn sum(a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
 }
 
 impl<'a> Ways<'a> {
-    pub fn new(alignment: &'a Alignment<'a>, jumps: &Jumps) -> Self {
+    pub fn new(alignment: &'a Alignment<'a>, jumps: &Jumps, speed: Speed) -> Self {
         let (mut branches, mut meetings) = (Some(Vec::new()), Vec::new());
         let lists = lists_of(jumps);
         let mut old = 0;
@@ -74,7 +79,8 @@ impl<'a> Ways<'a> {
         if let Some(branches) = &mut branches {
             branches.sort_unstable();
         }
-        Self { alignment, branches, meetings }
+        let returns = alignment.steps().any(|step| step.either().is_return());
+        Self { alignment, branches, meetings, returns, speed }
     }
 
     /// Whether nothing depends on the cycles that an instruction does not take any more, of what comes until the code has caught up
@@ -101,7 +107,7 @@ impl<'a> Ways<'a> {
             if let Some((next, _)) = step.before.zip(step.after) {
                 let is_early = |(first, distance): &(Instruction, [u32; 2])| {
                     let [new, old] = sum(*distance, later);
-                    is_early(*first, next, new, old)
+                    is_early(*first, next, new, old, Speed::Any)
                 };
                 if producers.iter().any(is_early) {
                     return false;
@@ -123,6 +129,78 @@ impl<'a> Ways<'a> {
             }
         }
         false
+    }
+
+    /// Whether in the whole code nothing comes too early for what it uses, on any way to it, that did not before. What code elsewhere
+    /// may use is there when control goes there.
+    pub fn is_in_time(&self) -> bool {
+        self.branches.is_some() && (0..self.alignment.len()).all(|at| self.comes_in_time(at).unwrap_or(false))
+    }
+
+    fn comes_in_time(&self, at: usize) -> Option<bool> {
+        let step = self.alignment.step(at);
+        let Some((before, after)) = step.before.zip(step.after) else {
+            // Barriers before exits are looked at elsewhere; they are not known here.
+            return Some(step.after.is_none_or(Instruction::is_delay));
+        };
+        let is_shorter = after.stall() < before.stall();
+        let keeps_distance =
+            is_control(before) && before.operation() != BSSY && after.stall() < LEAST_OF_CONTROL
+                || before.operation() == ENDCOLLECTIVE;
+        if is_shorter && keeps_distance {
+            return Some(false);
+        }
+        let next = (at + 1..self.alignment.len()).find_map(|at| self.alignment.step(at).after);
+        let is_overwritten = is_shorter
+            && after.stall() < 2
+            && !self.speed.reads_at_once(before)
+            && next.is_none_or(|next| overwrites_operands(before, next));
+        if is_overwritten {
+            return Some(false);
+        }
+        let is_left = match Flow::of(0, before) {
+            Flow::Call => true,
+            Flow::Anywhere => before.is_call_or_return() || !is_indirect_branch(before),
+            _ => false,
+        };
+        let mut left = vec![(at, [0, 0])];
+        let mut steps = 0;
+        while let Some((from, distance)) = left.pop() {
+            steps += 1;
+            if steps > MAX_STEPS {
+                return None;
+            }
+            let ways = self.before(from);
+            // What comes from elsewhere was over there, and is if this takes as long as before.
+            let is_start = from == 0 && !self.returns;
+            if ways.is_none() && !is_start && distance[0] < distance[1] {
+                return None;
+            }
+            let ways: Vec<usize> = match ways {
+                Some(ways) => ways.collect(),
+                None => self.branches_to(from)?.collect(),
+            };
+            for way in ways {
+                let step = self.alignment.step(way);
+                let distance = sum(distance, cycles(step));
+                let has_results =
+                    |one: &Instruction| !one.is_delay() && !WITHOUT_RESULTS.contains(&one.operation());
+                if let Some(first) = step.before.filter(has_results) {
+                    let is_early = if is_left {
+                        distance[0] < distance[1].min(longest(first))
+                    } else {
+                        is_early(first, before, distance[0], distance[1], self.speed)
+                    };
+                    if is_early {
+                        return Some(false);
+                    }
+                }
+                if distance[0] < self.speed.latest() {
+                    left.push((way, distance));
+                }
+            }
+        }
+        Some(true)
     }
 
     /// The instructions whose results may not be there yet after a step, and how long before its end they come in both codes. `None`
@@ -153,7 +231,7 @@ impl<'a> Ways<'a> {
 
     /// The steps that control may come from to this one. `None` if these are not known.
     fn before(&self, at: usize) -> Option<impl Iterator<Item = usize> + use<'_>> {
-        let branches = self.branches.as_ref()?;
+        self.branches.as_ref()?;
         let last = at.checked_sub(1)?;
         let flow = self.alignment.step(last).before.map_or(Flow::Next, |before| Flow::of(0, before));
         let is_reached = match flow {
@@ -165,9 +243,15 @@ impl<'a> Ways<'a> {
             }
             Flow::Meet | Flow::Call | Flow::Anywhere => return None,
         };
+        Some(is_reached.then_some(last).into_iter().chain(self.branches_to(at)?))
+    }
+
+    /// The branches that go to a step.
+    fn branches_to(&self, at: usize) -> Option<impl Iterator<Item = usize> + use<'_>> {
+        let branches = self.branches.as_ref()?;
         let first = branches.partition_point(|(target, _)| *target < at);
         let sources = branches[first..].iter().take_while(move |(target, _)| *target == at);
-        Some(is_reached.then_some(last).into_iter().chain(sources.map(|(_, source)| *source)))
+        Some(sources.map(|(_, source)| *source))
     }
 }
 

@@ -19,13 +19,13 @@ use super::function::{Function, Jumps, Step, paced};
 use super::members;
 use super::moves::{Change, Moves};
 use super::object::Object;
-use crate::check;
 use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::{BAR, ENDCOLLECTIVE};
-use crate::schedule::member::{Retimed, released, rewaited, shortened};
-use crate::schedule::{Family, anew, hasten, hasty, order_delays};
+use crate::schedule::member::{Retimed, mark_anew, released, rewaited, shortened};
+use crate::schedule::{Family, Machine, anew, hasten, hasty, order_delays, shortened as shortened_code};
 use crate::shift;
+use crate::{Speed, check, check_for};
 use bstr::BStr;
 use solder_arch::Release;
 use solder_cubin::mercury::{Idle, abridged, delays, from_older, idle, is_older_capsule};
@@ -33,8 +33,9 @@ use std::borrow::Cow;
 
 /// How many blocks may get the cycles that the model gives, and how many instructions may take a cycle less.
 const MAX_BLOCKS: usize = 64;
-const MAX_HASTY: usize = 16;
+const MAX_HASTY: usize = 64;
 
+const SM_100: u16 = 100;
 /// The first toolkit whose code is as it is today.
 const FIRST_OF_KIND: u32 = 130;
 
@@ -47,6 +48,7 @@ pub struct Origin {
     has_workaround: bool,
     /// How its code is scheduled.
     family: Family,
+    speed: Speed,
 }
 
 impl Origin {
@@ -56,7 +58,9 @@ impl Origin {
             |of: &BStr| Release::toolkit_of(&of.to_string()).is_none_or(|toolkit| toolkit < FIRST_OF_KIND);
         let is_other = object.release().is_some_and(is_older);
         let has_workaround = !is_other && release.removes_workaround() && object.has_workaround();
-        Self { is_other, has_workaround, family: Family::of(object.cubin.sm(), release) }
+        let sm = object.cubin.sm();
+        let speed = if sm == SM_100 { Speed::Sm100 } else { Speed::Any };
+        Self { is_other, has_workaround, family: Family::of(sm, release), speed }
     }
 }
 
@@ -73,33 +77,32 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     }
     let (moves, mut code) =
         Moves::new(&timing(object, function, timed, &idle, origin.family), changes(&idle))?;
+    let jumps = function.jumps(object);
+    let index = |at: &usize| moves.index(*at);
+    let moved: Jumps =
+        jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
+    let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
     if origin.is_other {
-        let jumps = function.jumps(object);
-        let index = |at: &usize| moves.index(*at);
-        let moved: Jumps =
-            jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
-        let is_safe = |code: &[u8]| check(old, code, &jumps).is_ok();
+        let unstretched = with_stalls_of(old, &code, &idle, index);
+        take(&mut code, is_safe, |code| mark_anew(&unstretched, code, &moved, origin.family));
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;
-        let numbered = code.clone();
-        if !take(&mut code, is_safe, |code| anew(code, &moved, family, true)) {
-            take(&mut code, is_safe, |code| anew(code, &moved, family, false));
-        }
-        for (_, block) in rewaited(&numbered, &code, &moved, family).into_iter().take(MAX_BLOCKS) {
-            take(&mut code, is_safe, |code| put(code, &block));
-        }
-        for hasty in hasty(&numbered, &code).into_iter().take(MAX_HASTY) {
-            take(&mut code, is_safe, |code| hasten(code, hasty));
-        }
+        number(&mut code, &moved, family, is_safe);
+    } else if origin.family.machine == Machine::Of100 {
+        // What is over at the end of a block depends on the cycles that are gone. The times of sm_120 are not known well enough for
+        // that: there the scoreboards of NVSHMEM's code stay.
+        let removed: Vec<usize> = idle.iter().map(|idle| idle.at).collect();
+        let whole = (&**old, &*jumps);
+        take(&mut code, is_safe, |code| shortened_code(whole, &removed, (code, &moved), origin.family));
     }
     let capsule =
         if moves.is_in_place() { capsule.into_owned() } else { abridged(&paced(&capsule, &moves)?)? };
     Some(Step { code, capsule, moves })
 }
 
-/// The function with other warps that go on everywhere; `None` if it is that already. 12.8 and 12.9 hold other warps off where
-/// products of matrices follow one another, and do not say so in the capsule. Only real code shows it (docs/reference/schedule.md, rule 21).
+/// The function with other warps that go on everywhere, and the cycles that go with it; `None` if it is that already. 12.8 and 12.9 hold
+/// other warps off where products of matrices follow one another, and do not say so in the capsule (older/blackwell-matrices).
 pub fn release(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
     if !origin.is_other {
         return None;
@@ -110,10 +113,31 @@ pub fn release(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Ori
     if changed.is_empty() {
         return None;
     }
-    let (moves, code) = Moves::new(&function.code, members::changes(changed))?;
-    check(&function.code, &code, &jumps).ok()?;
+    let (moves, mut code) = Moves::new(&function.code, members::changes(changed))?;
+    check_for(origin.speed, &function.code, &code, &jumps).ok()?;
+    // What is over when depends on the cycles.
+    let index = |at: &usize| moves.index(*at);
+    let moved: Jumps =
+        jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
+    number(&mut code, &moved, origin.family, |code: &[u8]| {
+        check_for(origin.speed, &function.code, code, &jumps).is_ok()
+    });
     let capsule = members::delayed_capsule(&function.capsule, &moves)?;
     Some(Step { code, capsule, moves })
+}
+
+/// Gives code the scoreboards and waits of 13.0, and the cycles that go with them.
+fn number(code: &mut [u8], jumps: &Jumps, family: Family, is_safe: impl Fn(&[u8]) -> bool + Copy) {
+    let old = code.to_vec();
+    if !take(code, is_safe, |code| anew(code, jumps, family, true)) {
+        take(code, is_safe, |code| anew(code, jumps, family, false));
+    }
+    for (_, block) in rewaited(&old, code, jumps, family).into_iter().take(MAX_BLOCKS) {
+        take(code, is_safe, |code| put(code, &block));
+    }
+    for hasty in hasty(&old, code, jumps, family).into_iter().take(MAX_HASTY) {
+        take(code, is_safe, |code| hasten(code, hasty));
+    }
 }
 
 /// The capsule of a function in 13.0's form.
@@ -178,6 +202,19 @@ fn timed<'a>(code: &'a [u8], idle: &[Idle], is_needed: impl Fn(usize) -> bool) -
         }
     }
     timed
+}
+
+/// The code in which synchronisations that take the cycles of what follows them do not.
+fn with_stalls_of(old: &[u8], code: &[u8], idle: &[Idle], index: impl Fn(&usize) -> usize) -> Vec<u8> {
+    let mut unstretched = code.to_vec();
+    let (places, _) = unstretched.as_chunks_mut::<SIZE>();
+    for last in idle.iter().filter(|idle| idle.is_second).filter_map(|idle| idle.at.checked_sub(1)) {
+        let stall = Instruction::at(old, last).stall();
+        if let Some(place) = places.get_mut(index(&last)) {
+            *place = Instruction(u128::from_le_bytes(*place)).with_stall(stall).0.to_le_bytes();
+        }
+    }
+    unstretched
 }
 
 /// What a warp does for all its threads at such a barrier ends with this shift (older/blackwell-barriers).

@@ -23,6 +23,7 @@ const TEX: u16 = 0x160;
 const TLD4: u16 = 0x163;
 const TLD: u16 = 0x166;
 const TXD: u16 = 0x16c;
+const TXQ: u16 = 0x16f;
 const SULD_FORMATTED: u16 = 0x197;
 const SULD: u16 = 0x199;
 
@@ -42,6 +43,7 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
             add(&mut operands.reads, bits.byte(4), matrices(bits));
         }
         TEX | TLD4 | TLD | TXD => texture(bits, &mut operands),
+        TXQ => components(bits, &mut operands.writes),
         SULD | SUST | SULD_FORMATTED | SUST_FORMATTED => surface(bits, &mut operands),
         LD | LDG | ST | STG | ATOM | ATOMG | REDG | CCTL => address(bits, &mut operands),
         ATOM_FLOAT | ATOMG_FLOAT | REDG_FLOAT => float_atomic(bits, &mut operands),
@@ -50,10 +52,10 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
     Some(operands)
 }
 
-/// The same, exactly only for products of matrices and copies of predicates: what the checkers take.
+/// The same, exactly only for products of matrices, copies of predicates and queries of textures: what the checkers take.
 pub fn checked(bits: Instruction) -> Option<Operands> {
     match bits.operation() {
-        IMMA | HMMA | PREDICATES_TO_REGISTER => operands(bits),
+        IMMA | HMMA | PREDICATES_TO_REGISTER | TXQ => operands(bits),
         _ => Operands::of(bits),
     }
 }
@@ -168,14 +170,18 @@ fn matrices(bits: Instruction) -> u16 {
 }
 
 /// A mask says which components of the result there are: two in the first registers, the others in the second.
-fn texture(bits: Instruction, operands: &mut Operands) {
-    let Operands { reads, writes, .. } = operands;
+fn components(bits: Instruction, writes: &mut Registers) {
     let count = match bits.operation() {
         TLD4 => 4,
         _ => bits.field(72, 4).count_ones() as u16,
     };
     set(writes, bits.byte(2), count.min(2));
     add(writes, bits.byte(8), count.saturating_sub(2));
+}
+
+fn texture(bits: Instruction, operands: &mut Operands) {
+    let Operands { reads, writes, .. } = operands;
+    components(bits, writes);
     let dimensions = match bits.field(61, 3) {
         0 => 1,
         1 | 4 => 2,
@@ -270,6 +276,8 @@ mod tests {
     fn textures_by_their_components() {
         // TEX.LL RZ, R7, R4, R7, UR4, 2D, 0x1
         assert_eq!(general(0x089e_01ff_28ff_0407_0407_7f60), [vec![4, 5, 7], vec![7]]);
+        // TXQ RZ, R3, R3, TEX_HEADER_DIMENSION, UR4, 0x0, 0x1
+        assert_eq!(general(0x0800_01ff_0000_0400_0303_7f6f)[1], [3]);
         // SULD.D.BA.2D.U8.STRONG.SM R0, [R4], UR4
         assert_eq!(general(0x081e_a100_68ff_0400_0400_7f99), [vec![4, 5], vec![0]]);
     }

@@ -51,6 +51,8 @@ pub const NONE: u8 = 7;
 const MAX_INSTRUCTIONS: usize = 1 << 18;
 /// How many blocks may keep their schedule because it is not understood.
 const MAX_KEPT: usize = 64;
+/// How often blocks may be found whose schedule is not understood.
+const MAX_ROUNDS: usize = 16;
 /// How many times producers may be looked at: for each instruction, and in any case.
 const BUDGET: (usize, usize) = (1 << 8, 1 << 20);
 
@@ -216,6 +218,24 @@ impl<'a> Code<'a> {
         }
     }
 
+    /// The same for large code: all blocks at once whose schedule is not understood, until the others go with them. `None` if that
+    /// takes too long.
+    fn all_unexplained(&self) -> Option<Vec<usize>> {
+        let mut kept = Vec::new();
+        for _ in 0..MAX_ROUNDS {
+            let controls = self.controls(false, &kept)?;
+            let differs = |at: usize| Control::of(self.lines[at].bits) != controls[at];
+            let blocks = self.blocks.iter().map(|block| block.range.clone());
+            let others = blocks.filter(|block| !kept.contains(&block.start) && block.clone().any(differs));
+            let others: Vec<usize> = others.map(|block| block.start).collect();
+            if others.is_empty() {
+                return Some(kept);
+            }
+            kept.extend(others);
+        }
+        None
+    }
+
     /// Schedules the code without the scoreboard of its first instruction. Nothing is done if it is not known which blocks are kept.
     fn put_without_first(&self, kept: Option<Vec<usize>>, code: &mut [u8]) -> Outcome {
         let Some(found) = kept.and_then(|kept| self.controls(true, &kept)) else { return Outcome::Unknown };
@@ -314,6 +334,22 @@ pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family, keeps_waits: bool) {
     delay_waits(code);
 }
 
+/// Gives code from whose `whole` the instructions at `removed`, in order, are gone the scoreboards and waits that it has at its new
+/// times. Blocks whose schedule is not understood keep it; the others are scheduled with these as they are.
+pub fn shortened(whole: (&[u8], &Jumps), removed: &[usize], code: (&mut [u8], &Jumps), family: Family) {
+    let (code, jumps) = code;
+    let removed_before = |at: usize| removed.partition_point(|removed| *removed < at);
+    let Some(whole) = Code::new(whole.0, whole.1, family, Hints::NONE) else { return };
+    let Some(kept) = whole.all_unexplained() else { return };
+    let kept: Vec<usize> = kept.into_iter().map(|at| at - removed_before(at)).collect();
+    let found =
+        Code::new(code, jumps, family, Hints::NONE).and_then(|understood| understood.controls(false, &kept));
+    if let Some(found) = found {
+        put_all(code, &found);
+        delay_waits(code);
+    }
+}
+
 /// Schedules code anew without the scoreboard of its first instruction, if that loads the stack pointer and nothing uses
 /// it.
 pub fn without_stack_pointer(code: &mut [u8], jumps: &Jumps, family: Family, hints: &Hints) -> Outcome {
@@ -373,11 +409,19 @@ fn delay_waits(code: &mut [u8]) {
     }
 }
 
-/// The instructions that take two cycles because in `old` code the next one waits for them, and need not in code with other waits.
-pub fn hasty(old: &[u8], code: &[u8]) -> Vec<usize> {
+/// The instructions that take two cycles because in `old` code the next one waits for them, and need not in code with other waits. What
+/// ends a block takes two in any case.
+pub fn hasty(old: &[u8], code: &[u8], jumps: &Jumps, family: Family) -> Vec<usize> {
+    let understood = Code::new(code, jumps, family, Hints::NONE);
+    let begins_block = |at: usize| {
+        understood.as_ref().is_some_and(|code| code.blocks.iter().any(|block| block.range.start == at))
+    };
     let is_delayed = |at: &usize| {
         let next = at + 1;
-        Instruction::at(code, *at).stall() == 2 && waits_at_once(old, next) && !waits_at_once(code, next)
+        let was_waited_for = || {
+            Instruction::at(code, *at).stall() == 2 && waits_at_once(old, next) && !waits_at_once(code, next)
+        };
+        was_waited_for() && !begins_block(next)
     };
     (0..(code.len() / SIZE).saturating_sub(1)).filter(is_delayed).collect()
 }

@@ -16,55 +16,75 @@ pub enum Use {
 
 /// From an instruction that writes a register of this file to one that uses it.
 pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
-    use Pipe::{Count, Double, Logic, Matrix, Memory, Multiply, None, Special, Uniform};
+    use Pipe::{
+        Choice, Count, Double, Logic, Long, Matrix, Memory, Multiply, None, Special, Sum, Tensor, Uniform,
+    };
     let (from, to) = (producer.pipe, consumer.pipe);
     match file {
         File::General => match (from, to) {
-            (Matrix, Matrix) => 20,
-            (Matrix, _) => 19,
+            (Matrix, Matrix) | (Tensor, Tensor) => producer.matrix + 1,
+            (Matrix | Tensor, _) => producer.matrix,
             (Double, Double) if !consumer.is_conversion => 8,
             (Double, Memory) if how != Use::Written => 7,
             (Double, _) => 10,
             // The later result comes later.
-            (Logic | Multiply, Logic | Multiply) if how == Use::Written => 1,
-            (Logic | Multiply, _) if how == Use::Written && consumer.is_variable() => 6,
-            (Logic, Logic) | (Logic | Multiply, Special | Count) => 4,
+            _ if from.is_plain() && to.is_plain() && how == Use::Written => 1,
+            _ if from.is_plain() && how == Use::Written && consumer.is_variable() => 6,
+            (Logic, Logic) | (Sum, Sum) | (Long, Long) => 4,
+            (Long, Special | Count) => UNKNOWN,
+            _ if from.is_plain() && matches!(to, Special | Count) => 4,
             (Multiply, Multiply) if producer.is_half == consumer.is_half => 4,
-            (Logic | Multiply, Logic | Multiply | Memory) => 5,
-            (Logic | Multiply, Double) if consumer.is_conversion => 4,
-            (Logic | Multiply, Matrix) => 7,
-            (Logic | Multiply, Double) if consumer.is_matrix => 7,
-            (Logic | Multiply, Double) => 6,
+            (Long, Choice | Multiply | Memory) => 6,
+            (Long, Sum) => 5,
+            (Long, _) => UNKNOWN,
+            _ if from.is_plain() && (to.is_plain() || to == Memory) => 5,
+            _ if from.is_plain() && to == Double && consumer.is_conversion => 4,
+            _ if from.is_plain() && matches!(to, Matrix | Tensor) => 7,
+            _ if from.is_plain() && to == Double && consumer.is_matrix => 7,
+            _ if from.is_plain() && to == Double => 6,
             _ => UNKNOWN,
         },
         File::Predicate => match (from, to) {
             (Double, _) if how == Use::Guard || consumer.is_vote => 14,
-            (Logic, _) if how == Use::Guard || consumer.is_vote => 13,
-            (Logic, Logic) => 4,
-            (Logic, Multiply) => 5,
-            (Double, Logic) => 6,
-            (Logic, _) => 13,
+            (Logic | Sum | Choice, _) if how == Use::Guard || consumer.is_vote => {
+                if producer.is_long {
+                    14
+                } else {
+                    13
+                }
+            }
+            (Choice, Sum | Choice | Long) if producer.is_long => 6,
+            (Logic, Logic) | (Sum, Sum) => 4,
+            (Logic, Multiply) | (Sum | Choice, Sum | Choice | Long | Multiply) => 5,
+            (Double, Logic) | (Long, Long) => 6,
+            (Logic | Sum | Choice, _) => 13,
             _ => UNKNOWN,
         },
+        // The later result comes later.
+        File::Uniform if how == Use::Written && !consumer.is_variable() => 1,
         File::Uniform if producer.is_uniform_move => match to {
-            Logic | Multiply | Double | Uniform => 2,
+            _ if to.is_plain() => 2,
+            Double | Uniform => 2,
+            _ if consumer.is_uniform_move => 2,
             _ => UNKNOWN,
         },
         File::Uniform if producer.is_uniform_vote => match to {
-            Logic | Multiply | Special | Count => 2,
+            _ if to.is_plain() => 2,
+            Special | Count => 2,
             _ => UNKNOWN,
         },
         File::Uniform => match (from, to) {
-            (Logic, _) => 13,
+            (Logic | Sum, _) => 13,
             (Uniform, Uniform) => 4,
-            (Uniform, Logic | Multiply) => 6,
+            (Uniform, _) if to.is_plain() => 6,
             (Uniform, Memory) => 9,
+            (Uniform, _) if consumer.is_uniform_move => 7,
             _ => UNKNOWN,
         },
         File::UniformPredicate => match (from, to) {
             (Uniform, Uniform) if how == Use::Guard => 11,
             (Uniform, Uniform) => 4,
-            (Uniform, Logic | Multiply) => 6,
+            (Uniform, _) if to.is_plain() => 6,
             (Uniform, None) => 9,
             _ => UNKNOWN,
         },
@@ -76,13 +96,15 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
 pub fn until_end(producer: Kind, file: File) -> i64 {
     match (file, producer.pipe) {
         (File::General, Pipe::Double) | (File::UniformPredicate, Pipe::Uniform) => 11,
-        (File::General, Pipe::Matrix) => 20,
-        (File::General, Pipe::Logic | Pipe::Multiply) => 7,
+        (File::General, Pipe::Matrix | Pipe::Tensor) => producer.matrix + 1,
+        (File::General, _) if producer.is_long => 8,
+        (File::Predicate, _) if producer.is_long => 14,
+        (File::General, pipe) if pipe.is_plain() => 7,
         (File::Predicate, Pipe::Double) => 15,
         (File::Predicate, _) => 13,
         (File::Uniform, _) if producer.is_uniform_move => 5,
         (File::Uniform, Pipe::Uniform) => 12,
-        (File::Uniform, Pipe::Logic) => 6,
+        (File::Uniform, Pipe::Logic | Pipe::Sum) => 15,
         (File::Uniform, _) if producer.is_uniform_vote => 12,
         (File::Barrier, _) => 0,
         _ => UNKNOWN,

@@ -21,7 +21,6 @@ const KEPT_AT: u32 = 122;
 const KEPT: u128 = 0xf << KEPT_AT;
 const SLOTS: u32 = 3;
 const NO_REGISTER: u8 = 255;
-const HMMA: u16 = 0x03c;
 const DEPBAR: u16 = 0x11a;
 /// How far what operands are kept for may be.
 const REACH: usize = 64;
@@ -57,6 +56,11 @@ impl Marks<'_> {
         new.into_iter().zip(holds).collect()
     }
 
+    /// The machine that the code before is for.
+    fn old_member(&self) -> Member {
+        if self.member.is_103() { Member::Sm100 } else { self.member }
+    }
+
     /// Whether each instruction lets no other warp go on.
     fn holds(&self) -> Vec<bool> {
         let (mut old_since, mut since) = (0, 0);
@@ -67,7 +71,7 @@ impl Marks<'_> {
                 continue;
             }
             let (old_stall, stall) = (self.given[index], self.stalls[index]);
-            let expected = hold(line.bits, Member::Sm100, old_stall, old_since);
+            let expected = hold(line.bits, self.old_member(), old_stall, old_since);
             let is_known = self.is_new || expected == line.bits.holds() || stall >= LONG;
             let new = hold(self.new[index], self.member, stall, since);
             let hold = if is_known { new } else { line.bits.holds() };
@@ -84,7 +88,7 @@ impl Marks<'_> {
         let start = self.range.start;
         (0..SLOTS).fold(0, |kept, slot| {
             let was = old >> slot & 1 != 0;
-            let expected = self.keeps(at, slot, Member::Sm100, |at| self.lines[at].bits.holds());
+            let expected = self.keeps(at, slot, self.old_member(), |at| self.lines[at].bits.holds());
             let new = self.keeps(at, slot, self.member, |at| holds[at - start]);
             // Some operands are kept for an instruction after the next one.
             let may_be = was && is_arithmetic(self.lines[at].bits, self.member) && holds[at - start];
@@ -160,9 +164,10 @@ fn is_pair(line: &Line, slot: u32) -> bool {
 /// Whether operands of an instruction can be kept, or taken from what is kept.
 fn is_arithmetic(bits: Instruction, member: Member) -> bool {
     match Kind::of(bits, member).pipe {
-        Pipe::Logic | Pipe::Multiply | Pipe::Matrix => true,
+        pipe if pipe.is_plain() => true,
+        Pipe::Matrix | Pipe::Tensor => true,
         Pipe::Double => member == Member::Sm100,
-        _ => bits.operation() == HMMA,
+        _ => false,
     }
 }
 
@@ -170,8 +175,8 @@ fn hold(bits: Instruction, member: Member, stall: i64, since: i64) -> bool {
     let sets = bits.write_scoreboard().is_some() || bits.read_scoreboard().is_some();
     let kind = Kind::of(bits, member);
     // Others go on after a counted wait, too.
-    let is_fixed =
-        kind.is_fixed() && !(member.is_103() && kind.pipe == Pipe::Double) || bits.operation() == DEPBAR;
+    let is_fixed = kind.is_fixed() && !(member != Member::Sm100 && kind.pipe == Pipe::Double)
+        || bits.operation() == DEPBAR;
     if stall >= LONG {
         return false;
     }

@@ -150,20 +150,23 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
     if !scheduled.iter().any(|own| own.is_held) {
         return Some(changed);
     }
+    let member = Member::of(family);
     for own in scheduled {
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).anew(own.is_held, member);
+        let is_new = own.is_held;
         let own = Scheduled { is_held: false, ..own };
         let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
         let marks = Marks {
             lines: &own.lines,
             range: 0..own.lines.len(),
             new: &new,
-            stalls: &own.given,
+            stalls: &stalls,
             given: &own.given,
             is_held: false,
-            is_new: true,
-            member: Member::Sm100,
+            is_new,
+            member,
         };
-        changed.extend(changes(&own, &marks.put(), &own.given, &lines)?);
+        changed.extend(changes(&own, &marks.put(), &stalls, &lines)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
     Some(changed)

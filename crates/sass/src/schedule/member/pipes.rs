@@ -1,7 +1,8 @@
 //! Which unit does an operation, and how soon that takes the next one.
 
 use crate::instruction::Instruction;
-use crate::operation::{DMMA, DOUBLE, IMMA, LONG_CONVERSIONS, NOP, POPC, WARPSYNC};
+use crate::operation::{DMMA, DOUBLE, HMMA, IMMA, LONG_CONVERSIONS, NOP, POPC, WARPSYNC};
+use crate::schedule::{Family, Machine};
 
 /// Units that matter here. Instructions of others are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,20 @@ pub enum Pipe {
     Meeting,
     /// Products of matrices of integers.
     Matrix,
+    /// Products of matrices of half and single precision.
+    Tensor,
+    /// What `Logic` is elsewhere, on sm_120: sums, logic and shifts; moves, comparisons and selection; the same of 64 bits.
+    Sum,
+    Choice,
+    Long,
     None,
+}
+
+impl Pipe {
+    /// Plain arithmetic.
+    pub fn is_plain(self) -> bool {
+        matches!(self, Self::Logic | Self::Multiply | Self::Sum | Self::Choice | Self::Long)
+    }
 }
 
 const LOGIC: [u16; 35] = [
@@ -33,6 +47,15 @@ const LOGIC: [u16; 35] = [
     0x013, 0x014, 0x016, 0x019, 0x01a, 0x01b, 0x01c, 0x01f, 0x033, 0x034, 0x03e, 0x040, 0x045, 0x046, 0x048,
     0x076, 0x0ca, 0x015, 0x00d, 0x00e,
 ];
+/// The units that sm_120 has for these: those of sums, logic and shifts, and those of 64 bits.
+const SUMS: [u16; 16] = [
+    0x003, 0x004, 0x010, 0x011, 0x012, 0x013, 0x014, 0x015, 0x016, 0x019, 0x01a, 0x01b, 0x01c, 0x034, 0x045,
+    0x0ca,
+];
+const LONG: [u16; 2] = [0x017, 0x035];
+/// Comparisons of integers, and whether they are of 64 bits.
+const ISETP: u16 = 0x00c;
+const COMPARES_64_BITS: u32 = 80;
 /// Additions and products of single precision, one in each cycle.
 const SINGLE: [u16; 3] = [0x020, 0x021, 0x023];
 /// The others of that unit: those of half precision have another latency, those with long results take longer.
@@ -44,11 +67,15 @@ const MEMORY: [u16; 27] = [
     0x1a3, 0x1a6, 0x1a8, 0x1a9, 0x1ae, 0x1af, 0x03a, 0x03b, 0x044, 0x1a5, 0x1bd, 0x18f,
 ];
 const SPECIAL: [u16; 9] = [0x100, 0x101, 0x102, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109];
-const UNIFORM: [u16; 10] = [0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x099, 0x0a4, 0x0a5, 0x0a7];
+const UNIFORM: [u16; 12] =
+    [0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x097, 0x099, 0x09c, 0x0a4, 0x0a5, 0x0a7];
 const UNIFORM_MOVE: u16 = 0x082;
 const VOTE: u16 = 0x006;
 const UNIFORM_VOTE: u16 = 0x086;
 const CONSTANT: [u16; 3] = [0x182, 0x1c3, 0x11d];
+
+/// Whether one of the matrices of `HMMA` is sparse.
+const IS_SPARSE: u32 = 73;
 
 /// The machine whose code it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +85,17 @@ pub enum Member {
     Sm103 {
         interval: u32,
     },
+    Sm120,
 }
 
 impl Member {
+    /// The machine of code that is scheduled for a family; what is not known of it is taken from sm_100.
+    pub fn of(family: Family) -> Self {
+        if family.machine == Machine::Of120 { Self::Sm120 } else { Self::Sm100 }
+    }
+
     pub fn is_103(self) -> bool {
-        self != Self::Sm100
+        matches!(self, Self::Sm103 { .. })
     }
 }
 
@@ -83,6 +116,10 @@ pub struct Kind {
     pub is_uniform_vote: bool,
     /// A delay that was there before.
     pub is_delay: bool,
+    /// Whether it is of 64 bits, on sm_120.
+    pub is_long: bool,
+    /// How long results of matrices take.
+    pub matrix: i64,
 }
 
 /// Whether it is a function or conversion of 32 bits, which one unit does in order; on sm_103 another one does exponentials.
@@ -134,11 +171,21 @@ impl Kind {
         let double = match member {
             Member::Sm100 => 2,
             Member::Sm103 { interval } => i64::from(interval),
+            Member::Sm120 => 64,
         };
+        let is_120 = member == Member::Sm120;
         let (pipe, interval) = match operation {
+            _ if is_120 && is_double_matrix(bits) => (Pipe::Double, 584),
+            _ if is_120 && is_integer_matrix(bits) => (Pipe::Matrix, 16),
+            HMMA if is_120 => (Pipe::Tensor, 16),
+            _ if is_120 && LONG.contains(&operation) => (Pipe::Long, 2),
+            _ if is_120 && SUMS.contains(&operation) => (Pipe::Sum, 2),
+            _ if is_120 && LOGIC.contains(&operation) => (Pipe::Choice, 1),
+            _ if is_120 && UNIFORM.contains(&operation) => (Pipe::Uniform, 1),
             _ if is_double(bits) => (Pipe::Double, double),
             _ if is_double_matrix(bits) => (Pipe::Double, if is_103 { 584 } else { 16 }),
             _ if is_integer_matrix(bits) => (Pipe::Matrix, if is_103 { 64 } else { 8 }),
+            HMMA => (Pipe::Tensor, if bits.field(IS_SPARSE, 1) != 0 { 9 } else { 8 }),
             _ if is_conversion(bits) && is_103 => (Pipe::Double, double),
             _ if bits.is_exponential() && is_103 => (Pipe::Special, 4),
             POPC if is_103 => (Pipe::Count, 1),
@@ -163,14 +210,29 @@ impl Kind {
             is_vote: operation == VOTE,
             is_uniform_vote: operation == UNIFORM_VOTE,
             is_delay: operation == NOP,
+            is_long: is_120 && operation == ISETP && bits.field(COMPARES_64_BITS, 1) != 0
+                || pipe == Pipe::Long,
+            matrix: match pipe {
+                Pipe::Tensor if is_120 => 28,
+                Pipe::Matrix if is_120 => 26,
+                _ => 19,
+            },
         }
     }
 
     /// Whether results are there after a fixed time.
     pub fn is_fixed(self) -> bool {
-        matches!(self.pipe, Pipe::Logic | Pipe::Multiply | Pipe::Uniform | Pipe::Double)
+        matches!(self.pipe, Pipe::Uniform | Pipe::Double)
+            || self.pipe.is_plain()
             || self.is_uniform_move
             || self.is_delay
+    }
+
+    /// Whether it may follow a barrier at once.
+    pub fn is_arithmetic(self) -> bool {
+        matches!(self.pipe, Pipe::Matrix | Pipe::Tensor | Pipe::Uniform)
+            || self.pipe.is_plain()
+            || self.is_uniform_move
     }
 
     /// Whether its results come when they come.

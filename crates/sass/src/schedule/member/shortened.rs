@@ -16,6 +16,9 @@ use std::ops::Range;
 const STALL: u128 = 15 << STALL_AT;
 /// Stalls from here on may mean something else.
 const LONG: i64 = 12;
+/// The longest stall, and a delay without cycles.
+const LONGEST: i64 = 15;
+const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 /// What an instruction takes that the next one waits for.
 const HASTY: i64 = 2;
 
@@ -54,15 +57,18 @@ pub fn shortened(
                 given.push(all.given[index]);
             }
         }
-        let mut needed = Stalls::new(&own, &given, &[]).on_100(|at| before_idle[at]).into_iter();
+        let mut needed =
+            Stalls::new(&own, &given, &[]).again(Member::of(family), |at| before_idle[at]).into_iter();
         let is_gone = |index: usize| index > 0 && is_idle(all.places[index]);
         let stalls: Vec<i64> = (0..all.lines.len())
             .map(|index| if is_gone(index) { 0 } else { needed.next().unwrap_or_default() })
             .collect();
-        // Delays stay as they are.
-        let keeps_delays = |index: usize| all.delays[index].is_empty() || stalls[index] == all.given[index];
-        if (0..stalls.len()).all(keeps_delays) {
-            changed.push((block.range.clone(), retimed(&all, &stalls)));
+        let delays: Option<Vec<Vec<Retimed>>> =
+            (0..stalls.len()).map(|index| delays_for(&all, index, stalls[index])).collect();
+        if let Some(delays) = delays {
+            let mut own = retimed(&all, &stalls, Member::of(family));
+            own.extend(delays.into_iter().flatten());
+            changed.push((block.range.clone(), own));
         }
     }
     changed
@@ -91,13 +97,36 @@ pub fn rewaited(old: &[u8], code: &[u8], jumps: &Jumps, family: Family) -> Vec<(
         let delays: Vec<usize> = range.clone().filter(|at| is_delay(lines[*at].bits)).collect();
         let own = Scheduled::new(&lines, range.clone(), &delays);
         let may_be_less = |index: usize| is_among(own.places[index]) && own.given[index] == HASTY;
-        let stalls = Stalls::new(&own.lines, &own.given, &[]).on_100(may_be_less);
-        let keeps_delays = |index: usize| own.delays[index].is_empty() || stalls[index] == own.given[index];
-        if (0..stalls.len()).all(keeps_delays) {
-            changed.push((range, retimed(&own, &stalls)));
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).again(Member::of(family), may_be_less);
+        let delays: Option<Vec<Vec<Retimed>>> =
+            (0..stalls.len()).map(|index| delays_for(&own, index, stalls[index])).collect();
+        if let Some(delays) = delays {
+            let mut block = retimed(&own, &stalls, Member::of(family));
+            block.extend(delays.into_iter().flatten());
+            changed.push((range, block));
         }
     }
     changed
+}
+
+/// The delays after an instruction, where it takes other cycles with them; `None` if there are more or fewer then. The short one is last.
+fn delays_for(block: &Scheduled, index: usize, stall: i64) -> Option<Vec<Retimed>> {
+    let (at, delays) = (block.places[index], &block.delays[index]);
+    if delays.is_empty() || stall == block.given[index] {
+        return Some(Vec::new());
+    }
+    let own = block.lines[index].bits;
+    let is_behind = delays.iter().enumerate().all(|(index, delay)| *delay == at + 1 + index);
+    let left = stall - LONGEST;
+    let count = usize::try_from(left).ok()?.div_ceil(LONGEST as usize);
+    if i64::from(own.stall()) != LONGEST || own.holds() || !is_behind || count != delays.len() {
+        return None;
+    }
+    let delay = |(index, at): (usize, &usize)| {
+        let stall = (left - index as i64 * LONGEST).min(LONGEST);
+        (*at, (NOP | (stall as u128) << STALL_AT).to_le_bytes())
+    };
+    Some(delays.iter().enumerate().map(delay).collect())
 }
 
 /// Says anew after which instructions other warps go on, in blocks of code some of whose instructions take other cycles than in `old`.
@@ -118,7 +147,7 @@ pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family) {
         };
         let stalls: Vec<i64> = block.places.iter().zip(&block.given).map(new_stall).collect();
         let (instructions, _) = code.as_chunks_mut::<SIZE>();
-        for (at, retimed) in retimed(&block, &stalls) {
+        for (at, retimed) in retimed(&block, &stalls, Member::of(family)) {
             let marks = u128::from_le_bytes(retimed) & (STALL | HOLD);
             let bits = u128::from_le_bytes(instructions[at]) & !(STALL | HOLD) | marks;
             instructions[at] = bits.to_le_bytes();
@@ -127,7 +156,7 @@ pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family) {
 }
 
 /// The instructions of a block with their stalls. After which of them other warps go on is said anew.
-fn retimed(block: &Scheduled, stalls: &[i64]) -> Vec<Retimed> {
+fn retimed(block: &Scheduled, stalls: &[i64], member: Member) -> Vec<Retimed> {
     let bits: Vec<Instruction> = block.lines.iter().map(|line| line.bits).collect();
     let marks = Marks {
         lines: &block.lines,
@@ -137,7 +166,7 @@ fn retimed(block: &Scheduled, stalls: &[i64]) -> Vec<Retimed> {
         given: &block.given,
         is_held: block.is_held,
         is_new: false,
-        member: Member::Sm100,
+        member,
     };
     let mut retimed = Vec::new();
     for (index, (marked, holds)) in marks.put().into_iter().enumerate() {

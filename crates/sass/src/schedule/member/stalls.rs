@@ -5,8 +5,8 @@
 //! not known here, and it does so on sm_103. Where it is less, it takes less than is said here, on sm_103 too.
 
 use super::doubles::{Consumer, Double};
-use super::latency::{Use, until_end, until_used};
-use super::pipes::{Kind, Member, Pipe, is_conversion, is_integer_matrix, loses_latency};
+use super::latency::{UNKNOWN, Use, until_end, until_used};
+use super::pipes::{Kind, Member, Pipe, is_conversion, is_double, is_integer_matrix, loses_latency};
 use crate::flow::Flow;
 use crate::operation::MEMBAR;
 use crate::registers::{File, Registers};
@@ -25,6 +25,15 @@ const MEETING_TO_BRANCH: i64 = 4;
 /// From `BAR` to what is not plain arithmetic, and from `MEMBAR` to memory.
 const BARRIER: u16 = 0x11d;
 const AFTER_BARRIER: i64 = 6;
+/// From a counted wait to anything.
+const COUNTED_WAIT: u16 = 0x11a;
+const AFTER_COUNTED_WAIT: i64 = 4;
+/// From the uniform unit to an instruction of another one that reads the same uniform register.
+const SHARED_UNIFORM: i64 = 2;
+/// On sm_120: what is of 64 bits takes so long, and before sums so long; matrices are read for so long.
+const LONG: i64 = 2;
+const LONG_TO_SUM: i64 = 3;
+const READ_BY_MATRICES: i64 = 8;
 
 pub struct Stalls<'a> {
     pub lines: &'a [Line],
@@ -36,6 +45,8 @@ pub struct Stalls<'a> {
     ignores_contradicted: bool,
     /// Whether the end of a block waits for double precision that nothing in the block waits for.
     waits_at_end: bool,
+    /// Whether what is not known takes as long as it did, and at the end of the block everything is over.
+    is_anew: bool,
 }
 
 /// Where instructions are issued, as far as this is known.
@@ -45,6 +56,10 @@ struct Progress {
     writers: Vec<Option<usize>>,
     units: Vec<(Pipe, usize)>,
     meeting: Option<usize>,
+    /// The last barrier of the thread block.
+    barrier: Option<usize>,
+    /// The last product of matrices to read each register.
+    readers: Vec<Option<usize>>,
 }
 
 /// When an instruction, or the end of the block, can come.
@@ -84,6 +99,7 @@ impl<'a> Stalls<'a> {
             before,
             ignores_contradicted: false,
             waits_at_end: true,
+            is_anew: false,
         }
     }
 
@@ -98,16 +114,31 @@ impl<'a> Stalls<'a> {
         self.distances(Member::Sm103 { interval }, Some(&least))
     }
 
-    /// The same on sm_100, where instructions for which `may_be_less` is true may take fewer cycles than they did.
-    pub fn on_100(mut self, may_be_less: impl Fn(usize) -> bool) -> Vec<i64> {
+    /// The same on the machine of the code, where instructions for which `may_be_less` is true may take fewer cycles than they did.
+    pub fn again(mut self, member: Member, may_be_less: impl Fn(usize) -> bool) -> Vec<i64> {
         self.ignores_contradicted = true;
-        let needed = self.distances(Member::Sm100, None);
+        let needed = self.distances(member, None);
         let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
         let least = given
             .zip(needed)
             .enumerate()
             .map(|(at, (given, needed))| if needed < given && !may_be_less(at) { given } else { 0 });
-        self.distances(Member::Sm100, Some(&least.collect::<Vec<_>>()))
+        self.distances(member, Some(&least.collect::<Vec<_>>()))
+    }
+
+    /// The same on the machine of the code, that is of an assembler that knew how other blocks go on: at the end of a block everything is over. With
+    /// `is_held` no other warp went on, and cycles that nothing explains go; otherwise they stay. What is not known takes as long as it did.
+    pub fn anew(mut self, is_held: bool, member: Member) -> Vec<i64> {
+        self.is_anew = true;
+        let mut least = vec![0; self.range.len()];
+        if !is_held {
+            let needed = self.distances(member, None);
+            let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
+            for (least, (given, needed)) in least.iter_mut().zip(given.zip(needed)) {
+                *least = if needed < given { given } else { 0 };
+            }
+        }
+        self.distances(member, Some(&least))
     }
 
     /// The cycles that are needed from each instruction to the next one. Without `least`, each is told with the others as
@@ -118,16 +149,24 @@ impl<'a> Stalls<'a> {
             writers: vec![None; Registers::PLACES],
             units: Vec::new(),
             meeting: None,
+            barrier: None,
+            readers: vec![None; Registers::PLACES],
         };
         let mut distances = Vec::with_capacity(self.range.len());
         for at in self.range.clone() {
             let line = &self.lines[at];
             line.writes.places().for_each(|place| state.writers[place] = Some(at));
             let pipe = Kind::of(line.bits, member).pipe;
+            if pipe == Pipe::Tensor {
+                line.reads.places().for_each(|place| state.readers[place] = Some(at));
+            }
             state.units.retain(|(of, _)| *of != pipe);
             state.units.push((pipe, at));
             if line.operation() == MEETING {
                 state.meeting = Some(at);
+            }
+            if line.operation() == BARRIER {
+                state.barrier = Some(at);
             }
             let index = at - self.range.start;
             let now = state.times[index];
@@ -166,7 +205,11 @@ impl<'a> Stalls<'a> {
             // From 13.3 on double precision of sm_100 has scoreboards too; its latency is fixed all the same.
             let is_scoreboard =
                 bits.write_scoreboard().is_some() && (member != Member::Sm100 || !loses_latency(bits));
-            let is_fixed = member == Member::Sm100 || !loses_latency(bits);
+            let is_fixed = match member {
+                Member::Sm100 => true,
+                Member::Sm103 { .. } => !loses_latency(bits),
+                Member::Sm120 => !is_double(bits),
+            };
             !is_scoreboard && !self.kind(*producer, member).is_variable() && is_fixed
         })
     }
@@ -179,7 +222,12 @@ impl<'a> Stalls<'a> {
         }
         for place in 0..Registers::PLACES {
             if let Some(producer) = self.writer(place, member, next.state) {
-                next.after(producer, until_end(self.kind(producer, member), File::at(place)));
+                let cycles = until_end(self.kind(producer, member), File::at(place));
+                if self.is_anew && cycles != UNKNOWN {
+                    next.not_before(producer, cycles);
+                } else {
+                    next.after(producer, cycles);
+                }
             }
         }
         let bits = self.lines[last].bits;
@@ -220,10 +268,14 @@ impl<'a> Stalls<'a> {
         if let Some(meeting) = next.state.meeting.filter(|_| line.operation() == BRANCH) {
             next.after(meeting, MEETING_TO_BRANCH);
         }
-        if own.operation() == BARRIER && !matches!(kind.pipe, Pipe::Logic | Pipe::Multiply)
-            || own.operation() == MEMBAR && kind.pipe == Pipe::Memory
-        {
+        if let Some(barrier) = next.state.barrier.filter(|_| !kind.is_arithmetic()) {
+            next.after(barrier, AFTER_BARRIER);
+        }
+        if own.operation() == MEMBAR && kind.pipe == Pipe::Memory {
             next.after(last, AFTER_BARRIER);
+        }
+        if own.operation() == COUNTED_WAIT {
+            next.after(last, AFTER_COUNTED_WAIT);
         }
         let unit = next.state.units.iter().find(|(of, _)| *of == kind.pipe && kind.pipe != Pipe::None);
         if let Some((_, producer)) = unit {
@@ -235,9 +287,30 @@ impl<'a> Stalls<'a> {
             }
         }
         // What comes when it comes does not overwrite what has just been read.
-        let is_variable = kind.is_variable() || line.bits.write_scoreboard().is_some();
-        if is_variable && own.reads.meets(&line.writes) {
+        let reads_at_once =
+            matches!(self.kind(last, member).pipe, Pipe::Double | Pipe::Matrix | Pipe::Tensor);
+        let is_variable =
+            kind.is_variable() || line.bits.write_scoreboard().is_some() && !loses_latency(line.bits);
+        if is_variable && !reads_at_once && own.reads.meets(&line.writes.within(&[File::General])) {
             next.after(last, SCOREBOARD);
+        }
+        let last_kind = self.kind(last, member);
+        if last_kind.is_long {
+            let is_sum = (last_kind.pipe, kind.pipe) == (Pipe::Long, Pipe::Sum);
+            next.after(last, if is_sum { LONG_TO_SUM } else { LONG });
+        }
+        if member == Member::Sm120 && !kind.is_variable() && line.bits.write_scoreboard().is_none() {
+            for place in line.writes.within(&[File::General]).places() {
+                if let Some(reader) = next.state.readers[place] {
+                    next.after(reader, READ_BY_MATRICES);
+                }
+            }
+        }
+        // Nor is a uniform register read right after the uniform unit has.
+        let is_shared = || own.reads.within(&[File::Uniform]).meets(&line.reads);
+        let is_uniform = self.kind(last, member).pipe == Pipe::Uniform;
+        if self.is_anew && is_uniform && kind.pipe.is_plain() && is_shared() {
+            next.not_before(last, SHARED_UNIFORM);
         }
         if self.waits_for(at, last, member) {
             next.not_before(last, SCOREBOARD);
