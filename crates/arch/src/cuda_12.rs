@@ -67,6 +67,11 @@ impl Release {
         self.toolkit < 124
     }
 
+    /// Shared memory: the symbol of what is reserved has its value, also where the compiler gave it none (older/reserved-shared).
+    pub const fn knows_reserved_shared(&self) -> bool {
+        self.toolkit >= 128
+    }
+
     /// Sections: a flag says that `sh_info` is a section (compat/names-12).
     pub const fn marks_info(&self) -> bool {
         self.toolkit >= 124

@@ -43,6 +43,10 @@ use solder_cubin::raw::{self, Symbol};
 use solder_cubin::strings::{StringTables, Table};
 use std::sync::{Mutex, PoisonError};
 
+/// The bytes of shared memory that are reserved, and the symbol that says so.
+const RESERVED_SHARED_SYMBOL: &[u8] = b".nv.reservedSmem.cap";
+const RESERVED_SHARED_SIZE: u64 = 0x400;
+
 /// Merges the inputs.
 pub fn merge<'data>(
     settings: Settings<'data>,
@@ -409,9 +413,15 @@ impl<'a, 'data> Merger<'a, 'data> {
         let undefined_weak = raw.bind() == raw::STB_WEAK && !raw.is_defined();
         let stays_weak = self.settings.relocatable && is_extern_shared(raw);
         let bind = if undefined_weak && !stays_weak { raw::STB_GLOBAL } else { raw.bind() };
-        // Undefined variables keep the value that the compiler gave them.
+        // Undefined variables keep the value that the compiler gave them, but for one that compilers before 12.8 gave none.
         let object = matches!(kind, raw::STT_OBJECT | raw::STT_CUDA_OBJECT);
-        let value = if object && !raw.is_defined() { raw.value.get() } else { 0 };
+        let value = match object && !raw.is_defined() {
+            true if self.settings.knows_reserved_shared && name == RESERVED_SHARED_SYMBOL => {
+                RESERVED_SHARED_SIZE
+            }
+            true => raw.value.get(),
+            false => 0,
+        };
         // Position-independent code has tables of addresses, whose variables an image does not name.
         let hidden = object && raw.visibility() == raw::STV_INTERNAL && !self.settings.shows_hidden();
         let id = self.push_symbol(OutputSymbol {

@@ -12,6 +12,8 @@ pub struct Settings<'data> {
     pub writes_notes: bool,
     /// A name enters the string tables when what has it is made, and stays when that is removed.
     pub names_at_once: bool,
+    /// The symbol of reserved shared memory has its value, also where the compiler gave it none.
+    pub knows_reserved_shared: bool,
     /// Sections say by a flag that `sh_info` is a section.
     pub marks_info: bool,
     /// Functions with other names cannot be removed.
@@ -86,6 +88,7 @@ impl<'data> Settings<'data> {
             sm: options.sm(),
             writes_notes: options.release.writes_notes(),
             names_at_once: options.release.names_at_once(),
+            knows_reserved_shared: options.release.knows_reserved_shared(),
             marks_info: options.release.marks_info(),
             refuses_removed_aliases: options.release.refuses_removed_aliases(),
             keeps_prototypes_of_aliases: options.release.keeps_prototypes_of_aliases(),
