@@ -73,12 +73,6 @@ fn class(instruction: Instruction) -> Option<Class> {
     }
 }
 
-/// Whether it is a function whose results come without a scoreboard of its own.
-fn has_no_scoreboard(instruction: Instruction) -> bool {
-    let is_function = matches!(class(instruction), Some(Class::Exponential | Class::Function));
-    is_function && instruction.write_scoreboard().is_none()
-}
-
 /// Whether its latency is fixed on sm_100 and not on sm_103.
 fn loses_latency(instruction: Instruction) -> bool {
     is_double(instruction) || instruction.operation() == INTEGER_MATRIX
@@ -163,8 +157,8 @@ struct Code {
 /// cycles.
 pub fn is_fit_for_103(code: &[u8], interval: u32) -> bool {
     let instructions: Vec<Instruction> = (0..code.len() / SIZE).map(|at| Instruction::at(code, at)).collect();
-    let has_functions =
-        instructions.iter().any(|i| i.is_exponential()) && instructions.iter().any(|i| has_no_scoreboard(*i));
+    let has = |wanted: Class| instructions.iter().any(|i| class(*i) == Some(wanted));
+    let has_functions = has(Class::Exponential) && has(Class::Function);
     if !has_functions && !instructions.iter().any(|i| is_slow_on_103(*i)) {
         return true;
     }
@@ -179,6 +173,11 @@ impl Code {
         let inside = |target: i64| usize::try_from(target).ok().filter(|at| *at < instructions.len());
         for (at, instruction) in instructions.iter().enumerate() {
             let flow = Flow::of(at, *instruction);
+            // It may lead to any instruction.
+            if flow == Flow::Anywhere && !instruction.is_call_or_return() {
+                starts.extend(0..instructions.len());
+                break;
+            }
             if flow != Flow::Next {
                 starts.push(at + 1);
             }
@@ -273,10 +272,15 @@ impl Code {
                 let writes = self.operands[at].as_ref().map(|operands| &operands.writes);
                 pending.has_guard &= writes.is_some_and(|writes| !writes.contains(File::Predicate, guard));
             }
-            if loses_latency(instruction) || has_no_scoreboard(instruction) {
+            if class(instruction).is_some() {
                 self.begin(at, state);
+                self.cover(at, state);
             }
-            self.cover(at, state);
+            // Who waits for it comes two cycles later.
+            let next = self.instructions.get(at + 1).map_or(0, |next| next.wait_mask());
+            if instruction.stall() == 1 && instruction.set_mask() & next != 0 {
+                return None;
+            }
         }
         Some(())
     }
@@ -302,11 +306,13 @@ impl Code {
     }
 
     fn begin(&self, at: usize, state: &mut State) {
+        let has_guard = !state.iter().any(|pending| pending.at == at);
         state.retain(|pending| pending.at != at);
         let place = state.partition_point(|pending| pending.at < at);
         // When functions have read their operands is the same on both machines.
         let is_read = !loses_latency(self.instructions[at]);
-        state.insert(place, Pending { at, written: None, read: None, is_read, has_guard: true });
+        // That of an earlier turn of a loop may have had another guard.
+        state.insert(place, Pending { at, written: None, read: None, is_read, has_guard });
     }
 
     /// Who waits for an instruction waits for those before it in its class, too.
@@ -364,8 +370,23 @@ mod tests {
         assert!(!is_fit_for_103(&code(&[ex2(7), rcp(0), product(1)]), 64));
         assert!(is_fit_for_103(&code(&[rcp(1), ex2(0), product(3)]), 64));
         assert!(is_fit_for_103(&code(&[rcp(7), other, ex2(1), product(3)]), 64));
+        assert!(!is_fit_for_103(&code(&[rcp(1), ex2(0), product(1)]), 64));
         // Without exponentials all is as on sm_100.
         assert!(is_fit_for_103(&code(&[rcp(7), other, product(1)]), 64));
+    }
+
+    #[test]
+    fn ways_to_what_uses_results() {
+        let exit = with(EXIT, 5, 7, 7, 0);
+        // A branch that may go anywhere passes the wait.
+        let branch = with(0x0380_0000_0000_0000_1e00_7949, 5, 7, 7, 0);
+        let [other, user] =
+            [(5, 1), (8, 0)].map(|(of, waits)| with(COPY & !(0xff << 32) | of << 32, 2, 7, 7, waits));
+        assert!(!is_fit_for_103(&code(&[with(FIRST, 2, 0, 7, 0), branch, other, user, exit]), 64));
+        // Too soon to wait for it.
+        let waiting = user | 1 << 116;
+        assert!(!is_fit_for_103(&code(&[with(FIRST, 1, 0, 7, 0), waiting, exit]), 64));
+        assert!(is_fit_for_103(&code(&[with(FIRST, 2, 0, 7, 0), waiting, exit]), 64));
     }
 
     #[test]

@@ -89,8 +89,8 @@ const UNIFORM_TO_MEMORY: u32 = 9;
 const UNIFORM_TO_GUARD: u32 = 11;
 const UNIFORM_TO_LOAD: u32 = 13;
 const UNIFORM_LOAD: u16 = 0x1ac;
-/// `VOTEU`, `R2UR` and `S2UR`, which are of other units.
-const OTHER_UNIFORM: [u16; 3] = [0x086, 0x0ca, 0x0c3];
+/// `VOTEU`, `R2UR`, `S2UR`, `CS2UR` and `CREDUX`, which are of other units.
+const OTHER_UNIFORM: [u16; 5] = [0x086, 0x0ca, 0x0c3, 0x0cb, 0x0cc];
 const UMOV: u16 = 0x082;
 const UNIFORM: std::ops::RangeInclusive<u16> = 0x080..=0x0ff;
 /// What `CS2R` writes: assemblers have it used after 10 by uniform instructions.
@@ -103,7 +103,7 @@ const IS_WIDE: u32 = 73;
 /// Conversions, special functions, counts.
 const SPECIAL: std::ops::RangeInclusive<u16> = 0x100..=0x113;
 /// What comes after barriers and fences, but plain arithmetic: assemblers have a second barrier after 8 cycles, memory after 6.
-const AFTER_BARRIER: u32 = 8;
+pub const AFTER_BARRIER: u32 = 8;
 const MEMORY_AFTER_BARRIER: u32 = 6;
 /// `LDGDEPBAR`, which anything may follow, and `DEPBAR`, which all comes 4 cycles after.
 const COUNTED: u16 = 0x1af;
@@ -163,10 +163,10 @@ pub fn is_early(first: Instruction, second: Instruction, cycles: u32, before: u3
     let is_memory = MEMORY.contains(&second.operation()) || second.operation() == COPY;
     let has_results = || operands(first).is_none_or(|operands| !operands.writes.is_empty());
     let ordered = match first.operation() {
+        COUNTED_WAIT => AFTER_COUNTED_WAIT,
         _ if is_plain => 0,
         BSSY if is_control(second) => AFTER_MEETING,
         COUNTED => 0,
-        COUNTED_WAIT => AFTER_COUNTED_WAIT,
         BAR if (is_arithmetic || is_comparison(second) || is_matrix(second.operation()))
             && !has_results() =>
         {

@@ -41,6 +41,20 @@ const CCTL: u128 = 0x000f_e000_0200_0000_0000_0000_ff00_798f;
 const MEMBAR: u128 = 0x000f_e000_0000_a000_0000_0000_0000_7992;
 const PREEXIT: u128 = 0x000f_e000_0000_0000_0000_0000_0000_782d;
 const MEMBAR_SETS: u128 = with_scoreboards(MEMBAR, 0, 7);
+/// `DEPBAR.LE SB0, 0` and `LDG R5, [R32]`.
+const DEPBAR_OF_0: u128 = 0x000f_e000_0000_0000_0000_8000_0000_791a;
+const LDG_TO_R5: u128 = with_scoreboards(0x000f_e000_0c1e_1900_0000_0004_2005_7981, 0, 7);
+/// Delays that may let other warps go on.
+const HELD: u128 = 0x000f_e000_0fff_e0ff_0000_00ff_ffff_f290;
+/// `CREDUX UR4, R9`, also if P0, and `IADD3 R7, R5, UR4`.
+const CREDUX: u128 = 0x000f_e000_0000_0000_0000_0000_0904_72cc;
+const CREDUX_IF_P0: u128 = 0x000f_e000_0000_0000_0000_0000_0904_02cc;
+const SUM_OF_UR4: u128 = 0x000f_e000_0fff_e0ff_0000_0004_0507_7c10;
+/// `MUFU.RCP R5, R4`, `MUFU.EX2 R6, R7`, `MOV R4, R9`, `IADD3 R17, R5, 1`.
+const RCP: u128 = with_scoreboards(0x000f_e000_0000_1000_0000_0004_0005_7308, 0, 7);
+const EX2: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_0007_0006_7308, 1, 2);
+const MOV_TO_R4: u128 = 0x000f_e000_0000_0f00_0000_0009_0004_7202;
+const SUM_TO_R17: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0511_7810;
 const BRA_IF_P1: u128 = 0x000f_e000_0380_0000_0000_0000_0000_1947;
 /// `HMMA.16816.F32 R40, R20, R24, R40` and `IADD3 R7, R40, 1`.
 const HMMA: u128 = 0x000f_e000_0000_1828_0000_0018_1428_723c;
@@ -200,4 +214,40 @@ fn operands() {
     // A store that may not be executed does not tell that the load before it has read R6.
     let stored = |mask| around(&[(LDS_FROM_R6, 2), (STG_IF_P1, 2), (waits_for(SUM, mask), 5)]);
     assert!(is_refused(&stored(3), &stored(2), &[]));
+}
+
+/// Cycles that the whole function was said to have.
+#[test]
+fn cycles_of_all_kinds() {
+    let guarded = |delay: Line| around(&[(ISETP, 1), delay, (SUM_IF_P0, 5)]);
+    assert!(is_refused(&guarded((HELD, 12)), &guarded((NOP, 1)), &[]));
+    assert!(is_refused(&guarded((HELD, 15)), &around(&[(ISETP, 2), (SUM_IF_P0, 5)]), &[]));
+    // The caller may come to a barrier, too.
+    let returns =
+        |stall: u128| -> Code { vec![(OTHER, 10), (OTHER, 10), (OTHER, 10), (BAR, stall), (RET, 5)] };
+    assert!(is_refused(&returns(8), &returns(2), &[]));
+    let counted = |stall| around(&[(LDG_TO_R5, 4), (DEPBAR_OF_0, stall), (SUM, 5)]);
+    assert!(is_refused(&counted(4), &counted(1), &[]));
+    let reduced = |stall| around(&[(CREDUX & !HOLD, stall), (SUM_OF_UR4, 5)]);
+    assert!(is_refused(&reduced(14), &reduced(6), &[]));
+    let reduces = |stall| around(&[(ISETP & !HOLD, stall), (CREDUX_IF_P0, 5)]);
+    assert!(is_refused(&reduces(14), &reduces(1), &[]));
+    let free = |stall| around(&[(OTHER & !HOLD, stall), (OTHER, 5)]);
+    assert!(is_refused(&free(5), &free(0), &[]));
+}
+
+/// What stays for a later instruction over others.
+#[test]
+fn operands_over_others() {
+    let over = |bits, load| around(&[(bits, 5), (load, 2), (SUM_TO_R7, 5)]);
+    assert!(is_refused(&over(SUM | REUSE, LDC), &over(SUM | REUSE, LDC & !HOLD), &[]));
+    let waiting = waits_for(LDC, 2);
+    assert!(is_refused(&over(SUM, waiting), &over(SUM | REUSE, waiting), &[]));
+    let kept = around(&[(SUM | REUSE, 5), (SUM_TO_R7, 5)]);
+    assert!(is_refused(&kept, &around(&[(SUM | REUSE, 5), (NOP, 5), (SUM_TO_R7, 5)]), &[]));
+    // An exponential does not tell what another function has read.
+    let read = |now, later| {
+        around(&[(RCP, 2), (EX2, 4), (waits_for(MOV_TO_R4, now), 4), (waits_for(SUM_TO_R17, later), 5)])
+    };
+    assert!(is_refused(&read(0b111, 0), &read(0b110, 1), &[]));
 }

@@ -451,7 +451,8 @@ impl Analysis<'_> {
                 continue;
             }
             let others = checked(next).filter(|_| Flow::of(0, next) == Flow::Next)?;
-            let is_same = next.operation() == first.operation();
+            let is_same =
+                next.operation() == first.operation() && next.is_exponential() == first.is_exponential();
             let is_in_order = is_same || (first.operation(), next.operation()) == (LDS, STG);
             let is_alike = is_in_order && step.before.is_some() && step.after.is_some();
             let is_executed = next.is_unconditional() || next.guard() == first.guard() && !is_other_guard;

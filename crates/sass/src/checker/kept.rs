@@ -50,6 +50,9 @@ pub fn may_keep(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize) 
         }
         let Some((_, next)) = both(alignment, later) else { return false };
         let Some(others) = checked(next) else { return false };
+        if next.wait_mask() != 0 {
+            return false;
+        }
         if is_plain(next) && next.byte(BYTE) == own.byte(BYTE) {
             return others.reads.contains(File::General, register);
         }
@@ -62,6 +65,23 @@ pub fn may_keep(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize) 
         if !is_passed {
             return false;
         }
+    }
+    false
+}
+
+/// Whether an earlier instruction may keep operands over a step, for a later one.
+pub fn is_passed(alignment: &Alignment<'_>, at: usize) -> bool {
+    let mut own = alignment.step(at).after;
+    for earlier in (at.saturating_sub(REACH)..at).rev() {
+        // The next one that is no memory or control takes them.
+        if own.is_some_and(|own| !own.is_delay() && !PASSED.contains(&own.operation())) {
+            return false;
+        }
+        let Some(after) = alignment.step(earlier).after else { continue };
+        if keeps(after) {
+            return true;
+        }
+        own = Some(after);
     }
     false
 }

@@ -48,6 +48,12 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps, speed: Speed) -> Res
         || *in_time.get_or_init(|| ways.get_or_init(|| Ways::new(alignment, jumps, speed)).is_in_time());
     for (at, step) in alignment.steps().enumerate() {
         let violation = |problem: Problem| Err(Violation { at, problem });
+        if step.before.is_none()
+            && step.after.is_some_and(Instruction::is_delay)
+            && keeps_before(alignment, at)
+        {
+            return violation(Problem::Code);
+        }
         let Some((before, after)) = step.before.zip(step.after).filter(|(before, after)| before != after)
         else {
             continue;
@@ -56,7 +62,8 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps, speed: Speed) -> Res
             return violation(Problem::Code);
         }
         // Other warps that go on in between, or another instruction, may lose what is kept.
-        let is_lost = kept::keeps(after) && before.holds() && !after.holds();
+        let is_released = before.holds() && !after.holds();
+        let is_lost = is_released && (kept::keeps(after) || kept::is_passed(alignment, at));
         if is_lost || is_other_shift(before, after) && keeps_before(alignment, at) {
             return violation(Problem::Code);
         }

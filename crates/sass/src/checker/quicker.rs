@@ -7,7 +7,7 @@
 use super::align::{Alignment, Step};
 use super::delays::is_usual;
 use crate::flow::{Flow, Jumps, is_control, is_indirect_branch, lists_of, place, sets_meeting};
-use crate::idle::{LATEST, Speed, is_early, longest};
+use crate::idle::{AFTER_BARRIER, LATEST, Speed, is_early, longest};
 use crate::instruction::Instruction;
 use crate::operands::exact::checked;
 use crate::operands::is_ordering_producer;
@@ -34,10 +34,16 @@ pub struct Ways<'a> {
     speed: Speed,
 }
 
-/// The cycles of an instruction in the new code and in the old. A stall that may mean something else is one cycle.
+/// The cycles of an instruction in the new code and in the old. A stall that may mean something else is one cycle in the new code, and
+/// in the old if it is the same.
 fn cycles(step: Step) -> [u32; 2] {
-    let of = |one: Instruction| if is_usual(one) { u32::from(one.stall().max(1)) } else { 1 };
-    [step.after, step.before].map(|one| one.map_or(0, of))
+    let timing = |one: Option<Instruction>| one.map(|one| (one.stall(), one.holds()));
+    let is_same = timing(step.before) == timing(step.after);
+    let of = |one: Instruction, is_old: bool| match is_usual(one) || is_old && !is_same {
+        true => u32::from(one.stall().max(1)),
+        false => 1,
+    };
+    [step.after.map_or(0, |one| of(one, false)), step.before.map_or(0, |one| of(one, true))]
 }
 
 fn sum(a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
@@ -144,6 +150,9 @@ impl<'a> Ways<'a> {
             return Some(step.after.is_none_or(Instruction::is_delay));
         };
         let is_shorter = after.stall() < before.stall();
+        if is_shorter && after.stall() == 0 {
+            return Some(false);
+        }
         let keeps_distance =
             is_control(before) && before.operation() != BSSY && after.stall() < LEAST_OF_CONTROL
                 || before.operation() == ENDCOLLECTIVE;
@@ -187,7 +196,8 @@ impl<'a> Ways<'a> {
                     |one: &Instruction| !one.is_delay() && !WITHOUT_RESULTS.contains(&one.operation());
                 if let Some(first) = step.before.filter(has_results) {
                     let is_early = if is_left {
-                        distance[0] < distance[1].min(longest(first))
+                        let ordered = if is_ordering_producer(first) { AFTER_BARRIER } else { 0 };
+                        distance[0] < distance[1].min(longest(first).max(ordered))
                     } else {
                         is_early(first, before, distance[0], distance[1], self.speed)
                     };
