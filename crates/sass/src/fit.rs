@@ -10,7 +10,7 @@ use crate::flow::{Flow, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SIZE};
 use crate::operands::Operands;
 use crate::operands::exact::checked;
-use crate::registers::{File, Registers};
+use crate::registers::File;
 
 /// `DMUL`, `DADD`, `DSETP`, `DFMA`.
 const DOUBLE: std::ops::RangeInclusive<u16> = 0x028..=0x02b;
@@ -295,8 +295,8 @@ impl Code {
         // The unit reads operands and writes results in the order of its instructions.
         let overwrites = !self.is_in_order(at, pending)
             && (own.writes.meets(&other.writes) || !pending.is_read && own.writes.meets(&sources));
-        [&own.reads, &own.guard].into_iter().any(|used: &Registers| used.meets(&other.writes))
-            || overwrites && !is_other_way
+        // If one of two is executed, the other one is not.
+        own.guard.meets(&other.writes) || (own.reads.meets(&other.writes) || overwrites) && !is_other_way
     }
 
     /// Whether the unit that does both reads the operands of the other one first.

@@ -109,7 +109,10 @@ pub fn uncovered(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Opt
     let mut users = Vec::with_capacity(all.len());
     for at in &all {
         users.push(first(lines, *at, range.end, budget, |own, line| {
-            own.writes.meets(&line.reads) || own.writes.meets(&line.writes)
+            let is_in_order =
+                is_function(line.bits) && line.bits.is_exponential() == own.bits.is_exponential();
+            let is_used = own.writes.meets(&line.reads) || own.writes.meets(&line.writes) && !is_in_order;
+            is_used && !own.guard.excludes(line.guard)
         })?);
     }
     let mut uncovered = Vec::new();
