@@ -39,9 +39,8 @@ pub struct Ways<'a> {
 fn cycles(step: Step) -> [u32; 2] {
     let timing = |one: Option<Instruction>| one.map(|one| (one.stall(), one.holds()));
     let is_same = timing(step.before) == timing(step.after);
-    let of = |one: Instruction, is_old: bool| match is_usual(one) || is_old && !is_same {
-        true => u32::from(one.stall().max(1)),
-        false => 1,
+    let of = |one: Instruction, is_old: bool| {
+        if is_usual(one) || is_old && !is_same { u32::from(one.stall().max(1)) } else { 1 }
     };
     [step.after.map_or(0, |one| of(one, false)), step.before.map_or(0, |one| of(one, true))]
 }
