@@ -101,36 +101,61 @@ pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Optio
     Some(doubles)
 }
 
+/// A function or conversion that needs more scoreboards on sm_103.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    pub at: usize,
+    /// Whether it needs one for its results, and for its operands.
+    pub results: bool,
+    pub operands: bool,
+}
+
 /// Functions and conversions of a block that have no scoreboard, because on sm_100 the one of a later exponential was enough, or the
-/// other way round: sm_103 does exponentials apart from the others. `None` if it takes too long.
-pub fn uncovered(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Option<Vec<usize>> {
+/// other way round: sm_103 does exponentials apart from the others. So one of the others may overwrite what they read, too. `None` if it
+/// takes too long.
+pub fn uncovered(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Option<Vec<Function>> {
     let all: Vec<usize> = range.clone().filter(|at| is_function(lines[*at].bits)).collect();
     let is_exponential = |at: usize| lines[at].bits.is_exponential();
+    if all.iter().all(|at| is_exponential(*at)) || !all.iter().any(|at| is_exponential(*at)) {
+        return Some(Vec::new());
+    }
+    let is_one_unit = |own: &Line, line: &Line| {
+        is_function(line.bits) && line.bits.is_exponential() == own.bits.is_exponential()
+    };
     let mut users = Vec::with_capacity(all.len());
     for at in &all {
         users.push(first(lines, *at, range.end, budget, |own, line| {
-            let is_in_order =
-                is_function(line.bits) && line.bits.is_exponential() == own.bits.is_exponential();
-            let is_used = own.writes.meets(&line.reads) || own.writes.meets(&line.writes) && !is_in_order;
-            is_used && !own.guard.excludes(line.guard)
+            let is_overwritten = own.writes.meets(&line.writes) && !is_one_unit(own, line);
+            (own.writes.meets(&line.reads) || is_overwritten) && !own.guard.excludes(line.guard)
         })?);
     }
-    let mut uncovered = Vec::new();
-    for (index, at) in all.iter().enumerate() {
+    let mut uncovered: Vec<Function> = Vec::new();
+    for (index, at) in all.iter().enumerate().rev() {
         let line = &lines[*at];
         let user = users[index].place();
-        if line.bits.write_scoreboard().is_some() || line.writes.is_empty() {
-            continue;
-        }
-        let mut others = all[index + 1..].iter().zip(&users[index + 1..]).take_while(|(at, _)| **at < user);
         *budget = budget.checked_sub(all.len() - index)?;
-        let is_covered = others.any(|(other, waits)| {
-            is_exponential(*other) == is_exponential(*at)
+        let others = all[index + 1..].iter().zip(&users[index + 1..]).take_while(|(at, _)| **at < user);
+        let others = others.filter(|(other, waits)| {
+            is_exponential(**other) == is_exponential(*at)
                 && waits.place() <= user
-                && *waits != Consumer::Later
+                && **waits != Consumer::Later
         });
-        if !is_covered {
-            uncovered.push(*at);
+        let known = others.map(|(_, waits)| waits.place()).min();
+        let has_none = line.bits.write_scoreboard().is_none() && !line.writes.is_empty();
+        let mut operands: Registers = line.reads.within(&[File::General]);
+        operands.remove(&line.writes);
+        let overwritten = first(lines, *at, range.end.min(known.unwrap_or(user)), budget, |own, line| {
+            operands.meets(&line.writes) && !own.guard.excludes(line.guard)
+        })?;
+        let by = overwritten.place();
+        let is_late = lines.get(by).is_some_and(|by| is_function(by.bits) && !is_one_unit(line, by));
+        // The unit reads in order: who waits for a later one waits for this one, too.
+        let is_read = |other: &&Function| other.at < by && is_one_unit(line, &lines[other.at]);
+        let is_told = uncovered.iter().filter(is_read).any(|other| other.operands);
+        let operands = is_late && !is_told && line.bits.read_scoreboard().is_none();
+        let results = has_none && known.is_none();
+        if results || operands {
+            uncovered.push(Function { at: *at, results, operands });
         }
     }
     Some(uncovered)

@@ -94,10 +94,14 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
             control.put(&mut bytes);
             *place = Instruction(u128::from_le_bytes(bytes));
         }
-        for at in uncovered(&own.lines, range.clone(), &mut budget)? {
-            let mut bytes = new[at].0.to_le_bytes();
-            Control { written: 0, ..Control::of(new[at]) }.put(&mut bytes);
-            new[at] = Instruction(u128::from_le_bytes(bytes));
+        for function in uncovered(&own.lines, range.clone(), &mut budget)? {
+            let place = &mut new[function.at];
+            let old = Control::of(*place);
+            let written = if function.results { 0 } else { old.written };
+            let read = if function.operands { 0 } else { old.read };
+            let mut bytes = place.0.to_le_bytes();
+            Control { written, read, ..old }.put(&mut bytes);
+            *place = Instruction(u128::from_le_bytes(bytes));
         }
         let marks = Marks {
             lines: &own.lines,
