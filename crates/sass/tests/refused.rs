@@ -27,7 +27,7 @@ const DFMA: u128 = 0x000f_e000_0800_0028_0000_0004_0e0c_7c2b;
 /// `LDS R36, [R32]` and `LDS R4, [R6]`, results counted by scoreboard 0.
 const LDS: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_0000_2024_7984, 0, 7);
 const LDS_FROM_R6: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_0000_0604_7984, 0, 7);
-/// `@P1 STG [R6], R9`, whose operands scoreboard 1 tells of.
+/// `@P1 STG [R6], R9`, with scoreboard 1 for its operands.
 const STG_IF_P1: u128 = with_scoreboards(0x000f_e000_0c10_1904_0000_0009_0600_1986, 7, 1);
 const REUSE: u128 = 1 << 122;
 /// `LDG R36, [R32]`, `LDC R36, c[0][0x360]` and `LDC R5, c[0][0x360]`, results counted by scoreboard 0.

@@ -27,7 +27,7 @@ pub fn check(before: &[u8], after: &[u8], jumps: &Jumps) -> Result<(), Violation
     check_for(Speed::Any, before, after, jumps)
 }
 
-/// The same for code of one speed, of which more may be known.
+/// The same for code of one machine, whose latencies may be shorter.
 pub fn check_for(speed: Speed, before: &[u8], after: &[u8], jumps: &Jumps) -> Result<(), Violation> {
     if before == after {
         return Ok(());
