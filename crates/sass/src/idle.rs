@@ -316,7 +316,7 @@ fn is_of_uniform_unit(operation: u16) -> bool {
 }
 
 /// How many cycles after the first instruction the second one may come.
-fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
+pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
     if first.write_scoreboard().is_some() || first.operation() == COPY {
         return 0;
     }

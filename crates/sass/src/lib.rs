@@ -31,6 +31,7 @@ pub mod schedule;
 mod shift;
 mod stack_pointer;
 mod table;
+mod times;
 
 pub use checker::{Problem, Violation, check, check_for};
 pub use expansion::mercury_size;

@@ -92,6 +92,25 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
     }
 }
 
+/// The same where a product of 64 bits has the result early, or reads it late.
+pub fn until_used_by_halves(producer: Kind, consumer: Kind) -> i64 {
+    let cycles = until_used(producer, consumer, File::General, Use::Read);
+    match (producer.pipe, consumer.pipe) {
+        (Pipe::Multiply, Pipe::Logic) | (Pipe::Logic, Pipe::Multiply) => cycles - 2,
+        (Pipe::Multiply, Pipe::Multiply) if !producer.is_wide => cycles - 2,
+        _ => cycles,
+    }
+}
+
+/// From an instruction that writes a register to one that overwrites it at no fixed time.
+pub fn until_overwritten(producer: Kind, file: File) -> Option<i64> {
+    match (file, producer.pipe) {
+        (File::Predicate, Pipe::Logic | Pipe::Sum | Pipe::Choice) => Some(12),
+        (File::General, pipe) if pipe.is_plain() => Some(6),
+        _ => None,
+    }
+}
+
 /// From an instruction that writes a register to the end of its block, whatever comes then.
 pub fn until_end(producer: Kind, file: File) -> i64 {
     match (file, producer.pipe) {

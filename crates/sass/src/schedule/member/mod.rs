@@ -23,6 +23,7 @@ use super::{Code, Control, Family, Hints, Line, NONE, STALL_AT, delay_waits, put
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::LDGDEPBAR;
+use crate::times::keeps_times;
 use crate::{check, is_fit_for_103};
 use delays::{Scheduled, is_delay};
 use doubles::{Consumer, doubles, uncovered};
@@ -182,7 +183,9 @@ pub fn number(old: (&[u8], &Jumps), code: &mut [u8], jumps: &Jumps, release: &Re
     let (old, old_jumps) = old;
     let [from, to] = [100, 103].map(|sm| Family::of(sm, release));
     let interval = release.double_interval_of_103();
-    let is_right = |code: &[u8]| is_fit_for_103(code, interval) && keeps_waits(old, old_jumps, code);
+    let is_right = |code: &[u8]| {
+        is_fit_for_103(code, interval) && keeps_times(old, code) && keeps_waits(old, old_jumps, code)
+    };
     let exceptions = exceptions(old, old_jumps, from);
     // Without double precision there are the same scoreboards as before, and they may stay as they are.
     let added = added(old, code);

@@ -114,6 +114,8 @@ pub struct Kind {
     pub is_vote: bool,
     /// `VOTEU`
     pub is_uniform_vote: bool,
+    /// `IMAD.WIDE`
+    pub is_wide: bool,
     /// A delay that was there before.
     pub is_delay: bool,
     /// Whether it is of 64 bits, on sm_120.
@@ -209,6 +211,7 @@ impl Kind {
             is_matrix: is_double_matrix(bits),
             is_vote: operation == VOTE,
             is_uniform_vote: operation == UNIFORM_VOTE,
+            is_wide: WIDE.contains(&operation),
             is_delay: operation == NOP,
             is_long: is_120 && operation == ISETP && bits.field(COMPARES_64_BITS, 1) != 0
                 || pipe == Pipe::Long,

@@ -5,10 +5,10 @@
 //! not known here, and it does so on sm_103. Where it is less, it takes less than is said here, on sm_103 too.
 
 use super::doubles::{Consumer, Double};
-use super::latency::{UNKNOWN, Use, until_end, until_used};
+use super::latency::{UNKNOWN, Use, until_end, until_overwritten, until_used, until_used_by_halves};
 use super::pipes::{Kind, Member, Pipe, is_conversion, is_double, is_integer_matrix, loses_latency};
 use crate::flow::Flow;
-use crate::operation::MEMBAR;
+use crate::operation::{IMAD_WIDE, MEMBAR};
 use crate::registers::{File, Registers};
 use crate::schedule::instructions::Line;
 use std::ops::Range;
@@ -28,6 +28,8 @@ const AFTER_BARRIER: i64 = 6;
 /// From a counted wait to anything.
 const COUNTED_WAIT: u16 = 0x11a;
 const AFTER_COUNTED_WAIT: i64 = 4;
+/// The forms of products that have what is added to them in registers.
+const ADDS_REGISTERS: [u16; 4] = [1, 4, 5, 6];
 /// From the uniform unit to an instruction of another one that reads the same uniform register.
 const SHARED_UNIFORM: i64 = 2;
 /// On sm_120: what is of 64 bits takes so long, and before sums so long; matrices are read for so long.
@@ -255,9 +257,33 @@ impl<'a> Stalls<'a> {
                     false => Use::Read,
                 };
                 let kinds = (self.kind(producer, member), self.kind(next.at, member));
-                next.after(producer, until_used(kinds.0, kinds.1, File::at(place), how));
+                // On sm_103 only it comes when it comes.
+                if is_write
+                    && member.is_103()
+                    && loses_latency(line.bits)
+                    && let Some(cycles) = until_overwritten(kinds.0, File::at(place))
+                {
+                    next.not_before(producer, cycles);
+                }
+                let cycles = if how == Use::Read && self.is_wide_half(producer, next.at, place) {
+                    until_used_by_halves(kinds.0, kinds.1)
+                } else {
+                    until_used(kinds.0, kinds.1, File::at(place), how)
+                };
+                next.after(producer, cycles);
             }
         }
+    }
+
+    /// Whether a product of 64 bits has this result before the other half of it, or reads this operand after the factors.
+    fn is_wide_half(&self, producer: usize, at: usize, place: usize) -> bool {
+        let [writer, reader] = [producer, at].map(|at| self.lines[at].bits);
+        let is_at = |register: u8| File::General.place(register) == place;
+        if reader.operation() == IMAD_WIDE {
+            let is_factor = is_at(reader.byte(3)) || reader.form() == 1 && is_at(reader.byte(4));
+            return writer.operation() != IMAD_WIDE && ADDS_REGISTERS.contains(&reader.form()) && !is_factor;
+        }
+        writer.operation() == IMAD_WIDE && is_at(writer.byte(2))
     }
 
     /// The unit that does it is free, and what it waits for can be waited for.
