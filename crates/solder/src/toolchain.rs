@@ -44,15 +44,19 @@ pub fn of(options: &Options) -> Toolchain<'static> {
     Toolchain { environment: environment(), release: options.release, cache, supervisor: &Signals }
 }
 
+/// The bytes of PTX from which on threads of the assembler make a difference.
+const WORTH_THREADS: usize = 1 << 16;
+
 /// How PTX of the inputs is assembled.
 pub fn flags(options: &Options) -> Flags {
-    let splits = options.split_assembly && options.release.splits_assembly();
+    let splits = options.release.splits_assembly();
     Flags {
         registers: options.maxrregcount,
         debug: options.debug && !options.suppress_debug_info,
         stack_protector: options.device_stack_protector,
         split_compile: options.split_compile.filter(|_| options.release.splits_assembly()),
         threads: if splits { threads::count(options.threads) } else { 1 },
+        least_text: if options.split_assembly { 0 } else { WORTH_THREADS },
         memory: options.lto_memory.or_else(|| splits.then(memory::half)?),
         fast_compile: options.fast_compile,
         extra: options.xptxas.clone(),

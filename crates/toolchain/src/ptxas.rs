@@ -16,6 +16,7 @@ use solder_arch::Arch;
 use solder_cubin::Cubin;
 use solder_cubin::edit::with_section;
 use solder_cubin::note::{TYPE_TKINFO, ToolInfo, notes, write_note};
+use solder_cubin::raw::Symbol;
 
 use crate::{Guard, Key, Toolchain};
 
@@ -60,8 +61,10 @@ pub struct Flags {
     /// `-split-compile`: the number of threads.
     pub split_compile: Option<i32>,
     /// Threads that the assembler may use for a whole program without being told so by `-split-compile`. The functions are the
-    /// same then; symbols and sections may be in another order than with one thread.
+    /// same then; where symbols and sections may be in another order than with one thread, one does it again.
     pub threads: usize,
+    /// They are used for text of at least so many bytes.
+    pub least_text: usize,
     /// The most memory that several threads may need; `None` if that is not known.
     pub memory: Option<u64>,
     /// `-Ofc`.
@@ -81,6 +84,7 @@ impl Flags {
             stack_protector: None,
             split_compile: None,
             threads: 1,
+            least_text: 0,
             memory: None,
             fast_compile: FastCompile::Off,
             extra: Vec::new(),
@@ -125,7 +129,10 @@ impl Flags {
         const MOST: usize = 8;
         let is_told = |word: &OsString| word.as_bytes().contains_str("split-compile");
         let needed = ptx.text.len() as u64 * MEMORY_FOR_TEXT;
-        let is_possible = self.whole && !arguments.iter().any(is_told);
+        // What would be in another order is not begun.
+        let has_late = || LATE_IN_TEXT.iter().any(|late| ptx.text.contains_str(late));
+        let is_large = ptx.text.len() >= self.least_text;
+        let is_possible = self.whole && is_large && !arguments.iter().any(is_told) && !has_late();
         let threads = Some(self.threads.min(MOST)).filter(|threads| *threads > 1 && is_possible);
         threads.filter(|_| self.memory.is_none_or(|memory| needed <= memory))
     }
@@ -203,6 +210,10 @@ const OUTPUT: &str = "elf.o";
 
 const SPLIT: &str = "-split-compile";
 
+/// Shared memory, functions of the driver and tables of jumps: with these the order of symbols and sections depends on the number of
+/// threads (`is_in_order`).
+const LATE_IN_TEXT: [&str; 3] = [".shared ", ".extern .func", ".branchtargets"];
+
 /// The bytes of memory that the assembler needs for a byte of text when its work is split.
 const MEMORY_FOR_TEXT: u64 = 80;
 
@@ -224,7 +235,8 @@ impl Assembler<'_> {
         self.assemble_in_threads(ptx, arguments, None)
     }
 
-    /// The same in several threads. The tool note says nothing of them.
+    /// The same in several threads. The tool note says nothing of them. Where one thread may have made the code with symbols or
+    /// sections in another order, it is made again by one.
     fn assemble_in_threads(
         &self,
         ptx: &Ptx<'_>,
@@ -245,18 +257,26 @@ impl Assembler<'_> {
         // The working directory changes, so a relative path must not.
         let absolute = std::path::absolute(program).map_err(not_run)?;
         let folder = self.folder().map_err(not_run)?;
-        let threads = threads.map(|threads| OsString::from(format!("{SPLIT}={threads}")));
-        let arguments: Vec<&OsStr> = arguments.iter().chain(&threads).map(OsString::as_os_str).collect();
-        let output = self.run(&absolute, &arguments, ptx, &folder).map_err(not_run)?;
+        let run = |threads: Option<usize>| {
+            let threads = threads.map(|threads| OsString::from(format!("{SPLIT}={threads}")));
+            let arguments: Vec<&OsStr> = arguments.iter().chain(&threads).map(OsString::as_os_str).collect();
+            let output = self.run(&absolute, &arguments, ptx, &folder)?;
+            let bytes = output.status.success().then(|| fs::read(folder.path.join(OUTPUT))).transpose()?;
+            io::Result::Ok((output, bytes))
+        };
+        let is_in_order = |made: &(Output, Option<Vec<u8>>)| made.1.as_deref().is_some_and(is_in_order);
+        let made =
+            threads.map(|threads| run(Some(threads))).transpose().map_err(not_run)?.filter(is_in_order);
+        let is_split = made.is_some();
+        let (output, bytes) = made.map_or_else(|| run(None), Ok).map_err(not_run)?;
         let milliseconds = milliseconds();
         let mut text = output.stdout;
         text.extend(output.stderr);
         forget_abort_line(&mut text);
-        if !output.status.success() {
+        let Some(bytes) = bytes else {
             return Ok(Assembled { cubin: None, text, milliseconds });
-        }
-        let bytes = fs::read(folder.path.join(OUTPUT)).map_err(not_run)?;
-        let cubin = without_own_words(&bytes, threads.is_some()).unwrap_or(bytes);
+        };
+        let cubin = without_own_words(&bytes, is_split).unwrap_or(bytes);
         if let Some(key) = &key {
             cache.put(key, &[&text, &cubin]);
         }
@@ -346,6 +366,22 @@ fn without_own_words(cubin: &[u8], is_split: bool) -> Option<Vec<u8>> {
         changed.resize(changed.len().next_multiple_of(4), 0);
         Some(changed)
     })
+}
+
+/// Whether code that several threads made is in the order of one thread. That one makes some symbols, and tables of constants with
+/// addresses, when a function first needs them; several make them before all functions.
+fn is_in_order(cubin: &[u8]) -> bool {
+    const CONSTANTS: &[u8] = b".rela.nv.constant2.";
+    /// What comes with the first function, whoever makes it.
+    const FIRST: &[u8] = b".nv.reservedSmem.offset0";
+    const LATE: &[u8] = b".nv.reservedSmem.cap";
+    let Ok(cubin) = Cubin::parse(cubin) else { return false };
+    let is_late = |symbol: &Symbol| {
+        let Some(name) = cubin.strings.at(symbol.name.get()) else { return true };
+        name == LATE || !symbol.is_defined() && name != FIRST
+    };
+    !cubin.sections.iter().any(|section| section.name.starts_with(CONSTANTS))
+        && !cubin.symbols.iter().skip(1).any(is_late)
 }
 
 /// The same code with other tool notes; `None` if none changes.
@@ -504,30 +540,58 @@ mod tests {
         }
     }
 
+    /// Code in which all is defined, and code that refers to other code.
+    const WHOLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/whole.sm_90.cubin");
+    const REFERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzzing/corpus/caller.sm_90.cubin");
+
+    /// The words that the assembler is started with, once or twice, if it makes this code of text of so many bytes.
+    fn said(scratch: &Scratch, made: &str, length: usize, flags: &Flags) -> Vec<String> {
+        let log = scratch.0.join("said");
+        let _ = fs::remove_file(&log);
+        let script = format!(
+            "#!/bin/sh\necho \"$@\" >> {}\nfor last; do :; done\ncp {made} \"$last\"\n",
+            log.display()
+        );
+        let _alone = scratch.install(&script);
+        let text = vec![b' '; length];
+        let result = scratch.toolchain(false).assembler().assemble(&ptx(&text), flags).expect("it runs");
+        assert!(result.cubin.is_some());
+        let said = fs::read_to_string(&log).expect("it ran");
+        let words = |line: &str| line.split_once(" application").expect("a name").0.to_string();
+        said.lines().map(words).collect()
+    }
+
     #[test]
     fn threads_of_its_own() {
         let scratch = Scratch::new("threads");
-        let _alone = scratch.install("#!/bin/sh\necho \"$@\"\nfor last; do :; done\necho code > \"$last\"\n");
-        let toolchain = scratch.toolchain(false);
-        let said = |length: usize, flags: &Flags| {
-            let text = vec![b' '; length];
-            let result = toolchain.assembler().assemble(&ptx(&text), flags).expect("it runs");
-            String::from_utf8(result.text)
-                .expect("UTF-8")
-                .split_once(" application")
-                .expect("a name")
-                .0
-                .to_string()
-        };
+        let said = |length: usize, flags: &Flags| said(&scratch, WHOLE, length, flags).join(", ");
         let plain = "-arch=sm_90 -m64";
         let flags = Flags { whole: true, threads: 16, memory: Some(1 << 30), ..Flags::new(Arch::plain(90)) };
         let (small, huge) = (1000, 1 << 24);
         assert_eq!(said(small, &flags), format!("{plain} -split-compile=8"));
         assert_eq!(said(huge, &flags), plain, "it would need too much memory");
         assert_eq!(said(small, &Flags { threads: 1, ..flags.clone() }), plain);
+        assert_eq!(said(small, &Flags { least_text: 1001, ..flags.clone() }), plain);
         assert_eq!(said(small, &Flags { whole: false, ..flags.clone() }), format!("{plain} -c"));
         let told = Flags { split_compile: Some(3), ..flags };
         assert_eq!(said(small, &told), format!("{plain} -split-compile=3"));
+    }
+
+    #[test]
+    fn what_would_be_in_another_order_is_not_begun() {
+        let flags = Flags { whole: true, threads: 2, ..Flags::new(Arch::plain(90)) };
+        let threads = |text: &[u8]| flags.own_threads(&ptx(text), &[]);
+        assert_eq!(threads(b".visible .entry k()"), Some(2));
+        assert_eq!(threads(b"\t.shared .align 4 .b8 s[64];"), None);
+        assert_eq!(threads(b".extern .func  (.param .b32 func_retval0) vprintf"), None);
+    }
+
+    #[test]
+    fn another_order_is_made_again_by_one_thread() {
+        let scratch = Scratch::new("order");
+        let flags = Flags { whole: true, threads: 2, ..Flags::new(Arch::plain(90)) };
+        let plain = "-arch=sm_90 -m64";
+        assert_eq!(said(&scratch, REFERS, 10, &flags), [&format!("{plain} -split-compile=2"), plain]);
     }
 
     #[test]

