@@ -184,7 +184,9 @@ pub fn number(old: (&[u8], &Jumps), code: &mut [u8], jumps: &Jumps, release: &Re
     let [from, to] = [100, 103].map(|sm| Family::of(sm, release));
     let interval = release.double_interval_of_103();
     let is_right = |code: &[u8]| {
-        is_fit_for_103(code, interval) && keeps_times(old, code) && keeps_waits(old, old_jumps, code)
+        is_fit_for_103(code, interval)
+            && keeps_times((old, old_jumps), (code, jumps))
+            && keeps_waits(old, old_jumps, code)
     };
     let exceptions = exceptions(old, old_jumps, from);
     // Without double precision there are the same scoreboards as before, and they may stay as they are.
