@@ -1,8 +1,8 @@
-//! `--cache-dir`: the second run of a link starts no assembler, loads no compiler and writes the same bytes.
+//! `--cache-dir` and `SOLDER_CACHE_DIR`: the second run of a link starts no assembler, loads no compiler and writes the same bytes.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::{process, toolkit};
 
@@ -77,9 +77,7 @@ impl Place {
         command.env("LD_DEBUG", "files").env("LD_DEBUG_OUTPUT", traces.join("libraries"));
         let output = process::capture(&mut command).expect("solder");
         assert!(output.status.success(), "{inputs}: {}", String::from_utf8_lossy(&output.stderr));
-        let files = fs::read_dir(&traces).expect("a folder").flatten();
-        let text = files.map(|file| fs::read_to_string(file.path()).expect("a trace"));
-        (fs::read(self.folder.join("out.cubin")).expect("an output"), text.collect())
+        (fs::read(self.folder.join("out.cubin")).expect("an output"), all_text(&traces))
     }
 }
 
@@ -87,6 +85,12 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// The text of all files of a folder.
+fn all_text(folder: &Path) -> String {
+    let files = fs::read_dir(folder).expect("a folder").flatten();
+    files.map(|file| fs::read_to_string(file.path()).expect("a trace")).collect()
 }
 
 #[test]
@@ -105,4 +109,43 @@ fn a_second_link_compiles_nothing() {
         }
         assert_eq!(first, second, "{inputs}");
     }
+}
+
+/// A build as people do it: `nvcc -dlto` of a shadow toolkit, with nothing but the variable set.
+#[test]
+fn a_second_build_compiles_nothing() {
+    let toolkit =
+        toolkit::Toolkit::find("13.0").expect("a release").ensure_for_programs().expect("a toolkit");
+    let solder = xtask::conformance::solder().expect("solder");
+    let folder = std::env::temp_dir().join(format!("solder-build-cache-test-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    let run = |command: &mut Command| {
+        let output = process::capture(command).expect("a program");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    run(Command::new(solder).arg("shadow").arg(folder.join("shadow")).arg("--toolkit").arg(toolkit));
+    fs::write(folder.join("a.cu"), format!("{A}int main() {{ k<<<1, 1>>>(nullptr); }}\n")).expect("a source");
+    fs::write(folder.join("b.cu"), B).expect("a source");
+    let build = |traces: &str| {
+        let traces = folder.join(traces);
+        fs::create_dir(&traces).expect("a folder");
+        let mut nvcc = Command::new(folder.join("shadow/bin/nvcc"));
+        nvcc.args(["-rdc=true", "-dlto", "-arch=sm_90", "a.cu", "b.cu", "-o", "program"])
+            .current_dir(&folder);
+        nvcc.env("SOLDER_CACHE_DIR", folder.join("cache"));
+        // NVIDIA's library has a cache of its own.
+        nvcc.env("CUDA_CACHE_DISABLE", "1");
+        run(nvcc.env("LD_DEBUG", "files").env("LD_DEBUG_OUTPUT", traces.join("libraries")));
+        all_text(&traces)
+    };
+    let [first, second] = ["first", "second"].map(build);
+    for part in ["libnvJitLink", "ptxas"] {
+        assert!(first.contains(part), "the first build does not use {part}");
+    }
+    for part in ["libnvvm", "libnvJitLink", "ptxas"] {
+        let lines: Vec<&str> = second.lines().filter(|line| line.contains(part)).collect();
+        assert!(lines.is_empty(), "the second build uses {part}: {lines:?}");
+    }
+    let _ = fs::remove_dir_all(&folder);
 }
