@@ -64,20 +64,21 @@ impl Place {
         assert!(output.status.success(), "nvcc: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// The output of a link, and what it started or loaded on the way.
-    fn link(&self, inputs: &str, cache: usize) -> (Vec<u8>, String) {
+    /// The output of a link, what it started or loaded on the way, and what it says about it.
+    fn link(&self, inputs: &str, cache: usize) -> (Vec<u8>, String, String) {
         let traces = self.folder.join("traces");
         let _ = fs::remove_dir_all(&traces);
         fs::create_dir(&traces).expect("a folder");
         let mut command = Command::new("bin/nvlink");
-        command.arg("-arch=sm_90").arg(format!("--cache-dir=cache-{cache}"));
+        command.args(["-arch=sm_90", "--progress"]).arg(format!("--cache-dir=cache-{cache}"));
         command.arg(format!("-nvvmpath={}/nvvm", self.toolkit.display()));
         command.args(inputs.split(' ')).args(["-o", "out.cubin"]).current_dir(&self.folder);
         // The dynamic linker itself says which libraries are opened, in a file for each process.
         command.env("LD_DEBUG", "files").env("LD_DEBUG_OUTPUT", traces.join("libraries"));
         let output = process::capture(&mut command).expect("solder");
         assert!(output.status.success(), "{inputs}: {}", String::from_utf8_lossy(&output.stderr));
-        (fs::read(self.folder.join("out.cubin")).expect("an output"), all_text(&traces))
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (fs::read(self.folder.join("out.cubin")).expect("an output"), all_text(&traces), said)
     }
 }
 
@@ -98,11 +99,13 @@ fn a_second_link_compiles_nothing() {
     let place = Place::new();
     // A cache for each: the same PTX comes out of both compilers.
     for (cache, (inputs, needed)) in LINKS.into_iter().enumerate() {
-        let (first, trace) = place.link(inputs, cache);
+        let (first, trace, said) = place.link(inputs, cache);
+        assert!(!said.contains("taken from the cache"), "{inputs}: {said}");
         for part in needed {
             assert!(trace.contains(part), "{inputs}: the first link does not use {part}");
         }
-        let (second, trace) = place.link(inputs, cache);
+        let (second, trace, said) = place.link(inputs, cache);
+        assert!(said.contains(": taken from the cache"), "{inputs}: {said}");
         for part in ["libnvvm", "libnvJitLink", "ptxas"] {
             let lines: Vec<&str> = trace.lines().filter(|line| line.contains(part)).collect();
             assert!(lines.is_empty(), "{inputs}: the second link uses {part}: {lines:?}");

@@ -61,7 +61,15 @@ impl<'a, 'data> Toolkit<'a, 'data> {
         let compile = CompileRequest { arguments: request.nvvm, modules: &modules };
         let _guard = CrashIsAnError::with(&crashed(request.modules));
         let compiled = self.toolchain.compile(&library, &compile, program).map_err(refused)?;
+        self.tell_kept(compiled.is_kept, "compiled IR");
         Ok(Compiled { parts: compiled.parts, complete: Some(compiled.complete), log: compiled.log })
+    }
+
+    /// Says that nothing had to be compiled, to who follows the tasks.
+    fn tell_kept(&self, is_kept: bool, what: &str) {
+        if is_kept {
+            self.sink.kept(what);
+        }
     }
 
     /// The way of IR that only NVIDIA's libraries can unpack.
@@ -80,6 +88,7 @@ impl<'a, 'data> Toolkit<'a, 'data> {
             }
             error => refused(error),
         })?;
+        self.tell_kept(packed.is_kept, "compiled IR");
         let log = packed.messages();
         Ok(Compiled { parts: vec![packed.ptx], complete: None, log })
     }
@@ -89,7 +98,8 @@ impl<'data> Compilers<'data> for Toolkit<'_, 'data> {
     fn assemble(&self, ptx: &Ptx<'_>) -> Result<Assembled, Vec<Message>> {
         let assembled = self.assembler().assemble(&for_toolchain(ptx), &self.flags(ptx));
         let assembled = assembled.map_err(|error| vec![not_assembled(error, ptx.name.clone())])?;
-        let solder_toolchain::Assembled { cubin, text, milliseconds } = assembled;
+        let solder_toolchain::Assembled { cubin, text, milliseconds, is_kept } = assembled;
+        self.tell_kept(is_kept, &format!("assembled {}", ptx.name));
         Ok(Assembled { cubin, text, milliseconds })
     }
 

@@ -90,7 +90,7 @@ impl Toolchain<'_> {
             let keys = self.cache.is_on().then(|| Keys::new(&self.cache, "nvjitlink", &library, request));
             let kept = keys.as_ref().and_then(|keys| <[Vec<u8>; 2]>::try_from(keys.get(&self.cache)?).ok());
             if let Some([log, ptx]) = kept {
-                return Ok(Packed { ptx, lto_ir: None, log });
+                return Ok(Packed { ptx, lto_ir: None, log, is_kept: true });
             }
             let packed = match nvjitlink::link(&library, request.arguments, request.modules) {
                 Ok(packed) => packed,
@@ -171,7 +171,7 @@ fn from_fields(mut fields: Vec<Vec<u8>>) -> Option<Compiled> {
     }
     let parts = fields.split_off(2);
     let log = fields.pop()?;
-    Some(Compiled { parts, complete: fields.pop()? == b"1", log })
+    Some(Compiled { parts, complete: fields.pop()? == b"1", log, is_kept: true })
 }
 
 #[cfg(test)]
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn compiled_ir_comes_back_from_its_fields() {
         let parts = vec![b"one".to_vec(), b"two".to_vec()];
-        let compiled = Compiled { parts, complete: true, log: b"remark".to_vec() };
+        let compiled = Compiled { parts, complete: true, log: b"remark".to_vec(), is_kept: true };
         let fields = to_fields(&compiled).into_iter().map(<[u8]>::to_vec).collect();
         assert_eq!(from_fields(fields), Some(compiled));
         assert_eq!(from_fields(vec![b"1".to_vec()]), None);

@@ -41,6 +41,8 @@ pub struct Compiled {
     pub complete: bool,
     /// What the library says about it.
     pub log: Vec<u8>,
+    /// Whether it came from the cache.
+    pub is_kept: bool,
 }
 
 /// What came of a compilation by nvJitLink, which does not say whether references remain.
@@ -52,6 +54,8 @@ pub struct Packed {
     pub lto_ir: Option<Vec<u8>>,
     /// What the library says about it.
     pub log: Vec<u8>,
+    /// Whether it came from the cache.
+    pub is_kept: bool,
 }
 
 impl Packed {
@@ -101,7 +105,9 @@ mod tests {
 
     #[test]
     fn messages_are_without_progress() {
-        let of = |log: &[u8]| Packed { ptx: Vec::new(), lto_ir: None, log: log.to_vec() }.messages();
+        let of = |log: &[u8]| {
+            Packed { ptx: Vec::new(), lto_ir: None, log: log.to_vec(), is_kept: false }.messages()
+        };
         let log = b"SUCCESS: NVVM70 LTOIR Container created (3684 bytes)\nwarning: a\nSUCCESS: NVVM70 LTOIR Container created (9 bytes)\n";
         assert_eq!(of(log), b"warning: a\n");
         assert_eq!(of(b"a SUCCESS: b"), b"a SUCCESS: b");

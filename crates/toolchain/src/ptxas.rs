@@ -152,6 +152,8 @@ pub struct Assembled {
     pub text: Vec<u8>,
     /// How long it took.
     pub milliseconds: f64,
+    /// Whether it came from the cache.
+    pub is_kept: bool,
 }
 
 /// The assembler could not be asked.
@@ -251,7 +253,7 @@ impl Assembler<'_> {
         let key = cache.is_on().then(|| key(cache.key(NAME, program), arguments, ptx));
         let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(cache.get(key)?).ok());
         if let Some([text, cubin]) = kept {
-            return Ok(Assembled { cubin: Some(cubin), text, milliseconds: milliseconds() });
+            return Ok(Assembled { cubin: Some(cubin), text, milliseconds: milliseconds(), is_kept: true });
         }
         let not_run = |reason| AssembleError::NotRun { program: program.clone(), reason };
         // The working directory changes, so a relative path must not.
@@ -274,13 +276,13 @@ impl Assembler<'_> {
         text.extend(output.stderr);
         forget_abort_line(&mut text);
         let Some(bytes) = bytes else {
-            return Ok(Assembled { cubin: None, text, milliseconds });
+            return Ok(Assembled { cubin: None, text, milliseconds, is_kept: false });
         };
         let cubin = without_own_words(&bytes, is_split).unwrap_or(bytes);
         if let Some(key) = &key {
             cache.put(key, &[&text, &cubin]);
         }
-        Ok(Assembled { cubin: Some(cubin), text, milliseconds })
+        Ok(Assembled { cubin: Some(cubin), text, milliseconds, is_kept: false })
     }
 
     fn run(

@@ -122,6 +122,11 @@ impl<'a> Sink<'a> {
         result
     }
 
+    /// Tells that a result was there from an earlier link.
+    pub fn kept(&self, what: &str) {
+        self.receiver.kept(what);
+    }
+
     /// Reports a message, if the switches let it through, and counts it if it is an error.
     pub fn report(&self, message: impl Borrow<Message>) {
         let message = message.borrow();
@@ -189,6 +194,9 @@ pub trait Receiver: Sync {
 
     /// Such a task ends.
     fn end(&self, _task: &str) {}
+
+    /// What a task was to make was there from an earlier link.
+    fn kept(&self, _what: &str) {}
 }
 
 /// Keeps the messages of a link.

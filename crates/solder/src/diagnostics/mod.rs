@@ -244,6 +244,12 @@ impl Receiver for Printer {
             progress.end(task);
         }
     }
+
+    fn kept(&self, what: &str) {
+        if let Some(progress) = &self.progress {
+            progress.kept(what);
+        }
+    }
 }
 
 /// What nobody explained is still printed.

@@ -112,6 +112,12 @@ impl Progress {
         }
     }
 
+    pub fn kept(&self, what: &str) {
+        if self.lines {
+            self.console.err(format!("{}: {what}: taken from the cache\n", self.tool).as_bytes());
+        }
+    }
+
     pub fn end(&self, task: &str) {
         let mut state = lock(&self.shared.0);
         state.done += 1;

@@ -107,7 +107,7 @@ pub fn link(
     let ptx = ptx.ok_or_else(|| session.refused())?;
     let log = session.text(session.functions.info_size, session.functions.info).unwrap_or_default();
     let lto_ir = session.functions.lto_ir.and_then(|(size, fill)| session.bytes(size, fill));
-    Ok(Packed { ptx, lto_ir, log })
+    Ok(Packed { ptx, lto_ir, log, is_kept: false })
 }
 
 impl Session {

@@ -120,7 +120,7 @@ impl<'data> Program<'data> {
         let Some(ptx) = self.text(self.functions.result_size, self.functions.result) else {
             return Err(CompileError::Refused { log });
         };
-        Ok(Compiled { parts: self.split(ptx), complete: code == COMPLETE, log })
+        Ok(Compiled { parts: self.split(ptx), complete: code == COMPLETE, log, is_kept: false })
     }
 
     fn error_name(&self, code: c_int) -> &[u8] {
