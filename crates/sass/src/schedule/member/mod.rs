@@ -19,7 +19,7 @@ mod pipes;
 mod shortened;
 mod stalls;
 
-use super::{Code, Control, Family, Hints, Line, NONE, STALL_AT, delay_waits, put_all};
+use super::{Code, Control, Family, Hints, NONE, STALL_AT, delay_waits, put_all};
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::LDGDEPBAR;
@@ -71,7 +71,8 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
     if !instructions(code).any(pipes::differs) {
         return None;
     }
-    let Code { lines, blocks, .. } = Code::new(code, jumps, Family::OF_100, Hints::NONE)?;
+    let plain = without_double_scoreboards(code);
+    let Code { lines, blocks, .. } = Code::new(&plain, jumps, Family::OF_100, Hints::NONE)?;
     let mut budget = BUDGET;
     let mut changed = Vec::new();
     for block in
@@ -113,18 +114,18 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
             is_new: false,
             member: Member::Sm103 { interval },
         };
-        changed.extend(changes(&own, &marks.put(), &stalls, &lines)?);
+        changed.extend(changes(&own, &marks.put(), &stalls, code)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
     Some(changed)
 }
 
-/// What changes in a block if its instructions have these marks and stalls. `None` if a branch that is alone would need delays.
+/// What changes in a block of this code if its instructions have these marks and stalls. `None` if a branch that is alone would need delays.
 fn changes(
     own: &Scheduled,
     marked: &[(Instruction, bool)],
     stalls: &[i64],
-    lines: &[Line],
+    code: &[u8],
 ) -> Option<Vec<Delayed>> {
     let marked = marked.iter().enumerate().map(|(index, (bits, holds))| {
         // What takes no cycles does not concern the scheduler.
@@ -136,7 +137,8 @@ fn changes(
     let mut changed = Vec::new();
     for (index, by) in own.expanded(&marked)?.into_iter().enumerate() {
         let (at, delays) = (own.places[index], &own.delays[index]);
-        let old = std::iter::once(at).chain(delays.iter().copied()).map(|at| lines[at].bits.0.to_le_bytes());
+        let old = std::iter::once(at).chain(delays.iter().copied());
+        let old = old.map(|at| Instruction::at(code, at).0.to_le_bytes());
         if !old.eq(by.iter().copied()) {
             changed.push(Delayed { at, by });
             changed.extend(delays.iter().map(|at| Delayed { at: *at, by: Vec::new() }));
@@ -170,7 +172,7 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
             is_new,
             member,
         };
-        changed.extend(changes(&own, &marks.put(), &stalls, &lines)?);
+        changed.extend(changes(&own, &marks.put(), &stalls, code)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
     Some(changed)
@@ -270,10 +272,23 @@ fn least_used(instructions: impl Iterator<Item = Instruction>) -> Option<u8> {
     free.min().map(|(_, number)| number)
 }
 
+/// Code of sm_100 in which nothing of fixed latency sets a scoreboard. From 13.3 on assemblers have double precision set some.
+fn without_double_scoreboards(code: &[u8]) -> Vec<u8> {
+    let mut code = code.to_vec();
+    for place in code.as_chunks_mut::<SIZE>().0 {
+        let bits = Instruction(u128::from_le_bytes(*place));
+        if pipes::loses_latency(bits) {
+            Control { written: NONE, read: NONE, ..Control::of(bits) }.put(place);
+        }
+    }
+    code
+}
+
 /// Whether the new code waits for all that the old code waits for, as the checker has it: the new scoreboards and waits, but for
-/// those of double precision, would do in the old code.
+/// those of double precision, would do in the old code. What double precision sets in the old code says nothing: its latency is fixed there.
 fn keeps_waits(old: &[u8], jumps: &Jumps, code: &[u8]) -> bool {
-    let mut restored = old.to_vec();
+    let old = &without_double_scoreboards(old);
+    let mut restored = old.clone();
     let (places, _) = restored.as_chunks_mut::<SIZE>();
     let mut others = instructions(code).filter(|bits| !is_delay(*bits));
     for (index, place) in places.iter_mut().enumerate() {

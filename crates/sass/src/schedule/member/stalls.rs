@@ -30,6 +30,8 @@ const COUNTED_WAIT: u16 = 0x11a;
 const AFTER_COUNTED_WAIT: i64 = 4;
 /// From the uniform unit to an instruction of another one that reads the same uniform register.
 const SHARED_UNIFORM: i64 = 2;
+/// From what writes a register in a fixed time to what writes it when that comes.
+const UNTIL_OVERWRITTEN: i64 = 6;
 /// On sm_120: what is of 64 bits takes so long, and before sums so long; matrices are read for so long.
 const LONG: i64 = 2;
 const LONG_TO_SUM: i64 = 3;
@@ -198,6 +200,16 @@ impl<'a> Stalls<'a> {
         Kind::of(self.lines[at].bits, member)
     }
 
+    /// Whether the results of an instruction come when they come.
+    fn is_variable(&self, at: usize, member: Member) -> bool {
+        let bits = self.lines[at].bits;
+        if loses_latency(bits) {
+            member.is_103()
+        } else {
+            self.kind(at, member).is_variable() || bits.write_scoreboard().is_some()
+        }
+    }
+
     /// The last instruction to write a register, if the result is there after a fixed time.
     fn writer(&self, place: usize, member: Member, state: &Progress) -> Option<usize> {
         state.writers[place].filter(|producer| {
@@ -255,6 +267,14 @@ impl<'a> Stalls<'a> {
                     false => Use::Read,
                 };
                 let kinds = (self.kind(producer, member), self.kind(next.at, member));
+                if is_write && kinds.0.pipe.is_plain() && self.is_variable(next.at, member) {
+                    if loses_latency(line.bits) {
+                        next.not_before(producer, UNTIL_OVERWRITTEN);
+                    } else {
+                        next.after(producer, UNTIL_OVERWRITTEN);
+                    }
+                    continue;
+                }
                 next.after(producer, until_used(kinds.0, kinds.1, File::at(place), how));
             }
         }
@@ -289,8 +309,7 @@ impl<'a> Stalls<'a> {
         // What comes when it comes does not overwrite what has just been read.
         let reads_at_once =
             matches!(self.kind(last, member).pipe, Pipe::Double | Pipe::Matrix | Pipe::Tensor);
-        let is_variable =
-            kind.is_variable() || line.bits.write_scoreboard().is_some() && !loses_latency(line.bits);
+        let is_variable = !loses_latency(line.bits) && self.is_variable(at, member);
         if is_variable && !reads_at_once && own.reads.meets(&line.writes.within(&[File::General])) {
             next.after(last, SCOREBOARD);
         }
@@ -335,8 +354,11 @@ impl<'a> Stalls<'a> {
             return true;
         }
         let is_last = self.waits_at_end && at + 1 == self.range.end && !is_integer_matrix(bits);
-        let waits =
-            |consumer: Consumer| consumer == Consumer::At(at) || consumer == Consumer::Later && is_last;
+        // Under the opposite predicate it does not come to that.
+        let is_other_way = self.lines[last].guard.excludes(self.lines[at].guard);
+        let waits = |consumer: Consumer| {
+            consumer == Consumer::At(at) && !is_other_way || consumer == Consumer::Later && is_last
+        };
         let double = self.double(last).filter(|_| member.is_103());
         // The end of a block waits for the unit, if nothing in the block does.
         let is_left = member.is_103() && is_conversion(bits) && is_last;
