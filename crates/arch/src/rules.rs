@@ -136,6 +136,12 @@ impl Release {
         if self.toolkit >= 134 { 1 } else { 64 }
     }
 
+    /// Code of sm_100 for sm_103: in blocks with products of matrices no other warp goes on after stalls that need delays. Before, none goes on
+    /// in loops around matrices (mercury/matrices-of-other-member).
+    pub const fn holds_around_matrices(&self) -> bool {
+        self.toolkit >= 131
+    }
+
     /// Attributes: the finalizer adds one (67) to all code for an architecture, and removes the workarounds that the assembler
     /// names for others of the family (compat/matrix).
     pub const fn marks_finalized_code(&self, number: u16) -> bool {

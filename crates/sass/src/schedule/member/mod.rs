@@ -24,7 +24,7 @@ use crate::flow::Jumps;
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::LDGDEPBAR;
 use crate::{check, is_fit_for_103};
-use delays::{Scheduled, is_delay};
+use delays::{Held, Scheduled, is_delay};
 use doubles::{Consumer, doubles, uncovered};
 use marks::Marks;
 use pipes::Member;
@@ -78,7 +78,10 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
     for block in
         blocks.iter().filter(|block| lines[block.range.clone()].iter().any(|line| pipes::differs(line.bits)))
     {
-        let own = Scheduled::new(&lines, block.range.clone(), delays);
+        let mut own = Scheduled::new(&lines, block.range.clone(), delays);
+        if release.holds_around_matrices() {
+            own.held = Held::around_matrices(&own.lines);
+        }
         let range = 0..own.lines.len();
         let doubles = doubles(&own.lines, range.clone(), &mut budget)?;
         let stalls = Stalls::new(&own.lines, &own.given, &doubles).on_103(interval, release.waits_at_ends());
@@ -110,7 +113,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
             new: &new,
             stalls: &stalls,
             given: &own.given,
-            is_held: own.is_held,
+            held: own.held,
             is_new: false,
             member: Member::Sm103 { interval },
         };
@@ -153,14 +156,15 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
     let scheduled: Vec<Scheduled> =
         blocks.iter().map(|block| Scheduled::new(&lines, block.range.clone(), delays)).collect();
     let mut changed = Vec::new();
-    if !scheduled.iter().any(|own| own.is_held) {
+    let is_held = |own: &Scheduled| own.held != Held::Nowhere;
+    if !scheduled.iter().any(is_held) {
         return Some(changed);
     }
     let member = Member::of(family);
     for own in scheduled {
-        let stalls = Stalls::new(&own.lines, &own.given, &[]).anew(own.is_held, member);
-        let is_new = own.is_held;
-        let own = Scheduled { is_held: false, ..own };
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).anew(is_held(&own), member);
+        let is_new = is_held(&own);
+        let own = Scheduled { held: Held::Nowhere, ..own };
         let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
         let marks = Marks {
             lines: &own.lines,
@@ -168,7 +172,7 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
             new: &new,
             stalls: &stalls,
             given: &own.given,
-            is_held: false,
+            held: Held::Nowhere,
             is_new,
             member,
         };

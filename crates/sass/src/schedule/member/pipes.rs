@@ -140,6 +140,11 @@ pub fn is_integer_matrix(bits: Instruction) -> bool {
     bits.operation() == IMMA
 }
 
+/// Products of matrices, of whatever numbers.
+pub fn is_matrix(bits: Instruction) -> bool {
+    is_integer_matrix(bits) || is_double_matrix(bits) || bits.operation() == HMMA
+}
+
 fn is_double_matrix(bits: Instruction) -> bool {
     bits.operation() == DMMA
 }
