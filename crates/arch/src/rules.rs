@@ -142,6 +142,22 @@ impl Release {
         self.toolkit >= 131
     }
 
+    /// The finalizer has an instruction for sums of two numbers, on sm_120 and sm_121 (mercury/other-toolkit).
+    pub const fn adds_two_numbers(&self, number: u16) -> bool {
+        self.toolkit >= 131 && number >= 120
+    }
+
+    /// Attributes: the finalizer says that the code has a workaround around synchronisations (6b), whether the assembler did or not
+    /// (mercury/other-toolkit-delays).
+    pub const fn names_workaround(&self) -> bool {
+        self.toolkit >= 132
+    }
+
+    /// Attributes: it says so of another one (6d), which code has not.
+    pub const fn names_second_workaround(&self) -> bool {
+        self.toolkit >= 134
+    }
+
     /// Attributes: the finalizer adds one (67) to all code for an architecture, and removes the workarounds that the assembler
     /// names for others of the family (compat/matrix).
     pub const fn marks_finalized_code(&self, number: u16) -> bool {

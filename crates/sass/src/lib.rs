@@ -30,10 +30,13 @@ pub mod registers;
 pub mod schedule;
 mod shift;
 mod stack_pointer;
+mod sum;
 mod table;
+mod workaround;
 
 pub use checker::{Problem, Violation, check, check_for};
 pub use expansion::mercury_size;
 pub use fit::is_fit_for_103;
 pub use idle::Speed;
 pub use places::Places;
+pub use workaround::has_workaround;
