@@ -130,9 +130,9 @@ impl Release {
         self.toolkit >= 131
     }
 
-    /// Code of sm_100 for sm_103: how many cycles the unit of double precision takes until it has the next instruction. The finalizer
-    /// has delays for that, or leaves it to the machine (mercury/code-of-other-member).
-    pub const fn double_interval_of_103(&self) -> u32 {
+    /// How many cycles the unit of double precision takes until it has the next instruction, on sm_103 and sm_120. The finalizer
+    /// has delays for that, or leaves it to the machine (mercury/code-of-other-member, mercury/other-toolkit-delays).
+    pub const fn double_interval(&self) -> u32 {
         if self.toolkit >= 134 { 1 } else { 64 }
     }
 

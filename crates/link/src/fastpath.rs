@@ -72,7 +72,7 @@ pub fn wrong_code<'a>(
     if sm != DIFFERENT {
         return None;
     }
-    let interval = release.double_interval_of_103();
+    let interval = release.double_interval();
     merged.sections.iter().filter(|s| s.kind == Kind::Text).find_map(|section| {
         let symbol = merged.symbol(section.function?);
         let object = &objects[symbol.origin?.file.index()];

@@ -72,6 +72,7 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         function.take(older::step(&object, &function, origin));
         refuse_older_capsule(&object, &function)?;
         function.take(older::release(&object, &function, origin));
+        function.take(older::undelay(&object, &function, origin));
         if is_for_member {
             function.take(members::step(&object, &function, what.release));
         }

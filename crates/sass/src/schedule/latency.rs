@@ -37,6 +37,8 @@ pub struct Family {
     pub estimates_longer: bool,
     /// Conversions of 64 bits are apart from others on sm_100 too, as from 13.1 on.
     pub converts_long_apart: bool,
+    /// Cycles until the unit of double precision takes the next instruction on sm_120, as far as delays see to it.
+    pub double_interval: u32,
 }
 
 /// Machines with the same estimates.
@@ -63,6 +65,7 @@ impl Family {
         looks_ahead: false,
         estimates_longer: false,
         converts_long_apart: false,
+        double_interval: 64,
     };
 
     pub fn of(sm: u16, release: &Release) -> Self {
@@ -81,6 +84,7 @@ impl Family {
             looks_ahead: release.looks_ahead(),
             estimates_longer: release.estimates_longer(),
             converts_long_apart: release.converts_long_apart(),
+            double_interval: release.double_interval(),
         }
     }
 }

@@ -67,7 +67,7 @@ fn instructions(code: &[u8]) -> impl Iterator<Item = Instruction> + '_ {
 /// nothing changes, or if the code is not understood. `delays` says which instructions are delays, in order. By the release it is how soon
 /// the unit of double precision takes the next instruction, and whether the end of a block waits for it.
 pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) -> Option<Vec<Delayed>> {
-    let interval = release.double_interval_of_103();
+    let interval = release.double_interval();
     if !instructions(code).any(pipes::differs) {
         return None;
     }
@@ -182,12 +182,45 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
     Some(changed)
 }
 
+/// What changes in code of sm_120 whose unit of double precision needs no delays any more. `None` if the code is not understood.
+pub fn undelayed(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) -> Option<Vec<Delayed>> {
+    let member = Member::of(family);
+    let mut changed = Vec::new();
+    if !member.is_120() || delays.is_empty() || !instructions(code).any(pipes::is_double) {
+        return Some(changed);
+    }
+    let Code { lines, blocks, .. } = Code::new(code, jumps, family, Hints::NONE)?;
+    for block in &blocks {
+        let range = block.range.clone();
+        let own = Scheduled::new(&lines, range.clone(), delays);
+        if own.held != Held::Nowhere || !lines[range].iter().any(|line| pipes::is_double(line.bits)) {
+            continue;
+        }
+        let is_delayed = |at: usize| !own.delays[at].is_empty();
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).again(member, is_delayed);
+        let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
+        let marks = Marks {
+            lines: &own.lines,
+            range: 0..own.lines.len(),
+            new: &new,
+            stalls: &stalls,
+            given: &own.given,
+            held: Held::Nowhere,
+            is_new: false,
+            member,
+        };
+        changed.extend(changes(&own, &marks.put(), &stalls, code)?);
+    }
+    changed.sort_unstable_by_key(|change| change.at);
+    Some(changed)
+}
+
 /// Gives numbers to the scoreboards of code for sm_103 that was made from code of sm_100. Whether that could be done so that
 /// nothing comes too early: everything waits for what it waited for, and for double precision.
 pub fn number(old: (&[u8], &Jumps), code: &mut [u8], jumps: &Jumps, release: &Release) -> bool {
     let (old, old_jumps) = old;
     let [from, to] = [100, 103].map(|sm| Family::of(sm, release));
-    let interval = release.double_interval_of_103();
+    let interval = release.double_interval();
     let is_right = |code: &[u8]| is_fit_for_103(code, interval) && keeps_waits(old, old_jumps, code);
     let exceptions = exceptions(old, old_jumps, from);
     // Without double precision there are the same scoreboards as before, and they may stay as they are.

@@ -85,13 +85,23 @@ pub enum Member {
     Sm103 {
         interval: u32,
     },
-    Sm120,
+    Sm120 {
+        interval: u32,
+    },
 }
 
 impl Member {
     /// The machine of code that is scheduled for a family; what is not known of it is taken from sm_100.
     pub fn of(family: Family) -> Self {
-        if family.machine == Machine::Of120 { Self::Sm120 } else { Self::Sm100 }
+        if family.machine == Machine::Of120 {
+            Self::Sm120 { interval: family.double_interval }
+        } else {
+            Self::Sm100
+        }
+    }
+
+    pub fn is_120(self) -> bool {
+        matches!(self, Self::Sm120 { .. })
     }
 
     pub fn is_103(self) -> bool {
@@ -175,10 +185,9 @@ impl Kind {
         let is_103 = member.is_103();
         let double = match member {
             Member::Sm100 => 2,
-            Member::Sm103 { interval } => i64::from(interval),
-            Member::Sm120 => 64,
+            Member::Sm103 { interval } | Member::Sm120 { interval } => i64::from(interval),
         };
-        let is_120 = member == Member::Sm120;
+        let is_120 = member.is_120();
         let (pipe, interval) = match operation {
             _ if is_120 && is_double_matrix(bits) => (Pipe::Double, 584),
             _ if is_120 && is_integer_matrix(bits) => (Pipe::Matrix, 16),

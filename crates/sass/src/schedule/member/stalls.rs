@@ -220,7 +220,7 @@ impl<'a> Stalls<'a> {
             let is_fixed = match member {
                 Member::Sm100 => true,
                 Member::Sm103 { .. } => !loses_latency(bits),
-                Member::Sm120 => !is_double(bits),
+                Member::Sm120 { .. } => !is_double(bits),
             };
             !is_scoreboard && !self.kind(*producer, member).is_variable() && is_fixed
         })
@@ -318,7 +318,7 @@ impl<'a> Stalls<'a> {
             let is_sum = (last_kind.pipe, kind.pipe) == (Pipe::Long, Pipe::Sum);
             next.after(last, if is_sum { LONG_TO_SUM } else { LONG });
         }
-        if member == Member::Sm120 && !kind.is_variable() && line.bits.write_scoreboard().is_none() {
+        if member.is_120() && !kind.is_variable() && line.bits.write_scoreboard().is_none() {
             for place in line.writes.within(&[File::General]).places() {
                 if let Some(reader) = next.state.readers[place] {
                     next.after(reader, READ_BY_MATRICES);
