@@ -38,28 +38,45 @@ const PLAIN: [u16; 19] = [
 /// Loads, stores and what crosses lanes.
 const MEMORY: std::ops::RangeInclusive<u16> = 0x180..=0x189;
 
-/// `IADD3 R, PT, PT, a, b, RZ` as `IADD R, a, b`: both have the result a + b. Sums with carries stay.
+/// Whether a sum has no carry that comes in or goes out.
+pub fn is_without_carry(sum: Instruction) -> bool {
+    sum.field(WITH_CARRY, 1) == 0 && sum.field(FIRST_OUT, 3) == TRUE && sum.field(FIRST_IN, 4) == FALSE
+}
+
+/// `IADD3 R, P, PT, a, b, RZ` as `IADD R, P, a, b`: both have the result a + b, and the same carries.
 pub fn of_two(instruction: Instruction) -> Option<Instruction> {
     let field = |at: u32, width: u32| instruction.field(at, width);
     let is_of_two = instruction.operation() == IADD3
         && field(THIRD, 8) == RZ
         && field(THIRD_NEGATIVE, 1) == 0
-        && field(WITH_CARRY, 1) == 0
         && field(SECOND_IN, 4) == FALSE
-        && field(FIRST_OUT, 3) == TRUE
-        && field(SECOND_OUT, 3) == TRUE
-        && field(FIRST_IN, 4) == FALSE;
+        && field(SECOND_OUT, 3) == TRUE;
     let gone = OPERATION | 0xff << THIRD | 0xf << SECOND_IN | 0x7 << SECOND_OUT;
     (is_of_two && mercury(instruction).is_some()).then_some(Instruction(instruction.0 & !gone | IADD))
 }
 
 /// What a capsule has of `IADD` of this form: with a register, an immediate or a uniform register.
 pub fn mercury(instruction: Instruction) -> Option<[u8; 4]> {
-    match instruction.form() {
-        1 => Some([0x41, 0x0c, 0x40, 0x04]),
-        4 => Some([0x42, 0x0c, 0x42, 0x06]),
-        6 => Some([0x41, 0x0c, 0x44, 0x04]),
+    match (instruction.form(), instruction.field(WITH_CARRY, 1) != 0) {
+        (1, false) => Some([0x41, 0x0c, 0x40, 0x04]),
+        (4, false) => Some([0x42, 0x0c, 0x42, 0x06]),
+        (6, false) => Some([0x41, 0x0c, 0x44, 0x04]),
+        (1, true) => Some([0x42, 0x0c, 0x30, 0x14]),
+        (4, true) => Some([0x42, 0x0c, 0x32, 0x06]),
+        (6, true) => Some([0x42, 0x0c, 0x34, 0x14]),
         _ => None,
+    }
+}
+
+/// Marks the sums of `VIADD` as signed, as sm_107 has them: the result is the same.
+pub fn mark_signed(code: &mut [u8]) {
+    const VIADD: u16 = 0x036;
+    const SIGNED: u128 = 1 << 74;
+    for place in code.as_chunks_mut::<SIZE>().0 {
+        let instruction = Instruction(u128::from_le_bytes(*place));
+        if instruction.operation() == VIADD {
+            *place = (instruction.0 | SIGNED).to_le_bytes();
+        }
     }
 }
 
@@ -123,7 +140,7 @@ pub fn is_in_time(code: &[u8], at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_in_time, of_two};
+    use super::{is_in_time, is_without_carry, of_two};
     use crate::instruction::Instruction;
 
     /// `IADD3 R5, PT, PT, R0, 1, RZ`, `STG.E desc[UR4][R2.64], R5` and `EXIT`.
@@ -139,7 +156,9 @@ mod tests {
 
     #[test]
     fn forms() {
-        let pairs: [(u128, u128); 3] = [
+        let pairs: [(u128, u128); 5] = [
+            (0x000f_c800_07f1_e0ff_8000_0006_ff0a_7210, 0x000f_c800_0780_0000_8000_0006_ff0a_7235),
+            (0x000f_e200_007f_e4ff_8000_0007_ff0b_7210, 0x000f_e200_000e_0400_8000_0007_ff0b_7235),
             (0x002f_e400_07ff_e0ff_0000_0003_0009_7810, 0x002f_e400_078e_0000_0000_0003_0009_7835),
             (0x000f_c800_0fff_e0ff_0000_0004_0505_7c10, 0x000f_c800_0f8e_0000_0000_0004_0505_7c35),
             (0x000f_ca00_07ff_e1ff_0000_00ff_0504_7210, 0x000f_ca00_078e_0100_0000_00ff_0504_7235),
@@ -148,13 +167,11 @@ mod tests {
             assert_eq!(of_two(Instruction(three)), Some(Instruction(two)));
             assert_eq!(of_two(Instruction(two)), None);
         }
-        // Of three numbers, with a carry that goes out, with one that comes in, and of constant memory.
-        for other in [
-            0x000f_ca00_07ff_e0fe_0000_0003_0009_7810,
-            0x000f_c800_07f1_e0ff_8000_0006_ff0a_7210,
-            0x000f_e200_007f_e4ff_8000_0007_ff0b_7210,
-            0x000f_ca00_07ff_e0ff_0000_e800_0009_7a10,
-        ] {
+        assert!(
+            pairs.map(|(three, _)| is_without_carry(Instruction(three))) == [false, false, true, true, true]
+        );
+        // Of three numbers, and of constant memory.
+        for other in [0x000f_ca00_07ff_e0fe_0000_0003_0009_7810, 0x000f_ca00_07ff_e0ff_0000_e800_0009_7a10] {
             assert_eq!(of_two(Instruction(other)), None, "{other:x}");
         }
     }

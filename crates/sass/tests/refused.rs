@@ -1,6 +1,6 @@
 //! Rewrites that the checker must refuse: each takes a cycle, a wait or an operand from something that needs it.
 
-use solder_sass::check;
+use solder_sass::{Speed, check, check_for};
 
 const HOLD: u128 = 1 << 109;
 /// `IADD3 R6, R5, 1`, also if P0, and `IADD3 R7, R5, 1`.
@@ -122,7 +122,9 @@ fn cycles_that_something_needs() {
         ),
     ];
     for (name, before, after) in cases {
-        assert!(is_refused(&around(before), &around(after), &[]), "{name}");
+        let (before, after) = (around(before), around(after));
+        assert!(is_refused(&before, &after, &[]), "{name}");
+        assert!(check_for(Speed::Sm107, &bytes(&before), &bytes(&after), &[]).is_err(), "{name} on sm_107");
     }
     // One cycle more than the guard needs.
     let spare = |stall| around(&[(ISETP, stall), (OTHER, 9), (SUM_IF_P0, 5)]);

@@ -4,7 +4,7 @@
 //! view, by rules of its own. [`finalize`] takes the functions of an object through these steps, in this order:
 //!
 //! 1. [`older`]: code of other assemblers than that of 13.0.88 becomes what that one would have made.
-//! 2. [`members`]: code of sm_100 becomes code for sm_103.
+//! 2. [`members`]: code of sm_100 becomes code for sm_103, and that of both code for sm_107.
 //! 3. [`exits`]: code for a debugger gets barriers before its exits.
 //! 4. [`fences`]: kernels lose what the assembler puts before fences in case of other functions.
 //! 5. [`sums`]: sums of two numbers are another instruction in later releases.
@@ -75,6 +75,9 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         function.take(older::undelay(&object, &function, origin));
         if is_for_member {
             function.take(members::step(&object, &function, what.release));
+        }
+        if members::applies_107(cubin.sm(), what.sm) {
+            function.take(members::step_107(&object, &function, what.release));
         }
         if what.has_barriers {
             function.take(exits::step(&function, family));

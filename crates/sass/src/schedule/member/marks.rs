@@ -59,7 +59,7 @@ impl Marks<'_> {
 
     /// The machine that the code before is for.
     fn old_member(&self) -> Member {
-        if self.member.is_103() { Member::Sm100 } else { self.member }
+        if self.member.is_103() || self.member == Member::Sm107 { Member::Sm100 } else { self.member }
     }
 
     /// Whether each instruction lets no other warp go on.
@@ -170,7 +170,7 @@ fn is_arithmetic(bits: Instruction, member: Member) -> bool {
     match Kind::of(bits, member).pipe {
         pipe if pipe.is_plain() => true,
         Pipe::Matrix | Pipe::Tensor => true,
-        Pipe::Double => member == Member::Sm100,
+        Pipe::Double => matches!(member, Member::Sm100 | Member::Sm107),
         _ => false,
     }
 }
@@ -179,10 +179,11 @@ fn hold(bits: Instruction, member: Member, stall: i64, since: i64) -> bool {
     let sets = bits.write_scoreboard().is_some() || bits.read_scoreboard().is_some();
     let kind = Kind::of(bits, member);
     // Others go on after a counted wait, too.
-    let is_fixed = kind.is_fixed() && !(member != Member::Sm100 && kind.pipe == Pipe::Double)
-        || bits.operation() == DEPBAR;
+    let has_fast_doubles = matches!(member, Member::Sm100 | Member::Sm107);
+    let is_fixed =
+        kind.is_fixed() && (has_fast_doubles || kind.pipe != Pipe::Double) || bits.operation() == DEPBAR;
     // From 13.3 on double precision of sm_100 has scoreboards too, and is marked as what is of fixed latency.
-    let is_double = member == Member::Sm100 && is_double(bits);
+    let is_double = has_fast_doubles && is_double(bits);
     if sets && !is_double || !is_fixed {
         return true;
     }

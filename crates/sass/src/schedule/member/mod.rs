@@ -21,7 +21,7 @@ mod stalls;
 
 use super::{Code, Control, Family, Hints, NONE, STALL_AT, delay_waits, put_all};
 use crate::flow::Jumps;
-use crate::instruction::{Instruction, SIZE};
+use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::operation::LDGDEPBAR;
 use crate::{check, is_fit_for_103};
 use delays::{Held, Scheduled, is_delay};
@@ -182,6 +182,53 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
     Some(changed)
 }
 
+/// What changes in code of sm_100 or sm_103 for sm_107. `None` if the code is not understood. With `is_slower` nothing takes fewer cycles
+/// than it did.
+pub fn for_107(code: &[u8], jumps: &Jumps, delays: &[usize], is_slower: bool) -> Option<Vec<Delayed>> {
+    let Code { lines, blocks, .. } = Code::new(code, jumps, Family::OF_100, Hints::NONE)?;
+    let mut changed = Vec::new();
+    for block in &blocks {
+        let own = Scheduled::new(&lines, block.range.clone(), delays);
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).on_107(is_slower);
+        let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
+        let marks = Marks {
+            lines: &own.lines,
+            range: 0..own.lines.len(),
+            new: &new,
+            stalls: &stalls,
+            given: &own.given,
+            held: own.held,
+            is_new: false,
+            member: Member::Sm107,
+        };
+        let marked = if is_slower { unmarked(&own, &stalls) } else { marks.put() };
+        changed.extend(changes(&own, &marked, &stalls, code)?);
+    }
+    changed.sort_unstable_by_key(|change| change.at);
+    Some(changed)
+}
+
+/// The instructions of a block that take more cycles: nothing is kept that was not, nor anything at all if more warps go on than did.
+fn unmarked(own: &Scheduled, stalls: &[i64]) -> Vec<(Instruction, bool)> {
+    /// From this stall on other warps go on.
+    const LONG: i64 = 12;
+    let holds = |index: usize| own.lines[index].bits.holds() && stalls[index] < LONG;
+    let is_same = (0..own.lines.len()).all(|index| holds(index) == own.lines[index].bits.holds());
+    let gone = if is_same { 0 } else { KEPT };
+    (0..own.lines.len()).map(|index| (Instruction(own.lines[index].bits.0 & !gone), holds(index))).collect()
+}
+
+/// Gives code for sm_107 the scoreboards and waits that it has there, if those of the code before, which was for sm_100 or sm_103, are
+/// understood.
+pub fn number_107(old: (&[u8], &Jumps), code: &mut [u8], jumps: &Jumps, from: Family, to: Family) {
+    let is_understood = exceptions(old.0, old.1, from).is_some_and(|exceptions| exceptions.is_empty());
+    let found = Code::new(code, jumps, to, Hints::NONE).filter(|_| is_understood);
+    if let Some(found) = found.and_then(|code| code.controls(false, &[])) {
+        put_all(code, &found);
+    }
+    delay_waits(code);
+}
+
 /// What changes in code of sm_120 whose unit of double precision needs no delays any more. `None` if the code is not understood.
 pub fn undelayed(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) -> Option<Vec<Delayed>> {
     let member = Member::of(family);
@@ -310,7 +357,7 @@ fn least_used(instructions: impl Iterator<Item = Instruction>) -> Option<u8> {
 }
 
 /// Code of sm_100 in which nothing of fixed latency sets a scoreboard. From 13.3 on assemblers have double precision set some.
-fn without_double_scoreboards(code: &[u8]) -> Vec<u8> {
+pub fn without_double_scoreboards(code: &[u8]) -> Vec<u8> {
     let mut code = code.to_vec();
     for place in code.as_chunks_mut::<SIZE>().0 {
         let bits = Instruction(u128::from_le_bytes(*place));

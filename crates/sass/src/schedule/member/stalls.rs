@@ -49,6 +49,10 @@ pub struct Stalls<'a> {
     waits_at_end: bool,
     /// Whether what is not known takes as long as it did, and at the end of the block everything is over.
     is_anew: bool,
+    /// Whether what the code took says nothing about what is known, as it is of another machine.
+    is_for_107: bool,
+    /// Whether nothing takes less than is known, even where it did.
+    is_slower: bool,
 }
 
 /// Where instructions are issued, as far as this is known.
@@ -82,6 +86,9 @@ impl Earliest<'_> {
     fn after(&mut self, producer: usize, cycles: i64) {
         let (start, before) = (self.stalls.range.start, &self.stalls.before);
         let given = before[self.at - start] - before[producer - start];
+        if self.stalls.is_for_107 && cycles != UNKNOWN {
+            return self.not_before(producer, cycles);
+        }
         if cycles <= given || !self.stalls.ignores_contradicted {
             self.not_before(producer, cycles.min(given));
         }
@@ -102,6 +109,8 @@ impl<'a> Stalls<'a> {
             ignores_contradicted: false,
             waits_at_end: true,
             is_anew: false,
+            is_for_107: false,
+            is_slower: false,
         }
     }
 
@@ -114,6 +123,19 @@ impl<'a> Stalls<'a> {
         let least: Vec<i64> =
             given.zip(needed).map(|(given, needed)| if needed < given { given } else { 0 }).collect();
         self.distances(Member::Sm103 { interval }, Some(&least))
+    }
+
+    /// The same on sm_107. With `is_slower` nothing takes fewer cycles than it did, nor than is known.
+    pub fn on_107(mut self, is_slower: bool) -> Vec<i64> {
+        let needed = self.distances(Member::Sm100, None);
+        let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
+        let least: Vec<i64> = given
+            .zip(needed)
+            .map(|(given, needed)| if needed < given || is_slower { given } else { 0 })
+            .collect();
+        self.is_for_107 = true;
+        self.is_slower = is_slower;
+        self.distances(Member::Sm107, Some(&least))
     }
 
     /// The same on the machine of the code, where instructions for which `may_be_less` is true may take fewer cycles than they did.
@@ -215,10 +237,10 @@ impl<'a> Stalls<'a> {
         state.writers[place].filter(|producer| {
             let bits = self.lines[*producer].bits;
             // From 13.3 on double precision of sm_100 has scoreboards too; its latency is fixed all the same.
-            let is_scoreboard =
-                bits.write_scoreboard().is_some() && (member != Member::Sm100 || !loses_latency(bits));
+            let is_scoreboard = bits.write_scoreboard().is_some()
+                && (!matches!(member, Member::Sm100 | Member::Sm107) || !loses_latency(bits));
             let is_fixed = match member {
-                Member::Sm100 => true,
+                Member::Sm100 | Member::Sm107 => true,
                 Member::Sm103 { .. } => !loses_latency(bits),
                 Member::Sm120 { .. } => !is_double(bits),
             };
@@ -275,7 +297,17 @@ impl<'a> Stalls<'a> {
                     }
                     continue;
                 }
-                next.after(producer, until_used(kinds.0, kinds.1, File::at(place), how));
+                let mut cycles = until_used(kinds.0, kinds.1, File::at(place), how);
+                if self.is_for_107 && !self.is_slower {
+                    // Where it took less than is known for sm_100, it takes less here, too.
+                    let old = [producer, next.at].map(|at| self.kind(at, Member::Sm100));
+                    let given = self.before[next.at] - self.before[producer];
+                    let known = until_used(old[0], old[1], File::at(place), how);
+                    if known != UNKNOWN && known > given {
+                        cycles = cycles.min(given);
+                    }
+                }
+                next.after(producer, cycles);
             }
         }
     }
