@@ -130,10 +130,32 @@ impl Release {
         self.toolkit >= 131
     }
 
-    /// Code of sm_100 for sm_103: how many cycles the unit of double precision takes until it has the next instruction. The finalizer
-    /// has delays for that, or leaves it to the machine (mercury/code-of-other-member).
-    pub const fn double_interval_of_103(&self) -> u32 {
+    /// How many cycles the unit of double precision takes until it has the next instruction, on sm_103 and sm_120. The finalizer
+    /// has delays for that, or leaves it to the machine (mercury/code-of-other-member, mercury/other-toolkit-delays).
+    pub const fn double_interval(&self) -> u32 {
         if self.toolkit >= 134 { 1 } else { 64 }
+    }
+
+    /// Code of sm_100 for sm_103: in blocks with products of matrices no other warp goes on after stalls that need delays. Before, none goes on
+    /// in loops around matrices (mercury/matrices-of-other-member).
+    pub const fn holds_around_matrices(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// The finalizer has an instruction for sums of two numbers, on sm_120 and sm_121 (mercury/other-toolkit).
+    pub const fn adds_two_numbers(&self, number: u16) -> bool {
+        self.toolkit >= 131 && number >= 120
+    }
+
+    /// Attributes: the finalizer says that the code has a workaround around synchronisations (6b), whether the assembler did or not
+    /// (mercury/other-toolkit-delays).
+    pub const fn names_workaround(&self) -> bool {
+        self.toolkit >= 132
+    }
+
+    /// Attributes: it says so of another one (6d), which code has not.
+    pub const fn names_second_workaround(&self) -> bool {
+        self.toolkit >= 134
     }
 
     /// Attributes: the finalizer adds one (67) to all code for an architecture, and removes the workarounds that the assembler

@@ -51,6 +51,8 @@ pub mod attr {
     /// Its name is not known; the finalizer of 13.4 adds it to code for sm_107.
     pub const FINALIZED: u8 = 0x67;
     pub const NVSAL_SW_WAR: u8 = 0x6b;
+    /// Its name is not known; assemblers and finalizers write it from 13.4 on.
+    pub const SECOND_SW_WAR: u8 = 0x6d;
 }
 
 /// How the value of a record is stored.

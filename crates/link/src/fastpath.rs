@@ -4,7 +4,7 @@ use crate::model::merged::{Kind, Merged};
 use crate::model::object::Object;
 use bstr::BStr;
 use solder_arch::Release;
-use solder_sass::is_fit_for_103;
+use solder_sass::{is_fit_for_103, is_fit_for_107};
 
 /// The bits of the architectures for which the code of a target can be finalized easily.
 const BITS: &[(u16, u64)] = &[(100, 0x09), (120, 0x50)];
@@ -58,8 +58,9 @@ pub fn fastpath(merged: &Merged<'_>, sm: u16, release: &Release) -> Fastpath {
     Fastpath { bits: if has_code { bits } else { 0 }, has_code }
 }
 
-/// The architecture whose code may not do as it is, though objects of others link for it.
+/// The architectures on which code of others may not do as it is, though it links for them.
 const DIFFERENT: u16 = 103;
+pub const SLOWER: u16 = 107;
 
 /// A function whose code, compiled for another architecture, would be wrong on the target: it, its file and that
 /// architecture. nvlink makes such code anew, and so does solder (`members`) what it understands.
@@ -69,16 +70,18 @@ pub fn wrong_code<'a>(
     sm: u16,
     release: &Release,
 ) -> Option<(&'a BStr, &'a Object<'a>, u16)> {
-    if sm != DIFFERENT {
+    if ![DIFFERENT, SLOWER].contains(&sm) {
         return None;
     }
-    let interval = release.double_interval_of_103();
+    let interval = release.double_interval();
     merged.sections.iter().filter(|s| s.kind == Kind::Text).find_map(|section| {
         let symbol = merged.symbol(section.function?);
         let object = &objects[symbol.origin?.file.index()];
         let compiled_for = object.cubin.sm();
         let code = section.first_chunk()?;
-        (compiled_for != sm && !is_fit_for_103(code, interval)).then_some((symbol.name, object, compiled_for))
+        let is_fit = compiled_for == sm
+            || if sm == SLOWER { is_fit_for_107(code) } else { is_fit_for_103(code, interval) };
+        (!is_fit).then_some((symbol.name, object, compiled_for))
     })
 }
 

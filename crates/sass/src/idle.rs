@@ -27,13 +27,16 @@ pub enum Speed {
     /// Any of them: the slowest one is meant.
     Any,
     Sm100,
+    /// Code that is made for sm_107. Its finalizer has everything over at calls and returns, which [`is_fit_for_107`](crate::is_fit_for_107) looks
+    /// at: what comes after them may be quicker.
+    Sm107,
 }
 
 impl Speed {
     /// No result of fixed latency takes longer.
     pub fn latest(self) -> u32 {
         match self {
-            Self::Any => LATEST,
+            Self::Any | Self::Sm107 => LATEST,
             Self::Sm100 => MATRICES_OF_100,
         }
     }
@@ -303,7 +306,8 @@ pub fn longest(first: Instruction) -> u32 {
         UMOV => UNIFORM_MOVED,
         CS2R if is_general => SPECIAL_READ,
         IMAD_WIDE if is_general => WIDE_PRODUCT,
-        IADD if is_general => WIDE_SUM,
+        // Those of one word, which assemblers have from 13.1 on, are there for a return after 7, as other sums are.
+        IADD if is_general && first.field(IS_WIDE, 1) != 0 => WIDE_SUM,
         operation if is_general && QUICK.contains(&operation) => TO_OTHERS,
         operation if is_matrix(operation) => LATEST,
         _ => UNKNOWN,
@@ -422,7 +426,7 @@ fn is_matrix(operation: u16) -> bool {
 /// Whether both operations are of one unit whose results it can use early.
 fn is_one_unit(first: u16, second: u16, speed: Speed) -> bool {
     let units: &[&[u16]] = match speed {
-        Speed::Any => &[&SUMS, &SINGLE],
+        Speed::Any | Speed::Sm107 => &[&SUMS, &SINGLE],
         Speed::Sm100 => &[&LOGIC_OF_100, &PRODUCTS_OF_100],
     };
     units.iter().any(|unit| unit.contains(&first) && unit.contains(&second))

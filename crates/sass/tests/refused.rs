@@ -1,6 +1,6 @@
 //! Rewrites that the checker must refuse: each takes a cycle, a wait or an operand from something that needs it.
 
-use solder_sass::check;
+use solder_sass::{Speed, check, check_for};
 
 const HOLD: u128 = 1 << 109;
 /// `IADD3 R6, R5, 1`, also if P0, and `IADD3 R7, R5, 1`.
@@ -122,7 +122,9 @@ fn cycles_that_something_needs() {
         ),
     ];
     for (name, before, after) in cases {
-        assert!(is_refused(&around(before), &around(after), &[]), "{name}");
+        let (before, after) = (around(before), around(after));
+        assert!(is_refused(&before, &after, &[]), "{name}");
+        assert!(check_for(Speed::Sm107, &bytes(&before), &bytes(&after), &[]).is_err(), "{name} on sm_107");
     }
     // One cycle more than the guard needs.
     let spare = |stall| around(&[(ISETP, stall), (OTHER, 9), (SUM_IF_P0, 5)]);
@@ -250,4 +252,28 @@ fn operands_over_others() {
         around(&[(RCP, 2), (EX2, 4), (waits_for(MOV_TO_R4, now), 4), (waits_for(SUM_TO_R17, later), 5)])
     };
     assert!(is_refused(&read(0b111, 0), &read(0b110, 1), &[]));
+}
+
+/// Delays that are gone, and what needs them.
+#[test]
+fn delays_that_are_gone() {
+    let free = |bits: u128| bits & !HOLD;
+    let long = |first: u128, last: Line| around(&[(free(first), 15), (NOP, 15), (NOP, 4), last]);
+    let user = (SUM_IF_P0, 5);
+    let short = |first: u128, stall: u128, last: Line| around(&[(free(first), stall), last]);
+    assert!(!is_refused(&long(ISETP, user), &short(ISETP, 13, user), &[]));
+    assert!(is_refused(&long(ISETP, user), &short(ISETP, 12, user), &[]));
+    // What is of no fixed latency, without a scoreboard; with one that is waited for it needs no time.
+    let product = (DFMA, 5);
+    assert!(is_refused(&long(DFMA, product), &short(DFMA, 2, product), &[]));
+    let (counted, waiting) = (with_scoreboards(DFMA, 0, 7), (waits_for(DFMA, 1), 5));
+    assert!(!is_refused(&long(counted, waiting), &short(counted, 2, waiting), &[]));
+    assert!(is_refused(&long(counted, waiting), &short(counted, 1, waiting), &[]));
+    // Other code comes upon the second one.
+    let branch = 0x000f_e000_0383_ffff_0000_0000_0000_0947;
+    let entered = |middle: &[Line]| -> Code {
+        let start = [(OTHER, 10), (to(branch, 1, 3), 5), (free(ISETP), 15)];
+        [&start[..], middle, &[user, (OTHER, 10), (EXIT, 5)]].concat()
+    };
+    assert!(is_refused(&entered(&[(NOP, 15), (NOP, 4)]), &entered(&[]), &[]));
 }

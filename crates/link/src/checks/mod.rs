@@ -110,11 +110,12 @@ pub fn of_image(
     else {
         return Ok(true);
     };
-    Err(sink.fatal(Message::CodeOfOther {
-        file: (&object.name).into(),
-        function: function.into(),
-        compiled_for: compiled_for.into(),
-        target: sm.into(),
+    let (file, function) = ((&object.name).into(), function.into());
+    let (compiled_for, target) = (compiled_for.into(), sm.into());
+    Err(sink.fatal(if sm == fastpath::SLOWER {
+        Message::CodeTooEarly { file, compiled_for, function, target }
+    } else {
+        Message::CodeOfOther { file, compiled_for, function, target }
     }))
 }
 

@@ -269,6 +269,10 @@ messages! {
     CodeOfOther { file: Text, compiled_for: u64, function: Text, target: u64 } = "code-of-other-architecture", Fatal,
         "Input file '{file}' was compiled for sm_{compiled_for}: function '{function}' has double precision, 64-bit conversion or integer \
         matrix instructions, which need other code. Compile it for sm_{target}";
+    /// The same where results of all kinds take longer, or instructions are missing.
+    CodeTooEarly { file: Text, compiled_for: u64, function: Text, target: u64 } = "code-too-early", Fatal,
+        "Input file '{file}' was compiled for sm_{compiled_for}: function '{function}' has textures or surfaces, or uses results too early for \
+        sm_{target}, and this linker cannot make it anew. Compile it for sm_{target}";
     /// A capsule that cannot be brought into the form of this linker's toolkit.
     CodeOfOtherToolkit { file: Text, function: Text, toolkit: &'static str } = "code-of-other-toolkit", Fatal,
         "Input file '{file}' was compiled by toolkit 12.8: function '{function}' has instructions whose Mercury form this \

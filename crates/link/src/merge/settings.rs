@@ -66,6 +66,8 @@ pub struct Settings<'data> {
     pub keeps_extensible_shared: bool,
     /// Code gets along without a workaround of the assembler.
     pub removes_workaround: bool,
+    /// Code says that it has workarounds, the one around synchronisations and a second one.
+    pub names_workarounds: [bool; 2],
     /// Code of the target gets along without workarounds that the assembler names for others, and has an attribute more once it
     /// is finalized.
     pub marks_finalized: bool,
@@ -118,6 +120,10 @@ impl<'data> Settings<'data> {
             moves_symbol_0: options.release.moves_symbol_0(),
             keeps_extensible_shared: options.release.keeps_extensible_shared(),
             removes_workaround: options.release.removes_workaround(),
+            names_workarounds: [
+                options.release.names_workaround(),
+                options.release.names_second_workaround(),
+            ],
             marks_finalized: options.release.marks_finalized_code(options.sm()),
             weak_is_global: options.release.lists_weak_with_globals(),
             reserves_shared: options.reserved_shared() > 0,

@@ -120,6 +120,21 @@ pub fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<Alignment<'a>, Vio
     Ok(Alignment { before, after, moved })
 }
 
+/// Whether the instruction at a place is a `NOP` that only takes time, and none of those beside synchronisations, which have rules of their own.
+pub fn is_plain_delay(code: &[u8], at: usize) -> bool {
+    /// Those that let other warps go on: long stalls mean something else in others.
+    const LONG_STALL: u8 = 12;
+    const MEETINGS: [u16; 3] = [BREAK_SYNC, BREAK, WARP_SYNC];
+    let instruction = |at: usize| (at < code.len() / SIZE).then(|| Instruction::at(code, at));
+    let is_delay = |one: Instruction| {
+        let is_usual = !one.holds() || one.stall() < LONG_STALL;
+        one.is_delay() && !one.is_held_delay() && one.stall() != 0 && is_usual
+    };
+    let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
+    instruction(at).is_some_and(is_delay)
+        && !neighbours.filter_map(instruction).any(|one| MEETINGS.contains(&one.operation()))
+}
+
 /// Code whose instructions have moved.
 struct Moved<'a> {
     before: &'a [u8],
@@ -144,8 +159,15 @@ impl Moved<'_> {
                     || code.stall() == 1 && next.is_some_and(|next| next.operation() == BREAK_SYNC);
                 is_idle(code) && (self.is_idle_after(i, j) || is_before())
             };
+            // Whether what takes its place is in time is looked at later.
+            let is_gone = |before: Instruction| {
+                is_plain_delay(self.before, i) && after.is_some_and(|after| !is_same(before, after))
+            };
             let is_moved = |before: Instruction| {
-                (removable.holds(before, next) || is_needless(before) || before.is_held_delay())
+                (removable.holds(before, next)
+                    || is_needless(before)
+                    || before.is_held_delay()
+                    || is_gone(before))
                     && Some(before) != after
             };
             let is_added = |before: Option<Instruction>, after: Instruction| {

@@ -15,7 +15,7 @@ use crate::flow::{Flow, Jumps};
 use crate::idle::{LATEST, Speed, is_needed_in};
 use crate::instruction::{Instruction, KEPT};
 use crate::shift;
-use align::{Alignment, Step, align};
+use align::{Alignment, Step, align, is_plain_delay};
 use delays::is_usual;
 use quicker::Ways;
 use std::cell::OnceCell;
@@ -135,7 +135,7 @@ fn check_delays<'a>(
             is_other = false;
         } else if let Some(before) = step.before {
             times[0] += u32::from(before.stall().max(1));
-            if before.is_held_delay() {
+            if before.is_held_delay() || is_plain_delay(alignment.before, old) {
                 let is_reached = entries().is_none_or(|entered| entered[at]);
                 if is_reached || !matches!(last, Some(Flow::Next | Flow::Branch(_))) {
                     return violation;

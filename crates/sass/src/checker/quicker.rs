@@ -181,7 +181,8 @@ impl<'a> Ways<'a> {
             let ways = self.before(from);
             // What comes from elsewhere was over there, and is if this takes as long as before.
             let is_start = from == 0 && !self.returns;
-            if ways.is_none() && !is_start && distance[0] < distance[1] {
+            let is_over = is_start || self.speed == Speed::Sm107;
+            if ways.is_none() && !is_over && distance[0] < distance[1] {
                 return None;
             }
             let ways: Vec<usize> = match ways {

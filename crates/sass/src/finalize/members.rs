@@ -1,4 +1,4 @@
-//! Code of sm_100 in links for sm_103.
+//! Code of sm_100 in links for sm_103, and of both in links for sm_107.
 //!
 //! The rules are in [`schedule::member`](crate::schedule::member). Here is what moves with the code: delays are
 //! instructions, of Mercury too. What is not understood stays as it is, and the caller refuses it.
@@ -6,14 +6,57 @@
 use super::function::{Function, Jumps, Step};
 use super::moves::{Change, Moves};
 use super::object::Object;
+use super::sums;
 use crate::instruction::SIZE;
-use crate::schedule::member::{Delayed, delayed, number};
+use crate::schedule::Family;
+use crate::schedule::member::{
+    Delayed, delayed, for_107, has_slow_code, number, number_107, without_double_scoreboards,
+};
+use crate::{Speed, check_for, is_fit_for_107, sum};
 use solder_arch::Release;
 use solder_cubin::mercury::{delays, with_delays};
 
 /// The architecture whose code can be made into code for the target, and the target.
 const FROM: u16 = 100;
 const TO: u16 = 103;
+
+/// The machine on which more results take longer.
+const SM_107: u16 = 107;
+
+/// Whether code for one architecture is made into code for sm_107.
+pub fn applies_107(from: u16, to: u16) -> bool {
+    [FROM, TO].contains(&from) && to == SM_107
+}
+
+/// The function as sm_107 needs it: other sums, stalls and scoreboards. Where that cannot be shown to be right, nothing takes fewer cycles
+/// than it did and scoreboards stay. `None` if it is not understood (mercury/from-every-target, mercury/containers).
+pub fn step_107(object: &Object<'_, '_>, function: &Function<'_, '_>, release: &Release) -> Option<Step> {
+    let (mut base, capsule) = sums::converted(function, |_| true)
+        .unwrap_or_else(|| (function.code.to_vec(), function.capsule.to_vec()));
+    sum::mark_signed(&mut base);
+    let delays = delays(&capsule, base.len() / SIZE).ok()?;
+    let jumps = function.jumps(object);
+    let [from, to] = [object.cubin.sm(), SM_107].map(|sm| Family::of(sm, release));
+    for is_slower in [false, true] {
+        // Double precision is of fixed latency there, as on sm_100.
+        let known = if is_slower { base.clone() } else { without_double_scoreboards(&base) };
+        if !is_slower && object.cubin.sm() != FROM && has_slow_code(&base) {
+            continue;
+        }
+        let Some(changed) = for_107(&known, &jumps, &delays, is_slower) else { continue };
+        let Some((moves, mut code)) = Moves::new(&known, changes(changed)) else { continue };
+        let index = |at: &usize| moves.index(*at);
+        let moved: Jumps =
+            jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
+        if !is_slower {
+            number_107((&base, &jumps), &mut code, &moved, from, to);
+        }
+        if check_for(Speed::Sm107, &known, &code, &jumps).is_ok() && is_fit_for_107(&code) {
+            return Some(Step { code, capsule: delayed_capsule(&capsule, &moves)?, moves });
+        }
+    }
+    None
+}
 
 /// Whether code for one architecture is made into code for the other.
 pub fn applies(from: u16, to: u16) -> bool {

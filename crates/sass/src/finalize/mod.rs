@@ -1,18 +1,19 @@
 //! Finalizing: what nvlink makes of the code of an object for sm_100 and later before it links it.
 //!
 //! Objects hold code that an assembler has finished for one file. nvlink finishes it again for the link, from the Mercury
-//! view, by rules of its own. [`finalize`] takes the functions of an object through four steps, in this order:
+//! view, by rules of its own. [`finalize`] takes the functions of an object through these steps, in this order:
 //!
 //! 1. [`older`]: code of other assemblers than that of 13.0.88 becomes what that one would have made.
-//! 2. [`members`]: code of sm_100 becomes code for sm_103.
+//! 2. [`members`]: code of sm_100 becomes code for sm_103, and that of both code for sm_107.
 //! 3. [`exits`]: code for a debugger gets barriers before its exits.
 //! 4. [`fences`]: kernels lose what the assembler puts before fences in case of other functions.
+//! 5. [`sums`]: sums of two numbers are another instruction in later releases.
 //!
 //! A step looks at one function, its code and its capsule, and makes new ones or leaves the function alone. After the last one
 //! the object is written once with the new code ([`image`]), and everything in it that names places in the code is moved:
 //! symbols, relocations, attributes, jump tables, frames, lines.
 //!
-//! A fifth step waits until the output is written, because it makes no instruction move: [`release_stack_pointer`].
+//! A last step waits until the output is written, because it makes no instruction move: [`release_stack_pointer`].
 //!
 //! What is not understood stays as the assembler made it, which is always valid, with two exceptions: the caller has to refuse
 //! code of sm_100 that is not fit for sm_103 ([`is_fit_for_103`](crate::is_fit_for_103)), and a capsule of 12.8 that
@@ -27,6 +28,7 @@ mod moves;
 mod object;
 mod older;
 mod stack_pointer;
+mod sums;
 
 use crate::schedule::Family;
 use bstr::BString;
@@ -70,14 +72,21 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         function.take(older::step(&object, &function, origin));
         refuse_older_capsule(&object, &function)?;
         function.take(older::release(&object, &function, origin));
+        function.take(older::undelay(&object, &function, origin));
         if is_for_member {
             function.take(members::step(&object, &function, what.release));
+        }
+        if members::applies_107(cubin.sm(), what.sm) {
+            function.take(members::step_107(&object, &function, what.release));
         }
         if what.has_barriers {
             function.take(exits::step(&function, family));
         }
         if what.is_whole {
             function.take(fences::step(&function, family));
+        }
+        if what.release.adds_two_numbers(what.sm) {
+            function.take(sums::step(&function));
         }
         if function.is_changed() {
             changed.push(function);

@@ -22,7 +22,7 @@ use super::object::Object;
 use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::{BAR, ENDCOLLECTIVE};
-use crate::schedule::member::{Retimed, mark_anew, released, rewaited, shortened};
+use crate::schedule::member::{Delayed, Retimed, mark_anew, released, rewaited, shortened, undelayed};
 use crate::schedule::{Family, Machine, anew, hasten, hasty, order_delays, shortened as shortened_code};
 use crate::shift;
 use crate::{Speed, check, check_for};
@@ -109,18 +109,38 @@ pub fn release(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Ori
     }
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
     let jumps = function.jumps(object);
-    let changed = released(&function.code, &jumps, origin.family, &delays)?;
+    retimed(function, &jumps, origin, released(&function.code, &jumps, origin.family, &delays)?)
+}
+
+/// The function without delays for double precision, where the release leaves those to the machine; `None` if it has none
+/// (mercury/other-toolkit-delays).
+pub fn undelay(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
+    if !origin.is_other || origin.family.double_interval != 1 {
+        return None;
+    }
+    let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
+    let jumps = function.jumps(object);
+    retimed(function, &jumps, origin, undelayed(&function.code, &jumps, origin.family, &delays)?)
+}
+
+/// The function with other delays, if the checker accepts that.
+fn retimed(
+    function: &Function<'_, '_>,
+    jumps: &Jumps,
+    origin: Origin,
+    changed: Vec<Delayed>,
+) -> Option<Step> {
     if changed.is_empty() {
         return None;
     }
     let (moves, mut code) = Moves::new(&function.code, members::changes(changed))?;
-    check_for(origin.speed, &function.code, &code, &jumps).ok()?;
+    check_for(origin.speed, &function.code, &code, jumps).ok()?;
     // What is over when depends on the cycles.
     let index = |at: &usize| moves.index(*at);
     let moved: Jumps =
         jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
     number(&mut code, &moved, origin.family, |code: &[u8]| {
-        check_for(origin.speed, &function.code, code, &jumps).is_ok()
+        check_for(origin.speed, &function.code, code, jumps).is_ok()
     });
     let capsule = members::delayed_capsule(&function.capsule, &moves)?;
     Some(Step { code, capsule, moves })

@@ -14,8 +14,8 @@ use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
     DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE,
-    ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC, S2R,
-    SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, UTMASTG,
+    IMMA, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC,
+    S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, UTMASTG,
 };
 use solder_arch::Release;
 
@@ -37,6 +37,8 @@ pub struct Family {
     pub estimates_longer: bool,
     /// Conversions of 64 bits are apart from others on sm_100 too, as from 13.1 on.
     pub converts_long_apart: bool,
+    /// Cycles until the unit of double precision takes the next instruction on sm_120, as far as delays see to it.
+    pub double_interval: u32,
 }
 
 /// Machines with the same estimates.
@@ -63,6 +65,7 @@ impl Family {
         looks_ahead: false,
         estimates_longer: false,
         converts_long_apart: false,
+        double_interval: 64,
     };
 
     pub fn of(sm: u16, release: &Release) -> Self {
@@ -81,6 +84,7 @@ impl Family {
             looks_ahead: release.looks_ahead(),
             estimates_longer: release.estimates_longer(),
             converts_long_apart: release.converts_long_apart(),
+            double_interval: release.double_interval(),
         }
     }
 }
@@ -132,6 +136,8 @@ struct Estimates {
 /// Machines that do double precision and conversions of 64 bits slowly.
 const SLOW_DOUBLE_RESULTS: &Table = &[
     (DMMA, &[], 584),
+    // Anything from 64 to 84 explains the code that was looked at, 50 and 584 do not.
+    (IMMA, &[], 84),
     (F2F_DOUBLE, &[], 1),
     (F2I_DOUBLE, &[], 1),
     (I2F_DOUBLE, &[], 1),

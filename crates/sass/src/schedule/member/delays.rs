@@ -31,8 +31,33 @@ pub struct Scheduled {
     pub delays: Vec<Vec<usize>>,
     /// The cycles that each takes, with the delays that are for it.
     pub given: Vec<i64>,
-    /// Whether no other warp goes on.
-    pub is_held: bool,
+    pub held: Held,
+}
+
+/// Where no other warp goes on although an instruction stalls for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    Nowhere,
+    /// As the code has it.
+    AsBefore,
+    /// After stalls that need delays.
+    WithDelays,
+}
+
+impl Held {
+    /// Of a block of code that an assembler has scheduled up to 13.0.
+    fn of(lines: &[Line]) -> Self {
+        if is_held(lines) { Self::AsBefore } else { Self::Nowhere }
+    }
+
+    /// From 13.1 on: of a block with products of matrices.
+    pub fn around_matrices(lines: &[Line]) -> Self {
+        if lines.iter().any(|line| super::pipes::is_matrix(line.bits)) {
+            Self::WithDelays
+        } else {
+            Self::Nowhere
+        }
+    }
 }
 
 /// Whether an instruction does nothing at all.
@@ -59,7 +84,7 @@ impl Scheduled {
             places: Vec::with_capacity(range.len()),
             delays: Vec::with_capacity(range.len()),
             given: Vec::with_capacity(range.len()),
-            is_held: is_held(&lines[range.clone()]),
+            held: Held::of(&lines[range.clone()]),
         };
         let mut before = 0;
         for at in range.clone() {
@@ -112,7 +137,8 @@ impl Scheduled {
     }
 
     fn with_delays(&self, bits: Instruction, stall: i64) -> ([u8; SIZE], Vec<[u8; SIZE]>) {
-        let (longest, delay) = if self.is_held { (LONGEST_HELD, HELD_DELAY | HOLD) } else { (LONGEST, NOP) };
+        let is_held = self.held != Held::Nowhere;
+        let (longest, delay) = if is_held { (LONGEST_HELD, HELD_DELAY | HOLD) } else { (LONGEST, NOP) };
         let with = |bits: u128, stall: i64| bits & !STALL | (stall as u128) << STALL_AT;
         let mut own = with(bits.0, stall.min(longest));
         let mut delays = Vec::new();
@@ -122,7 +148,7 @@ impl Scheduled {
             left -= longest;
         }
         // Where another warp goes on all the same, that is after the delays.
-        if let Some(last) = delays.last_mut().filter(|_| self.is_held && !bits.holds()) {
+        if let Some(last) = delays.last_mut().filter(|_| is_held && !bits.holds()) {
             own |= HOLD;
             *last &= !HOLD;
         }

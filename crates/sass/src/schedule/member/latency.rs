@@ -14,6 +14,11 @@ pub enum Use {
     Written,
 }
 
+/// By how much double precision takes longer than on sm_100.
+fn later(producer: Kind) -> i64 {
+    if producer.is_107 { 2 } else { 0 }
+}
+
 /// From an instruction that writes a register of this file to one that uses it.
 pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
     use Pipe::{
@@ -24,9 +29,9 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
         File::General => match (from, to) {
             (Matrix, Matrix) | (Tensor, Tensor) => producer.matrix + 1,
             (Matrix | Tensor, _) => producer.matrix,
-            (Double, Double) if !consumer.is_conversion => 8,
-            (Double, Memory) if how != Use::Written => 7,
-            (Double, _) => 10,
+            (Double, Double) if !consumer.is_conversion => 8 + later(producer),
+            (Double, Memory) if how != Use::Written => 7 + later(producer),
+            (Double, _) => 10 + later(producer),
             // The later result comes later.
             _ if from.is_plain() && to.is_plain() && how == Use::Written => 1,
             _ if from.is_plain() && how == Use::Written && consumer.is_variable() => 6,
@@ -45,7 +50,7 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
             _ => UNKNOWN,
         },
         File::Predicate => match (from, to) {
-            (Double, _) if how == Use::Guard || consumer.is_vote => 14,
+            (Double, _) if how == Use::Guard || consumer.is_vote => 14 + later(producer),
             (Logic | Sum | Choice, _) if how == Use::Guard || consumer.is_vote => {
                 if producer.is_long {
                     14
@@ -56,7 +61,8 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
             (Choice, Sum | Choice | Long) if producer.is_long => 6,
             (Logic, Logic) | (Sum, Sum) => 4,
             (Logic, Multiply) | (Sum | Choice, Sum | Choice | Long | Multiply) => 5,
-            (Double, Logic) | (Long, Long) => 6,
+            (Double, Logic | Choice | Sum) => 6 + later(producer),
+            (Long, Long) => 6,
             (Logic | Sum | Choice, _) => 13,
             _ => UNKNOWN,
         },
@@ -78,6 +84,9 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
             (Uniform, Uniform) => 4,
             (Uniform, _) if to.is_plain() => 6,
             (Uniform, Memory) => 9,
+            (Uniform, Special | Count) if producer.is_107 => 9,
+            (Uniform, Double) if producer.is_107 => 10,
+            (Uniform, None) if producer.is_107 => 13,
             (Uniform, _) if consumer.is_uniform_move => 7,
             _ => UNKNOWN,
         },
@@ -114,12 +123,13 @@ pub fn until_overwritten(producer: Kind, file: File) -> Option<i64> {
 /// From an instruction that writes a register to the end of its block, whatever comes then.
 pub fn until_end(producer: Kind, file: File) -> i64 {
     match (file, producer.pipe) {
-        (File::General, Pipe::Double) | (File::UniformPredicate, Pipe::Uniform) => 11,
+        (File::General, Pipe::Double) => 11 + later(producer),
+        (File::UniformPredicate, Pipe::Uniform) => 11,
         (File::General, Pipe::Matrix | Pipe::Tensor) => producer.matrix + 1,
         (File::General, _) if producer.is_long => 8,
         (File::Predicate, _) if producer.is_long => 14,
         (File::General, pipe) if pipe.is_plain() => 7,
-        (File::Predicate, Pipe::Double) => 15,
+        (File::Predicate, Pipe::Double) => 15 + later(producer),
         (File::Predicate, _) => 13,
         (File::Uniform, _) if producer.is_uniform_move => 5,
         (File::Uniform, Pipe::Uniform) => 12,

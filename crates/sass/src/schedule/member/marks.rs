@@ -4,6 +4,7 @@
 //! same place, of an even or an odd number as this one, has the same register there, and nobody else goes on in between. Both are told for sm_100 too: where the
 //! code has it otherwise, there are reasons that are not known here, and it stays so.
 
+use super::delays::Held;
 use super::pipes::{Kind, Member, Pipe, is_double};
 use crate::instruction::Instruction;
 use crate::registers::File;
@@ -36,9 +37,9 @@ pub struct Marks<'a> {
     /// The instructions with their new scoreboards, and their new stalls.
     pub new: &'a [Instruction],
     pub stalls: &'a [i64],
-    /// The stalls before, and whether no other warp goes on.
+    /// The stalls before, and where no other warp goes on.
     pub given: &'a [i64],
-    pub is_held: bool,
+    pub held: Held,
     /// Whether the marks of the code before say nothing.
     pub is_new: bool,
     /// The machine that the new code is for.
@@ -58,7 +59,7 @@ impl Marks<'_> {
 
     /// The machine that the code before is for.
     fn old_member(&self) -> Member {
-        if self.member.is_103() { Member::Sm100 } else { self.member }
+        if self.member.is_103() || self.member == Member::Sm107 { Member::Sm100 } else { self.member }
     }
 
     /// Whether each instruction lets no other warp go on.
@@ -66,11 +67,14 @@ impl Marks<'_> {
         let (mut old_since, mut since) = (0, 0);
         let mut holds = Vec::with_capacity(self.range.len());
         for (index, line) in self.lines[self.range.clone()].iter().enumerate() {
-            if self.is_held {
+            if self.held == Held::AsBefore {
                 holds.push(line.bits.holds());
                 continue;
             }
             let (old_stall, stall) = (self.given[index], self.stalls[index]);
+            let hold = |bits: Instruction, member: Member, stall: i64, since: i64| {
+                if stall >= LONG { self.held == Held::WithDelays } else { hold(bits, member, stall, since) }
+            };
             let expected = hold(line.bits, self.old_member(), old_stall, old_since);
             let is_known = self.is_new || expected == line.bits.holds() || stall >= LONG;
             let new = hold(self.new[index], self.member, stall, since);
@@ -166,7 +170,7 @@ fn is_arithmetic(bits: Instruction, member: Member) -> bool {
     match Kind::of(bits, member).pipe {
         pipe if pipe.is_plain() => true,
         Pipe::Matrix | Pipe::Tensor => true,
-        Pipe::Double => member == Member::Sm100,
+        Pipe::Double => matches!(member, Member::Sm100 | Member::Sm107),
         _ => false,
     }
 }
@@ -175,13 +179,11 @@ fn hold(bits: Instruction, member: Member, stall: i64, since: i64) -> bool {
     let sets = bits.write_scoreboard().is_some() || bits.read_scoreboard().is_some();
     let kind = Kind::of(bits, member);
     // Others go on after a counted wait, too.
-    let is_fixed = kind.is_fixed() && !(member != Member::Sm100 && kind.pipe == Pipe::Double)
-        || bits.operation() == DEPBAR;
-    if stall >= LONG {
-        return false;
-    }
+    let has_fast_doubles = matches!(member, Member::Sm100 | Member::Sm107);
+    let is_fixed =
+        kind.is_fixed() && (has_fast_doubles || kind.pipe != Pipe::Double) || bits.operation() == DEPBAR;
     // From 13.3 on double precision of sm_100 has scoreboards too, and is marked as what is of fixed latency.
-    let is_double = member == Member::Sm100 && is_double(bits);
+    let is_double = has_fast_doubles && is_double(bits);
     if sets && !is_double || !is_fixed {
         return true;
     }

@@ -19,13 +19,13 @@ mod pipes;
 mod shortened;
 mod stalls;
 
-use super::{Code, Control, Family, Hints, Line, NONE, STALL_AT, delay_waits, put_all};
+use super::{Code, Control, Family, Hints, NONE, STALL_AT, delay_waits, put_all};
 use crate::flow::Jumps;
-use crate::instruction::{Instruction, SIZE};
+use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::operation::LDGDEPBAR;
 use crate::times::keeps_times;
 use crate::{check, is_fit_for_103};
-use delays::{Scheduled, is_delay};
+use delays::{Held, Scheduled, is_delay};
 use doubles::{Consumer, doubles, uncovered};
 use marks::Marks;
 use pipes::Member;
@@ -68,17 +68,21 @@ fn instructions(code: &[u8]) -> impl Iterator<Item = Instruction> + '_ {
 /// nothing changes, or if the code is not understood. `delays` says which instructions are delays, in order. By the release it is how soon
 /// the unit of double precision takes the next instruction, and whether the end of a block waits for it.
 pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) -> Option<Vec<Delayed>> {
-    let interval = release.double_interval_of_103();
+    let interval = release.double_interval();
     if !instructions(code).any(pipes::differs) {
         return None;
     }
-    let Code { lines, blocks, .. } = Code::new(code, jumps, Family::OF_100, Hints::NONE)?;
+    let plain = without_double_scoreboards(code);
+    let Code { lines, blocks, .. } = Code::new(&plain, jumps, Family::OF_100, Hints::NONE)?;
     let mut budget = BUDGET;
     let mut changed = Vec::new();
     for block in
         blocks.iter().filter(|block| lines[block.range.clone()].iter().any(|line| pipes::differs(line.bits)))
     {
-        let own = Scheduled::new(&lines, block.range.clone(), delays);
+        let mut own = Scheduled::new(&lines, block.range.clone(), delays);
+        if release.holds_around_matrices() {
+            own.held = Held::around_matrices(&own.lines);
+        }
         let range = 0..own.lines.len();
         let doubles = doubles(&own.lines, range.clone(), &mut budget)?;
         let stalls = Stalls::new(&own.lines, &own.given, &doubles).on_103(interval, release.waits_at_ends());
@@ -110,22 +114,22 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
             new: &new,
             stalls: &stalls,
             given: &own.given,
-            is_held: own.is_held,
+            held: own.held,
             is_new: false,
             member: Member::Sm103 { interval },
         };
-        changed.extend(changes(&own, &marks.put(), &stalls, &lines)?);
+        changed.extend(changes(&own, &marks.put(), &stalls, code)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
     Some(changed)
 }
 
-/// What changes in a block if its instructions have these marks and stalls. `None` if a branch that is alone would need delays.
+/// What changes in a block of this code if its instructions have these marks and stalls. `None` if a branch that is alone would need delays.
 fn changes(
     own: &Scheduled,
     marked: &[(Instruction, bool)],
     stalls: &[i64],
-    lines: &[Line],
+    code: &[u8],
 ) -> Option<Vec<Delayed>> {
     let marked = marked.iter().enumerate().map(|(index, (bits, holds))| {
         // What takes no cycles does not concern the scheduler.
@@ -137,7 +141,8 @@ fn changes(
     let mut changed = Vec::new();
     for (index, by) in own.expanded(&marked)?.into_iter().enumerate() {
         let (at, delays) = (own.places[index], &own.delays[index]);
-        let old = std::iter::once(at).chain(delays.iter().copied()).map(|at| lines[at].bits.0.to_le_bytes());
+        let old = std::iter::once(at).chain(delays.iter().copied());
+        let old = old.map(|at| Instruction::at(code, at).0.to_le_bytes());
         if !old.eq(by.iter().copied()) {
             changed.push(Delayed { at, by });
             changed.extend(delays.iter().map(|at| Delayed { at: *at, by: Vec::new() }));
@@ -152,14 +157,15 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
     let scheduled: Vec<Scheduled> =
         blocks.iter().map(|block| Scheduled::new(&lines, block.range.clone(), delays)).collect();
     let mut changed = Vec::new();
-    if !scheduled.iter().any(|own| own.is_held) {
+    let is_held = |own: &Scheduled| own.held != Held::Nowhere;
+    if !scheduled.iter().any(is_held) {
         return Some(changed);
     }
     let member = Member::of(family);
     for own in scheduled {
-        let stalls = Stalls::new(&own.lines, &own.given, &[]).anew(own.is_held, member);
-        let is_new = own.is_held;
-        let own = Scheduled { is_held: false, ..own };
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).anew(is_held(&own), member);
+        let is_new = is_held(&own);
+        let own = Scheduled { held: Held::Nowhere, ..own };
         let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
         let marks = Marks {
             lines: &own.lines,
@@ -167,11 +173,91 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
             new: &new,
             stalls: &stalls,
             given: &own.given,
-            is_held: false,
+            held: Held::Nowhere,
             is_new,
             member,
         };
-        changed.extend(changes(&own, &marks.put(), &stalls, &lines)?);
+        changed.extend(changes(&own, &marks.put(), &stalls, code)?);
+    }
+    changed.sort_unstable_by_key(|change| change.at);
+    Some(changed)
+}
+
+/// What changes in code of sm_100 or sm_103 for sm_107. `None` if the code is not understood. With `is_slower` nothing takes fewer cycles
+/// than it did.
+pub fn for_107(code: &[u8], jumps: &Jumps, delays: &[usize], is_slower: bool) -> Option<Vec<Delayed>> {
+    let Code { lines, blocks, .. } = Code::new(code, jumps, Family::OF_100, Hints::NONE)?;
+    let mut changed = Vec::new();
+    for block in &blocks {
+        let own = Scheduled::new(&lines, block.range.clone(), delays);
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).on_107(is_slower);
+        let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
+        let marks = Marks {
+            lines: &own.lines,
+            range: 0..own.lines.len(),
+            new: &new,
+            stalls: &stalls,
+            given: &own.given,
+            held: own.held,
+            is_new: false,
+            member: Member::Sm107,
+        };
+        let marked = if is_slower { unmarked(&own, &stalls) } else { marks.put() };
+        changed.extend(changes(&own, &marked, &stalls, code)?);
+    }
+    changed.sort_unstable_by_key(|change| change.at);
+    Some(changed)
+}
+
+/// The instructions of a block that take more cycles: nothing is kept that was not, nor anything at all if more warps go on than did.
+fn unmarked(own: &Scheduled, stalls: &[i64]) -> Vec<(Instruction, bool)> {
+    /// From this stall on other warps go on.
+    const LONG: i64 = 12;
+    let holds = |index: usize| own.lines[index].bits.holds() && stalls[index] < LONG;
+    let is_same = (0..own.lines.len()).all(|index| holds(index) == own.lines[index].bits.holds());
+    let gone = if is_same { 0 } else { KEPT };
+    (0..own.lines.len()).map(|index| (Instruction(own.lines[index].bits.0 & !gone), holds(index))).collect()
+}
+
+/// Gives code for sm_107 the scoreboards and waits that it has there, if those of the code before, which was for sm_100 or sm_103, are
+/// understood.
+pub fn number_107(old: (&[u8], &Jumps), code: &mut [u8], jumps: &Jumps, from: Family, to: Family) {
+    let is_understood = exceptions(old.0, old.1, from).is_some_and(|exceptions| exceptions.is_empty());
+    let found = Code::new(code, jumps, to, Hints::NONE).filter(|_| is_understood);
+    if let Some(found) = found.and_then(|code| code.controls(false, &[])) {
+        put_all(code, &found);
+    }
+    delay_waits(code);
+}
+
+/// What changes in code of sm_120 whose unit of double precision needs no delays any more. `None` if the code is not understood.
+pub fn undelayed(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) -> Option<Vec<Delayed>> {
+    let member = Member::of(family);
+    let mut changed = Vec::new();
+    if !member.is_120() || delays.is_empty() || !instructions(code).any(pipes::is_double) {
+        return Some(changed);
+    }
+    let Code { lines, blocks, .. } = Code::new(code, jumps, family, Hints::NONE)?;
+    for block in &blocks {
+        let range = block.range.clone();
+        let own = Scheduled::new(&lines, range.clone(), delays);
+        if own.held != Held::Nowhere || !lines[range].iter().any(|line| pipes::is_double(line.bits)) {
+            continue;
+        }
+        let is_delayed = |at: usize| !own.delays[at].is_empty();
+        let stalls = Stalls::new(&own.lines, &own.given, &[]).again(member, is_delayed);
+        let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
+        let marks = Marks {
+            lines: &own.lines,
+            range: 0..own.lines.len(),
+            new: &new,
+            stalls: &stalls,
+            given: &own.given,
+            held: Held::Nowhere,
+            is_new: false,
+            member,
+        };
+        changed.extend(changes(&own, &marks.put(), &stalls, code)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
     Some(changed)
@@ -182,7 +268,7 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
 pub fn number(old: (&[u8], &Jumps), code: &mut [u8], jumps: &Jumps, release: &Release) -> bool {
     let (old, old_jumps) = old;
     let [from, to] = [100, 103].map(|sm| Family::of(sm, release));
-    let interval = release.double_interval_of_103();
+    let interval = release.double_interval();
     let is_right = |code: &[u8]| {
         is_fit_for_103(code, interval)
             && keeps_times((old, old_jumps), (code, jumps))
@@ -275,10 +361,23 @@ fn least_used(instructions: impl Iterator<Item = Instruction>) -> Option<u8> {
     free.min().map(|(_, number)| number)
 }
 
+/// Code of sm_100 in which nothing of fixed latency sets a scoreboard. From 13.3 on assemblers have double precision set some.
+pub fn without_double_scoreboards(code: &[u8]) -> Vec<u8> {
+    let mut code = code.to_vec();
+    for place in code.as_chunks_mut::<SIZE>().0 {
+        let bits = Instruction(u128::from_le_bytes(*place));
+        if pipes::loses_latency(bits) {
+            Control { written: NONE, read: NONE, ..Control::of(bits) }.put(place);
+        }
+    }
+    code
+}
+
 /// Whether the new code waits for all that the old code waits for, as the checker has it: the new scoreboards and waits, but for
-/// those of double precision, would do in the old code.
+/// those of double precision, would do in the old code. What double precision sets in the old code says nothing: its latency is fixed there.
 fn keeps_waits(old: &[u8], jumps: &Jumps, code: &[u8]) -> bool {
-    let mut restored = old.to_vec();
+    let old = &without_double_scoreboards(old);
+    let mut restored = old.clone();
     let (places, _) = restored.as_chunks_mut::<SIZE>();
     let mut others = instructions(code).filter(|bits| !is_delay(*bits));
     for (index, place) in places.iter_mut().enumerate() {

@@ -1,7 +1,7 @@
 //! Which unit does an operation, and how soon that takes the next one.
 
 use crate::instruction::Instruction;
-use crate::operation::{DMMA, DOUBLE, HMMA, IMMA, LONG_CONVERSIONS, NOP, POPC, WARPSYNC};
+use crate::operation::{DMMA, DOUBLE, HMMA, IADD, IMMA, LONG_CONVERSIONS, NOP, POPC, WARPSYNC};
 use crate::schedule::{Family, Machine};
 
 /// Units that matter here. Instructions of others are not counted.
@@ -70,6 +70,10 @@ const SPECIAL: [u16; 9] = [0x100, 0x101, 0x102, 0x104, 0x105, 0x106, 0x107, 0x10
 const UNIFORM: [u16; 12] =
     [0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x097, 0x099, 0x09c, 0x0a4, 0x0a5, 0x0a7];
 const UNIFORM_MOVE: u16 = 0x082;
+const UNIFORM_FLO: u16 = 0x0bd;
+const VIADD: u16 = 0x036;
+/// `F2FP`
+const CONVERSION: u16 = 0x03e;
 const VOTE: u16 = 0x006;
 const UNIFORM_VOTE: u16 = 0x086;
 const CONSTANT: [u16; 3] = [0x182, 0x1c3, 0x11d];
@@ -85,13 +89,30 @@ pub enum Member {
     Sm103 {
         interval: u32,
     },
-    Sm120,
+    /// Has the units of sm_120 for what is of one word, and does double precision in a fixed time.
+    Sm107,
+    Sm120 {
+        interval: u32,
+    },
 }
 
 impl Member {
     /// The machine of code that is scheduled for a family; what is not known of it is taken from sm_100.
     pub fn of(family: Family) -> Self {
-        if family.machine == Machine::Of120 { Self::Sm120 } else { Self::Sm100 }
+        if family.machine == Machine::Of120 {
+            Self::Sm120 { interval: family.double_interval }
+        } else {
+            Self::Sm100
+        }
+    }
+
+    /// Whether sums and moves have units of their own.
+    fn has_sums(self) -> bool {
+        self.is_120() || self == Self::Sm107
+    }
+
+    pub fn is_120(self) -> bool {
+        matches!(self, Self::Sm120 { .. })
     }
 
     pub fn is_103(self) -> bool {
@@ -120,6 +141,8 @@ pub struct Kind {
     pub is_delay: bool,
     /// Whether it is of 64 bits, on sm_120.
     pub is_long: bool,
+    /// Whether it is for sm_107, where some results take longer than on sm_100.
+    pub is_107: bool,
     /// How long results of matrices take.
     pub matrix: i64,
 }
@@ -140,6 +163,11 @@ pub fn is_conversion(bits: Instruction) -> bool {
 /// Products of matrices of integers: of fixed latency on sm_100 only, as double precision is.
 pub fn is_integer_matrix(bits: Instruction) -> bool {
     bits.operation() == IMMA
+}
+
+/// Products of matrices, of whatever numbers.
+pub fn is_matrix(bits: Instruction) -> bool {
+    is_integer_matrix(bits) || is_double_matrix(bits) || bits.operation() == HMMA
 }
 
 fn is_double_matrix(bits: Instruction) -> bool {
@@ -171,25 +199,30 @@ impl Kind {
         let operation = bits.operation();
         let is_103 = member.is_103();
         let double = match member {
-            Member::Sm100 => 2,
-            Member::Sm103 { interval } => i64::from(interval),
-            Member::Sm120 => 64,
+            Member::Sm100 | Member::Sm107 => 2,
+            Member::Sm103 { interval } | Member::Sm120 { interval } => i64::from(interval),
         };
-        let is_120 = member == Member::Sm120;
+        let is_120 = member.is_120();
+        let is_107 = member == Member::Sm107;
+        let has_sums = member.has_sums();
         let (pipe, interval) = match operation {
             _ if is_120 && is_double_matrix(bits) => (Pipe::Double, 584),
             _ if is_120 && is_integer_matrix(bits) => (Pipe::Matrix, 16),
             HMMA if is_120 => (Pipe::Tensor, 16),
             _ if is_120 && LONG.contains(&operation) => (Pipe::Long, 2),
-            _ if is_120 && SUMS.contains(&operation) => (Pipe::Sum, 2),
-            _ if is_120 && LOGIC.contains(&operation) => (Pipe::Choice, 1),
-            _ if is_120 && UNIFORM.contains(&operation) => (Pipe::Uniform, 1),
+            CONVERSION | 0x033 | 0x040 if is_107 => (Pipe::Sum, 2),
+            _ if has_sums && SUMS.contains(&operation) => (Pipe::Sum, 2),
+            _ if has_sums && LOGIC.contains(&operation) => (Pipe::Choice, 1),
+            IADD | VIADD if is_107 => (Pipe::Choice, 1),
+            UNIFORM_MOVE | UNIFORM_VOTE | UNIFORM_FLO if is_107 => (Pipe::Uniform, 1),
+            _ if has_sums && UNIFORM.contains(&operation) => (Pipe::Uniform, 1),
             _ if is_double(bits) => (Pipe::Double, double),
             _ if is_double_matrix(bits) => (Pipe::Double, if is_103 { 584 } else { 16 }),
             _ if is_integer_matrix(bits) => (Pipe::Matrix, if is_103 { 64 } else { 8 }),
             HMMA => (Pipe::Tensor, if bits.field(IS_SPARSE, 1) != 0 { 9 } else { 8 }),
             _ if is_conversion(bits) && is_103 => (Pipe::Double, double),
-            _ if bits.is_exponential() && is_103 => (Pipe::Special, 4),
+            _ if bits.is_exponential() && (is_103 || is_107) => (Pipe::Special, 4),
+            IADD => (Pipe::Logic, 2),
             POPC if is_103 => (Pipe::Count, 1),
             _ if is_conversion(bits) || SPECIAL.contains(&operation) => (Pipe::Special, 8),
             _ if LOGIC.contains(&operation) => (Pipe::Logic, 2),
@@ -206,15 +239,16 @@ impl Kind {
             pipe,
             interval,
             is_half: HALF.contains(&operation),
-            is_uniform_move: operation == UNIFORM_MOVE,
+            is_uniform_move: operation == UNIFORM_MOVE && !is_107,
             is_conversion: is_conversion(bits),
             is_matrix: is_double_matrix(bits),
             is_vote: operation == VOTE,
-            is_uniform_vote: operation == UNIFORM_VOTE,
+            is_uniform_vote: operation == UNIFORM_VOTE && !is_107,
             is_wide: WIDE.contains(&operation),
             is_delay: operation == NOP,
             is_long: is_120 && operation == ISETP && bits.field(COMPARES_64_BITS, 1) != 0
                 || pipe == Pipe::Long,
+            is_107,
             matrix: match pipe {
                 Pipe::Tensor if is_120 => 28,
                 Pipe::Matrix if is_120 => 26,

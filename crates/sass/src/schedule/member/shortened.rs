@@ -164,7 +164,7 @@ fn retimed(block: &Scheduled, stalls: &[i64], member: Member) -> Vec<Retimed> {
         new: &bits,
         stalls,
         given: &block.given,
-        is_held: block.is_held,
+        held: block.held,
         is_new: false,
         member,
     };

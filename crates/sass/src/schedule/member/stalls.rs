@@ -49,6 +49,10 @@ pub struct Stalls<'a> {
     waits_at_end: bool,
     /// Whether what is not known takes as long as it did, and at the end of the block everything is over.
     is_anew: bool,
+    /// Whether what the code took says nothing about what is known, as it is of another machine.
+    is_for_107: bool,
+    /// Whether nothing takes less than is known, even where it did.
+    is_slower: bool,
 }
 
 /// Where instructions are issued, as far as this is known.
@@ -82,6 +86,9 @@ impl Earliest<'_> {
     fn after(&mut self, producer: usize, cycles: i64) {
         let (start, before) = (self.stalls.range.start, &self.stalls.before);
         let given = before[self.at - start] - before[producer - start];
+        if self.stalls.is_for_107 && cycles != UNKNOWN {
+            return self.not_before(producer, cycles);
+        }
         if cycles <= given || !self.stalls.ignores_contradicted {
             self.not_before(producer, cycles.min(given));
         }
@@ -102,6 +109,8 @@ impl<'a> Stalls<'a> {
             ignores_contradicted: false,
             waits_at_end: true,
             is_anew: false,
+            is_for_107: false,
+            is_slower: false,
         }
     }
 
@@ -114,6 +123,19 @@ impl<'a> Stalls<'a> {
         let least: Vec<i64> =
             given.zip(needed).map(|(given, needed)| if needed < given { given } else { 0 }).collect();
         self.distances(Member::Sm103 { interval }, Some(&least))
+    }
+
+    /// The same on sm_107. With `is_slower` nothing takes fewer cycles than it did, nor than is known.
+    pub fn on_107(mut self, is_slower: bool) -> Vec<i64> {
+        let needed = self.distances(Member::Sm100, None);
+        let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
+        let least: Vec<i64> = given
+            .zip(needed)
+            .map(|(given, needed)| if needed < given || is_slower { given } else { 0 })
+            .collect();
+        self.is_for_107 = true;
+        self.is_slower = is_slower;
+        self.distances(Member::Sm107, Some(&least))
     }
 
     /// The same on the machine of the code, where instructions for which `may_be_less` is true may take fewer cycles than they did.
@@ -200,17 +222,27 @@ impl<'a> Stalls<'a> {
         Kind::of(self.lines[at].bits, member)
     }
 
+    /// Whether the results of an instruction come when they come.
+    fn is_variable(&self, at: usize, member: Member) -> bool {
+        let bits = self.lines[at].bits;
+        if loses_latency(bits) {
+            member.is_103()
+        } else {
+            self.kind(at, member).is_variable() || bits.write_scoreboard().is_some()
+        }
+    }
+
     /// The last instruction to write a register, if the result is there after a fixed time.
     fn writer(&self, place: usize, member: Member, state: &Progress) -> Option<usize> {
         state.writers[place].filter(|producer| {
             let bits = self.lines[*producer].bits;
             // From 13.3 on double precision of sm_100 has scoreboards too; its latency is fixed all the same.
-            let is_scoreboard =
-                bits.write_scoreboard().is_some() && (member != Member::Sm100 || !loses_latency(bits));
+            let is_scoreboard = bits.write_scoreboard().is_some()
+                && (!matches!(member, Member::Sm100 | Member::Sm107) || !loses_latency(bits));
             let is_fixed = match member {
-                Member::Sm100 => true,
+                Member::Sm100 | Member::Sm107 => true,
                 Member::Sm103 { .. } => !loses_latency(bits),
-                Member::Sm120 => !is_double(bits),
+                Member::Sm120 { .. } => !is_double(bits),
             };
             !is_scoreboard && !self.kind(*producer, member).is_variable() && is_fixed
         })
@@ -257,19 +289,39 @@ impl<'a> Stalls<'a> {
                     false => Use::Read,
                 };
                 let kinds = (self.kind(producer, member), self.kind(next.at, member));
-                // On sm_103 only it comes when it comes.
-                if is_write
-                    && member.is_103()
-                    && loses_latency(line.bits)
-                    && let Some(cycles) = until_overwritten(kinds.0, File::at(place))
-                {
-                    next.not_before(producer, cycles);
+                // What is there at no fixed time overwrites what is.
+                if is_write && kinds.0.pipe.is_plain() && self.is_variable(next.at, member) {
+                    let file = File::at(place);
+                    match until_overwritten(kinds.0, file) {
+                        Some(cycles) if loses_latency(line.bits) => {
+                            next.not_before(producer, cycles);
+                            continue;
+                        }
+                        Some(cycles) if file == File::General => {
+                            next.after(producer, cycles);
+                            continue;
+                        }
+                        _ => {}
+                    }
                 }
-                let cycles = if how == Use::Read && self.is_wide_half(producer, next.at, place) {
-                    until_used_by_halves(kinds.0, kinds.1)
-                } else {
-                    until_used(kinds.0, kinds.1, File::at(place), how)
+                let is_half = how == Use::Read && self.is_wide_half(producer, next.at, place);
+                let until = |kinds: (Kind, Kind)| {
+                    if is_half {
+                        until_used_by_halves(kinds.0, kinds.1)
+                    } else {
+                        until_used(kinds.0, kinds.1, File::at(place), how)
+                    }
                 };
+                let mut cycles = until(kinds);
+                if self.is_for_107 && !self.is_slower {
+                    // Where it took less than is known for sm_100, it takes less here, too.
+                    let old = [producer, next.at].map(|at| self.kind(at, Member::Sm100));
+                    let given = self.before[next.at] - self.before[producer];
+                    let known = until((old[0], old[1]));
+                    if known != UNKNOWN && known > given {
+                        cycles = cycles.min(given);
+                    }
+                }
                 next.after(producer, cycles);
             }
         }
@@ -315,8 +367,7 @@ impl<'a> Stalls<'a> {
         // What comes when it comes does not overwrite what has just been read.
         let reads_at_once =
             matches!(self.kind(last, member).pipe, Pipe::Double | Pipe::Matrix | Pipe::Tensor);
-        let is_variable =
-            kind.is_variable() || line.bits.write_scoreboard().is_some() && !loses_latency(line.bits);
+        let is_variable = !loses_latency(line.bits) && self.is_variable(at, member);
         if is_variable && !reads_at_once && own.reads.meets(&line.writes.within(&[File::General])) {
             next.after(last, SCOREBOARD);
         }
@@ -325,7 +376,7 @@ impl<'a> Stalls<'a> {
             let is_sum = (last_kind.pipe, kind.pipe) == (Pipe::Long, Pipe::Sum);
             next.after(last, if is_sum { LONG_TO_SUM } else { LONG });
         }
-        if member == Member::Sm120 && !kind.is_variable() && line.bits.write_scoreboard().is_none() {
+        if member.is_120() && !kind.is_variable() && line.bits.write_scoreboard().is_none() {
             for place in line.writes.within(&[File::General]).places() {
                 if let Some(reader) = next.state.readers[place] {
                     next.after(reader, READ_BY_MATRICES);
@@ -361,8 +412,11 @@ impl<'a> Stalls<'a> {
             return true;
         }
         let is_last = self.waits_at_end && at + 1 == self.range.end && !is_integer_matrix(bits);
-        let waits =
-            |consumer: Consumer| consumer == Consumer::At(at) || consumer == Consumer::Later && is_last;
+        // Under the opposite predicate it does not come to that.
+        let is_other_way = self.lines[last].guard.excludes(self.lines[at].guard);
+        let waits = |consumer: Consumer| {
+            consumer == Consumer::At(at) && !is_other_way || consumer == Consumer::Later && is_last
+        };
         let double = self.double(last).filter(|_| member.is_103());
         // The end of a block waits for the unit, if nothing in the block does.
         let is_left = member.is_103() && is_conversion(bits) && is_last;

@@ -1,0 +1,199 @@
+//! Two ways to add two numbers.
+//!
+//! `IADD3` adds three numbers, `IADD` two. Up to 13.0 assemblers have the first one for two numbers as well, with zero for the third. Later
+//! finalizers have the second one on sm_120 and sm_121. It takes a cycle more until most others may use its result.
+
+use crate::flow::Flow;
+use crate::instruction::{Instruction, KEPT, SIZE};
+use crate::operands::Operands;
+use crate::operands::exact::checked;
+use crate::registers::File;
+
+const IADD3: u16 = 0x010;
+const IADD: u128 = 0x035;
+const OPERATION: u128 = 0x1ff;
+/// The third operand and whether it is negative.
+const THIRD: u32 = 64;
+const THIRD_NEGATIVE: u32 = 75;
+/// With the carry of another sum. The second one that comes in, the first one that goes out, and the second one.
+const WITH_CARRY: u32 = 74;
+const SECOND_IN: u32 = 77;
+const FIRST_OUT: u32 = 81;
+const SECOND_OUT: u32 = 84;
+const FIRST_IN: u32 = 87;
+const RZ: u64 = 0xff;
+/// `PT` and `!PT`.
+const TRUE: u64 = 7;
+const FALSE: u64 = 15;
+
+/// How soon assemblers from 13.1 on have its result used by plain arithmetic and memory, and its operands written before it.
+const USED: u32 = 5;
+/// How soon anything else may use it, and other code.
+const USED_BY_OTHERS: u32 = 7;
+/// `MOV` to `VIMNMX`: plain arithmetic of one word, and comparisons.
+const PLAIN: [u16; 19] = [
+    0x002, 0x007, 0x008, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x020, 0x021, 0x023, 0x024, 0x025,
+    0x027, 0x035, 0x036, 0x048,
+];
+/// Loads, stores and what crosses lanes.
+const MEMORY: std::ops::RangeInclusive<u16> = 0x180..=0x189;
+
+/// Whether a sum has no carry that comes in or goes out.
+pub fn is_without_carry(sum: Instruction) -> bool {
+    sum.field(WITH_CARRY, 1) == 0 && sum.field(FIRST_OUT, 3) == TRUE && sum.field(FIRST_IN, 4) == FALSE
+}
+
+/// `IADD3 R, P, PT, a, b, RZ` as `IADD R, P, a, b`: both have the result a + b, and the same carries.
+pub fn of_two(instruction: Instruction) -> Option<Instruction> {
+    let field = |at: u32, width: u32| instruction.field(at, width);
+    let is_of_two = instruction.operation() == IADD3
+        && field(THIRD, 8) == RZ
+        && field(THIRD_NEGATIVE, 1) == 0
+        && field(SECOND_IN, 4) == FALSE
+        && field(SECOND_OUT, 3) == TRUE;
+    let gone = OPERATION | 0xff << THIRD | 0xf << SECOND_IN | 0x7 << SECOND_OUT;
+    (is_of_two && mercury(instruction).is_some()).then_some(Instruction(instruction.0 & !gone | IADD))
+}
+
+/// What a capsule has of `IADD` of this form: with a register, an immediate or a uniform register.
+pub fn mercury(instruction: Instruction) -> Option<[u8; 4]> {
+    match (instruction.form(), instruction.field(WITH_CARRY, 1) != 0) {
+        (1, false) => Some([0x41, 0x0c, 0x40, 0x04]),
+        (4, false) => Some([0x42, 0x0c, 0x42, 0x06]),
+        (6, false) => Some([0x41, 0x0c, 0x44, 0x04]),
+        (1, true) => Some([0x42, 0x0c, 0x30, 0x14]),
+        (4, true) => Some([0x42, 0x0c, 0x32, 0x06]),
+        (6, true) => Some([0x42, 0x0c, 0x34, 0x14]),
+        _ => None,
+    }
+}
+
+/// Marks the sums of `VIADD` as signed, as sm_107 has them: the result is the same.
+pub fn mark_signed(code: &mut [u8]) {
+    const VIADD: u16 = 0x036;
+    const SIGNED: u128 = 1 << 74;
+    for place in code.as_chunks_mut::<SIZE>().0 {
+        let instruction = Instruction(u128::from_le_bytes(*place));
+        if instruction.operation() == VIADD {
+            *place = (instruction.0 | SIGNED).to_le_bytes();
+        }
+    }
+}
+
+fn cycles(instruction: Instruction) -> u32 {
+    u32::from(instruction.stall().max(1))
+}
+
+/// Whether the sum at a place may be the other kind of sum, with the cycles that the code has: no operand comes later than it may, nothing
+/// uses the result too early, and no operand is kept for it or by it.
+pub fn is_in_time(code: &[u8], at: usize) -> bool {
+    let count = code.len() / SIZE;
+    let instruction = |at: usize| Instruction::at(code, at);
+    let Some(sum) = checked(instruction(at)) else { return false };
+    let keeps = |at: usize| instruction(at).0 & KEPT != 0;
+    if keeps(at) || at.checked_sub(1).is_some_and(keeps) {
+        return false;
+    }
+    let result = sum.writes.within(&[File::General]);
+    let mut distance = 0;
+    for before in (0..at).rev() {
+        distance += cycles(instruction(before));
+        if distance >= USED {
+            break;
+        }
+        let Some(Operands { writes, .. }) = checked(instruction(before)) else { return false };
+        let is_needed = writes.within(&[File::General]).meets(&sum.reads) || writes.meets(&result);
+        if is_needed && instruction(before).write_scoreboard().is_none() {
+            return false;
+        }
+    }
+    let mut distance = cycles(instruction(at));
+    for after in at + 1..count {
+        if distance >= USED_BY_OTHERS {
+            return true;
+        }
+        let next = instruction(after);
+        let is_quick =
+            (PLAIN.contains(&next.operation()) || MEMORY.contains(&next.operation())) && distance >= USED;
+        let flow = Flow::of(after, next);
+        if next.is_return() {
+            let address = u16::from(next.byte(3));
+            if [address, address + 1].into_iter().any(|register| result.contains(File::General, register)) {
+                return false;
+            }
+        } else if flow != Flow::End {
+            let Some(Operands { reads, writes, .. }) = checked(next) else { return false };
+            let is_overwritten = writes.meets(&result);
+            if is_overwritten || reads.meets(&result) && !is_quick {
+                return false;
+            }
+        }
+        distance += cycles(next);
+        match flow {
+            Flow::Next => {}
+            Flow::End => return true,
+            _ => return distance >= USED_BY_OTHERS,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_in_time, is_without_carry, of_two};
+    use crate::instruction::Instruction;
+
+    /// `IADD3 R5, PT, PT, R0, 1, RZ`, `STG.E desc[UR4][R2.64], R5` and `EXIT`.
+    const SUM: u128 = 0x07ff_e0ff_0000_0001_0005_7810;
+    const STORE: u128 = 0x000f_e200_0c10_1904_0000_0005_0200_7986;
+    const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
+    /// `LOP3.LUT R0, R0, R1, RZ, 0xc0, !PT`
+    const LOGIC: u128 = 0x0780_c0ff_0000_0001_0000_7212;
+
+    fn with(bits: u128, stall: u128) -> u128 {
+        bits | 0x000f_c000 << 96 | stall << 105
+    }
+
+    #[test]
+    fn forms() {
+        let pairs: [(u128, u128); 5] = [
+            (0x000f_c800_07f1_e0ff_8000_0006_ff0a_7210, 0x000f_c800_0780_0000_8000_0006_ff0a_7235),
+            (0x000f_e200_007f_e4ff_8000_0007_ff0b_7210, 0x000f_e200_000e_0400_8000_0007_ff0b_7235),
+            (0x002f_e400_07ff_e0ff_0000_0003_0009_7810, 0x002f_e400_078e_0000_0000_0003_0009_7835),
+            (0x000f_c800_0fff_e0ff_0000_0004_0505_7c10, 0x000f_c800_0f8e_0000_0000_0004_0505_7c35),
+            (0x000f_ca00_07ff_e1ff_0000_00ff_0504_7210, 0x000f_ca00_078e_0100_0000_00ff_0504_7235),
+        ];
+        for (three, two) in pairs {
+            assert_eq!(of_two(Instruction(three)), Some(Instruction(two)));
+            assert_eq!(of_two(Instruction(two)), None);
+        }
+        assert!(
+            pairs.map(|(three, _)| is_without_carry(Instruction(three))) == [false, false, true, true, true]
+        );
+        // Of three numbers, and of constant memory.
+        for other in [0x000f_ca00_07ff_e0fe_0000_0003_0009_7810, 0x000f_ca00_07ff_e0ff_0000_e800_0009_7a10] {
+            assert_eq!(of_two(Instruction(other)), None, "{other:x}");
+        }
+    }
+
+    #[test]
+    fn times() {
+        let is_in_time = |code: &[u128], at: usize| {
+            is_in_time(&code.iter().flat_map(|bits| bits.to_le_bytes()).collect::<Vec<_>>(), at)
+        };
+        assert!(is_in_time(&[with(SUM, 5), STORE, EXIT], 0));
+        assert!(!is_in_time(&[with(SUM, 4), STORE, EXIT], 0));
+        // An operand is there after 5, too.
+        assert!(is_in_time(&[with(LOGIC, 5), with(SUM, 5), STORE, EXIT], 1));
+        assert!(!is_in_time(&[with(LOGIC, 4), with(SUM, 5), STORE, EXIT], 1));
+        // Nothing is kept for it, and it keeps nothing.
+        assert!(!is_in_time(&[with(LOGIC, 5) | 1 << 122, with(SUM, 5), STORE, EXIT], 1));
+        assert!(!is_in_time(&[with(SUM, 5) | 1 << 122, STORE, EXIT], 0));
+        // It is not overtaken by what overwrites its result, and code elsewhere finds it.
+        let again = with(SUM, 1);
+        assert!(!is_in_time(&[again, with(SUM, 5), STORE, EXIT], 0));
+        let branch = 0x000f_c000_0383_ffff_ffff_fffc_00fc_7947;
+        assert!(!is_in_time(&[with(SUM, 1), branch | 5 << 105], 0));
+        assert!(is_in_time(&[with(SUM, 2), branch | 5 << 105], 0));
+    }
+}
