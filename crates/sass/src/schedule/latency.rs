@@ -136,8 +136,8 @@ struct Estimates {
 /// Machines that do double precision and conversions of 64 bits slowly.
 const SLOW_DOUBLE_RESULTS: &Table = &[
     (DMMA, &[], 584),
-    // Anything from 64 to 84 explains the code that was looked at, 50 and 584 do not.
-    (IMMA, &[], 84),
+    // 64 explains most real code; 50 is too short for it and 84 too long.
+    (IMMA, &[], 64),
     (F2F_DOUBLE, &[], 1),
     (F2I_DOUBLE, &[], 1),
     (I2F_DOUBLE, &[], 1),
