@@ -8,13 +8,14 @@
 
 use super::align::{Alignment, Step};
 use super::violation::{Problem, Violation};
-use crate::flow::{Flow, Jumps, is_indirect_branch, lists_of, place, sets_meeting};
+use crate::flow::{Flow, Jumps, has_other_place, is_indirect_branch, lists_of, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::exact::checked;
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
 use crate::registers::{File, Registers};
 use crate::stack_pointer::mentions_stack_pointer;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Under way in both codes; over in the old code only; over in the new code only.
 const BOTH: u8 = 1;
@@ -98,8 +99,7 @@ struct Set {
 
 impl Set {
     fn is_ended(self, mask: u8, by: u8) -> bool {
-        // Code that does not know the number of something can only wait for all of them.
-        if self.step.is_none() { mask == by } else { mask & by != 0 }
+        if self.step.is_none() { mask & by == by } else { mask & by != 0 }
     }
 }
 
@@ -173,8 +173,8 @@ struct Analysis<'a> {
     sets: Vec<Set>,
     /// By set.
     hazards: Vec<Hazards>,
-    /// The set for all that a caller or a called function may have left under way, if there are any.
-    foreign: Option<u32>,
+    /// The sets for what a caller or a called function may have left under way, if there are any: one for each scoreboard.
+    foreign: Range<u32>,
     blocks: Vec<Block>,
     /// The blocks where threads meet.
     meetings: Vec<u32>,
@@ -208,11 +208,14 @@ pub fn check(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violation> 
         }
     }
     let calls = alignment.steps().any(|step| step.either().is_call_or_return());
-    let foreign = calls.then_some(sets.len() as u32);
-    if calls {
-        let ended_by = (EVERYTHING, EVERYTHING);
+    let first = sets.len() as u32;
+    for number in (0..SCOREBOARDS).filter(|_| calls) {
+        // Code that does not know the number of something can only mean it if it waits for all of them. Then the new code has waited
+        // for each, be it one after the other.
+        let ended_by = (EVERYTHING, 1 << number);
         sets.push(Set { step: None, before: None, after: None, ended_by, reads: false });
     }
+    let foreign = first..sets.len() as u32;
     if alignment.len() > 0 && drops_stack_pointer(&alignment.step(0)) {
         check_stack_pointer(alignment)?;
     }
@@ -265,8 +268,8 @@ impl Analysis<'_> {
 
     /// Adds what code outside may have left under way.
     fn foreign(&self, state: &mut State) {
-        if let Some(first) = self.foreign {
-            add(state, first);
+        for set in self.foreign.clone() {
+            add(state, set);
         }
     }
 
@@ -477,12 +480,14 @@ struct Exit {
     flow: Flow,
     /// The steps that an indirect branch goes to; none if that is not known.
     targets: Vec<u32>,
+    /// Whether it returns to another function.
+    leaves: bool,
 }
 
 impl Exit {
     fn is_lost(&self, alignment: &Alignment<'_>) -> bool {
         match self.flow {
-            Flow::Anywhere => self.targets.is_empty(),
+            Flow::Anywhere => self.targets.is_empty() && !self.leaves,
             Flow::Branch(target) | Flow::Jump(target) => alignment.entry(target).is_none(),
             _ => false,
         }
@@ -512,11 +517,16 @@ fn blocks(alignment: &Alignment<'_>, jumps: &Jumps) -> (Vec<Block>, Vec<u32>) {
     // The steps that do not just go on with the next one.
     let mut exits: Vec<Exit> = Vec::new();
     let mut meetings = Vec::new();
+    // Code that calls nothing returns to an address of other code.
+    let calls = alignment.steps().any(|step| step.either().is_call());
+    let leaves =
+        |instruction: Instruction| !calls && instruction.is_return() && !has_other_place(0, instruction);
     for (at, step) in alignment.steps().enumerate() {
         let Some(instruction) = step.before else { continue };
         if Flow::of(0, instruction) != Flow::Next {
             let flow = Flow::of(alignment.old_index(at), instruction);
-            exits.push(Exit { at, flow, targets: targets(alignment, at, instruction, &jumps) });
+            let targets = targets(alignment, at, instruction, &jumps);
+            exits.push(Exit { at, flow, targets, leaves: leaves(instruction) });
         }
         if sets_meeting(instruction) {
             let meeting = place(alignment.old_index(at), instruction);

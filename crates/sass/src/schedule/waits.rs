@@ -9,6 +9,7 @@ use super::numbers::{Choice, Group, Kinds, Pending};
 use super::order::order;
 use super::producers::{Producer, Producers};
 use super::times::Times;
+use crate::flow::Flow;
 use crate::instruction::{CountedWait, SCOREBOARDS};
 use crate::operation;
 use crate::registers::Registers;
@@ -114,12 +115,11 @@ impl<'a> Schedule<'a> {
             return Some(());
         }
         let own = self.producers.within(block.range.clone());
-        let outlives = |producer: &Producer| producer.is_slow && producer.consumer.is_none();
         let has_reserved = entry.iter().any(|pending| {
             let producer = &self.producers.all[pending.producer];
-            producer.is_slow && producer.number == kinds.reserved()
+            kinds.has_slow() && producer.is_slow && producer.number == kinds.reserved()
         });
-        let is_reserved = has_reserved || own.iter().any(outlives);
+        let is_reserved = has_reserved || own.iter().any(|producer| kinds.outlives(producer));
         let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
         let mut groups = self.groups(index, &entry);
         for at in block.range.clone() {
@@ -137,7 +137,7 @@ impl<'a> Schedule<'a> {
                 chosen.number = choice.number(chosen, self.lines[at].operation());
                 let reserved = &mut groups[usize::from(kinds.reserved())];
                 // Slow results that outlive the block do not join what something in the block has yet to wait for.
-                if outlives(chosen) && reserved.last_consumer > Some(at) {
+                if kinds.outlives(chosen) && reserved.last_consumer > Some(at) {
                     self.waits[at] |= 1 << kinds.reserved();
                     *reserved = Group::default();
                 }
@@ -217,8 +217,8 @@ impl<'a> Schedule<'a> {
     /// waits for all.
     fn wait(&mut self, at: usize, is_last: bool, groups: &mut [Group; COUNT]) {
         let line = &self.lines[at];
-        let is_call = line.bits.is_call_or_return();
-        let is_collective = line.begins_collective() || line.ends_collective() || is_call;
+        let leaves = line.bits.is_call_or_return() || closes(self.lines, at);
+        let is_collective = line.begins_collective() || line.ends_collective() || leaves;
         for (number, group) in groups.iter_mut().enumerate() {
             if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;
@@ -404,6 +404,13 @@ impl<'a> Schedule<'a> {
             }
         }
     }
+}
+
+/// Whether the code is over after an instruction: a trap before the branch to itself that every function ends with
+/// (older/blackwell-traps).
+fn closes(lines: &[Line], at: usize) -> bool {
+    let is_end = |next: &Line| Flow::of(at + 1, next.bits) == Flow::Jump(at as i64 + 1);
+    lines[at].operation() == operation::BPT && lines.get(at + 1).is_some_and(is_end)
 }
 
 /// What is used in the blocks that control goes to from each block.
