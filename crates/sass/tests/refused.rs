@@ -251,3 +251,47 @@ fn operands_over_others() {
     };
     assert!(is_refused(&read(0b111, 0), &read(0b110, 1), &[]));
 }
+
+/// `RET.ABS.NODEC R20`, `WARPSYNC.ALL`, and the `NOP` after it that goes.
+const RET_TO_R20: u128 = 0x000f_e000_03e0_0000_0000_0000_1400_7950;
+const WARPSYNC: u128 = 0x000f_e000_0380_0000_0000_0000_0000_7948;
+const IDLE: u128 = 0x000f_e000_0000_0000_0000_0000_0000_7918;
+
+/// What a caller has left under way is over where the old code waits for all scoreboards.
+#[test]
+fn waits_of_returns() {
+    let function = |first: u128, middle: Line, last: u128| -> Code {
+        vec![(waits_for(OTHER, first), 10), middle, (OTHER, 10), (waits_for(RET_TO_R20, last), 5)]
+    };
+    let (all, others) = (0x3f, 0x3e);
+    let call = (to(CALL, 1, 0), 5);
+    assert!(!is_refused(&function(1, (OTHER, 10), all), &function(1, (OTHER, 10), others), &[]));
+    assert!(is_refused(&function(0, (OTHER, 10), all), &function(0, (OTHER, 10), others), &[]));
+    assert!(is_refused(&function(2, (OTHER, 10), all), &function(2, (OTHER, 10), others), &[]));
+    assert!(is_refused(&function(1, call, all), &function(1, call, others), &[]));
+    // One of the ways does not wait for it.
+    let passed = |last: u128| -> Code {
+        let branch = (to(BRA_IF_P1, 0, 2), 10);
+        vec![branch, (waits_for(OTHER, 1), 10), (OTHER, 10), (waits_for(RET_TO_R20, last), 5)]
+    };
+    assert!(is_refused(&passed(all), &passed(others), &[]));
+}
+
+/// Cycles of an instruction that goes, after threads have met.
+#[test]
+fn cycles_of_meetings() {
+    let free = WARPSYNC & !HOLD;
+    let old = around(&[(WARPSYNC, 5), (IDLE & !HOLD, 15), (NOP, 1), (NOP, 15), (OTHER, 5)]);
+    let new = |last| around(&[(free, 15), (NOP, 15), (NOP, last), (OTHER, 5)]);
+    assert!(!is_refused(&old, &new(6), &[]));
+    assert!(is_refused(&old, &new(5), &[]));
+    // A result of unknown latency that is overwritten, after something has read it or not, and one that is read.
+    let met = |reader: Line, user: u128, idle: bool| {
+        let idle: &[Line] = if idle { &[(IDLE, 1)] } else { &[] };
+        around(&[&[(CREDUX, 6), reader, (WARPSYNC, 5)], idle, &[(user, 5)]].concat())
+    };
+    let is_early = |reader, user| is_refused(&met(reader, user, true), &met(reader, user, false), &[]);
+    assert!(!is_early((SUM_OF_UR4, 1), CREDUX));
+    assert!(is_early((OTHER, 1), CREDUX));
+    assert!(is_early((SUM_OF_UR4, 1), SUM_OF_UR4));
+}

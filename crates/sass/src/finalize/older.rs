@@ -193,6 +193,9 @@ fn timed<'a>(code: &'a [u8], idle: &[Idle], is_needed: impl Fn(usize) -> bool) -
             more => more,
         };
         let instruction = Instruction::at(code, last);
+        if instruction.stall() + cycles > LONGEST {
+            take_delays(timed.to_mut(), last, idle.at);
+        }
         if cycles != 0 && instruction.stall() + cycles <= LONGEST {
             let mut longer = instruction.with_stall(instruction.stall() + cycles);
             if longer.stall() >= LONG {
@@ -202,6 +205,27 @@ fn timed<'a>(code: &'a [u8], idle: &[Idle], is_needed: impl Fn(usize) -> bool) -
         }
     }
     timed
+}
+
+/// Has a synchronisation take the longest time, and the delays after the idle instruction the rest of the cycles of all of them, the last
+/// one what is left (older/blackwell-warp-delays). Nothing is done if these are more delays or fewer.
+fn take_delays(code: &mut [u8], last: usize, idle: usize) {
+    const LONGEST: u32 = 15;
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    let at = |place: &[u8; SIZE]| Instruction(u128::from_le_bytes(*place));
+    let is_delay = |place: &&[u8; SIZE]| at(place).is_delay() && at(place).stall() != 0;
+    let count = places[idle + 1..].iter().take_while(is_delay).count();
+    let cycles = places[last..=idle + count].iter().map(|place| u32::from(at(place).stall())).sum::<u32>();
+    let mut left = cycles.saturating_sub(LONGEST);
+    if u32::from(at(&places[idle]).stall()) != LONGEST || left.div_ceil(LONGEST) as usize != count {
+        return;
+    }
+    places[last] = at(&places[last]).with_stall(LONGEST as u8).without_hold().0.to_le_bytes();
+    for place in &mut places[idle + 1..=idle + count] {
+        let stall = left.min(LONGEST);
+        left -= stall;
+        *place = at(place).with_stall(stall as u8).without_hold().0.to_le_bytes();
+    }
 }
 
 /// The code in which synchronisations that take the cycles of what follows them do not.
