@@ -6,7 +6,7 @@
 use crate::flow::{Flow, is_control};
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::{Operands, exact, is_ordering_producer};
-use crate::operation::{BAR, BSSY, CS2R, DOUBLE, IADD, IMAD_WIDE};
+use crate::operation::{BAR, BSSY, BSYNC, CS2R, DOUBLE, IADD, IMAD_WIDE};
 use crate::registers::{File, Registers};
 use std::ops::Range;
 
@@ -111,6 +111,8 @@ const COUNTED_WAIT: u16 = 0x11a;
 const AFTER_COUNTED_WAIT: u32 = 4;
 /// From `BSSY` to control: assemblers have 4.
 const AFTER_MEETING: u32 = 5;
+/// From `BSSY` to `BSYNC`: assemblers have 12.
+const MEETING_TO_ITS_END: u32 = 12;
 /// `LDGSTS`, which has no results in registers.
 const COPY: u16 = 0x1ae;
 /// Predicates of comparisons of integers and single precision, and carries: as guards, and where control depends on them.
@@ -366,6 +368,9 @@ fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
     }
     let met = |files: &[File]| producer.writes.within(files).meets(&used);
     let (operation, user) = (first.operation(), second.operation());
+    if (operation, user) == (BSSY, BSYNC) {
+        return MEETING_TO_ITS_END;
+    }
     let is_plain = QUICK.contains(&user) || COMPARISONS.contains(&user);
     if operation == UMOV {
         return if is_plain || is_of_uniform_unit(user) { MOVED_TO_PLAIN } else { UNIFORM_MOVED };

@@ -295,3 +295,40 @@ fn cycles_of_meetings() {
     assert!(is_early((OTHER, 1), CREDUX));
     assert!(is_early((SUM_OF_UR4, 1), SUM_OF_UR4));
 }
+
+/// `@P1 LDG R36, [R32]`, `@!P1 IADD3 R36, R9, 1` and the same if P1; `ISETP` that sets P1.
+const LDG_IF_P1: u128 = LDG & !(0xf << 12) | 1 << 12;
+const SUM_TO_R36: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0924_7810;
+const SUM_TO_R36_IF_NOT_P1: u128 = SUM_TO_R36 & !(0xf << 12) | 9 << 12;
+const SUM_TO_R36_IF_P1: u128 = SUM_TO_R36 & !(0xf << 12) | 1 << 12;
+const ISETP_TO_P1: u128 = ISETP | 1 << 81;
+/// `LDS R32, [R32]`, `IADD3 R32, R9, 1`; `DMUL R44, R40, R42`, results counted by scoreboard 0, `DMUL R40, R46, R48`.
+const LDS_TO_R32: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_0000_2020_7984, 1, 7);
+const SUM_TO_R32: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0920_7810;
+const DMUL: u128 = with_scoreboards(0x000f_e000_0000_0000_0000_002a_282c_7228, 0, 7);
+const DMUL_TO_R40: u128 = with_scoreboards(0x000f_e000_0000_0000_0000_0030_2e28_7228, 1, 7);
+const SUM_TO_R40: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0928_7810;
+
+/// What need not wait: threads that the other one is not executed by, and the next instruction of a unit that reads in order.
+#[test]
+fn others_that_overwrite() {
+    let pair = |first: u128, middle: u128, last: u128| {
+        let code = |mask| around(&[(first, 2), (middle, 10), (waits_for(last, mask), 10)]);
+        is_refused(&code(1), &code(0), &[])
+    };
+    assert!(!pair(LDG_IF_P1, OTHER, SUM_TO_R36_IF_NOT_P1));
+    assert!(pair(LDG_IF_P1, OTHER, SUM_TO_R36_IF_P1));
+    assert!(pair(LDG_IF_P1, OTHER, SUM_TO_R36));
+    assert!(pair(LDG_IF_P1, ISETP_TO_P1, SUM_TO_R36_IF_NOT_P1));
+    assert!(!pair(LDS, OTHER, LDS_TO_R32));
+    assert!(pair(LDS, OTHER, SUM_TO_R32));
+    assert!(pair(LDG, OTHER, LDS_TO_R32));
+    assert!(!pair(DMUL, OTHER, DMUL_TO_R40));
+    assert!(pair(DMUL, OTHER, SUM_TO_R40));
+    // The condition may be another one when the loop comes again.
+    let looped = |mask: u128| -> Code {
+        let first = [(waits_for(SUM_TO_R36_IF_NOT_P1, mask), 10), (OTHER, 10), (LDG_IF_P1, 10)];
+        [&first[..], &[(to(BRA_IF_P1, 3, 0), 10), (OTHER, 10), (EXIT, 5)]].concat()
+    };
+    assert!(is_refused(&looped(1), &looped(0), &[]));
+}

@@ -12,6 +12,7 @@ use crate::flow::{Flow, Jumps, has_other_place, is_indirect_branch, lists_of, pl
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::exact::checked;
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
+use crate::operation::DOUBLE;
 use crate::registers::{File, Registers};
 use crate::stack_pointer::mentions_stack_pointer;
 use std::collections::HashMap;
@@ -24,6 +25,13 @@ const EARLY: u8 = 4;
 
 /// The mask that waits for all scoreboards.
 const EVERYTHING: u8 = (1 << SCOREBOARDS) - 1;
+
+/// A guard: what its negation adds, and the predicate that is always true.
+const OPPOSITE: u8 = 8;
+const ALWAYS: u8 = 7;
+/// `LD`, `LDG`, `LDL` and `LDS`; below this, operations are plain arithmetic.
+const GUARDED_LOADS: [u16; 4] = [0x180, 0x181, 0x183, LDS];
+const FIRST_OF_OTHERS: u16 = 0x04c;
 
 /// A bound on the work: sets that are looked at, for each step of the code.
 const WORK_PER_STEP: usize = 256;
@@ -358,7 +366,7 @@ impl Analysis<'_> {
                 && !([CCTL, B2R].contains(&instruction.operation()) && self.is_of_other_memory(set))
                 && !(FENCES.contains(&instruction.operation()) && self.is_no_access(set))
                 && !self.is_passed(instruction, set);
-            if is_ordered || self.depends(operands.as_ref(), *index as usize, state) {
+            if is_ordered || self.depends(at, operands.as_ref(), *index as usize, state) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });
             }
@@ -397,7 +405,7 @@ impl Analysis<'_> {
     }
 
     /// Whether registers of an instruction need a set to be over.
-    fn depends(&mut self, consumer: Option<&Operands>, set: usize, state: &State) -> bool {
+    fn depends(&mut self, at: usize, consumer: Option<&Operands>, set: usize, state: &State) -> bool {
         if matches!(self.hazards[set], Hazards::NotAskedFor) {
             let registers = self.registers_of(self.sets[set]);
             self.hazards[set] =
@@ -407,15 +415,51 @@ impl Analysis<'_> {
             return true;
         };
         let InTheWay { results, sources, reader } = &**hazards;
-        let used = [&consumer.reads, &consumer.guard, &consumer.writes];
-        if used.into_iter().any(|registers| results.meets(registers)) {
+        if results.meets(&consumer.reads) || results.meets(&consumer.guard) {
+            return true;
+        }
+        if results.meets(&consumer.writes) && !self.is_of_other_threads(at, self.sets[set]) {
             return true;
         }
         let is_reading = |reader: &u32| {
             let entry = state.binary_search_by_key(reader, |entry| entry.0);
             entry.is_ok_and(|entry| state[entry].1 & (BOTH | LATE) != 0)
         };
-        sources.meets(&consumer.writes) && reader.as_ref().is_none_or(is_reading)
+        sources.meets(&consumer.writes)
+            && !self.reads_before(at, self.sets[set])
+            && reader.as_ref().is_none_or(is_reading)
+    }
+
+    /// Whether a step is executed by other threads than the producer of a set of results that comes before it: under the opposite
+    /// condition, which nothing writes in between. What came to the producer late would have been refused there.
+    fn is_of_other_threads(&self, at: usize, set: Set) -> bool {
+        let Some(producer) = set.step.map(|step| step as usize).filter(|step| !set.reads && *step < at)
+        else {
+            return false;
+        };
+        let block = self.blocks.partition_point(|block| block.start as usize <= at) - 1;
+        let [first, last] = [producer, at].map(|at| self.alignment.step(at).either());
+        // Others may have a uniform predicate for a guard.
+        let is_known = GUARDED_LOADS.contains(&first.operation()) && last.operation() < FIRST_OF_OTHERS;
+        let is_opposite = first.guard() ^ last.guard() == OPPOSITE && first.guard() & 7 != ALWAYS;
+        let keeps_guard = |step: usize| {
+            let writes = checked(self.alignment.step(step).either()).map(|operands| operands.writes);
+            writes.is_some_and(|writes| !writes.contains(File::Predicate, (first.guard() & 7).into()))
+        };
+        is_known
+            && is_opposite
+            && producer >= self.blocks[block].start as usize
+            && (producer..at).all(keeps_guard)
+    }
+
+    /// Whether a step comes after the producer of a set in the order of one unit, which has read the operands of that one then.
+    /// Assemblers have them overwritten without a wait.
+    fn reads_before(&self, at: usize, set: Set) -> bool {
+        let Some(step) = set.step else { return false };
+        match [step as usize, at].map(|at| self.alignment.step(at).either().operation()) {
+            [LDS, LDS] => true,
+            [first, last] => DOUBLE.contains(&first) && DOUBLE.contains(&last),
+        }
     }
 
     /// What a set is in the way of; `None` if that is everything.
@@ -423,21 +467,21 @@ impl Analysis<'_> {
         let step = set.step? as usize;
         let producer = self.alignment.step(step).either();
         let operands = checked(producer).filter(|_| !is_ordering_producer(producer))?;
+        let mut sources = operands.reads;
+        if READ_UNIFORM_AT_ONCE.contains(&producer.operation()) {
+            sources.remove_all(File::Uniform);
+        }
+        if producer.operation() == LDGSTS {
+            sources.remove_all(File::Predicate);
+        }
         if set.reads {
-            let mut sources = operands.reads;
-            if READ_UNIFORM_AT_ONCE.contains(&producer.operation()) {
-                sources.remove_all(File::Uniform);
-            }
-            if producer.operation() == LDGSTS {
-                sources.remove_all(File::Predicate);
-            }
             return Some(InTheWay { sources, ..InTheWay::default() });
         }
         if producer.read_scoreboard().is_some() {
             return Some(InTheWay { results: operands.writes, ..InTheWay::default() });
         }
         let reader = self.later_reader(step, &operands);
-        Some(InTheWay { results: operands.writes, sources: operands.reads, reader })
+        Some(InTheWay { results: operands.writes, sources, reader })
     }
 
     /// The set of a later instruction that tells that a producer has read its operands: one of the same operation, or a `STG` after

@@ -162,7 +162,7 @@ fn is_pair(line: &Line, slot: u32) -> bool {
 }
 
 /// Whether operands of an instruction can be kept, or taken from what is kept.
-fn is_arithmetic(bits: Instruction, member: Member) -> bool {
+pub fn is_arithmetic(bits: Instruction, member: Member) -> bool {
     match Kind::of(bits, member).pipe {
         pipe if pipe.is_plain() => true,
         Pipe::Matrix | Pipe::Tensor => true,

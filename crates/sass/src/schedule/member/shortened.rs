@@ -4,7 +4,7 @@
 //! comes too early later on is put off by the instruction just before it (older/blackwell-warps).
 
 use super::delays::{Scheduled, is_delay};
-use super::marks::Marks;
+use super::marks::{Marks, is_arithmetic};
 use super::pipes::Member;
 use super::stalls::Stalls;
 use super::{HOLD, STALL_AT};
@@ -171,8 +171,8 @@ fn retimed(block: &Scheduled, stalls: &[i64], member: Member) -> Vec<Retimed> {
     let mut retimed = Vec::new();
     for (index, (marked, holds)) in marks.put().into_iter().enumerate() {
         let (old, stall) = (bits[index], stalls[index]);
-        // What was kept stays so while no other warp goes on: the marks do not know all operations.
-        let kept = if holds { old.0 & KEPT } else { 0 };
+        // What is kept by operations that the marks do not know stays so while no other warp goes on.
+        let kept = if holds && !is_arithmetic(old, member) { old.0 & KEPT } else { 0 };
         let marked = Instruction(marked.0 | kept);
         let is_same = stall == i64::from(old.stall()) && holds == old.holds() && marked == old;
         if !is_same && old.stall() != 0 && (1..LONG).contains(&stall) {
