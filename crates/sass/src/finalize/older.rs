@@ -28,7 +28,7 @@ use crate::shift;
 use crate::{Speed, check, check_for};
 use bstr::BStr;
 use solder_arch::Release;
-use solder_cubin::mercury::{Idle, abridged, delays, from_older, idle, is_older_capsule};
+use solder_cubin::mercury::{Idle, abridged, delays, from_older, idle, is_older_capsule, remarks};
 use std::borrow::Cow;
 
 /// How many blocks may get the cycles that the model gives, and how many instructions may take a cycle less.
@@ -88,7 +88,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;
-        number(&mut code, &moved, family, is_safe);
+        number(&mut code, &moved, family, !has_remarks(&capsule, old), is_safe);
     } else if origin.family.machine == Machine::Of100 {
         // What is over at the end of a block depends on the cycles that are gone. The times of sm_120 are not known well enough for
         // that: there the scoreboards of NVSHMEM's code stay.
@@ -119,17 +119,34 @@ pub fn release(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Ori
     let index = |at: &usize| moves.index(*at);
     let moved: Jumps =
         jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
-    number(&mut code, &moved, origin.family, |code: &[u8]| {
-        check_for(origin.speed, &function.code, code, &jumps).is_ok()
-    });
+    number(
+        &mut code,
+        &moved,
+        origin.family,
+        !has_remarks(&function.capsule, &function.code),
+        |code: &[u8]| check_for(origin.speed, &function.code, code, &jumps).is_ok(),
+    );
     let capsule = members::delayed_capsule(&function.capsule, &moves)?;
     Some(Step { code, capsule, moves })
 }
 
-/// Gives code the scoreboards and waits of 13.0, and the cycles that go with them.
-fn number(code: &mut [u8], jumps: &Jumps, family: Family, is_safe: impl Fn(&[u8]) -> bool + Copy) {
+/// Whether the assembler has scheduled a function in a way of its own and says so: then its waits have reasons that do not count here
+/// (older/blackwell-remarks).
+fn has_remarks(capsule: &[u8], code: &[u8]) -> bool {
+    remarks(capsule, code.len() / SIZE).is_ok_and(|remarks| !remarks.is_empty())
+}
+
+/// Gives code the scoreboards and waits of 13.0, and the cycles that go with them. With `keeps_waits`, blocks keep waits that no rule
+/// explains.
+fn number(
+    code: &mut [u8],
+    jumps: &Jumps,
+    family: Family,
+    keeps_waits: bool,
+    is_safe: impl Fn(&[u8]) -> bool + Copy,
+) {
     let old = code.to_vec();
-    if !take(code, is_safe, |code| anew(code, jumps, family, true)) {
+    if !take(code, is_safe, |code| anew(code, jumps, family, keeps_waits)) {
         take(code, is_safe, |code| anew(code, jumps, family, false));
     }
     for (_, block) in rewaited(&old, code, jumps, family).into_iter().take(MAX_BLOCKS) {

@@ -210,7 +210,7 @@ fn ends_asynchronous(line: &Line, family: Family) -> bool {
 }
 
 /// Whether an instruction makes the stall of the one before longer, which is the longest there is.
-fn is_filler(lines: &[Line], at: usize) -> bool {
+pub fn is_filler(lines: &[Line], at: usize) -> bool {
     lines[at].operation() == NOP && lines[at - 1].bits.stall() == LONGEST_STALL
 }
 

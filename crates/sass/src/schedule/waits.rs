@@ -1,7 +1,7 @@
 //! Walks through the blocks, gives scoreboards to producers and waits to what depends on them.
 
 use super::blocks::Block;
-use super::consumers::{Consumers, FirstUses, Uses};
+use super::consumers::{Consumers, FirstUses, Uses, is_filler};
 use super::hints::Hints;
 use super::instructions::Line;
 use super::latency::Family;
@@ -254,7 +254,7 @@ impl<'a> Schedule<'a> {
     /// The last instruction of a block waits for what is over anyway, if some of it is of this block; from 13.1 on, before loops only, and
     /// whichever block it is of. Then the end of a loop of one block waits for the reading of operands that began before the loop.
     fn end(&mut self, index: usize, mut groups: [Group; COUNT]) {
-        let last = self.blocks[index].last();
+        let last = self.last(index);
         let enters_loop = self.enters_loop(index);
         let is_loop = !self.family.waits_at_ends && self.blocks[index].successors.contains(&index);
         for (number, group) in groups.iter_mut().enumerate() {
@@ -293,6 +293,14 @@ impl<'a> Schedule<'a> {
             }
         }
         self.exit(index, groups);
+    }
+
+    /// The last instruction of a block that is not the delay of another one.
+    fn last(&self, index: usize) -> usize {
+        let block = &self.blocks[index];
+        let mut places = block.range.clone().rev();
+        let last = places.find(|at| *at == block.range.start || !is_filler(self.lines, *at));
+        last.unwrap_or(block.last())
     }
 
     /// Whether a loop that the block is not in begins after it.
