@@ -305,6 +305,10 @@ const ISETP_TO_P1: u128 = ISETP | 1 << 81;
 /// `LDS R32, [R32]`, `IADD3 R32, R9, 1`; `DMUL R44, R40, R42`, results counted by scoreboard 0, `DMUL R40, R46, R48`.
 const LDS_TO_R32: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_0000_2020_7984, 1, 7);
 const SUM_TO_R32: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0920_7810;
+/// `STG [R6], R32`, whose operands scoreboard 0 counts; `LDC R36, c[0][0x360]`, also if not P1.
+const STG_OF_R32: u128 = with_scoreboards(0x000f_e000_0c10_1904_0000_0020_0600_7986, 7, 0);
+const LDC_TO_R36: u128 = with_scoreboards(LDC, 1, 7);
+const LDC_IF_NOT_P1: u128 = LDC_TO_R36 & !(0xf << 12) | 9 << 12;
 const DMUL: u128 = with_scoreboards(0x000f_e000_0000_0000_0000_002a_282c_7228, 0, 7);
 const DMUL_TO_R40: u128 = with_scoreboards(0x000f_e000_0000_0000_0000_0030_2e28_7228, 1, 7);
 const SUM_TO_R40: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0928_7810;
@@ -323,6 +327,10 @@ fn others_that_overwrite() {
     assert!(!pair(LDS, OTHER, LDS_TO_R32));
     assert!(pair(LDS, OTHER, SUM_TO_R32));
     assert!(pair(LDG, OTHER, LDS_TO_R32));
+    assert!(!pair(STG_OF_R32, OTHER, LDS_TO_R32));
+    assert!(pair(STG_OF_R32, OTHER, SUM_TO_R32));
+    assert!(!pair(LDG_IF_P1, OTHER, LDC_IF_NOT_P1));
+    assert!(pair(LDG_IF_P1, OTHER, LDC_TO_R36));
     assert!(!pair(DMUL, OTHER, DMUL_TO_R40));
     assert!(pair(DMUL, OTHER, SUM_TO_R40));
     // The condition may be another one when the loop comes again.

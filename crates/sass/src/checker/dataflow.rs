@@ -32,6 +32,7 @@ const ALWAYS: u8 = 7;
 /// `LD`, `LDG`, `LDL` and `LDS`; below this, operations are plain arithmetic.
 const GUARDED_LOADS: [u16; 4] = [0x180, 0x181, 0x183, LDS];
 const FIRST_OF_OTHERS: u16 = 0x04c;
+const LDC: u16 = 0x182;
 
 /// A bound on the work: sets that are looked at, for each step of the code.
 const WORK_PER_STEP: usize = 256;
@@ -440,7 +441,8 @@ impl Analysis<'_> {
         let block = self.blocks.partition_point(|block| block.start as usize <= at) - 1;
         let [first, last] = [producer, at].map(|at| self.alignment.step(at).either());
         // Others may have a uniform predicate for a guard.
-        let is_known = GUARDED_LOADS.contains(&first.operation()) && last.operation() < FIRST_OF_OTHERS;
+        let is_plain = last.operation() < FIRST_OF_OTHERS || last.operation() == LDC;
+        let is_known = GUARDED_LOADS.contains(&first.operation()) && is_plain;
         let is_opposite = first.guard() ^ last.guard() == OPPOSITE && first.guard() & 7 != ALWAYS;
         let keeps_guard = |step: usize| {
             let writes = checked(self.alignment.step(step).either()).map(|operands| operands.writes);
@@ -452,12 +454,13 @@ impl Analysis<'_> {
             && (producer..at).all(keeps_guard)
     }
 
-    /// Whether a step comes after the producer of a set in the order of one unit, which has read the operands of that one then.
+    /// Whether a step comes after the producer of a set in the order of one unit, which has read the operands of that one then: `LDS` after
+    /// loads from shared memory and stores, and double precision after double precision.
     /// Assemblers have them overwritten without a wait.
     fn reads_before(&self, at: usize, set: Set) -> bool {
         let Some(step) = set.step else { return false };
         match [step as usize, at].map(|at| self.alignment.step(at).either().operation()) {
-            [LDS, LDS] => true,
+            [LDS | STG, LDS] => true,
             [first, last] => DOUBLE.contains(&first) && DOUBLE.contains(&last),
         }
     }
