@@ -84,7 +84,10 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
     if origin.is_other {
         let unstretched = with_stalls_of(old, &code, &idle, index);
-        take(&mut code, is_safe, |code| mark_anew(&unstretched, code, &moved, origin.family));
+        let lets_go_on = |idle: &&Idle| idle.is_second && !Instruction::at(old, idle.at).holds();
+        let gone_on: Vec<usize> =
+            idle.iter().filter(lets_go_on).map(|idle| index(&idle.at).saturating_sub(1)).collect();
+        take(&mut code, is_safe, |code| mark_anew(&unstretched, code, &moved, origin.family, &gone_on));
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;

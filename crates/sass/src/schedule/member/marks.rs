@@ -41,6 +41,8 @@ pub struct Marks<'a> {
     pub is_held: bool,
     /// Whether the marks of the code before say nothing.
     pub is_new: bool,
+    /// After which instructions another warp went on before, at one that is gone.
+    pub gone_on: &'a [usize],
     /// The machine that the new code is for.
     pub member: Member,
 }
@@ -75,7 +77,8 @@ impl Marks<'_> {
             let is_known = self.is_new || expected == line.bits.holds() || stall >= LONG;
             let new = hold(self.new[index], self.member, stall, since);
             let hold = if is_known { new } else { line.bits.holds() };
-            old_since = if line.bits.holds() { old_since + old_stall } else { 0 };
+            let went_on = !line.bits.holds() || self.gone_on.contains(&index);
+            old_since = if went_on { 0 } else { old_since + old_stall };
             since = if hold { since + stall } else { 0 };
             holds.push(hold);
         }

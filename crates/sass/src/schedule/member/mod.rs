@@ -111,6 +111,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
             given: &own.given,
             is_held: own.is_held,
             is_new: false,
+            gone_on: &[],
             member: Member::Sm103 { interval },
         };
         changed.extend(changes(&own, &marks.put(), &stalls, &lines)?);
@@ -168,6 +169,7 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
             given: &own.given,
             is_held: false,
             is_new,
+            gone_on: &[],
             member,
         };
         changed.extend(changes(&own, &marks.put(), &stalls, &lines)?);
