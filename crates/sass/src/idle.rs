@@ -6,8 +6,8 @@
 use crate::flow::{Flow, is_control};
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::{Operands, exact, is_ordering_producer};
-use crate::operation::{BAR, BSSY, CS2R, DOUBLE, IADD, IMAD_WIDE};
-use crate::registers::File;
+use crate::operation::{BAR, BSSY, BSYNC, CS2R, DOUBLE, IADD, IMAD_WIDE};
+use crate::registers::{File, Registers};
 use std::ops::Range;
 
 /// `NOP` of one cycle without waits, as assemblers up to 12.9 have it after `WARPSYNC`, and that of 13.0.100 before `BSYNC` and after
@@ -114,6 +114,8 @@ const COUNTED_WAIT: u16 = 0x11a;
 const AFTER_COUNTED_WAIT: u32 = 4;
 /// From `BSSY` to control: assemblers have 4.
 const AFTER_MEETING: u32 = 5;
+/// From `BSSY` to `BSYNC`: assemblers have 12.
+const MEETING_TO_ITS_END: u32 = 12;
 /// `LDGSTS`, which has no results in registers.
 const COPY: u16 = 0x1ae;
 /// Predicates of comparisons of integers and single precision, and carries: as guards, and where control depends on them.
@@ -147,9 +149,26 @@ const IS_ABSOLUTE: u32 = 85;
 struct Producer {
     instruction: Instruction,
     cycles: [u32; 2],
+    /// What others have read some cycles before the end of the gap, no earlier after it than in the old code.
+    read: Registers,
 }
 
 impl Producer {
+    /// How many cycles after it an instruction of the old code may come. A result that has been read can be overwritten.
+    fn latency(&self, user: Instruction) -> u32 {
+        if let Some((Operands { writes, .. }, user)) = operands(self.instruction).zip(operands(user))
+            && !writes.meets(&user.reads)
+            && !writes.meets(&user.guard)
+        {
+            let mut overwritten = user.writes;
+            overwritten.remove(&self.read);
+            if !writes.meets(&overwritten) {
+                return 0;
+            }
+        }
+        latency(self.instruction, user, Speed::Any)
+    }
+
     /// Whether what comes so many cycles after the gap comes too early now, and did not before.
     fn is_early(&self, latency: u32, later: [u32; 2]) -> bool {
         self.cycles[0] + later[0] < latency.min(self.cycles[1] + later[1])
@@ -203,7 +222,7 @@ fn has_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, tim
     };
     let goes_on =
         |at: usize, one: Instruction| is_straight(at, one) || matches!(Flow::of(at, one), Flow::Branch(_));
-    let mut producers = Vec::new();
+    let mut producers: Vec<Producer> = Vec::new();
     let both = before(code, idle.start).zip(before(new, gap.start));
     for ((_, old, old_distance), (_, new, distance)) in
         both.take_while(|((at, old, _), _)| goes_on(*at, *old))
@@ -217,17 +236,26 @@ fn has_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, tim
         }
         // Synchronisation itself has no results.
         if !SYNCHRONISATION.contains(&old.operation()) {
-            producers.push(Producer { instruction: old, cycles: [distance, old_distance + times[1]] });
+            let cycles = [distance, old_distance + times[1]];
+            let mut read = Registers::default();
+            for later in &producers {
+                let is_no_earlier = cycles[0] - later.cycles[0] >= cycles[1].saturating_sub(later.cycles[1]);
+                if is_no_earlier
+                    && later.cycles[0] >= USUAL
+                    && let Some(operands) = operands(later.instruction)
+                {
+                    read.insert_from(&operands.reads);
+                    read.insert_from(&operands.guard);
+                }
+            }
+            producers.push(Producer { instruction: old, cycles, read });
         }
     }
     for ((at, old, old_later), (_, new, later)) in after(code, idle.end).zip(after(new, gap.end)) {
         if old.operation() != new.operation() {
             return true;
         }
-        if producers
-            .iter()
-            .any(|first| first.is_early(latency(first.instruction, old, Speed::Any), [later, old_later]))
-        {
+        if producers.iter().any(|first| first.is_early(first.latency(old), [later, old_later])) {
             return true;
         }
         let next = [later + cycles(new), old_later + cycles(old)];
@@ -344,6 +372,9 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
     }
     let met = |files: &[File]| producer.writes.within(files).meets(&used);
     let (operation, user) = (first.operation(), second.operation());
+    if (operation, user) == (BSSY, BSYNC) {
+        return MEETING_TO_ITS_END;
+    }
     let is_plain = QUICK.contains(&user) || COMPARISONS.contains(&user);
     if operation == UMOV {
         return if is_plain || is_of_uniform_unit(user) { MOVED_TO_PLAIN } else { UNIFORM_MOVED };

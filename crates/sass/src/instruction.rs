@@ -128,7 +128,11 @@ impl Instruction {
     }
 
     pub fn is_call_or_return(self) -> bool {
-        matches!(self.operation(), 0x143 | 0x144 | 0x14a | 0x150)
+        self.is_call() || self.is_return()
+    }
+
+    pub fn is_call(self) -> bool {
+        matches!(self.operation(), 0x143 | 0x144 | 0x14a)
     }
 
     pub fn is_return(self) -> bool {

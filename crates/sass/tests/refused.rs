@@ -277,3 +277,93 @@ fn delays_that_are_gone() {
     };
     assert!(is_refused(&entered(&[(NOP, 15), (NOP, 4)]), &entered(&[]), &[]));
 }
+
+/// `RET.ABS.NODEC R20`, `WARPSYNC.ALL`, and the `NOP` after it that goes.
+const RET_TO_R20: u128 = 0x000f_e000_03e0_0000_0000_0000_1400_7950;
+const WARPSYNC: u128 = 0x000f_e000_0380_0000_0000_0000_0000_7948;
+const IDLE: u128 = 0x000f_e000_0000_0000_0000_0000_0000_7918;
+
+/// What a caller has left under way is over where the old code waits for all scoreboards.
+#[test]
+fn waits_of_returns() {
+    let function = |first: u128, middle: Line, last: u128| -> Code {
+        vec![(waits_for(OTHER, first), 10), middle, (OTHER, 10), (waits_for(RET_TO_R20, last), 5)]
+    };
+    let (all, others) = (0x3f, 0x3e);
+    let call = (to(CALL, 1, 0), 5);
+    assert!(!is_refused(&function(1, (OTHER, 10), all), &function(1, (OTHER, 10), others), &[]));
+    assert!(is_refused(&function(0, (OTHER, 10), all), &function(0, (OTHER, 10), others), &[]));
+    assert!(is_refused(&function(2, (OTHER, 10), all), &function(2, (OTHER, 10), others), &[]));
+    assert!(is_refused(&function(1, call, all), &function(1, call, others), &[]));
+    // One of the ways does not wait for it.
+    let passed = |last: u128| -> Code {
+        let branch = (to(BRA_IF_P1, 0, 2), 10);
+        vec![branch, (waits_for(OTHER, 1), 10), (OTHER, 10), (waits_for(RET_TO_R20, last), 5)]
+    };
+    assert!(is_refused(&passed(all), &passed(others), &[]));
+}
+
+/// Cycles of an instruction that goes, after threads have met.
+#[test]
+fn cycles_of_meetings() {
+    let free = WARPSYNC & !HOLD;
+    let old = around(&[(WARPSYNC, 5), (IDLE & !HOLD, 15), (NOP, 1), (NOP, 15), (OTHER, 5)]);
+    let new = |last| around(&[(free, 15), (NOP, 15), (NOP, last), (OTHER, 5)]);
+    assert!(!is_refused(&old, &new(6), &[]));
+    // Nothing here needs more.
+    assert!(!is_refused(&old, &new(5), &[]));
+    // A result of unknown latency that is overwritten, after something has read it or not, and one that is read.
+    let met = |reader: Line, user: u128, idle: bool| {
+        let idle: &[Line] = if idle { &[(IDLE, 1)] } else { &[] };
+        around(&[&[(CREDUX, 6), reader, (WARPSYNC, 5)], idle, &[(user, 5)]].concat())
+    };
+    let is_early = |reader, user| is_refused(&met(reader, user, true), &met(reader, user, false), &[]);
+    assert!(!is_early((SUM_OF_UR4, 1), CREDUX));
+    assert!(is_early((OTHER, 1), CREDUX));
+    assert!(is_early((SUM_OF_UR4, 1), SUM_OF_UR4));
+}
+
+/// `@P1 LDG R36, [R32]`, `@!P1 IADD3 R36, R9, 1` and the same if P1; `ISETP` that sets P1.
+const LDG_IF_P1: u128 = LDG & !(0xf << 12) | 1 << 12;
+const SUM_TO_R36: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0924_7810;
+const SUM_TO_R36_IF_NOT_P1: u128 = SUM_TO_R36 & !(0xf << 12) | 9 << 12;
+const SUM_TO_R36_IF_P1: u128 = SUM_TO_R36 & !(0xf << 12) | 1 << 12;
+const ISETP_TO_P1: u128 = ISETP | 1 << 81;
+/// `LDS R32, [R32]`, `IADD3 R32, R9, 1`; `DMUL R44, R40, R42`, results counted by scoreboard 0, `DMUL R40, R46, R48`.
+const LDS_TO_R32: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_0000_2020_7984, 1, 7);
+const SUM_TO_R32: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0920_7810;
+/// `STG [R6], R32`, whose operands scoreboard 0 counts; `LDC R36, c[0][0x360]`, also if not P1.
+const STG_OF_R32: u128 = with_scoreboards(0x000f_e000_0c10_1904_0000_0020_0600_7986, 7, 0);
+const LDC_TO_R36: u128 = with_scoreboards(LDC, 1, 7);
+const LDC_IF_NOT_P1: u128 = LDC_TO_R36 & !(0xf << 12) | 9 << 12;
+const DMUL: u128 = with_scoreboards(0x000f_e000_0000_0000_0000_002a_282c_7228, 0, 7);
+const DMUL_TO_R40: u128 = with_scoreboards(0x000f_e000_0000_0000_0000_0030_2e28_7228, 1, 7);
+const SUM_TO_R40: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0928_7810;
+
+/// What need not wait: threads that the other one is not executed by, and the next instruction of a unit that reads in order.
+#[test]
+fn others_that_overwrite() {
+    let pair = |first: u128, middle: u128, last: u128| {
+        let code = |mask| around(&[(first, 2), (middle, 10), (waits_for(last, mask), 10)]);
+        is_refused(&code(1), &code(0), &[])
+    };
+    assert!(!pair(LDG_IF_P1, OTHER, SUM_TO_R36_IF_NOT_P1));
+    assert!(pair(LDG_IF_P1, OTHER, SUM_TO_R36_IF_P1));
+    assert!(pair(LDG_IF_P1, OTHER, SUM_TO_R36));
+    assert!(pair(LDG_IF_P1, ISETP_TO_P1, SUM_TO_R36_IF_NOT_P1));
+    assert!(!pair(LDS, OTHER, LDS_TO_R32));
+    assert!(pair(LDS, OTHER, SUM_TO_R32));
+    assert!(pair(LDG, OTHER, LDS_TO_R32));
+    assert!(!pair(STG_OF_R32, OTHER, LDS_TO_R32));
+    assert!(pair(STG_OF_R32, OTHER, SUM_TO_R32));
+    assert!(!pair(LDG_IF_P1, OTHER, LDC_IF_NOT_P1));
+    assert!(pair(LDG_IF_P1, OTHER, LDC_TO_R36));
+    assert!(!pair(DMUL, OTHER, DMUL_TO_R40));
+    assert!(pair(DMUL, OTHER, SUM_TO_R40));
+    // The condition may be another one when the loop comes again.
+    let looped = |mask: u128| -> Code {
+        let first = [(waits_for(SUM_TO_R36_IF_NOT_P1, mask), 10), (OTHER, 10), (LDG_IF_P1, 10)];
+        [&first[..], &[(to(BRA_IF_P1, 3, 0), 10), (OTHER, 10), (EXIT, 5)]].concat()
+    };
+    assert!(is_refused(&looped(1), &looped(0), &[]));
+}

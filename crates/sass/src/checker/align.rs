@@ -9,6 +9,7 @@ use crate::flow::{has_other_place, place, without_place};
 use crate::idle::{is_idle, is_needed_in as is_idle_needed_in};
 use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::shift;
+use std::ops::Range;
 
 const GUARD: u128 = 0xf000;
 /// `@!PT LDS RZ, [RZ]`, which does nothing but wait for asynchronous copies to be seen.
@@ -163,12 +164,11 @@ impl Moved<'_> {
             let is_gone = |before: Instruction| {
                 is_plain_delay(self.before, i) && after.is_some_and(|after| !is_same(before, after))
             };
+            let has_fewer_delays = || delays(self.after, j).count() < delays(self.before, i).count();
             let is_moved = |before: Instruction| {
-                (removable.holds(before, next)
-                    || is_needless(before)
-                    || before.is_held_delay()
-                    || is_gone(before))
-                    && Some(before) != after
+                let is_other = Some(before) != after;
+                is_other && (removable.holds(before, next) || before.is_held_delay() || is_gone(before))
+                    || is_needless(before) && (is_other || has_fewer_delays())
             };
             let is_added = |before: Option<Instruction>, after: Instruction| {
                 after.is_delay() && before.is_some_and(|before| !is_same(before, after))
@@ -211,8 +211,9 @@ impl Moved<'_> {
     fn is_idle_after(&self, old: usize, new: usize) -> bool {
         let (Some(before), Some(after)) = (old.checked_sub(1), new.checked_sub(1)) else { return false };
         let idle = Instruction::at(self.before, old).stall();
-        let (before, after) = (Instruction::at(self.before, before), Instruction::at(self.after, after));
-        let keeps_time = after.stall() >= before.stall() + idle;
+        let keeps_time =
+            time_until_next(self.after, after..new) >= time_until_next(self.before, before..old + 1);
+        let before = Instruction::at(self.before, before);
         let is_needed = || idle != 1 || is_idle_needed_in(self.before, old..old + 1, self.after, new..new);
         [WARP_SYNC, BREAK].contains(&before.operation()) && (keeps_time || !is_needed())
     }
@@ -232,6 +233,18 @@ impl Moved<'_> {
                 && is_same(exit, Instruction::at(self.after, at + order.len() - first))
         })
     }
+}
+
+/// The cycles of these instructions and of the delays after them.
+fn time_until_next(code: &[u8], range: Range<usize>) -> u32 {
+    let own = range.clone().map(|at| Instruction::at(code, at)).chain(delays(code, range.end));
+    own.map(|one| u32::from(one.stall())).sum()
+}
+
+/// The delays from a place on.
+fn delays(code: &[u8], at: usize) -> impl Iterator<Item = Instruction> {
+    let all = (at..code.len() / SIZE).map(|at| Instruction::at(code, at));
+    all.take_while(|one| one.is_delay() && one.stall() != 0)
 }
 
 /// Which precautions the old code can do without: those for other functions if it calls none, those for asynchronous

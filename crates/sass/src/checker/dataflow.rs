@@ -8,13 +8,15 @@
 
 use super::align::{Alignment, Step};
 use super::violation::{Problem, Violation};
-use crate::flow::{Flow, Jumps, is_indirect_branch, lists_of, place, sets_meeting};
+use crate::flow::{Flow, Jumps, has_other_place, is_indirect_branch, lists_of, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::exact::checked;
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
+use crate::operation::DOUBLE;
 use crate::registers::{File, Registers};
 use crate::stack_pointer::mentions_stack_pointer;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Under way in both codes; over in the old code only; over in the new code only.
 const BOTH: u8 = 1;
@@ -23,6 +25,14 @@ const EARLY: u8 = 4;
 
 /// The mask that waits for all scoreboards.
 const EVERYTHING: u8 = (1 << SCOREBOARDS) - 1;
+
+/// A guard: what its negation adds, and the predicate that is always true.
+const OPPOSITE: u8 = 8;
+const ALWAYS: u8 = 7;
+/// `LD`, `LDG`, `LDL` and `LDS`; below this, operations are plain arithmetic.
+const GUARDED_LOADS: [u16; 4] = [0x180, 0x181, 0x183, LDS];
+const FIRST_OF_OTHERS: u16 = 0x04c;
+const LDC: u16 = 0x182;
 
 /// A bound on the work: sets that are looked at, for each step of the code.
 const WORK_PER_STEP: usize = 256;
@@ -98,8 +108,7 @@ struct Set {
 
 impl Set {
     fn is_ended(self, mask: u8, by: u8) -> bool {
-        // Code that does not know the number of something can only wait for all of them.
-        if self.step.is_none() { mask == by } else { mask & by != 0 }
+        if self.step.is_none() { mask & by == by } else { mask & by != 0 }
     }
 }
 
@@ -173,8 +182,8 @@ struct Analysis<'a> {
     sets: Vec<Set>,
     /// By set.
     hazards: Vec<Hazards>,
-    /// The set for all that a caller or a called function may have left under way, if there are any.
-    foreign: Option<u32>,
+    /// The sets for what a caller or a called function may have left under way, if there are any: one for each scoreboard.
+    foreign: Range<u32>,
     blocks: Vec<Block>,
     /// The blocks where threads meet.
     meetings: Vec<u32>,
@@ -208,11 +217,14 @@ pub fn check(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violation> 
         }
     }
     let calls = alignment.steps().any(|step| step.either().is_call_or_return());
-    let foreign = calls.then_some(sets.len() as u32);
-    if calls {
-        let ended_by = (EVERYTHING, EVERYTHING);
+    let first = sets.len() as u32;
+    for number in (0..SCOREBOARDS).filter(|_| calls) {
+        // Code that does not know the number of something can only mean it if it waits for all of them. Then the new code has waited
+        // for each, be it one after the other.
+        let ended_by = (EVERYTHING, 1 << number);
         sets.push(Set { step: None, before: None, after: None, ended_by, reads: false });
     }
+    let foreign = first..sets.len() as u32;
     if alignment.len() > 0 && drops_stack_pointer(&alignment.step(0)) {
         check_stack_pointer(alignment)?;
     }
@@ -265,8 +277,8 @@ impl Analysis<'_> {
 
     /// Adds what code outside may have left under way.
     fn foreign(&self, state: &mut State) {
-        if let Some(first) = self.foreign {
-            add(state, first);
+        for set in self.foreign.clone() {
+            add(state, set);
         }
     }
 
@@ -355,7 +367,7 @@ impl Analysis<'_> {
                 && !([CCTL, B2R].contains(&instruction.operation()) && self.is_of_other_memory(set))
                 && !(FENCES.contains(&instruction.operation()) && self.is_no_access(set))
                 && !self.is_passed(instruction, set);
-            if is_ordered || self.depends(operands.as_ref(), *index as usize, state) {
+            if is_ordered || self.depends(at, operands.as_ref(), *index as usize, state) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });
             }
@@ -394,7 +406,7 @@ impl Analysis<'_> {
     }
 
     /// Whether registers of an instruction need a set to be over.
-    fn depends(&mut self, consumer: Option<&Operands>, set: usize, state: &State) -> bool {
+    fn depends(&mut self, at: usize, consumer: Option<&Operands>, set: usize, state: &State) -> bool {
         if matches!(self.hazards[set], Hazards::NotAskedFor) {
             let registers = self.registers_of(self.sets[set]);
             self.hazards[set] =
@@ -404,15 +416,53 @@ impl Analysis<'_> {
             return true;
         };
         let InTheWay { results, sources, reader } = &**hazards;
-        let used = [&consumer.reads, &consumer.guard, &consumer.writes];
-        if used.into_iter().any(|registers| results.meets(registers)) {
+        if results.meets(&consumer.reads) || results.meets(&consumer.guard) {
+            return true;
+        }
+        if results.meets(&consumer.writes) && !self.is_of_other_threads(at, self.sets[set]) {
             return true;
         }
         let is_reading = |reader: &u32| {
             let entry = state.binary_search_by_key(reader, |entry| entry.0);
             entry.is_ok_and(|entry| state[entry].1 & (BOTH | LATE) != 0)
         };
-        sources.meets(&consumer.writes) && reader.as_ref().is_none_or(is_reading)
+        sources.meets(&consumer.writes)
+            && !self.reads_before(at, self.sets[set])
+            && reader.as_ref().is_none_or(is_reading)
+    }
+
+    /// Whether a step is executed by other threads than the producer of a set of results that comes before it: under the opposite
+    /// condition, which nothing writes in between. What came to the producer late would have been refused there.
+    fn is_of_other_threads(&self, at: usize, set: Set) -> bool {
+        let Some(producer) = set.step.map(|step| step as usize).filter(|step| !set.reads && *step < at)
+        else {
+            return false;
+        };
+        let block = self.blocks.partition_point(|block| block.start as usize <= at) - 1;
+        let [first, last] = [producer, at].map(|at| self.alignment.step(at).either());
+        // Others may have a uniform predicate for a guard.
+        let is_plain = last.operation() < FIRST_OF_OTHERS || last.operation() == LDC;
+        let is_known = GUARDED_LOADS.contains(&first.operation()) && is_plain;
+        let is_opposite = first.guard() ^ last.guard() == OPPOSITE && first.guard() & 7 != ALWAYS;
+        let keeps_guard = |step: usize| {
+            let writes = checked(self.alignment.step(step).either()).map(|operands| operands.writes);
+            writes.is_some_and(|writes| !writes.contains(File::Predicate, (first.guard() & 7).into()))
+        };
+        is_known
+            && is_opposite
+            && producer >= self.blocks[block].start as usize
+            && (producer..at).all(keeps_guard)
+    }
+
+    /// Whether a step comes after the producer of a set in the order of one unit, which has read the operands of that one then: `LDS` after
+    /// loads from shared memory and stores, and double precision after double precision.
+    /// Assemblers have them overwritten without a wait.
+    fn reads_before(&self, at: usize, set: Set) -> bool {
+        let Some(step) = set.step else { return false };
+        match [step as usize, at].map(|at| self.alignment.step(at).either().operation()) {
+            [LDS | STG, LDS] => true,
+            [first, last] => DOUBLE.contains(&first) && DOUBLE.contains(&last),
+        }
     }
 
     /// What a set is in the way of; `None` if that is everything.
@@ -420,21 +470,21 @@ impl Analysis<'_> {
         let step = set.step? as usize;
         let producer = self.alignment.step(step).either();
         let operands = checked(producer).filter(|_| !is_ordering_producer(producer))?;
+        let mut sources = operands.reads;
+        if READ_UNIFORM_AT_ONCE.contains(&producer.operation()) {
+            sources.remove_all(File::Uniform);
+        }
+        if producer.operation() == LDGSTS {
+            sources.remove_all(File::Predicate);
+        }
         if set.reads {
-            let mut sources = operands.reads;
-            if READ_UNIFORM_AT_ONCE.contains(&producer.operation()) {
-                sources.remove_all(File::Uniform);
-            }
-            if producer.operation() == LDGSTS {
-                sources.remove_all(File::Predicate);
-            }
             return Some(InTheWay { sources, ..InTheWay::default() });
         }
         if producer.read_scoreboard().is_some() {
             return Some(InTheWay { results: operands.writes, ..InTheWay::default() });
         }
         let reader = self.later_reader(step, &operands);
-        Some(InTheWay { results: operands.writes, sources: operands.reads, reader })
+        Some(InTheWay { results: operands.writes, sources, reader })
     }
 
     /// The set of a later instruction that tells that a producer has read its operands: one of the same operation, or a `STG` after
@@ -477,12 +527,14 @@ struct Exit {
     flow: Flow,
     /// The steps that an indirect branch goes to; none if that is not known.
     targets: Vec<u32>,
+    /// Whether it returns to another function.
+    leaves: bool,
 }
 
 impl Exit {
     fn is_lost(&self, alignment: &Alignment<'_>) -> bool {
         match self.flow {
-            Flow::Anywhere => self.targets.is_empty(),
+            Flow::Anywhere => self.targets.is_empty() && !self.leaves,
             Flow::Branch(target) | Flow::Jump(target) => alignment.entry(target).is_none(),
             _ => false,
         }
@@ -512,11 +564,16 @@ fn blocks(alignment: &Alignment<'_>, jumps: &Jumps) -> (Vec<Block>, Vec<u32>) {
     // The steps that do not just go on with the next one.
     let mut exits: Vec<Exit> = Vec::new();
     let mut meetings = Vec::new();
+    // Code that calls nothing returns to an address of other code.
+    let calls = alignment.steps().any(|step| step.either().is_call());
+    let leaves =
+        |instruction: Instruction| !calls && instruction.is_return() && !has_other_place(0, instruction);
     for (at, step) in alignment.steps().enumerate() {
         let Some(instruction) = step.before else { continue };
         if Flow::of(0, instruction) != Flow::Next {
             let flow = Flow::of(alignment.old_index(at), instruction);
-            exits.push(Exit { at, flow, targets: targets(alignment, at, instruction, &jumps) });
+            let targets = targets(alignment, at, instruction, &jumps);
+            exits.push(Exit { at, flow, targets, leaves: leaves(instruction) });
         }
         if sets_meeting(instruction) {
             let meeting = place(alignment.old_index(at), instruction);

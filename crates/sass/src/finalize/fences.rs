@@ -76,7 +76,7 @@ fn take_over_waits(whole: &[u8], removed: &[usize], code: &mut [u8]) {
 fn schedule_anew(whole: &[u8], removed: &[usize], code: &mut [u8], family: Family) {
     let mut scheduled = code.to_vec();
     let outcome = shortened_without_stack_pointer(whole, removed, &mut scheduled, family);
-    mark_anew(code, &mut scheduled, &[], family);
+    mark_anew(code, &mut scheduled, &[], family, &[]);
     if outcome == Outcome::Done && crate::check(whole, &scheduled, &[]).is_ok() {
         code.copy_from_slice(&scheduled);
     }

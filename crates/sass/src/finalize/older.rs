@@ -28,7 +28,7 @@ use crate::shift;
 use crate::{Speed, check, check_for};
 use bstr::BStr;
 use solder_arch::Release;
-use solder_cubin::mercury::{Idle, abridged, delays, from_older, idle, is_older_capsule};
+use solder_cubin::mercury::{Idle, abridged, delays, from_older, idle, is_older_capsule, remarks};
 use std::borrow::Cow;
 
 /// How many blocks may get the cycles that the model gives, and how many instructions may take a cycle less.
@@ -84,11 +84,14 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
     if origin.is_other {
         let unstretched = with_stalls_of(old, &code, &idle, index);
-        take(&mut code, is_safe, |code| mark_anew(&unstretched, code, &moved, origin.family));
+        let lets_go_on = |idle: &&Idle| idle.is_second && !Instruction::at(old, idle.at).holds();
+        let gone_on: Vec<usize> =
+            idle.iter().filter(lets_go_on).map(|idle| index(&idle.at).saturating_sub(1)).collect();
+        take(&mut code, is_safe, |code| mark_anew(&unstretched, code, &moved, origin.family, &gone_on));
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;
-        number(&mut code, &moved, family, is_safe);
+        number(&mut code, &moved, family, !has_remarks(&capsule, old), is_safe);
     } else if origin.family.machine == Machine::Of100 {
         // What is over at the end of a block depends on the cycles that are gone. The times of sm_120 are not known well enough for
         // that: there the scoreboards of NVSHMEM's code stay.
@@ -139,17 +142,34 @@ fn retimed(
     let index = |at: &usize| moves.index(*at);
     let moved: Jumps =
         jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
-    number(&mut code, &moved, origin.family, |code: &[u8]| {
-        check_for(origin.speed, &function.code, code, jumps).is_ok()
-    });
+    number(
+        &mut code,
+        &moved,
+        origin.family,
+        !has_remarks(&function.capsule, &function.code),
+        |code: &[u8]| check_for(origin.speed, &function.code, code, jumps).is_ok(),
+    );
     let capsule = members::delayed_capsule(&function.capsule, &moves)?;
     Some(Step { code, capsule, moves })
 }
 
-/// Gives code the scoreboards and waits of 13.0, and the cycles that go with them.
-fn number(code: &mut [u8], jumps: &Jumps, family: Family, is_safe: impl Fn(&[u8]) -> bool + Copy) {
+/// Whether the assembler has scheduled a function in a way of its own and says so: then its waits have reasons that do not count here
+/// (older/blackwell-remarks).
+fn has_remarks(capsule: &[u8], code: &[u8]) -> bool {
+    remarks(capsule, code.len() / SIZE).is_ok_and(|remarks| !remarks.is_empty())
+}
+
+/// Gives code the scoreboards and waits of 13.0, and the cycles that go with them. With `keeps_waits`, blocks keep waits that no rule
+/// explains.
+fn number(
+    code: &mut [u8],
+    jumps: &Jumps,
+    family: Family,
+    keeps_waits: bool,
+    is_safe: impl Fn(&[u8]) -> bool + Copy,
+) {
     let old = code.to_vec();
-    if !take(code, is_safe, |code| anew(code, jumps, family, true)) {
+    if !take(code, is_safe, |code| anew(code, jumps, family, keeps_waits)) {
         take(code, is_safe, |code| anew(code, jumps, family, false));
     }
     for (_, block) in rewaited(&old, code, jumps, family).into_iter().take(MAX_BLOCKS) {
@@ -213,6 +233,9 @@ fn timed<'a>(code: &'a [u8], idle: &[Idle], is_needed: impl Fn(usize) -> bool) -
             more => more,
         };
         let instruction = Instruction::at(code, last);
+        if instruction.stall() + cycles > LONGEST {
+            take_delays(timed.to_mut(), last, idle.at);
+        }
         if cycles != 0 && instruction.stall() + cycles <= LONGEST {
             let mut longer = instruction.with_stall(instruction.stall() + cycles);
             if longer.stall() >= LONG {
@@ -222,6 +245,27 @@ fn timed<'a>(code: &'a [u8], idle: &[Idle], is_needed: impl Fn(usize) -> bool) -
         }
     }
     timed
+}
+
+/// Has a synchronisation take the longest time, and the delays after the idle instruction the rest of the cycles of all of them, the last
+/// one what is left (older/blackwell-warp-delays). Nothing is done if these are more delays or fewer.
+fn take_delays(code: &mut [u8], last: usize, idle: usize) {
+    const LONGEST: u32 = 15;
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    let at = |place: &[u8; SIZE]| Instruction(u128::from_le_bytes(*place));
+    let is_delay = |place: &&[u8; SIZE]| at(place).is_delay() && at(place).stall() != 0;
+    let count = places[idle + 1..].iter().take_while(is_delay).count();
+    let cycles = places[last..=idle + count].iter().map(|place| u32::from(at(place).stall())).sum::<u32>();
+    let mut left = cycles.saturating_sub(LONGEST);
+    if u32::from(at(&places[idle]).stall()) != LONGEST || left.div_ceil(LONGEST) as usize != count {
+        return;
+    }
+    places[last] = at(&places[last]).with_stall(LONGEST as u8).without_hold().0.to_le_bytes();
+    for place in &mut places[idle + 1..=idle + count] {
+        let stall = left.min(LONGEST);
+        left -= stall;
+        *place = at(place).with_stall(stall as u8).without_hold().0.to_le_bytes();
+    }
 }
 
 /// The code in which synchronisations that take the cycles of what follows them do not.

@@ -54,7 +54,7 @@ pub fn release_stack_pointer(
     let hints = Hints::of(capsule, code.len() / SIZE);
     let mut scheduled = code.to_vec();
     let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps, family, &hints);
-    mark_anew(code, &mut scheduled, &jumps, family);
+    mark_anew(code, &mut scheduled, &jumps, family, &[]);
     if outcome == Outcome::Done && check(code, &scheduled, &jumps).is_ok() {
         code.copy_from_slice(&scheduled);
         return;

@@ -55,7 +55,7 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
 /// The same, exactly only for products of matrices, copies of predicates and queries of textures: what the checkers take.
 pub fn checked(bits: Instruction) -> Option<Operands> {
     match bits.operation() {
-        IMMA | HMMA | PREDICATES_TO_REGISTER | TXQ => operands(bits),
+        IMMA | HMMA | LDSM | STSM | PREDICATES_TO_REGISTER | TXQ => operands(bits),
         _ => Operands::of(bits),
     }
 }

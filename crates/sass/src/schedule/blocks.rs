@@ -43,7 +43,7 @@ impl Exit {
         Some(match (line.operation(), Flow::of(at, line.bits)) {
             (operation::WARPSYNC, _) if !line.begins_collective() => Self::Next,
             (operation::WARPSYNC | operation::ENDCOLLECTIVE | operation::BSYNC, _)
-            | (operation::EXIT, Flow::Next)
+            | (operation::BPT | operation::EXIT, Flow::Next)
             | (_, Flow::Call) => Self::Split,
             (operation::BRX | operation::BRXU, _) => {
                 let targets = *jumps.get(&at)?;

@@ -56,13 +56,14 @@ const IN_ORDER: [(u16, &[u16]); 15] = [
 ];
 
 /// Whether a later instruction in the same block that uses the registers of a producer need not wait for it all the same.
-fn is_spared(producer: &Producer, own: &Line, later: &Line) -> bool {
+/// `is_apart` says whether a counted wait comes between them: then the order of reading says nothing.
+fn is_spared(producer: &Producer, own: &Line, later: &Line, is_apart: bool) -> bool {
     if producer.is_about_operands() {
         if producer.predicates.meets(&later.reads) || producer.predicates.meets(&later.writes) {
             return false;
         }
         let in_order = IN_ORDER.iter().find(|(first, _)| *first == own.operation());
-        if in_order.is_some_and(|(_, others)| others.contains(&later.operation())) {
+        if !is_apart && in_order.is_some_and(|(_, others)| others.contains(&later.operation())) {
             return true;
         }
     }
@@ -109,12 +110,18 @@ impl Consumers {
         range: std::ops::Range<usize>,
         producers: &mut Producers,
     ) -> Option<()> {
+        let first = producers.of(range.start).start;
+        let mut counted = None;
         for at in range.clone() {
             let line = &lines[at];
+            if line.bits.counted_wait().is_some() {
+                counted = Some(at);
+            }
             let all = &mut producers.all;
             let ends = |all: &mut Vec<Producer>, index: usize| {
                 let producer = &all[index];
-                if producer.consumer.is_none() && !is_spared(producer, &lines[producer.at], line) {
+                let is_apart = counted > Some(producer.at);
+                if producer.consumer.is_none() && !is_spared(producer, &lines[producer.at], line, is_apart) {
                     all[index].consumer = Some(at);
                 }
                 all[index].consumer.is_none()
@@ -146,6 +153,7 @@ impl Consumers {
                 self.open(index, &producers.all[index]);
             }
         }
+        join_stores(lines, counted, &mut producers.all[first..]);
         // A return waits for everything.
         if lines[range.end - 1].bits.is_return() {
             let own = producers.of(range.start).start..producers.of(range.end - 1).end;
@@ -199,6 +207,22 @@ impl Consumers {
     }
 }
 
+/// What waits after a counted wait for one store to shared memory before it to have read its operands waits for all of them
+/// (older/blackwell-copies).
+fn join_stores(lines: &[Line], counted: Option<usize>, producers: &mut [Producer]) {
+    let Some(counted) = counted else { return };
+    let is_joined = |producer: &Producer| {
+        producer.is_about_operands()
+            && lines[producer.at].operation() == STS
+            && producer.at < counted
+            && producer.consumer.is_none_or(|consumer| consumer > counted)
+    };
+    let consumer = producers.iter().filter(|producer| is_joined(producer)).filter_map(|p| p.consumer).min();
+    for producer in producers.iter_mut().filter(|producer| is_joined(producer)) {
+        producer.consumer = consumer;
+    }
+}
+
 /// Whether an instruction within a block makes threads meet or leave, so that uniform registers must be there.
 fn is_meeting(line: &Line, family: Family) -> bool {
     matches!(line.operation(), WARPSYNC | YIELD | EXIT) && family.meets_with_uniform
@@ -206,11 +230,12 @@ fn is_meeting(line: &Line, family: Family) -> bool {
 
 /// Whether an instruction waits for barriers in memory that are under way.
 fn ends_asynchronous(line: &Line, family: Family) -> bool {
-    line.operation() == BAR || line.operation() == MEMBAR && family.meets_with_copies
+    let is_fence = line.operation() == MEMBAR && (family.meets_with_copies || line.bits.stall() != 0);
+    line.operation() == BAR || is_fence
 }
 
 /// Whether an instruction makes the stall of the one before longer, which is the longest there is.
-fn is_filler(lines: &[Line], at: usize) -> bool {
+pub fn is_filler(lines: &[Line], at: usize) -> bool {
     lines[at].operation() == NOP && lines[at - 1].bits.stall() == LONGEST_STALL
 }
 
@@ -280,7 +305,6 @@ pub struct FirstUses {
     meeting: Option<usize>,
     barrier: Option<usize>,
     exit: Option<usize>,
-    family: Family,
 }
 
 impl FirstUses {
@@ -292,7 +316,6 @@ impl FirstUses {
             meeting: None,
             barrier: None,
             exit: None,
-            family,
         };
         for at in range {
             let line = &lines[at];
@@ -323,7 +346,6 @@ impl FirstUses {
     pub fn consumer(&self, producer: &Producer) -> Option<usize> {
         let barrier = self.barrier.filter(|_| producer.is_asynchronous);
         if producer.is_fence {
-            let barrier = barrier.filter(|_| self.family.meets_with_copies);
             return self.memory.into_iter().chain(barrier).min();
         }
         let first = |registers: &Registers, of: &[Option<usize>]| {

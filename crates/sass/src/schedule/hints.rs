@@ -10,6 +10,9 @@ use std::ops::Range;
 
 /// Of the whole function: until operands have been read, in cycles.
 const OPERANDS: u16 = 4;
+/// Of the whole function: that it is scheduled so. 12.9 has another number for it, so that nvlink takes nothing from its remarks
+/// (older/blackwell-remarks).
+const APPLIES: u16 = 31;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
@@ -27,14 +30,16 @@ impl Hints {
     pub fn of(capsule: &[u8], machine: usize) -> Self {
         let mut hints = Self::default();
         let mut begin = None;
+        let mut applies = false;
         for Remark { at, topic, scope, value } in remarks(capsule, machine).unwrap_or_default() {
             match scope {
                 Some(Scope::Function) if topic == OPERANDS => hints.operands = Some(value.into()),
+                Some(Scope::Function) if topic == APPLIES => applies = true,
                 Some(Scope::Begin) => begin = begin.or(Some(at)),
                 Some(Scope::End) => hints.loops.extend(begin.take().map(|begin| begin..at)),
                 _ => {}
             }
         }
-        hints
+        if applies { hints } else { Self::default() }
     }
 }

@@ -118,7 +118,8 @@ impl Group {
 /// What the choice depends on in the whole function.
 #[derive(Clone, Copy, Debug)]
 pub struct Kinds {
-    /// Whether there are slow results.
+    /// Whether there are slow results. Those of atomics that go nowhere do not count: nothing is reserved for them alone
+    /// (older/blackwell-traps).
     has_slow: bool,
     /// Whether there are results of textures or surfaces.
     has_texture: bool,
@@ -136,7 +137,7 @@ impl Kinds {
             .filter_map(|line| line.bits.read_scoreboard());
         let copies = u8::from(lines.iter().any(Line::is_counted)) << COUNTED;
         Self {
-            has_slow: producers.iter().any(|producer| producer.is_slow),
+            has_slow: producers.iter().any(|producer| producer.is_slow && !producer.registers.is_empty()),
             has_texture: producers.iter().any(|producer| producer.is_texture),
             counted: results.chain(operands).fold(copies, |mask, number| mask | 1 << number),
         }
@@ -145,6 +146,15 @@ impl Kinds {
     /// Whether waits count with this scoreboard: that of copies to shared memory, and those of matrix products in loops with remarks.
     pub fn is_counted(self, number: u8) -> bool {
         self.counted >> number & 1 != 0
+    }
+
+    pub fn has_slow(self) -> bool {
+        self.has_slow
+    }
+
+    /// Whether a producer takes the reserved scoreboard: a slow result that nothing in the block waits for.
+    pub fn outlives(self, producer: &Producer) -> bool {
+        self.has_slow && producer.is_slow && producer.consumer.is_none()
     }
 
     /// The scoreboard of slow results that nothing in the block waits for.
@@ -176,7 +186,7 @@ impl Choice<'_> {
         if producer.is_texture {
             return TEXTURES;
         }
-        if producer.is_slow && producer.consumer.is_none() {
+        if self.kinds.outlives(producer) {
             return self.kinds.reserved();
         }
         if let Some(number) = ASCENDING.into_iter().find(|number| self.may_join(producer, *number)) {

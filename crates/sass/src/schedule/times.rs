@@ -73,7 +73,13 @@ impl<'a> Times<'a> {
             for producer in producers.of(at) {
                 let producer = &mut producers.all[producer];
                 producer.ready = issued + producer.latency;
-                if let Some(consumer) = producer.consumer {
+                // A fence waits for barriers in memory, but the time that this takes does not count (older/blackwell-copies).
+                let is_uncounted = |consumer: usize| {
+                    producer.is_asynchronous
+                        && self.lines[consumer].operation() == operation::MEMBAR
+                        && !self.family.meets_with_copies
+                };
+                if let Some(consumer) = producer.consumer.filter(|consumer| !is_uncounted(*consumer)) {
                     let time = &mut earliest[consumer - range.start];
                     *time = (*time).max(producer.ready).max(issued + producer.wait);
                 }

@@ -1,7 +1,7 @@
 //! Walks through the blocks, gives scoreboards to producers and waits to what depends on them.
 
 use super::blocks::Block;
-use super::consumers::{Consumers, FirstUses, Uses};
+use super::consumers::{Consumers, FirstUses, Uses, is_filler};
 use super::hints::Hints;
 use super::instructions::Line;
 use super::latency::Family;
@@ -9,6 +9,7 @@ use super::numbers::{Choice, Group, Kinds, Pending};
 use super::order::order;
 use super::producers::{Producer, Producers};
 use super::times::Times;
+use crate::flow::Flow;
 use crate::instruction::{CountedWait, SCOREBOARDS};
 use crate::operation;
 use crate::registers::Registers;
@@ -114,12 +115,11 @@ impl<'a> Schedule<'a> {
             return Some(());
         }
         let own = self.producers.within(block.range.clone());
-        let outlives = |producer: &Producer| producer.is_slow && producer.consumer.is_none();
         let has_reserved = entry.iter().any(|pending| {
             let producer = &self.producers.all[pending.producer];
-            producer.is_slow && producer.number == kinds.reserved()
+            kinds.has_slow() && producer.is_slow && producer.number == kinds.reserved()
         });
-        let is_reserved = has_reserved || own.iter().any(outlives);
+        let is_reserved = has_reserved || own.iter().any(|producer| kinds.outlives(producer));
         let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
         let mut groups = self.groups(index, &entry);
         for at in block.range.clone() {
@@ -137,7 +137,7 @@ impl<'a> Schedule<'a> {
                 chosen.number = choice.number(chosen, self.lines[at].operation());
                 let reserved = &mut groups[usize::from(kinds.reserved())];
                 // Slow results that outlive the block do not join what something in the block has yet to wait for.
-                if outlives(chosen) && reserved.last_consumer > Some(at) {
+                if kinds.outlives(chosen) && reserved.last_consumer > Some(at) {
                     self.waits[at] |= 1 << kinds.reserved();
                     *reserved = Group::default();
                 }
@@ -217,8 +217,8 @@ impl<'a> Schedule<'a> {
     /// waits for all.
     fn wait(&mut self, at: usize, is_last: bool, groups: &mut [Group; COUNT]) {
         let line = &self.lines[at];
-        let is_call = line.bits.is_call_or_return();
-        let is_collective = line.begins_collective() || line.ends_collective() || is_call;
+        let leaves = line.bits.is_call_or_return() || closes(self.lines, at);
+        let is_collective = line.begins_collective() || line.ends_collective() || leaves;
         for (number, group) in groups.iter_mut().enumerate() {
             if !group.is_empty() && (is_collective || group.consumer == Some(at)) {
                 self.waits[at] |= 1 << number;
@@ -254,7 +254,7 @@ impl<'a> Schedule<'a> {
     /// The last instruction of a block waits for what is over anyway, if some of it is of this block; from 13.1 on, before loops only, and
     /// whichever block it is of. Then the end of a loop of one block waits for the reading of operands that began before the loop.
     fn end(&mut self, index: usize, mut groups: [Group; COUNT]) {
-        let last = self.blocks[index].last();
+        let last = self.last(index);
         let enters_loop = self.enters_loop(index);
         let is_loop = !self.family.waits_at_ends && self.blocks[index].successors.contains(&index);
         for (number, group) in groups.iter_mut().enumerate() {
@@ -293,6 +293,14 @@ impl<'a> Schedule<'a> {
             }
         }
         self.exit(index, groups);
+    }
+
+    /// The last instruction of a block that is not the delay of another one.
+    fn last(&self, index: usize) -> usize {
+        let block = &self.blocks[index];
+        let mut places = block.range.clone().rev();
+        let last = places.find(|at| *at == block.range.start || !is_filler(self.lines, *at));
+        last.unwrap_or(block.last())
     }
 
     /// Whether a loop that the block is not in begins after it.
@@ -404,6 +412,13 @@ impl<'a> Schedule<'a> {
             }
         }
     }
+}
+
+/// Whether the code is over after an instruction: a trap before the branch to itself that every function ends with
+/// (older/blackwell-traps).
+fn closes(lines: &[Line], at: usize) -> bool {
+    let is_end = |next: &Line| Flow::of(at + 1, next.bits) == Flow::Jump(at as i64 + 1);
+    lines[at].operation() == operation::BPT && lines.get(at + 1).is_some_and(is_end)
 }
 
 /// What is used in the blocks that control goes to from each block.

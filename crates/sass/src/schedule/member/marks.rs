@@ -42,6 +42,8 @@ pub struct Marks<'a> {
     pub held: Held,
     /// Whether the marks of the code before say nothing.
     pub is_new: bool,
+    /// After which instructions another warp went on before, at one that is gone.
+    pub gone_on: &'a [usize],
     /// The machine that the new code is for.
     pub member: Member,
 }
@@ -79,7 +81,8 @@ impl Marks<'_> {
             let is_known = self.is_new || expected == line.bits.holds() || stall >= LONG;
             let new = hold(self.new[index], self.member, stall, since);
             let hold = if is_known { new } else { line.bits.holds() };
-            old_since = if line.bits.holds() { old_since + old_stall } else { 0 };
+            let went_on = !line.bits.holds() || self.gone_on.contains(&index);
+            old_since = if went_on { 0 } else { old_since + old_stall };
             since = if hold { since + stall } else { 0 };
             holds.push(hold);
         }
@@ -166,7 +169,7 @@ fn is_pair(line: &Line, slot: u32) -> bool {
 }
 
 /// Whether operands of an instruction can be kept, or taken from what is kept.
-fn is_arithmetic(bits: Instruction, member: Member) -> bool {
+pub fn is_arithmetic(bits: Instruction, member: Member) -> bool {
     match Kind::of(bits, member).pipe {
         pipe if pipe.is_plain() => true,
         Pipe::Matrix | Pipe::Tensor => true,

@@ -116,6 +116,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
             given: &own.given,
             held: own.held,
             is_new: false,
+            gone_on: &[],
             member: Member::Sm103 { interval },
         };
         changed.extend(changes(&own, &marks.put(), &stalls, code)?);
@@ -175,6 +176,7 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
             given: &own.given,
             held: Held::Nowhere,
             is_new,
+            gone_on: &[],
             member,
         };
         changed.extend(changes(&own, &marks.put(), &stalls, code)?);
@@ -198,6 +200,7 @@ pub fn for_107(code: &[u8], jumps: &Jumps, delays: &[usize], is_slower: bool) ->
             new: &new,
             stalls: &stalls,
             given: &own.given,
+            gone_on: &[],
             held: own.held,
             is_new: false,
             member: Member::Sm107,
@@ -253,6 +256,7 @@ pub fn undelayed(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) -
             new: &new,
             stalls: &stalls,
             given: &own.given,
+            gone_on: &[],
             held: Held::Nowhere,
             is_new: false,
             member,

@@ -4,7 +4,7 @@
 //! comes too early later on is put off by the instruction just before it (older/blackwell-warps).
 
 use super::delays::{Scheduled, is_delay};
-use super::marks::Marks;
+use super::marks::{Marks, is_arithmetic};
 use super::pipes::Member;
 use super::stalls::Stalls;
 use super::{HOLD, STALL_AT};
@@ -66,7 +66,7 @@ pub fn shortened(
         let delays: Option<Vec<Vec<Retimed>>> =
             (0..stalls.len()).map(|index| delays_for(&all, index, stalls[index])).collect();
         if let Some(delays) = delays {
-            let mut own = retimed(&all, &stalls, Member::of(family));
+            let mut own = retimed(&all, &stalls, &[], Member::of(family));
             own.extend(delays.into_iter().flatten());
             changed.push((block.range.clone(), own));
         }
@@ -101,7 +101,7 @@ pub fn rewaited(old: &[u8], code: &[u8], jumps: &Jumps, family: Family) -> Vec<(
         let delays: Option<Vec<Vec<Retimed>>> =
             (0..stalls.len()).map(|index| delays_for(&own, index, stalls[index])).collect();
         if let Some(delays) = delays {
-            let mut block = retimed(&own, &stalls, Member::of(family));
+            let mut block = retimed(&own, &stalls, &[], Member::of(family));
             block.extend(delays.into_iter().flatten());
             changed.push((range, block));
         }
@@ -130,7 +130,8 @@ fn delays_for(block: &Scheduled, index: usize, stall: i64) -> Option<Vec<Retimed
 }
 
 /// Says anew after which instructions other warps go on, in blocks of code some of whose instructions take other cycles than in `old`.
-pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family) {
+/// `gone_on` says after which ones another went on before, at one that is gone.
+pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family, gone_on: &[usize]) {
     let stall = |code: &[u8], at: usize| Instruction::at(code, at).stall();
     let changed: Vec<usize> =
         (0..code.len() / SIZE).filter(|at| stall(old, *at) != stall(code, *at)).collect();
@@ -147,7 +148,9 @@ pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family) {
         };
         let stalls: Vec<i64> = block.places.iter().zip(&block.given).map(new_stall).collect();
         let (instructions, _) = code.as_chunks_mut::<SIZE>();
-        for (at, retimed) in retimed(&block, &stalls, Member::of(family)) {
+        let gone_on: Vec<usize> =
+            (0..stalls.len()).filter(|index| gone_on.contains(&block.places[*index])).collect();
+        for (at, retimed) in retimed(&block, &stalls, &gone_on, Member::of(family)) {
             let marks = u128::from_le_bytes(retimed) & (STALL | HOLD);
             let bits = u128::from_le_bytes(instructions[at]) & !(STALL | HOLD) | marks;
             instructions[at] = bits.to_le_bytes();
@@ -156,7 +159,7 @@ pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family) {
 }
 
 /// The instructions of a block with their stalls. After which of them other warps go on is said anew.
-fn retimed(block: &Scheduled, stalls: &[i64], member: Member) -> Vec<Retimed> {
+fn retimed(block: &Scheduled, stalls: &[i64], gone_on: &[usize], member: Member) -> Vec<Retimed> {
     let bits: Vec<Instruction> = block.lines.iter().map(|line| line.bits).collect();
     let marks = Marks {
         lines: &block.lines,
@@ -166,13 +169,14 @@ fn retimed(block: &Scheduled, stalls: &[i64], member: Member) -> Vec<Retimed> {
         given: &block.given,
         held: block.held,
         is_new: false,
+        gone_on,
         member,
     };
     let mut retimed = Vec::new();
     for (index, (marked, holds)) in marks.put().into_iter().enumerate() {
         let (old, stall) = (bits[index], stalls[index]);
-        // What was kept stays so while no other warp goes on: the marks do not know all operations.
-        let kept = if holds { old.0 & KEPT } else { 0 };
+        // What is kept by operations that the marks do not know stays so while no other warp goes on.
+        let kept = if holds && !is_arithmetic(old, member) { old.0 & KEPT } else { 0 };
         let marked = Instruction(marked.0 | kept);
         let is_same = stall == i64::from(old.stall()) && holds == old.holds() && marked == old;
         if !is_same && old.stall() != 0 && (1..LONG).contains(&stall) {
