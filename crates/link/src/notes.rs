@@ -72,6 +72,15 @@ pub fn lowest_virtual_sm(objects: &[Object<'_>], target: u16, release: &Release)
     objects.iter().map(|object| virtual_sm(object, release)).min().unwrap_or(target)
 }
 
+/// Whether all inputs were compiled for architectures on which the threads of a warp run in step. Such code may rely on it, so that
+/// none of it lets other threads of a warp run (reloc/yields).
+pub fn run_in_step(objects: &[Object<'_>], release: &Release) -> bool {
+    objects.iter().all(|object| virtual_sm(object, release) < FIRST_INDEPENDENT)
+}
+
+/// The first architecture that schedules the threads of a warp independently.
+const FIRST_INDEPENDENT: u16 = 70;
+
 /// Whether an object has the header of 13.0, and the release knows it.
 fn is_current(object: &Object<'_>, release: &Release) -> bool {
     release.reads_abi_8() && object.cubin.header.is_current()
