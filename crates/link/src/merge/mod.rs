@@ -543,14 +543,14 @@ impl<'a, 'data> Merger<'a, 'data> {
     fn dead_copy(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) {
         self.out.functions_removed = true;
         if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
+        if self.settings.keeps_prototypes_of_aliases && self.is_first_of_alias(origin, entity) {
+            self.out.dead_aliases.push((self.out.functions.len() as u32, entity));
+        }
             return;
         }
         let object = &self.objects[origin.file.index()];
         let text = u32::from(raw.shndx.get());
         let is_alias = is_alias(object, origin.symbol, raw);
-        if is_alias && self.settings.keeps_prototypes_of_aliases {
-            self.out.dead_aliases.push((self.out.functions.len() as u32, entity));
-        }
         if is_alias && self.settings.refuses_removed_aliases {
             self.out.problems.push(Problem::DeletedAliasOfSection);
         } else if is_alias
@@ -567,6 +567,16 @@ impl<'a, 'data> Merger<'a, 'data> {
     }
 
     /// Whether the copy of a function in this file takes the place of that of the file that named it first.
+    /// Whether this is the first mention of another name of a function, which a later file may define.
+    fn is_first_of_alias(&self, origin: Origin, entity: EntityId) -> bool {
+        let entity = self.symbols.get(entity);
+        let is_alias = |Origin { file, symbol }: Origin| {
+            let object = &self.objects[file.index()];
+            is_alias(object, symbol, object.symbol(symbol))
+        };
+        entity.first == origin && entity.definition.is_some_and(is_alias)
+    }
+
     fn replaces_first(&self, function: EntityId, file: FileId) -> bool {
         let first = self.symbols.get(function).first;
         if !self.objects[first.file.index()].symbol(first.symbol).is_defined() {
