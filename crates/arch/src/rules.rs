@@ -14,10 +14,27 @@ impl Release {
         if self.toolkit >= 135 { 0x0440 } else { 0x0400 }
     }
 
-    /// Layout: with Mercury code the string tables are made anew, with the names of what is in the file, in the order of the file.
-    /// What the Mercury view has comes in the order of what it belongs to, its symbols first (core/pointers-prototypes).
+    /// Layout: what the Mercury view has comes in the order of what it belongs to, its symbols first (core/pointers-prototypes).
     pub const fn orders_mercury_by_code(&self) -> bool {
         self.toolkit >= 135
+    }
+
+    /// Layout: with Mercury code the string tables are made anew, with the names of what is in the file, in the order of the file.
+    /// Before, bytes after the tables of the merge stay unused (core/pointers-prototypes).
+    pub const fn renews_names_with_mercury(&self) -> bool {
+        self.toolkit >= 135
+    }
+
+    /// Layout: with Mercury code the section headers are aligned; later they follow the last section at once
+    /// (core/pointers-prototypes).
+    pub const fn aligns_headers_with_mercury(&self) -> bool {
+        self.toolkit < 135
+    }
+
+    /// Code that is finalized: of the names of a function the first one that is met is taken for its own, with its size and its debug
+    /// information (mercury/alias-relocatable).
+    pub const fn takes_first_name(&self) -> bool {
+        self.toolkit < 135
     }
 
     /// Symbols: those of a function's constants have the name that Mercury has for the section (core/jump-tables).

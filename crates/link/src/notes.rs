@@ -94,7 +94,7 @@ fn cuda_info(object: &Object<'_>) -> Option<CudaInfo> {
 }
 
 fn virtual_sm(object: &Object<'_>, release: &Release) -> u16 {
-    if !is_current(object, release) {
+    if !is_current(object, release) || !release.reads_notes() {
         return (object.cubin.header.flags.get() >> 16 & 0xff) as u16;
     }
     cuda_info(object).map_or(0, |info| info.virtual_sm)
@@ -102,8 +102,11 @@ fn virtual_sm(object: &Object<'_>, release: &Release) -> u16 {
 
 /// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
 pub fn is_older_than_10(object: &Object<'_>, release: &Release) -> bool {
-    if !is_current(object, release) {
+    if !is_current(object, release) || !release.reads_notes() {
         return object.cubin.header.version.get() < 100;
+    }
+    if !release.reads_toolkit_of_notes() {
+        return true;
     }
     object.mercury.is_none() && cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
 }
