@@ -89,9 +89,16 @@ impl Release {
         self.toolkit >= 124
     }
 
-    /// Shared memory: the symbol of what is reserved has its value, also where the compiler gave it none (older/reserved-shared).
+    /// Shared memory: the symbol of what is reserved has its value, also where the compiler gave it none. Before, it has none, also
+    /// where the compiler gave it one (older/reserved-shared, core/reserved-shared-12).
     pub const fn knows_reserved_shared(&self) -> bool {
-        self.toolkit >= 128
+        self.toolkit >= 129
+    }
+
+    /// Shared memory: symbol 0 gets the value of the symbol of what is reserved, where no other symbol says where that begins
+    /// (core/reserved-shared-12).
+    pub const fn misplaces_reserved_shared(&self) -> bool {
+        self.toolkit >= 125 && self.toolkit < 129
     }
 
     /// Sections: a flag says that `sh_info` is a section (compat/names-12).

@@ -46,6 +46,8 @@ use std::sync::{Mutex, PoisonError};
 /// The bytes of shared memory that are reserved, and the symbol that says so.
 const RESERVED_SHARED_SYMBOL: &[u8] = b".nv.reservedSmem.cap";
 const RESERVED_SHARED_SIZE: u64 = 0x400;
+/// The symbol of its beginning, which assemblers from 12.8 on have beside it.
+const RESERVED_SHARED_BEGIN: &[u8] = b".nv.reservedSmem.offset0";
 
 /// Merges the inputs.
 pub fn merge<'data>(
@@ -234,6 +236,12 @@ impl<'a, 'data> Merger<'a, 'data> {
     fn end(&mut self) {
         self.out.order_records(self.has_replaced, self.pool);
         self.place_common_symbols();
+        if self.settings.misplaces_reserved_shared {
+            let has = |name: &[u8]| self.out.symbols.iter().any(|symbol| symbol.name == name);
+            if has(RESERVED_SHARED_SYMBOL) && !has(RESERVED_SHARED_BEGIN) {
+                self.out.null_value = RESERVED_SHARED_SIZE;
+            }
+        }
         if self.settings.packs_constants {
             self.pack_constants();
         }
@@ -416,10 +424,11 @@ impl<'a, 'data> Merger<'a, 'data> {
         let bind = if undefined_weak && !stays_weak { raw::STB_GLOBAL } else { raw.bind() };
         // Undefined variables keep the value that the compiler gave them, but for one that compilers before 12.8 gave none.
         let object = matches!(kind, raw::STT_OBJECT | raw::STT_CUDA_OBJECT);
-        let value = match object && !raw.is_defined() {
-            true if self.settings.knows_reserved_shared && name == RESERVED_SHARED_SYMBOL => {
-                RESERVED_SHARED_SIZE
-            }
+        let is_undefined = object && !raw.is_defined();
+        let is_reserved = is_undefined && name == RESERVED_SHARED_SYMBOL;
+        let value = match is_undefined {
+            true if is_reserved && self.settings.knows_reserved_shared => RESERVED_SHARED_SIZE,
+            true if is_reserved => 0,
             true => raw.value.get(),
             false => 0,
         };

@@ -24,6 +24,8 @@ pub struct Settings<'data> {
     pub misnames_nameless: bool,
     /// The symbol of reserved shared memory has its value, also where the compiler gave it none.
     pub knows_reserved_shared: bool,
+    /// In its place symbol 0 gets that value.
+    pub misplaces_reserved_shared: bool,
     /// Sections say by a flag that `sh_info` is a section.
     pub marks_info: bool,
     /// Functions with other names cannot be removed.
@@ -108,6 +110,7 @@ impl<'data> Settings<'data> {
             knows_reserved_shared: options.release.knows_reserved_shared(),
             marks_info: options.release.marks_info(),
             refuses_removed_aliases: options.release.refuses_removed_aliases(),
+            misplaces_reserved_shared: options.release.misplaces_reserved_shared(),
             keeps_prototypes_of_aliases: options.release.keeps_prototypes_of_aliases(),
             has_relocation_actions: options.release.has_relocation_actions(),
             forgets_copies: options.release.forgets_copies(),
