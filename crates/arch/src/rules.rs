@@ -37,6 +37,24 @@ impl Release {
         self.toolkit < 135
     }
 
+    /// Layout: the twin of reserved shared memory, which has no bytes, takes as much of the file as its size says
+    /// (mercury/alias-relocatable, on sm_110).
+    pub const fn leaves_room_for_reserved_twin(&self) -> bool {
+        self.toolkit < 135
+    }
+
+    /// Code that is finalized: static functions of one name in one object have the relocations of the first one
+    /// (reloc/static-kernels).
+    pub const fn finds_relocations_by_name(&self) -> bool {
+        self.toolkit < 135
+    }
+
+    /// `-r`: symbols in the constants of functions with Mercury code have the name of the section and a number. Later they keep their
+    /// own (reloc/jump-tables).
+    pub const fn numbers_constants(&self) -> bool {
+        self.toolkit < 135
+    }
+
     /// Symbols: those of a function's constants have the name that Mercury has for the section (core/jump-tables).
     pub const fn keeps_mercury_names(&self) -> bool {
         self.toolkit >= 135
@@ -212,11 +230,6 @@ impl Release {
     /// (reloc/dynamic-16).
     pub const fn takes_nameless_shared(&self) -> bool {
         self.toolkit >= 134
-    }
-
-    /// Symbols: shared memory without a name moves symbol 0 (reloc/dynamic-16).
-    pub const fn moves_symbol_0(&self) -> bool {
-        self.toolkit < 135
     }
 
     /// Names: where all relocations have addends, a section for those without is looked for, and its name stays

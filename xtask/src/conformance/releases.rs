@@ -39,8 +39,6 @@ pub fn is_complete(run: &Run<'_>, release: &Release) -> bool {
     let differs = match category {
         "mercury" => true,
         "older" => arch.is_some_and(Arch::is_mercury),
-        // No nvJitLink of the same build as its libnvvm is published.
-        "lto" => release == Release::CUDA_13_3,
         _ => false,
     };
     !differs

@@ -177,10 +177,11 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     for (index, id) in numbers.section_order.iter().enumerate() {
         let twin = parts.is_mercury().then_some(*id);
         let partner = twin.and_then(|id| shares_bytes(parts.merged, id));
-        let kind = twin.map(|id| parts.merged.section(id).kind);
+        let is_reserved = |id| parts.merged.section(id).kind == Kind::MercuryReservedShared;
+        let leaves_room = parts.release.leaves_room_for_reserved_twin() && twin.is_some_and(is_reserved);
         sections[index].offset = match partner {
             Some(partner) => sections[numbers.section(partner) as usize - tables.len()].offset,
-            None => place(sections[index], kind, &mut cursor),
+            None => place(sections[index], leaves_room, &mut cursor),
         };
     }
     let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -437,14 +438,14 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, classes: &[u8], section: Option<Se
     })
 }
 
-/// The offset of a section; moves the cursor past it.
-fn place(section: Place, kind: Option<Kind>, cursor: &mut u64) -> u64 {
+/// The offset of a section; moves the cursor past it, also one without bytes if it leaves room for them.
+fn place(section: Place, leaves_room: bool, cursor: &mut u64) -> u64 {
     // All but damaged ones are aligned to a power of two, which takes no division.
     let offset = match section.offset.max(1) {
         align if align.is_power_of_two() => cursor.saturating_add(align - 1) & !(align - 1),
         align => cursor.next_multiple_of(align),
     };
-    let has_room = section.in_file || kind == Some(Kind::MercuryReservedShared);
+    let has_room = section.in_file || leaves_room;
     *cursor = if has_room { offset.saturating_add(section.size) } else { offset };
     offset
 }

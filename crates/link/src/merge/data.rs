@@ -422,9 +422,6 @@ impl<'data> Merger<'_, 'data> {
         let (size, align) = (section.size(), section.align().max(1));
         self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic: false });
         // Its symbol is symbol 0, which is moved once for every kernel, but not with a Mercury view (reloc/dynamic-16).
-        if !self.settings.moves_symbol_0 {
-            return;
-        }
         if relocatable {
             self.out.null_value = align;
         } else if self.settings.reserves_shared && self.settings.sm < mercury::FROM {

@@ -70,12 +70,14 @@ pub struct Settings<'data> {
     pub keeps_mercury_names: bool,
     /// The first name of a function is taken for its own.
     pub takes_first_name: bool,
+    /// Functions of one name in one object have the relocations of the first one.
+    pub finds_relocations_by_name: bool,
+    /// Symbols in the constants of functions have a number for a name.
+    pub numbers_constants: bool,
     /// The Mercury view has the call graph too.
     pub mercury_graph: bool,
     /// Shared memory without variables comes in as one.
     pub takes_nameless_shared: bool,
-    /// It moves symbol 0, which is its symbol.
-    pub moves_symbol_0: bool,
     /// For a debugger, shared memory of extensible programs comes in too.
     pub keeps_extensible_shared: bool,
     /// Code gets along without a workaround of the assembler.
@@ -108,9 +110,9 @@ impl<'data> Settings<'data> {
             names_unified_table: options.release.names_unified_table(),
             misnames_nameless: options.release.misnames_nameless(),
             knows_reserved_shared: options.release.knows_reserved_shared(),
+            misplaces_reserved_shared: options.release.misplaces_reserved_shared(),
             marks_info: options.release.marks_info(),
             refuses_removed_aliases: options.release.refuses_removed_aliases(),
-            misplaces_reserved_shared: options.release.misplaces_reserved_shared(),
             keeps_prototypes_of_aliases: options.release.keeps_prototypes_of_aliases(),
             has_relocation_actions: options.release.has_relocation_actions(),
             forgets_copies: options.release.forgets_copies(),
@@ -134,9 +136,10 @@ impl<'data> Settings<'data> {
             aligned_arrays: options.release.aligns_extern_arrays(),
             keeps_mercury_names: options.release.keeps_mercury_names(),
             takes_first_name: options.release.takes_first_name(),
+            finds_relocations_by_name: options.release.finds_relocations_by_name(),
+            numbers_constants: options.release.numbers_constants(),
             mercury_graph: options.release.has_mercury_call_graph(),
             takes_nameless_shared: options.release.takes_nameless_shared(),
-            moves_symbol_0: options.release.moves_symbol_0(),
             keeps_extensible_shared: options.release.keeps_extensible_shared(),
             removes_workaround: options.release.removes_workaround(),
             marks_finalized: options.release.marks_finalized_code(options.sm()),
