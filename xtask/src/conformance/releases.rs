@@ -22,8 +22,8 @@ deviates as the case states ([deviations.md](deviations.md)).
 
 /// What is compared with the releases of CUDA 12, and equal in all runs; what differs in the other categories is listed in
 /// docs/reference/cuda-12.md.
-const CATEGORIES_12: [&str; 10] =
-    ["cli", "compat", "errors", "core", "reloc", "gc", "debug", "fatbin", "hostobj", "ptx"];
+const CATEGORIES_12: [&str; 11] =
+    ["cli", "ghls", "compat", "errors", "core", "reloc", "gc", "debug", "fatbin", "hostobj", "ptx"];
 
 /// The architectures that are compared with them.
 const ARCHS_12: std::ops::RangeInclusive<u16> = 75..=90;
