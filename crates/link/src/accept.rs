@@ -96,7 +96,8 @@ pub fn check(
     }
     check_abi()?;
     check_toolkit(&header, name, release)?;
-    if age == Age::AsAskedFor && header.toolkit_is_read(release) {
+    // 12.5 asks what does not say its toolkit, too (compat/newer-header). The libraries of 12.6 to 12.9 ask nothing.
+    if age == Age::AsAskedFor && (header.toolkit_is_read(release) || !release.links_abi_8()) {
         check_age(&header, name, release)?;
     }
     Ok(Verdict::Linked)
