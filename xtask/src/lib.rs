@@ -20,6 +20,7 @@ mod pip;
 pub mod process;
 pub mod prune;
 pub mod realcode;
+mod signals;
 pub mod suite;
 pub mod tidy;
 pub mod toolkit;

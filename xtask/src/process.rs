@@ -1,6 +1,6 @@
 //! Starting other programs.
 
-use crate::Result;
+use crate::{Result, signals};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Runs a command to its end and keeps what it prints.
 pub fn capture(command: &mut Command) -> Result<Output> {
+    signals::handle_by_default(command);
     command.stdin(Stdio::null()).output().map_err(|e| cannot_start(command, &e))
 }
 
@@ -78,6 +79,7 @@ pub fn watch_into(
     limit: Duration,
 ) -> Result<(Ending, Vec<u8>, Vec<u8>)> {
     command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped()).process_group(0);
+    signals::handle_by_default(command);
     let mut child = command.spawn().map_err(|e| cannot_start(command, &e))?;
     let stdout = drain(child.stdout.take());
     let stderr = drain(child.stderr.take());

@@ -61,15 +61,44 @@ impl Release {
     pub const CUDA_12_9: &'static Self =
         &Self { name: "12.9", version: "12.9.86", toolkit: 129, ..*Self::CUDA_12_8 };
 
-    /// Names: each enters the string tables when what has it is made, and stays there when that is removed
+    /// Names: a symbol's enters the string table when the symbol is made; later those of global symbols come last
     /// (compat/names-12).
     pub const fn names_at_once(&self) -> bool {
         self.toolkit < 124
     }
 
-    /// Shared memory: the symbol of what is reserved has its value, also where the compiler gave it none (older/reserved-shared).
+    /// Names: those of what is removed stay in the string tables: of dead functions, and of what is made on the way
+    /// (compat/names-12).
+    pub const fn keeps_removed_names(&self) -> bool {
+        self.toolkit < 124
+    }
+
+    /// Names: prototypes come with the file that mentions them first; later they come before all files (compat/names-12).
+    pub const fn names_prototypes_by_file(&self) -> bool {
+        self.toolkit < 124
+    }
+
+    /// Names: that of the table of unified functions is always there (compat/names-12).
+    pub const fn names_unified_table(&self) -> bool {
+        self.toolkit < 124
+    }
+
+    /// Names: a function without a name has that of another thing, if an earlier file has an empty prototype
+    /// (core/nameless-misnamed).
+    pub const fn misnames_nameless(&self) -> bool {
+        self.toolkit >= 124
+    }
+
+    /// Shared memory: the symbol of what is reserved has its value, also where the compiler gave it none. Before, it has none, also
+    /// where the compiler gave it one (older/reserved-shared, core/reserved-shared-12).
     pub const fn knows_reserved_shared(&self) -> bool {
-        self.toolkit >= 128
+        self.toolkit >= 129
+    }
+
+    /// Shared memory: symbol 0 gets the value of the symbol of what is reserved, where no other symbol says where that begins
+    /// (core/reserved-shared-12).
+    pub const fn misplaces_reserved_shared(&self) -> bool {
+        self.toolkit >= 125 && self.toolkit < 129
     }
 
     /// Sections: a flag says that `sh_info` is a section (compat/names-12).
@@ -144,6 +173,24 @@ impl Release {
     /// Inputs: such objects are linked. 12.5 reads the header and expects the version of its own ABI in it (compat/abi).
     pub const fn links_abi_8(&self) -> bool {
         self.toolkit >= 126
+    }
+
+    /// Inputs: the notes of such objects are read. Before, they are sections as others are, and the version of the file is
+    /// taken for the toolkit (compat/newer-objects).
+    pub const fn reads_notes(&self) -> bool {
+        self.toolkit >= 128
+    }
+
+    /// Inputs: the toolkit in the notes is compared with the linker's own. Before, it is taken for a very old one, and nothing
+    /// is refused for it (compat/newer-objects).
+    pub const fn reads_toolkit_of_notes(&self) -> bool {
+        self.toolkit >= 130
+    }
+
+    /// Attributes: a kernel inherits the barriers that attributes of functions name, and not only those that headers of code do.
+    /// Before, the only kernel of a link has them added to its barriers in memory (compat/newer-objects).
+    pub const fn inherits_listed_barriers(&self) -> bool {
+        self.toolkit >= 130
     }
 
     /// Inputs: the version of the ABI is looked at before the architecture, not after it (compat/abi).

@@ -14,10 +14,45 @@ impl Release {
         if self.toolkit >= 135 { 0x0440 } else { 0x0400 }
     }
 
-    /// Layout: with Mercury code the string tables are made anew, with the names of what is in the file, in the order of the file.
-    /// What the Mercury view has comes in the order of what it belongs to, its symbols first (core/pointers-prototypes).
+    /// Layout: what the Mercury view has comes in the order of what it belongs to, its symbols first (core/pointers-prototypes).
     pub const fn orders_mercury_by_code(&self) -> bool {
         self.toolkit >= 135
+    }
+
+    /// Layout: with Mercury code the string tables are made anew, with the names of what is in the file, in the order of the file.
+    /// Before, bytes after the tables of the merge stay unused (core/pointers-prototypes).
+    pub const fn renews_names_with_mercury(&self) -> bool {
+        self.toolkit >= 135
+    }
+
+    /// Layout: with Mercury code the section headers are aligned; later they follow the last section at once
+    /// (core/pointers-prototypes).
+    pub const fn aligns_headers_with_mercury(&self) -> bool {
+        self.toolkit < 135
+    }
+
+    /// Code that is finalized: of the names of a function the first one that is met is taken for its own, with its size and its debug
+    /// information (mercury/alias-relocatable).
+    pub const fn takes_first_name(&self) -> bool {
+        self.toolkit < 135
+    }
+
+    /// Layout: the twin of reserved shared memory, which has no bytes, takes as much of the file as its size says
+    /// (mercury/alias-relocatable, on sm_110).
+    pub const fn leaves_room_for_reserved_twin(&self) -> bool {
+        self.toolkit < 135
+    }
+
+    /// Code that is finalized: static functions of one name in one object have the relocations of the first one
+    /// (reloc/static-kernels).
+    pub const fn finds_relocations_by_name(&self) -> bool {
+        self.toolkit < 135
+    }
+
+    /// `-r`: symbols in the constants of functions with Mercury code have the name of the section and a number. Later they keep their
+    /// own (reloc/jump-tables).
+    pub const fn numbers_constants(&self) -> bool {
+        self.toolkit < 135
     }
 
     /// Symbols: those of a function's constants have the name that Mercury has for the section (core/jump-tables).
@@ -217,11 +252,6 @@ impl Release {
     /// (reloc/dynamic-16).
     pub const fn takes_nameless_shared(&self) -> bool {
         self.toolkit >= 134
-    }
-
-    /// Symbols: shared memory without a name moves symbol 0 (reloc/dynamic-16).
-    pub const fn moves_symbol_0(&self) -> bool {
-        self.toolkit < 135
     }
 
     /// Names: where all relocations have addends, a section for those without is looked for, and its name stays

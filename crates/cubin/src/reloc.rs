@@ -38,6 +38,15 @@ pub const R_CUDA_UNUSED_CLEAR32: u32 = 72;
 pub const R_CUDA_UNUSED_CLEAR64: u32 = 73;
 pub const R_CUDA_YIELD_OPCODE9_0: u32 = 68;
 pub const R_CUDA_YIELD_CLEAR_PRED4_87: u32 = 69;
+
+/// What a type changes in a `YIELD` that is to do nothing: its opcode, which is the addend, and its condition.
+pub const fn yield_field(r_type: u32) -> Option<Bits> {
+    match r_type {
+        R_CUDA_YIELD_OPCODE9_0 => Some(Bits::new((0, 8))),
+        R_CUDA_YIELD_CLEAR_PRED4_87 => Some(Bits::new((87, 90))),
+        _ => None,
+    }
+}
 pub const R_CUDA_TEX_HEADER_INDEX: u32 = 6;
 pub const R_CUDA_SAMP_HEADER_INDEX: u32 = 7;
 pub const R_CUDA_SURF_HEADER_INDEX: u32 = 52;

@@ -96,7 +96,8 @@ pub fn check(
     }
     check_abi()?;
     check_toolkit(&header, name, release)?;
-    if age == Age::AsAskedFor {
+    // 12.5 asks what does not say its toolkit, too (compat/newer-header). The libraries of 12.6 to 12.9 ask nothing.
+    if age == Age::AsAskedFor && (header.toolkit_is_read(release) || !release.links_abi_8()) {
         check_age(&header, name, release)?;
     }
     Ok(Verdict::Linked)
@@ -158,7 +159,7 @@ fn is_of_toolkit(bytes: &[u8], release: &Release) -> bool {
 }
 
 fn check_toolkit(header: &Header<'_>, name: &Text, release: &Release) -> Result<(), Message> {
-    if let Some(version) = header.toolkit().filter(|toolkit| release.is_older_than(*toolkit)) {
+    if let Some(version) = header.toolkit_for(release).filter(|toolkit| release.is_older_than(*toolkit)) {
         // The number is compared without a sign and printed with one.
         let version = version.cast_signed();
         return Err(Message::NewerThanToolkit { file: name.clone(), version, toolkit: release.toolkit });
@@ -207,6 +208,20 @@ impl<'data> Header<'data> {
     /// The toolkit that made it, if it says so.
     fn toolkit(&self) -> Option<u32> {
         if self.is_current { Some(self.cuda_info()?.toolkit) } else { Some(self.raw.version.get()) }
+    }
+
+    /// Whether a release finds that toolkit where the object says it.
+    fn toolkit_is_read(&self, release: &Release) -> bool {
+        !self.is_current || release.reads_toolkit_of_notes()
+    }
+
+    /// The toolkit that a release takes it to be of.
+    fn toolkit_for(&self, release: &Release) -> Option<u32> {
+        if self.toolkit_is_read(release) {
+            self.toolkit()
+        } else {
+            (!release.reads_notes()).then_some(self.raw.version.get())
+        }
     }
 
     fn flags(&self) -> u32 {

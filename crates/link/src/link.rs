@@ -13,7 +13,7 @@ use crate::overlap;
 use crate::parse;
 use crate::pool::Pool;
 use crate::references::DeadReferences;
-use crate::relocate;
+use crate::relocate::{self, Given};
 use crate::report;
 use crate::roots::Roots;
 use crate::shared;
@@ -95,8 +95,7 @@ pub fn link(
     }
     sink.phase("relocating");
     // All values are known. A section of relocations that becomes empty is not in the file: so before the layout.
-    let relocating =
-        || relocate::relocate(&merged, options.relocatable, &shared, &textures, &objects, pool, sink);
+    let relocating = || relocate::relocate(Given::new(view, &objects, options), &objects, pool, sink);
     let (relocated, notes) = pool.join(relocating, || records.with_compat(&objects, &merged, options));
     let relocated = relocated?;
     let parts = Parts::new(view, &relocated, &notes, options, pool);

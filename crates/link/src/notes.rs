@@ -72,6 +72,15 @@ pub fn lowest_virtual_sm(objects: &[Object<'_>], target: u16, release: &Release)
     objects.iter().map(|object| virtual_sm(object, release)).min().unwrap_or(target)
 }
 
+/// Whether all inputs were compiled for architectures on which the threads of a warp run in step. Such code may rely on it, so that
+/// none of it lets other threads of a warp run (reloc/yields).
+pub fn run_in_step(objects: &[Object<'_>], release: &Release) -> bool {
+    objects.iter().all(|object| virtual_sm(object, release) < FIRST_INDEPENDENT)
+}
+
+/// The first architecture that schedules the threads of a warp independently.
+const FIRST_INDEPENDENT: u16 = 70;
+
 /// Whether an object has the header of 13.0, and the release knows it.
 fn is_current(object: &Object<'_>, release: &Release) -> bool {
     release.reads_abi_8() && object.cubin.header.is_current()
@@ -85,7 +94,7 @@ fn cuda_info(object: &Object<'_>) -> Option<CudaInfo> {
 }
 
 fn virtual_sm(object: &Object<'_>, release: &Release) -> u16 {
-    if !is_current(object, release) {
+    if !is_current(object, release) || !release.reads_notes() {
         return (object.cubin.header.flags.get() >> 16 & 0xff) as u16;
     }
     cuda_info(object).map_or(0, |info| info.virtual_sm)
@@ -93,8 +102,11 @@ fn virtual_sm(object: &Object<'_>, release: &Release) -> u16 {
 
 /// Whether an object comes from a toolkit older than 10.0, or does not say where it comes from.
 pub fn is_older_than_10(object: &Object<'_>, release: &Release) -> bool {
-    if !is_current(object, release) {
+    if !is_current(object, release) || !release.reads_notes() {
         return object.cubin.header.version.get() < 100;
+    }
+    if !release.reads_toolkit_of_notes() {
+        return true;
     }
     object.mercury.is_none() && cuda_info(object).is_none_or(|info| info.version < 2 || info.toolkit < 100)
 }

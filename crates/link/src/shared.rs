@@ -85,8 +85,6 @@ pub struct Settings {
     pub aligned_arrays: bool,
     /// The symbols of variables of one kernel are local.
     pub localizes: bool,
-    /// A variable without a name moves symbol 0.
-    pub moves_symbol_0: bool,
 }
 
 impl Settings {
@@ -100,7 +98,6 @@ impl Settings {
         mercury: false,
         aligned_arrays: false,
         localizes: false,
-        moves_symbol_0: true,
     };
 }
 
@@ -261,7 +258,6 @@ pub fn lay_out(
         mercury: has_mercury,
         aligned_arrays: options.release.aligns_extern_arrays(),
         localizes: options.release.localizes_shared(),
-        moves_symbol_0: options.release.moves_symbol_0(),
     };
     layout(merged, &merged.calls, settings, &|id| referenced.contains(id))
 }
@@ -614,7 +610,7 @@ impl<'a> Layouter<'a> {
 
     fn finish(self, settings: Settings, common: bool, dynamic: Vec<u64>) -> SharedLayout {
         let Settings { reserved, shown_reserved, .. } = settings;
-        let nameless = if settings.moves_symbol_0 { self.nameless } else { 0 };
+        let nameless = self.nameless;
         let any_dynamic = self.merged.shared.iter().any(|o| o.dynamic);
         let file_align = self.merged.file_shared_align;
         let keeps_file_section = any_dynamic && !(common && file_align > 16);

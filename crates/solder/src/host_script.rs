@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use crate::diagnostics::{Message, Sink, Stop, Text};
-use crate::options::{HostScript, Options};
+use crate::options::{HostScript, Id, Options};
 use crate::shell::{self, Outcome};
 
 /// The script's CUDA part. The blank at the end of the fourth line is nvlink's.
@@ -80,7 +80,7 @@ fn host_script_command(options: &Options, output: &Path) -> OsString {
         command.extend_from_slice(b"$(");
         command.extend_from_slice(options.host_compiler.as_ref().map_or(b"gcc", |name| name.as_bytes()));
         command.extend_from_slice(b" -### /dev/null ");
-        command.extend_from_slice(match (options.shared, options.relocatable) {
+        command.extend_from_slice(match (options.shared, options.values().is_true(Id::Relocatable)) {
             (true, _) => b" -shared ".as_slice(),
             (false, true) => b" -r ",
             (false, false) => b"",

@@ -68,6 +68,7 @@ fn run_words(
         .with_errors(options.map.is_some() || options.report.is_some());
     let sink = printer.sink();
     if let Some(kind) = options.host_script {
+        options::check_first(&options, &sink)?;
         return host_script::write(&options, kind, &sink);
     }
     check(&options, &sink).inspect_err(|_| {

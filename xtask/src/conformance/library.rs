@@ -20,6 +20,9 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// What makes inputs of a release without its toolkit.
 const TOOLS: [&str; 5] = ["ptxas", "plant", "file", "ar", "cc"];
 
+/// How the names of assemblers of older toolkits begin.
+const OLDER_ASSEMBLERS: &str = "ptxas-";
+
 /// What makes inputs with a toolkit, too.
 const TOOLS_OF_TOOLKIT: [&str; 3] = ["nvcc", "fatbinary", "nvlink"];
 
@@ -38,7 +41,8 @@ pub fn is_possible(run: &Run<'_>, library: &published::Library, release: &Releas
         if rule.contains(EXTENSIBLE) && !is_own_toolkit {
             return false;
         }
-        tool.is_some_and(|tool| TOOLS.contains(&tool) || has_toolkit && TOOLS_OF_TOOLKIT.contains(&tool))
+        let is_there = |tool: &str| TOOLS.contains(&tool) || tool.starts_with(OLDER_ASSEMBLERS);
+        tool.is_some_and(|tool| is_there(tool) || has_toolkit && TOOLS_OF_TOOLKIT.contains(&tool))
     };
     let links = |line: &String| arguments(&run.expand(line), release).is_some();
     is_plain && case.builds.iter().all(makes) && case.links.iter().any(links)

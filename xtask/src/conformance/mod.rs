@@ -39,7 +39,8 @@ Runs the cases whose id (category/name:arch[variant]) contains one of the filter
   --toolkit R     against the nvlink of this release, such as 13.2, with the objects of its compilers (13.0)
   --library R     against the libnvJitLink of this release, such as 12.3, with objects of its assembler (13.5: of 13.4's): only what
                   is made, and whether there is an error; the cases that it can link
-  --all-toolkits  against every release that solder knows; writes docs/releases.md if all cases were run
+  --all-toolkits  against every release that solder knows, with --table
+  --table         write the column of each release into docs/releases.md when it is done; for all cases
   --others        against every release but 13.0 whose toolkit can be had: the cases that name releases, and a tenth of
                   the rest, another one after each commit; without what is known to differ
   --target T      run both linkers as programs of another machine, under qemu: aarch64, against the nvlink of its package
@@ -63,7 +64,7 @@ struct Options {
     library: Option<&'static published::Library>,
     /// Every so many runs of cases that name no release, beginning with this one.
     part: Option<(usize, usize)>,
-    /// The table of all releases is written.
+    /// The columns of the releases are written into the table.
     writes_table: bool,
     filters: Vec<String>,
     /// Another machine than this.
@@ -100,7 +101,6 @@ pub fn run(args: &[String]) -> Result<u8> {
     let default = [Toolkit::find(ORACLE.name)?];
     let toolkits = options.toolkits.as_deref().unwrap_or(&default);
     let mut failed = false;
-    let mut table = releases::Table::default();
     let mut skipped = Vec::new();
     for toolkit in toolkits {
         let release = options.library.map_or_else(|| toolkit.release(), published::Library::release)?;
@@ -132,13 +132,14 @@ pub fn run(args: &[String]) -> Result<u8> {
         run_all(&runs, options.jobs, &context, &report);
         let report = report.into_inner().map_err(|_| "a run panicked")?;
         failed |= report.close() != 0;
-        table.add(toolkit, &report);
+        if options.writes_table && options.filters.is_empty() && options.archs.is_none() {
+            let mut table = releases::Table::default();
+            table.add(toolkit, &report);
+            table.write(&workspace()?.join("docs/releases.md"))?;
+        }
     }
     if !skipped.is_empty() {
         println!("NOT COMPARED, since they could not be installed: CUDA {}", skipped.join(", "));
-    }
-    if options.writes_table && options.filters.is_empty() && options.archs.is_none() {
-        table.write(&workspace()?.join("docs/releases.md"))?;
     }
     Ok(u8::from(failed))
 }
@@ -164,6 +165,7 @@ impl Options {
                     options.toolkits = Some(supported());
                     options.writes_table = true;
                 }
+                "--table" => options.writes_table = true,
                 "--others" => {
                     let others = TOOLKITS.iter().filter(|toolkit| toolkit.name != ORACLE.name);
                     options.toolkits = Some(others.collect());

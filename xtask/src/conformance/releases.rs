@@ -4,7 +4,7 @@ use super::case::{CATEGORIES, Run};
 use super::report::Report;
 use crate::Result;
 use crate::cache::at;
-use crate::toolkit::Toolkit;
+use crate::toolkit::{TOOLKITS, Toolkit};
 use solder_arch::{Arch, Release};
 use std::fmt::Write;
 use std::fs;
@@ -20,10 +20,13 @@ A cell is the number of runs that are equal and, where there are any, of those t
 deviates as the case states ([deviations.md](deviations.md)).
 ";
 
+/// The last row.
+const DEVIATIONS: &str = "deviations";
+
 /// What is compared with the releases of CUDA 12, and equal in all runs; what differs in the other categories is listed in
 /// docs/reference/cuda-12.md.
-const CATEGORIES_12: [&str; 10] =
-    ["cli", "compat", "errors", "core", "reloc", "gc", "debug", "fatbin", "hostobj", "ptx"];
+const CATEGORIES_12: [&str; 11] =
+    ["cli", "ghls", "compat", "errors", "core", "reloc", "gc", "debug", "fatbin", "hostobj", "ptx"];
 
 /// The architectures that are compared with them.
 const ARCHS_12: std::ops::RangeInclusive<u16> = 75..=90;
@@ -39,24 +42,18 @@ pub fn is_complete(run: &Run<'_>, release: &Release) -> bool {
     let differs = match category {
         "mercury" => true,
         "older" => arch.is_some_and(Arch::is_mercury),
-        // No nvJitLink of the same build as its libnvvm is published.
-        "lto" => release == Release::CUDA_13_3,
         _ => false,
     };
     !differs
 }
 
-/// A column for each release.
+/// A column for each release: its version, and what the cells of the categories say, and that of the deviations.
 #[derive(Default)]
-pub struct Table {
-    versions: Vec<&'static str>,
-    /// For each release what the cells of the categories say, and that of the deviations.
-    columns: Vec<Vec<String>>,
-}
+pub struct Table(Vec<(String, Vec<String>)>);
 
 impl Table {
+    /// Adds the column of a release, or replaces it.
     pub fn add(&mut self, toolkit: &'static Toolkit, report: &Report) {
-        self.versions.push(toolkit.version);
         let mut deviating = 0;
         let mut column: Vec<String> = Vec::new();
         for category in CATEGORIES {
@@ -68,14 +65,39 @@ impl Table {
             });
         }
         column.push(deviating.to_string());
-        self.columns.push(column);
+        self.put(toolkit.version.to_string(), column);
     }
 
-    /// Puts the table into its section of a document.
+    fn put(&mut self, version: String, column: Vec<String>) {
+        self.0.retain(|(of, _)| *of != version);
+        self.0.push((version, column));
+        let place = |version: &str| TOOLKITS.iter().position(|toolkit| toolkit.version == version);
+        self.0.sort_by_key(|(version, _)| place(version));
+    }
+
+    /// Puts the table into its section of a document. Columns of other releases that are there already stay.
     pub fn write(&self, path: &Path) -> Result<()> {
         let document = fs::read_to_string(path).map_err(|e| at(path, &e))?;
-        let document = self.within(&document).ok_or_else(|| format!("{}: no '{HEADING}'", path.display()))?;
+        let mut all = Self::read(&document);
+        self.0.iter().for_each(|(version, column)| all.put(version.clone(), column.clone()));
+        let document = all.within(&document).ok_or_else(|| format!("{}: no '{HEADING}'", path.display()))?;
         fs::write(path, document).map_err(|e| at(path, &e))
+    }
+
+    /// The table that is in a document.
+    fn read(document: &str) -> Self {
+        let section = document.split_once(HEADING).map_or("", |(_, section)| section);
+        let section = section.split("\n## ").next().unwrap_or_default();
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+        let rows: Vec<Vec<&str>> = rows.map(|row| row.split('|').map(str::trim).collect()).collect();
+        let Some(versions) = rows.first().map(|row| &row[1..]) else { return Self::default() };
+        let cell = |name: &str, at: usize| {
+            let row = rows.iter().find(|row| row[0] == name);
+            row.and_then(|row| row.get(at)).unwrap_or(&"").to_string()
+        };
+        let names = || CATEGORIES.iter().copied().chain([DEVIATIONS]);
+        let column = |at: usize| names().map(|name| cell(name, at)).collect();
+        Self((1..).zip(versions).map(|(at, version)| (version.to_string(), column(at))).collect())
     }
 
     /// A document with this table in the place of an earlier one; `None` if it has no section for it.
@@ -87,10 +109,11 @@ impl Table {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        let _ = writeln!(text, "| | {} |", self.versions.join(" | "));
-        let _ = writeln!(text, "| --- |{}", " --- |".repeat(self.versions.len()));
-        for (row, name) in CATEGORIES.iter().chain(&["deviations"]).enumerate() {
-            let cells: Vec<&str> = self.columns.iter().map(|column| column[row].as_str()).collect();
+        let versions: Vec<&str> = self.0.iter().map(|(version, _)| version.as_str()).collect();
+        let _ = writeln!(text, "| | {} |", versions.join(" | "));
+        let _ = writeln!(text, "| --- |{}", " --- |".repeat(versions.len()));
+        for (row, name) in CATEGORIES.iter().chain(&[DEVIATIONS]).enumerate() {
+            let cells: Vec<&str> = self.0.iter().map(|(_, column)| column[row].as_str()).collect();
             let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
         }
         text
@@ -103,12 +126,17 @@ mod tests {
 
     #[test]
     fn the_table_replaces_an_earlier_one_and_nothing_else() {
-        let column = vec!["1".to_string(); CATEGORIES.len() + 1];
-        let table = Table { versions: vec!["13.0.88"], columns: vec![column] };
+        let column = |cell: &str| vec![cell.to_string(); CATEGORIES.len() + 1];
+        let mut table = Table(vec![("13.0.88".into(), column("1"))]);
         let once = table.within("# Releases\n\nText.\n\n## All cases\n\nold\n\n## 13.5\n\nMore.\n").unwrap();
         assert!(once.starts_with("# Releases\n\nText.\n\n## All cases\n\n`cargo xtask"));
         assert!(once.ends_with("| deviations | 1 |\n\n## 13.5\n\nMore.\n"));
         assert_eq!(table.within(&once), Some(once.clone()));
         assert_eq!(table.within("# Releases\n"), None);
+        table.put("13.4.92".into(), column("4, **5 differ**"));
+        table.put("13.1.115".into(), column("3"));
+        assert_eq!(Table::read(&table.within(&once).unwrap()).0, table.0);
+        let versions: Vec<_> = table.0.iter().map(|(version, _)| version.as_str()).collect();
+        assert_eq!(versions, ["13.0.88", "13.1.115", "13.4.92"]);
     }
 }

@@ -31,6 +31,7 @@ pub const UNSAFE_ROOMS: &[(&str, &str)] = &[
     ("crates/solder/src/main.rs", "the command's operating system: the C library calls its `main`"),
     ("crates/solder/tests/ending.rs", "a test of the command's operating system"),
     ("xtask/src/nvjitlink/driver.rs", "a tool that calls libraries of nvJitLink's interface"),
+    ("xtask/src/signals.rs", "a tool that starts programs with the default handling of signals"),
     ("xtask/src/bench/measure.rs", "a tool that asks the system what a child used"),
 ];
 

@@ -128,7 +128,8 @@ pub const TOOLKITS: &[Toolkit] = &[
         ptx: (9, 3),
         source: Source::Wheels(&[
             "nvidia-cuda-nvcc==13.3.73",
-            "nvidia-nvvm==13.3.73",
+            // Of the build that the only published nvJitLink of 13.3 is of: PTX names the build of its compiler.
+            "nvidia-nvvm==13.3.33",
             "nvidia-cuda-crt==13.3.73",
             "nvidia-cuda-runtime==13.3.29",
             "nvidia-cuda-cccl==13.3.3.3.1",

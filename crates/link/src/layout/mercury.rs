@@ -98,7 +98,7 @@ pub fn section_names(parts: Parts<'_, '_>, numbers: &Numbers) -> SectionNames {
             overwrite(&mut bytes[section.name as usize..][..old.len()]);
         }
     }
-    if numbers.new_names.is_some() {
+    if parts.release.renews_names_with_mercury() {
         return anew(merged, numbers, &bytes, &of_twins);
     }
     SectionNames { bytes: Some(bytes), of_twins }

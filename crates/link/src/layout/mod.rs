@@ -124,7 +124,7 @@ fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
 /// Gives every section and symbol its number, and every section its place.
 pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     let mut numbers = number(parts);
-    if parts.is_mercury() && parts.release.orders_mercury_by_code() {
+    if parts.is_mercury() && parts.release.renews_names_with_mercury() {
         numbers.new_names = Some(mercury::symbol_names(parts, &numbers));
     }
     let mut tables = Vec::with_capacity(numbers.tables());
@@ -148,20 +148,16 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
         });
     };
     let symbols = (numbers.symbol_order.len() + 1) * size_of::<raw::Symbol>();
-    let makes_anew = numbers.new_names.is_some();
+    let leaves_holes = parts.is_mercury() && !parts.release.renews_names_with_mercury();
     let names_late = numbers.indices == SectionIndices::Late;
-    let hole = if parts.is_mercury() && !makes_anew && !names_late { mercury::HOLE_AFTER_NAMES } else { 0 };
+    let hole = if leaves_holes && !names_late { mercury::HOLE_AFTER_NAMES } else { 0 };
     // Local symbols after the globals move the border to the end.
     let all = numbers.symbol_order.len() as u32;
     let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
     let names_size =
         names.bytes.as_ref().map_or(parts.merged.names.tables.bytes(Table::Sections).len(), Vec::len);
     table(b".shstrtab", raw::SHT_STRTAB, names_size, hole, 1, 0, 0, 0);
-    let name_hole = if parts.is_mercury() && !makes_anew {
-        mercury::hole_after_symbol_names(parts.merged, &numbers)
-    } else {
-        0
-    };
+    let name_hole = if leaves_holes { mercury::hole_after_symbol_names(parts.merged, &numbers) } else { 0 };
     table(b".strtab", raw::SHT_STRTAB, symbol_names(parts, &numbers).len(), name_hole, 1, 0, 0, 0);
     table(b".symtab", raw::SHT_SYMTAB, symbols, 0, 8, STRTAB, first_global, raw::SYMBOL_SIZE);
     if numbers.indices == SectionIndices::First {
@@ -181,10 +177,11 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     for (index, id) in numbers.section_order.iter().enumerate() {
         let twin = parts.is_mercury().then_some(*id);
         let partner = twin.and_then(|id| shares_bytes(parts.merged, id));
-        let kind = twin.map(|id| parts.merged.section(id).kind);
+        let is_reserved = |id| parts.merged.section(id).kind == Kind::MercuryReservedShared;
+        let leaves_room = parts.release.leaves_room_for_reserved_twin() && twin.is_some_and(is_reserved);
         sections[index].offset = match partner {
             Some(partner) => sections[numbers.section(partner) as usize - tables.len()].offset,
-            None => place(sections[index], kind, &mut cursor),
+            None => place(sections[index], leaves_room, &mut cursor),
         };
     }
     let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -441,14 +438,14 @@ fn keeps_section_symbol(parts: Parts<'_, '_>, classes: &[u8], section: Option<Se
     })
 }
 
-/// The offset of a section; moves the cursor past it.
-fn place(section: Place, kind: Option<Kind>, cursor: &mut u64) -> u64 {
+/// The offset of a section; moves the cursor past it, also one without bytes if it leaves room for them.
+fn place(section: Place, leaves_room: bool, cursor: &mut u64) -> u64 {
     // All but damaged ones are aligned to a power of two, which takes no division.
     let offset = match section.offset.max(1) {
         align if align.is_power_of_two() => cursor.saturating_add(align - 1) & !(align - 1),
         align => cursor.next_multiple_of(align),
     };
-    let has_room = section.in_file || kind == Some(Kind::MercuryReservedShared);
+    let has_room = section.in_file || leaves_room;
     *cursor = if has_room { offset.saturating_add(section.size) } else { offset };
     offset
 }
@@ -490,6 +487,7 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
             (symbols, function | header_registers(parts, id) << 24)
         }
         Kind::CudaNote => (number(known.tool_note), number(known.compat)),
+        Kind::KeptNote(link) => (link.into(), 0),
         Kind::Info | Kind::CallGraph | Kind::Prototype => (symbols, 0),
         Kind::FunctionInfo | Kind::Relocations | Kind::Resolved => (symbols, of),
         Kind::KernelConstant | Kind::LateKernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => {
@@ -551,7 +549,8 @@ fn finish<'a, 'data>(
     if many {
         places.tables[0].size = (all as u64).into();
     }
-    let shoff = if numbers.new_names.is_some() { end } else { end.next_multiple_of(8) };
+    let aligns_headers = !parts.is_mercury() || parts.release.aligns_headers_with_mercury();
+    let shoff = if aligns_headers { end.next_multiple_of(8) } else { end };
     let phoff = shoff + raw::SECTION_HEADER_SIZE * all as u64;
     let segments = match (parts.relocatable, parts.is_mercury()) {
         (true, _) => Vec::new(),

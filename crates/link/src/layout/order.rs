@@ -28,6 +28,7 @@ pub(super) fn class(kind: Kind, release: &Release) -> u8 {
         Kind::KernelShared | Kind::FileShared | Kind::ReservedShared | Kind::Global => 7,
         Kind::ToolNote
         | Kind::CudaNote
+        | Kind::KeptNote(_)
         | Kind::Info
         | Kind::Compat
         | Kind::Host

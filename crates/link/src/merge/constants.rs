@@ -109,7 +109,7 @@ impl<'data> Merger<'_, 'data> {
             let gathered = self.constants.gathered.get(&(function, bank)).copied();
             Some(gathered.map_or_else(
                 || {
-                    if self.settings.names_at_once {
+                    if self.settings.keeps_removed_names {
                         self.name_section(&[section.name]);
                     }
                     self.new_function_constant(function, bank, section)

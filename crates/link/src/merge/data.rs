@@ -376,7 +376,32 @@ impl<'data> Merger<'_, 'data> {
                 _ => {}
             }
         }
+        if !self.settings.reads_notes {
+            self.keep_notes(object);
+        }
         Ok(())
+    }
+
+    /// nvlink of 12.6 knows the header of 13.0, and not its notes: they come last, one after the other, and without symbols
+    /// (compat/newer-objects).
+    fn keep_notes(&mut self, object: &Object<'data>) {
+        let is_note = |role: &Role| matches!(role, Role::ToolNote | Role::CudaNote);
+        for (index, _) in object.roles.iter().enumerate().filter(|(_, role)| is_note(role)) {
+            let section = &object.cubin.sections[index];
+            let out = match self.by_name.get(section.name) {
+                Some(&out) => out,
+                None => self.create(&New {
+                    kind: Kind::KeptNote(section.link() as u16),
+                    name: &[section.name],
+                    sh_type: section.sh_type(),
+                    flags: section.flags(),
+                    align: section.align(),
+                    entsize: section.header.entsize.get(),
+                }),
+            };
+            self.by_name.insert(section.name, out);
+            self.out.section_mut(out).append(section.data, section.size(), section.align());
+        }
     }
 
     /// The shared memory of a kernel in an extensible whole program has its place already. It comes in as a variable
@@ -397,9 +422,6 @@ impl<'data> Merger<'_, 'data> {
         let (size, align) = (section.size(), section.align().max(1));
         self.out.shared.push(SharedObject { symbol, owner, size, align, dynamic: false });
         // Its symbol is symbol 0, which is moved once for every kernel, but not with a Mercury view (reloc/dynamic-16).
-        if !self.settings.moves_symbol_0 {
-            return;
-        }
         if relocatable {
             self.out.null_value = align;
         } else if self.settings.reserves_shared && self.settings.sm < mercury::FROM {

@@ -139,15 +139,16 @@ impl<'data> Merger<'_, 'data> {
         symbol.is_function() && symbol.has_debug_of(file)
     }
 
-    /// The other names that come before the name of their function, and its section. nvlink takes the first name
-    /// that it meets for the function's.
+    /// The other names that come before the name of their function, and its section. Up to 13.4 nvlink takes the first
+    /// name that it meets for the function's.
     pub(super) fn first_aliases(&self) -> impl Iterator<Item = (SymbolId, SectionId)> {
         let place = |id: SymbolId| (self.out.symbol(id).among_globals, id);
         let aliases = self.out.functions.iter().filter(|f| f.alias);
         aliases.filter_map(move |f| {
             let text = f.text?;
             let function = self.out.section(text).function?;
-            (place(f.symbol) < place(function)).then_some((f.symbol, text))
+            let is_first = self.settings.takes_first_name && place(f.symbol) < place(function);
+            is_first.then_some((f.symbol, text))
         })
     }
 

@@ -273,13 +273,13 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// The name of a symbol in the constants of a function: with Mercury, that of the section and a number.
+    /// The name of a symbol in the constants of a function: with Mercury, that of the section and a number, up to 13.4.
     pub(super) fn constant_symbol_name(
         &mut self,
         origin: Origin,
         section: &Section<'data>,
     ) -> Cow<'data, BStr> {
-        if !self.settings.mercury() {
+        if !self.settings.mercury() || !self.settings.numbers_constants {
             return self.objects[origin.file.index()].names[origin.symbol as usize].into();
         }
         self.mercury.constant_symbols += 1;
@@ -487,14 +487,16 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// Those of the first function of a name, if that stays, are used for those of its copies.
+    /// Up to 13.4, those of the first function of a name, if that stays, are used for those of its copies.
     pub(super) fn relocations_that_count<'a>(
         &'a self,
         file: FileId,
         section: &'a Section<'data>,
     ) -> &'a Section<'data> {
         let object = &self.objects[file.index()];
-        let Some(twins) = &object.mercury else { return section };
+        let Some(twins) = object.mercury.as_ref().filter(|_| self.settings.finds_relocations_by_name) else {
+            return section;
+        };
         let first = object.section(twins.relocations(section.index));
         let stays = self.out.files[file.index()].sections[first.info() as usize].is_some();
         if stays { first } else { section }

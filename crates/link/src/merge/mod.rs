@@ -46,6 +46,8 @@ use std::sync::{Mutex, PoisonError};
 /// The bytes of shared memory that are reserved, and the symbol that says so.
 const RESERVED_SHARED_SYMBOL: &[u8] = b".nv.reservedSmem.cap";
 const RESERVED_SHARED_SIZE: u64 = 0x400;
+/// The symbol of its beginning, which assemblers from 12.8 on have beside it.
+const RESERVED_SHARED_BEGIN: &[u8] = b".nv.reservedSmem.offset0";
 
 /// Merges the inputs.
 pub fn merge<'data>(
@@ -58,7 +60,7 @@ pub fn merge<'data>(
     sink: &Sink,
 ) -> Result<Merged<'data>, Stop> {
     let mut merger = Merger::new(settings, objects, symbols, live, pool, sink);
-    if settings.names_at_once {
+    if settings.keeps_removed_names {
         merger.out.names.tables = names_of_all(&merger, graph)?;
     }
     merger.all_files(graph)?;
@@ -66,7 +68,7 @@ pub fn merge<'data>(
     Ok(merger.out)
 }
 
-/// The string tables before anything is removed: releases that enter names at once leave those of dead functions in them.
+/// The string tables before anything is removed: releases that keep the names of what is removed have those of dead functions in them.
 fn names_of_all<'data>(merger: &Merger<'_, 'data>, graph: &CallGraph<'data>) -> Result<StringTables, Stop> {
     let Merger { settings, objects, symbols, live, pool, sink, .. } = *merger;
     let all = live.with_everything();
@@ -78,7 +80,7 @@ fn names_of_all<'data>(merger: &Merger<'_, 'data>, graph: &CallGraph<'data>) -> 
 impl<'a, 'data> Merger<'a, 'data> {
     fn all_files(&mut self, graph: &CallGraph<'data>) -> Result<(), Stop> {
         self.referenced = kept::referenced(&self.settings, self.objects, self.symbols);
-        if !self.settings.names_at_once {
+        if !self.settings.names_prototypes_by_file {
             self.out.names.of_prototypes = self.name_prototypes(graph);
         }
         self.naming.begin_files();
@@ -103,7 +105,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         for name in [&b".shstrtab"[..], b".strtab", b".symtab", b".symtab_shndx"] {
             self.name_section(&[name]);
         }
-        if self.settings.names_at_once {
+        if self.settings.names_unified_table {
             self.name_section(&[b".nv.uft.entry"]);
         }
         let first_has_compat =
@@ -148,7 +150,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         let names = std::mem::take(&mut self.out.names.tables);
         let empty = graph.prototypes.iter().position(|text| text.is_empty());
         self.naming.empty_prototype = empty.map(|at| graph.prototype_files[at]);
-        let empty = if self.settings.names_at_once {
+        let empty = if self.settings.names_prototypes_by_file {
             names.second_empty(Table::Symbols)
         } else {
             empty.map(|at| self.out.names.of_prototypes[at])
@@ -179,7 +181,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         names.enter(self.naming.end_files());
         let tables = names.finish();
         self.pool.for_each_of(&mut self.out.names.of_symbols, |name| *name = tables.of_symbol(*name));
-        if self.settings.names_at_once {
+        if self.settings.names_prototypes_by_file {
             self.out.names.of_prototypes.iter_mut().for_each(|name| *name = tables.of_symbol(*name));
         }
         self.out.removed.extend(self.naming.not_found(&tables));
@@ -224,7 +226,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         self.remaining_sections(file)?;
         self.map_section_symbols(file);
         self.attributes(file)?;
-        if self.settings.names_at_once {
+        if self.settings.names_prototypes_by_file {
             self.name_prototypes_of(file, graph);
         }
         self.relocations(file)
@@ -234,6 +236,12 @@ impl<'a, 'data> Merger<'a, 'data> {
     fn end(&mut self) {
         self.out.order_records(self.has_replaced, self.pool);
         self.place_common_symbols();
+        if self.settings.misplaces_reserved_shared {
+            let has = |name: &[u8]| self.out.symbols.iter().any(|symbol| symbol.name == name);
+            if has(RESERVED_SHARED_SYMBOL) && !has(RESERVED_SHARED_BEGIN) {
+                self.out.null_value = RESERVED_SHARED_SIZE;
+            }
+        }
         if self.settings.packs_constants {
             self.pack_constants();
         }
@@ -267,7 +275,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.distribute_constants();
             self.late_shared_of_launched();
         } else {
-            if self.settings.names_at_once {
+            if self.settings.keeps_removed_names {
                 self.name_handles();
                 self.name_extern_shared();
                 self.name_packing();
@@ -293,7 +301,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             self.end_mercury();
             self.forget_relocations_of_emptied();
         }
-        if !self.settings.names_at_once {
+        if !self.settings.keeps_removed_names {
             self.forget_names(&emptied);
         }
     }
@@ -338,6 +346,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             | Kind::MercuryDebug
             | Kind::MercuryConstant
             | Kind::LateKernelConstant
+            | Kind::KeptNote(_)
             | Kind::Host => Content::Bytes(Vec::new()),
             _ => Content::Nothing,
         };
@@ -415,10 +424,11 @@ impl<'a, 'data> Merger<'a, 'data> {
         let bind = if undefined_weak && !stays_weak { raw::STB_GLOBAL } else { raw.bind() };
         // Undefined variables keep the value that the compiler gave them, but for one that compilers before 12.8 gave none.
         let object = matches!(kind, raw::STT_OBJECT | raw::STT_CUDA_OBJECT);
-        let value = match object && !raw.is_defined() {
-            true if self.settings.knows_reserved_shared && name == RESERVED_SHARED_SYMBOL => {
-                RESERVED_SHARED_SIZE
-            }
+        let is_undefined = object && !raw.is_defined();
+        let is_reserved = is_undefined && name == RESERVED_SHARED_SYMBOL;
+        let value = match is_undefined {
+            true if is_reserved && self.settings.knows_reserved_shared => RESERVED_SHARED_SIZE,
+            true if is_reserved => 0,
             true => raw.value.get(),
             false => 0,
         };
@@ -521,7 +531,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             let kind = raw::STT_FUNC;
             let is_before = |first: FileId| first.index() < file.index();
             let is_misnamed =
-                !self.settings.names_at_once && self.naming.empty_prototype.is_some_and(is_before);
+                self.settings.misnames_nameless && self.naming.empty_prototype.is_some_and(is_before);
             let place = if is_misnamed { NamePlace::Misnamed } else { NamePlace::Nameless };
             let [_, name] = self.name(place, &[]);
             let symbol = self.push_named(OutputSymbol { kind, ..OutputSymbol::default() }, name);
@@ -542,15 +552,15 @@ impl<'a, 'data> Merger<'a, 'data> {
     /// A function that was removed. An alias that is removed while its function stays is more than nvlink can do.
     fn dead_copy(&mut self, origin: Origin, entity: EntityId, raw: &Symbol) {
         self.out.functions_removed = true;
+        if self.settings.keeps_prototypes_of_aliases && self.is_first_of_alias(origin, entity) {
+            self.out.dead_aliases.push((self.out.functions.len() as u32, entity));
+        }
         if !raw.is_defined() || !self.symbols.accepted(origin.file, origin.symbol) {
             return;
         }
         let object = &self.objects[origin.file.index()];
         let text = u32::from(raw.shndx.get());
         let is_alias = is_alias(object, origin.symbol, raw);
-        if is_alias && self.settings.keeps_prototypes_of_aliases {
-            self.out.dead_aliases.push((self.out.functions.len() as u32, entity));
-        }
         if is_alias && self.settings.refuses_removed_aliases {
             self.out.problems.push(Problem::DeletedAliasOfSection);
         } else if is_alias
@@ -564,6 +574,16 @@ impl<'a, 'data> Merger<'a, 'data> {
                 self.out.problems.push(Problem::DeletedAlias);
             }
         }
+    }
+
+    /// Whether this is the first mention of another name of a function, which a later file may define.
+    fn is_first_of_alias(&self, origin: Origin, entity: EntityId) -> bool {
+        let entity = self.symbols.get(entity);
+        let is_alias = |Origin { file, symbol }: Origin| {
+            let object = &self.objects[file.index()];
+            is_alias(object, symbol, object.symbol(symbol))
+        };
+        entity.first == origin && entity.definition.is_some_and(is_alias)
     }
 
     /// Whether the copy of a function in this file takes the place of that of the file that named it first.

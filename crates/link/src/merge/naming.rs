@@ -27,7 +27,7 @@ impl Merger<'_, '_> {
     pub(super) fn is_named_alone(&self, text: &[u8], function: &[u8], raw: &Symbol) -> bool {
         raw.bind() == raw::STB_GLOBAL
             && !self.settings.mercury()
-            && !self.settings.names_at_once
+            && !self.settings.keeps_removed_names
             && text.strip_prefix(b".text.") == Some(function)
     }
 

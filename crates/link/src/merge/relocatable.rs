@@ -39,7 +39,7 @@ fn begin_of_arrays(size: u64, align: u64) -> u64 {
 impl<'data> Merger<'_, 'data> {
     /// The symbol of the parameters, which only objects have.
     pub(super) fn parameter_symbol(&mut self, origin: Origin, raw: &Symbol) {
-        if !self.settings.shows_hidden() && !self.settings.names_at_once {
+        if !self.settings.shows_hidden() && !self.settings.keeps_removed_names {
             return;
         }
         let index = raw.shndx.get();

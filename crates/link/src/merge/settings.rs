@@ -10,10 +10,22 @@ pub struct Settings<'data> {
     pub sm: u16,
     /// The output has notes about its tools, and compatibility records.
     pub writes_notes: bool,
-    /// A name enters the string tables when what has it is made, and stays when that is removed.
+    /// Notes of inputs are read, and are not sections of the output.
+    pub reads_notes: bool,
+    /// The name of a symbol enters the string table when the symbol is made.
     pub names_at_once: bool,
+    /// Names of what is removed stay in the string tables.
+    pub keeps_removed_names: bool,
+    /// Prototypes are named with the file that mentions them first.
+    pub names_prototypes_by_file: bool,
+    /// The table of unified functions has a name, whether there is one or not.
+    pub names_unified_table: bool,
+    /// A function without a name may have that of another thing.
+    pub misnames_nameless: bool,
     /// The symbol of reserved shared memory has its value, also where the compiler gave it none.
     pub knows_reserved_shared: bool,
+    /// In its place symbol 0 gets that value.
+    pub misplaces_reserved_shared: bool,
     /// Sections say by a flag that `sh_info` is a section.
     pub marks_info: bool,
     /// Functions with other names cannot be removed.
@@ -56,12 +68,16 @@ pub struct Settings<'data> {
     pub aligned_arrays: bool,
     /// Symbols of a function's constants have Mercury's name for the section in both views.
     pub keeps_mercury_names: bool,
+    /// The first name of a function is taken for its own.
+    pub takes_first_name: bool,
+    /// Functions of one name in one object have the relocations of the first one.
+    pub finds_relocations_by_name: bool,
+    /// Symbols in the constants of functions have a number for a name.
+    pub numbers_constants: bool,
     /// The Mercury view has the call graph too.
     pub mercury_graph: bool,
     /// Shared memory without variables comes in as one.
     pub takes_nameless_shared: bool,
-    /// It moves symbol 0, which is its symbol.
-    pub moves_symbol_0: bool,
     /// For a debugger, shared memory of extensible programs comes in too.
     pub keeps_extensible_shared: bool,
     /// Code gets along without a workaround of the assembler.
@@ -89,8 +105,14 @@ impl<'data> Settings<'data> {
         Self {
             sm: options.sm(),
             writes_notes: options.release.writes_notes(),
+            reads_notes: options.release.reads_notes(),
             names_at_once: options.release.names_at_once(),
+            keeps_removed_names: options.release.keeps_removed_names(),
+            names_prototypes_by_file: options.release.names_prototypes_by_file(),
+            names_unified_table: options.release.names_unified_table(),
+            misnames_nameless: options.release.misnames_nameless(),
             knows_reserved_shared: options.release.knows_reserved_shared(),
+            misplaces_reserved_shared: options.release.misplaces_reserved_shared(),
             marks_info: options.release.marks_info(),
             refuses_removed_aliases: options.release.refuses_removed_aliases(),
             keeps_prototypes_of_aliases: options.release.keeps_prototypes_of_aliases(),
@@ -115,9 +137,11 @@ impl<'data> Settings<'data> {
             places_dynamic: relocatable && debug,
             aligned_arrays: options.release.aligns_extern_arrays(),
             keeps_mercury_names: options.release.keeps_mercury_names(),
+            takes_first_name: options.release.takes_first_name(),
+            finds_relocations_by_name: options.release.finds_relocations_by_name(),
+            numbers_constants: options.release.numbers_constants(),
             mercury_graph: options.release.has_mercury_call_graph(),
             takes_nameless_shared: options.release.takes_nameless_shared(),
-            moves_symbol_0: options.release.moves_symbol_0(),
             keeps_extensible_shared: options.release.keeps_extensible_shared(),
             removes_workaround: options.release.removes_workaround(),
             names_workarounds: [

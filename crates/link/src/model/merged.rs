@@ -19,6 +19,8 @@ pub enum Kind {
     ToolNote,
     /// `.note.nv.cuinfo`
     CudaNote,
+    /// A note of inputs that the release does not read, with its `sh_link` in the first of them.
+    KeptNote(u16),
     /// `.nv.info`
     Info,
     /// `.nv.compat`

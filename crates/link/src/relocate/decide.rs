@@ -8,7 +8,7 @@ use crate::model::merged::{Kind, Merged, OutputSection, OutputSymbol, Reloc, Rel
 use crate::shared::SharedLayout;
 use crate::textures::{NO_BANK, Textures};
 use solder_cubin::mercury::reloc as mercury;
-use solder_cubin::raw;
+use solder_cubin::{raw, reloc};
 
 /// The bank number that lands in a constant-bank field when its symbol is in shared memory.
 const SHARED_BANK: u8 = 24;
@@ -25,6 +25,8 @@ pub struct Decider<'a, 'data> {
     pub is_mercury: bool,
     /// Whether the link has a Mercury view, this one or beside it.
     pub has_mercury: bool,
+    /// Whether instructions by which threads of a warp let others run do nothing.
+    pub removes_yields: bool,
 }
 
 impl Decider<'_, '_> {
@@ -33,6 +35,11 @@ impl Decider<'_, '_> {
         let Some(ty) = Type::of(entry.r_type, self.is_mercury) else {
             return Outcome::Wrong("no such type is known");
         };
+        if self.removes_yields && !self.is_mercury && entry.target == RelocTarget::Nothing {
+            // The opcode is the addend. The other type has none: 0.
+            let patch = |field| Outcome::Patch(Patch::Instruction { field, value: entry.addend as u64 });
+            return reloc::yield_field(entry.r_type).map_or(Outcome::Drop, patch);
+        }
         match (entry.target, ty.clears()) {
             (RelocTarget::Dead, Some(count)) => Outcome::Patch(Patch::Bytes { value: 0, count }),
             (RelocTarget::Dead | RelocTarget::Nothing, _) | (RelocTarget::Symbol(_), Some(_)) => {

@@ -12,9 +12,12 @@ use crate::diagnostics::{Message, Sink, Stop};
 use crate::model::ids::SectionId;
 use crate::model::merged::{Content, DESCRIBE_CODE, Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::model::object::Object;
+use crate::notes;
+use crate::options::Options;
 use crate::pool::Pool;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
+use crate::view::View;
 use decide::Decider;
 use patch::Outcome;
 use solder_cubin::raw;
@@ -98,16 +101,38 @@ impl Relocated {
     }
 }
 
+/// What the relocations of all sections depend on.
+#[derive(Clone, Copy)]
+pub struct Given<'a, 'data> {
+    pub merged: &'a Merged<'data>,
+    pub relocatable: bool,
+    pub shared: &'a SharedLayout,
+    pub textures: &'a Textures,
+    /// Instructions by which threads of a warp let others run do nothing.
+    pub removes_yields: bool,
+}
+
+impl<'a, 'data> Given<'a, 'data> {
+    /// From what the link knows.
+    pub fn new(view: View<'a, 'data>, objects: &[Object<'_>], options: &Options<'_>) -> Self {
+        Self {
+            merged: view.merged,
+            relocatable: options.relocatable,
+            shared: view.shared,
+            textures: view.textures,
+            removes_yields: notes::run_in_step(objects, options.release),
+        }
+    }
+}
+
 pub fn relocate(
-    merged: &Merged<'_>,
-    relocatable: bool,
-    shared: &SharedLayout,
-    textures: &Textures,
+    given: Given<'_, '_>,
     objects: &[Object<'_>],
     pool: &Pool,
     sink: &Sink,
 ) -> Result<Relocated, Stop> {
-    let work = |index: usize| section(merged, relocatable, shared, textures, SectionId::at(index));
+    let merged = given.merged;
+    let work = |index: usize| section(given, SectionId::at(index));
     let decided = pool.map_numbers(merged.sections.len(), work);
     let wrong = |(index, fate): (usize, &Fate)| match fate {
         Fate::Decided(decided) => Some((index, **decided.wrong.as_ref()?)),
@@ -174,16 +199,10 @@ pub fn names_deleted(merged: &Merged<'_>, shared: &SharedLayout) -> bool {
     kept.map(|(_, resolved)| *resolved).any(names)
 }
 
-fn section(
-    merged: &Merged<'_>,
-    relocatable: bool,
-    shared: &SharedLayout,
-    textures: &Textures,
-    id: SectionId,
-) -> Fate {
-    let Content::Relocations(entries) = &merged.section(id).content else { return Fate::None };
+fn section(given: Given<'_, '_>, id: SectionId) -> Fate {
+    let Content::Relocations(entries) = &given.merged.section(id).content else { return Fate::None };
     let mut decided = Decided { kept: Vec::with_capacity(entries.len()), ..Decided::default() };
-    let done = decide_all(merged, relocatable, shared, textures, id, entries, &mut decided);
+    let done = decide_all(given, id, entries, &mut decided);
     decided.wrong = done.err().map(Box::new);
     if decided.patches.is_empty() && decided.wrong.is_none() && decided.kept.len() == entries.len() {
         return Fate::Kept(entries.len() as u32);
@@ -192,14 +211,12 @@ fn section(
 }
 
 fn decide_all(
-    merged: &Merged<'_>,
-    relocatable: bool,
-    shared: &SharedLayout,
-    textures: &Textures,
+    given: Given<'_, '_>,
     id: SectionId,
     entries: &[Reloc],
     decided: &mut Decided,
 ) -> Result<(), Wrong> {
+    let Given { merged, relocatable, shared, textures, removes_yields } = given;
     let section = merged.section(id);
     let Some(target) = merged.relocated_by(id) else { return Ok(()) };
     let mercury = matches!(section.kind, Kind::MercuryRelocations | Kind::MercuryResolved);
@@ -218,8 +235,16 @@ fn decide_all(
         .and_then(|code| code.function)
         .and_then(|f| merged.symbol(f).entity)
         .and_then(|e| merged.function_of[e.index()]);
-    let decider =
-        Decider { merged, relocatable, shared, textures, function, is_mercury: mercury, has_mercury };
+    let decider = Decider {
+        merged,
+        relocatable,
+        shared,
+        textures,
+        function,
+        is_mercury: mercury,
+        has_mercury,
+        removes_yields,
+    };
     let Decided { kept, patches, .. } = decided;
     for (index, entry) in entries.iter().enumerate().rev() {
         if forgets && !refers_to_live_copy(merged, entry) {
@@ -335,7 +360,9 @@ fn is_preserved(
     relocatable: bool,
     in_kernels: bool,
 ) -> bool {
-    let RelocTarget::Symbol(symbol) = entry.target else { return false };
+    let RelocTarget::Symbol(symbol) = entry.target else {
+        return matches!(outcome, Outcome::Patch(Patch::Instruction { .. }));
+    };
     let symbol = merged.symbol(symbol);
     let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
     // An extern array where the code is told the place in its kernels.

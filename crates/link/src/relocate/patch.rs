@@ -2,6 +2,7 @@
 
 use crate::model::ids::SymbolId;
 use crate::model::merged::Merged;
+use solder_cubin::bits::Bits;
 use solder_cubin::{raw, reloc};
 
 /// A change to the bytes of an output section.
@@ -9,6 +10,8 @@ use solder_cubin::{raw, reloc};
 pub enum Patch {
     /// The field of a relocation type.
     Field { r_type: u32, value: u64, bank: u8 },
+    /// Bits of an instruction.
+    Instruction { field: Bits, value: u64 },
     /// This many bytes of a value.
     Bytes { value: u64, count: u8 },
 }
@@ -41,6 +44,7 @@ impl Patch {
     pub fn size(self) -> usize {
         match self {
             Self::Bytes { count, .. } => usize::from(count),
+            Self::Instruction { field, .. } => field.bytes(),
             Self::Field { r_type, .. } => {
                 reloc::kind_of(r_type).map_or(0, |kind| kind.field.bytes().max(kind.bank.bytes()))
             }
@@ -52,6 +56,9 @@ impl Patch {
         match self {
             Self::Bytes { value, count } => {
                 place[..usize::from(count)].copy_from_slice(&value.to_le_bytes()[..usize::from(count)]);
+            }
+            Self::Instruction { field, value } => {
+                field.insert(place, value);
             }
             Self::Field { r_type, value, bank } => {
                 let Some(kind) = reloc::kind_of(r_type) else { return };

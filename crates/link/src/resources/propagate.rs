@@ -132,6 +132,10 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
                 let all = sources.iter().flat_map(|source| of(*source)).filter(|r| r.attr == *attr);
                 if *rule == Rule::Move {
                     gather(&mut own, *attr, &sources, records);
+                } else if *rule == Rule::Sum && !release.inherits_listed_barriers() {
+                    let others = sources.iter().filter(|source| **source != kernel);
+                    let infos = others.filter_map(|source| merged.functions[*source as usize].info);
+                    sum_barriers(&mut own, infos.flat_map(|info| records.of(info)));
                 } else {
                     all.for_each(|record| apply(&mut own, record, &externs));
                 }
@@ -165,6 +169,7 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
 fn inherits(release: &Release, attr: u8) -> bool {
     match attr {
         attr::TCGEN05_1CTA_USED | attr::TCGEN05_2CTA_USED => release.knows_tensor_groups(),
+        attr::NUM_BARRIERS => release.inherits_listed_barriers(),
         attr::RESERVED_SMEM_USED => release.inherits_reserved_shared(),
         _ => true,
     }
@@ -305,6 +310,23 @@ fn apply<'data>(own: &mut Vec<InfoRecord<'data>>, from: &InfoRecord<'data>, exte
         Rule::Sum => sum(number(old), number(new)).to_le_bytes().into(),
     };
     record.value = InfoValue::Owned(merged);
+}
+
+/// CUDA 12 takes both attributes about barriers for one in a link with one kernel: the first that the kernel has becomes the sum of
+/// all, its own others too (compat/newer-objects).
+fn sum_barriers<'a, 'data: 'a>(
+    own: &mut Vec<InfoRecord<'data>>,
+    others: impl Iterator<Item = &'a InfoRecord<'data>>,
+) {
+    let counts = |record: &InfoRecord<'_>| matches!(record.attr, attr::NUM_BARRIERS | attr::NUM_MBARRIERS);
+    let count = |record: &InfoRecord<'_>| if counts(record) { number(record.value.bytes()) } else { 0 };
+    let of_kernel = own.iter().map(count).fold(0, sum);
+    let total = others.map(count).fold(of_kernel, sum).to_le_bytes();
+    match own.iter_mut().find(|record| counts(record)) {
+        Some(record) => record.value = InfoValue::Owned(total.into()),
+        None if total != [0; 2] => own.push(new_record(format::HALF, attr::NUM_MBARRIERS, &total)),
+        None => {}
+    }
 }
 
 /// The first list, and what only the second one names.

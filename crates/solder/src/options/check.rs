@@ -9,11 +9,14 @@ use crate::diagnostics::{Message, Sink, Stop};
 /// The first architecture on which nvlink says that it does not fully keep relocations.
 const PRESERVE_RELOCS_WARNING_FROM: u16 = 90;
 
+/// Checks what some releases look at before all else, also where no device code is linked.
+pub fn check_first(options: &Options, sink: &Sink) -> Result<(), Stop> {
+    if options.release.checks_conflicts_first() { check_conflicts(options, sink) } else { Ok(()) }
+}
+
 /// Checks the options of a device link.
 pub fn check(options: &Options, sink: &Sink) -> Result<(), Stop> {
-    if options.release.checks_conflicts_first() {
-        check_conflicts(options, sink)?;
-    }
+    check_first(options, sink)?;
     let Some(target) = options.target else {
         return Err(sink.fatal(Message::UnknownArch { arch: "(null)".into() }));
     };

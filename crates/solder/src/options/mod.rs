@@ -20,7 +20,7 @@ use solder_link::load::{self, lto::LtoOptions};
 pub use solder_toolchain::FastCompile;
 
 pub use archs::archs;
-pub use check::check;
+pub use check::{check, check_first};
 pub use help::{help, own_version, version};
 pub use parse::{Value, Values};
 pub use table::{Id, Kind, Record, Row, TABLE};
