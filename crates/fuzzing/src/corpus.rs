@@ -56,6 +56,9 @@ impl Device {
     }
 }
 
+/// The bytes of all inputs together: a worker has little memory.
+const MOST: usize = 128 << 20;
+
 #[derive(Debug, Default)]
 pub struct Corpus {
     pub devices: Vec<Device>,
@@ -65,20 +68,22 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads every file in and below the folders that is an input of a known kind, the same content once.
+    /// Reads the files in and below the folders that are inputs of a known kind, the same content once, until there is enough.
     pub fn read(folders: &[PathBuf]) -> Self {
-        let mut files = Vec::new();
-        for folder in folders {
-            collect(folder, &mut files);
-        }
-        files.sort();
         let mut corpus = Self::default();
         let mut seen = HashSet::new();
-        for file in files {
-            let Ok(bytes) = fs::read(&file) else { continue };
-            let Some(kind) = Kind::of(&bytes) else { continue };
-            if seen.insert(bytes.clone()) {
-                corpus.add(kind, bytes);
+        let mut left = MOST;
+        for folder in folders {
+            let mut files = Vec::new();
+            collect(folder, &mut files);
+            files.sort();
+            for file in files {
+                let Ok(bytes) = fs::read(&file) else { continue };
+                let Some(kind) = Kind::of(&bytes).filter(|_| bytes.len() <= left) else { continue };
+                if seen.insert(bytes.clone()) {
+                    left -= bytes.len();
+                    corpus.add(kind, bytes);
+                }
             }
         }
         corpus.find_partners();

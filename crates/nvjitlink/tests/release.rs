@@ -88,7 +88,7 @@ fn questions(toolkits: &Toolkits) -> Vec<Question> {
         (vec![], "12.9 13.0 0 0"),
         (vec![as_release("13.0")], "13.0 13.0 0 3"),
         (vec![as_release("13.2")], "13.2 13.2 0 0"),
-        (vec![as_release("12.6")], "12.6 12.6 3 3"),
+        (vec![as_release("12.6")], "12.6 12.6 0 0"),
         // The newest one takes the place of those that are not known yet, and what is no release says nothing.
         (vec![as_release("13.9")], "13.5 13.5 0 0"),
         (vec![as_release("new")], "12.9 13.0 0 0"),

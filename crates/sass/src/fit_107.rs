@@ -99,6 +99,10 @@ fn until_end(first: Instruction, producer: &Operands) -> u32 {
 fn latency((first, producer): (Instruction, &Operands), (next, consumer): (Instruction, &Operands)) -> u32 {
     let (from, to) = (first.operation(), next.operation());
     let is_guard = producer.writes.meets(&consumer.guard);
+    // It comes later than what other units write.
+    if DOUBLE.contains(&from) && !DOUBLE.contains(&to) && producer.writes.meets(&consumer.writes) {
+        return 10;
+    }
     if !producer.writes.meets(&consumer.reads) && !is_guard {
         return 0;
     }

@@ -367,3 +367,27 @@ fn others_that_overwrite() {
     };
     assert!(is_refused(&looped(1), &looped(0), &[]));
 }
+
+/// Delays that go after what needs them, where its own cycles stay: operands that are overwritten, control, `ENDCOLLECTIVE`, and the
+/// `NOP` after `WARPSYNC`.
+#[test]
+fn delays_after_what_needs_them() {
+    const ENDCOLLECTIVE: u128 = 0x000f_e000_0000_0000_0000_0000_0000_791b;
+    for (first, last) in [(SUM, (LDG_TO_R5, 2)), (ENDCOLLECTIVE, (OTHER, 2)), (BRA_IF_P1, (OTHER, 2))] {
+        let old = around(&[(first, 1), (NOP, 9), last]);
+        assert!(is_refused(&old, &around(&[(first, 1), last]), &[]), "{first:x}");
+    }
+    let met = |delays: &[Line]| around(&[&[(WARPSYNC, 1)], delays, &[(OTHER, 5)]].concat());
+    assert!(is_refused(&met(&[(IDLE, 1), (NOP, 9)]), &met(&[]), &[]));
+}
+
+/// Matrices of other shapes have more registers.
+#[test]
+fn loads_of_matrices() {
+    // LDSM.8.MT1616.2 R36 and LDSM.16.M88.2 R36; IADD3 R7, R38, 1
+    let sum = 0x000f_e000_07ff_e0ff_0000_0001_2607_7810;
+    let load = |shape: u128| with_scoreboards(0x000f_e000_0000_0000_0000_0000_2024_783b | shape, 0, 7);
+    let read = |shape, mask| around(&[(load(shape), 2), (OTHER, 10), (waits_for(sum, mask), 10)]);
+    assert!(is_refused(&read(0x13900 << 64, 1), &read(0x13900 << 64, 0), &[]));
+    assert!(!is_refused(&read(0x100 << 64, 1), &read(0x100 << 64, 0), &[]));
+}

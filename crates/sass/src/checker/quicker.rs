@@ -11,14 +11,15 @@ use crate::idle::{AFTER_BARRIER, LATEST, Speed, is_early, longest};
 use crate::instruction::Instruction;
 use crate::operands::exact::checked;
 use crate::operands::is_ordering_producer;
-use crate::operation::{BRA, BSSY, BSYNC, ENDCOLLECTIVE, EXIT, WARPSYNC};
+use crate::operation::{BRA, BSSY, BSYNC, ENDCOLLECTIVE, EXIT, NOP, WARPSYNC};
 
 /// How many instructions before may be looked at.
 const MAX_PRODUCERS: usize = 256;
 /// How many steps back may be looked at, on all ways together.
 const MAX_STEPS: usize = 4096;
-/// What control takes at least.
+/// What control takes at least, and until operands have been read.
 const LEAST_OF_CONTROL: u8 = 5;
+const READ_AFTER: u8 = 2;
 /// Control that writes no registers.
 const WITHOUT_RESULTS: [u16; 4] = [BSYNC, BRA, WARPSYNC, EXIT];
 
@@ -148,21 +149,30 @@ impl<'a> Ways<'a> {
             // Barriers before exits are looked at elsewhere; they are not known here.
             return Some(step.after.is_none_or(Instruction::is_delay));
         };
+        // With the delays after it, which what branches does not go through.
+        let delays = (at + 1..self.alignment.len()).map(|at| self.alignment.step(at));
+        let gap = delays.take_while(|step| step.either().is_delay()).map(cycles).fold(cycles(step), sum);
         let is_shorter = after.stall() < before.stall();
+        let is_quicker = gap[0] < gap[1];
         if is_shorter && after.stall() == 0 {
             return Some(false);
         }
-        let keeps_distance =
-            is_control(before) && before.operation() != BSSY && after.stall() < LEAST_OF_CONTROL
-                || before.operation() == ENDCOLLECTIVE;
-        if is_shorter && keeps_distance {
+        let is_less_than =
+            |least: u8| is_shorter && after.stall() < least || is_quicker && gap[0] < u32::from(least);
+        let keeps_distance = match before.operation() {
+            ENDCOLLECTIVE => is_shorter || is_quicker,
+            operation => is_control(before) && operation != BSSY && is_less_than(LEAST_OF_CONTROL),
+        };
+        if keeps_distance {
             return Some(false);
         }
-        let next = (at + 1..self.alignment.len()).find_map(|at| self.alignment.step(at).after);
-        let is_overwritten = is_shorter
-            && after.stall() < 2
+        let after_it = || (at + 1..self.alignment.len()).filter_map(|at| self.alignment.step(at).after);
+        let is_overwritten = is_less_than(READ_AFTER)
+            && before.operation() != NOP
             && !self.speed.reads_at_once(before)
-            && next.is_none_or(|next| overwrites_operands(before, next));
+            && [after_it().next(), after_it().find(|next| !next.is_delay())]
+                .into_iter()
+                .any(|next| next.is_none_or(|next| overwrites_operands(before, next)));
         if is_overwritten {
             return Some(false);
         }
@@ -197,7 +207,8 @@ impl<'a> Ways<'a> {
                 if let Some(first) = step.before.filter(has_results) {
                     let is_early = if is_left {
                         let ordered = if is_ordering_producer(first) { AFTER_BARRIER } else { 0 };
-                        distance[0] < distance[1].min(longest(first).max(ordered))
+                        let before = distance[1];
+                        distance[0] < before.min(longest(first).max(ordered))
                     } else {
                         is_early(first, before, distance[0], distance[1], self.speed)
                     };

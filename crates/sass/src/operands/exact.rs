@@ -55,7 +55,8 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
 /// The same, exactly only for products of matrices, copies of predicates and queries of textures: what the checkers take.
 pub fn checked(bits: Instruction) -> Option<Operands> {
     match bits.operation() {
-        IMMA | HMMA | LDSM | STSM | PREDICATES_TO_REGISTER | TXQ => operands(bits),
+        IMMA | HMMA | PREDICATES_TO_REGISTER | TXQ => operands(bits),
+        LDSM | STSM if is_usual_matrix(bits) => operands(bits),
         _ => Operands::of(bits),
     }
 }
@@ -164,9 +165,14 @@ fn matrix(bits: Instruction, operands: &mut Operands, factors: [u16; 2], result:
     add(reads, bits.byte(8), result);
 }
 
-/// How many matrices are loaded from or stored to shared memory, a register each.
+/// How many matrices are loaded from or stored to shared memory, a register each; two for those of 16 x 16.
 fn matrices(bits: Instruction) -> u16 {
-    1 << bits.field(72, 2)
+    1 << (bits.field(72, 2) + bits.field(80, 1))
+}
+
+/// Whether it is about matrices of 8 x 8, transposed or not; of other shapes not all forms are known.
+fn is_usual_matrix(bits: Instruction) -> bool {
+    bits.field(75, 3) == 0 && bits.field(79, 3) == 0
 }
 
 /// A mask says which components of the result there are: two in the first registers, the others in the second.
@@ -268,6 +274,8 @@ mod tests {
         assert_eq!(reads, [0, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23]);
         assert_eq!(writes, [12, 13, 14, 15]);
         assert_eq!(general(0x0040_1d08_0000_0016_1408_7237)[0], [0, 8, 9, 10, 11, 20, 21, 22, 23]);
+        // LDSM.8.MT1616.2 R16, [R29+0x50]
+        assert_eq!(general(0x0001_3900_0000_5000_1d10_783b), [vec![29], vec![16, 17, 18, 19]]);
         // LDSM.16.M88.2 R2, [R0+UR23+0x12000]
         assert_eq!(general(0x0800_0100_0120_0017_0002_783b), [vec![0], vec![2, 3]]);
     }
