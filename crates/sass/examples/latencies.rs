@@ -1,5 +1,6 @@
 //! How soon after an instruction of fixed latency assemblers let its results be used: takes cubins, prints for each operation, file of
-//! registers and kind of use the least numbers of cycles, how often each was seen, and how often any. The checker's latencies come from this (crates/sass/src/idle.rs).
+//! registers and kind of use the least numbers of cycles, how often each was seen, and how often any. With `--pairs` first, for each operation of the user, too. The
+//! checkers' latencies come from this (crates/sass/src/idle.rs, crates/sass/src/times.rs).
 
 use solder_cubin::Cubin;
 use solder_sass::flow::Flow;
@@ -19,26 +20,29 @@ const MATRICES: std::ops::RangeInclusive<u16> = 0x037..=0x03f;
 const LATEST: u32 = 20;
 
 /// How often so many cycles were seen, by operation, file and kind of user.
-type Seen = BTreeMap<(u16, &'static str, &'static str), BTreeMap<u32, u64>>;
+type Seen = BTreeMap<(u16, Option<u16>, &'static str, &'static str), BTreeMap<u32, u64>>;
 
 fn main() {
     let mut seen = Seen::new();
-    for path in std::env::args().skip(1) {
-        let Ok(bytes) = std::fs::read(&path) else { continue };
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_by_user = arguments.first().is_some_and(|argument| argument == "--pairs");
+    for path in &arguments[usize::from(is_by_user)..] {
+        let Ok(bytes) = std::fs::read(path) else { continue };
         let Ok(cubin) = Cubin::parse(&bytes) else { continue };
         for section in cubin.sections.iter().filter(|s| s.name.starts_with(b".text.")) {
-            look(section.data, &mut seen);
+            look(section.data, is_by_user, &mut seen);
         }
     }
-    for ((operation, file, user), cycles) in seen {
+    for ((operation, by, file, user), cycles) in seen {
+        let by = by.map_or_else(String::new, |by| format!("{by:#05x}"));
         let all: u64 = cycles.values().sum();
         let least: Vec<String> =
             cycles.iter().take(6).map(|(cycles, times)| format!("{cycles}×{times}")).collect();
-        println!("{operation:#05x} {file:17} {user:12} {:60} {all}", least.join(" "));
+        println!("{operation:#05x} {by:5} {file:17} {user:12} {:60} {all}", least.join(" "));
     }
 }
 
-fn look(code: &[u8], seen: &mut Seen) {
+fn look(code: &[u8], is_by_user: bool, seen: &mut Seen) {
     let count = code.len() / SIZE;
     for first in 0..count {
         let producer = Instruction::at(code, first);
@@ -71,7 +75,7 @@ fn look(code: &[u8], seen: &mut Seen) {
                     _ if writes.meets(&user.writes) => "overwritten",
                     _ => continue,
                 };
-                let key = (producer.operation(), name, kind);
+                let key = (producer.operation(), is_by_user.then(|| next.operation()), name, kind);
                 *seen.entry(key).or_default().entry(cycles).or_default() += 1;
                 break;
             }

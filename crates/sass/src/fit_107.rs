@@ -155,6 +155,11 @@ mod tests {
         // As on sm_100.
         assert!(!is_fit(&[(MOVE, 2), (TO_R6, 5), (LOGIC, 5), (EXIT, 5)]));
         assert!(!is_fit(&[(MOVE, 6), (TO_R6, 4), (LOGIC, 5), (EXIT, 5)]));
+        // DFMA R12, R4, R6, R8 and MOV R12, R5: double precision comes later.
+        let (product, copy) =
+            (0x000f_e000_0000_0008_0000_0006_040c_722b, 0x000f_e000_0000_0f00_0000_0005_000c_7202);
+        assert!(is_fit(&[(product, 10), (copy, 5), (EXIT, 5)]));
+        assert!(!is_fit(&[(product, 9), (copy, 5), (EXIT, 5)]));
         // Code elsewhere may use it.
         let branch = 0x000f_e000_0383_ffff_ffff_fffc_00fc_7947;
         assert!(!is_fit(&[(MOVE, 2), (branch, 5)]));

@@ -148,6 +148,13 @@ impl Instruction {
                 && self.read_scoreboard().is_none()
     }
 
+    /// Whether its stall is a number of cycles: what long stalls mean depends on whether other warps go on, and so does none.
+    pub fn has_usual_stall(self) -> bool {
+        /// Stalls of so many cycles may mean something else with the yield flag.
+        const LONG_STALL: u8 = 12;
+        !self.holds() || (1..LONG_STALL).contains(&self.stall())
+    }
+
     /// Whether it is [`HELD_DELAY`], of any length.
     pub fn is_held_delay(self) -> bool {
         let timing = STALL_FIELD | YIELD_FIELD;

@@ -1,7 +1,7 @@
 //! Whether what takes a fixed time is still given that time in code of sm_100 that was timed anew for sm_103.
 //!
 //! Old and new code have the same instructions, but for delays. Where two of them have fewer cycles between them than they had, they
-//! must have as many as assemblers give them on sm_103 (`examples/latencies.rs` counts), or as many as on all machines
+//! must have as many as assemblers give them on sm_103 (`examples/latencies.rs --pairs` counts), or as many as on all machines
 //! ([`idle`](crate::idle)). This shares nothing with the code that chooses stalls.
 
 use crate::flow::{Flow, Jumps, is_control, lists_of, place, sets_meeting, without_place};

@@ -123,13 +123,10 @@ pub fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<Alignment<'a>, Vio
 
 /// Whether the instruction at a place is a `NOP` that only takes time, and none of those beside synchronisations, which have rules of their own.
 pub fn is_plain_delay(code: &[u8], at: usize) -> bool {
-    /// Those that let other warps go on: long stalls mean something else in others.
-    const LONG_STALL: u8 = 12;
     const MEETINGS: [u16; 3] = [BREAK_SYNC, BREAK, WARP_SYNC];
     let instruction = |at: usize| (at < code.len() / SIZE).then(|| Instruction::at(code, at));
     let is_delay = |one: Instruction| {
-        let is_usual = !one.holds() || one.stall() < LONG_STALL;
-        one.is_delay() && !one.is_held_delay() && one.stall() != 0 && is_usual
+        one.is_delay() && !one.is_held_delay() && one.stall() != 0 && one.has_usual_stall()
     };
     let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
     instruction(at).is_some_and(is_delay)

@@ -2,10 +2,6 @@
 
 use super::align::Alignment;
 use crate::flow::{Jumps, lists_of, place};
-use crate::instruction::Instruction;
-
-/// Stalls of so many cycles may mean something else with the yield flag.
-pub const LONG_STALL: u8 = 12;
 
 /// Indirect branches, which may go to any place.
 const INDIRECT: [u16; 2] = [0x149, 0x158];
@@ -35,7 +31,7 @@ pub fn reordered(alignment: &Alignment<'_>, jumps: &Jumps) -> Vec<bool> {
         let cycles = run.clone().filter_map(both).fold((0, 0), |(old, new), (before, after)| {
             (old + u32::from(before.stall()), new + u32::from(after.stall()))
         });
-        let is_usual = |at: usize| both(at).is_some_and(|(_, new)| is_usual(new));
+        let is_usual = |at: usize| both(at).is_some_and(|(_, new)| new.has_usual_stall());
         let entered = entered.get_or_insert_with(|| entries(alignment, jumps));
         let is_entered = |at: usize| entered.as_ref().is_none_or(|entered| entered[at]);
         if cycles.1 >= cycles.0 && run.clone().all(is_usual) && !run.clone().skip(1).any(is_entered) {
@@ -43,11 +39,6 @@ pub fn reordered(alignment: &Alignment<'_>, jumps: &Jumps) -> Vec<bool> {
         }
     }
     reordered
-}
-
-/// Whether the stall of an instruction is a number of cycles: what long stalls mean depends on whether other warps go on, and so does none.
-pub fn is_usual(instruction: Instruction) -> bool {
-    !instruction.holds() || (1..LONG_STALL).contains(&instruction.stall())
 }
 
 /// By step: whether a branch goes there; `None` if branches may go anywhere.

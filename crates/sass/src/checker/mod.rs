@@ -16,7 +16,6 @@ use crate::idle::{LATEST, Speed, is_needed_in};
 use crate::instruction::{Instruction, KEPT};
 use crate::shift;
 use align::{Alignment, Step, align, is_plain_delay};
-use delays::is_usual;
 use quicker::Ways;
 use std::cell::OnceCell;
 pub use violation::{Problem, Violation};
@@ -69,7 +68,7 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps, speed: Speed) -> Res
         }
         let is_slower = after.stall() >= before.stall();
         let is_same = (before.stall(), before.holds()) == (after.stall(), after.holds());
-        let is_alike = is_same || is_usual(before) && is_usual(after);
+        let is_alike = is_same || before.has_usual_stall() && after.has_usual_stall();
         let is_alike = is_alike
             && (is_slower
                 || ways.get_or_init(|| Ways::new(alignment, jumps, speed)).is_quicker(at)
@@ -144,7 +143,7 @@ fn check_delays<'a>(
             }
         } else if let Some(after) = step.after.filter(|after| after.is_delay()) {
             times[1] += u32::from(after.stall());
-            if !is_usual(after) {
+            if !after.has_usual_stall() {
                 return violation;
             }
             is_other = true;

@@ -5,7 +5,6 @@
 //! leads there.
 
 use super::align::{Alignment, Step};
-use super::delays::is_usual;
 use crate::flow::{Flow, Jumps, is_control, is_indirect_branch, lists_of, place, sets_meeting};
 use crate::idle::{AFTER_BARRIER, LATEST, Speed, is_early, longest};
 use crate::instruction::Instruction;
@@ -41,7 +40,7 @@ fn cycles(step: Step) -> [u32; 2] {
     let timing = |one: Option<Instruction>| one.map(|one| (one.stall(), one.holds()));
     let is_same = timing(step.before) == timing(step.after);
     let of = |one: Instruction, is_old: bool| {
-        if is_usual(one) || is_old && !is_same { u32::from(one.stall().max(1)) } else { 1 }
+        if one.has_usual_stall() || is_old && !is_same { u32::from(one.stall().max(1)) } else { 1 }
     };
     [step.after.map_or(0, |one| of(one, false)), step.before.map_or(0, |one| of(one, true))]
 }
@@ -207,8 +206,7 @@ impl<'a> Ways<'a> {
                 if let Some(first) = step.before.filter(has_results) {
                     let is_early = if is_left {
                         let ordered = if is_ordering_producer(first) { AFTER_BARRIER } else { 0 };
-                        let before = distance[1];
-                        distance[0] < before.min(longest(first).max(ordered))
+                        distance[0] < distance[1].min(longest(first).max(ordered))
                     } else {
                         is_early(first, before, distance[0], distance[1], self.speed)
                     };

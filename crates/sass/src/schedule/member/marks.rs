@@ -4,7 +4,7 @@
 //! same place, of an even or an odd number as this one, has the same register there, and nobody else goes on in between. Both are told for sm_100 too: where the
 //! code has it otherwise, there are reasons that are not known here, and it stays so.
 
-use super::delays::Held;
+use super::delays::{Held, Scheduled};
 use super::pipes::{Kind, Member, Pipe, is_double};
 use crate::instruction::Instruction;
 use crate::registers::File;
@@ -48,7 +48,22 @@ pub struct Marks<'a> {
     pub member: Member,
 }
 
-impl Marks<'_> {
+impl<'a> Marks<'a> {
+    /// For a block with these new instructions and stalls.
+    pub fn new(block: &'a Scheduled, new: &'a [Instruction], stalls: &'a [i64], member: Member) -> Self {
+        Self {
+            lines: &block.lines,
+            range: 0..block.lines.len(),
+            new,
+            stalls,
+            given: &block.given,
+            held: block.held,
+            is_new: false,
+            gone_on: &[],
+            member,
+        }
+    }
+
     /// The instructions with their marks.
     pub fn put(&self) -> Vec<(Instruction, bool)> {
         let holds = self.holds();

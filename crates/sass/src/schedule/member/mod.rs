@@ -108,17 +108,7 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
             Control { written, read, ..old }.put(&mut bytes);
             *place = Instruction(u128::from_le_bytes(bytes));
         }
-        let marks = Marks {
-            lines: &own.lines,
-            range: range.clone(),
-            new: &new,
-            stalls: &stalls,
-            given: &own.given,
-            held: own.held,
-            is_new: false,
-            gone_on: &[],
-            member: Member::Sm103 { interval },
-        };
+        let marks = Marks::new(&own, &new, &stalls, Member::Sm103 { interval });
         changed.extend(changes(&own, &marks.put(), &stalls, code)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
@@ -168,17 +158,7 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
         let is_new = is_held(&own);
         let own = Scheduled { held: Held::Nowhere, ..own };
         let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
-        let marks = Marks {
-            lines: &own.lines,
-            range: 0..own.lines.len(),
-            new: &new,
-            stalls: &stalls,
-            given: &own.given,
-            held: Held::Nowhere,
-            is_new,
-            gone_on: &[],
-            member,
-        };
+        let marks = Marks { held: Held::Nowhere, is_new, ..Marks::new(&own, &new, &stalls, member) };
         changed.extend(changes(&own, &marks.put(), &stalls, code)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
@@ -194,17 +174,7 @@ pub fn for_107(code: &[u8], jumps: &Jumps, delays: &[usize], is_slower: bool) ->
         let own = Scheduled::new(&lines, block.range.clone(), delays);
         let stalls = Stalls::new(&own.lines, &own.given, &[]).on_107(is_slower);
         let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
-        let marks = Marks {
-            lines: &own.lines,
-            range: 0..own.lines.len(),
-            new: &new,
-            stalls: &stalls,
-            given: &own.given,
-            gone_on: &[],
-            held: own.held,
-            is_new: false,
-            member: Member::Sm107,
-        };
+        let marks = Marks::new(&own, &new, &stalls, Member::Sm107);
         let marked = if is_slower { unmarked(&own, &stalls) } else { marks.put() };
         changed.extend(changes(&own, &marked, &stalls, code)?);
     }
@@ -250,17 +220,7 @@ pub fn undelayed(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) -
         let is_delayed = |at: usize| !own.delays[at].is_empty();
         let stalls = Stalls::new(&own.lines, &own.given, &[]).again(member, is_delayed);
         let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
-        let marks = Marks {
-            lines: &own.lines,
-            range: 0..own.lines.len(),
-            new: &new,
-            stalls: &stalls,
-            given: &own.given,
-            gone_on: &[],
-            held: Held::Nowhere,
-            is_new: false,
-            member,
-        };
+        let marks = Marks { held: Held::Nowhere, ..Marks::new(&own, &new, &stalls, member) };
         changed.extend(changes(&own, &marks.put(), &stalls, code)?);
     }
     changed.sort_unstable_by_key(|change| change.at);

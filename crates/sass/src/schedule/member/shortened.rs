@@ -161,17 +161,7 @@ pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family, gon
 /// The instructions of a block with their stalls. After which of them other warps go on is said anew.
 fn retimed(block: &Scheduled, stalls: &[i64], gone_on: &[usize], member: Member) -> Vec<Retimed> {
     let bits: Vec<Instruction> = block.lines.iter().map(|line| line.bits).collect();
-    let marks = Marks {
-        lines: &block.lines,
-        range: 0..block.lines.len(),
-        new: &bits,
-        stalls,
-        given: &block.given,
-        held: block.held,
-        is_new: false,
-        gone_on,
-        member,
-    };
+    let marks = Marks { gone_on, ..Marks::new(block, &bits, stalls, member) };
     let mut retimed = Vec::new();
     for (index, (marked, holds)) in marks.put().into_iter().enumerate() {
         let (old, stall) = (bits[index], stalls[index]);
