@@ -6,6 +6,7 @@ use super::program::{Program, Set};
 use crate::assembler::Release;
 use crate::cache::{self, Key, at};
 use crate::process::{self, Ending};
+use crate::toolkit::Toolkit;
 use crate::{Result, conformance, toolkit};
 use solder_cubin::Cubin;
 use std::ffi::OsString;
@@ -19,14 +20,20 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_mins(10);
 
 pub struct Tools {
+    /// The toolkit whose nvcc makes the PTX, for every release the same.
+    compiler: PathBuf,
+    /// The one whose ptxas and nvlink are asked.
     toolkit: PathBuf,
+    /// The release that solder stands in for.
+    version: &'static str,
     /// An assembler other than the toolkit's.
     assembler: Option<(&'static Release, PathBuf)>,
     solder: PathBuf,
     cache: PathBuf,
     path: OsString,
-    /// The versions of what is not in the keys otherwise.
-    fingerprint: String,
+    /// The versions of what is not in the keys otherwise: of the compiler, and of the assembler and linker.
+    compiler_versions: String,
+    versions: String,
 }
 
 /// What came of one link.
@@ -45,25 +52,22 @@ impl Linked {
 }
 
 impl Tools {
-    pub fn new(assembler: Option<&'static Release>) -> Result<Self> {
-        let toolkit = toolkit::ensure()?;
+    pub fn new(of: &'static Toolkit, assembler: Option<&'static Release>) -> Result<Self> {
+        let (compiler, toolkit) = (toolkit::ensure()?, of.ensure()?);
         let assembler = match assembler {
             Some(release) => Some((release, release.ensure()?)),
             None => None,
         };
         let solder = conformance::solder()?;
         let cache = cache::root()?.join("realcode");
-        let mut path = toolkit.join("bin").into_os_string();
+        let mut path = compiler.join("bin").into_os_string();
         if let Some(host) = std::env::var_os("PATH") {
             path.push(":");
             path.push(host);
         }
-        let mut fingerprint = String::new();
-        for (tool, option) in [(toolkit.join("bin/nvlink"), "-V"), ("gcc".into(), "--version")] {
-            let output = process::capture(Command::new(tool).arg(option))?;
-            fingerprint += &String::from_utf8_lossy(&output.stdout);
-        }
-        Ok(Self { toolkit, assembler, solder, cache, path, fingerprint })
+        let (compiler_versions, versions) = (versions(&compiler)?, versions(&toolkit)?);
+        let version = of.version;
+        Ok(Self { compiler, toolkit, version, assembler, solder, cache, path, compiler_versions, versions })
     }
 
     /// The program's PTX for an architecture and an option set.
@@ -78,12 +82,12 @@ impl Tools {
             options.extend(packages::ensure(package)?);
         }
         let mut key = Key::new("realcode ptx 1");
-        key.text(&self.fingerprint).text(&program.name).bytes(&source).list(&options);
+        key.text(&self.compiler_versions).text(&program.name).bytes(&source).list(&options);
         let folder = self.entry("ptx", &key, |folder| {
             let source_name = format!("{}.cu", program.name);
             fs::write(folder.join(&source_name), &source).map_err(|e| at(folder, &e))?;
             options.extend([source_name, "-o".into(), "out.ptx".into()]);
-            self.execute(&self.toolkit.join("bin/nvcc"), &options, folder)
+            self.execute(&self.compiler.join("bin/nvcc"), &options, folder)
         })?;
         Ok(folder.join("out.ptx"))
     }
@@ -94,7 +98,7 @@ impl Tools {
         let mut options = vec!["-c".to_string(), format!("-arch={arch}")];
         options.extend(set.ptxas.iter().map(ToString::to_string));
         let mut key = Key::new("realcode object 1");
-        key.text(&self.fingerprint).text(&text).list(&options);
+        key.text(&self.versions).text(&text).list(&options);
         if let Some((release, _)) = &self.assembler {
             key.text(release.name);
         }
@@ -115,7 +119,7 @@ impl Tools {
     pub fn nvlink(&self, object: &Path, archive: Option<&Path>, arch: &str) -> Result<Linked> {
         let bytes = fs::read(object).map_err(|e| at(object, &e))?;
         let mut key = Key::new("realcode link 1");
-        key.text(&self.fingerprint).bytes(&bytes).text(arch);
+        key.text(&self.versions).bytes(&bytes).text(arch);
         if let Some(archive) = archive {
             // The version of its package is in it.
             key.text(&archive.to_string_lossy());
@@ -164,6 +168,7 @@ impl Tools {
         let _ = fs::remove_file(&output);
         let mut command = Command::new(linker);
         process::clean_environment(&mut command, &self.path);
+        command.env("SOLDER_AS", self.version);
         command.current_dir(folder).arg(format!("-arch={arch}")).arg("program.o").args(archive);
         if calls_runtime(object)? {
             command.arg(self.toolkit.join("lib/libcudadevrt.a"));
@@ -203,6 +208,16 @@ impl Tools {
         }
         made.map(|()| slot)
     }
+}
+
+/// What a toolkit's linker and the host's compiler say of themselves.
+fn versions(toolkit: &Path) -> Result<String> {
+    let mut text = String::new();
+    for (tool, option) in [(toolkit.join("bin/nvlink"), "-V"), ("gcc".into(), "--version")] {
+        let output = process::capture(Command::new(tool).arg(option))?;
+        text += &String::from_utf8_lossy(&output.stdout);
+    }
+    Ok(text)
 }
 
 /// Whether an object needs the device runtime's library.

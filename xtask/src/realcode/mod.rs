@@ -10,6 +10,7 @@ mod report;
 
 use crate::assembler::Release;
 use crate::cache::at;
+use crate::toolkit::{ORACLE, Toolkit};
 use crate::{Result, conformance};
 use build::Tools;
 use program::{Program, Set};
@@ -30,6 +31,7 @@ and compares the outputs, and the code of every function. What nvcc, ptxas and n
   --arch LIST     architectures (sm_100,sm_100a,sm_103,sm_110,sm_120,sm_121). Programs that need features of sm_100a
                   take part on that one only
   --from ARCH     link objects of this architecture for those of --arch
+  --toolkit R     ask the ptxas and the nvlink of this release, such as 13.2 (13.0). nvcc stays that of 13.0
   --ptxas R       let the assembler of this release, such as 12.9, make the objects
   --options LIST  option sets: o3, o1, o2-r32, o3-r64 (these are usual); o0, o2, r128, uncached, no-expensive,
                   lineinfo, no-fmad, fast, debug; all
@@ -47,6 +49,7 @@ and compares the outputs, and the code of every function. What nvcc, ptxas and n
 const ARCHS: &str = "sm_100,sm_100a,sm_103,sm_110,sm_120,sm_121";
 
 struct Settings {
+    toolkit: &'static Toolkit,
     archs: Vec<String>,
     from: Option<String>,
     assembler: Option<&'static Release>,
@@ -90,7 +93,7 @@ pub fn run(args: &[String]) -> Result<u8> {
         return Ok(0);
     }
     let jobs = settings.jobs_of(&programs);
-    let tools = Tools::new(settings.assembler)?;
+    let tools = Tools::new(settings.toolkit, settings.assembler)?;
     compile(&tools, &jobs, settings.jobs);
     if let Some(folder) = &settings.ptx {
         return copy_ptx(&tools, &jobs, folder);
@@ -117,6 +120,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
     let archs = |list: &str| list.split(',').filter(|word| !word.is_empty()).map(String::from).collect();
     let number = |text: String| text.parse::<usize>().map_err(|_| format!("realcode: '{text}' is no number"));
     let mut settings = Settings {
+        toolkit: Toolkit::find(ORACLE.name)?,
         archs: archs(ARCHS),
         from: None,
         assembler: None,
@@ -145,6 +149,7 @@ fn parse(args: &[String]) -> Result<Option<Settings>> {
         match name {
             "--arch" => settings.archs = archs(&value()?),
             "--from" => settings.from = Some(value()?),
+            "--toolkit" => settings.toolkit = Toolkit::find(&value()?)?,
             "--ptxas" => settings.assembler = Some(Release::find(&value()?)?),
             "--options" => settings.sets = program::sets(&value()?)?,
             "--report" => settings.report = Some(value()?.into()),
