@@ -76,10 +76,14 @@ pub const ERRBAR: u16 = 0x1ab;
 pub const LDGDEPBAR: u16 = 0x1af;
 pub const LDCU: u16 = 0x1ac;
 pub const LDGSTS: u16 = 0x1ae;
+/// Forgets a barrier in memory (`SYNCS.CCTL.IV`).
+pub const SYNCS_CCTL: u16 = 0x1b1;
 pub const SYNCS_EXCH: u16 = 0x1b2;
 /// A copy of a tensor from shared memory.
 pub const UTMASTG: u16 = 0x1b5;
 pub const UTMACMDFLUSH: u16 = 0x1b7;
+/// A copy of plain bytes, between shared and global memory.
+pub const UBLKCP: u16 = 0x1ba;
 pub const STAS: u16 = 0x1bd;
 /// Special registers into uniform registers.
 pub const S2UR: u16 = 0x1c3;

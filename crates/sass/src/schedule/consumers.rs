@@ -1,18 +1,18 @@
 //! Consumers: the first instruction that depends on a producer, in its own block or in a later one.
 
 use super::instructions::Line;
-use super::latency::Family;
+use super::latency::{Family, Machine};
 use super::producers::{Producer, Producers};
 use crate::operation;
 use crate::registers::Registers;
 use operation::{
     ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BAR, BSYNC, DADD, DFMA, DMUL, DOUBLE, DSETP, EXIT,
-    F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS, SYNCS_EXCH,
-    WARPSYNC, YIELD,
+    F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS, SYNCS_CCTL,
+    SYNCS_EXCH, UBLKCP, WARPSYNC, YIELD,
 };
 
 /// Operations that access memory in an order that fences care about.
-const MEMORY: [u16; 20] = [
+const MEMORY: [u16; 21] = [
     LD,
     LDG,
     LDL,
@@ -33,6 +33,7 @@ const MEMORY: [u16; 20] = [
     ATOMG_CAS,
     FENCE,
     SYNCS_EXCH,
+    UBLKCP,
 ];
 
 /// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
@@ -57,13 +58,16 @@ const IN_ORDER: [(u16, &[u16]); 15] = [
 
 /// Whether a later instruction in the same block that uses the registers of a producer need not wait for it all the same.
 /// `is_apart` says whether a counted wait comes between them: then the order of reading says nothing.
-fn is_spared(producer: &Producer, own: &Line, later: &Line, is_apart: bool) -> bool {
+fn is_spared(producer: &Producer, own: &Line, later: &Line, is_apart: bool, family: Family) -> bool {
     if producer.is_about_operands() {
         if producer.predicates.meets(&later.reads) || producer.predicates.meets(&later.writes) {
             return false;
         }
         let in_order = IN_ORDER.iter().find(|(first, _)| *first == own.operation());
-        if !is_apart && in_order.is_some_and(|(_, others)| others.contains(&later.operation())) {
+        let is_in_order = in_order.is_some_and(|(_, others)| others.contains(&later.operation()));
+        // Double precision has scoreboards on sm_100 from 13.3 on, beside its stalls.
+        let is_waited = family.machine == Machine::Of100 && DOUBLE.contains(&later.operation());
+        if is_in_order && !is_apart && !is_waited {
             return true;
         }
     }
@@ -82,6 +86,7 @@ pub struct Consumers {
     surfaces: Vec<usize>,
     asynchronous: Vec<usize>,
     uniform: Vec<usize>,
+    forgotten: Vec<usize>,
     family: Family,
     /// How many more times a producer may be looked at.
     budget: usize,
@@ -98,6 +103,7 @@ impl Consumers {
             surfaces: Vec::new(),
             asynchronous: Vec::new(),
             uniform: Vec::new(),
+            forgotten: Vec::new(),
             family,
             budget,
         }
@@ -121,7 +127,9 @@ impl Consumers {
             let ends = |all: &mut Vec<Producer>, index: usize| {
                 let producer = &all[index];
                 let is_apart = counted > Some(producer.at);
-                if producer.consumer.is_none() && !is_spared(producer, &lines[producer.at], line, is_apart) {
+                if producer.consumer.is_none()
+                    && !is_spared(producer, &lines[producer.at], line, is_apart, self.family)
+                {
                     all[index].consumer = Some(at);
                 }
                 all[index].consumer.is_none()
@@ -142,6 +150,7 @@ impl Consumers {
                 (&mut self.surfaces, line.operation() == EXIT),
                 (&mut self.asynchronous, ends_asynchronous(line, self.family)),
                 (&mut self.uniform, is_meeting(line, self.family)),
+                (&mut self.forgotten, line.operation() == SYNCS_CCTL),
             ] {
                 if is_end {
                     for index in list.drain(..) {
@@ -150,6 +159,9 @@ impl Consumers {
                 }
             }
             for index in producers.of(at) {
+                if line.operation() == SYNCS_CCTL {
+                    self.forgotten.push(index);
+                }
                 self.open(index, &producers.all[index]);
             }
         }
@@ -198,6 +210,7 @@ impl Consumers {
         self.surfaces.clear();
         self.asynchronous.clear();
         self.uniform.clear();
+        self.forgotten.clear();
         for producer in &all[producers] {
             for place in producer.registers.places().chain(producer.predicates.places()) {
                 self.until_written[place].clear();
@@ -231,7 +244,7 @@ fn is_meeting(line: &Line, family: Family) -> bool {
 /// Whether an instruction waits for barriers in memory that are under way.
 fn ends_asynchronous(line: &Line, family: Family) -> bool {
     let is_fence = line.operation() == MEMBAR && (family.meets_with_copies || line.bits.stall() != 0);
-    line.operation() == BAR || is_fence
+    line.operation() == BAR || is_fence || line.is_strong_access()
 }
 
 /// Whether an instruction makes the stall of the one before longer, which is the longest there is.

@@ -145,6 +145,27 @@ impl Line {
         matches!(self.operation(), LD | LDG | LDL) && matches!(self.bits.field(77, 4), 5..=7 | 10)
     }
 
+    /// Whether it is an access that is ordered with those of other threads: a load or store that says so (`.STRONG`), or an atomic.
+    pub fn is_strong_access(&self) -> bool {
+        let operation = self.operation();
+        let may_be_strong =
+            matches!(operation, LD | LDG | LDL | operation::ST | operation::STG | operation::STL);
+        let is_atomic = matches!(
+            operation,
+            operation::ATOM
+                | operation::ATOM_CAS
+                | operation::ATOM_FLOAT
+                | operation::ATOMG
+                | operation::ATOMG_CAS
+                | operation::ATOMG_FLOAT
+                | operation::ATOMS
+                | operation::ATOMS_CAS
+                | operation::REDG
+                | operation::REDG_FLOAT
+        );
+        is_atomic || may_be_strong && matches!(self.bits.field(77, 4), 5..=7 | 10)
+    }
+
     /// `CCTL.IVALL`: forgets what is in the cache.
     pub fn invalidates_all(&self) -> bool {
         self.operation() == CCTL && self.bits.field(87, 4) == 4

@@ -179,6 +179,9 @@ const LONGER: &Table = &[(LDC, &[Double], 49), (LDC, &[], 48), (S2R, &[], 32)];
 const LONGER_CONVERSIONS: &Table =
     &[(F2F_DOUBLE, &[], 2), (F2I_DOUBLE, &[], 2), (I2F_DOUBLE, &[], 2), (FRND_DOUBLE, &[], 2)];
 
+/// What double precision reads is read a cycle later from 13.1 on.
+const LONGER_DOUBLE_READS: i64 = 2;
+
 impl Family {
     fn estimates(self) -> &'static Estimates {
         match self.machine {
@@ -304,6 +307,9 @@ fn is_shift_amount(line: &Line) -> bool {
 /// Until this instruction has read its operands.
 pub fn of_operands(line: &Line, family: Family) -> i64 {
     let operation = line.operation();
+    if family.estimates_longer && is_double(operation) {
+        return LONGER_DOUBLE_READS;
+    }
     if STORES.contains(&operation) && line.bits.byte(4) == NO_REGISTER {
         let is_generic = operation == ST && Size::of(line) == Word;
         return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };

@@ -63,9 +63,8 @@ pub struct Group {
     has_own: bool,
     /// When the last is ready for what shares the scoreboard and is not slow.
     ready_to_share: i64,
-    /// The same two for those that something still depends on.
-    pub needed: i64,
-    needed_to_share: i64,
+    /// Whether something still depends on some of them.
+    is_needed: bool,
     /// Whether all are about operands and have no consumer in this block.
     is_idle: bool,
     /// Whether some have none in this block and one in the next ones.
@@ -83,8 +82,7 @@ impl Default for Group {
             has_texture: false,
             has_own: false,
             ready_to_share: i64::MIN,
-            needed: i64::MIN,
-            needed_to_share: i64::MIN,
+            is_needed: false,
             is_idle: true,
             is_used_next: false,
         }
@@ -104,10 +102,7 @@ impl Group {
         self.ready = self.ready.max(pending.ready);
         self.has_slow |= producer.is_slow;
         self.ready_to_share = self.ready_to_share.max(pending.ready + producer.delay);
-        if !pending.is_unused {
-            self.needed = self.needed.max(pending.ready);
-            self.needed_to_share = self.needed_to_share.max(pending.ready + producer.delay);
-        }
+        self.is_needed |= !pending.is_unused;
         self.has_texture |= producer.is_texture;
         self.has_own |= is_own;
         self.is_used_next |= pending.is_used_next;
@@ -173,6 +168,8 @@ pub struct Choice<'a> {
     pub times: &'a [i64],
     /// The last instruction of the block.
     pub last: usize,
+    /// How many cycles the block takes.
+    pub length: i64,
     /// Scoreboards that are in use where control goes from here: a bit for each.
     pub avoided: u8,
     /// Whether the reserved scoreboard may not be used for anything else.
@@ -235,39 +232,44 @@ impl Choice<'_> {
     fn shared(&self, producer: &Producer, order: &[u8]) -> u8 {
         let is_used = |number: &u8| !self.groups[usize::from(*number)].is_empty();
         let used = order.iter().copied().filter(is_used);
-        used.min_by_key(|number| self.cost(producer, *number))
+        // Where nothing depends on any of what is under way, all of it is over.
+        let is_needed = used.clone().any(|number| self.groups[usize::from(number)].is_needed);
+        used.min_by_key(|number| self.cost(producer, *number, is_needed))
             .or(order.first().copied())
             .unwrap_or(self.kinds.reserved())
     }
 
     /// How long something waits in vain if the producer shares this scoreboard: the first consumer of the group for the
-    /// producer, or the consumer of the producer for the group.
-    fn cost(&self, producer: &Producer, number: u8) -> i64 {
+    /// producer, or the consumer of the producer for the group. What is equal there, and is waited for where the next blocks begin, is
+    /// decided by when the group is over.
+    fn cost(&self, producer: &Producer, number: u8, is_needed: bool) -> (i64, i64) {
         let group = &self.groups[usize::from(number)];
         if self.is_used_next {
             return self.cost_ahead(producer, group);
         }
         let position = |consumer: Option<usize>| consumer.unwrap_or(usize::MAX);
         if position(group.consumer) > position(producer.consumer) {
-            let ready =
-                if producer.is_slow { group.needed } else { group.needed.max(group.needed_to_share) }.max(0);
-            return ready - self.time(producer.consumer);
+            let ready = if producer.is_slow { group.ready } else { group.ready.max(group.ready_to_share) };
+            let ready = if is_needed { ready.max(0) } else { 0 };
+            return (ready - self.time(producer.consumer), 0);
         }
-        let cost = producer.ready - self.time(group.consumer);
-        if producer.consumer.is_none() { cost.max(0) } else { cost }
+        if producer.consumer.is_some() {
+            return (producer.ready - self.time(group.consumer), 0);
+        }
+        let is_for_next = group.consumer.is_none() && group.is_used_next;
+        let time = if is_for_next { self.length } else { self.time(group.consumer) };
+        ((producer.ready - time).max(0), 0)
     }
 
-    /// The same for a producer that the next blocks wait for: of groups that nothing in this block waits for, and that are over when it
-    /// ends, the one that is ready first is best; then those whose consumer comes last; then those that are over soon after the end.
-    fn cost_ahead(&self, producer: &Producer, group: &Group) -> i64 {
-        let end = self.times[self.last];
+    /// The same for a producer that the next blocks wait for, where they begin. A group that they wait for too costs nothing.
+    fn cost_ahead(&self, producer: &Producer, group: &Group) -> (i64, i64) {
         let ready = group.ready.max(group.ready_to_share).max(0);
-        match group.consumer.map(|at| self.times[at]) {
-            None if ready <= end => ready - AFTER,
-            None => ready - end,
-            Some(time) if producer.ready > time => producer.ready - time,
-            Some(time) => -time,
-        }
+        let cost = match group.consumer {
+            Some(at) => return (producer.ready - self.times[at], 0),
+            None if group.is_used_next => (ready - self.length).min(0),
+            None => ready - self.length,
+        };
+        (cost, ready)
     }
 
     fn time(&self, consumer: Option<usize>) -> i64 {

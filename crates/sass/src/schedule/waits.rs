@@ -131,8 +131,17 @@ impl<'a> Schedule<'a> {
                 let times = &self.times;
                 let last = block.last();
                 let is_used_next = self.is_used_next(index, producer, self.producers.all[producer].consumer);
-                let choice =
-                    Choice { kinds, groups: &groups, times, last, avoided, is_reserved, is_used_next };
+                let length = self.lengths[index];
+                let choice = Choice {
+                    kinds,
+                    groups: &groups,
+                    times,
+                    last,
+                    length,
+                    avoided,
+                    is_reserved,
+                    is_used_next,
+                };
                 let chosen = &mut self.producers.all[producer];
                 chosen.number = choice.number(chosen, self.lines[at].operation());
                 let reserved = &mut groups[usize::from(kinds.reserved())];
@@ -225,8 +234,8 @@ impl<'a> Schedule<'a> {
                 let is_met = self.family.meets_with_uniform && group.consumer == Some(at);
                 if is_met || !line.begins_collective() {
                     // What came from another block may be ready later than here: the end of the block still takes that into account.
-                    let Group { members, ready, needed, .. } = std::mem::take(group);
-                    (group.ready, group.needed) = (ready, needed);
+                    let Group { members, ready, .. } = std::mem::take(group);
+                    group.ready = ready;
                     for pending in members.iter().filter(|_| is_last) {
                         let own = &self.lines[self.producers.all[pending.producer].at];
                         if !own.guard.excludes(line.guard) {
@@ -252,35 +261,30 @@ impl<'a> Schedule<'a> {
     }
 
     /// The last instruction of a block waits for what is over anyway, if some of it is of this block; from 13.1 on, before loops only, and
-    /// whichever block it is of. Then the end of a loop of one block waits for the reading of operands that began before the loop.
+    /// whichever block it is of.
     fn end(&mut self, index: usize, mut groups: [Group; COUNT]) {
         let last = self.last(index);
         let enters_loop = self.enters_loop(index);
-        let is_loop = !self.family.waits_at_ends && self.blocks[index].successors.contains(&index);
         for (number, group) in groups.iter_mut().enumerate() {
             let is_own = |pending: &Pending| {
                 let producer = &self.producers.all[pending.producer];
                 self.blocks[index].range.contains(&producer.at) && !producer.is_over
-            };
-            let is_older_read = |pending: &Pending| {
-                let producer = &self.producers.all[pending.producer];
-                producer.is_about_operands() && !self.blocks[index].range.contains(&producer.at)
             };
             let is_over = !group.has_slow && !group.has_texture && group.ready <= self.times[last];
             let is_uniform = |pending: &Pending| {
                 let producer = &self.producers.all[pending.producer];
                 producer.is_uniform() && !producer.is_about_operands()
             };
+            let is_own_fence = |pending: &Pending| {
+                let producer = &self.producers.all[pending.producer];
+                is_own(pending) && producer.is_fence && producer.is_about_operands()
+            };
             let is_here = if self.family.waits_at_ends {
                 group.members.iter().any(is_own)
             } else {
-                enters_loop && !group.is_empty()
+                enters_loop && !group.is_empty() || group.members.iter().any(is_own_fence)
             };
             let is_exit = self.lines[last].operation() == operation::EXIT;
-            if is_loop && is_over && group.members.iter().all(is_older_read) {
-                // They stay under way: what comes after the loop waits for them again.
-                self.waits[last] |= if group.is_empty() { 0 } else { 1 << number };
-            }
             let ends = is_exit && group.members.iter().any(is_uniform);
             if self.family.waits_at_ends && is_exit && group.has_texture && group.members.iter().any(is_own) {
                 // Whoever goes on waits for it again.
@@ -345,12 +349,36 @@ impl<'a> Schedule<'a> {
                 Some(list)
             };
             let (mut again, before) = (pending(&back)?, pending(&forward)?);
-            again.retain(|producer| before.binary_search(producer).is_err());
+            let (stays, new) = again.drain(..).partition(|producer| before.binary_search(producer).is_ok());
+            again = new;
+            if !self.family.waits_at_ends {
+                self.stay(*head, &stays);
+            }
             if !again.is_empty() {
                 self.head(block, &again, &before);
             }
         }
         Some(())
+    }
+
+    /// From 13.1 on the first block of a loop waits at its end for the reading of operands that began before the loop, and that the end of
+    /// the loop leaves under way, if it is over by then. It stays under way for what comes after.
+    fn stay(&mut self, head: usize, stays: &[usize]) {
+        let last = self.last(head);
+        let end = self.times[last] - self.lengths[head];
+        let range = &self.blocks[head].range;
+        for number in 0..SCOREBOARDS {
+            let is_of_group = |pending: &&Pending| self.producers.all[pending.producer].number == number;
+            let is_older_read = |pending: &Pending| {
+                let producer = &self.producers.all[pending.producer];
+                producer.is_about_operands() && !range.contains(&producer.at) && pending.ready <= end
+            };
+            let mut group = self.exits[head].iter().filter(is_of_group);
+            let is_kept = group.clone().any(|pending| stays.binary_search(&pending.producer).is_ok());
+            if is_kept && group.all(is_older_read) {
+                self.waits[last] |= 1 << number;
+            }
+        }
     }
 
     /// Adds waits for `again` to the first block of a loop.
