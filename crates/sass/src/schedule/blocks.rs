@@ -1,10 +1,11 @@
 //! The blocks of a function and where control goes from each.
 //!
 //! A block is left only after its last instruction and entered only at its first. Blocks are numbered in the order of
-//! the code. Calls, `BSYNC` and `WARPSYNC.COLLECTIVE` are blocks of their own, some begin with `WARPSYNC.ALL`, and the `NOP`s
+//! the code. Calls, `BSYNC` (with the `NOP` before it that is a workaround) and `WARPSYNC.COLLECTIVE` are blocks of their own, some begin with `WARPSYNC.ALL`, and the `NOP`s
 //! at the end are in no block.
 
 use super::instructions::Line;
+use super::latency::Family;
 use crate::flow::{Flow, Jumps};
 use crate::operation;
 use std::collections::HashMap;
@@ -75,7 +76,7 @@ impl Exit {
 }
 
 /// The blocks of the code, or `None` if it is not known where control goes.
-pub fn blocks(lines: &[Line], jumps: &Jumps) -> Option<Vec<Block>> {
+pub fn blocks(lines: &[Line], jumps: &Jumps, family: Family) -> Option<Vec<Block>> {
     let end = lines.iter().rposition(|line| line.operation() != operation::NOP)? + 1;
     let jumps = jumps.iter().map(|(at, targets)| (*at, targets)).collect();
     let exits = lines[..end].iter().enumerate().map(|(at, line)| Exit::of(at, line, lines.len(), &jumps));
@@ -84,7 +85,11 @@ pub fn blocks(lines: &[Line], jumps: &Jumps) -> Option<Vec<Block>> {
     is_start[0] = true;
     for (at, exit) in exits.iter().enumerate() {
         let is_call = Flow::of(at, lines[at].bits) == Flow::Call;
-        is_start[at] |= lines[at].operation() == operation::BSYNC || lines[at].begins_collective() || is_call;
+        is_start[at] |= lines[at].begins_collective() || is_call;
+        if lines[at].operation() == operation::BSYNC {
+            let has_workaround = at > 0 && lines[at - 1].operation() == operation::NOP;
+            is_start[at - usize::from(has_workaround && family.works_around)] = true;
+        }
         is_start[at + 1] |= *exit != Exit::Next;
         is_start[at] |= begins_at_meeting(lines, at);
         exit.targets().iter().for_each(|target| is_start[*target] = true);
@@ -137,7 +142,7 @@ mod tests {
         let bytes: Vec<u8> = code.iter().flat_map(|bits| bits.to_le_bytes()).collect();
         assert_eq!(bytes.len(), code.len() * SIZE);
         let lines = Line::all(&bytes).expect("known operations");
-        let blocks = blocks(&lines, &[]).expect("known branches");
+        let blocks = blocks(&lines, &[], Family::OF_100).expect("known branches");
         let ranges: Vec<_> = blocks.iter().map(|block| block.range.clone()).collect();
         assert_eq!(ranges, [0..2, 2..3, 3..4, 4..5, 5..6, 6..7]);
         let successors: Vec<_> = blocks.iter().map(|block| block.successors.clone()).collect();

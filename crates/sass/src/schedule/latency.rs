@@ -37,6 +37,8 @@ pub struct Family {
     pub estimates_longer: bool,
     /// Conversions of 64 bits are apart from others on sm_100 too, as from 13.1 on.
     pub converts_long_apart: bool,
+    /// Assemblers put a `NOP` before every `BSYNC` when blocks have their numbers, as from 13.2 on.
+    pub works_around: bool,
     /// Cycles until the unit of double precision takes the next instruction on sm_120, as far as delays see to it.
     pub double_interval: u32,
 }
@@ -65,6 +67,7 @@ impl Family {
         looks_ahead: false,
         estimates_longer: false,
         converts_long_apart: false,
+        works_around: false,
         double_interval: 64,
     };
 
@@ -84,6 +87,7 @@ impl Family {
             looks_ahead: release.looks_ahead(),
             estimates_longer: release.estimates_longer(),
             converts_long_apart: release.converts_long_apart(),
+            works_around: release.names_workaround(),
             double_interval: release.double_interval(),
         }
     }

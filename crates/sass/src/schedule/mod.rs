@@ -178,7 +178,7 @@ impl<'a> Code<'a> {
             return None;
         }
         let mut lines = Line::all(code)?;
-        let blocks = blocks(&lines, jumps)?;
+        let blocks = blocks(&lines, jumps, family)?;
         for block in &blocks {
             number_guards(&mut lines[block.range.clone()]);
         }
