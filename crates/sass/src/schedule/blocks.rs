@@ -127,6 +127,7 @@ fn begins_at_meeting(lines: &[Line], at: usize) -> bool {
 mod tests {
     use super::blocks;
     use crate::instruction::SIZE;
+    use crate::schedule::Family;
     use crate::schedule::instructions::Line;
 
     const COPY: u128 = 0x0f00_0000_0008_0004_7202;
