@@ -249,7 +249,8 @@ impl Choice<'_> {
         }
         let position = |consumer: Option<usize>| consumer.unwrap_or(usize::MAX);
         if position(group.consumer) > position(producer.consumer) {
-            let ready = if producer.is_slow { group.ready } else { group.ready.max(group.ready_to_share) };
+            let ready =
+                if producer.ignores_delay { group.ready } else { group.ready.max(group.ready_to_share) };
             let ready = if is_needed { ready.max(0) } else { 0 };
             return (ready - self.time(producer.consumer), 0);
         }

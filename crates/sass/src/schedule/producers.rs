@@ -43,6 +43,8 @@ pub struct Producer {
     pub is_slow: bool,
     /// How much later than it is ready those take it to be that share its scoreboard and are not slow.
     pub delay: i64,
+    /// Whether it does not: slow results, and double precision where it has stalls too (sm_100 from 13.3 on).
+    pub ignores_delay: bool,
     /// Whether it orders memory: then consumers are what accesses memory, whatever the registers.
     pub is_fence: bool,
     /// Whether it is seen by other threads, so that it must be over before some operations that have no registers.
@@ -260,6 +262,7 @@ impl Producer {
     fn new(at: usize, line: &Line, until: Until, registers: Registers, family: Family) -> Self {
         let operation = line.operation();
         let is_slow = latency::is_slow(operation);
+        let is_stalled = family.machine == Machine::Of100 && latency::is_double(operation);
         let is_atomic = EARLY_PREDICATE.contains(&operation);
         let is_fence = FENCES.contains(&operation) && line.bits.opcode() != CLUSTER_ERROR_BARRIER;
         let is_result = until == Until::ResultsAreWritten;
@@ -277,6 +280,7 @@ impl Producer {
             ready: 0,
             number: 0,
             is_slow: is_slow && is_result,
+            ignores_delay: is_result && (is_slow || is_stalled),
             delay: if is_slow && is_result { latency::delay_of_sharers(line) } else { 0 },
             is_fence: is_fence || line.invalidates_all(),
             is_strong: is_slow && (line.is_strong_load() || is_atomic),
