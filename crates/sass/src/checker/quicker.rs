@@ -249,7 +249,7 @@ impl<'a> Ways<'a> {
     }
 
     /// The steps that control may come from to this one. `None` if these are not known.
-    fn before(&self, at: usize) -> Option<impl Iterator<Item = usize> + use<'_>> {
+    pub fn before(&self, at: usize) -> Option<impl Iterator<Item = usize> + use<'_>> {
         self.branches.as_ref()?;
         let last = at.checked_sub(1)?;
         let flow = self.alignment.step(last).before.map_or(Flow::Next, |before| Flow::of(0, before));
