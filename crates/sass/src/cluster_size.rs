@@ -98,6 +98,11 @@ impl ClusterSize {
     }
 }
 
+/// Whether an instruction reads the size into a general register.
+pub fn reads_cluster_size(one: Instruction) -> bool {
+    one.without_schedule() == CS2R | result(one.byte(2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{ClusterSize, Times};

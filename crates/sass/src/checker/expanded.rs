@@ -40,8 +40,9 @@ const OPERATION_S2UR: u16 = 0x1c3;
 const LDCU: u16 = 0x1ac;
 /// The zero registers.
 const ZERO: u8 = 255;
-/// The bytes that registers are in.
+/// The bytes that registers are in, and the mark of the first one.
 const SOURCES: [u32; 3] = [3, 4, 8];
+const FIRST_KEPT: u128 = 1 << 122;
 
 /// Cycles from saving R to overwriting it, from the size to the product, from that to the uniform register, from there to the load of
 /// a constant, and from restoring R to the load. Assemblers from 13.0 on have these.
@@ -273,7 +274,10 @@ fn keeps_operand(alignment: &Alignment<'_>, expansion: &Expansion) -> bool {
     earlier.iter().enumerate().any(|(index, one)| {
         let has = |other: &Instruction, byte: u32| other.byte(byte) == expansion.register;
         let is_taken = |byte: u32| earlier[..index].iter().any(|later| has(later, byte));
-        one.0 & KEPT != 0 && SOURCES.iter().any(|byte| has(one, *byte) && !is_taken(*byte))
+        // The first operand is in one place, the others are in two.
+        let is_kept =
+            |byte: u32| one.0 & if byte == SOURCES[0] { FIRST_KEPT } else { KEPT & !FIRST_KEPT } != 0;
+        SOURCES.iter().any(|byte| is_kept(*byte) && has(one, *byte) && !is_taken(*byte))
     })
 }
 

@@ -127,7 +127,7 @@ pub fn expand(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Orig
         check_expanded(old, &expanded.1, &jumps).ok().map(|()| expanded)
     };
     // Those that the checker does not accept stay.
-    let mut taken: Vec<Expansion> = wanted.iter().map(|ways| ways[0].clone()).collect();
+    let mut taken: Vec<Expansion> = wanted.iter().filter_map(|ways| ways.first().cloned()).collect();
     let expanded = is_same(&taken).or_else(|| {
         taken.clear();
         for one in wanted.into_iter().take(MAX_BLOCKS).flatten() {
@@ -150,7 +150,11 @@ pub fn expand(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Orig
     let new = |one: &Expansion| index(&one.at)..index(&one.at) + one.by.len();
     let inserted: Vec<usize> = taken.iter().flat_map(new).collect();
     for (_, block) in retimed_blocks(&code, &moved, origin.family, &inserted).into_iter().take(MAX_BLOCKS) {
-        take(&mut code, is_safe, |code| put(code, &block));
+        if !take(&mut code, is_safe, |code| put(code, &block)) {
+            for one in block.chunks(1).take(MAX_HASTY) {
+                take(&mut code, is_safe, |code| put(code, one));
+            }
+        }
     }
     number(&mut code, &moved, origin.family, !has_remarks(&capsule, old), &inserted, is_safe);
     let capsule = paced(&capsule, &moves)?;

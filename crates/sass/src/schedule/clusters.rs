@@ -8,7 +8,7 @@ use super::instructions::Line;
 use super::{Code, Control, DELAYED, Family, Hints, Machine, NONE};
 use crate::cluster_size::{ClusterSize, Times};
 use crate::flow::Jumps;
-use crate::instruction::{Instruction, SIZE};
+use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
 use crate::operation::S2UR;
 use crate::registers::File;
 use std::ops::Range;
@@ -45,14 +45,14 @@ fn accesses(line: &Line) -> impl Iterator<Item = (u8, Access)> + '_ {
 
 /// What takes the place of everything that asks for the size of the cluster. Nothing if the code is not understood. Each has further ways, which wait
 /// for more.
-pub fn expansions(code: &[u8], jumps: &Jumps, family: Family) -> Vec<[Expansion; 4]> {
+pub fn expansions(code: &[u8], jumps: &Jumps, family: Family) -> Vec<Vec<Expansion>> {
     let Some(Code { lines, blocks, .. }) = Code::new(code, jumps, family, Hints::NONE) else {
         return Vec::new();
     };
     blocks.iter().flat_map(|block| of_block(&lines, block.range.clone(), family)).collect()
 }
 
-fn of_block(lines: &[Line], block: Range<usize>, family: Family) -> Vec<[Expansion; 4]> {
+fn of_block(lines: &[Line], block: Range<usize>, family: Family) -> Vec<Vec<Expansion>> {
     let times = if family.machine == Machine::Of120 { Times::OF_120 } else { Times::OF_100 };
     let mut last = [None; REGISTERS];
     let mut found = Vec::new();
@@ -71,22 +71,35 @@ fn of_block(lines: &[Line], block: Range<usize>, family: Family) -> Vec<[Expansi
         });
         last[usize::from(register)] = Some(Access::Written);
         let own = Control::of(lines[at].bits);
-        let mut others = uncovered(lines, block.clone(), at, own.written);
-        others.extend(readers(lines, block.start..at, register, own.written));
-        let number = if own.written < NONE { 1 << own.written } else { 0 };
-        let waits = lines[at].bits.wait_mask() | under_way(lines, block.start..at, register);
+        let number = idle_number(lines, block.start..at, own.written);
+        let mut others = uncovered(lines, block.clone(), at, number);
+        others.extend(readers(lines, block.start..at, register, number));
+        let added = if others.is_empty() { 0 } else { 1 << number };
+        let gone = if own.written < NONE { 1 << own.written } else { 0 };
+        let waits = lines[at].bits.wait_mask() | under_way(lines, block.start..at, register) | added;
         let all = waits | second.bits.wait_mask();
-        let least = if others.is_empty() { waits | all & !number } else { all };
+        let least = waits | all & !gone;
         let others_waits = anywhere(lines, register);
-        found.push([least, all, least | others_waits, all | others_waits].map(|waits| {
+        let way = |(waits, is_later): (u8, bool)| {
             let mut others = others.clone();
-            others.extend(delayed(lines, &others, at, waits, free.is_none()));
+            others.extend(delayed(lines, &others, at, waits, is_later));
             let by = size.through(register, free.is_none(), waits, times);
             let by = by.into_iter().map(|bits| bits.0.to_le_bytes()).collect();
             Expansion { at, by, others }
-        }));
+        };
+        let waits = [least, all, least | others_waits, all | others_waits];
+        let ways = waits.into_iter().flat_map(|waits| [(waits, false), (waits, true)]);
+        // Where a register is saved, what was written just before may need another cycle.
+        found.push(ways.filter(|(_, is_later)| free.is_none() || !is_later).map(way).collect());
     }
     found
+}
+
+/// A scoreboard that nothing in the block has set and not waited for: this one, or another.
+fn idle_number(lines: &[Line], before: Range<usize>, number: u8) -> u8 {
+    let busy = before.fold(0, |mask, at| mask & !lines[at].bits.wait_mask() | lines[at].bits.set_mask());
+    let all = std::iter::once(number).chain(0..SCOREBOARDS);
+    all.filter(|number| *number < NONE).find(|number| busy >> number & 1 == 0).unwrap_or(0)
 }
 
 /// The highest register that is written before anything else becomes of it.
@@ -137,24 +150,25 @@ fn readers(lines: &[Line], before: Range<usize>, register: u8, number: u8) -> Ve
     // Those of one kind read in order.
     let is_last = |at: &usize| {
         let is_same = |later: &usize| lines[*later].operation() == lines[*at].operation();
-        !(at + 1..before.end).filter(is_reader).any(|later| is_same(&later))
+        let tells = |later: &usize| is_reader(later) || lines[*later].bits.read_scoreboard().is_some();
+        !(at + 1..before.end).filter(is_same).any(|later| tells(&later))
     };
     let all = before.clone().filter(is_reader).filter(is_last);
     all.map(|at| (at, with_scoreboards(lines[at].bits, NONE, Some(number)))).collect()
 }
 
-/// The instruction before a place, if that waits for it, or saves what may have been written just before: it takes two cycles then.
+/// The instruction before a place, if that waits for it or is to be later: it takes two cycles then.
 fn delayed(
     lines: &[Line],
     others: &[(usize, [u8; SIZE])],
     at: usize,
     waits: u8,
-    is_saved: bool,
+    is_later: bool,
 ) -> Option<(usize, [u8; SIZE])> {
     let last = at.checked_sub(1)?;
     let changed = others.iter().rev().find(|(other, _)| *other == last);
     let bits = changed.map_or(lines[last].bits, |(_, bits)| Instruction(u128::from_le_bytes(*bits)));
-    let is_waited_for = bits.stall() == 1 && (is_saved || bits.set_mask() & waits != 0);
+    let is_waited_for = bits.stall() == 1 && (is_later || bits.set_mask() & waits != 0);
     is_waited_for.then(|| (last, bits.with_stall(DELAYED).0.to_le_bytes()))
 }
 
@@ -173,13 +187,20 @@ fn is_over(lines: &[Line], mut range: Range<usize>, number: u8) -> bool {
 /// The scoreboards of instructions that use a register and may be under way.
 fn under_way(lines: &[Line], before: Range<usize>, register: u8) -> u8 {
     let mut mask = 0;
-    for at in before.clone() {
+    let mut readers = Vec::new();
+    for at in before {
         let line = &lines[at];
         let uses = [&line.reads, &line.writes].map(|set| set.contains(File::General, register.into()));
+        mask &= !line.bits.wait_mask();
         if uses.contains(&true) {
             mask |= line.bits.set_mask();
+            readers.push(line.operation());
+        } else if let Some(number) =
+            line.bits.read_scoreboard().filter(|_| readers.contains(&line.operation()))
+        {
+            // Those of one kind read in order.
+            mask |= 1 << number;
         }
-        mask &= !line.bits.wait_mask() | if uses.contains(&true) { line.bits.set_mask() } else { 0 };
     }
     mask
 }
