@@ -459,6 +459,17 @@ fn registers_that_the_size_comes_through() {
     waiting[0].0 = waits_for(SIZE_TO_R6, 1 << 2);
     assert!(may_expand(&[(LDG_TO_R6, 2)], &waiting, &dead));
     assert!(!may_expand(&loaded, &waiting, &dead), "one cycle after it");
+    // Only what takes its time says when it is over.
+    let mut marked = around(&[&THROUGH_R6[..], &dead].concat());
+    marked[1].0 = with_scoreboards(OTHER, 3, 7);
+    assert!(check_expanded(&bytes(&around(&[&ASKED[..], &dead].concat())), &bytes(&marked), &[]).is_err());
+    // What is saved has its time afterwards, too.
+    let saved = around(&[&WITH_R6_SAVED[..], &[read]].concat());
+    for at in [3, 7] {
+        let mut sooner = saved.clone();
+        sooner[at].1 -= 1;
+        assert!(is_refused(&saved, &sooner, &[]), "{at}");
+    }
     // Whatever else is saved there is lost.
     assert!(!may_expand(&[(SAVE_R6, 10)], &WITH_R6_SAVED, &[(RESTORE_R6, 10), read]));
 }

@@ -184,17 +184,19 @@ fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<(Alignment<'a>, Vec<Ex
 }
 
 /// Whether an instruction is the same, waits for the same and takes as long, or two cycles in place of one. It may set a scoreboard that it
-/// did not.
+/// did not, if it is of those that do.
 fn is_same(before: Instruction, after: Instruction) -> bool {
     let bits = |one: Instruction| without_place(one).without_schedule();
-    let is_kept = |before: Option<u8>, after: Option<u8>| before.is_none() || before == after;
+    let is_kept = |before: Option<u8>, after: Option<u8>, may_be_added: bool| {
+        before.is_none() && may_be_added || before == after
+    };
     let has_time = before.stall() == after.stall() || before.stall() == 1 && after.stall() == 2;
     bits(before) == bits(after)
         && before.wait_mask() == after.wait_mask()
         && before.holds() == after.holds()
         && has_time
-        && is_kept(before.write_scoreboard(), after.write_scoreboard())
-        && is_kept(before.read_scoreboard(), after.read_scoreboard())
+        && is_kept(before.write_scoreboard(), after.write_scoreboard(), before.operation() == OPERATION_S2UR)
+        && is_kept(before.read_scoreboard(), after.read_scoreboard(), is_variable(before))
 }
 
 /// If the old code asks for the size at one place and the new code does so through a general register at the other: how many instructions that
@@ -312,16 +314,16 @@ fn is_there(alignment: &Alignment<'_>, ways: &Ways<'_>, expansion: &Expansion) -
             longest(producer).saturating_sub(OVERWRITTEN)
         }
     };
-    let writes = |one: &Instruction| {
-        let writes = checked(*one).map(|operands| operands.writes);
-        writes.is_none_or(|writes| writes.contains(File::General, expansion.register.into()))
+    // What restores the register is in time, as was looked at there, and what goes elsewhere has no results.
+    let writes = |one: &Instruction| match checked(*one) {
+        Some(operands) => {
+            one.operation() != RPCMOV[1] && operands.writes.contains(File::General, expansion.register.into())
+        }
+        None => Flow::of(0, *one) == Flow::Next,
     };
     // What comes from elsewhere is plain arithmetic, if anything.
     let is_slow = |one: Instruction| one.write_scoreboard().is_none() && longest(one) > PLAIN && writes(&one);
-    let has_slow = || {
-        let mut all = (0..alignment.len()).filter_map(|at| alignment.step(at).after);
-        all.any(|one| !is_control(one) && is_slow(one))
-    };
+    let has_slow = || (0..alignment.len()).filter_map(|at| alignment.step(at).after).any(is_slow);
     let mut left = vec![(expansion.step, 0)];
     let mut states = 0;
     while let Some((at, distance)) = left.pop() {
@@ -341,7 +343,7 @@ fn is_there(alignment: &Alignment<'_>, ways: &Ways<'_>, expansion: &Expansion) -
         };
         for from in before {
             let distance = distance + cycles(alignment, from);
-            let producer = alignment.step(from).after.filter(|one| !is_control(*one) && writes(one));
+            let producer = alignment.step(from).after.filter(writes);
             let is_early = |one: Instruction| one.write_scoreboard().is_none() && distance < needed(one);
             if producer.is_some_and(is_early) {
                 return false;
