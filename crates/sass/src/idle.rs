@@ -95,6 +95,7 @@ const UNIFORM_LOAD: u16 = 0x1ac;
 /// `VOTEU`, `R2UR`, `S2UR`, `CS2UR` and `CREDUX`, which are of other units.
 const OTHER_UNIFORM: [u16; 5] = [0x086, 0x0ca, 0x0c3, 0x0cb, 0x0cc];
 const UMOV: u16 = 0x082;
+const R2UR: u16 = 0x0ca;
 const UNIFORM: std::ops::RangeInclusive<u16> = 0x080..=0x0ff;
 /// What `CS2R` writes: assemblers have it used after 10 by uniform instructions.
 const SPECIAL_READ: u32 = 11;
@@ -384,6 +385,8 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
             _ if producer.writes.meets(&consumer.guard) && UNIFORM.contains(&user) => UNIFORM_TO_GUARD,
             UNIFORM_LOAD => UNIFORM_TO_LOAD,
             UMOV => UNIFORM_TO_MOVE,
+            // What it writes comes as late as that.
+            R2UR if is_only_overwritten => UNIFORM_TO_LOAD,
             _ if producer.writes.meets(&consumer.guard) => UNKNOWN,
             _ if is_of_uniform_unit(user) => UNIFORM_TO_UNIFORM,
             _ if is_plain => UNIFORM_TO_PLAIN,

@@ -12,11 +12,14 @@
 //! 3. counted waits (`DEPBAR`) count the same producers;
 //! 4. no instruction waits for a scoreboard one cycle after it was set, if it did not before.
 //!
+//! [`check_expanded`] does so for the one rewrite that has other instructions: what the size of the cluster comes through.
+//!
 //! It shares nothing with the code that rewrites but for what instructions are and which registers they use: [`schedule`], which chooses scoreboards and
 //! waits as the linker does, has no part in what is accepted. What it does not know (an operation, where an indirect branch without a list of targets goes) it
 //! takes to be the worst, so that it refuses rather than accepts.
 
 mod checker;
+mod cluster_size;
 mod expansion;
 pub mod finalize;
 mod fit;
@@ -36,7 +39,7 @@ mod table;
 mod times;
 mod workaround;
 
-pub use checker::{Problem, Violation, check, check_for};
+pub use checker::{Problem, Violation, check, check_expanded, check_for};
 pub use expansion::mercury_size;
 pub use fit::is_fit_for_103;
 pub use fit_107::is_fit_for_107;

@@ -1,6 +1,6 @@
 //! Rewrites that the checker must refuse: each takes a cycle, a wait or an operand from something that needs it.
 
-use solder_sass::{Speed, check, check_for};
+use solder_sass::{Speed, check, check_expanded, check_for};
 
 const HOLD: u128 = 1 << 109;
 /// `IADD3 R6, R5, 1`, also if P0, and `IADD3 R7, R5, 1`.
@@ -390,4 +390,139 @@ fn loads_of_matrices() {
     let read = |shape, mask| around(&[(load(shape), 2), (OTHER, 10), (waits_for(sum, mask), 10)]);
     assert!(is_refused(&read(0x13900 << 64, 1), &read(0x13900 << 64, 0), &[]));
     assert!(!is_refused(&read(0x100 << 64, 1), &read(0x100 << 64, 0), &[]));
+}
+
+/// `S2UR UR4, SR_CgaSize`, `UIMAD UR4, UR4, -0xa0, URZ` and the load that they are for.
+const READ_SIZE: u128 = with_scoreboards(0x000f_e000_0000_8a00_0000_0000_0004_79c3, 0, 7);
+const MULTIPLY_SIZE: u128 = 0x000f_c000_0f8e_02ff_ffff_ff60_0404_78a4 | 1 << 116;
+const LOAD_BY_SIZE: u128 = with_scoreboards(0x000f_e000_0800_0800_0000_4b00_0404_77ac, 1, 7);
+/// `CS2R.32 R6, SR_CgaSize`, `IMAD R6, R6, -0xa0, RZ` and `R2UR UR4, R6`.
+const SIZE_TO_R6: u128 = 0x000f_c000_0000_8a00_0000_0000_0006_7805;
+const MULTIPLY_R6: u128 = 0x000f_c000_078e_02ff_ffff_ff60_0606_7824;
+const R6_TO_UR4: u128 = 0x000f_c000_000e_0000_0000_0000_0604_72ca;
+/// `RPCMOV.32 Rpc.LO, R6` and `RPCMOV.32 R6, Rpc.LO`.
+const SAVE_R6: u128 = 0x000f_c000_0000_0000_0000_0006_0000_7352;
+const RESTORE_R6: u128 = 0x000f_c000_0000_0000_0000_0000_0006_7353;
+/// `IADD3 R7, R6, 1`, `LDG R6, [R32]` and `STG [R32], R6`.
+const SUM_OF_R6: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0607_7810;
+const LDG_TO_R6: u128 = with_scoreboards(0x000f_e000_0c1e_1900_0000_0004_2006_7981, 2, 7);
+const STG_OF_R6: u128 = 0x000f_e000_0c10_1904_0000_0006_2000_7986;
+/// `S2UR UR6, SR_CTAID.X`, which the next one's scoreboard is enough for.
+const READ_PLACE: u128 = 0x000f_e000_0000_2500_0000_0000_0006_79c3;
+
+const ASKED: [Line; 3] = [(READ_SIZE, 2), (MULTIPLY_SIZE, 12), (LOAD_BY_SIZE, 1)];
+const THROUGH_R6: [Line; 4] = [(SIZE_TO_R6, 5), (MULTIPLY_R6, 5), (R6_TO_UR4, 14), (LOAD_BY_SIZE, 1)];
+const WITH_R6_SAVED: [Line; 6] = [
+    (SAVE_R6, 6),
+    (SIZE_TO_R6, 5),
+    (MULTIPLY_R6, 5),
+    (R6_TO_UR4 | HOLD, 2),
+    (RESTORE_R6, 12),
+    (LOAD_BY_SIZE, 1),
+];
+
+/// Whether the size may come through R6 with these instructions before and after it.
+fn may_expand(before: &[Line], new: &[Line], after: &[Line]) -> bool {
+    let code = |middle: &[Line]| bytes(&around(&[before, middle, after].concat()));
+    check_expanded(&code(&ASKED), &code(new), &[]).is_ok()
+}
+
+#[test]
+fn registers_that_the_size_comes_through() {
+    let dead = [(SUM, 5)];
+    assert!(may_expand(&[], &THROUGH_R6, &dead));
+    assert!(may_expand(&[], &WITH_R6_SAVED, &[(SUM_OF_R6, 5)]));
+    // Only what goes through a register may be accepted so.
+    assert!(is_refused(&around(&ASKED), &around(&THROUGH_R6), &[]));
+    let read = (SUM_OF_R6, 5);
+    let is_live: [(&str, &[Line]); 7] = [
+        ("read", &[read, (SUM, 5)]),
+        ("written under a condition", &[(SUM_IF_P0, 5), read]),
+        ("written under a condition first", &[(SUM_IF_P0, 5), (SUM, 5)]),
+        ("read after a branch", &[(to(BRA_IF_P1, 6, 8), 5), (SUM, 5), read]),
+        ("written by a function that is called", &[(CALL, 5), (SUM, 5)]),
+        ("nothing known of it", &[]),
+        ("read by what is not known", &[(0x000f_e000_0000_0000_0000_0000_0000_7fff, 5), (SUM, 5)]),
+    ];
+    for (name, after) in is_live {
+        assert!(!may_expand(&[], &THROUGH_R6, after), "{name}");
+    }
+    // Under way: what is loaded, what a store reads, what was just written, what is kept.
+    let loaded = [(LDG_TO_R6, 1)];
+    assert!(!may_expand(&loaded, &THROUGH_R6, &dead));
+    assert!(!may_expand(&loaded, &WITH_R6_SAVED, &[read]));
+    assert!(!may_expand(&[(STG_OF_R6, 1)], &THROUGH_R6, &dead));
+    assert!(!may_expand(&[(STG_OF_R6, 1)], &WITH_R6_SAVED, &dead));
+    assert!(!may_expand(&[(SUM, 1)], &WITH_R6_SAVED, &[read]));
+    assert!(!may_expand(&[(SUM_OF_R6 | REUSE, 5)], &THROUGH_R6, &dead));
+    let mut waiting = THROUGH_R6;
+    waiting[0].0 = waits_for(SIZE_TO_R6, 1 << 2);
+    assert!(may_expand(&[(LDG_TO_R6, 2)], &waiting, &dead));
+    assert!(!may_expand(&loaded, &waiting, &dead), "one cycle after it");
+    // Only what takes its time says when it is over.
+    let mut marked = around(&[&THROUGH_R6[..], &dead].concat());
+    marked[1].0 = with_scoreboards(OTHER, 3, 7);
+    assert!(check_expanded(&bytes(&around(&[&ASKED[..], &dead].concat())), &bytes(&marked), &[]).is_err());
+    // What is saved has its time afterwards, too.
+    let saved = around(&[&WITH_R6_SAVED[..], &[read]].concat());
+    for at in [3, 7] {
+        let mut sooner = saved.clone();
+        sooner[at].1 -= 1;
+        assert!(is_refused(&saved, &sooner, &[]), "{at}");
+    }
+    // Whatever else is saved there is lost.
+    assert!(!may_expand(&[(SAVE_R6, 10)], &WITH_R6_SAVED, &[(RESTORE_R6, 10), read]));
+}
+
+#[test]
+fn sizes_that_are_others() {
+    let dead = [(SUM, 5)];
+    let others: [(&str, usize, u128); 8] = [
+        ("another number", 1, MULTIPLY_R6 ^ 0x10 << 32),
+        ("another product", 1, MULTIPLY_R6 ^ 1 << 24),
+        ("another special register", 0, SIZE_TO_R6 ^ 0x200 << 64),
+        ("another general register", 0, SIZE_TO_R6 ^ 1 << 16),
+        ("another uniform register", 2, R6_TO_UR4 ^ 1 << 16),
+        ("another source", 2, R6_TO_UR4 ^ 1 << 24),
+        ("a condition", 0, SIZE_TO_R6 ^ 0x7000),
+        ("a scoreboard", 0, with_scoreboards(SIZE_TO_R6, 3, 7)),
+    ];
+    for (name, at, bits) in others {
+        let mut code = THROUGH_R6;
+        code[at].0 = bits;
+        assert!(!may_expand(&[], &code, &dead), "{name}");
+    }
+    for (at, stall) in [(0, 4), (1, 4), (2, 13)] {
+        let mut code = THROUGH_R6;
+        code[at].1 = stall;
+        assert!(!may_expand(&[], &code, &dead), "cycles of instruction {at}");
+    }
+    for (at, stall) in [(0, 5), (1, 4), (2, 4), (3, 1), (4, 11)] {
+        let mut code = WITH_R6_SAVED;
+        code[at].1 = stall;
+        assert!(
+            !may_expand(&[], &code, &[(SUM_OF_R6, 5)]),
+            "cycles of instruction {at} with a saved register"
+        );
+    }
+    // Without the load, and with a branch into the middle.
+    let code = |middle: &[Line]| bytes(&around(&[middle, &dead].concat()));
+    assert!(check_expanded(&code(&ASKED[..2]), &code(&THROUGH_R6[..3]), &[]).is_err());
+    let entered = |middle: &[Line], target: i64| {
+        bytes(&around(&[&[(to(BRA_IF_P1, 3, target), 5)], middle, &dead].concat()))
+    };
+    assert!(check_expanded(&entered(&ASKED, 4), &entered(&THROUGH_R6, 4), &[]).is_ok());
+    assert!(check_expanded(&entered(&ASKED, 5), &entered(&THROUGH_R6, 5), &[]).is_err());
+    assert!(check_expanded(&entered(&ASKED, 5), &entered(&THROUGH_R6, 4), &[]).is_err());
+    // What the scoreboard of the read was enough for.
+    let held = [(READ_PLACE, 8)];
+    assert!(!may_expand(&held, &THROUGH_R6, &dead));
+    let own = |mask: u128| {
+        let mut code = around(&[&held[..], &THROUGH_R6, &dead].concat());
+        code[3].0 = with_scoreboards(READ_PLACE, 0, 7);
+        code[4].0 = waits_for(SIZE_TO_R6, mask);
+        check_expanded(&bytes(&around(&[&held[..], &ASKED, &dead].concat())), &bytes(&code), &[])
+    };
+    assert!(own(1).is_ok());
+    assert!(own(0).is_err());
 }

@@ -65,7 +65,20 @@ struct Moves {
     entries: Vec<u32>,
 }
 
-impl Alignment<'_> {
+impl<'a> Alignment<'a> {
+    /// Of code some of whose instructions are gone and others new. `entries` has, by instruction of the old code, the step where it is
+    /// entered, and `places` the instruction of the new code that a branch to it goes to.
+    pub fn of_steps(
+        before: &'a [u8],
+        after: &'a [u8],
+        steps: Vec<Step>,
+        entries: Vec<u32>,
+        places: &[usize],
+    ) -> Result<Self, Violation> {
+        check_places(&steps, places)?;
+        Ok(Self { before, after, moved: Some(Moves { steps, entries }) })
+    }
+
     pub fn len(&self) -> usize {
         self.moved.as_ref().map_or(self.before.len() / SIZE, |moved| moved.steps.len())
     }

@@ -59,6 +59,8 @@ const SYNCS: u16 = 0x1b2;
 const PREEXIT: u16 = 0x02d;
 const STS: u16 = 0x188;
 const LDS: u16 = 0x184;
+/// Reads of special registers into uniform ones, which are over in order.
+const S2UR: u16 = 0x1c3;
 const STG: u16 = 0x186;
 /// `LDGSTS` has read its predicate when it is issued: in the objects of `cargo xtask realcode` assemblers have it overwritten by the next
 /// instruction a thousand times, without a wait.
@@ -366,7 +368,8 @@ impl Analysis<'_> {
                 && !(COUNT_COPIES.contains(&instruction.operation()) && self.is_about_registers(set))
                 && !([CCTL, B2R].contains(&instruction.operation()) && self.is_of_other_memory(set))
                 && !(FENCES.contains(&instruction.operation()) && self.is_no_access(set))
-                && !self.is_passed(instruction, set);
+                && !self.is_passed(instruction, set)
+                && !self.is_saved_for_size(at);
             if is_ordered || self.depends(at, operands.as_ref(), *index as usize, state) {
                 let producer = set.step.unwrap_or_default() as usize;
                 return Err(Violation { at, problem: Problem::MissingWait { producer } });
@@ -401,6 +404,24 @@ impl Analysis<'_> {
         match (instruction.operation(), self.alignment.step(step as usize).either().operation()) {
             (MEMBAR, SYNCS) | (PREEXIT, STS) => set.reads,
             (PREEXIT, LDS) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a step saves a general register, or restores it, that the size of the cluster comes through. It cares for that register
+    /// alone.
+    fn is_saved_for_size(&self, at: usize) -> bool {
+        const SAVE: u16 = 0x152;
+        const RESTORE: u16 = 0x153;
+        const CS2R: u16 = 0x005;
+        const R2UR: u16 = 0x0ca;
+        let operation = |at: usize| {
+            let step = (at < self.alignment.len()).then(|| self.alignment.step(at));
+            step.and_then(|step| step.after).map(Instruction::operation)
+        };
+        match operation(at) {
+            Some(SAVE) => operation(at + 1) == Some(CS2R),
+            Some(RESTORE) => at.checked_sub(1).and_then(operation) == Some(R2UR),
             _ => false,
         }
     }
@@ -480,11 +501,31 @@ impl Analysis<'_> {
         if set.reads {
             return Some(InTheWay { sources, ..InTheWay::default() });
         }
+        let mut results = operands.writes;
+        if producer.operation() == S2UR {
+            self.add_covered(step, &mut results);
+        }
         if producer.read_scoreboard().is_some() {
-            return Some(InTheWay { results: operands.writes, ..InTheWay::default() });
+            return Some(InTheWay { results, ..InTheWay::default() });
         }
         let reader = self.later_reader(step, &operands);
-        Some(InTheWay { results: operands.writes, sources, reader })
+        Some(InTheWay { results, sources, reader })
+    }
+
+    /// Adds the results of earlier reads of special registers that have no scoreboard: they are over when the one of this step is.
+    fn add_covered(&self, step: usize, results: &mut Registers) {
+        for at in (0..step).rev() {
+            let earlier = self.alignment.step(at);
+            let one = earlier.either();
+            let is_read = one.operation() == S2UR;
+            let sets = |one: Option<Instruction>| one.is_some_and(|one| one.write_scoreboard().is_some());
+            if Flow::of(0, one) != Flow::Next || is_read && (sets(earlier.before) || sets(earlier.after)) {
+                return;
+            }
+            if let Some(operands) = checked(one).filter(|_| is_read) {
+                results.insert_from(&operands.writes);
+            }
+        }
     }
 
     /// The set of a later instruction that tells that a producer has read its operands: one of the same operation, or a `STG` after

@@ -7,6 +7,7 @@
 mod align;
 mod dataflow;
 mod delays;
+mod expanded;
 mod kept;
 mod quicker;
 mod violation;
@@ -16,6 +17,7 @@ use crate::idle::{LATEST, Speed, is_needed_in};
 use crate::instruction::{Instruction, KEPT};
 use crate::shift;
 use align::{Alignment, Step, align, is_plain_delay};
+pub use expanded::check_expanded;
 use quicker::Ways;
 use std::cell::OnceCell;
 pub use violation::{Problem, Violation};

@@ -19,6 +19,9 @@ const MAX_STEPS: usize = 4096;
 /// What control takes at least, and until operands have been read.
 const LEAST_OF_CONTROL: u8 = 5;
 const READ_AFTER: u8 = 2;
+/// `RPCMOV`, which moves a register where nothing else is.
+const SAVE: u16 = 0x152;
+const RESTORE: u16 = 0x153;
 /// Control that writes no registers.
 const WITHOUT_RESULTS: [u16; 4] = [BSYNC, BRA, WARPSYNC, EXIT];
 
@@ -159,7 +162,8 @@ impl<'a> Ways<'a> {
         let is_less_than =
             |least: u8| is_shorter && after.stall() < least || is_quicker && gap[0] < u32::from(least);
         let keeps_distance = match before.operation() {
-            ENDCOLLECTIVE => is_shorter || is_quicker,
+            // Nothing here knows what these move.
+            ENDCOLLECTIVE | SAVE | RESTORE => is_shorter || is_quicker,
             operation => is_control(before) && operation != BSSY && is_less_than(LEAST_OF_CONTROL),
         };
         if keeps_distance {
@@ -249,7 +253,7 @@ impl<'a> Ways<'a> {
     }
 
     /// The steps that control may come from to this one. `None` if these are not known.
-    fn before(&self, at: usize) -> Option<impl Iterator<Item = usize> + use<'_>> {
+    pub fn before(&self, at: usize) -> Option<impl Iterator<Item = usize> + use<'_>> {
         self.branches.as_ref()?;
         let last = at.checked_sub(1)?;
         let flow = self.alignment.step(last).before.map_or(Flow::Next, |before| Flow::of(0, before));

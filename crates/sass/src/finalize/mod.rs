@@ -69,6 +69,7 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
     let mut changed = Vec::new();
     for (text, capsule) in object.code() {
         let mut function = Function::new(&object, text, capsule);
+        function.take(older::expand(&object, &function, origin));
         function.take(older::step(&object, &function, origin));
         refuse_older_capsule(&object, &function)?;
         function.take(older::release(&object, &function, origin));

@@ -8,7 +8,8 @@
 //! 3. the short one of several delays comes last;
 //! 4. scoreboards and waits are chosen anew; where something is no longer waited for at once, or is now, the cycles of its block are
 //!    those that it needs;
-//! 5. after a barrier by the number in a register, the shift that gives the register its number back has another form.
+//! 5. after a barrier by the number in a register, the shift that gives the register its number back has another form;
+//! 6. the size of the cluster comes through a general register (older/blackwell-clusters).
 //!
 //! 13.0.100 has a `NOP` before every `BSYNC` and after every `BREAK`, and an attribute that says so. Both go
 //! (`.nv.info`, `NVSAL_SW_WAR`).
@@ -22,10 +23,14 @@ use super::object::Object;
 use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::{BAR, ENDCOLLECTIVE};
-use crate::schedule::member::{Delayed, Retimed, mark_anew, released, rewaited, shortened, undelayed};
-use crate::schedule::{Family, Machine, anew, hasten, hasty, order_delays, shortened as shortened_code};
+use crate::schedule::member::{
+    Delayed, Retimed, expanded as retimed_blocks, mark_anew, released, rewaited, shortened, undelayed,
+};
+use crate::schedule::{
+    Expansion, Family, Machine, anew, expansions, hasten, hasty, order_delays, shortened as shortened_code,
+};
 use crate::shift;
-use crate::{Speed, check, check_for};
+use crate::{Speed, check, check_expanded, check_for};
 use bstr::BStr;
 use solder_arch::Release;
 use solder_cubin::mercury::{Idle, abridged, delays, from_older, idle, is_older_capsule, remarks};
@@ -91,7 +96,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;
-        number(&mut code, &moved, family, !has_remarks(&capsule, old), is_safe);
+        number(&mut code, &moved, family, !has_remarks(&capsule, old), &[], is_safe);
     } else if origin.family.machine == Machine::Of100 {
         // What is over at the end of a block depends on the cycles that are gone. The times of sm_120 are not known well enough for
         // that: there the scoreboards of NVSHMEM's code stay.
@@ -102,6 +107,73 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     let capsule =
         if moves.is_in_place() { capsule.into_owned() } else { abridged(&paced(&capsule, &moves)?)? };
     Some(Step { code, capsule, moves })
+}
+
+/// The function in which the size of the cluster comes through a general register; `None` if it does not ask for it, or stays
+/// (older/blackwell-clusters).
+pub fn expand(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
+    if !origin.is_other {
+        return None;
+    }
+    let old = &function.code;
+    let jumps = function.jumps(object);
+    let wanted = expansions(old, &jumps, origin.family);
+    if wanted.is_empty() {
+        return None;
+    }
+    let capsule = current(&function.capsule, old)?;
+    let is_same = |expansions: &[Expansion]| {
+        let expanded = expanded_code(old, expansions)?;
+        check_expanded(old, &expanded.1, &jumps).ok().map(|()| expanded)
+    };
+    // Those that the checker does not accept stay.
+    let mut taken: Vec<Expansion> = wanted.iter().filter_map(|ways| ways.first().cloned()).collect();
+    let expanded = is_same(&taken).or_else(|| {
+        taken.clear();
+        for one in wanted.into_iter().take(MAX_BLOCKS).flatten() {
+            if taken.last().is_some_and(|last| last.at == one.at) {
+                continue;
+            }
+            taken.push(one);
+            if is_same(&taken).is_none() {
+                taken.pop();
+            }
+        }
+        is_same(&taken).filter(|_| !taken.is_empty())
+    });
+    let (moves, mut code) = expanded?;
+    let index = |at: &usize| moves.index(*at);
+    let moved: Jumps =
+        jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
+    let whole = code.clone();
+    let is_safe = |code: &[u8]| check_for(origin.speed, &whole, code, &moved).is_ok();
+    let new = |one: &Expansion| index(&one.at)..index(&one.at) + one.by.len();
+    let inserted: Vec<usize> = taken.iter().flat_map(new).collect();
+    for (_, block) in retimed_blocks(&code, &moved, origin.family, &inserted).into_iter().take(MAX_BLOCKS) {
+        if !take(&mut code, is_safe, |code| put(code, &block)) {
+            for one in block.chunks(1).take(MAX_HASTY) {
+                take(&mut code, is_safe, |code| put(code, one));
+            }
+        }
+    }
+    number(&mut code, &moved, origin.family, !has_remarks(&capsule, old), &inserted, is_safe);
+    let capsule = paced(&capsule, &moves)?;
+    Some(Step { code, capsule, moves })
+}
+
+/// Code in which these have taken place.
+fn expanded_code(old: &[u8], expansions: &[Expansion]) -> Option<(Moves, Vec<u8>)> {
+    let mut code = old.to_vec();
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for (at, bits) in expansions.iter().flat_map(|one| &one.others) {
+        places[*at] = *bits;
+    }
+    let changes = expansions.iter().filter_map(|one| {
+        let (last, first) = one.by.split_last()?;
+        let (first, last) = (first.to_vec(), vec![*last]);
+        Some([Change::replaced(one.at, first), Change::replaced(one.at + 1, last)])
+    });
+    Moves::new(&code, changes.flatten().collect())
 }
 
 /// The function with other warps that go on everywhere, and the cycles that go with it; `None` if it is that already. 12.8 and 12.9 hold
@@ -147,6 +219,7 @@ fn retimed(
         &moved,
         origin.family,
         !has_remarks(&function.capsule, &function.code),
+        &[],
         |code: &[u8]| check_for(origin.speed, &function.code, code, jumps).is_ok(),
     );
     let capsule = members::delayed_capsule(&function.capsule, &moves)?;
@@ -166,11 +239,12 @@ fn number(
     jumps: &Jumps,
     family: Family,
     keeps_waits: bool,
+    inserted: &[usize],
     is_safe: impl Fn(&[u8]) -> bool + Copy,
 ) {
     let old = code.to_vec();
-    if !take(code, is_safe, |code| anew(code, jumps, family, keeps_waits)) {
-        take(code, is_safe, |code| anew(code, jumps, family, false));
+    if !take(code, is_safe, |code| anew(code, jumps, family, keeps_waits, inserted)) {
+        take(code, is_safe, |code| anew(code, jumps, family, false, inserted));
     }
     for (_, block) in rewaited(&old, code, jumps, family).into_iter().take(MAX_BLOCKS) {
         take(code, is_safe, |code| put(code, &block));

@@ -19,6 +19,7 @@
 //! which [`check`](crate::check) can do.
 
 mod blocks;
+mod clusters;
 mod consumers;
 mod delays;
 mod hints;
@@ -37,6 +38,7 @@ use crate::instruction::{Instruction, SCOREBOARDS, SIZE};
 use crate::operation::{FENCE, LDGDEPBAR, MEMBAR, UTMACMDFLUSH};
 pub use crate::stack_pointer::has_unused_stack_pointer;
 use blocks::{Block, blocks};
+pub use clusters::{Expansion, expansions};
 pub use delays::order_delays;
 pub use hints::Hints;
 use instructions::{Line, number_guards};
@@ -257,7 +259,9 @@ impl<'a> Code<'a> {
 
     /// The first block, in the order in which they are scheduled, in which only waits are others than these, if all scoreboards up
     /// to it are the same and no rule of 13.0 is the reason: then it is the rules here that are at fault (older/blackwell-waits).
-    fn first_block_of_other_waits(&self, controls: &[Control]) -> Option<Range<usize>> {
+    /// `inserted` are the instructions, in order, that the assembler did not have.
+    fn first_block_of_other_waits(&self, controls: &[Control], inserted: &[usize]) -> Option<Range<usize>> {
+        let is_inserted = |at: usize| inserted.binary_search(&at).is_ok();
         for block in order::order(&self.blocks).into_iter().map(|block| self.blocks[block].range.clone()) {
             let waits = |at: usize| Control::of(self.lines[at].bits).waits;
             let has_other_waits = |at: usize| waits(at) != controls[at].waits;
@@ -278,7 +282,10 @@ impl<'a> Code<'a> {
                 has_other_numbers(at)
                     || has_other_waits(at) && (line.ends_collective() || follows_meeting || shares(at))
             };
-            if block.clone().any(is_by_rule) {
+            // What was inserted takes time, so that other things are over at the end.
+            let is_later = block.clone().any(is_inserted)
+                && block.clone().any(|at| has_other_waits(at) && (is_inserted(at) || at + 1 == block.end));
+            if is_later || block.clone().any(is_by_rule) {
                 return None;
             }
             if block.clone().any(has_other_waits) {
@@ -317,14 +324,15 @@ pub enum Outcome {
 
 /// Gives code that an assembler before 13.0 has scheduled the scoreboards and waits that 13.0 gives it. The code is as it was if it is
 /// not understood. With `keeps_waits`, blocks keep their waits where only these would be others and no rule says why.
-pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family, keeps_waits: bool) {
+/// `inserted` are the instructions, in order, that the assembler did not have.
+pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family, keeps_waits: bool, inserted: &[usize]) {
     let understood =
         Code::new(code, jumps, family, Hints::NONE).map(|code| Code { is_of_older: true, ..code });
     let Some(understood) = understood else { return };
     let mut kept = Vec::new();
     let found = loop {
         let Some(found) = understood.controls(false, &kept) else { return };
-        let other = understood.first_block_of_other_waits(&found).filter(|_| keeps_waits);
+        let other = understood.first_block_of_other_waits(&found, inserted).filter(|_| keeps_waits);
         match other.filter(|block| !kept.contains(&block.start) && kept.len() <= MAX_KEPT) {
             Some(block) => kept.push(block.start),
             None => break found,

@@ -9,6 +9,7 @@ use super::numbers::{Choice, Group, Kinds, Pending};
 use super::order::order;
 use super::producers::{Producer, Producers};
 use super::times::Times;
+use crate::cluster_size::reads_cluster_size;
 use crate::flow::Flow;
 use crate::instruction::{CountedWait, SCOREBOARDS};
 use crate::operation;
@@ -435,7 +436,8 @@ impl<'a> Schedule<'a> {
     /// nothing reads a clock (older/blackwell-waits-anew).
     pub fn keep_full_waits(&mut self, is_of_older: bool) {
         for (wait, line) in self.waits.iter_mut().zip(self.lines) {
-            if line.bits.wait_mask() == ALL && (!is_of_older || line.operation() == operation::CS2R) {
+            let reads_clock = line.operation() == operation::CS2R && !reads_cluster_size(line.bits);
+            if line.bits.wait_mask() == ALL && (!is_of_older || reads_clock) {
                 *wait = ALL;
             }
         }

@@ -109,6 +109,39 @@ pub fn rewaited(old: &[u8], code: &[u8], jumps: &Jumps, family: Family) -> Vec<(
     changed
 }
 
+/// The blocks that have some of the instructions at `inserted`, in order, which others have given way to, and what takes other cycles
+/// there: the ones just before them may take fewer.
+pub fn expanded(
+    code: &[u8],
+    jumps: &Jumps,
+    family: Family,
+    inserted: &[usize],
+) -> Vec<(Range<usize>, Vec<Retimed>)> {
+    let Some(Code { lines, blocks, .. }) = Code::new(code, jumps, family, Hints::NONE) else {
+        return Vec::new();
+    };
+    let is_among = |at: usize| inserted.binary_search(&at).is_ok();
+    let mut changed = Vec::new();
+    for range in blocks.iter().map(|block| block.range.clone()).filter(|range| range.clone().any(is_among)) {
+        let delays: Vec<usize> = range.clone().filter(|at| is_delay(lines[*at].bits)).collect();
+        let own = Scheduled::new(&lines, range.clone(), &delays);
+        let is_inserted = |index: usize| own.places.get(index).is_some_and(|at| is_among(*at));
+        let new: Vec<usize> = (0..own.places.len()).filter(|index| is_inserted(*index)).collect();
+        let may_be_less = |index: usize| !is_inserted(index) && is_inserted(index + 1);
+        let stalls = Stalls::new(&own.lines, &own.given, &[])
+            .with_inserted(&new)
+            .again(Member::of(family), may_be_less);
+        let delays: Option<Vec<Vec<Retimed>>> =
+            (0..stalls.len()).map(|index| delays_for(&own, index, stalls[index])).collect();
+        if let Some(delays) = delays {
+            let mut block = retimed(&own, &stalls, &[], Member::of(family));
+            block.extend(delays.into_iter().flatten());
+            changed.push((range, block));
+        }
+    }
+    changed
+}
+
 /// The delays after an instruction, where it takes other cycles with them; `None` if there are more or fewer then. The short one is last.
 fn delays_for(block: &Scheduled, index: usize, stall: i64) -> Option<Vec<Retimed>> {
     let (at, delays) = (block.places[index], &block.delays[index]);

@@ -53,6 +53,8 @@ pub struct Stalls<'a> {
     is_for_107: bool,
     /// Whether nothing takes less than is known, even where it did.
     is_slower: bool,
+    /// Instructions that were not there before, in order: what they need is known, and not what they took.
+    inserted: &'a [usize],
 }
 
 /// Where instructions are issued, as far as this is known.
@@ -86,7 +88,8 @@ impl Earliest<'_> {
     fn after(&mut self, producer: usize, cycles: i64) {
         let (start, before) = (self.stalls.range.start, &self.stalls.before);
         let given = before[self.at - start] - before[producer - start];
-        if self.stalls.is_for_107 && cycles != UNKNOWN {
+        let is_new = |at: usize| self.stalls.inserted.binary_search(&at).is_ok();
+        if cycles != UNKNOWN && (self.stalls.is_for_107 || is_new(producer) || is_new(self.at)) {
             return self.not_before(producer, cycles);
         }
         if cycles <= given || !self.stalls.ignores_contradicted {
@@ -111,7 +114,14 @@ impl<'a> Stalls<'a> {
             is_anew: false,
             is_for_107: false,
             is_slower: false,
+            inserted: &[],
         }
+    }
+
+    /// The same where these instructions, in order, were not there before.
+    pub fn with_inserted(mut self, inserted: &'a [usize]) -> Self {
+        self.inserted = inserted;
+        self
     }
 
     /// The cycles from each instruction of the block to the next one, on sm_103, whose unit of double precision takes an instruction
