@@ -301,6 +301,19 @@ fn waits_of_returns() {
         vec![branch, (waits_for(OTHER, 1), 10), (OTHER, 10), (waits_for(RET_TO_R20, last), 5)]
     };
     assert!(is_refused(&passed(all), &passed(others), &[]));
+    // Nothing says that more is meant where the function has all six under way itself, but it must have all of them.
+    let stores = |numbers: [u128; 6], middle: Line, last: u128| -> Code {
+        let store = |number| (with_scoreboards(STG_IF_P1, 7, number), 2);
+        let stores: Code = numbers.into_iter().map(store).collect();
+        [&stores[..], &[middle, (waits_for(RET_TO_R20, last), 5)]].concat()
+    };
+    let (old, new) = ([0, 1, 2, 3, 4, 5], [0, 0, 1, 2, 3, 4]);
+    let plain = (OTHER, 10);
+    assert!(!is_refused(&stores(old, plain, all), &stores(new, plain, 0x1f), &[]));
+    assert!(is_refused(&stores(old, plain, all), &stores(new, plain, 0xf), &[]));
+    assert!(is_refused(&stores([0, 1, 2, 3, 4, 4], plain, all), &stores(new, plain, 0x1f), &[]));
+    let waiting = (waits_for(OTHER, 1), 10);
+    assert!(is_refused(&stores(old, waiting, all), &stores(new, waiting, 0x1e), &[]));
 }
 
 /// Cycles of an instruction that goes, after threads have met.

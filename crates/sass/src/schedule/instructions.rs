@@ -6,7 +6,10 @@ use crate::operands::exact::operands;
 use crate::operation;
 use crate::registers::{File, Registers};
 use crate::table::is_shared_uniform;
-use operation::{BRA, BRX, BRXU, CCTL, EXIT, LD, LDG, LDL, WARPSYNC};
+use operation::{
+    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BRA, BRX, BRXU, CCTL, EXIT, LD, LDG, LDL, REDG, ST, STG,
+    WARPSYNC,
+};
 
 const MEETING_OF_ALL: u16 = 0x948;
 
@@ -142,7 +145,23 @@ impl Line {
 
     /// Whether it is a load that is ordered with those of other threads (`.STRONG`).
     pub fn is_strong_load(&self) -> bool {
-        matches!(self.operation(), LD | LDG | LDL) && matches!(self.bits.field(77, 4), 5..=7 | 10)
+        matches!(self.operation(), LD | LDG | LDL) && self.is_strong()
+    }
+
+    /// Whether it accesses memory in an order that other threads see.
+    pub fn is_strong_access(&self) -> bool {
+        let is_atomic = matches!(self.operation(), ATOM | ATOM_CAS | ATOMG | ATOMG_CAS | ATOMG_FLOAT | REDG);
+        (is_atomic || matches!(self.operation(), LD | LDG | ST | STG)) && self.is_strong()
+    }
+
+    fn is_strong(&self) -> bool {
+        matches!(self.bits.field(77, 4), 5..=7 | 10)
+    }
+
+    /// Whether it copies to shared memory and goes on by itself: `LDGSTS`, and `UTMALDG` to `UBLKCP`.
+    pub fn is_copy(&self) -> bool {
+        let is_of_tensors = operation::TENSOR_COPIES.contains(&self.operation()) && !self.is_counted();
+        self.operation() == operation::LDGSTS || is_of_tensors
     }
 
     /// `CCTL.IVALL`: forgets what is in the cache.

@@ -13,9 +13,9 @@ use crate::operation;
 use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
-    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE,
-    IMMA, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC,
-    S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, UTMASTG,
+    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE, IMMA,
+    ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC, S2R,
+    SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL, SYNCS_EXCH, UTMASTG,
 };
 use solder_arch::Release;
 
@@ -201,7 +201,6 @@ const RESULTS: &Table = &[
     (MUFU, &[], 17),
     (S2R, &[], 31),
     (LDC, &[], 47),
-    (FENCE, &[], 2),
     (LDS, &[], 40),
     (LDSM, &[], 40),
     (LDCU, &[], 18),
@@ -257,6 +256,7 @@ const READS: &Table = &[
     (STG, &[Quad], 17),
 ];
 const FENCE_OPERANDS: i64 = 4;
+const BARRIER_OPERANDS: i64 = 4;
 const NO_REGISTER: u8 = 255;
 
 /// Double precision, where it is not of fixed latency.
@@ -321,6 +321,7 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
     }
     match operation {
         MEMBAR => FENCE_OPERANDS,
+        SYNCS_CCTL | SYNCS_EXCH => BARRIER_OPERANDS,
         operation if LOADS.contains(&operation) => LOAD_OPERANDS,
         operation if STORES.contains(&operation) || OTHER_STORES.contains(&operation) => STORE_OPERANDS,
         _ => OPERANDS,
