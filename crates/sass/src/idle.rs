@@ -6,7 +6,7 @@
 use crate::flow::{Flow, is_control};
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::{Operands, exact, is_ordering_producer};
-use crate::operation::{BAR, BSSY, BSYNC, CS2R, DOUBLE, IADD, IMAD_WIDE};
+use crate::operation::{BAR, BRA, BSSY, BSYNC, CS2R, DOUBLE, DSETP, IADD, IMAD_WIDE};
 use crate::registers::{File, Registers};
 use std::ops::Range;
 
@@ -127,6 +127,10 @@ const COMPARES_64_BITS: u32 = 80;
 const OPERAND: u32 = 5;
 const LONG_OPERAND: u32 = 6;
 const COMPARISONS: [u16; 3] = [0x00b, 0x00c, 0x01c];
+/// Predicates of `VOTE`: assemblers have them used after 4 by `SEL`, on sm_120 after 5, and by branches after 13. Those of `DSETP`, where it is of
+/// fixed latency, are used after 6 as operands, and after 14 as guards.
+const VOTE: u16 = 0x006;
+const SEL: u16 = 0x007;
 const UNIFORM_FILES: [File; 2] = [File::Uniform, File::UniformPredicate];
 const WITH_CARRY: [u16; 3] = [0x010, 0x011, 0x012];
 const TAKE_PREDICATES: [u16; 10] = [0x003, 0x007, 0x008, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x024];
@@ -155,7 +159,7 @@ struct Producer {
 
 impl Producer {
     /// How many cycles after it an instruction of the old code may come. A result that has been read can be overwritten.
-    fn latency(&self, user: Instruction) -> u32 {
+    fn latency(&self, user: Instruction, speed: Speed) -> u32 {
         if let Some((Operands { writes, .. }, user)) = operands(self.instruction).zip(operands(user))
             && !writes.meets(&user.reads)
             && !writes.meets(&user.guard)
@@ -166,7 +170,7 @@ impl Producer {
                 return 0;
             }
         }
-        latency(self.instruction, user, Speed::Any)
+        latency(self.instruction, user, speed)
     }
 
     /// Whether what comes so many cycles after the gap comes too early now, and did not before.
@@ -205,18 +209,19 @@ pub fn is_early(first: Instruction, second: Instruction, cycles: u32, before: u3
 /// as they do.
 pub fn is_needed(code: &[u8], at: usize) -> bool {
     let idle = at..at + 1;
-    has_early(code, idle.clone(), code, idle.clone(), [0, time(code, idle)])
+    has_early([code, code], [idle.clone(), idle.clone()], [0, time(code, idle)], Speed::Any)
 }
 
 /// The same of what is at `idle`, where the others are those of `new`: the ones before end, and the ones after begin, where `gap` does.
 /// Without idle instructions, whether any of the others is too early now. What only takes time may be elsewhere.
-pub fn is_needed_in(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>) -> bool {
+pub fn is_needed_in(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, speed: Speed) -> bool {
     let times = [time(new, gap.clone()), time(code, idle.clone())];
-    has_early(code, idle, new, gap, times)
+    has_early([code, new], [idle, gap], times, speed)
 }
 
 /// The same where the new code and the old take these times between the ones before and the ones after.
-fn has_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, times: [u32; 2]) -> bool {
+fn has_early(codes: [&[u8]; 2], gaps: [Range<usize>; 2], times: [u32; 2], speed: Speed) -> bool {
+    let ([code, new], [idle, gap]) = (codes, gaps);
     let is_straight = |at: usize, one: Instruction| {
         SYNCHRONISATION.contains(&one.operation()) || Flow::of(at, one) == Flow::Next
     };
@@ -255,7 +260,7 @@ fn has_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, tim
         if old.operation() != new.operation() {
             return true;
         }
-        if producers.iter().any(|first| first.is_early(first.latency(old), [later, old_later])) {
+        if producers.iter().any(|first| first.is_early(first.latency(old, speed), [later, old_later])) {
             return true;
         }
         let next = [later + cycles(new), old_later + cycles(old)];
@@ -407,6 +412,26 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
             true => OPERAND,
             false if is_late => LATE_PREDICATE,
             false => PREDICATE,
+        };
+    }
+    let is_predicate = producer.writes == producer.writes.within(&[File::Predicate]);
+    let is_guard = producer.writes.meets(&consumer.guard);
+    if operation == VOTE && is_predicate {
+        return match user {
+            SEL if !is_guard && speed == Speed::Sm100 => ONE_UNIT,
+            SEL if !is_guard => LONG_OPERAND,
+            BRA => PREDICATE,
+            _ if is_guard && is_plain => LATE_PREDICATE,
+            _ if is_only_overwritten && is_comparison(second) => LATE_PREDICATE,
+            _ => UNKNOWN,
+        };
+    }
+    if operation == DSETP && is_predicate && speed == Speed::Sm100 && !is_only_overwritten {
+        return match user {
+            DSETP if !is_guard => LONG_OPERAND,
+            _ if TAKE_PREDICATES.contains(&user) && !is_guard => LONG_OPERAND,
+            _ if is_plain || DOUBLE.contains(&user) => LATE_PREDICATE,
+            _ => UNKNOWN,
         };
     }
     let is_double = DOUBLE.contains(&user);

@@ -60,6 +60,8 @@ const PREEXIT: u16 = 0x02d;
 const STS: u16 = 0x188;
 const LDS: u16 = 0x184;
 const STG: u16 = 0x186;
+const LDG: u16 = 0x181;
+const LDL: u16 = 0x183;
 /// `LDGSTS` has read its predicate when it is issued: in the objects of `cargo xtask realcode` assemblers have it overwritten by the next
 /// instruction a thousand times, without a wait.
 const LDGSTS: u16 = 0x1ae;
@@ -460,12 +462,12 @@ impl Analysis<'_> {
     }
 
     /// Whether a step comes after the producer of a set in the order of one unit, which has read the operands of that one then: `LDS` after
-    /// loads from shared memory and stores, and double precision after double precision.
+    /// loads from shared memory and stores, `LDL` after `LDG`, and double precision after double precision.
     /// Assemblers have them overwritten without a wait.
     fn reads_before(&self, at: usize, set: Set) -> bool {
         let Some(step) = set.step else { return false };
         match [step as usize, at].map(|at| self.alignment.step(at).either().operation()) {
-            [LDS | STG, LDS] => true,
+            [LDS | STG, LDS] | [LDG, LDL] => true,
             [first, last] => DOUBLE.contains(&first) && DOUBLE.contains(&last),
         }
     }

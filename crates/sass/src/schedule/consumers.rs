@@ -46,7 +46,7 @@ const IN_ORDER: [(u16, &[u16]); 15] = [
     (DSETP, &DOUBLE),
     (DFMA, &DOUBLE),
     (LD, &[LD]),
-    (LDG, &[LDG]),
+    (LDG, &[LDG, LDL]),
     (LDL, &[LDL]),
     (LDS, &[LDS, SHFL, LDSM]),
     (LDSM, &[LDS]),
