@@ -108,6 +108,8 @@ const SPECIAL: std::ops::RangeInclusive<u16> = 0x100..=0x113;
 /// What comes after barriers and fences, but plain arithmetic: assemblers have a second barrier after 8 cycles, memory after 6.
 pub const AFTER_BARRIER: u32 = 8;
 const MEMORY_AFTER_BARRIER: u32 = 6;
+/// `S2R`, `LDC`, `LDCU` and `S2UR`, which come as soon after a barrier as memory does.
+const CONSTANTS: [u16; 4] = [0x119, 0x182, 0x1ac, 0x1c3];
 /// `LDGDEPBAR`, which anything may follow, and `DEPBAR`, which all comes 4 cycles after.
 const COUNTED: u16 = 0x1af;
 const COUNTED_WAIT: u16 = 0x11a;
@@ -198,7 +200,7 @@ pub fn is_early(first: Instruction, second: Instruction, cycles: u32, before: u3
         {
             0
         }
-        BAR if is_memory => MEMORY_AFTER_BARRIER,
+        BAR if is_memory || CONSTANTS.contains(&second.operation()) => MEMORY_AFTER_BARRIER,
         _ if is_ordering_producer(first) => AFTER_BARRIER,
         _ => 0,
     };
@@ -382,7 +384,8 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
     }
     let is_plain = QUICK.contains(&user) || COMPARISONS.contains(&user);
     if operation == UMOV {
-        return if is_plain || is_of_uniform_unit(user) { MOVED_TO_PLAIN } else { UNIFORM_MOVED };
+        let is_soon = is_plain || is_of_uniform_unit(user) || user == UMOV;
+        return if is_soon { MOVED_TO_PLAIN } else { UNIFORM_MOVED };
     }
     if is_of_uniform_unit(operation) && producer.writes == producer.writes.within(&UNIFORM_FILES) {
         return match user {

@@ -84,6 +84,8 @@ pub const SYNCS_CCTL: u16 = 0x1b1;
 pub const SYNCS_EXCH: u16 = 0x1b2;
 /// A copy of a tensor from shared memory.
 pub const UTMASTG: u16 = 0x1b5;
+/// A copy to or from shared memory.
+pub const UBLKCP: u16 = 0x1ba;
 pub const UTMACMDFLUSH: u16 = 0x1b7;
 pub const STAS: u16 = 0x1bd;
 /// Special registers into uniform registers.

@@ -46,6 +46,10 @@ const LDGDEPBAR: u128 = 0x000f_e000_0000_0000_0000_0000_0000_79af;
 const CCTL: u128 = 0x000f_e000_0200_0000_0000_0000_ff00_798f;
 const MEMBAR: u128 = 0x000f_e000_0000_a000_0000_0000_0000_7992;
 const PREEXIT: u128 = 0x000f_e000_0000_0000_0000_0000_0000_782d;
+/// `LDSM R36, [R32]`, results counted by scoreboard 0; `UBLKCP [UR4], [UR6], UR8`, `SYNCS.ARRIVE RZ, [R23], R0`.
+const LDSM: u128 = with_scoreboards(0x000f_e000_0000_0200_0000_0000_2024_783b, 0, 7);
+const UBLKCP: u128 = 0x000f_e000_0800_0208_0000_0004_0600_73ba;
+const ARRIVE: u128 = 0x000f_e000_0800_00ff_0000_0000_17ff_79a7;
 const MEMBAR_SETS: u128 = with_scoreboards(MEMBAR, 0, 7);
 /// `DEPBAR.LE SB0, 0` and `LDG R5, [R32]`.
 const DEPBAR_OF_0: u128 = 0x000f_e000_0000_0000_0000_8000_0000_791a;
@@ -190,7 +194,16 @@ fn many_cycles() {
 fn order() {
     let ordered =
         |producer, by, mask| around(&[(producer, 2), (waits_for(by, mask), 10), (waits_for(SUM, 1), 5)]);
-    for (producer, by) in [(LDS, DEPBAR), (LDS, LDGDEPBAR), (LDC, CCTL), (LDC, MEMBAR), (LDS, PREEXIT)] {
+    for (producer, by) in [
+        (LDS, DEPBAR),
+        (LDS, LDGDEPBAR),
+        (LDC, CCTL),
+        (LDC, MEMBAR),
+        (LDS, PREEXIT),
+        (LDSM, MEMBAR),
+        (LDC, UBLKCP),
+        (LDC, ARRIVE),
+    ] {
         assert!(!is_refused(&ordered(producer, by, 1), &ordered(producer, by, 0), &[]));
     }
     for (producer, by) in [
@@ -200,6 +213,9 @@ fn order() {
         (LDS, MEMBAR),
         (LDG, MEMBAR),
         (LDG, PREEXIT),
+        (LDSM, UBLKCP),
+        (LDS, UBLKCP),
+        (LDS, ARRIVE),
     ] {
         assert!(is_refused(&ordered(producer, by, 1), &ordered(producer, by, 0), &[]));
     }

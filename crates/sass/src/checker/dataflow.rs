@@ -57,6 +57,12 @@ const STORES: [u16; 2] = [0x186, 0x188];
 const MEMBAR: u16 = 0x192;
 const SYNCS: u16 = 0x1b2;
 const PREEXIT: u16 = 0x02d;
+/// The results of `LDSM` may be under way at `MEMBAR`, those of constants and special registers at `UBLKCP` and `SYNCS`:
+/// the objects of `cargo xtask realcode` have these, or nvlink makes them so.
+const LDSM: u16 = 0x03b;
+const BULK_COPY: u16 = 0x1ba;
+const ERRBAR: u16 = 0x1ab;
+const ARRIVAL: u16 = 0x1a7;
 const STS: u16 = 0x188;
 const LDS: u16 = 0x184;
 const STG: u16 = 0x186;
@@ -408,6 +414,8 @@ impl Analysis<'_> {
         match (instruction.operation(), self.alignment.step(step as usize).either().operation()) {
             (MEMBAR, SYNCS) | (PREEXIT, STS) => set.reads,
             (PREEXIT, LDS) => true,
+            (MEMBAR | ERRBAR, LDSM) => !set.reads,
+            (BULK_COPY | ARRIVAL, operation) => !set.reads && CONSTANTS.contains(&operation),
             _ => false,
         }
     }

@@ -15,7 +15,7 @@ use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
     DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE, IMMA,
     ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC, S2R,
-    SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL, SYNCS_EXCH, UTMASTG,
+    SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UTMASTG,
 };
 use solder_arch::Release;
 
@@ -246,6 +246,7 @@ const READS: &Table = &[
     (ATOMS, &[], 9),
     // At most: all that is seen is that it is over 6 cycles later.
     (UTMASTG, &[], 6),
+    (UBLKCP, &[], 2),
     (STS, &[Small, Word], 10),
     (STL, &[Small, Word], 10),
     (ST, &[Double], 14),

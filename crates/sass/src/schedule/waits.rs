@@ -404,10 +404,11 @@ impl<'a> Schedule<'a> {
     }
 
     /// Waits for everything are kept where they were: they have other reasons. Assemblers before 13.0 also have some by chance, where
-    /// nothing reads a clock (older/blackwell-waits-anew).
+    /// nothing reads a clock or forgets what is in a cache (older/blackwell-waits-anew).
     pub fn keep_full_waits(&mut self, is_of_older: bool) {
         for (wait, line) in self.waits.iter_mut().zip(self.lines) {
-            if line.bits.wait_mask() == ALL && (!is_of_older || line.operation() == operation::CS2R) {
+            let has_reason = line.operation() == operation::CS2R || line.invalidates_all();
+            if line.bits.wait_mask() == ALL && (!is_of_older || has_reason) {
                 *wait = ALL;
             }
         }
