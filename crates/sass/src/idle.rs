@@ -146,8 +146,9 @@ const OTHER_MATRICES: [u16; 2] = [0x07a, 0x07f];
 /// `IMMA` and `HMMA`.
 const FIXED_MATRICES: [u16; 2] = [0x037, 0x03c];
 const SYNCHRONISATION: [u16; 2] = [0x142, 0x148];
-/// Calls of a place and returns to an address, which other code follows.
-const CALLS: [u16; 2] = [0x943, 0x944];
+/// Calls and returns to an address, which other code follows.
+const CALLS: [u16; 3] = [0x943, 0x944, CALL_OF_REGISTER];
+const CALL_OF_REGISTER: u16 = 0x343;
 const RETURN: u16 = 0x150;
 const IS_ABSOLUTE: u32 = 85;
 
@@ -157,18 +158,19 @@ struct Producer {
     cycles: [u32; 2],
     /// What others have read some cycles before the end of the gap, no earlier after it than in the old code.
     read: Registers,
+    /// What others have written since, so that what comes after the gap does not use this one's.
+    overwritten: Registers,
 }
 
 impl Producer {
     /// How many cycles after it an instruction of the old code may come. A result that has been read can be overwritten.
     fn latency(&self, user: Instruction, speed: Speed) -> u32 {
-        if let Some((Operands { writes, .. }, user)) = operands(self.instruction).zip(operands(user))
-            && !writes.meets(&user.reads)
-            && !writes.meets(&user.guard)
-        {
+        if let Some((Operands { mut writes, .. }, user)) = operands(self.instruction).zip(operands(user)) {
+            writes.remove(&self.overwritten);
             let mut overwritten = user.writes;
             overwritten.remove(&self.read);
-            if !writes.meets(&overwritten) {
+            let is_used = writes.meets(&user.reads) || writes.meets(&user.guard);
+            if !is_used && !writes.meets(&overwritten) {
                 return 0;
             }
         }
@@ -244,8 +246,13 @@ fn has_early(codes: [&[u8]; 2], gaps: [Range<usize>; 2], times: [u32; 2], speed:
         // Synchronisation itself has no results.
         if !SYNCHRONISATION.contains(&old.operation()) {
             let cycles = [distance, old_distance + times[1]];
-            let mut read = Registers::default();
+            let (mut read, mut overwritten) = (Registers::default(), Registers::default());
             for later in &producers {
+                if let Some(operands) = operands(later.instruction)
+                    && later.instruction.is_unconditional()
+                {
+                    overwritten.insert_from(&operands.writes);
+                }
                 let is_no_earlier = cycles[0] - later.cycles[0] >= cycles[1].saturating_sub(later.cycles[1]);
                 if is_no_earlier
                     && later.cycles[0] >= USUAL
@@ -255,7 +262,7 @@ fn has_early(codes: [&[u8]; 2], gaps: [Range<usize>; 2], times: [u32; 2], speed:
                     read.insert_from(&operands.guard);
                 }
             }
-            producers.push(Producer { instruction: old, cycles, read });
+            producers.push(Producer { instruction: old, cycles, read, overwritten });
         }
     }
     for ((at, old, old_later), (_, new, later)) in after(code, idle.end).zip(after(new, gap.end)) {
@@ -319,7 +326,7 @@ fn operands(instruction: Instruction) -> Option<Operands> {
             for file in [File::Predicate, File::UniformPredicate] {
                 operands.guard.insert(file, instruction.guard() & 7, 1);
             }
-            if operation == RETURN {
+            if operation == RETURN || instruction.opcode() == CALL_OF_REGISTER {
                 operands.reads.insert(File::General, instruction.byte(3), 2);
             }
             Some(operands)
@@ -519,5 +526,13 @@ mod tests {
         assert!(is_needed(&code(logic, returns_there), 2));
         assert!(is_needed(&code(extends, returns_there), 2));
         assert!(is_needed(&code(extends, returns), 2));
+        // CALL.ABS R8.
+        let calls = 0x000fea00_03c00000_00000000_08007343;
+        assert!(!is_needed(&code(logic, calls), 2));
+        assert!(is_needed(&code(extends, calls), 2));
+        // What has been overwritten is not used, unless that was under a condition.
+        let twice = |second: u128| [&extends.to_le_bytes()[..], &code(second, reads)].concat();
+        assert!(!is_needed(&twice(logic), 3));
+        assert!(is_needed(&twice(logic & !0xf000), 3));
     }
 }

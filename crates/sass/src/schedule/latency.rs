@@ -161,6 +161,7 @@ const OF_120: Estimates = Estimates {
         (S2R, &[], 32),
         (LDC, &[], 48),
         (MUFU, &[], 18),
+        (DMMA, &[], 584),
         (FLO, &[], 15),
         (BREV, &[], 15),
         (F2F_DOUBLE, &[], 2),
