@@ -6,7 +6,7 @@
 use crate::flow::{Flow, is_control};
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::{Operands, exact, is_ordering_producer};
-use crate::operation::{BAR, BSSY, BSYNC, CS2R, DOUBLE, IADD, IMAD_WIDE};
+use crate::operation::{BAR, BRA, BSSY, BSYNC, CS2R, DOUBLE, DSETP, IADD, IMAD_WIDE};
 use crate::registers::{File, Registers};
 use std::ops::Range;
 
@@ -109,6 +109,8 @@ const SPECIAL: std::ops::RangeInclusive<u16> = 0x100..=0x113;
 /// What comes after barriers and fences, but plain arithmetic: assemblers have a second barrier after 8 cycles, memory after 6.
 pub const AFTER_BARRIER: u32 = 8;
 const MEMORY_AFTER_BARRIER: u32 = 6;
+/// `S2R`, `LDC`, `LDCU` and `S2UR`, which come as soon after a barrier as memory does.
+const CONSTANTS: [u16; 4] = [0x119, 0x182, 0x1ac, 0x1c3];
 /// `LDGDEPBAR`, which anything may follow, and `DEPBAR`, which all comes 4 cycles after.
 const COUNTED: u16 = 0x1af;
 const COUNTED_WAIT: u16 = 0x11a;
@@ -128,6 +130,10 @@ const COMPARES_64_BITS: u32 = 80;
 const OPERAND: u32 = 5;
 const LONG_OPERAND: u32 = 6;
 const COMPARISONS: [u16; 3] = [0x00b, 0x00c, 0x01c];
+/// Predicates of `VOTE`: assemblers have them used after 4 by `SEL`, on sm_120 after 5, and by branches after 13. Those of `DSETP`, where it is of
+/// fixed latency, are used after 6 as operands, and after 14 as guards.
+const VOTE: u16 = 0x006;
+const SEL: u16 = 0x007;
 const UNIFORM_FILES: [File; 2] = [File::Uniform, File::UniformPredicate];
 const WITH_CARRY: [u16; 3] = [0x010, 0x011, 0x012];
 const TAKE_PREDICATES: [u16; 10] = [0x003, 0x007, 0x008, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x024];
@@ -141,8 +147,9 @@ const OTHER_MATRICES: [u16; 2] = [0x07a, 0x07f];
 /// `IMMA` and `HMMA`.
 const FIXED_MATRICES: [u16; 2] = [0x037, 0x03c];
 const SYNCHRONISATION: [u16; 2] = [0x142, 0x148];
-/// Calls of a place and returns to an address, which other code follows.
-const CALLS: [u16; 2] = [0x943, 0x944];
+/// Calls and returns to an address, which other code follows.
+const CALLS: [u16; 3] = [0x943, 0x944, CALL_OF_REGISTER];
+const CALL_OF_REGISTER: u16 = 0x343;
 const RETURN: u16 = 0x150;
 const IS_ABSOLUTE: u32 = 85;
 
@@ -152,22 +159,23 @@ struct Producer {
     cycles: [u32; 2],
     /// What others have read some cycles before the end of the gap, no earlier after it than in the old code.
     read: Registers,
+    /// What others have written since, so that what comes after the gap does not use this one's.
+    overwritten: Registers,
 }
 
 impl Producer {
     /// How many cycles after it an instruction of the old code may come. A result that has been read can be overwritten.
-    fn latency(&self, user: Instruction) -> u32 {
-        if let Some((Operands { writes, .. }, user)) = operands(self.instruction).zip(operands(user))
-            && !writes.meets(&user.reads)
-            && !writes.meets(&user.guard)
-        {
+    fn latency(&self, user: Instruction, speed: Speed) -> u32 {
+        if let Some((Operands { mut writes, .. }, user)) = operands(self.instruction).zip(operands(user)) {
+            writes.remove(&self.overwritten);
             let mut overwritten = user.writes;
             overwritten.remove(&self.read);
-            if !writes.meets(&overwritten) {
+            let is_used = writes.meets(&user.reads) || writes.meets(&user.guard);
+            if !is_used && !writes.meets(&overwritten) {
                 return 0;
             }
         }
-        latency(self.instruction, user, Speed::Any)
+        latency(self.instruction, user, speed)
     }
 
     /// Whether what comes so many cycles after the gap comes too early now, and did not before.
@@ -195,7 +203,7 @@ pub fn is_early(first: Instruction, second: Instruction, cycles: u32, before: u3
         {
             0
         }
-        BAR if is_memory => MEMORY_AFTER_BARRIER,
+        BAR if is_memory || CONSTANTS.contains(&second.operation()) => MEMORY_AFTER_BARRIER,
         _ if is_ordering_producer(first) => AFTER_BARRIER,
         _ => 0,
     };
@@ -206,18 +214,19 @@ pub fn is_early(first: Instruction, second: Instruction, cycles: u32, before: u3
 /// as they do.
 pub fn is_needed(code: &[u8], at: usize) -> bool {
     let idle = at..at + 1;
-    has_early(code, idle.clone(), code, idle.clone(), [0, time(code, idle)])
+    has_early([code, code], [idle.clone(), idle.clone()], [0, time(code, idle)], Speed::Any)
 }
 
 /// The same of what is at `idle`, where the others are those of `new`: the ones before end, and the ones after begin, where `gap` does.
 /// Without idle instructions, whether any of the others is too early now. What only takes time may be elsewhere.
-pub fn is_needed_in(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>) -> bool {
+pub fn is_needed_in(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, speed: Speed) -> bool {
     let times = [time(new, gap.clone()), time(code, idle.clone())];
-    has_early(code, idle, new, gap, times)
+    has_early([code, new], [idle, gap], times, speed)
 }
 
 /// The same where the new code and the old take these times between the ones before and the ones after.
-fn has_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, times: [u32; 2]) -> bool {
+fn has_early(codes: [&[u8]; 2], gaps: [Range<usize>; 2], times: [u32; 2], speed: Speed) -> bool {
+    let ([code, new], [idle, gap]) = (codes, gaps);
     let is_straight = |at: usize, one: Instruction| {
         SYNCHRONISATION.contains(&one.operation()) || Flow::of(at, one) == Flow::Next
     };
@@ -238,8 +247,13 @@ fn has_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, tim
         // Synchronisation itself has no results.
         if !SYNCHRONISATION.contains(&old.operation()) {
             let cycles = [distance, old_distance + times[1]];
-            let mut read = Registers::default();
+            let (mut read, mut overwritten) = (Registers::default(), Registers::default());
             for later in &producers {
+                if let Some(operands) = operands(later.instruction)
+                    && later.instruction.is_unconditional()
+                {
+                    overwritten.insert_from(&operands.writes);
+                }
                 let is_no_earlier = cycles[0] - later.cycles[0] >= cycles[1].saturating_sub(later.cycles[1]);
                 if is_no_earlier
                     && later.cycles[0] >= USUAL
@@ -249,14 +263,14 @@ fn has_early(code: &[u8], idle: Range<usize>, new: &[u8], gap: Range<usize>, tim
                     read.insert_from(&operands.guard);
                 }
             }
-            producers.push(Producer { instruction: old, cycles, read });
+            producers.push(Producer { instruction: old, cycles, read, overwritten });
         }
     }
     for ((at, old, old_later), (_, new, later)) in after(code, idle.end).zip(after(new, gap.end)) {
         if old.operation() != new.operation() {
             return true;
         }
-        if producers.iter().any(|first| first.is_early(first.latency(old), [later, old_later])) {
+        if producers.iter().any(|first| first.is_early(first.latency(old, speed), [later, old_later])) {
             return true;
         }
         let next = [later + cycles(new), old_later + cycles(old)];
@@ -313,7 +327,7 @@ fn operands(instruction: Instruction) -> Option<Operands> {
             for file in [File::Predicate, File::UniformPredicate] {
                 operands.guard.insert(file, instruction.guard() & 7, 1);
             }
-            if operation == RETURN {
+            if operation == RETURN || instruction.opcode() == CALL_OF_REGISTER {
                 operands.reads.insert(File::General, instruction.byte(3), 2);
             }
             Some(operands)
@@ -378,7 +392,8 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
     }
     let is_plain = QUICK.contains(&user) || COMPARISONS.contains(&user);
     if operation == UMOV {
-        return if is_plain || is_of_uniform_unit(user) { MOVED_TO_PLAIN } else { UNIFORM_MOVED };
+        let is_soon = is_plain || is_of_uniform_unit(user) || user == UMOV;
+        return if is_soon { MOVED_TO_PLAIN } else { UNIFORM_MOVED };
     }
     if is_of_uniform_unit(operation) && producer.writes == producer.writes.within(&UNIFORM_FILES) {
         return match user {
@@ -410,6 +425,26 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
             true => OPERAND,
             false if is_late => LATE_PREDICATE,
             false => PREDICATE,
+        };
+    }
+    let is_predicate = producer.writes == producer.writes.within(&[File::Predicate]);
+    let is_guard = producer.writes.meets(&consumer.guard);
+    if operation == VOTE && is_predicate {
+        return match user {
+            SEL if !is_guard && speed == Speed::Sm100 => ONE_UNIT,
+            SEL if !is_guard => LONG_OPERAND,
+            BRA => PREDICATE,
+            _ if is_guard && is_plain => LATE_PREDICATE,
+            _ if is_only_overwritten && is_comparison(second) => LATE_PREDICATE,
+            _ => UNKNOWN,
+        };
+    }
+    if operation == DSETP && is_predicate && speed == Speed::Sm100 && !is_only_overwritten {
+        return match user {
+            DSETP if !is_guard => LONG_OPERAND,
+            _ if TAKE_PREDICATES.contains(&user) && !is_guard => LONG_OPERAND,
+            _ if is_plain || DOUBLE.contains(&user) => LATE_PREDICATE,
+            _ => UNKNOWN,
         };
     }
     let is_double = DOUBLE.contains(&user);
@@ -494,5 +529,13 @@ mod tests {
         assert!(is_needed(&code(logic, returns_there), 2));
         assert!(is_needed(&code(extends, returns_there), 2));
         assert!(is_needed(&code(extends, returns), 2));
+        // CALL.ABS R8.
+        let calls = 0x000fea00_03c00000_00000000_08007343;
+        assert!(!is_needed(&code(logic, calls), 2));
+        assert!(is_needed(&code(extends, calls), 2));
+        // What has been overwritten is not used, unless that was under a condition.
+        let twice = |second: u128| [&extends.to_le_bytes()[..], &code(second, reads)].concat();
+        assert!(!is_needed(&twice(logic), 3));
+        assert!(is_needed(&twice(logic & !0xf000), 3));
     }
 }

@@ -56,6 +56,9 @@ pub const STG: u16 = 0x186;
 pub const STL: u16 = 0x187;
 pub const STS: u16 = 0x188;
 pub const SHFL: u16 = 0x189;
+/// One value for all threads of a warp, and one thread of them.
+pub const REDUX: u16 = 0x1c4;
+pub const ELECT: u16 = 0x02f;
 pub const ATOM: u16 = 0x18a;
 pub const ATOM_CAS: u16 = 0x18b;
 pub const ATOMS: u16 = 0x18c;
@@ -81,12 +84,14 @@ pub const SYNCS_CCTL: u16 = 0x1b1;
 pub const SYNCS_EXCH: u16 = 0x1b2;
 /// A copy of a tensor from shared memory.
 pub const UTMASTG: u16 = 0x1b5;
-pub const UTMACMDFLUSH: u16 = 0x1b7;
-/// A copy of plain bytes, between shared and global memory.
+/// A copy to or from shared memory.
 pub const UBLKCP: u16 = 0x1ba;
+pub const UTMACMDFLUSH: u16 = 0x1b7;
 pub const STAS: u16 = 0x1bd;
 /// Special registers into uniform registers.
 pub const S2UR: u16 = 0x1c3;
 pub const FENCE: u16 = 0x1c6;
 pub const STTM: u16 = 0x1ed;
 pub const LDTM: u16 = 0x1ee;
+/// Operations that copy tensors or reduce them, `UTMALDG` to `UBLKCP` and those beside them.
+pub const TENSOR_COPIES: std::ops::RangeInclusive<u16> = 0x1b4..=0x1bc;

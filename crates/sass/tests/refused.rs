@@ -7,6 +7,8 @@ const HOLD: u128 = 1 << 109;
 const SUM: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0506_7810;
 const SUM_IF_P0: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0506_0810;
 const SUM_TO_R7: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0507_7810;
+/// `IADD3 R7, R6, 1`
+const USE_OF_R6: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0607_7810;
 /// `IADD3 R16, R9, 1`, which nothing else has to do with.
 const OTHER: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0910_7810;
 /// Sets P0.
@@ -34,12 +36,20 @@ const REUSE: u128 = 1 << 122;
 const LDG: u128 = with_scoreboards(0x000f_e000_0c1e_1900_0000_0004_2024_7981, 0, 7);
 const LDC: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_d800_ff24_7b82, 0, 7);
 const LDC_TO_R5: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_d800_ff05_7b82, 0, 7);
+/// `LDL R32, [R1]`, `LDC R32, c[0][0x360]` and `LDL R36, [R5]`, results counted by scoreboard 2 and 0.
+const LDL_TO_R32: u128 = with_scoreboards(0x000f_e000_0010_0800_0000_0000_0120_7983, 2, 7);
+const LDC_TO_R32: u128 = with_scoreboards(0x000f_e000_0000_0800_0000_d800_ff20_7b82, 2, 7);
+const LDL_FROM_R5: u128 = with_scoreboards(0x000f_e000_0010_0800_0000_0000_0524_7983, 0, 7);
 /// `DEPBAR.LE SB1, 0`, `LDGDEPBAR`, `CCTL.IVALL`, `MEMBAR.SC.GPU`, which may set scoreboard 0, `PREEXIT`.
 const DEPBAR: u128 = 0x000f_e000_0000_0000_0000_9000_0000_791a;
 const LDGDEPBAR: u128 = 0x000f_e000_0000_0000_0000_0000_0000_79af;
 const CCTL: u128 = 0x000f_e000_0200_0000_0000_0000_ff00_798f;
 const MEMBAR: u128 = 0x000f_e000_0000_a000_0000_0000_0000_7992;
 const PREEXIT: u128 = 0x000f_e000_0000_0000_0000_0000_0000_782d;
+/// `LDSM R36, [R32]`, results counted by scoreboard 0; `UBLKCP [UR4], [UR6], UR8`, `SYNCS.ARRIVE RZ, [R23], R0`.
+const LDSM: u128 = with_scoreboards(0x000f_e000_0000_0200_0000_0000_2024_783b, 0, 7);
+const UBLKCP: u128 = 0x000f_e000_0800_0208_0000_0004_0600_73ba;
+const ARRIVE: u128 = 0x000f_e000_0800_00ff_0000_0000_17ff_79a7;
 const MEMBAR_SETS: u128 = with_scoreboards(MEMBAR, 0, 7);
 /// `DEPBAR.LE SB0, 0` and `LDG R5, [R32]`.
 const DEPBAR_OF_0: u128 = 0x000f_e000_0000_0000_0000_8000_0000_791a;
@@ -184,7 +194,16 @@ fn many_cycles() {
 fn order() {
     let ordered =
         |producer, by, mask| around(&[(producer, 2), (waits_for(by, mask), 10), (waits_for(SUM, 1), 5)]);
-    for (producer, by) in [(LDS, DEPBAR), (LDS, LDGDEPBAR), (LDC, CCTL), (LDC, MEMBAR), (LDS, PREEXIT)] {
+    for (producer, by) in [
+        (LDS, DEPBAR),
+        (LDS, LDGDEPBAR),
+        (LDC, CCTL),
+        (LDC, MEMBAR),
+        (LDS, PREEXIT),
+        (LDSM, MEMBAR),
+        (LDC, UBLKCP),
+        (LDC, ARRIVE),
+    ] {
         assert!(!is_refused(&ordered(producer, by, 1), &ordered(producer, by, 0), &[]));
     }
     for (producer, by) in [
@@ -194,6 +213,9 @@ fn order() {
         (LDS, MEMBAR),
         (LDG, MEMBAR),
         (LDG, PREEXIT),
+        (LDSM, UBLKCP),
+        (LDS, UBLKCP),
+        (LDS, ARRIVE),
     ] {
         assert!(is_refused(&ordered(producer, by, 1), &ordered(producer, by, 0), &[]));
     }
@@ -214,6 +236,11 @@ fn operands() {
         assert!(is_refused(&over(SUM, load), &over(SUM | REUSE, load), &[]));
     }
     // A store that may not be executed does not tell that the load before it has read R6.
+    // `LDL` comes to its operands after `LDG`, and no other way round; constants come when they come.
+    let loaded = |first: u128, second: u128, mask| around(&[(first, 2), (waits_for(second, mask), 5)]);
+    assert!(!is_refused(&loaded(LDG, LDL_TO_R32, 1), &loaded(LDG, LDL_TO_R32, 0), &[]));
+    assert!(is_refused(&loaded(LDG, LDC_TO_R32, 1), &loaded(LDG, LDC_TO_R32, 0), &[]));
+    assert!(is_refused(&loaded(LDL_FROM_R5, LDG_TO_R5, 1), &loaded(LDL_FROM_R5, LDG_TO_R5, 0), &[]));
     let stored = |mask| around(&[(LDS_FROM_R6, 2), (STG_IF_P1, 2), (waits_for(SUM, mask), 5)]);
     assert!(is_refused(&stored(3), &stored(2), &[]));
 }
@@ -245,6 +272,10 @@ fn operands_over_others() {
     assert!(is_refused(&over(SUM | REUSE, LDC), &over(SUM | REUSE, LDC & !HOLD), &[]));
     let waiting = waits_for(LDC, 2);
     assert!(is_refused(&over(SUM, waiting), &over(SUM | REUSE, waiting), &[]));
+    // Only what takes them may wait.
+    let taken = |bits, next| around(&[(LDC, 2), (bits, 5), (waits_for(next, 1), 5)]);
+    assert!(!is_refused(&taken(SUM, SUM_TO_R7), &taken(SUM | REUSE, SUM_TO_R7), &[]));
+    assert!(is_refused(&taken(SUM, USE_OF_R6), &taken(SUM | REUSE, USE_OF_R6), &[]));
     let kept = around(&[(SUM | REUSE, 5), (SUM_TO_R7, 5)]);
     assert!(is_refused(&kept, &around(&[(SUM | REUSE, 5), (NOP, 5), (SUM_TO_R7, 5)]), &[]));
     // An exponential does not tell what another function has read.
@@ -301,6 +332,19 @@ fn waits_of_returns() {
         vec![branch, (waits_for(OTHER, 1), 10), (OTHER, 10), (waits_for(RET_TO_R20, last), 5)]
     };
     assert!(is_refused(&passed(all), &passed(others), &[]));
+    // Nothing says that more is meant where the function has all six under way itself, but it must have all of them.
+    let stores = |numbers: [u128; 6], middle: Line, last: u128| -> Code {
+        let store = |number| (with_scoreboards(STG_IF_P1, 7, number), 2);
+        let stores: Code = numbers.into_iter().map(store).collect();
+        [&stores[..], &[middle, (waits_for(RET_TO_R20, last), 5)]].concat()
+    };
+    let (old, new) = ([0, 1, 2, 3, 4, 5], [0, 0, 1, 2, 3, 4]);
+    let plain = (OTHER, 10);
+    assert!(!is_refused(&stores(old, plain, all), &stores(new, plain, 0x1f), &[]));
+    assert!(is_refused(&stores(old, plain, all), &stores(new, plain, 0xf), &[]));
+    assert!(is_refused(&stores([0, 1, 2, 3, 4, 4], plain, all), &stores(new, plain, 0x1f), &[]));
+    let waiting = (waits_for(OTHER, 1), 10);
+    assert!(is_refused(&stores(old, waiting, all), &stores(new, waiting, 0x1e), &[]));
 }
 
 /// Cycles of an instruction that goes, after threads have met.

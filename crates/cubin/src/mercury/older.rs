@@ -163,7 +163,9 @@ pub fn idle(capsule: &[u8]) -> Option<Vec<Idle>> {
             if entry.form == SHORT {
                 count = entry.count(capsule);
             }
-            let kind = Synchronisation::of(&capsule[entry.range.clone()]).filter(|_| count == 2);
+            // `WARPSYNC` before a barrier may take more: fences between the two are its own then.
+            let has_idle = |kind: &Synchronisation| count == 2 || *kind == Synchronisation::Warp && count > 2;
+            let kind = Synchronisation::of(&capsule[entry.range.clone()]).filter(has_idle);
             let is_second = kind != Some(Synchronisation::Meeting);
             idle.extend(kind.map(|_| Idle { at: at + usize::from(is_second), is_second }));
         }

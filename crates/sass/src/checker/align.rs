@@ -6,7 +6,7 @@
 
 use super::violation::{Problem, Violation};
 use crate::flow::{has_other_place, place, without_place};
-use crate::idle::{is_idle, is_needed_in as is_idle_needed_in};
+use crate::idle::{Speed, is_idle, is_needed_in as is_idle_needed_in};
 use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::shift;
 use std::ops::Range;
@@ -122,7 +122,7 @@ fn is_same(before: Instruction, after: Instruction) -> bool {
     before & !KEPT == after & !KEPT || shift::low(Instruction(before)) == Some(Instruction(after))
 }
 
-pub fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<Alignment<'a>, Violation> {
+pub fn align<'a>(before: &'a [u8], after: &'a [u8], speed: Speed) -> Result<Alignment<'a>, Violation> {
     let count = before.len() / SIZE;
     if !before.len().is_multiple_of(SIZE) || !after.len().is_multiple_of(SIZE) {
         return Err(Violation { at: count, problem: Problem::Code });
@@ -130,7 +130,7 @@ pub fn align<'a>(before: &'a [u8], after: &'a [u8]) -> Result<Alignment<'a>, Vio
     let pairs = || (0..count).map(|i| (Instruction::at(before, i), Instruction::at(after, i)));
     let same_places = before.len() == after.len()
         && pairs().all(|(before, after)| before.without_schedule() == after.without_schedule());
-    let moved = if same_places { None } else { Some(Moved { before, after }.align()?) };
+    let moved = if same_places { None } else { Some(Moved { before, after, speed }.align()?) };
     Ok(Alignment { before, after, moved })
 }
 
@@ -150,6 +150,7 @@ pub fn is_plain_delay(code: &[u8], at: usize) -> bool {
 struct Moved<'a> {
     before: &'a [u8],
     after: &'a [u8],
+    speed: Speed,
 }
 
 impl Moved<'_> {
@@ -224,7 +225,8 @@ impl Moved<'_> {
         let keeps_time =
             time_until_next(self.after, after..new) >= time_until_next(self.before, before..old + 1);
         let before = Instruction::at(self.before, before);
-        let is_needed = || idle != 1 || is_idle_needed_in(self.before, old..old + 1, self.after, new..new);
+        let is_needed =
+            || idle != 1 || is_idle_needed_in(self.before, old..old + 1, self.after, new..new, self.speed);
         [WARP_SYNC, BREAK].contains(&before.operation()) && (keeps_time || !is_needed())
     }
 

@@ -57,11 +57,19 @@ const STORES: [u16; 2] = [0x186, 0x188];
 const MEMBAR: u16 = 0x192;
 const SYNCS: u16 = 0x1b2;
 const PREEXIT: u16 = 0x02d;
+/// The results of `LDSM` may be under way at `MEMBAR`, those of constants and special registers at `UBLKCP` and `SYNCS`:
+/// the objects of `cargo xtask realcode` have these, or nvlink makes them so.
+const LDSM: u16 = 0x03b;
+const BULK_COPY: u16 = 0x1ba;
+const ERRBAR: u16 = 0x1ab;
+const ARRIVAL: u16 = 0x1a7;
 const STS: u16 = 0x188;
 const LDS: u16 = 0x184;
 /// Reads of special registers into uniform ones, which are over in order.
 const S2UR: u16 = 0x1c3;
 const STG: u16 = 0x186;
+const LDG: u16 = 0x181;
+const LDL: u16 = 0x183;
 /// `LDGSTS` has read its predicate when it is issued: in the objects of `cargo xtask realcode` assemblers have it overwritten by the next
 /// instruction a thousand times, without a wait.
 const LDGSTS: u16 = 0x1ae;
@@ -189,6 +197,8 @@ struct Analysis<'a> {
     blocks: Vec<Block>,
     /// The blocks where threads meet.
     meetings: Vec<u32>,
+    /// The scoreboards on which the old code itself may have something under way where each block begins: a bit for each.
+    own: Vec<u8>,
     work: usize,
 }
 
@@ -232,7 +242,8 @@ pub fn check(alignment: &Alignment<'_>, jumps: &Jumps) -> Result<(), Violation> 
     }
     let (blocks, meetings) = blocks(alignment, jumps);
     let hazards = vec![Hazards::NotAskedFor; sets.len()];
-    Analysis { alignment, sets, hazards, foreign, blocks, meetings, work: 0 }.run()
+    let own = if calls { own(alignment, &blocks, &meetings) } else { vec![0; blocks.len()] };
+    Analysis { alignment, sets, hazards, foreign, blocks, meetings, own, work: 0 }.run()
 }
 
 impl Analysis<'_> {
@@ -289,20 +300,22 @@ impl Analysis<'_> {
         let range = self.blocks[block].start as usize..self.blocks[block].end as usize;
         let mut set =
             self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < range.start));
+        let mut own = self.own[block];
         for at in range {
             let step = self.alignment.step(at);
-            let mask = |instruction: Option<Instruction>| {
-                instruction.map_or(0, |i| i.wait_mask() | i.counted_wait().map_or(0, CountedWait::ended))
-            };
-            let (before, after) = (mask(step.before), mask(step.after));
+            let (before, after) = (ended(step.before), ended(step.after));
+            // Code that has something of its own under way on all scoreboards does not say that it means what is not.
+            let means_all = own != EVERYTHING;
+            own = own_after(own, step.before);
             self.work += 1;
             if before | after != 0 {
                 self.work += state.len();
                 state.retain_mut(|(set, status)| {
                     let set = self.sets[*set as usize];
+                    let is_meant = set.step.is_some() || means_all;
                     *status = after_wait(
                         *status,
-                        set.is_ended(before, set.ended_by.0),
+                        is_meant && set.is_ended(before, set.ended_by.0),
                         set.is_ended(after, set.ended_by.1),
                     );
                     *status != 0
@@ -404,6 +417,8 @@ impl Analysis<'_> {
         match (instruction.operation(), self.alignment.step(step as usize).either().operation()) {
             (MEMBAR, SYNCS) | (PREEXIT, STS) => set.reads,
             (PREEXIT, LDS) => true,
+            (MEMBAR | ERRBAR, LDSM) => !set.reads,
+            (BULK_COPY | ARRIVAL, operation) => !set.reads && CONSTANTS.contains(&operation),
             _ => false,
         }
     }
@@ -476,12 +491,12 @@ impl Analysis<'_> {
     }
 
     /// Whether a step comes after the producer of a set in the order of one unit, which has read the operands of that one then: `LDS` after
-    /// loads from shared memory and stores, and double precision after double precision.
+    /// loads from shared memory and stores, `LDL` after `LDG`, and double precision after double precision.
     /// Assemblers have them overwritten without a wait.
     fn reads_before(&self, at: usize, set: Set) -> bool {
         let Some(step) = set.step else { return false };
         match [step as usize, at].map(|at| self.alignment.step(at).either().operation()) {
-            [LDS | STG, LDS] => true,
+            [LDS | STG, LDS] | [LDG, LDL] => true,
             [first, last] => DOUBLE.contains(&first) && DOUBLE.contains(&last),
         }
     }
@@ -560,6 +575,36 @@ impl Analysis<'_> {
         }
         None
     }
+}
+
+/// The scoreboards that an instruction ends: a bit for each.
+fn ended(instruction: Option<Instruction>) -> u8 {
+    instruction.map_or(0, |i| i.wait_mask() | i.counted_wait().map_or(0, CountedWait::ended))
+}
+
+/// The scoreboards that code has something under way on after an instruction of it.
+fn own_after(own: u8, instruction: Option<Instruction>) -> u8 {
+    own & !ended(instruction) | instruction.map_or(0, Instruction::set_mask)
+}
+
+/// The scoreboards on which the old code itself may have something under way where each block begins.
+fn own(alignment: &Alignment<'_>, blocks: &[Block], meetings: &[u32]) -> Vec<u8> {
+    let mut own = vec![0; blocks.len()];
+    let mut is_waiting = vec![true; blocks.len()];
+    while let Some(index) = is_waiting.iter().position(|is_waiting| *is_waiting) {
+        is_waiting[index] = false;
+        let block = &blocks[index];
+        let steps = (block.start..block.end).map(|at| alignment.step(at as usize).before);
+        let out = steps.fold(own[index], own_after);
+        let all = 0..if block.anywhere { blocks.len() as u32 } else { 0 };
+        let met = if block.meets { meetings } else { &[] };
+        let next = block.next.iter().flatten().chain(&block.targets).chain(met).copied().chain(all);
+        for next in next.map(|next| next as usize) {
+            is_waiting[next] |= own[next] | out != own[next];
+            own[next] |= out;
+        }
+    }
+    own
 }
 
 /// A step that control may leave to another one than the next.

@@ -33,7 +33,7 @@ pub fn check_for(speed: Speed, before: &[u8], after: &[u8], jumps: &Jumps) -> Re
     if before == after {
         return Ok(());
     }
-    let alignment = align(before, after)?;
+    let alignment = align(before, after, speed)?;
     check_schedule(&alignment, jumps, speed)?;
     dataflow::check(&alignment, jumps)
 }
@@ -125,7 +125,13 @@ fn check_delays<'a>(
                 matches!(Flow::of(old, before), Flow::Branch(_) | Flow::Jump(_))
                     && times[1] + gained >= times[0]
                     && at.checked_sub(1).is_some_and(|last| !is_entered_before(alignment, entries, last))
-                    && !is_needed_in(alignment.before, starts[0]..old, alignment.after, starts[1]..new)
+                    && !is_needed_in(
+                        alignment.before,
+                        starts[0]..old,
+                        alignment.after,
+                        starts[1]..new,
+                        Speed::Any,
+                    )
             };
             if is_other && !keeps_time && !branch_takes() && !is_in_time() {
                 return violation;

@@ -80,8 +80,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     if !origin.is_other && idle.is_empty() {
         return None;
     }
-    let (moves, mut code) =
-        Moves::new(&timing(object, function, timed, &idle, origin.family), changes(&idle))?;
+    let (moves, mut code) = Moves::new(&timing(object, function, timed, &idle, origin), changes(&idle))?;
     let jumps = function.jumps(object);
     let index = |at: &usize| moves.index(*at);
     let moved: Jumps =
@@ -266,7 +265,7 @@ fn timing<'a>(
     function: &'a Function<'_, '_>,
     mut timed: Cow<'a, [u8]>,
     idle: &[Idle],
-    family: Family,
+    origin: Origin,
 ) -> Cow<'a, [u8]> {
     let old = &function.code;
     let is_short = |idle: &&Idle| idle.is_second && Instruction::at(old, idle.at).stall() == 1;
@@ -276,7 +275,7 @@ fn timing<'a>(
     }
     let jumps = function.jumps(object);
     let before: Vec<usize> = second.iter().filter_map(|at| at.checked_sub(1)).collect();
-    for (range, block) in shortened(old, &jumps, family, &second).into_iter().take(MAX_BLOCKS) {
+    for (range, block) in shortened(old, &jumps, origin.family, &second).into_iter().take(MAX_BLOCKS) {
         let mut new = timed.to_vec();
         let (places, _) = new.as_chunks_mut::<SIZE>();
         // What it says instead of a longer synchronisation.
@@ -287,7 +286,7 @@ fn timing<'a>(
             places[*at] = *bits;
         }
         let moved = Moves::new(&new, changes(idle));
-        if moved.is_some_and(|(_, moved)| check(old, &moved, &jumps).is_ok()) {
+        if moved.is_some_and(|(_, moved)| check_for(origin.speed, old, &moved, &jumps).is_ok()) {
             timed = Cow::Owned(new);
         }
     }

@@ -2,17 +2,17 @@
 
 use super::instructions::Line;
 use super::latency::{Family, Machine};
-use super::producers::{Producer, Producers};
+use super::producers::{Barrier, Producer, Producers};
 use crate::operation;
 use crate::registers::Registers;
 use operation::{
-    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BAR, BSYNC, DADD, DFMA, DMUL, DOUBLE, DSETP, EXIT,
-    F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, SHFL, ST, STG, STL, STS, SYNCS, SYNCS_CCTL,
-    SYNCS_EXCH, UBLKCP, WARPSYNC, YIELD,
+    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BAR, BSYNC, DADD, DFMA, DMUL, DOUBLE,
+    DSETP, ELECT, EXIT, F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, REDUX, SHFL, ST, STG,
+    STL, STS, SYNCS, SYNCS_CCTL, SYNCS_EXCH, WARPSYNC, YIELD,
 };
 
 /// Operations that access memory in an order that fences care about.
-const MEMORY: [u16; 21] = [
+const MEMORY: [u16; 22] = [
     LD,
     LDG,
     LDL,
@@ -32,8 +32,9 @@ const MEMORY: [u16; 21] = [
     ATOMG,
     ATOMG_CAS,
     FENCE,
+    SYNCS_CCTL,
     SYNCS_EXCH,
-    UBLKCP,
+    operation::UBLKCP,
 ];
 
 /// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
@@ -46,7 +47,7 @@ const IN_ORDER: [(u16, &[u16]); 15] = [
     (DSETP, &DOUBLE),
     (DFMA, &DOUBLE),
     (LD, &[LD]),
-    (LDG, &[LDG]),
+    (LDG, &[LDG, LDL]),
     (LDL, &[LDL]),
     (LDS, &[LDS, SHFL, LDSM]),
     (LDSM, &[LDS]),
@@ -84,9 +85,9 @@ pub struct Consumers {
     fences: Vec<usize>,
     strong: Vec<usize>,
     surfaces: Vec<usize>,
-    asynchronous: Vec<usize>,
+    /// By kind of [`Barrier`].
+    barriers: [Vec<usize>; Barrier::COUNT],
     uniform: Vec<usize>,
-    forgotten: Vec<usize>,
     family: Family,
     /// How many more times a producer may be looked at.
     budget: usize,
@@ -101,9 +102,8 @@ impl Consumers {
             fences: Vec::new(),
             strong: Vec::new(),
             surfaces: Vec::new(),
-            asynchronous: Vec::new(),
+            barriers: Default::default(),
             uniform: Vec::new(),
-            forgotten: Vec::new(),
             family,
             budget,
         }
@@ -144,13 +144,15 @@ impl Consumers {
                 self.budget = self.budget.checked_sub(self.until_used[place].len())?;
                 self.until_used[place].retain(|index| ends(all, *index));
             }
+            let [forgotten, set, fence] = &mut self.barriers;
             for (list, is_end) in [
                 (&mut self.fences, MEMORY.contains(&line.operation())),
                 (&mut self.strong, ends_strong(line) && !(at > range.start && is_filler(lines, at))),
                 (&mut self.surfaces, line.operation() == EXIT),
-                (&mut self.asynchronous, ends_asynchronous(line, self.family)),
+                (forgotten, is_end_of(Barrier::Forgotten, line, self.family)),
+                (set, is_end_of(Barrier::Set, line, self.family)),
+                (fence, is_end_of(Barrier::Fence, line, self.family)),
                 (&mut self.uniform, is_meeting(line, self.family)),
-                (&mut self.forgotten, line.operation() == SYNCS_CCTL),
             ] {
                 if is_end {
                     for index in list.drain(..) {
@@ -159,9 +161,6 @@ impl Consumers {
                 }
             }
             for index in producers.of(at) {
-                if line.operation() == SYNCS_CCTL {
-                    self.forgotten.push(index);
-                }
                 self.open(index, &producers.all[index]);
             }
         }
@@ -178,8 +177,8 @@ impl Consumers {
     }
 
     fn open(&mut self, index: usize, producer: &Producer) {
-        if producer.is_asynchronous {
-            self.asynchronous.push(index);
+        if let Some(kind) = producer.barrier {
+            self.barriers[kind as usize].push(index);
         }
         if producer.is_uniform() && !producer.is_surface {
             self.uniform.push(index);
@@ -208,9 +207,8 @@ impl Consumers {
         self.fences.clear();
         self.strong.clear();
         self.surfaces.clear();
-        self.asynchronous.clear();
+        self.barriers.iter_mut().for_each(Vec::clear);
         self.uniform.clear();
-        self.forgotten.clear();
         for producer in &all[producers] {
             for place in producer.registers.places().chain(producer.predicates.places()) {
                 self.until_written[place].clear();
@@ -241,10 +239,22 @@ fn is_meeting(line: &Line, family: Family) -> bool {
     matches!(line.operation(), WARPSYNC | YIELD | EXIT) && family.meets_with_uniform
 }
 
-/// Whether an instruction waits for barriers in memory that are under way.
-fn ends_asynchronous(line: &Line, family: Family) -> bool {
-    let is_fence = line.operation() == MEMBAR && (family.meets_with_copies || line.bits.stall() != 0);
-    line.operation() == BAR || is_fence || line.is_strong_access()
+/// Whether an instruction waits for what was done with barriers in memory (older/blackwell-memory-barriers).
+fn is_end_of(kind: Barrier, line: &Line, family: Family) -> bool {
+    let is_access = match (kind, line.operation()) {
+        (_, SYNCS | SYNCS_CCTL)
+        | (Barrier::Forgotten | Barrier::Fence, SYNCS_EXCH)
+        | (Barrier::Forgotten, FENCE | LD | LDS | ST | STS | ATOM | ATOM_CAS | ATOMS | ATOMS_CAS)
+        | (Barrier::Fence, SHFL | REDUX | ELECT) => true,
+        (Barrier::Forgotten, _) => false,
+        (Barrier::Set | Barrier::Fence, _) => line.is_strong_access(),
+    };
+    let is_meeting = match line.operation() {
+        BAR => true,
+        MEMBAR => kind != Barrier::Fence && (family.meets_with_copies || line.bits.stall() != 0),
+        _ => false,
+    };
+    (is_access || line.is_copy()) && !line.is_precaution() || is_meeting
 }
 
 /// Whether an instruction makes the stall of the one before longer, which is the longest there is.
@@ -267,18 +277,21 @@ pub struct Uses {
     reads: Registers,
     writes: Registers,
     has_memory: bool,
-    has_barrier: bool,
+    /// Whether something ends each kind of [`Barrier`].
+    ends: [bool; Barrier::COUNT],
     has_exit: bool,
 }
 
 impl Uses {
     /// Adds what a block uses.
-    pub fn add(&mut self, lines: &[Line]) {
+    pub fn add(&mut self, lines: &[Line], family: Family) {
         for line in lines {
             self.reads.insert_from(&line.reads);
             self.writes.insert_from(&line.writes);
             self.has_memory |= MEMORY.contains(&line.operation());
-            self.has_barrier |= line.operation() == BAR;
+            for (ends, kind) in self.ends.iter_mut().zip(Barrier::ALL) {
+                *ends |= is_end_of(kind, line, family);
+            }
             self.has_exit |= line.operation() == EXIT;
         }
     }
@@ -289,7 +302,7 @@ impl Uses {
         self.reads.insert_from(&other.reads);
         self.writes.insert_from(&other.writes);
         self.has_memory |= other.has_memory;
-        self.has_barrier |= other.has_barrier;
+        self.ends = Barrier::ALL.map(|kind| self.ends[kind as usize] || other.ends[kind as usize]);
         self.has_exit |= other.has_exit;
         *self != before
     }
@@ -304,7 +317,7 @@ impl Uses {
                 || is_used(&producer.predicates)
                 || producer.is_surface && self.has_exit
         } else {
-            is_used(&producer.registers) || producer.is_asynchronous && self.has_barrier
+            is_used(&producer.registers) || producer.barrier.is_some_and(|kind| self.ends[kind as usize])
         }
     }
 }
@@ -315,8 +328,9 @@ pub struct FirstUses {
     writes: Vec<Option<usize>>,
     uses: Vec<Option<usize>>,
     memory: Option<usize>,
+    /// What ends each kind of [`Barrier`].
+    ends: [Option<usize>; Barrier::COUNT],
     meeting: Option<usize>,
-    barrier: Option<usize>,
     exit: Option<usize>,
 }
 
@@ -326,8 +340,8 @@ impl FirstUses {
             writes: vec![None; Registers::PLACES],
             uses: vec![None; Registers::PLACES],
             memory: None,
+            ends: [None; Barrier::COUNT],
             meeting: None,
-            barrier: None,
             exit: None,
         };
         for at in range {
@@ -342,11 +356,13 @@ impl FirstUses {
             if MEMORY.contains(&line.operation()) {
                 first.memory.get_or_insert(at);
             }
+            for (end, kind) in first.ends.iter_mut().zip(Barrier::ALL) {
+                if is_end_of(kind, line, family) {
+                    end.get_or_insert(at);
+                }
+            }
             if line.operation() == BSYNC || is_meeting(line, family) {
                 first.meeting.get_or_insert(at);
-            }
-            if line.operation() == BAR {
-                first.barrier.get_or_insert(at);
             }
             if line.operation() == EXIT {
                 first.exit.get_or_insert(at);
@@ -357,9 +373,8 @@ impl FirstUses {
 
     /// The consumer in this block of a producer of another one.
     pub fn consumer(&self, producer: &Producer) -> Option<usize> {
-        let barrier = self.barrier.filter(|_| producer.is_asynchronous);
         if producer.is_fence {
-            return self.memory.into_iter().chain(barrier).min();
+            return self.memory;
         }
         let first = |registers: &Registers, of: &[Option<usize>]| {
             registers.places().filter_map(|place| of[place]).min()
@@ -376,6 +391,7 @@ impl FirstUses {
             return uses.into_iter().flatten().min();
         }
         let meeting = self.meeting.filter(|_| producer.is_uniform());
-        [first(&producer.registers, &self.uses), meeting, barrier].into_iter().flatten().min()
+        let end = producer.barrier.and_then(|kind| self.ends[kind as usize]);
+        [first(&producer.registers, &self.uses), meeting, end].into_iter().flatten().min()
     }
 }

@@ -6,7 +6,10 @@ use crate::operands::exact::operands;
 use crate::operation;
 use crate::registers::{File, Registers};
 use crate::table::is_shared_uniform;
-use operation::{BRA, BRX, BRXU, CCTL, EXIT, LD, LDG, LDL, WARPSYNC};
+use operation::{
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BRA, BRX, BRXU, CCTL, EXIT, LD, LDG, LDL,
+    REDG, REDG_FLOAT, ST, STG, WARPSYNC,
+};
 
 const MEETING_OF_ALL: u16 = 0x948;
 
@@ -142,28 +145,26 @@ impl Line {
 
     /// Whether it is a load that is ordered with those of other threads (`.STRONG`).
     pub fn is_strong_load(&self) -> bool {
-        matches!(self.operation(), LD | LDG | LDL) && matches!(self.bits.field(77, 4), 5..=7 | 10)
+        matches!(self.operation(), LD | LDG | LDL) && self.is_strong()
     }
 
-    /// Whether it is an access that is ordered with those of other threads: a load or store that says so (`.STRONG`), or an atomic.
+    /// Whether it accesses memory in an order that other threads see.
     pub fn is_strong_access(&self) -> bool {
-        let operation = self.operation();
-        let may_be_strong =
-            matches!(operation, LD | LDG | LDL | operation::ST | operation::STG | operation::STL);
         let is_atomic = matches!(
-            operation,
-            operation::ATOM
-                | operation::ATOM_CAS
-                | operation::ATOM_FLOAT
-                | operation::ATOMG
-                | operation::ATOMG_CAS
-                | operation::ATOMG_FLOAT
-                | operation::ATOMS
-                | operation::ATOMS_CAS
-                | operation::REDG
-                | operation::REDG_FLOAT
+            self.operation(),
+            ATOM | ATOM_CAS | ATOM_FLOAT | ATOMG | ATOMG_CAS | ATOMG_FLOAT | REDG | REDG_FLOAT
         );
-        is_atomic || may_be_strong && matches!(self.bits.field(77, 4), 5..=7 | 10)
+        (is_atomic || matches!(self.operation(), LD | LDG | ST | STG)) && self.is_strong()
+    }
+
+    fn is_strong(&self) -> bool {
+        matches!(self.bits.field(77, 4), 5..=7 | 10)
+    }
+
+    /// Whether it copies to shared memory and goes on by itself: `LDGSTS`, and `UTMALDG` to `UBLKCP`.
+    pub fn is_copy(&self) -> bool {
+        let is_of_tensors = operation::TENSOR_COPIES.contains(&self.operation()) && !self.is_counted();
+        self.operation() == operation::LDGSTS || is_of_tensors
     }
 
     /// `CCTL.IVALL`: forgets what is in the cache.

@@ -13,9 +13,9 @@ use crate::operation;
 use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
-    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FENCE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE,
-    IMMA, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC,
-    S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, UTMASTG,
+    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE, IMMA,
+    ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC, S2R,
+    SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UTMASTG,
 };
 use solder_arch::Release;
 
@@ -165,6 +165,7 @@ const OF_120: Estimates = Estimates {
         (S2R, &[], 32),
         (LDC, &[], 48),
         (MUFU, &[], 18),
+        (DMMA, &[], 584),
         (FLO, &[], 15),
         (BREV, &[], 15),
         (F2F_DOUBLE, &[], 2),
@@ -208,7 +209,6 @@ const RESULTS: &Table = &[
     (MUFU, &[], 17),
     (S2R, &[], 31),
     (LDC, &[], 47),
-    (FENCE, &[], 2),
     (LDS, &[], 40),
     (LDSM, &[], 40),
     (LDCU, &[], 18),
@@ -254,6 +254,7 @@ const READS: &Table = &[
     (ATOMS, &[], 9),
     // At most: all that is seen is that it is over 6 cycles later.
     (UTMASTG, &[], 6),
+    (UBLKCP, &[], 2),
     (STS, &[Small, Word], 10),
     (STL, &[Small, Word], 10),
     (ST, &[Double], 14),
@@ -264,6 +265,7 @@ const READS: &Table = &[
     (STG, &[Quad], 17),
 ];
 const FENCE_OPERANDS: i64 = 4;
+const BARRIER_OPERANDS: i64 = 4;
 const NO_REGISTER: u8 = 255;
 
 /// Double precision, where it is not of fixed latency.
@@ -331,6 +333,7 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
     }
     match operation {
         MEMBAR => FENCE_OPERANDS,
+        SYNCS_CCTL | SYNCS_EXCH => BARRIER_OPERANDS,
         operation if LOADS.contains(&operation) => LOAD_OPERANDS,
         operation if STORES.contains(&operation) || OTHER_STORES.contains(&operation) => STORE_OPERANDS,
         _ => OPERANDS,

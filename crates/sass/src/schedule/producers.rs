@@ -14,7 +14,7 @@ use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
     DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDC, LDS, LDSM,
     LONG_CONVERSIONS, MEMBAR, MUFU, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SUST, SUST_FORMATTED, SYNCS,
-    SYNCS_EXCH,
+    SYNCS_CCTL, SYNCS_EXCH,
 };
 
 /// What is over when the scoreboard is.
@@ -22,6 +22,22 @@ use operation::{
 pub enum Until {
     OperandsAreRead,
     ResultsAreWritten,
+}
+
+/// What is done with a barrier in memory (older/blackwell-memory-barriers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Barrier {
+    /// `SYNCS.CCTL`: it must be over where something may access shared memory.
+    Forgotten,
+    /// `SYNCS.EXCH`: it must be over where a barrier is used, or other threads may see what is done.
+    Set,
+    /// `FENCE`, for copies that go on by themselves: the same, and where a warp acts as one.
+    Fence,
+}
+
+impl Barrier {
+    pub const ALL: [Self; 3] = [Self::Forgotten, Self::Set, Self::Fence];
+    pub const COUNT: usize = Self::ALL.len();
 }
 
 #[derive(Clone, Debug)]
@@ -49,8 +65,8 @@ pub struct Producer {
     pub is_fence: bool,
     /// Whether it is seen by other threads, so that it must be over before some operations that have no registers.
     pub is_strong: bool,
-    /// Whether it is about barriers in memory or copies that go on by themselves, so that it must be over where threads meet.
-    pub is_asynchronous: bool,
+    /// Whether it is about a barrier in memory, and how others depend on it that have none of its registers.
+    pub barrier: Option<Barrier>,
     /// Whether it is the result of an operation on textures or surfaces.
     pub is_texture: bool,
     /// Whether it stores to a surface, and must be over when the thread exits.
@@ -66,8 +82,7 @@ pub struct Producer {
 /// Operations whose predicate is written early.
 const EARLY_PREDICATE: [u16; 6] = [ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
 
-const FENCES: [u16; 3] = [MEMBAR, ERRBAR, FENCE];
-const ASYNCHRONOUS: [u16; 2] = [FENCE, SYNCS_EXCH];
+const FENCES: [u16; 2] = [MEMBAR, ERRBAR];
 /// `CGAERRBAR`, which shares its operation with `ERRBAR` and is none.
 const CLUSTER_ERROR_BARRIER: u16 = 0x5ab;
 
@@ -246,12 +261,9 @@ impl Held {
 
 /// Whether this operation may take its time to read uniform registers.
 fn reads_uniform_late(operation: u16, family: Family) -> bool {
-    let is_copy = family.meets_with_copies && TENSOR_COPIES.contains(&operation);
+    let is_copy = family.meets_with_copies && operation::TENSOR_COPIES.contains(&operation);
     is_texture(operation) || operation == SYNCS_EXCH || is_copy
 }
-
-/// Operations that copy tensors or reduce them, `UTMALDG` to `UBLKCP` and those beside them.
-const TENSOR_COPIES: std::ops::RangeInclusive<u16> = 0x1b4..=0x1bc;
 
 /// Whether this is an operation on textures or surfaces.
 pub fn is_texture(operation: u16) -> bool {
@@ -284,7 +296,12 @@ impl Producer {
             delay: if is_slow && is_result { latency::delay_of_sharers(line) } else { 0 },
             is_fence: is_fence || line.invalidates_all(),
             is_strong: is_slow && (line.is_strong_load() || is_atomic),
-            is_asynchronous: is_result && ASYNCHRONOUS.contains(&operation),
+            barrier: match operation {
+                SYNCS_CCTL if is_result => Some(Barrier::Forgotten),
+                SYNCS_EXCH if is_result => Some(Barrier::Set),
+                FENCE if is_result => Some(Barrier::Fence),
+                _ => None,
+            },
             is_texture: is_result && is_texture(operation),
             is_surface: matches!(operation, SUST | SUST_FORMATTED) && !is_result,
             predicates: Registers::default(),

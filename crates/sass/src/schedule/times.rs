@@ -7,7 +7,7 @@
 
 use super::instructions::Line;
 use super::latency::{self, Family};
-use super::producers::Producers;
+use super::producers::{Barrier, Producers};
 use crate::operation::{self, IMAD, IMAD_WIDE, LD, LDG, LDS};
 use crate::registers::Registers;
 use std::ops::Range;
@@ -75,9 +75,9 @@ impl<'a> Times<'a> {
                 producer.ready = issued + producer.latency;
                 // A fence waits for barriers in memory, but the time that this takes does not count (older/blackwell-copies).
                 let is_uncounted = |consumer: usize| {
-                    producer.is_asynchronous
-                        && self.lines[consumer].operation() == operation::MEMBAR
-                        && !self.family.meets_with_copies
+                    let is_fence = self.lines[consumer].operation() == operation::MEMBAR;
+                    producer.barrier == Some(Barrier::Fence)
+                        || producer.barrier.is_some() && is_fence && !self.family.meets_with_copies
                 };
                 if let Some(consumer) = producer.consumer.filter(|consumer| !is_uncounted(*consumer)) {
                     let time = &mut earliest[consumer - range.start];

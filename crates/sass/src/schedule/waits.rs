@@ -80,8 +80,8 @@ impl<'a> Schedule<'a> {
             times: vec![0; lines.len()],
             lengths: vec![0; blocks.len()],
             exits: vec![Vec::new(); blocks.len()],
-            next: if family.looks_ahead { next(lines, blocks) } else { Vec::new() },
-            later: if family.looks_ahead { later(lines, blocks) } else { Vec::new() },
+            next: if family.looks_ahead { next(lines, blocks, family) } else { Vec::new() },
+            later: if family.looks_ahead { later(lines, blocks, family) } else { Vec::new() },
             entered: vec![0; blocks.len()],
             waits: vec![0; lines.len()],
             budget,
@@ -433,11 +433,12 @@ impl<'a> Schedule<'a> {
     }
 
     /// Waits for everything are kept where they were: they have other reasons. Assemblers before 13.0 also have some by chance, where
-    /// nothing reads a clock (older/blackwell-waits-anew).
+    /// nothing reads a clock or forgets what is in a cache (older/blackwell-waits-anew).
     pub fn keep_full_waits(&mut self, is_of_older: bool) {
         for (wait, line) in self.waits.iter_mut().zip(self.lines) {
             let reads_clock = line.operation() == operation::CS2R && !reads_cluster_size(line.bits);
-            if line.bits.wait_mask() == ALL && (!is_of_older || reads_clock) {
+            let has_reason = reads_clock || line.invalidates_all();
+            if line.bits.wait_mask() == ALL && (!is_of_older || has_reason) {
                 *wait = ALL;
             }
         }
@@ -452,20 +453,20 @@ fn closes(lines: &[Line], at: usize) -> bool {
 }
 
 /// What is used in the blocks that control goes to from each block.
-fn next(lines: &[Line], blocks: &[Block]) -> Vec<Uses> {
+fn next(lines: &[Line], blocks: &[Block], family: Family) -> Vec<Uses> {
     let of = |block: &Block| {
         let mut uses = Uses::default();
-        block.successors.iter().for_each(|next| uses.add(&lines[blocks[*next].range.clone()]));
+        block.successors.iter().for_each(|next| uses.add(&lines[blocks[*next].range.clone()], family));
         uses
     };
     blocks.iter().map(of).collect()
 }
 
 /// What is used in each block and in all that control may go to after it.
-fn later(lines: &[Line], blocks: &[Block]) -> Vec<Uses> {
+fn later(lines: &[Line], blocks: &[Block], family: Family) -> Vec<Uses> {
     let of = |block: &Block| {
         let mut uses = Uses::default();
-        uses.add(&lines[block.range.clone()]);
+        uses.add(&lines[block.range.clone()], family);
         uses
     };
     let mut all: Vec<Uses> = blocks.iter().map(of).collect();
