@@ -130,6 +130,11 @@ impl Release {
         self.toolkit < 131
     }
 
+    /// The first toolkit whose assembler schedules code as this finalizer does: code of earlier ones is scheduled anew.
+    pub const fn first_of_kind(&self) -> u32 {
+        if self.toolkit >= 131 { 131 } else { 130 }
+    }
+
     /// Scheduling: what comes after a branch begins a cycle before the stall of the branch is over (mercury/crowded-scoreboards).
     pub const fn begins_early(&self) -> bool {
         self.toolkit < 131

@@ -73,6 +73,10 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         refuse_older_capsule(&object, &function)?;
         function.take(older::release(&object, &function, origin));
         function.take(older::undelay(&object, &function, origin));
+        let is_moved = is_for_member || members::applies_107(cubin.sm(), what.sm);
+        if is_moved {
+            function.take(older::schedule(&object, &function, origin));
+        }
         if is_for_member {
             function.take(members::step(&object, &function, what.release));
         }
@@ -83,7 +87,10 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
             function.take(exits::step(&function, family));
         }
         if what.is_whole {
-            function.take(fences::step(&function, family));
+            function.take(fences::step(&function, family, is_moved || !origin.is_scheduled_last()));
+        }
+        if !is_moved {
+            function.take(older::schedule(&object, &function, origin));
         }
         if what.release.adds_two_numbers(what.sm) {
             function.take(sums::step(&function));

@@ -36,14 +36,14 @@ const MAX_BLOCKS: usize = 64;
 const MAX_HASTY: usize = 64;
 
 const SM_100: u16 = 100;
-/// The first toolkit whose code is as it is today.
-const FIRST_OF_KIND: u32 = 130;
 
 /// Which assembler made an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// That of another toolkit.
     is_other: bool,
+    /// That of an earlier toolkit, for a release whose finalizer schedules code in another way than 13.0.
+    is_newer: bool,
     /// One that has the workaround of 13.0.100.
     has_workaround: bool,
     /// How its code is scheduled.
@@ -52,15 +52,22 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// Whether code is scheduled anew once everything has its place.
+    pub const fn is_scheduled_last(self) -> bool {
+        self.is_newer
+    }
+
     pub fn of(object: &Object<'_, '_>, release: &Release) -> Self {
-        // Those of 13.0 and later have code of one kind.
+        // Those of 13.0 have code of one kind, and those of later ones.
+        let first_of_kind = release.first_of_kind();
         let is_older =
-            |of: &BStr| Release::toolkit_of(&of.to_string()).is_none_or(|toolkit| toolkit < FIRST_OF_KIND);
+            |of: &BStr| Release::toolkit_of(&of.to_string()).is_none_or(|toolkit| toolkit < first_of_kind);
         let is_other = object.release().is_some_and(is_older);
+        let is_newer = is_other && !release.waits_at_ends();
         let has_workaround = !is_other && release.removes_workaround() && object.has_workaround();
         let sm = object.cubin.sm();
         let speed = if sm == SM_100 { Speed::Sm100 } else { Speed::Any };
-        Self { is_other, has_workaround, family: Family::of(sm, release), speed }
+        Self { is_other, is_newer, has_workaround, family: Family::of(sm, release), speed }
     }
 }
 
@@ -91,7 +98,9 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;
-        number(&mut code, &moved, family, !has_remarks(&capsule, old), is_safe);
+        if !origin.is_newer {
+            number(&mut code, &moved, family, !has_remarks(&capsule, old), is_safe);
+        }
     } else if origin.family.machine == Machine::Of100 {
         // What is over at the end of a block depends on the cycles that are gone. The times of sm_120 are not known well enough for
         // that: there the scoreboards of NVSHMEM's code stay.
@@ -102,6 +111,19 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     let capsule =
         if moves.is_in_place() { capsule.into_owned() } else { abridged(&paced(&capsule, &moves)?)? };
     Some(Step { code, capsule, moves })
+}
+
+/// The function with the scoreboards and waits that a later release gives it, once everything has its place; `None` if the function stays.
+pub fn schedule(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
+    if !origin.is_newer {
+        return None;
+    }
+    let old = &*function.code;
+    let jumps = function.jumps(object);
+    let (moves, mut code) = Moves::new(old, Vec::new())?;
+    let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
+    number(&mut code, &jumps, origin.family, false, is_safe);
+    (code != old).then(|| Step { code, capsule: function.capsule.to_vec(), moves })
 }
 
 /// The function with other warps that go on everywhere, and the cycles that go with it; `None` if it is that already. 12.8 and 12.9 hold
