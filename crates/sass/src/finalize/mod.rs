@@ -79,6 +79,7 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         }
         function.take(older::release(&object, &function, origin));
         function.take(older::undelay(&object, &function, origin));
+        function.take(older::hold(&object, &function, origin));
         let is_moved = is_for_member || members::applies_107(cubin.sm(), what.sm);
         if is_moved {
             function.take(older::schedule(&object, &function, origin));

@@ -21,12 +21,15 @@ use super::moves::{Change, Moves};
 use super::object::Object;
 use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
-use crate::operation::{BAR, ENDCOLLECTIVE};
-use crate::schedule::member::{Delayed, Retimed, mark_anew, released, rewaited, shortened, undelayed};
-use crate::schedule::{Family, Machine, anew, hasten, hasty, order_delays, shortened as shortened_code};
+use crate::operation::{BAR, DOUBLE, ENDCOLLECTIVE, MEMBAR};
+use crate::schedule::member::{
+    Delayed, Retimed, held, mark_anew, released, rewaited, shortened, undelayed, with_double_scoreboards,
+};
+use crate::schedule::{
+    Control, Family, Hints, Machine, anew, hasten, hasty, order_delays, shortened as shortened_code,
+};
 use crate::shift;
 use crate::{Speed, check, check_for};
-use bstr::BStr;
 use solder_arch::Release;
 use solder_cubin::mercury::{Idle, abridged, delays, from_older, idle, is_older_capsule, remarks};
 use std::borrow::Cow;
@@ -36,14 +39,20 @@ const MAX_BLOCKS: usize = 64;
 const MAX_HASTY: usize = 64;
 
 const SM_100: u16 = 100;
+const CUDA_13: u32 = 130;
+const HOLD: u128 = 1 << 109;
 
 /// Which assembler made an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// That of another toolkit.
     is_other: bool,
+    /// That of 12.8 or 12.9.
+    is_before_13: bool,
     /// That of an earlier toolkit, for a release whose finalizer schedules code in another way than 13.0.
     is_newer: bool,
+    /// One whose double precision sets no scoreboards, for a release in which it does.
+    gains_doubles: bool,
     /// One that has the workaround of 13.0.100.
     has_workaround: bool,
     /// How its code is scheduled.
@@ -58,16 +67,22 @@ impl Origin {
     }
 
     pub fn of(object: &Object<'_, '_>, release: &Release) -> Self {
-        // Those of 13.0 have code of one kind, and those of later ones.
-        let first_of_kind = release.first_of_kind();
-        let is_older =
-            |of: &BStr| Release::toolkit_of(&of.to_string()).is_none_or(|toolkit| toolkit < first_of_kind);
-        let is_other = object.release().is_some_and(is_older);
-        let is_newer = is_other && !release.waits_at_ends();
-        let has_workaround = !is_other && release.removes_workaround() && object.has_workaround();
+        // Those of 13.0 have code of one kind, and those of later ones. What is of no known toolkit is old.
+        let toolkit = object.release().map(|of| Release::toolkit_of(&of.to_string()).unwrap_or_default());
+        let is_before = |first: u32| toolkit.is_some_and(|toolkit| toolkit < first);
+        let is_other = is_before(release.first_of_kind());
         let sm = object.cubin.sm();
-        let speed = if sm == SM_100 { Speed::Sm100 } else { Speed::Any };
-        Self { is_other, is_newer, has_workaround, family: Family::of(sm, release), speed }
+        let family = Family::of(sm, release);
+        let is_told = toolkit.is_none_or(Release::is_told_by) || !release.tells_doubles();
+        Self {
+            is_other,
+            is_before_13: is_before(CUDA_13),
+            is_newer: is_other && !release.waits_at_ends(),
+            gains_doubles: !is_told && family.machine == Machine::Of100,
+            has_workaround: !is_other && release.removes_workaround() && object.has_workaround(),
+            family,
+            speed: if sm == SM_100 { Speed::Sm100 } else { Speed::Any },
+        }
     }
 }
 
@@ -99,7 +114,9 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;
         if !origin.is_newer {
-            number(&mut code, &moved, family, !has_remarks(&capsule, old), is_safe);
+            let unnumbered = code.clone();
+            let keeps_waits = !has_remarks(&capsule, old);
+            number(&mut code, (&unnumbered, &moved), family, Hints::NONE, keeps_waits, is_safe);
         }
     } else if origin.family.machine == Machine::Of100 {
         // What is over at the end of a block depends on the cycles that are gone. The times of sm_120 are not known well enough for
@@ -115,26 +132,73 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
 
 /// The function with the scoreboards and waits that a later release gives it, once everything has its place; `None` if the function stays.
 pub fn schedule(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
-    if !origin.is_newer {
-        return None;
-    }
     let old = &*function.code;
     let jumps = function.jumps(object);
+    let is_told = !origin.gains_doubles || !has_doubles(old);
+    if !origin.is_newer && is_told {
+        return None;
+    }
     let (moves, mut code) = Moves::new(old, Vec::new())?;
     let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
-    number(&mut code, &jumps, origin.family, false, is_safe);
+    // nvlink takes nothing from what 12.9 remarks.
+    let hints = Hints::of(&function.capsule, old.len() / SIZE);
+    let hints = if origin.is_before_13 { Hints::NONE } else { &hints };
+    let mut base = old.to_vec();
+    if !is_told {
+        base = with_double_scoreboards(&base, &jumps, origin.family)?;
+    }
+    if origin.is_newer && origin.family.machine == Machine::Of100 {
+        schedule_narrow_fences(&mut base);
+    }
+    let mut told = base.clone();
+    number(&mut told, (old, &jumps), origin.family, hints, false, is_safe);
+    if told != base && is_safe(&told) {
+        code = told;
+    } else if base != old && origin.is_newer {
+        number(&mut code, (old, &jumps), origin.family, hints, false, is_safe);
+    }
     (code != old).then(|| Step { code, capsule: function.capsule.to_vec(), moves })
+}
+
+fn has_doubles(code: &[u8]) -> bool {
+    (0..code.len() / SIZE).any(|at| DOUBLE.contains(&Instruction::at(code, at).operation()))
+}
+
+/// Gives the narrow fence before a wide one, which 13.0 does not schedule, a stall and a scoreboard that has no number yet
+/// (older/blackwell-recursion).
+fn schedule_narrow_fences(code: &mut [u8]) {
+    const STALL: u8 = 6;
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for at in 1..places.len() {
+        let [narrow, wide] = [at - 1, at].map(|at| Instruction(u128::from_le_bytes(places[at])));
+        if narrow.operation() == MEMBAR && wide.operation() == MEMBAR && narrow.stall() == 0 {
+            let held = Instruction(narrow.0 | HOLD).with_stall(STALL);
+            places[at - 1] = held.0.to_le_bytes();
+            Control { read: 0, ..Control::of(held) }.put(&mut places[at - 1]);
+        }
+    }
 }
 
 /// The function with other warps that go on everywhere, and the cycles that go with it; `None` if it is that already. 12.8 and 12.9 hold
 /// other warps off where products of matrices follow one another, and do not say so in the capsule (older/blackwell-matrices).
 pub fn release(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
-    if !origin.is_other {
+    if !origin.is_before_13 {
         return None;
     }
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
     let jumps = function.jumps(object);
     retimed(function, &jumps, origin, released(&function.code, &jumps, origin.family, &delays)?)
+}
+
+/// The function with delays that let no other warp go on, where products of matrices need some; `None` if it has none such
+/// (older/blackwell-idle).
+pub fn hold(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
+    if !origin.is_newer {
+        return None;
+    }
+    let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
+    let jumps = function.jumps(object);
+    retimed(function, &jumps, origin, held(&function.code, &jumps, origin.family, &delays)?)
 }
 
 /// The function without delays for double precision, where the release leaves those to the machine; `None` if it has none
@@ -160,14 +224,20 @@ fn retimed(
     }
     let (moves, mut code) = Moves::new(&function.code, members::changes(changed))?;
     check_for(origin.speed, &function.code, &code, jumps).ok()?;
+    if origin.is_newer {
+        let capsule = members::delayed_capsule(&function.capsule, &moves)?;
+        return Some(Step { code, capsule, moves });
+    }
     // What is over when depends on the cycles.
     let index = |at: &usize| moves.index(*at);
     let moved: Jumps =
         jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
+    let unnumbered = code.clone();
     number(
         &mut code,
-        &moved,
+        (&unnumbered, &moved),
         origin.family,
+        Hints::NONE,
         !has_remarks(&function.capsule, &function.code),
         |code: &[u8]| check_for(origin.speed, &function.code, code, jumps).is_ok(),
     );
@@ -185,19 +255,19 @@ fn has_remarks(capsule: &[u8], code: &[u8]) -> bool {
 /// explains.
 fn number(
     code: &mut [u8],
-    jumps: &Jumps,
+    (old, jumps): (&[u8], &Jumps),
     family: Family,
+    hints: &Hints,
     keeps_waits: bool,
     is_safe: impl Fn(&[u8]) -> bool + Copy,
 ) {
-    let old = code.to_vec();
-    if !take(code, is_safe, |code| anew(code, jumps, family, keeps_waits)) {
-        take(code, is_safe, |code| anew(code, jumps, family, false));
+    if !take(code, is_safe, |code| anew(code, jumps, family, hints, keeps_waits)) {
+        take(code, is_safe, |code| anew(code, jumps, family, hints, false));
     }
-    for (_, block) in rewaited(&old, code, jumps, family).into_iter().take(MAX_BLOCKS) {
+    for (_, block) in rewaited(old, code, jumps, family).into_iter().take(MAX_BLOCKS) {
         take(code, is_safe, |code| put(code, &block));
     }
-    for hasty in hasty(&old, code, jumps, family).into_iter().take(MAX_HASTY) {
+    for hasty in hasty(old, code, jumps, family).into_iter().take(MAX_HASTY) {
         take(code, is_safe, |code| hasten(code, hasty));
     }
 }

@@ -1,7 +1,7 @@
 //! Consumers: the first instruction that depends on a producer, in its own block or in a later one.
 
 use super::instructions::Line;
-use super::latency::Family;
+use super::latency::{Family, Machine};
 use super::producers::{Producer, Producers};
 use crate::operation;
 use crate::registers::Registers;
@@ -57,12 +57,14 @@ const IN_ORDER: [(u16, &[u16]); 15] = [
 
 /// Whether a later instruction in the same block that uses the registers of a producer need not wait for it all the same.
 /// `is_apart` says whether a counted wait comes between them: then the order of reading says nothing.
-fn is_spared(producer: &Producer, own: &Line, later: &Line, is_apart: bool) -> bool {
+fn is_spared(producer: &Producer, own: &Line, later: &Line, is_apart: bool, family: Family) -> bool {
     if producer.is_about_operands() {
         if producer.predicates.meets(&later.reads) || producer.predicates.meets(&later.writes) {
             return false;
         }
         let in_order = IN_ORDER.iter().find(|(first, _)| *first == own.operation());
+        // Double precision of sm_100 takes a fixed time, whatever came before it.
+        let is_apart = is_apart || family.machine == Machine::Of100 && DOUBLE.contains(&own.operation());
         if !is_apart && in_order.is_some_and(|(_, others)| others.contains(&later.operation())) {
             return true;
         }
@@ -112,6 +114,7 @@ impl Consumers {
     ) -> Option<()> {
         let first = producers.of(range.start).start;
         let mut counted = None;
+        let family = self.family;
         for at in range.clone() {
             let line = &lines[at];
             if line.bits.counted_wait().is_some() {
@@ -121,7 +124,9 @@ impl Consumers {
             let ends = |all: &mut Vec<Producer>, index: usize| {
                 let producer = &all[index];
                 let is_apart = counted > Some(producer.at);
-                if producer.consumer.is_none() && !is_spared(producer, &lines[producer.at], line, is_apart) {
+                if producer.consumer.is_none()
+                    && !is_spared(producer, &lines[producer.at], line, is_apart, family)
+                {
                     all[index].consumer = Some(at);
                 }
                 all[index].consumer.is_none()
