@@ -147,12 +147,13 @@ pub fn schedule(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Or
     if !is_told {
         base = with_double_scoreboards(&base, &jumps, origin.family)?;
     }
-    if origin.is_newer && origin.family.machine == Machine::Of100 {
-        schedule_narrow_fences(&mut base);
+    if origin.is_newer {
+        schedule_narrow_fences(&mut base, origin.family.machine);
     }
     let mut told = base.clone();
     number(&mut told, (old, &jumps), origin.family, hints, false, is_safe);
-    if told != base && is_safe(&told) {
+    let needs_numbers = base != old && origin.family.machine == Machine::Of100;
+    if (told != base || !needs_numbers) && is_safe(&told) {
         code = told;
     } else if base != old && origin.is_newer {
         number(&mut code, (old, &jumps), origin.family, hints, false, is_safe);
@@ -164,9 +165,9 @@ fn has_doubles(code: &[u8]) -> bool {
     (0..code.len() / SIZE).any(|at| DOUBLE.contains(&Instruction::at(code, at).operation()))
 }
 
-/// Gives the narrow fence before a wide one, which 13.0 does not schedule, a stall and a scoreboard that has no number yet
+/// Gives the narrow fence before a wide one, which 13.0 does not schedule, a stall and, on sm_100, a scoreboard that has no number yet
 /// (older/blackwell-recursion).
-fn schedule_narrow_fences(code: &mut [u8]) {
+fn schedule_narrow_fences(code: &mut [u8], machine: Machine) {
     const STALL: u8 = 6;
     let (places, _) = code.as_chunks_mut::<SIZE>();
     for at in 1..places.len() {
@@ -174,7 +175,9 @@ fn schedule_narrow_fences(code: &mut [u8]) {
         if narrow.operation() == MEMBAR && wide.operation() == MEMBAR && narrow.stall() == 0 {
             let held = Instruction(narrow.0 | HOLD).with_stall(STALL);
             places[at - 1] = held.0.to_le_bytes();
-            Control { read: 0, ..Control::of(held) }.put(&mut places[at - 1]);
+            if machine == Machine::Of100 {
+                Control { read: 0, ..Control::of(held) }.put(&mut places[at - 1]);
+            }
         }
     }
 }
