@@ -2,6 +2,9 @@
 
 use crate::{Arch, Release, Suffix};
 
+/// The first toolkit in which double precision of sm_100 sets scoreboards.
+const TELLS_DOUBLES: u32 = 133;
+
 impl Release {
     /// `.nv.compat`: the record of what can be finalized easily is taken over from the inputs also below sm_100, and keeps
     /// its place among the others (compat/records).
@@ -128,6 +131,21 @@ impl Release {
     /// (mercury/unused-stack-pointer-paths).
     pub const fn waits_at_ends(&self) -> bool {
         self.toolkit < 131
+    }
+
+    /// The first toolkit whose assembler schedules code as this finalizer does: code of earlier ones is scheduled anew.
+    pub const fn first_of_kind(&self) -> u32 {
+        if self.toolkit >= 131 { 131 } else { 130 }
+    }
+
+    /// Scheduling: double precision of sm_100 sets scoreboards beside its stalls (older/blackwell-doubles).
+    pub const fn tells_doubles(&self) -> bool {
+        self.toolkit >= TELLS_DOUBLES
+    }
+
+    /// Whether the assembler of a toolkit has double precision of sm_100 set scoreboards.
+    pub const fn is_told_by(toolkit: u32) -> bool {
+        toolkit >= TELLS_DOUBLES
     }
 
     /// Scheduling: what comes after a branch begins a cycle before the stall of the branch is over (mercury/crowded-scoreboards).

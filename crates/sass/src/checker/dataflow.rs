@@ -48,11 +48,11 @@ const COUNT_COPIES: [u16; 2] = [0x11a, 0x1af];
 const CCTL: u16 = 0x18f;
 const B2R: u16 = 0x11c;
 const OTHER_MEMORY: [u16; 6] = [0x03b, 0x119, 0x182, 0x184, 0x1ac, 0x1c3];
-/// `MEMBAR`, `ERRBAR`: in the objects of `cargo xtask realcode` assemblers let `S2R`, `LDC`, `LDCU` and `S2UR` be under way there, and
-/// the reading of operands of `STG` and `STS`.
-const FENCES: [u16; 2] = [0x192, 0x1ab];
+/// `MEMBAR`, `ERRBAR`, `ACQBULK`, `BPT`, `NANOSLEEP`, `SYNCS`, `FENCE`, `UCGABAR_ARV` and `UCGABAR_WAIT`: in the objects of `cargo xtask
+/// realcode` assemblers let `S2R`, `LDC`, `LDCU` and `S2UR` be under way there, and the reading of operands of `ST`, `STG` and `STS`.
+const FENCES: [u16; 9] = [MEMBAR, 0x1ab, ACQBULK, BPT, NANOSLEEP, SYNCS_ARRIVE, SYNCS, 0x1c6, 0x1c7];
 const CONSTANTS: [u16; 4] = [0x119, 0x182, 0x1ac, 0x1c3];
-const STORES: [u16; 2] = [0x186, 0x188];
+const STORES: [u16; 3] = [ST, STG, STS];
 /// At `MEMBAR` the reading of operands of `SYNCS` too, and at `PREEXIT`, which lets other grids begin, `LDS` and what `STS` reads.
 const MEMBAR: u16 = 0x192;
 const SYNCS: u16 = 0x1b2;
@@ -68,8 +68,50 @@ const LDS: u16 = 0x184;
 /// Reads of special registers into uniform ones, which are over in order.
 const S2UR: u16 = 0x1c3;
 const STG: u16 = 0x186;
-const LDG: u16 = 0x181;
 const LDL: u16 = 0x183;
+/// What else assemblers let be under way at instructions that order others: the instruction, the operation of the producer, and whether
+/// it is the reading of its operands.
+const PASSED: [(u16, u16, bool); 20] = [
+    (MEMBAR, SYNCS, true),
+    (MEMBAR, ATOM, true),
+    (MEMBAR, SHFL, true),
+    (MEMBAR, LDG, true),
+    (PREEXIT, STS, true),
+    (PREEXIT, LDS, true),
+    (PREEXIT, LDS, false),
+    (PREEXIT, LDC, false),
+    (CCTL, ST, true),
+    (CCTL, STS, true),
+    (CCTL, LD, false),
+    (BPT, LDG, false),
+    (BPT, LDG, true),
+    (NANOSLEEP, LDG, true),
+    (NANOSLEEP, SHFL, false),
+    (SYNCS_ARRIVE, UBLKCP, true),
+    (SYNCS_ARRIVE, UTMALDG, true),
+    (UBLKCP, UBLKCP, true),
+    (UTMACMDFLUSH, UBLKCP, true),
+    (UTMACMDFLUSH, UBLKRED, true),
+];
+/// Copies that have read their operands, which are all uniform registers, when the scoreboard says so: assemblers from 13.1 on let that be under
+/// way at what uses other registers.
+const COPIES: [u16; 3] = [UTMALDG, UBLKCP, UBLKRED];
+const UTMALDG: u16 = 0x1b4;
+const UTMACMDFLUSH: u16 = 0x1b7;
+const UBLKCP: u16 = 0x1ba;
+const UBLKRED: u16 = 0x1bb;
+const SYNCS_ARRIVE: u16 = 0x1a7;
+const LD: u16 = 0x180;
+const ACQBULK: u16 = 0x02e;
+const BPT: u16 = 0x15c;
+const NANOSLEEP: u16 = 0x15d;
+const ATOM: u16 = 0x18a;
+const SHFL: u16 = 0x189;
+const ST: u16 = 0x185;
+const LDG: u16 = 0x181;
+/// `BMOV` of a barrier into a register has read the barrier, and has it ready for another `BSSY`, when it is issued: in the objects of `cargo
+/// xtask realcode` assemblers have `BSSY` of the same barrier after it 500 times, without a wait.
+const BMOV: u16 = 0x155;
 /// `LDGSTS` has read its predicate when it is issued: in the objects of `cargo xtask realcode` assemblers have it overwritten by the next
 /// instruction a thousand times, without a wait.
 const LDGSTS: u16 = 0x1ae;
@@ -414,13 +456,14 @@ impl Analysis<'_> {
     /// Whether assemblers let a set be under way at an instruction that orders others.
     fn is_passed(&self, instruction: Instruction, set: Set) -> bool {
         let Some(step) = set.step else { return false };
-        match (instruction.operation(), self.alignment.step(step as usize).either().operation()) {
-            (MEMBAR, SYNCS) | (PREEXIT, STS) => set.reads,
-            (PREEXIT, LDS) => true,
-            (MEMBAR | ERRBAR, LDSM) => !set.reads,
-            (BULK_COPY | ARRIVAL, operation) => !set.reads && CONSTANTS.contains(&operation),
-            _ => false,
-        }
+        let producer = self.alignment.step(step as usize).either().operation();
+        let is_passed = PASSED.contains(&(instruction.operation(), producer, set.reads));
+        is_passed
+            || match (instruction.operation(), producer) {
+                (MEMBAR | ERRBAR, LDSM) => !set.reads,
+                (BULK_COPY | ARRIVAL, operation) => !set.reads && CONSTANTS.contains(&operation),
+                _ => false,
+            }
     }
 
     /// Whether a step saves a general register, or restores it, that the size of the cluster comes through. It cares for that register
@@ -505,7 +548,17 @@ impl Analysis<'_> {
     fn registers_of(&self, set: Set) -> Option<InTheWay> {
         let step = set.step? as usize;
         let producer = self.alignment.step(step).either();
-        let operands = checked(producer).filter(|_| !is_ordering_producer(producer))?;
+        if set.reads && COPIES.contains(&producer.operation()) {
+            let mut sources = Registers::default();
+            sources.insert(File::Uniform, 0, u16::from(u8::MAX));
+            sources.insert(File::UniformPredicate, 0, u16::from(u8::MAX));
+            return Some(InTheWay { sources, ..InTheWay::default() });
+        }
+        let mut operands = checked(producer).filter(|_| !is_ordering_producer(producer))?;
+        if producer.operation() == BMOV {
+            operands.writes.remove_all(File::Barrier);
+            operands.reads.remove_all(File::Barrier);
+        }
         let mut sources = operands.reads;
         if READ_UNIFORM_AT_ONCE.contains(&producer.operation()) {
             sources.remove_all(File::Uniform);

@@ -15,6 +15,7 @@ mod violation;
 use crate::flow::{Flow, Jumps};
 use crate::idle::{LATEST, Speed, is_needed_in};
 use crate::instruction::{Instruction, KEPT};
+use crate::operation::{DOUBLE, MEMBAR};
 use crate::shift;
 use align::{Alignment, Step, align, is_plain_delay};
 pub use expanded::check_expanded;
@@ -79,8 +80,9 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps, speed: Speed) -> Res
             return violation(Problem::Schedule);
         }
         let dropped = before.write_scoreboard().is_some() && after.write_scoreboard().is_none();
-        if before.read_scoreboard().is_some() != after.read_scoreboard().is_some()
-            || before.write_scoreboard().is_none() && after.write_scoreboard().is_some()
+        let is_other = before.read_scoreboard().is_some() != after.read_scoreboard().is_some()
+            || before.write_scoreboard().is_none() && after.write_scoreboard().is_some();
+        if is_other && !gains_scoreboards(before, after)
             || dropped && !(at == 0 && dataflow::drops_stack_pointer(&step))
         {
             return violation(Problem::Scoreboard);
@@ -102,6 +104,14 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps, speed: Speed) -> Res
         last_after = step.after.or(last_after);
     }
     Ok(())
+}
+
+/// Whether an instruction that may set scoreboards sets more of them. That has something wait longer, and no less: what is counted is looked at
+/// elsewhere. Assemblers have these with and without scoreboards: double precision of sm_100, which takes a fixed time, and `MEMBAR`.
+fn gains_scoreboards(before: Instruction, after: Instruction) -> bool {
+    let may_gain = DOUBLE.contains(&before.operation()) || before.operation() == MEMBAR;
+    let keeps = |of: fn(Instruction) -> Option<u8>| of(before).is_none() || of(after).is_some();
+    may_gain && keeps(Instruction::write_scoreboard) && keeps(Instruction::read_scoreboard)
 }
 
 /// Where delays are gone or new, the instruction before takes the time of those that are gone, or the branch after them does, if that is

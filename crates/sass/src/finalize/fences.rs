@@ -35,13 +35,15 @@ const ASYNCHRONOUS_COPY: u16 = 0x1ae;
 const BARRIERS: [u16; 4] = [0x1a7, 0x1b1, 0x1b2, 0x1bf];
 
 /// A kernel without what it has in case of other functions; `None` if it has none of it.
-pub fn step(function: &Function<'_, '_>, family: Family) -> Option<Step> {
+pub fn step(function: &Function<'_, '_>, family: Family, is_scheduled: bool) -> Option<Step> {
     let (whole, capsule) = (&*function.code, &*function.capsule);
     let removed = function.is_kernel.then(|| needless(whole, capsule)).flatten()?;
     let changes = removed.iter().copied().map(Change::removed).collect();
     Step::with_changes(whole, capsule, changes, |code| {
         take_over_waits(whole, &removed, code);
-        schedule_anew(whole, &removed, code, family);
+        if is_scheduled {
+            schedule_anew(whole, &removed, code, family);
+        }
     })
 }
 

@@ -4,10 +4,12 @@
 //! view, by rules of its own. [`finalize`] takes the functions of an object through these steps, in this order:
 //!
 //! 1. [`older`]: code of other assemblers than that of 13.0.88 becomes what that one would have made.
+//!    [`meetings`]: later releases put a workaround into it.
 //! 2. [`members`]: code of sm_100 becomes code for sm_103, and that of both code for sm_107.
 //! 3. [`exits`]: code for a debugger gets barriers before its exits.
 //! 4. [`fences`]: kernels lose what the assembler puts before fences in case of other functions.
-//! 5. [`sums`]: sums of two numbers are another instruction in later releases.
+//! 5. [`older`] again: later releases schedule code of earlier assemblers anew.
+//! 6. [`sums`]: sums of two numbers are another instruction in later releases.
 //!
 //! A step looks at one function, its code and its capsule, and makes new ones or leaves the function alone. After the last one
 //! the object is written once with the new code ([`image`]), and everything in it that names places in the code is moved:
@@ -23,6 +25,7 @@ mod exits;
 mod fences;
 mod function;
 mod image;
+mod meetings;
 mod members;
 mod moves;
 mod object;
@@ -72,8 +75,16 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         function.take(older::expand(&object, &function, origin));
         function.take(older::step(&object, &function, origin));
         refuse_older_capsule(&object, &function)?;
+        if what.release.names_workaround() {
+            function.take(meetings::step(&function));
+        }
         function.take(older::release(&object, &function, origin));
         function.take(older::undelay(&object, &function, origin));
+        function.take(older::hold(&object, &function, origin));
+        let is_moved = is_for_member || members::applies_107(cubin.sm(), what.sm);
+        if is_moved {
+            function.take(older::schedule(&object, &function, origin));
+        }
         if is_for_member {
             function.take(members::step(&object, &function, what.release));
         }
@@ -84,7 +95,10 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
             function.take(exits::step(&function, family));
         }
         if what.is_whole {
-            function.take(fences::step(&function, family));
+            function.take(fences::step(&function, family, is_moved || !origin.is_scheduled_last()));
+        }
+        if !is_moved {
+            function.take(older::schedule(&object, &function, origin));
         }
         if what.release.adds_two_numbers(what.sm) {
             function.take(sums::step(&function));

@@ -203,7 +203,10 @@ impl Moves {
         if operation == CALL && target != 0 {
             return None;
         }
-        let distance = self.place(target).wrapping_sub(self.place(base.cast_unsigned())).cast_signed();
+        // Threads meet at the `BSYNC`, not at what was put before it.
+        let is_preceded = !field.from_next && self.mercury(target as usize / SIZE).is_some();
+        let place = if is_preceded { self.place_of_last(target) } else { self.place(target) };
+        let distance = place.wrapping_sub(self.place(base.cast_unsigned())).cast_signed();
         let words = distance / 4;
         let mask = (1u128 << field.width) - 1;
         bits = bits & !(mask << field.at) | ((words >> low_bits) as u128 & mask) << field.at;

@@ -22,16 +22,17 @@ use super::moves::{Change, Moves};
 use super::object::Object;
 use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
-use crate::operation::{BAR, ENDCOLLECTIVE};
+use crate::operation::{BAR, DOUBLE, ENDCOLLECTIVE, MEMBAR};
 use crate::schedule::member::{
-    Delayed, Retimed, expanded as retimed_blocks, mark_anew, released, rewaited, shortened, undelayed,
+    Delayed, Retimed, expanded as retimed_blocks, held, mark_anew, released, rewaited, shortened, undelayed,
+    with_double_scoreboards,
 };
 use crate::schedule::{
-    Expansion, Family, Machine, anew, expansions, hasten, hasty, order_delays, shortened as shortened_code,
+    Control, Expansion, Family, Hints, Machine, anew, expansions, hasten, hasty, order_delays,
+    shortened as shortened_code,
 };
 use crate::shift;
 use crate::{Speed, check, check_expanded, check_for};
-use bstr::BStr;
 use solder_arch::Release;
 use solder_cubin::mercury::{Idle, abridged, delays, from_older, idle, is_older_capsule, remarks};
 use std::borrow::Cow;
@@ -41,14 +42,20 @@ const MAX_BLOCKS: usize = 64;
 const MAX_HASTY: usize = 64;
 
 const SM_100: u16 = 100;
-/// The first toolkit whose code is as it is today.
-const FIRST_OF_KIND: u32 = 130;
+const CUDA_13: u32 = 130;
+const HOLD: u128 = 1 << 109;
 
 /// Which assembler made an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// That of another toolkit.
     is_other: bool,
+    /// That of 12.8 or 12.9.
+    is_before_13: bool,
+    /// That of an earlier toolkit, for a release whose finalizer schedules code in another way than 13.0.
+    is_newer: bool,
+    /// One whose double precision sets no scoreboards, for a release in which it does.
+    gains_doubles: bool,
     /// One that has the workaround of 13.0.100.
     has_workaround: bool,
     /// How its code is scheduled.
@@ -57,15 +64,28 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// Whether code is scheduled anew once everything has its place.
+    pub const fn is_scheduled_last(self) -> bool {
+        self.is_newer
+    }
+
     pub fn of(object: &Object<'_, '_>, release: &Release) -> Self {
-        // Those of 13.0 and later have code of one kind.
-        let is_older =
-            |of: &BStr| Release::toolkit_of(&of.to_string()).is_none_or(|toolkit| toolkit < FIRST_OF_KIND);
-        let is_other = object.release().is_some_and(is_older);
-        let has_workaround = !is_other && release.removes_workaround() && object.has_workaround();
+        // Those of 13.0 have code of one kind, and those of later ones. What is of no known toolkit is old.
+        let toolkit = object.release().map(|of| Release::toolkit_of(&of.to_string()).unwrap_or_default());
+        let is_before = |first: u32| toolkit.is_some_and(|toolkit| toolkit < first);
+        let is_other = is_before(release.first_of_kind());
         let sm = object.cubin.sm();
-        let speed = if sm == SM_100 { Speed::Sm100 } else { Speed::Any };
-        Self { is_other, has_workaround, family: Family::of(sm, release), speed }
+        let family = Family::of(sm, release);
+        let is_told = toolkit.is_none_or(Release::is_told_by) || !release.tells_doubles();
+        Self {
+            is_other,
+            is_before_13: is_before(CUDA_13),
+            is_newer: is_other && !release.waits_at_ends(),
+            gains_doubles: !is_told && family.machine == Machine::Of100,
+            has_workaround: !is_other && release.removes_workaround() && object.has_workaround(),
+            family,
+            speed: if sm == SM_100 { Speed::Sm100 } else { Speed::Any },
+        }
     }
 }
 
@@ -95,7 +115,11 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
         take(&mut code, is_safe, order_delays);
         take(&mut code, is_safe, with_low_shifts);
         let family = origin.family;
-        number(&mut code, &moved, family, !has_remarks(&capsule, old), &[], is_safe);
+        if !origin.is_newer {
+            let unnumbered = code.clone();
+            let keeps_waits = !has_remarks(&capsule, old);
+            number(&mut code, (&unnumbered, &moved), family, Hints::NONE, keeps_waits, &[], is_safe);
+        }
     } else if origin.family.machine == Machine::Of100 {
         // What is over at the end of a block depends on the cycles that are gone. The times of sm_120 are not known well enough for
         // that: there the scoreboards of NVSHMEM's code stay.
@@ -106,6 +130,58 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     let capsule =
         if moves.is_in_place() { capsule.into_owned() } else { abridged(&paced(&capsule, &moves)?)? };
     Some(Step { code, capsule, moves })
+}
+
+/// The function with the scoreboards and waits that a later release gives it, once everything has its place; `None` if the function stays.
+pub fn schedule(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
+    let old = &*function.code;
+    let jumps = function.jumps(object);
+    let is_told = !origin.gains_doubles || !has_doubles(old);
+    if !origin.is_newer && is_told {
+        return None;
+    }
+    let (moves, mut code) = Moves::new(old, Vec::new())?;
+    let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
+    // nvlink takes nothing from what 12.9 remarks.
+    let hints = Hints::of(&function.capsule, old.len() / SIZE);
+    let hints = if origin.is_before_13 { Hints::NONE } else { &hints };
+    let mut base = old.to_vec();
+    if !is_told {
+        base = with_double_scoreboards(&base, &jumps, origin.family)?;
+    }
+    if origin.is_newer {
+        schedule_narrow_fences(&mut base, origin.family.machine);
+    }
+    let mut told = base.clone();
+    number(&mut told, (old, &jumps), origin.family, hints, false, &[], is_safe);
+    let needs_numbers = base != old && origin.family.machine == Machine::Of100;
+    if (told != base || !needs_numbers) && is_safe(&told) {
+        code = told;
+    } else if base != old && origin.is_newer {
+        number(&mut code, (old, &jumps), origin.family, hints, false, &[], is_safe);
+    }
+    (code != old).then(|| Step { code, capsule: function.capsule.to_vec(), moves })
+}
+
+fn has_doubles(code: &[u8]) -> bool {
+    (0..code.len() / SIZE).any(|at| DOUBLE.contains(&Instruction::at(code, at).operation()))
+}
+
+/// Gives the narrow fence before a wide one, which 13.0 does not schedule, a stall and, on sm_100, a scoreboard that has no number yet
+/// (older/blackwell-recursion).
+fn schedule_narrow_fences(code: &mut [u8], machine: Machine) {
+    const STALL: u8 = 6;
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for at in 1..places.len() {
+        let [narrow, wide] = [at - 1, at].map(|at| Instruction(u128::from_le_bytes(places[at])));
+        if narrow.operation() == MEMBAR && wide.operation() == MEMBAR && narrow.stall() == 0 {
+            let held = Instruction(narrow.0 | HOLD).with_stall(STALL);
+            places[at - 1] = held.0.to_le_bytes();
+            if machine == Machine::Of100 {
+                Control { read: 0, ..Control::of(held) }.put(&mut places[at - 1]);
+            }
+        }
+    }
 }
 
 /// The function in which the size of the cluster comes through a general register; `None` if it does not ask for it, or stays
@@ -155,7 +231,12 @@ pub fn expand(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Orig
             }
         }
     }
-    number(&mut code, &moved, origin.family, !has_remarks(&capsule, old), &inserted, is_safe);
+    if !origin.is_newer {
+        let unnumbered = code.clone();
+        let keeps_waits = !has_remarks(&capsule, old);
+        let old = (&*unnumbered, &moved);
+        number(&mut code, old, origin.family, Hints::NONE, keeps_waits, &inserted, is_safe);
+    }
     let capsule = paced(&capsule, &moves)?;
     Some(Step { code, capsule, moves })
 }
@@ -178,12 +259,23 @@ fn expanded_code(old: &[u8], expansions: &[Expansion]) -> Option<(Moves, Vec<u8>
 /// The function with other warps that go on everywhere, and the cycles that go with it; `None` if it is that already. 12.8 and 12.9 hold
 /// other warps off where products of matrices follow one another, and do not say so in the capsule (older/blackwell-matrices).
 pub fn release(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
-    if !origin.is_other {
+    if !origin.is_before_13 {
         return None;
     }
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
     let jumps = function.jumps(object);
     retimed(function, &jumps, origin, released(&function.code, &jumps, origin.family, &delays)?)
+}
+
+/// The function with delays that let no other warp go on, where products of matrices need some; `None` if it has none such
+/// (older/blackwell-idle).
+pub fn hold(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
+    if !origin.is_newer {
+        return None;
+    }
+    let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
+    let jumps = function.jumps(object);
+    retimed(function, &jumps, origin, held(&function.code, &jumps, origin.family, &delays)?)
 }
 
 /// The function without delays for double precision, where the release leaves those to the machine; `None` if it has none
@@ -209,14 +301,20 @@ fn retimed(
     }
     let (moves, mut code) = Moves::new(&function.code, members::changes(changed))?;
     check_for(origin.speed, &function.code, &code, jumps).ok()?;
+    if origin.is_newer {
+        let capsule = members::delayed_capsule(&function.capsule, &moves)?;
+        return Some(Step { code, capsule, moves });
+    }
     // What is over when depends on the cycles.
     let index = |at: &usize| moves.index(*at);
     let moved: Jumps =
         jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
+    let unnumbered = code.clone();
     number(
         &mut code,
-        &moved,
+        (&unnumbered, &moved),
         origin.family,
+        Hints::NONE,
         !has_remarks(&function.capsule, &function.code),
         &[],
         |code: &[u8]| check_for(origin.speed, &function.code, code, jumps).is_ok(),
@@ -235,20 +333,20 @@ fn has_remarks(capsule: &[u8], code: &[u8]) -> bool {
 /// explains.
 fn number(
     code: &mut [u8],
-    jumps: &Jumps,
+    (old, jumps): (&[u8], &Jumps),
     family: Family,
+    hints: &Hints,
     keeps_waits: bool,
     inserted: &[usize],
     is_safe: impl Fn(&[u8]) -> bool + Copy,
 ) {
-    let old = code.to_vec();
-    if !take(code, is_safe, |code| anew(code, jumps, family, keeps_waits, inserted)) {
-        take(code, is_safe, |code| anew(code, jumps, family, false, inserted));
+    if !take(code, is_safe, |code| anew(code, jumps, family, hints, keeps_waits, inserted)) {
+        take(code, is_safe, |code| anew(code, jumps, family, hints, false, inserted));
     }
-    for (_, block) in rewaited(&old, code, jumps, family).into_iter().take(MAX_BLOCKS) {
+    for (_, block) in rewaited(old, code, jumps, family).into_iter().take(MAX_BLOCKS) {
         take(code, is_safe, |code| put(code, &block));
     }
-    for hasty in hasty(&old, code, jumps, family).into_iter().take(MAX_HASTY) {
+    for hasty in hasty(old, code, jumps, family).into_iter().take(MAX_HASTY) {
         take(code, is_safe, |code| hasten(code, hasty));
     }
 }

@@ -144,6 +144,13 @@ impl Consumers {
                 self.budget = self.budget.checked_sub(self.until_used[place].len())?;
                 self.until_used[place].retain(|index| ends(all, *index));
             }
+            // Whatever comes next waits for `MEMBAR`.
+            if at > range.start && lines[at - 1].operation() == MEMBAR {
+                for index in producers.of(at - 1) {
+                    producers.all[index].consumer.get_or_insert(at);
+                }
+            }
+            let all = &mut producers.all;
             let [forgotten, set, fence] = &mut self.barriers;
             for (list, is_end) in [
                 (&mut self.fences, MEMORY.contains(&line.operation())),

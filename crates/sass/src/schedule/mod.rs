@@ -325,9 +325,15 @@ pub enum Outcome {
 /// Gives code that an assembler before 13.0 has scheduled the scoreboards and waits that 13.0 gives it. The code is as it was if it is
 /// not understood. With `keeps_waits`, blocks keep their waits where only these would be others and no rule says why.
 /// `inserted` are the instructions, in order, that the assembler did not have.
-pub fn anew(code: &mut [u8], jumps: &Jumps, family: Family, keeps_waits: bool, inserted: &[usize]) {
-    let understood =
-        Code::new(code, jumps, family, Hints::NONE).map(|code| Code { is_of_older: true, ..code });
+pub fn anew(
+    code: &mut [u8],
+    jumps: &Jumps,
+    family: Family,
+    hints: &Hints,
+    keeps_waits: bool,
+    inserted: &[usize],
+) {
+    let understood = Code::new(code, jumps, family, hints).map(|code| Code { is_of_older: true, ..code });
     let Some(understood) = understood else { return };
     let mut kept = Vec::new();
     let found = loop {

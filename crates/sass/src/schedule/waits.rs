@@ -276,14 +276,10 @@ impl<'a> Schedule<'a> {
                 let producer = &self.producers.all[pending.producer];
                 producer.is_uniform() && !producer.is_about_operands()
             };
-            let is_own_fence = |pending: &Pending| {
-                let producer = &self.producers.all[pending.producer];
-                is_own(pending) && producer.is_fence && producer.is_about_operands()
-            };
             let is_here = if self.family.waits_at_ends {
                 group.members.iter().any(is_own)
             } else {
-                enters_loop && !group.is_empty() || group.members.iter().any(is_own_fence)
+                enters_loop && !group.is_empty()
             };
             let is_exit = self.lines[last].operation() == operation::EXIT;
             let ends = is_exit && group.members.iter().any(is_uniform);

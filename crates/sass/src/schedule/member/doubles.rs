@@ -38,14 +38,31 @@ pub struct Double {
     pub operands: Consumer,
 }
 
-/// The instructions of double precision in a block. `None` if that takes too long.
+/// The instructions of double precision in a block on sm_103. `None` if that takes too long.
 pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Option<Vec<Double>> {
     let all: Vec<usize> = range.clone().filter(|at| loses_latency(lines[*at].bits)).collect();
+    told(lines, range, &all, true, budget)
+}
+
+/// Those of a block on sm_100, as assemblers have them from 13.3 on: each tells when its results are written.
+pub fn doubles_of_100(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Option<Vec<Double>> {
+    let all: Vec<usize> = range.clone().filter(|at| is_double(lines[*at].bits)).collect();
+    told(lines, range, &all, false, budget)
+}
+
+/// What tells when these instructions of a block are over. With `in_order`, the end of one implies that of those before it.
+fn told(
+    lines: &[Line],
+    range: Range<usize>,
+    all: &[usize],
+    in_order: bool,
+    budget: &mut usize,
+) -> Option<Vec<Double>> {
     let is_same_unit = |at: usize, other: usize| is_double(lines[at].bits) == is_double(lines[other].bits);
     let mut users = Vec::with_capacity(all.len());
     // A return waits for everything.
-    let returns = range.end.checked_sub(1).filter(|last| lines[*last].bits.is_return());
-    for at in &all {
+    let returns = range.end.checked_sub(1).filter(|last| in_order && lines[*last].bits.is_return());
+    for at in all {
         let user = first(lines, *at, range.end, budget, |own, line| {
             own.writes.meets(&line.reads) || own.writes.meets(&line.writes) && !own.guard.excludes(line.guard)
         })?;
@@ -67,6 +84,7 @@ pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Optio
             if let Consumer::At(place) = *place
                 && place <= user.place()
                 && is_same_unit(*at, *other)
+                && in_order
             {
                 known = known.min(place);
             }
@@ -76,7 +94,7 @@ pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Optio
         let waits =
             |place: usize| lines.get(place).is_some_and(|line| !lines[*at].guard.excludes(line.guard));
         let until = if waits(user.place()) { known.min(user.place()) } else { known };
-        let operands = operands(lines, *at, range.end.min(until), budget)?;
+        let operands = operands(lines, *at, range.end.min(until), in_order, budget)?;
         let operands = match operands {
             Consumer::Later if until != usize::MAX => Consumer::Nothing,
             operands => operands,
@@ -84,7 +102,7 @@ pub fn doubles(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Optio
         doubles.push(Double { at: *at, results, operands });
     }
     // The unit reads in order: who waits for a later one waits for the earlier ones, too.
-    for index in 0..doubles.len() {
+    for index in (0..doubles.len()).filter(|_| in_order) {
         let Double { operands: Consumer::At(_) | Consumer::Later, .. } = doubles[index] else { continue };
         let place = doubles[index].operands.place();
         let later = doubles[index + 1..].iter().take_while(|other| other.at < place);
@@ -162,14 +180,15 @@ pub fn uncovered(lines: &[Line], range: Range<usize>, budget: &mut usize) -> Opt
 }
 
 /// What overwrites the operands of an instruction first.
-fn operands(lines: &[Line], at: usize, end: usize, budget: &mut usize) -> Option<Consumer> {
+fn operands(lines: &[Line], at: usize, end: usize, in_order: bool, budget: &mut usize) -> Option<Consumer> {
     let mut registers: Registers = lines[at].reads.within(&[File::General]);
     registers.remove(&lines[at].writes);
     if registers.is_empty() {
         return Some(Consumer::Nothing);
     }
     first(lines, at, end, budget, |own, line| {
-        let is_same_unit = loses_latency(line.bits) && is_double(line.bits) == is_double(own.bits);
+        let is_same_unit =
+            in_order && loses_latency(line.bits) && is_double(line.bits) == is_double(own.bits);
         !is_same_unit && registers.meets(&line.writes) && !own.guard.excludes(line.guard)
     })
 }

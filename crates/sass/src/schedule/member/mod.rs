@@ -26,7 +26,7 @@ use crate::operation::LDGDEPBAR;
 use crate::times::keeps_times;
 use crate::{check, is_fit_for_103};
 use delays::{Held, Scheduled, is_delay};
-use doubles::{Consumer, doubles, uncovered};
+use doubles::{Consumer, doubles, doubles_of_100, uncovered};
 use marks::Marks;
 use pipes::Member;
 pub use shortened::{Retimed, expanded, mark_anew, rewaited, shortened};
@@ -159,6 +159,46 @@ pub fn released(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) ->
         let own = Scheduled { held: Held::Nowhere, ..own };
         let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
         let marks = Marks { held: Held::Nowhere, is_new, ..Marks::new(&own, &new, &stalls, member) };
+        changed.extend(changes(&own, &marks.put(), &stalls, code)?);
+    }
+    changed.sort_unstable_by_key(|change| change.at);
+    Some(changed)
+}
+
+/// The code in which double precision of sm_100 sets scoreboards that have no numbers yet, as from 13.3 on. `None` if it is not understood.
+pub fn with_double_scoreboards(code: &[u8], jumps: &Jumps, family: Family) -> Option<Vec<u8>> {
+    let mut new = code.to_vec();
+    let (places, _) = new.as_chunks_mut::<SIZE>();
+    let Code { lines, blocks, .. } = Code::new(code, jumps, family, Hints::NONE)?;
+    let mut budget = BUDGET;
+    for block in &blocks {
+        for double in doubles_of_100(&lines, block.range.clone(), &mut budget)? {
+            let old = Control::of(lines[double.at].bits);
+            let read = if double.operands == Consumer::Nothing { NONE } else { 0 };
+            Control { written: 0, read, ..old }.put(&mut places[double.at]);
+        }
+    }
+    Some(new)
+}
+
+/// What changes in code whose blocks with products of matrices get delays during which no other warp goes on, as from 13.1 on. Blocks in which
+/// none went on before stay.
+pub fn held(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) -> Option<Vec<Delayed>> {
+    let mut changed = Vec::new();
+    if !instructions(code).any(pipes::is_matrix) {
+        return Some(changed);
+    }
+    let Code { lines, blocks, .. } = Code::new(code, jumps, family, Hints::NONE)?;
+    for block in &blocks {
+        let own = Scheduled::new(&lines, block.range.clone(), delays);
+        let held = Held::around_matrices(&own.lines);
+        if held == Held::Nowhere || own.held != Held::Nowhere {
+            continue;
+        }
+        let stalls = own.given.clone();
+        let own = Scheduled { held, ..own };
+        let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
+        let marks = Marks::new(&own, &new, &stalls, Member::of(family));
         changed.extend(changes(&own, &marks.put(), &stalls, code)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
