@@ -153,7 +153,7 @@ impl Release {
         self.toolkit < 131
     }
 
-    /// Scheduling: `WARPSYNC`, `YIELD` and `EXIT` wait for uniform registers that are under way, as results or as operands
+    /// Scheduling: `WARPSYNC`, `YIELD`, `BREAK`, `BRX` and `EXIT` wait for uniform registers that are under way, as results or as operands
     /// (mercury/meetings, mercury/textures-at-exits).
     pub const fn meets_with_uniform(&self) -> bool {
         self.toolkit >= 131

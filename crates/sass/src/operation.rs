@@ -36,6 +36,7 @@ pub const NOP: u16 = 0x118;
 pub const S2R: u16 = 0x119;
 pub const ENDCOLLECTIVE: u16 = 0x11b;
 pub const BAR: u16 = 0x11d;
+pub const BREAK: u16 = 0x142;
 pub const BSYNC: u16 = 0x141;
 pub const BSSY: u16 = 0x145;
 pub const BRA: u16 = 0x147;
@@ -65,6 +66,7 @@ pub const ATOMS: u16 = 0x18c;
 pub const ATOMS_CAS: u16 = 0x18d;
 pub const REDG: u16 = 0x18e;
 pub const CCTL: u16 = 0x18f;
+pub const IMNMX: u16 = 0x017;
 pub const MEMBAR: u16 = 0x192;
 /// A store to a surface in the format of its memory, and one of plain bits.
 pub const SUST_FORMATTED: u16 = 0x19b;

@@ -2,9 +2,8 @@
 //! (`.RECONVERGENT`, `.RELIABLE`), and after such a `BREAK`.
 
 use crate::instruction::{Instruction, SIZE};
-use crate::operation::{BSYNC, NOP};
+use crate::operation::{BREAK, BSYNC, NOP};
 
-const BREAK: u16 = 0x142;
 /// The byte that says who reaches it, and what it says of all threads that went apart, and of those that did so and are still there.
 const KIND: u32 = 9;
 const RELIABLE: u8 = 1;

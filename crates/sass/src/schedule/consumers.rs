@@ -6,9 +6,9 @@ use super::producers::{Barrier, Producer, Producers};
 use crate::operation;
 use crate::registers::Registers;
 use operation::{
-    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BAR, BSYNC, DADD, DFMA, DMUL, DOUBLE,
-    DSETP, ELECT, EXIT, F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, REDUX, SHFL, ST, STG,
-    STL, STS, SYNCS, SYNCS_CCTL, SYNCS_EXCH, WARPSYNC, YIELD,
+    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BAR, BREAK, BRX, BSYNC, DADD, DFMA,
+    DMUL, DOUBLE, DSETP, ELECT, EXIT, F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, REDUX,
+    SHFL, ST, STG, STL, STS, SYNCS, SYNCS_CCTL, SYNCS_EXCH, WARPSYNC, YIELD,
 };
 
 /// Operations that access memory in an order that fences care about.
@@ -241,9 +241,9 @@ fn join_stores(lines: &[Line], counted: Option<usize>, producers: &mut [Producer
     }
 }
 
-/// Whether an instruction within a block makes threads meet or leave, so that uniform registers must be there.
+/// Whether an instruction within a block makes threads meet or part, so that uniform registers must be there.
 fn is_meeting(line: &Line, family: Family) -> bool {
-    matches!(line.operation(), WARPSYNC | YIELD | EXIT) && family.meets_with_uniform
+    matches!(line.operation(), WARPSYNC | YIELD | EXIT | BREAK | BRX) && family.meets_with_uniform
 }
 
 /// Whether an instruction waits for what was done with barriers in memory (older/blackwell-memory-barriers).

@@ -14,8 +14,8 @@ use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
     DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE, IMMA,
-    ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC, S2R,
-    SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UTMASTG,
+    IMNMX, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU,
+    POPC, S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UTMASTG,
 };
 use solder_arch::Release;
 
@@ -27,7 +27,7 @@ pub struct Family {
     pub waits_at_ends: bool,
     /// What comes after a branch begins a cycle before its stall is over, as up to 13.0.
     pub begins_early: bool,
-    /// `WARPSYNC`, `YIELD` and `EXIT` wait for uniform registers, as from 13.1 on.
+    /// `WARPSYNC`, `YIELD`, `BREAK`, `BRX` and `EXIT` wait for uniform registers, as from 13.1 on.
     pub meets_with_uniform: bool,
     /// `MEMBAR` and `BAR` wait for barriers in memory and fences, and meetings for what copies of tensors read, as from 13.1 on.
     pub meets_with_copies: bool,
@@ -358,14 +358,14 @@ fn find(table: &Table, line: &Line) -> Option<i64> {
 }
 
 /// Whether this is integer arithmetic of 64 bits where that takes longer than other: its results do, and its unit. `SEL.64` and
-/// `ISETP` of 64 bits have a mark for it; `MOV.64` writes two registers.
+/// `ISETP` of 64 bits have a mark for it; `MOV.64` and `IMNMX` of 64 bits write two registers.
 pub fn is_long(line: &Line, family: Family) -> bool {
     family.machine == Machine::Of120
         && match line.operation() {
             IADD => line.bits.field(73, 1) != 0,
             SEL => line.bits.field(10, 1) != 0,
             ISETP => line.bits.field(80, 1) != 0,
-            MOV => line.writes.iter(File::General).count() == 2,
+            MOV | IMNMX => line.writes.iter(File::General).count() == 2,
             _ => false,
         }
 }
