@@ -249,7 +249,11 @@ fn has_early(codes: [&[u8]; 2], gaps: [Range<usize>; 2], times: [u32; 2], speed:
             let cycles = [distance, old_distance + times[1]];
             let (mut read, mut overwritten) = (Registers::default(), Registers::default());
             for later in &producers {
+                let operation = later.instruction.operation();
+                let is_exact = QUICK.contains(&operation) || COMPARISONS.contains(&operation);
                 if let Some(operands) = operands(later.instruction)
+                    && is_exact
+                    && later.instruction.set_mask() == 0
                     && later.instruction.is_unconditional()
                 {
                     overwritten.insert_from(&operands.writes);

@@ -514,6 +514,20 @@ fn registers_that_the_size_comes_through() {
         sooner[at].1 -= 1;
         assert!(is_refused(&saved, &sooner, &[]), "{at}");
     }
+    // A load that a branch leads from, to where the code begins or to the place after a call.
+    let code = |start: &[Line], middle: &[Line]| {
+        let target = start.len() as i64;
+        let length = target + middle.len() as i64 + 3;
+        let back = to(BRA_IF_P1, length, target);
+        let end = [(waits_for(SUM, 1 << 2), 5), (OTHER, 10), (LDG_TO_R6, 2), (back, 5), (EXIT, 5)];
+        bytes(&[start, middle, &end].concat())
+    };
+    for start in [&[][..], &[(CALL, 5)]] {
+        assert!(check_expanded(&code(start, &ASKED), &code(start, &THROUGH_R6), &[]).is_err());
+    }
+    let mut waiting = THROUGH_R6;
+    waiting[0].0 = waits_for(SIZE_TO_R6, 1 << 2);
+    assert!(check_expanded(&code(&[], &ASKED), &code(&[], &waiting), &[]).is_ok());
     // Whatever else is saved there is lost.
     assert!(!may_expand(&[(SAVE_R6, 10)], &WITH_R6_SAVED, &[(RESTORE_R6, 10), read]));
 }

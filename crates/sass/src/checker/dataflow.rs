@@ -7,6 +7,7 @@
 //! kept. As old and new code are followed along the same path, a path that never happens can only make the checker refuse.
 
 use super::align::{Alignment, Step};
+use super::saving::{restores, saves};
 use super::violation::{Problem, Violation};
 use crate::flow::{Flow, Jumps, has_other_place, is_indirect_branch, lists_of, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
@@ -456,8 +457,11 @@ impl Analysis<'_> {
     /// Whether assemblers let a set be under way at an instruction that orders others.
     fn is_passed(&self, instruction: Instruction, set: Set) -> bool {
         let Some(step) = set.step else { return false };
-        let producer = self.alignment.step(step as usize).either().operation();
-        let is_passed = PASSED.contains(&(instruction.operation(), producer, set.reads));
+        let producer = self.alignment.step(step as usize).either();
+        // What forgets the cache comes after loads that say that others' values are there.
+        let is_acquired = instruction.operation() == CCTL && is_strong(producer);
+        let producer = producer.operation();
+        let is_passed = PASSED.contains(&(instruction.operation(), producer, set.reads)) && !is_acquired;
         is_passed
             || match (instruction.operation(), producer) {
                 (MEMBAR | ERRBAR, LDSM) => !set.reads,
@@ -469,19 +473,14 @@ impl Analysis<'_> {
     /// Whether a step saves a general register, or restores it, that the size of the cluster comes through. It cares for that register
     /// alone.
     fn is_saved_for_size(&self, at: usize) -> bool {
-        const SAVE: u16 = 0x152;
-        const RESTORE: u16 = 0x153;
-        const CS2R: u16 = 0x005;
-        const R2UR: u16 = 0x0ca;
-        let operation = |at: usize| {
+        let after = |at: usize| {
             let step = (at < self.alignment.len()).then(|| self.alignment.step(at));
-            step.and_then(|step| step.after).map(Instruction::operation)
+            step.and_then(|step| step.after)
         };
-        match operation(at) {
-            Some(SAVE) => operation(at + 1) == Some(CS2R),
-            Some(RESTORE) => at.checked_sub(1).and_then(operation) == Some(R2UR),
-            _ => false,
-        }
+        let is_pair = |first: usize, is: fn(Instruction, Instruction) -> bool| {
+            after(first).zip(after(first + 1)).is_some_and(|(first, second)| is(first, second))
+        };
+        is_pair(at, saves) || at.checked_sub(1).is_some_and(|last| is_pair(last, restores))
     }
 
     /// Whether registers of an instruction need a set to be over.
@@ -640,21 +639,36 @@ fn own_after(own: u8, instruction: Option<Instruction>) -> u8 {
     own & !ended(instruction) | instruction.map_or(0, Instruction::set_mask)
 }
 
+/// Whether a load or store is ordered with those of other threads.
+fn is_strong(one: Instruction) -> bool {
+    matches!(one.field(77, 4), 5..=7 | 10)
+}
+
 /// The scoreboards on which the old code itself may have something under way where each block begins.
 fn own(alignment: &Alignment<'_>, blocks: &[Block], meetings: &[u32]) -> Vec<u8> {
     let mut own = vec![0; blocks.len()];
-    let mut is_waiting = vec![true; blocks.len()];
-    while let Some(index) = is_waiting.iter().position(|is_waiting| *is_waiting) {
-        is_waiting[index] = false;
+    // What may be left by code that may go anywhere.
+    let mut anywhere = 0;
+    let mut left: Vec<usize> = (0..blocks.len()).rev().collect();
+    let mut is_left = vec![true; blocks.len()];
+    while let Some(index) = left.pop() {
+        is_left[index] = false;
         let block = &blocks[index];
         let steps = (block.start..block.end).map(|at| alignment.step(at as usize).before);
         let out = steps.fold(own[index], own_after);
-        let all = 0..if block.anywhere { blocks.len() as u32 } else { 0 };
+        let mut add = |next: usize| {
+            if out & !own[next] != 0 {
+                own[next] |= out;
+                if !std::mem::replace(&mut is_left[next], true) {
+                    left.push(next);
+                }
+            }
+        };
         let met = if block.meets { meetings } else { &[] };
-        let next = block.next.iter().flatten().chain(&block.targets).chain(met).copied().chain(all);
-        for next in next.map(|next| next as usize) {
-            is_waiting[next] |= own[next] | out != own[next];
-            own[next] |= out;
+        block.next.iter().flatten().chain(&block.targets).chain(met).for_each(|next| add(*next as usize));
+        if block.anywhere && out & !anywhere != 0 {
+            anywhere |= out;
+            (0..blocks.len()).for_each(add);
         }
     }
     own

@@ -16,7 +16,9 @@
 
 use super::align::{Alignment, Step};
 use super::dataflow;
+use super::kept::is_plain;
 use super::quicker::Ways;
+use super::saving::{CS2R, R2UR, RESTORE, SAVE, first_source, result};
 use super::violation::{Problem, Violation};
 use crate::flow::{Flow, Jumps, is_control, without_place};
 use crate::idle::{LATEST, Speed, latency, longest};
@@ -29,11 +31,7 @@ use std::collections::HashSet;
 /// The instructions without their registers and the number; their guard is always true.
 const S2UR: u128 = 0x0000_8a00_0000_0000_0000_79c3;
 const UIMAD: u128 = 0x0f8e_02ff_0000_0000_0000_78a4;
-const CS2R: u128 = 0x0000_8a00_0000_0000_0000_7805;
 const IMAD: u128 = 0x078e_02ff_0000_0000_0000_7824;
-const R2UR: u128 = 0x000e_0000_0000_0000_0000_72ca;
-const SAVE: u128 = 0x0000_0000_0000_0000_0000_7352;
-const RESTORE: u128 = 0x0000_0000_0000_0000_0000_7353;
 /// The operations that have to do with where it is saved.
 const RPCMOV: [u16; 2] = [0x152, 0x153];
 const OPERATION_S2UR: u16 = 0x1c3;
@@ -114,21 +112,13 @@ pub fn check_expanded(before: &[u8], after: &[u8], jumps: &Jumps) -> Result<(), 
             return refuse(Problem::MissingWait { producer: expansion.old });
         }
     }
-    check_covered(&alignment)?;
+    check_covered(&alignment, &ways)?;
     dataflow::check(&alignment, jumps)
 }
 
 /// The registers of an instruction, those of barriers exactly.
 fn checked(one: Instruction) -> Option<Operands> {
     if one.operation() == BAR { exact::operands(one) } else { exact::checked(one) }
-}
-
-fn result(register: u8) -> u128 {
-    u128::from(register) << 16
-}
-
-fn first_source(register: u8) -> u128 {
-    u128::from(register) << 24
 }
 
 /// Both codes as one list of steps. What is not an expansion must be the same.
@@ -275,7 +265,12 @@ fn keeps_operand(alignment: &Alignment<'_>, expansion: &Expansion) -> bool {
         (0..expansion.step).rev().filter_map(|at| alignment.step(at).after).take(REACH).collect();
     earlier.iter().enumerate().any(|(index, one)| {
         let has = |other: &Instruction, byte: u32| other.byte(byte) == expansion.register;
-        let is_taken = |byte: u32| earlier[..index].iter().any(|later| has(later, byte));
+        let takes = |later: &Instruction, byte: u32| {
+            let reads =
+                |operands: Operands| operands.reads.contains(File::General, expansion.register.into());
+            has(later, byte) && is_plain(*later) && checked(*later).is_some_and(reads)
+        };
+        let is_taken = |byte: u32| earlier[..index].iter().any(|later| takes(later, byte));
         // The first operand is in one place, the others are in two.
         let is_kept =
             |byte: u32| one.0 & if byte == SOURCES[0] { FIRST_KEPT } else { KEPT & !FIRST_KEPT } != 0;
@@ -291,6 +286,12 @@ fn cycles(alignment: &Alignment<'_>, at: usize) -> u32 {
 /// Whether each of the instructions comes late enough after the one before.
 fn has_its_cycles(alignment: &Alignment<'_>, expansion: &Expansion) -> bool {
     let times: Vec<u32> = (expansion.first..expansion.end).map(|at| cycles(alignment, at)).collect();
+    // What came before has no less time.
+    let gone = (expansion.step..expansion.first).filter_map(|at| alignment.step(at).before);
+    let old: u32 = gone.map(|one| u32::from(one.stall().max(1))).sum();
+    if times.iter().sum::<u32>() < old {
+        return false;
+    }
     match times[..] {
         [read, multiplied, moved] => read >= READ && multiplied >= MULTIPLIED && moved >= MOVED,
         [saved, read, multiplied, moved, restored] => {
@@ -331,15 +332,18 @@ fn is_there(alignment: &Alignment<'_>, ways: &Ways<'_>, expansion: &Expansion) -
         if states > MAX_STATES {
             return false;
         }
-        let Some(before) = ways.before(at) else {
+        let before: Vec<usize> = if let Some(before) = ways.before(at) {
+            before.collect()
+        } else {
             let needed = if expansion.is_saved { PLAIN } else { PLAIN - OVERWRITTEN };
-            // Where the code begins, and after a call, all is there.
+            // Where the code begins, and after a call, all is there. Branches may go there too.
             let last = at.checked_sub(1).and_then(|last| alignment.step(last).before);
             let is_over = last.is_none_or(Instruction::is_call);
             if !is_over && (distance < needed || has_slow()) {
                 return false;
             }
-            continue;
+            let Some(branches) = ways.branches_to(at) else { return false };
+            branches.collect()
         };
         for from in before {
             let distance = distance + cycles(alignment, from);
@@ -374,13 +378,17 @@ fn is_quiet(alignment: &Alignment<'_>, ways: &Ways<'_>, expansion: &Expansion) -
         if seen.len() > MAX_STATES {
             return false;
         }
-        let Some(before) = ways.before(at) else {
-            // Where the code begins, and after a call, all is over.
-            let last = at.checked_sub(1).and_then(|last| alignment.step(last).before);
-            if last.is_some_and(|last| !last.is_call()) {
+        let before: Vec<usize> = if let Some(before) = ways.before(at) {
+            before.collect()
+        } else {
+            // Where the code begins all is over, and of what a call has begun. What comes before the call may be under way, if the call does
+            // not wait for it.
+            let last = at.checked_sub(1);
+            if last.and_then(|last| alignment.step(last).before).is_some_and(|last| !last.is_call()) {
                 return false;
             }
-            continue;
+            let Some(branches) = ways.branches_to(at) else { return false };
+            last.into_iter().chain(branches).collect()
         };
         for from in before {
             let (mut waited, mut over) = (waited, over.clone());
@@ -427,7 +435,8 @@ fn is_waited_for(alignment: &Alignment<'_>, expansion: &Expansion) -> bool {
 
 /// What is read from special registers without a scoreboard is over when a later one is. If that is gone, it has its own, and is waited for
 /// where that was.
-fn check_covered(alignment: &Alignment<'_>) -> Result<(), Violation> {
+fn check_covered(alignment: &Alignment<'_>, ways: &Ways<'_>) -> Result<(), Violation> {
+    let has_gone = alignment.steps().any(|step| step.after.is_none());
     for (at, step) in alignment.steps().enumerate() {
         let read = step.before.zip(step.after).filter(|(before, _)| before.operation() == OPERATION_S2UR);
         let Some((before, after)) = read else { continue };
@@ -436,6 +445,14 @@ fn check_covered(alignment: &Alignment<'_>) -> Result<(), Violation> {
         }
         let is_read = |at: &usize| alignment.step(*at).either().operation() == OPERATION_S2UR;
         let Some(next) = (at + 1..alignment.len()).find(is_read) else { continue };
+        // Where it is not the only way to the next one, or from this one, it is not known which one tells of it.
+        let is_plain_way = |at: usize| {
+            let flow = alignment.step(at).before.map_or(Flow::Next, |one| Flow::of(0, one));
+            flow == Flow::Next && !ways.is_entered(at + 1)
+        };
+        if has_gone && !(at..next).all(is_plain_way) {
+            return Err(Violation { at, problem: Problem::Scoreboard });
+        }
         let next = alignment.step(next);
         let is_kept = next.after.is_some();
         // One that is gone has its wait in the first of what is new.

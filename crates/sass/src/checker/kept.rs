@@ -92,6 +92,7 @@ fn both(alignment: &Alignment<'_>, at: usize) -> Option<(Instruction, Instructio
     step.before.zip(step.after)
 }
 
-fn is_plain(one: Instruction) -> bool {
+/// Whether an instruction takes what is kept for it.
+pub fn is_plain(one: Instruction) -> bool {
     PLAIN.contains(&one.operation()) && one.set_mask() == 0 && Flow::of(0, one) == Flow::Next
 }

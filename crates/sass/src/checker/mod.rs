@@ -10,6 +10,7 @@ mod delays;
 mod expanded;
 mod kept;
 mod quicker;
+mod saving;
 mod violation;
 
 use crate::flow::{Flow, Jumps};

@@ -269,8 +269,14 @@ impl<'a> Ways<'a> {
         Some(is_reached.then_some(last).into_iter().chain(self.branches_to(at)?))
     }
 
-    /// The branches that go to a step.
-    fn branches_to(&self, at: usize) -> Option<impl Iterator<Item = usize> + use<'_>> {
+    /// Whether control may come to a step from others than the one before it.
+    pub fn is_entered(&self, at: usize) -> bool {
+        self.branches_to(at).is_none_or(|mut branches| branches.next().is_some())
+            || self.meetings.binary_search(&at).is_ok()
+    }
+
+    /// The branches that go to a step. `None` if some may go anywhere.
+    pub fn branches_to(&self, at: usize) -> Option<impl Iterator<Item = usize> + use<'_>> {
         let branches = self.branches.as_ref()?;
         let first = branches.partition_point(|(target, _)| *target < at);
         let sources = branches[first..].iter().take_while(move |(target, _)| *target == at);

@@ -193,7 +193,7 @@ pub fn expand(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Orig
     let old = &function.code;
     let jumps = function.jumps(object);
     let wanted = expansions(old, &jumps, origin.family);
-    if wanted.is_empty() {
+    if wanted.is_empty() || wanted.len() > MAX_BLOCKS {
         return None;
     }
     let capsule = current(&function.capsule, old)?;
@@ -205,7 +205,7 @@ pub fn expand(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Orig
     let mut taken: Vec<Expansion> = wanted.iter().filter_map(|ways| ways.first().cloned()).collect();
     let expanded = is_same(&taken).or_else(|| {
         taken.clear();
-        for one in wanted.into_iter().take(MAX_BLOCKS).flatten() {
+        for one in wanted.into_iter().flatten().take(MAX_BLOCKS) {
             if taken.last().is_some_and(|last| last.at == one.at) {
                 continue;
             }
