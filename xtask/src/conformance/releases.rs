@@ -31,8 +31,11 @@ const CATEGORIES_12: [&str; 11] =
 /// The architectures that are compared with them.
 const ARCHS_12: std::ops::RangeInclusive<u16> = 75..=90;
 
-/// Whether a run belongs to what is equal in all runs with a release. From 13.1 on the finalizer schedules code anew in other
-/// ways, which docs/reference/releases.md lists under *Not known*.
+/// The releases with which some code for sm_100 and later of their own assemblers differs.
+const MERCURY_DIFFERS: [&str; 1] = ["13.4"];
+
+/// Whether a run belongs to what is equal in all runs with a release. From 13.1 on the finalizer schedules code of earlier assemblers anew in
+/// ways of its own; docs/reference/releases.md lists under *Not known* what differs.
 pub fn is_complete(run: &Run<'_>, release: &Release) -> bool {
     let category = run.case.category.as_str();
     let arch = run.arch.as_deref().and_then(Arch::parse);
@@ -40,7 +43,7 @@ pub fn is_complete(run: &Run<'_>, release: &Release) -> bool {
         return CATEGORIES_12.contains(&category) && arch.is_none_or(|arch| ARCHS_12.contains(&arch.number));
     }
     let differs = match category {
-        "mercury" => true,
+        "mercury" => MERCURY_DIFFERS.contains(&release.name),
         "older" => arch.is_some_and(Arch::is_mercury),
         _ => false,
     };
