@@ -24,7 +24,7 @@ pub struct Tools {
     compiler: PathBuf,
     /// The one whose ptxas and nvlink are asked.
     toolkit: PathBuf,
-    /// The release that solder stands in for.
+    /// The release whose nvlink solder replaces.
     version: &'static str,
     /// An assembler other than the toolkit's.
     assembler: Option<(&'static Release, PathBuf)>,

@@ -51,7 +51,7 @@ const B2R: u16 = 0x11c;
 const OTHER_MEMORY: [u16; 6] = [0x03b, 0x119, 0x182, 0x184, 0x1ac, 0x1c3];
 /// `MEMBAR`, `ERRBAR`, `ACQBULK`, `BPT`, `NANOSLEEP`, `SYNCS`, `FENCE`, `UCGABAR_ARV` and `UCGABAR_WAIT`: in the objects of `cargo xtask
 /// realcode` assemblers let `S2R`, `LDC`, `LDCU` and `S2UR` be under way there, and the reading of operands of `ST`, `STG` and `STS`.
-const FENCES: [u16; 9] = [MEMBAR, 0x1ab, ACQBULK, BPT, NANOSLEEP, SYNCS_ARRIVE, SYNCS, 0x1c6, 0x1c7];
+const FENCES: [u16; 9] = [MEMBAR, ERRBAR, ACQBULK, BPT, NANOSLEEP, SYNCS_ARRIVE, SYNCS, 0x1c6, 0x1c7];
 const CONSTANTS: [u16; 4] = [0x119, 0x182, 0x1ac, 0x1c3];
 const STORES: [u16; 3] = [ST, STG, STS];
 /// At `MEMBAR` the reading of operands of `SYNCS` too, and at `PREEXIT`, which lets other grids begin, `LDS` and what `STS` reads.
@@ -61,9 +61,7 @@ const PREEXIT: u16 = 0x02d;
 /// The results of `LDSM` may be under way at `MEMBAR`, those of constants and special registers at `UBLKCP` and `SYNCS`:
 /// the objects of `cargo xtask realcode` have these, or nvlink makes them so.
 const LDSM: u16 = 0x03b;
-const BULK_COPY: u16 = 0x1ba;
 const ERRBAR: u16 = 0x1ab;
-const ARRIVAL: u16 = 0x1a7;
 const STS: u16 = 0x188;
 const LDS: u16 = 0x184;
 /// Reads of special registers into uniform ones, which are over in order.
@@ -465,7 +463,7 @@ impl Analysis<'_> {
         is_passed
             || match (instruction.operation(), producer) {
                 (MEMBAR | ERRBAR, LDSM) => !set.reads,
-                (BULK_COPY | ARRIVAL, operation) => !set.reads && CONSTANTS.contains(&operation),
+                (UBLKCP | SYNCS_ARRIVE, operation) => !set.reads && CONSTANTS.contains(&operation),
                 _ => false,
             }
     }

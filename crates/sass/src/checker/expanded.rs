@@ -372,7 +372,7 @@ fn is_quiet(alignment: &Alignment<'_>, ways: &Ways<'_>, expansion: &Expansion) -
     let register = u16::from(expansion.register);
     let Some(first) = alignment.step(expansion.first).after else { return false };
     let mut seen = HashSet::new();
-    // The scoreboards that have been waited for from there on, and the operations of which one has been waited for.
+    // From there on: the scoreboards that are waited for, and the operations for which an instruction is waited for.
     let mut left: Vec<(usize, u8, Vec<u16>)> = vec![(expansion.step, first.wait_mask(), Vec::new())];
     while let Some((at, waited, over)) = left.pop() {
         if seen.len() > MAX_STATES {
@@ -400,7 +400,7 @@ fn is_quiet(alignment: &Alignment<'_>, ways: &Ways<'_>, expansion: &Expansion) -
                     let later = [one.operation(), one.operation() | WRITTEN].map(|one| over.contains(&one));
                     let is_read = operands.reads.contains(File::General, register);
                     let is_written = operands.writes.contains(File::General, register);
-                    // One unit does operations of one kind in order; what has its own scoreboard tells of itself.
+                    // A unit finishes operations of one kind in order. An instruction with a scoreboard is over when that is waited for.
                     let has_written = written || one.write_scoreboard().is_none() && later[1];
                     let has_read =
                         read || has_written || one.read_scoreboard().is_none() && later.contains(&true);
@@ -445,7 +445,7 @@ fn check_covered(alignment: &Alignment<'_>, ways: &Ways<'_>) -> Result<(), Viola
         }
         let is_read = |at: &usize| alignment.step(*at).either().operation() == OPERATION_S2UR;
         let Some(next) = (at + 1..alignment.len()).find(is_read) else { continue };
-        // Where it is not the only way to the next one, or from this one, it is not known which one tells of it.
+        // Across branches it is not known whose scoreboard covers it.
         let is_plain_way = |at: usize| {
             let flow = alignment.step(at).before.map_or(Flow::Next, |one| Flow::of(0, one));
             flow == Flow::Next && !ways.is_entered(at + 1)

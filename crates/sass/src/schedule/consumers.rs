@@ -8,7 +8,7 @@ use crate::registers::Registers;
 use operation::{
     ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BAR, BREAK, BRX, BSYNC, DADD, DFMA,
     DMUL, DOUBLE, DSETP, ELECT, EXIT, F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, REDUX,
-    SHFL, ST, STG, STL, STS, SYNCS, SYNCS_CCTL, SYNCS_EXCH, WARPSYNC, YIELD,
+    SHFL, ST, STG, STL, STS, SYNCS, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, WARPSYNC, YIELD,
 };
 
 /// Operations that access memory in an order that fences care about.
@@ -34,7 +34,7 @@ const MEMORY: [u16; 22] = [
     FENCE,
     SYNCS_CCTL,
     SYNCS_EXCH,
-    operation::UBLKCP,
+    UBLKCP,
 ];
 
 /// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it

@@ -98,13 +98,7 @@ pub fn rewaited(old: &[u8], code: &[u8], jumps: &Jumps, family: Family) -> Vec<(
         let own = Scheduled::new(&lines, range.clone(), &delays);
         let may_be_less = |index: usize| is_among(own.places[index]) && own.given[index] == HASTY;
         let stalls = Stalls::new(&own.lines, &own.given, &[]).again(Member::of(family), may_be_less);
-        let delays: Option<Vec<Vec<Retimed>>> =
-            (0..stalls.len()).map(|index| delays_for(&own, index, stalls[index])).collect();
-        if let Some(delays) = delays {
-            let mut block = retimed(&own, &stalls, &[], Member::of(family));
-            block.extend(delays.into_iter().flatten());
-            changed.push((range, block));
-        }
+        changed.extend(retimed_with_delays(&own, &stalls, family).map(|block| (range, block)));
     }
     changed
 }
@@ -131,15 +125,18 @@ pub fn expanded(
         let stalls = Stalls::new(&own.lines, &own.given, &[])
             .with_inserted(&new)
             .again(Member::of(family), may_be_less);
-        let delays: Option<Vec<Vec<Retimed>>> =
-            (0..stalls.len()).map(|index| delays_for(&own, index, stalls[index])).collect();
-        if let Some(delays) = delays {
-            let mut block = retimed(&own, &stalls, &[], Member::of(family));
-            block.extend(delays.into_iter().flatten());
-            changed.push((range, block));
-        }
+        changed.extend(retimed_with_delays(&own, &stalls, family).map(|block| (range, block)));
     }
     changed
+}
+
+/// What takes other cycles in a block, delays included; `None` if there would be more or fewer of these.
+fn retimed_with_delays(block: &Scheduled, stalls: &[i64], family: Family) -> Option<Vec<Retimed>> {
+    let delays = (0..stalls.len()).map(|index| delays_for(block, index, stalls[index]));
+    let delays: Vec<Vec<Retimed>> = delays.collect::<Option<_>>()?;
+    let mut changed = retimed(block, stalls, &[], Member::of(family));
+    changed.extend(delays.into_iter().flatten());
+    Some(changed)
 }
 
 /// The delays after an instruction, where it takes other cycles with them; `None` if there are more or fewer then. The short one is last.
