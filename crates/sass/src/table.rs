@@ -26,6 +26,10 @@ pub const COORDINATES: Width = 0x87;
 pub const MIN_MAX: Width = 0x89;
 /// Two if values of 64 bits are matched or added.
 pub const MATCH: Width = 0x88;
+/// One if the first, second or third operand is one number of single precision for both halves of the result.
+pub const FIRST_PAIR: Width = 0x8a;
+pub const SECOND_PAIR: Width = 0x8b;
+pub const THIRD_PAIR: Width = 0x8c;
 /// One if the address has a uniform register.
 pub const IF_UNIFORM: Width = 0x86;
 
@@ -91,9 +95,9 @@ pub const GENERAL: [Arithmetic; 67] = [
     (0x046, 0xd6, [1, 1, 1, 1], S1),                                  // VIADDMNMX
     (0x047, 0x52, [1, 1, 1, 1], S1),                                  // VHMNMX
     (0x048, 0x52, [1, 1, 1, 0], D1 | D2 | S1),                        // VIMNMX
-    (0x049, 0xd6, [2, 2, 2, 2], 0),                                   // FFMA2
-    (0x04a, 0x52, [2, 2, 2, 0], 0),                                   // FMUL2
-    (0x04b, 0x86, [2, 2, 2, 0], 0),                                   // FADD2
+    (0x049, 0xd6, [2, FIRST_PAIR, SECOND_PAIR, THIRD_PAIR], 0),       // FFMA2
+    (0x04a, 0x52, [2, FIRST_PAIR, SECOND_PAIR, 0], 0),                // FMUL2
+    (0x04b, 0x86, [2, FIRST_PAIR, THIRD_PAIR, 0], 0),                 // FADD2
     (0x076, 0x52, [1, 1, 1, 1], S1),                                  // FMNMX3
     (0x100, 0x52, [1, 0, 1, 0], D1),                                  // FLO
     (0x101, 0x52, [1, 0, 1, 0], 0),                                   // BREV

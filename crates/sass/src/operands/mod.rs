@@ -7,10 +7,10 @@ pub mod exact;
 use crate::instruction::Instruction;
 use crate::registers::{File, Registers};
 use crate::table::{
-    ATOMIC, Arithmetic, BARRIER, COORDINATES, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, MATCH, MIN_MAX,
-    ORDERING, Operand, PREDICATES, PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES,
-    REGISTER_TO_UNIFORM_PREDICATES, RESULT_TYPE, SHARED, SIZE, SOURCE_TYPE, TENSOR, UNIFORM,
-    UNIFORM_PREDICATES_TO_REGISTER, WIDE, Width, is_shared_uniform,
+    ATOMIC, Arithmetic, BARRIER, COORDINATES, FIRST_PAIR, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, MATCH,
+    MIN_MAX, ORDERING, Operand, PREDICATES, PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES,
+    REGISTER_TO_UNIFORM_PREDICATES, RESULT_TYPE, SECOND_PAIR, SHARED, SIZE, SOURCE_TYPE, TENSOR, THIRD_PAIR,
+    UNIFORM, UNIFORM_PREDICATES_TO_REGISTER, WIDE, Width, is_shared_uniform,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -316,6 +316,9 @@ fn count(instruction: Instruction, width: Width) -> u16 {
         }
         MIN_MAX => 1 + instruction.field(74, 1) as u16,
         MATCH => 1 + instruction.field(73, 1) as u16,
+        FIRST_PAIR => 2 - u16::from(is(81, 2, 2)),
+        SECOND_PAIR => 2 - u16::from(is(87, 2, 2)),
+        THIRD_PAIR => 2 - u16::from(is(84, 2, 2)),
         COORDINATES if is(61, 3, 0) => 1,
         COORDINATES => 4,
         IF_UNIFORM => instruction.field(91, 1) as u16,
@@ -372,6 +375,12 @@ mod tests {
         check(0x000fc600_0bfe0000_00000009_0707724a, &[(Uniform, &[7, 9])], &[(Uniform, &[7])]);
         let product = 0x000fd000_00000000_00000012_0404724a;
         check(product, &[(General, &[4, 5, 18, 19])], &[(General, &[4, 5])]);
+        // FFMA2 R24, R36.F32x2.LO_HI, R49.F32, R24.F32x2.HI_LO
+        let fused = 0x000fc600_01020018_00000031_24187249;
+        check(fused, &[(General, &[24, 25, 36, 37, 49])], &[(General, &[24, 25])]);
+        // FFMA2 R26, R51.F32, R46.F32, RZ.F32
+        let fused = 0x000fc600_012400ff_0000002e_331a7249;
+        check(fused, &[(General, &[46, 51])], &[(General, &[26, 27])]);
         // F2I.S64.TRUNC R20, R24
         check(0x000ff000_0020d900_00000018_00147311, &[(General, &[24])], &[(General, &[20, 21])]);
     }

@@ -163,6 +163,8 @@ impl Kinds {
 #[derive(Debug)]
 pub struct Choice<'a> {
     pub kinds: Kinds,
+    /// What the assembler says about the function.
+    pub hints: &'a Hints,
     pub groups: &'a [Group; COUNT],
     /// When each instruction of the function is issued, in cycles from the start of its block.
     pub times: &'a [i64],
@@ -201,16 +203,31 @@ impl Choice<'_> {
             || self.is_reserved && number == self.kinds.reserved()
     }
 
-    /// Whether the producer has the same consumer as those of a scoreboard.
+    /// Whether the producer has the same consumer as those of a scoreboard. In a loop with batches, one that gives a result has if the
+    /// consumers are in one batch; so have those that outlive the block.
     fn may_join(&self, producer: &Producer, number: u8) -> bool {
         let group = &self.groups[usize::from(number)];
         if group.is_empty() || self.kinds.is_counted(number) {
             return false;
         }
+        let is_batched = !producer.is_about_operands() && self.hints.is_batched(producer.at);
         if producer.consumer.is_some() {
-            return group.consumer == producer.consumer && !self.is_kept(number);
+            let is_same = group.consumer == producer.consumer
+                || is_batched
+                    && self.is_same_batch(group.consumer, producer.consumer)
+                    && producer.ready <= self.time(group.consumer);
+            return is_same && !self.is_kept(number);
+        }
+        if is_batched {
+            return group.has_own && group.consumer.is_none() && !group.is_idle;
         }
         producer.is_about_operands() && group.is_idle && group.has_own && !group.is_used_next
+    }
+
+    /// Whether two consumers are in one batch.
+    fn is_same_batch(&self, first: Option<usize>, second: Option<usize>) -> bool {
+        let batch = |at: Option<usize>| at.and_then(|at| self.hints.batch(at));
+        batch(first).is_some() && batch(first) == batch(second)
     }
 
     /// The first free scoreboard. What outlives the block avoids those in use on other ways to where control goes.

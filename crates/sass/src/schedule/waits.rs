@@ -135,6 +135,7 @@ impl<'a> Schedule<'a> {
                 let length = self.lengths[index];
                 let choice = Choice {
                     kinds,
+                    hints: self.hints,
                     groups: &groups,
                     times,
                     last,
@@ -262,10 +263,11 @@ impl<'a> Schedule<'a> {
     }
 
     /// The last instruction of a block waits for what is over anyway, if some of it is of this block; from 13.1 on, before loops only, and
-    /// whichever block it is of.
+    /// whichever block it is of. That of a loop with batches does not.
     fn end(&mut self, index: usize, mut groups: [Group; COUNT]) {
         let last = self.last(index);
         let enters_loop = self.enters_loop(index);
+        let is_batched = self.hints.is_batched(self.blocks[index].range.start);
         for (number, group) in groups.iter_mut().enumerate() {
             let is_own = |pending: &Pending| {
                 let producer = &self.producers.all[pending.producer];
@@ -276,7 +278,9 @@ impl<'a> Schedule<'a> {
                 let producer = &self.producers.all[pending.producer];
                 producer.is_uniform() && !producer.is_about_operands()
             };
-            let is_here = if self.family.waits_at_ends {
+            let is_here = if is_batched {
+                false
+            } else if self.family.waits_at_ends {
                 group.members.iter().any(is_own)
             } else {
                 enters_loop && !group.is_empty()
