@@ -65,13 +65,13 @@ pub fn of_link(
         } else if options.dump_callgraph {
             sink.write(&call_graph::dump(options.target, symbols, graph, merged, resources));
         }
-        if merged.has(Problem::DeletedAliasOfSection) {
-            return Err(sink.fatal(Message::DeletedSection));
-        }
         if options.release.knows_tensor_groups() {
             attributes::check_cta_groups(merged, &resources.own, options.release, sink);
         }
         registers::report(merged, resources, options.dump_callgraph, sink);
+        if merged.has(Problem::DeletedAliasOfSection) {
+            return Err(sink.fatal(Message::DeletedSection));
+        }
     }
     let has_moved = options.merges_constants(view.roots) || merged.packed;
     if (has_moved && relocate::has_stale_constant_reloc(merged))
