@@ -11,13 +11,22 @@ use std::path::{Path, PathBuf};
 const GENERATOR: &str = "1";
 
 /// The inputs of a workload of one size.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Inputs {
     pub folder: PathBuf,
     /// Arguments of each link, in order; `{out}` is the folder for outputs.
     pub links: Vec<Vec<String>>,
     /// All files that are read.
     pub files: Vec<String>,
+}
+
+impl Inputs {
+    /// The first link, and the rest.
+    pub fn split(&self) -> (Option<Self>, Self) {
+        let (first, rest) = self.links.split_at(1);
+        let only = |links: &[Vec<String>]| Self { links: links.to_vec(), ..self.clone() };
+        (Some(only(first)), only(rest))
+    }
 }
 
 /// The cached inputs, made first if need be.

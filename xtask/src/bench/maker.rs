@@ -43,6 +43,14 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
+    /// An input in the place of another one in the links from here on.
+    pub fn replace(&mut self, old: &str, name: &str, bytes: &[u8]) -> Result<()> {
+        self.add(name, bytes)?;
+        let last = self.files.pop().unwrap_or_default();
+        self.files.iter_mut().filter(|file| *file == old).for_each(|file| file.clone_from(&last));
+        Ok(())
+    }
+
     /// A file that is read but not named in the order of the inputs, such as a library.
     pub fn also_reads(&mut self, path: &Path) {
         self.files.push(path.to_string_lossy().into_owned());

@@ -165,6 +165,32 @@ void launch_MODXXXX(int *p) { k_MODXXXX<<<1, 1>>>(p); }
 "
 }
 
+/// A module with kernels that keep an assembler busy, each another one.
+pub fn cuda_kernels(module: usize, count: usize) -> String {
+    let mut text = "extern \"C\" __device__ int shared_by_all(int x) { return x * 3 + 1; }\n"
+        .repeat(usize::from(module == 0));
+    if module > 0 {
+        text += "extern \"C\" __device__ int shared_by_all(int x);\n";
+    }
+    for kernel in 0..count {
+        let seed = module * count + kernel + 3;
+        let _ = writeln!(
+            text,
+            "extern \"C\" __global__ void k_{module}_{kernel}(float *p, int n) {{
+    float a[16];
+    for (int i = 0; i < 16; i++) a[i] = p[i * {seed} + threadIdx.x];
+    for (int r = 0; r < n; r++) {{
+#pragma unroll
+        for (int i = 0; i < 16; i++) a[i] = __sinf(a[i] * {seed}.5f) + sqrtf(a[(i + {rest}) % 16] + r) / (a[(i + 1) % 16] + {seed});
+    }}
+    for (int i = 0; i < 16; i++) p[i * 32 + threadIdx.x] = a[i] + shared_by_all(n);
+}}",
+            rest = seed % 13 + 1
+        );
+    }
+    text + "void launch() {}\n"
+}
+
 /// A module of a library: functions only.
 pub fn cuda_library_module() -> String {
     "\

@@ -23,6 +23,8 @@ pub struct Workload {
     pub goals: &'static [(usize, f64)],
     /// Whether solder's cache of compilations is filled before.
     pub warm_cache: bool,
+    /// Whether the first link only fills that cache, before every run, and the second is timed.
+    pub is_edited: bool,
     /// Whether it is linked through libnvJitLink, from memory to memory, and not by the command.
     pub in_library: bool,
     /// Makes the inputs.
@@ -30,6 +32,7 @@ pub struct Workload {
 }
 
 const ARCH: &str = "sm_90";
+const LTO: [&str; 3] = ["-dc", "-dlto", "-arch=sm_90"];
 const OPTIONS: [&str; 3] = ["-arch=sm_90", "-o", "{out}/out.cubin"];
 
 const fn workload(
@@ -40,7 +43,8 @@ const fn workload(
     make: fn(&mut Maker<'_>, usize) -> Result<()>,
 ) -> Workload {
     let (inputs, alone, goals) = (name, &[], &[]);
-    Workload { name, inputs, about, unit, sizes, alone, goals, warm_cache: false, in_library: false, make }
+    let (warm_cache, is_edited, in_library) = (false, false, false);
+    Workload { name, inputs, about, unit, sizes, alone, goals, warm_cache, is_edited, in_library, make }
 }
 
 impl Workload {
@@ -65,6 +69,13 @@ impl Workload {
     const fn with_warm_cache(mut self, inputs: &'static str) -> Self {
         self.inputs = inputs;
         self.warm_cache = true;
+        self
+    }
+
+    /// With a cache that was filled before an input changed.
+    const fn edited(mut self) -> Self {
+        self.warm_cache = true;
+        self.is_edited = true;
         self
     }
 }
@@ -108,6 +119,9 @@ pub const WORKLOADS: &[Workload] = &[
     workload("lto", "Link-time optimization", "modules", &[12, 25, 50], lto).goals(&[(50, 0.95)]),
     workload("lto-warm", "The same with solder's cache filled", "modules", &[12, 25, 50], lto).goals(&[(50, 10.0)])
         .with_warm_cache("lto"),
+    workload("lto-edited", "One of the modules changed since the cache was filled", "modules", &[12, 25, 50], lto_edited)
+        .edited(),
+    workload("lto-kernels", "Ten modules with larger kernels", "kernels", &[50, 100, 200], lto_kernels),
     workload("jit", "Cubins through libnvJitLink, from Create to Destroy", "cubins", &[2, 500, 1000], cubins)
         .goals(&[(2, 5.0), (500, 20.0)]).in_library("cubins"),
     workload("jit-sm_100", "The same for sm_100", "cubins", &[2, 250, 500], mercury).in_library("mercury"),
@@ -318,18 +332,57 @@ fn ptx(maker: &mut Maker<'_>, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// The IR is not to be patched: each module is compiled.
 fn lto(maker: &mut Maker<'_>, count: usize) -> Result<()> {
+    lto_modules(maker, count)?;
+    lto_link(maker);
+    lto_reads(maker);
+    Ok(())
+}
+
+/// The IR is not to be patched: each module is compiled.
+fn lto_modules(maker: &mut Maker<'_>, count: usize) -> Result<()> {
     let template = Template::new(sources::cuda_module().into_bytes())?;
     for module in 0..count {
         let next = maker.random.below(count);
         let text = String::from_utf8_lossy(&template.fill(module, next)).into_owned();
-        let object = maker.nvcc(&text, &["-dc", "-dlto", "-arch=sm_90"])?;
+        let object = maker.nvcc(&text, &LTO)?;
         maker.add(&format!("{}.o", name(module)), &object)?;
     }
+    Ok(())
+}
+
+/// The modules, linked as they were, and again after a kernel of the first has changed.
+fn lto_edited(maker: &mut Maker<'_>, count: usize) -> Result<()> {
+    lto_modules(maker, count)?;
+    lto_link(maker);
+    let template = Template::new(sources::cuda_module().into_bytes())?;
+    let text = String::from_utf8_lossy(&template.fill(0, 1)).replace("*p = f_", "*p = 5 * f_");
+    let object = maker.nvcc(&text, &LTO)?;
+    maker.replace(&format!("{}.o", name(0)), "edited.o", &object)?;
+    lto_link(maker);
+    lto_reads(maker);
+    Ok(())
+}
+
+fn lto_kernels(maker: &mut Maker<'_>, count: usize) -> Result<()> {
+    const MODULES: usize = 10;
+    for module in 0..MODULES {
+        let text = sources::cuda_kernels(module, count / MODULES);
+        let object = maker.nvcc(&text, &LTO)?;
+        maker.add(&format!("{}.o", name(module)), &object)?;
+    }
+    lto_link(maker);
+    lto_reads(maker);
+    Ok(())
+}
+
+fn lto_link(maker: &mut Maker<'_>) {
     let (nvvm, libraries) = (maker.toolkit().join("nvvm"), maker.toolkit().join("lib64"));
     let (nvvm, folder) = (format!("-nvvmpath={}", nvvm.display()), format!("-L{}", libraries.display()));
     maker.link(&[&["-lto", &nvvm], &OPTIONS[..], &[&folder, "-lcudadevrt"]].concat());
-    maker.also_reads(&libraries.join("libcudadevrt.a"));
-    Ok(())
+}
+
+fn lto_reads(maker: &mut Maker<'_>) {
+    let library = maker.toolkit().join("lib64/libcudadevrt.a");
+    maker.also_reads(&library);
 }
