@@ -12,6 +12,10 @@ pub fn compare(sink: &mut Sink, both: &Both, (x, y): (usize, usize)) {
     let (skip_a, skip_b) = both.notes.skip(x, y);
     let (data_a, data_b) = (&in_a.data[skip_a..], &in_b.data[skip_b..]);
     let indices = has_indices(in_a.sh_type());
+    if both.notes.is_longer && skip_a > 0 {
+        let text = format!("the linker's own entry has {skip_a:#x} vs {skip_b:#x} bytes");
+        sink.push(Kind::Note, both.a.labels()[x].as_ref(), text);
+    }
     if data_a == data_b && (both.same_names || !indices) {
         return;
     }

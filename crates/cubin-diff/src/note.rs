@@ -14,18 +14,23 @@ pub struct Linker {
     sections: Option<(usize, usize)>,
     /// Their sizes; zero unless both files have one.
     sizes: (usize, usize),
+    /// They have other sizes, and no other file names and options that would explain it.
+    pub is_longer: bool,
 }
 
 impl Linker {
     pub fn of(a: &Cubin, b: &Cubin, ignore: bool) -> Self {
         let find = |cubin: &Cubin| {
             let section = cubin.section(TKINFO)?;
-            Some((section.index as usize, linker_entry(section.data)?))
+            let size = linker_entry(section.data)?;
+            Some((section.index as usize, size, given(&section.data[..size])))
         };
         match (find(a), find(b)) {
-            (Some((x, in_a)), Some((y, in_b))) if ignore => {
-                Self { sections: Some((x, y)), sizes: (in_a, in_b) }
-            }
+            (Some((x, in_a, given_a)), Some((y, in_b, given_b))) if ignore => Self {
+                sections: Some((x, y)),
+                sizes: (in_a, in_b),
+                is_longer: in_a != in_b && given_a == given_b,
+            },
             _ => Self::default(),
         }
     }
@@ -54,6 +59,12 @@ fn linker_entry(data: &[u8]) -> Option<usize> {
         |note: Note<'_>| 12 + note.owner.len().next_multiple_of(4) + note.desc.len().next_multiple_of(4);
     let sizes: Vec<usize> = note::notes(data).take_while(of_linker).map(size).collect();
     (!sizes.is_empty()).then(|| sizes.iter().sum::<usize>().min(data.len()))
+}
+
+/// The lengths of what the user gave: the names of the outputs and the command lines.
+fn given(data: &[u8]) -> Vec<Option<usize>> {
+    let lengths = |note: Note<'_>| [1, 5].map(|at| text(&note, at).map(|text| text.len()));
+    note::notes(data).flat_map(lengths).collect()
 }
 
 fn word(desc: &[u8], at: usize) -> Option<u32> {

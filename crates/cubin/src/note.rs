@@ -72,19 +72,13 @@ impl<'a> ToolInfo<'a> {
 }
 
 impl ToolInfo<'_> {
-    /// The descriptor: a version word, five string offsets, a string table, padded to words.
+    /// The descriptor: a version word, five string offsets, a string table, padded to words. The table begins with the
+    /// empty string only where one of the strings is empty.
     pub fn descriptor(&self) -> Vec<u8> {
-        self.with_strings(vec![0])
-    }
-
-    /// The same as an assembler writes it: the table begins with the object's name, also where that is not empty.
-    pub fn descriptor_of_assembler(&self) -> Vec<u8> {
-        self.with_strings(if self.object.is_empty() { vec![0] } else { Vec::new() })
-    }
-
-    fn with_strings(&self, mut strings: Vec<u8>) -> Vec<u8> {
+        let texts = [self.object, self.tool, self.version, self.build, self.command_line];
+        let mut strings = if texts.iter().any(|text| text.is_empty()) { vec![0] } else { Vec::new() };
         let mut words = vec![2u32];
-        for text in [self.object, self.tool, self.version, self.build, self.command_line] {
+        for text in texts {
             if text.is_empty() {
                 words.push(0);
                 continue;

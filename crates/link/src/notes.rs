@@ -29,17 +29,19 @@ const VERSION: &str = concat!("solder ", env!("CARGO_PKG_VERSION"));
 struct Words {
     tool: &'static str,
     replaced: &'static str,
-    version_length: usize,
     build_length: usize,
 }
 
 const fn words(tool: Tool) -> Words {
     match tool {
-        Tool::Nvlink => Words { tool: "solder", replaced: "nvlink", version_length: 46, build_length: 41 },
-        Tool::NvJitLink => {
-            Words { tool: "solderJIT", replaced: "nvJitLink", version_length: 46, build_length: 47 }
-        }
+        Tool::Nvlink => Words { tool: "solder", replaced: "nvlink", build_length: 41 },
+        Tool::NvJitLink => Words { tool: "solderJIT", replaced: "nvJitLink", build_length: 47 },
     }
+}
+
+/// The length of the version in the entry of the linker that is replaced.
+fn version_length(release: &Release) -> usize {
+    format!("Cuda compilation tools, release {}, V{}", release.name, release.version).len()
 }
 
 fn padded(text: &str, length: usize) -> String {
@@ -49,8 +51,9 @@ fn padded(text: &str, length: usize) -> String {
 /// The tool note of the output.
 pub fn own_note(options: &Options<'_>, objects: &[Object<'_>]) -> Vec<u8> {
     let crate::options::Record { tool, object, command_line, paths } = &options.record;
-    let Words { tool, replaced, version_length, build_length } = words(*tool);
-    let version = padded(&format!("{VERSION}, as {replaced} {}", options.release.version), version_length);
+    let Words { tool, replaced, build_length } = words(*tool);
+    let version = format!("{VERSION}, as {replaced} {}", options.release.version);
+    let version = padded(&version, version_length(options.release));
     let build = padded(VERSION, build_length);
     let own = ToolInfo {
         object: BStr::new(object),

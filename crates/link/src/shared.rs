@@ -315,6 +315,20 @@ fn kernels_together(merged: &Merged<'_>, kernels: &[u32]) -> Vec<usize> {
     (0..kernels.len()).map(|k| of(k).map_or(k, |section| *first.entry(section).or_insert(k))).collect()
 }
 
+/// The symbols that the relocations of a function's code name, in their order.
+fn targets<'a>(merged: &'a Merged<'_>, function: u32) -> impl Iterator<Item = SymbolId> + 'a {
+    let text = merged.functions[function as usize].text.map(|text| merged.section(text));
+    let relocations = text.into_iter().flat_map(|text| [text.rel, text.rela]).flatten();
+    let entries = relocations.flat_map(|id| match &merged.section(id).content {
+        Content::Relocations(entries) => entries.as_slice(),
+        _ => &[],
+    });
+    entries.filter_map(|entry| match entry.target {
+        RelocTarget::Symbol(symbol) => Some(symbol),
+        _ => None,
+    })
+}
+
 /// The functions whose code refers to each shared object, by object.
 pub fn find_users(merged: &Merged<'_>) -> Vec<Vec<u32>> {
     let mut users = vec![Vec::new(); merged.shared.len()];
@@ -326,18 +340,13 @@ pub fn find_users(merged: &Merged<'_>) -> Vec<Vec<u32>> {
         object_of[object.symbol.index()].get_or_insert(i);
     }
     for (index, function) in merged.functions.iter().enumerate() {
-        let Some(text) = function.text.filter(|_| !function.alias) else { continue };
-        let text = merged.section(text);
-        for relocations in [text.rel, text.rela].into_iter().flatten() {
-            let Content::Relocations(entries) = &merged.section(relocations).content else { continue };
-            for entry in entries {
-                let RelocTarget::Symbol(symbol) = entry.target else { continue };
-                if let Some(object) = object_of[symbol.index()] {
-                    let users: &mut Vec<u32> = &mut users[object];
-                    if users.last() != Some(&(index as u32)) {
-                        users.push(index as u32);
-                    }
-                }
+        if function.alias {
+            continue;
+        }
+        for object in targets(merged, index as u32).filter_map(|symbol| object_of[symbol.index()]) {
+            let users: &mut Vec<u32> = &mut users[object];
+            if users.last() != Some(&(index as u32)) {
+                users.push(index as u32);
             }
         }
     }
@@ -533,62 +542,79 @@ impl<'a> Layouter<'a> {
     /// Where dynamic shared memory begins, by function. Kernels that reach the same code that uses it
     /// agree on one offset.
     fn place_dynamic(&mut self, common: bool) -> Vec<u64> {
-        let mut functions: Vec<u32> = (0..self.merged.shared.len())
-            .filter(|i| self.merged.shared[*i].begins_after_others())
-            .flat_map(|i| self.users[i].iter().copied())
-            .collect();
+        let mut functions: Vec<u32> =
+            self.dynamic_objects().flat_map(|i| self.users[i].iter().copied()).collect();
         functions.sort_unstable();
         functions.dedup();
-        let mut group: Vec<usize> = (0..self.kernels.len()).collect();
-        let mut align = vec![DYNAMIC_ALIGN; self.kernels.len()];
-        for function in &functions {
-            let least = self.array_align(*function);
-            let Some(kernels) = &self.reached_by[*function as usize] else { continue };
-            let mut first = None;
-            for k in kernels.iter() {
-                self.dynamic[k] = true;
-                self.used[k] = true;
-                align[k] = align[k].max(least);
-                self.align[k] = self.align[k].max(align[k]);
-                let root = find(&mut group, k);
-                let first = *first.get_or_insert(root);
-                group[root] = find(&mut group, first);
-            }
-        }
+        let (mut group, align) = self.group_by_code(&functions);
         if self.debug {
             self.join_by_symbol(&mut group);
         }
-        let mut end = vec![0; self.kernels.len()];
+        let mut base = vec![0; self.kernels.len()];
+        let mut begin = vec![0; self.kernels.len()];
         for k in (0..self.kernels.len()).filter(|k| self.dynamic[*k]) {
             let root = find(&mut group, k);
             // An array that keeps its symbol begins where the kernel's section ends.
             let of_section =
                 if common { self.align[k].max(self.merged.file_shared_align) } else { self.align[k] };
-            let align = if self.debug && self.aligned_arrays { of_section } else { align[k] };
-            end[root] = end[root].max(align_up(self.cursor[k], align));
-        }
-        for k in (0..self.kernels.len()).filter(|k| self.dynamic[*k]) {
-            self.cursor[k] = end[find(&mut group, k)];
+            let align = if self.debug && self.aligned_arrays { of_section } else { align[root] };
+            begin[root] = begin[root].max(align_up(self.cursor[k], align));
+            base[root] = base[root].max(self.cursor[k]);
         }
         let mut value = vec![0; self.merged.functions.len()];
         for function in functions {
             let kernel = self.reached_by[function as usize].as_ref().and_then(|set| set.iter().next());
             // A function that no kernel reaches has no place to begin at.
-            value[function as usize] = kernel.map_or(NOWHERE, |k| self.cursor[k]);
+            value[function as usize] = kernel.map_or(NOWHERE, |k| begin[find(&mut group, k)]);
         }
         for object in self.dynamic_objects() {
-            let end = self.kernels_of(object).iter().next().map_or(0, |k| self.cursor[k]);
-            let end = if self.owners.is_some() && !self.debug { NOWHERE } else { end };
-            self.values[self.merged.shared[object].symbol.index()] = end;
+            let begin = self.kernels_of(object).iter().next().map_or(0, |k| begin[find(&mut group, k)]);
+            let begin = if self.owners.is_some() && !self.debug { NOWHERE } else { begin };
+            self.values[self.merged.shared[object].symbol.index()] = begin;
+        }
+        for k in (0..self.kernels.len()).filter(|k| self.dynamic[*k]) {
+            let root = find(&mut group, k);
+            // Where arrays say their alignment, a section ends where this kernel's arrays could begin.
+            self.cursor[k] = if self.debug || !self.aligned_arrays { begin[root] } else { base[root] };
         }
         value
     }
 
-    /// How the extern arrays are aligned that a function refers to.
-    fn array_align(&self, function: u32) -> u64 {
-        let of_function = self.dynamic_objects().filter(|i| self.users[*i].contains(&function));
-        let largest = of_function.map(|i| self.merged.shared[i].align).max();
-        largest.filter(|_| self.aligned_arrays).unwrap_or(0)
+    /// The groups of kernels that share code with extern arrays, and what these are aligned to, by group: what the
+    /// array says that the first relocation names. It counts in the order in which relocations were read: code that
+    /// joins groups gives them that of the last one made, whatever its own arrays say. A kernel's section is aligned as all of
+    /// its arrays say.
+    fn group_by_code(&mut self, functions: &[u32]) -> (Vec<usize>, Vec<u64>) {
+        let mut said: HashMap<SymbolId, u64, FixedState> = HashMap::default();
+        for object in self.dynamic_objects() {
+            let SharedObject { symbol, align, .. } = self.merged.shared[object];
+            let align = if self.aligned_arrays { align.max(DYNAMIC_ALIGN) } else { DYNAMIC_ALIGN };
+            said.entry(symbol).or_insert(align);
+            for k in self.kernels_of(object).iter() {
+                self.align[k] = self.align[k].max(align);
+            }
+        }
+        let mut functions = functions.to_vec();
+        functions.sort_by_key(|function| read_at(self.merged, *function));
+        let mut group: Vec<usize> = (0..self.kernels.len()).collect();
+        let mut aligned: Vec<Option<(usize, u64)>> = vec![None; self.kernels.len()];
+        for (time, function) in functions.into_iter().enumerate() {
+            let kernels: Vec<usize> =
+                self.reached_by[function as usize].iter().flat_map(BitSet::iter).collect();
+            let Some(first) = kernels.first() else { continue };
+            let root = find(&mut group, *first);
+            let mut align = None;
+            for k in kernels {
+                self.dynamic[k] = true;
+                self.used[k] = true;
+                let joined = find(&mut group, k);
+                align = align.max(aligned[joined]);
+                group[joined] = root;
+            }
+            let named = || targets(self.merged, function).find_map(|symbol| said.get(&symbol).copied());
+            aligned[root] = align.or_else(|| Some((time, named()?)));
+        }
+        (group, aligned.into_iter().map(|align| align.map_or(DYNAMIC_ALIGN, |(_, align)| align)).collect())
     }
 
     fn dynamic_objects(&self) -> impl Iterator<Item = usize> + use<> {

@@ -404,7 +404,7 @@ fn with_notes(cubin: &[u8], change: impl Fn(ToolInfo<'_>, &[u8]) -> Option<Vec<u
 /// The same code with another text in the place of the assembler's build in its tool note: that of an assembler that is built
 /// into a library says something else, and is not as long.
 pub fn with_build(cubin: &[u8], build: &str) -> Option<Vec<u8>> {
-    with_notes(cubin, |info, _| Some(ToolInfo { build: build.into(), ..info }.descriptor_of_assembler()))
+    with_notes(cubin, |info, _| Some(ToolInfo { build: build.into(), ..info }.descriptor()))
 }
 
 #[cfg(test)]
