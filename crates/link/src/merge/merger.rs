@@ -114,6 +114,8 @@ impl<'a, 'data> Merger<'a, 'data> {
                 dead_aliases: Vec::new(),
                 references: Vec::new(),
                 unplaced: Vec::new(),
+                system_callers: Vec::new(),
+                system_externs: HashMap::default(),
             },
             symbol_of: vec![None; symbols.entities.len()],
             by_name: HashMap::default(),

@@ -3,6 +3,7 @@
 
 mod propagate;
 mod records;
+mod system;
 
 pub use records::Own;
 
@@ -37,6 +38,8 @@ pub struct Resources<'data> {
     records: Changed<'data>,
     /// How many barriers the header of code names, where that is not what was read: none where they became an attribute.
     pub barriers: HashMap<SectionId, u8, foldhash::fast::FixedState>,
+    /// What the machine code's view has different.
+    pub in_code: system::InCode,
     /// What `.nv.info` has after the records of the merge.
     pub of_module: Vec<InfoRecord<'data>>,
 }
@@ -74,6 +77,7 @@ pub fn compute<'data>(
         stack: vec![0; calls.functions],
         records: HashMap::default(),
         barriers: HashMap::default(),
+        in_code: system::InCode::new(merged, &own),
         of_module: Vec::new(),
     };
     for (kernel, function) in merged.roots() {
