@@ -28,8 +28,11 @@ impl InCode {
             new.registers.insert(symbol, caller.registers);
             new.frame.insert(symbol, caller.frame);
         }
+        // Where anything is called, nvlink works out the stack of the kernels that call something, and forgets the others.
+        let calls = |function: u32| !merged.calls.edges(function).is_empty();
+        let has_calls = (0..merged.functions.len() as u32).any(calls);
         let needs = merged.calls.needs(|node| (0, [frames.get(node).copied().unwrap_or(0), 0]));
-        for (kernel, function) in merged.roots() {
+        for (kernel, function) in merged.roots().filter(|(kernel, _)| !has_calls || calls(*kernel)) {
             let stack = needs[kernel as usize].sums.map_or(UNKNOWN_STACK, |[stack, _]| stack);
             new.stack.insert(function.symbol, stack);
         }
