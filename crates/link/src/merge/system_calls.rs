@@ -2,6 +2,7 @@
 //! They are not in the Mercury view, and nvlink adds them when it makes the machine code's view, after all else.
 
 use super::merger::{Merger, New};
+use crate::model::calls::BitSet;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::merged::{Kind, OutputSymbol, Reloc, RelocTarget, SystemCaller};
 use crate::model::object::{Object, Role};
@@ -103,7 +104,7 @@ impl<'data> Merger<'_, 'data> {
                 }
                 own.push(callee);
                 caller.new_callees.push(callee);
-                for kernel in reached_by.get(at).into_iter().flat_map(|set| set.iter()) {
+                for kernel in reached_by.get(at).into_iter().flat_map(BitSet::iter) {
                     let list = externs.entry(kernels[kernel]).or_default();
                     if !list.contains(&callee) {
                         list.push(callee);

@@ -5,7 +5,7 @@ mod propagate;
 mod records;
 mod system;
 
-pub use records::Own;
+pub use records::{Own, UNKNOWN_STACK};
 
 use crate::diagnostics::{Message, Sink};
 use crate::model::calls::{Calls, Need, OfNodes};
@@ -19,9 +19,6 @@ use hashbrown::HashMap;
 use records::{Changed, Languages, Records};
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
-
-/// Stack size of a kernel that reaches recursion.
-pub const UNKNOWN_STACK: u32 = 0xffff_ffff;
 
 /// As many warnings about it as anybody may want to read; of more only the number is said.
 const WARNINGS_OF_RECURSION: usize = 100_000;

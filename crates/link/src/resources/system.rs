@@ -1,6 +1,6 @@
 //! What the machine code's view needs more than Mercury's: registers and stack for calls of the system (`merge::system_calls`).
 
-use super::{Own, UNKNOWN_STACK};
+use super::records::{Own, UNKNOWN_STACK};
 use crate::model::ids::SymbolId;
 use crate::model::merged::Merged;
 use foldhash::fast::FixedState;
