@@ -224,6 +224,8 @@ pub(super) struct MercuryState<'data> {
     pub(super) lines: Vec<LineUnit<'data>>,
     /// The functions that register tables describe.
     pub(super) described: HashSet<&'data BStr, foldhash::fast::FixedState>,
+    /// Those of the last table that are cleared in it.
+    pub(super) cleared: HashSet<&'data BStr, foldhash::fast::FixedState>,
     /// The parameters of kernels, by text section.
     pub(super) kernel_constants: BTreeMap<SectionId, Section<'data>>,
     /// The twins of device functions' constants in the file being merged: section, index into
