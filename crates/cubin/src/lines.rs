@@ -317,6 +317,76 @@ pub fn translated(
 /// The table that says where the variables of PTX are at each place of the machine code.
 pub const REGISTER_TABLE: &[u8] = b".nv_debug_info_reg_sass";
 
+/// The types of the variables in that table, a byte for each.
+pub const REGISTER_TYPES: &[u8] = b".nv_debug_info_reg_type";
+
+/// What a table says of a function.
+#[derive(Debug)]
+pub struct Described<'data> {
+    /// The function.
+    pub name: &'data BStr,
+    /// Its name and the number of variables.
+    pub head: &'data [u8],
+    /// Of each variable what comes before its places, or its type.
+    pub variables: Vec<&'data [u8]>,
+    /// All of it.
+    pub whole: &'data [u8],
+}
+
+impl Described<'_> {
+    /// The order of the variables by the registers that they are in, for a register table.
+    pub fn by_register(&self) -> Vec<usize> {
+        let register = |at: &usize| {
+            let word = self.variables[*at].last_chunk().copied().unwrap_or_default();
+            u32::from_le_bytes(word)
+        };
+        let mut order: Vec<usize> = (0..self.variables.len()).collect();
+        order.sort_by_key(register);
+        order
+    }
+}
+
+/// The functions of a register table.
+pub fn described(data: &[u8]) -> Option<Vec<Described<'_>>> {
+    functions(data, |reader| {
+        let start = reader.at;
+        reader.word()?;
+        reader.string()?;
+        reader.word()?;
+        let end = reader.at;
+        reader.skip(8)?;
+        Some(start..end)
+    })
+}
+
+/// The functions of a table of types.
+pub fn types(data: &[u8]) -> Option<Vec<Described<'_>>> {
+    functions(data, |reader| {
+        reader.byte()?;
+        Some(reader.at - 1..reader.at)
+    })
+}
+
+fn functions<'data>(
+    data: &'data [u8],
+    variable: impl Fn(&mut Reader<'data>) -> Option<Range<usize>>,
+) -> Option<Vec<Described<'data>>> {
+    let mut reader = Reader { data, at: 0 };
+    let mut functions = Vec::new();
+    while reader.at < data.len() {
+        let start = reader.at;
+        let name = reader.string()?;
+        let count = reader.word()?;
+        let head = &data[start..reader.at];
+        let mut variables = Vec::new();
+        for _ in 0..count {
+            variables.push(data.get(variable(&mut reader)?)?);
+        }
+        functions.push(Described { name, head, variables, whole: data.get(start..reader.at)? });
+    }
+    Some(functions)
+}
+
 /// The places in a register table that belong to functions which `is_wanted` tells by name: beginning and end of
 /// each range of code. Ends at the first record that cannot be read.
 pub fn places_of<'data>(

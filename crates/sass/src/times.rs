@@ -146,6 +146,7 @@ const ROWS: &[Row] = &[
     row(COMPARISON_OF_HALVES, File::Predicate, Use::Guard, PLAIN, 13),
     row(LOGIC_OF_PREDICATES, File::Predicate, Use::Written, LOGIC_OF_PREDICATES, 2),
     row(COMPARISONS, File::Predicate, Use::WrittenLate, MEMORY, 12),
+    row(COMPARISONS, File::Predicate, Use::WrittenLate, DOUBLE, 12),
     row(TO_PREDICATES, File::Predicate, Use::Guard, PLAIN, 13),
     row(TO_PREDICATES, File::Predicate, Use::Read, VOTE, 13),
     row(UNIFORM_MOVE, File::Uniform, Use::Read, BRANCH, 3),

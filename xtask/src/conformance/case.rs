@@ -35,6 +35,8 @@ pub struct Case {
     pub compare: Vec<Comparison>,
     pub covers: Vec<String>,
     pub timeout: Option<Duration>,
+    /// Why nvlink does not always do the same: its outcome is one of several.
+    pub varies: Option<String>,
     pub stdout: Option<String>,
     pub deviation: Option<Deviation>,
     pub parts: Vec<(String, String)>,
@@ -219,6 +221,7 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<()> {
             let seconds = value.parse().map_err(|_| format!("'{value}' is not a number of seconds"))?;
             case.timeout = Some(Duration::from_secs(seconds));
         }
+        "varies" => case.varies = Some(text),
         "stdout" => case.stdout = Some(file_name(value)?),
         "compare" => case.compare.push(comparison(value)?),
         "deviates" => case.deviation.get_or_insert_default().reason = text,

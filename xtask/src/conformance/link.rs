@@ -64,11 +64,7 @@ impl Scratch<'_> {
         {
             return Ok(outcome);
         }
-        let program = match &self.context.emulator {
-            Some(emulator) => emulator.nvlink.clone(),
-            None => self.context.toolkit.join("bin/nvlink"),
-        };
-        let (outcome, _) = self.execute(&program, steps, name)?;
+        let (outcome, _) = self.execute(&self.program(), steps, name)?;
         if self.context.fresh {
             let _ = fs::remove_dir_all(&slot);
         }
@@ -81,6 +77,26 @@ impl Scratch<'_> {
             store(&outcome, &slot)?;
         }
         Ok(outcome)
+    }
+
+    /// What nvlink does another time, for cases in which that varies.
+    pub fn nvlink_again(&self, steps: &[String]) -> Result<Outcome> {
+        let _ = fs::remove_dir_all(self.folder.join("nvlink"));
+        Ok(self.execute(&self.program(), steps, "nvlink")?.0)
+    }
+
+    /// Makes an outcome of nvlink the one that is known.
+    pub fn remember(&self, steps: &[String], outcome: &Outcome) -> Result<()> {
+        let slot = self.slot(steps);
+        let _ = fs::remove_dir_all(&slot);
+        store(outcome, &slot)
+    }
+
+    fn program(&self) -> PathBuf {
+        match &self.context.emulator {
+            Some(emulator) => emulator.nvlink.clone(),
+            None => self.context.toolkit.join("bin/nvlink"),
+        }
     }
 
     /// solder's outcome, and the state of the folder before its last step.

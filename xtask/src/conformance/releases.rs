@@ -31,9 +31,6 @@ const CATEGORIES_12: [&str; 11] =
 /// The architectures that are compared with them.
 const ARCHS_12: std::ops::RangeInclusive<u16> = 75..=90;
 
-/// The releases with which some code for sm_100 and later of their own assemblers differs.
-const MERCURY_DIFFERS: [&str; 1] = ["13.4"];
-
 /// Whether a run belongs to what is equal in all runs with a release. From 13.1 on the finalizer schedules code of earlier assemblers anew in
 /// ways of its own; docs/reference/releases.md lists under *Not known* what differs.
 pub fn is_complete(run: &Run<'_>, release: &Release) -> bool {
@@ -42,12 +39,7 @@ pub fn is_complete(run: &Run<'_>, release: &Release) -> bool {
     if release.major() < 13 {
         return CATEGORIES_12.contains(&category) && arch.is_none_or(|arch| ARCHS_12.contains(&arch.number));
     }
-    let differs = match category {
-        "mercury" => MERCURY_DIFFERS.contains(&release.name),
-        "older" => arch.is_some_and(Arch::is_mercury),
-        _ => false,
-    };
-    !differs
+    !(category == "older" && arch.is_some_and(Arch::is_mercury))
 }
 
 /// A column for each release: its version, and what the cells of the categories say, and that of the deviations.

@@ -6,7 +6,9 @@ mod mercury_symbols;
 use crate::image::{GraphRecords, Numbers, Parts};
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::mercury;
-use crate::model::merged::{Chunk, InfoRecord, InfoValue, Kind, Merged, OutputSection};
+use crate::model::merged::{
+    Chunk, InfoRecord, InfoValue, Kind, Merged, OutputSection, Reloc, RelocTarget, SystemCaller,
+};
 use crate::textures::{handle_type, mercury_handle_type};
 use hashbrown::HashMap;
 use solder_cubin::callgraph::MARKERS;
@@ -56,6 +58,7 @@ fn is_made(section: &OutputSection<'_>) -> bool {
             | Kind::MercuryCallGraph
             | Kind::MercuryPrototype
             | Kind::Relocations
+            | Kind::LateRelocations
     )
 }
 
@@ -108,7 +111,8 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
         Kind::MercurySymbols => mercury_symbols::symbol_table(merged, numbers, parts.shared),
         Kind::MercurySectionIndices => mercury_symbols::section_indices(merged, numbers, parts.shared),
         Kind::LateSectionIndices => section_indices(parts, numbers),
-        Kind::CallGraph | Kind::MercuryCallGraph => call_graph(merged, numbers, &parts.notes.graph),
+        Kind::CallGraph => call_graph(merged, numbers, &parts.notes.graph, View::Code),
+        Kind::MercuryCallGraph => call_graph(merged, numbers, &parts.notes.graph, View::Mercury),
         Kind::Prototype | Kind::MercuryPrototype => {
             let number = |function: Option<SymbolId>| function.map_or(0, |symbol| numbers.symbol(symbol));
             parts
@@ -122,8 +126,40 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
         Kind::Relocations if merged.is_handle_table(id) => {
             handles(parts, numbers, id, section.of?, View::Code)
         }
+        Kind::Relocations => {
+            let calls = merged
+                .system_callers
+                .iter()
+                .find(|caller| merged.section(caller.section).of == section.of)?;
+            let mut out = vec![0; parts.relocated.kept(id) * entry_size(section)];
+            fill_relocations(parts, numbers, id, 0, &mut out);
+            out.extend(system_calls(numbers, calls));
+            out
+        }
+        Kind::LateRelocations => {
+            system_calls(numbers, merged.system_callers.iter().find(|caller| caller.section == id)?)
+        }
         _ => return None,
     })
+}
+
+/// The relocations of calls of the system.
+fn system_calls(numbers: &Numbers, caller: &SystemCaller) -> Vec<u8> {
+    let entry = |relocation: &Reloc| relocation_entry(numbers, relocation).as_bytes().to_vec();
+    caller.relocations.iter().flat_map(entry).collect()
+}
+
+fn relocation_entry(numbers: &Numbers, entry: &Reloc) -> Rela {
+    let symbol = match entry.target {
+        RelocTarget::Symbol(symbol) => numbers.symbol(symbol),
+        _ => 0,
+    };
+    Rela {
+        offset: entry.offset.into(),
+        r_type: entry.r_type.into(),
+        symbol: symbol.into(),
+        addend: entry.addend.into(),
+    }
 }
 
 /// The section of every symbol, for symbol tables that cannot hold it.
@@ -175,7 +211,16 @@ fn attributes(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, write: &mu
     if merged.well_known.info == Some(id) {
         records(parts, numbers, id, &parts.resources.of_module, View::Code, write);
     }
-    records(parts, numbers, id, merged.code_records(id), View::Code, write);
+    if let Some(more) = merged.system_externs.get(&id) {
+        let lists = |record: &InfoRecord<'_>| matches!(&record.value, InfoValue::Symbols(list) if listed(merged, list).next().is_some());
+        if !parts.resources.records(merged, id).iter().any(lists) {
+            write(format::SIZED, attr::EXTERNS, &symbols(numbers, more));
+        }
+    }
+    let of_code = merged.code_records(id);
+    let is_last = |record: &InfoRecord<'_>| record.attr == attr::FINALIZED;
+    let (of_code, last) = of_code.split_at(of_code.iter().position(is_last).unwrap_or(of_code.len()));
+    records(parts, numbers, id, of_code, View::Code, write);
     // Where the handles of textures and surfaces are.
     let parameters = if parts.is_mercury() { merged.parameters_of(id) } else { None };
     if parameters.is_some_and(|constant| parts.textures.end(constant).is_some()) {
@@ -183,6 +228,15 @@ fn attributes(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, write: &mu
             write(format::BYTE, bank, &[0, 0]);
         }
     }
+    records(parts, numbers, id, last, View::Code, write);
+}
+
+/// What stays of a list of undefined functions: those that are, and kernels to be launched.
+fn listed<'a>(merged: &'a Merged<'_>, list: &'a [SymbolId]) -> impl Iterator<Item = &'a SymbolId> {
+    list.iter().filter(|id| {
+        let symbol = merged.symbol(**id);
+        !symbol.is_defined() || symbol.other & solder_cubin::raw::STO_ENTRY != 0
+    })
 }
 
 fn records(
@@ -207,7 +261,9 @@ fn records(
                 // Kernels show how many registers the functions they reach need.
                 let shows_all = record.attr == attr::REGCOUNT && !parts.relocatable;
                 let registers = if shows_all { parts.resources.registers_of(merged, *symbol) } else { None };
-                write(&pair(numbers.symbol(*symbol), registers.unwrap_or(*value)));
+                let value = registers.unwrap_or(*value);
+                let of_code = || parts.resources.in_code.value(record.attr, *symbol, value);
+                write(&pair(numbers.symbol(*symbol), if view == View::Code { of_code() } else { value }));
             }
             InfoValue::Parameters(value) => {
                 let symbol = merged.parameters_of(id).and_then(|constant| merged.section(constant).symbol);
@@ -218,12 +274,11 @@ fn records(
                 write(&[&numbers.symbol(*symbol).to_le_bytes()[..], rest].concat());
             }
             InfoValue::Symbols(list) => {
-                let stays = |id: &&crate::model::ids::SymbolId| {
-                    let symbol = merged.symbol(**id);
-                    !symbol.is_defined() || symbol.other & solder_cubin::raw::STO_ENTRY != 0
-                };
-                let bytes: Vec<u8> =
-                    list.iter().filter(stays).flat_map(|s| numbers.symbol(*s).to_le_bytes()).collect();
+                let mut bytes = symbols(numbers, listed(merged, list));
+                if view == View::Code && record.attr == attr::EXTERNS && !bytes.is_empty() {
+                    bytes
+                        .extend(merged.system_externs.get(&id).into_iter().flat_map(|l| symbols(numbers, l)));
+                }
                 if record.attr != attr::EXTERNS || !bytes.is_empty() {
                     write(&bytes);
                 }
@@ -235,11 +290,25 @@ fn records(
     }
 }
 
-fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords) -> Vec<u8> {
+fn symbols<'a>(numbers: &Numbers, list: impl IntoIterator<Item = &'a SymbolId>) -> Vec<u8> {
+    list.into_iter().flat_map(|symbol| numbers.symbol(*symbol).to_le_bytes()).collect()
+}
+
+fn call_graph(merged: &Merged<'_>, numbers: &Numbers, graph: &GraphRecords, view: View) -> Vec<u8> {
     let mut out = Vec::new();
+    let mut system: Vec<_> = merged.system_callers.iter().filter(|_| view == View::Code).collect();
+    system.sort_by_key(|caller| caller.function);
+    let symbol = |caller: &SystemCaller| numbers.symbol(merged.functions[caller.function as usize].symbol);
+    let system = system.into_iter().flat_map(|caller| {
+        caller.new_callees.iter().flat_map(move |callee| pair(symbol(caller), numbers.symbol(*callee)))
+    });
+    let system: Vec<u8> = system.collect();
     let number = |function: u32| numbers.symbol(merged.functions[function as usize].symbol);
     for (part, (marker, _)) in MARKERS.iter().enumerate() {
         out.extend(pair(0, *marker));
+        if part == 0 {
+            out.extend_from_slice(&system);
+        }
         for (index, function) in merged.functions.iter().enumerate() {
             let from = numbers.symbol(function.symbol);
             match part {
@@ -286,15 +355,11 @@ pub fn fill_relocations(
     let places = place.chunks_exact_mut(entry_size(section));
     let first = start as usize / entry_size(section);
     for (entry, place) in parts.relocated.entries(parts.merged, parts.relocatable, id, first).zip(places) {
-        let symbol = match entry.target {
-            crate::model::merged::RelocTarget::Symbol(symbol) => numbers.symbol(symbol),
-            _ => 0,
-        };
-        let (offset, r_type, symbol) = (entry.offset.into(), entry.r_type.into(), symbol.into());
+        let entry = relocation_entry(numbers, &entry);
         if rela {
-            let entry = Rela { offset, r_type, symbol, addend: entry.addend.into() };
             place.copy_from_slice(entry.as_bytes());
         } else {
+            let Rela { offset, r_type, symbol, .. } = entry;
             place.copy_from_slice(Rel { offset, r_type, symbol }.as_bytes());
         }
     }

@@ -92,6 +92,10 @@ pub fn section_names(parts: Parts<'_, '_>, numbers: &Numbers) -> SectionNames {
         let of = section.of.map_or_else(Default::default, |of| merged.section_name(of));
         of_twins.insert(*id, add([prefix, of]));
     }
+    for id in numbers.section_order.iter().filter(|id| merged.section(**id).kind == Kind::LateRelocations) {
+        let of = merged.section(*id).of.map_or_else(Default::default, |of| merged.section_name(of));
+        of_twins.insert(*id, add([b".rela", of]));
+    }
     for section in numbers.section_order.iter().map(|id| merged.section(*id)) {
         let old = string_at(merged.names.tables.bytes(Table::Sections), section.name).unwrap_or_default();
         if code_name(old).is_some() && can_be_renamed(section.kind) {

@@ -151,8 +151,10 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
     let leaves_holes = parts.is_mercury() && !parts.release.renews_names_with_mercury();
     let names_late = numbers.indices == SectionIndices::Late;
     let hole = if leaves_holes && !names_late { mercury::HOLE_AFTER_NAMES } else { 0 };
-    // Local symbols after the globals move the border to the end.
-    let all = numbers.symbol_order.len() as u32;
+    // Local symbols after the globals move the border to their end.
+    let is_of_system = |id: &SymbolId| parts.merged.symbol(*id).is_of_system();
+    let of_system = numbers.symbol_order.iter().rev().take_while(|id| is_of_system(id)).count();
+    let all = (numbers.symbol_order.len() - of_system) as u32;
     let first_global = if numbers.mercury_symbols < all { all + 1 } else { numbers.first_global };
     let names_size =
         names.bytes.as_ref().map_or(parts.merged.names.tables.bytes(Table::Sections).len(), Vec::len);
@@ -251,7 +253,8 @@ fn choose_indices(merged: &Merged<'_>, classes: &mut [u8]) -> SectionIndices {
 
 /// Whether nvlink makes sections of this kind before the second view, which it makes from the first.
 fn is_made_first(kind: Kind) -> bool {
-    !kind.is_of_mercury() && !matches!(kind, Kind::LateKernelConstant | Kind::LateSectionIndices)
+    let is_late = matches!(kind, Kind::LateKernelConstant | Kind::LateSectionIndices | Kind::LateRelocations);
+    !kind.is_of_mercury() && !is_late
 }
 
 /// The numbers of sections at their creation.
@@ -292,6 +295,8 @@ struct Symbols {
     globals: Vec<SymbolId>,
     /// The parameters of kernels, which the Mercury view does not have: they come after all others.
     late: Vec<(SectionId, SymbolId)>,
+    /// Functions of the system, which it has neither: they are the end.
+    of_system: Vec<SymbolId>,
 }
 
 /// Symbols that a thread takes at a time.
@@ -318,6 +323,7 @@ fn choose_among(parts: Parts<'_, '_>, classes: &[u8], range: Range<usize>) -> Sy
         let id = SymbolId::at(index);
         match section {
             Some(section) if is_late => order.late.push((section, id)),
+            _ if symbol.is_of_system() => order.of_system.push(id),
             _ if symbol.among_globals => order.globals.push(id),
             _ => order.locals.push(id),
         }
@@ -345,6 +351,7 @@ fn number_symbols(
     late.sort_by_key(|(section, _)| *section);
     let first_late = order.len() as u32 + 1;
     order.extend(late.iter().map(|(_, id)| *id));
+    order.extend(chosen.iter().flat_map(|part| &part.of_system));
     let mut numbers = vec![0; count];
     let (mut local, mut global) = (1, first_global);
     let mut parts = Vec::with_capacity(chosen.len());
@@ -359,7 +366,7 @@ fn number_symbols(
             numbers[id.index() % SYMBOLS_AT_A_TIME] = number;
         }
     });
-    for (number, (_, id)) in (first_late..).zip(&late) {
+    for (number, id) in (first_late..).zip(&order[first_late as usize - 1..]) {
         numbers[id.index()] = number;
     }
     (order, numbers)
@@ -412,6 +419,10 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
         }
         Kind::MercuryConstant => section.of.is_some_and(|of| keeps_section(parts, of)),
         Kind::MercuryInfo | Kind::MercuryPrototype => section.of.is_some_and(|of| keeps_section(parts, of)),
+        Kind::LateRelocations => {
+            let others = section.of.and_then(|text| parts.merged.section(text).rela);
+            !others.is_some_and(|others| keeps_section(parts, others))
+        }
         Kind::Prototype => !parts.notes.graph.prototypes.is_empty(),
         _ => true,
     }
@@ -489,7 +500,7 @@ fn links(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> (u32, u32) {
         Kind::CudaNote => (number(known.tool_note), number(known.compat)),
         Kind::KeptNote(link) => (link.into(), 0),
         Kind::Info | Kind::CallGraph | Kind::Prototype => (symbols, 0),
-        Kind::FunctionInfo | Kind::Relocations | Kind::Resolved => (symbols, of),
+        Kind::FunctionInfo | Kind::Relocations | Kind::Resolved | Kind::LateRelocations => (symbols, of),
         Kind::KernelConstant | Kind::LateKernelConstant | Kind::FunctionConstant(_) | Kind::KernelShared => {
             (0, of)
         }

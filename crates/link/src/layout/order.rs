@@ -8,7 +8,7 @@ use solder_arch::Release;
 use std::ops::{Range, RangeInclusive};
 
 /// One more than the last class.
-pub(super) const CLASSES: usize = 21;
+pub(super) const CLASSES: usize = 22;
 /// The class of `.nv.merc.symtab_shndx` where `.symtab_shndx` comes late too.
 pub(super) const LATE_MERCURY_INDICES: u8 = 19;
 /// In place of the class of a section that is not in the file.
@@ -46,6 +46,7 @@ pub(super) fn class(kind: Kind, release: &Release) -> u8 {
         Kind::MercuryGlobalInit => 17,
         Kind::MercuryReservedShared => 18,
         Kind::MercurySymbols => 20,
+        Kind::LateRelocations => 21,
     }
 }
 

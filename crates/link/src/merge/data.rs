@@ -15,7 +15,7 @@ use crate::shared;
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use solder_cubin::Section;
-use solder_cubin::lines::{REGISTER_TABLE, is_line_table};
+use solder_cubin::lines::{REGISTER_TABLE, REGISTER_TYPES, is_line_table};
 use solder_cubin::raw::{self, Symbol};
 use std::cell::OnceCell;
 use std::num::NonZeroU32;
@@ -305,6 +305,9 @@ impl<'data> Merger<'_, 'data> {
         self.append_twin(file, section, out, base);
         if self.settings.mercury() && section.name == REGISTER_TABLE {
             self.clear_removed(file, section, out, base);
+        }
+        if self.settings.mercury() && section.name == REGISTER_TYPES {
+            self.describe_by_mercury(file, section, out, base);
         }
         self.out.files[file.index()].sections[section.index as usize] = Some((out, base));
         Ok((out, base))

@@ -14,7 +14,10 @@ impl<'data> Merger<'_, 'data> {
     pub(super) fn attributes(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
         if let (Some(section), Some(out)) = (object.first(Role::Info), self.out.well_known.info) {
-            self.read_info(file, section, out)?;
+            // The link goes by what Mercury code needs; calls of the system, which it has not, come at the end.
+            let twin = object.mercury.as_ref().filter(|_| object.calls_system());
+            let twin = twin.and_then(|twins| twins.partner(section.index));
+            self.read_info(file, twin.map_or(section, |twin| object.section(twin)), out)?;
         }
         for section in object.sections_with(Role::FunctionInfo) {
             let Some((text, _)) = self.out.files[file.index()].sections[section.info() as usize] else {

@@ -7,7 +7,8 @@ use crate::model::merged::{Chunk, Content, Reloc, RelocTarget};
 use crate::model::object::Role;
 use hashbrown::{HashMap, HashSet};
 use solder_cubin::lines::{
-    places_of as register_places, translated as translated_lines, units as line_units,
+    Described, REGISTER_TABLE, described, places_of as register_places, translated as translated_lines,
+    types, units as line_units,
 };
 use solder_cubin::raw::{self, Rela};
 use solder_cubin::{Section, reloc};
@@ -126,8 +127,16 @@ impl<'data> Merger<'_, 'data> {
             let mut functions = object.symbols().filter(of_name).peekable();
             functions.peek().is_some() && !functions.any(counts)
         };
-        let described = &mut self.mercury.described;
-        let places = register_places(section.data, |name| is_removed(name) || !described.insert(name));
+        let known = &mut self.mercury.described;
+        let mut cleared = HashSet::default();
+        let places = register_places(section.data, |name| {
+            let is_cleared = is_removed(name) || !known.insert(name);
+            is_cleared && (cleared.insert(name), true).1
+        });
+        self.mercury.cleared = cleared;
+        if !places.is_empty() && self.describe_by_mercury(file, section, out, base).is_some() {
+            return;
+        }
         let Some(chunks) = self.out.section_mut(out).chunks_mut() else { return };
         if places.is_empty() || chunks.pop().is_none() {
             return;
@@ -139,6 +148,51 @@ impl<'data> Merger<'_, 'data> {
             chunks.push(Chunk { offset: base + at as u64, data: &section.data[at..place.start] });
             at = place.end;
         }
+    }
+
+    /// Puts what Mercury's view of a register table, or of the types in it, says about functions that are cleared in the place of what the
+    /// table has, where calls of the system have brought more variables into that: in the order of the registers, without places. `None` if
+    /// there is nothing to do.
+    pub(super) fn describe_by_mercury(
+        &mut self,
+        file: FileId,
+        section: &Section<'data>,
+        out: SectionId,
+        base: u64,
+    ) -> Option<()> {
+        /// Beginning and end of a range of code.
+        const PLACES: u64 = 8;
+        let object = &self.objects[file.index()];
+        let twins = object.mercury.as_ref().filter(|_| object.calls_system())?;
+        let twin = |of: &Section<'_>| twins.partner(of.index).map(|twin| object.section(twin).data);
+        let registers = described(twin(object.cubin.section(REGISTER_TABLE)?)?)?;
+        let is_table = section.name == REGISTER_TABLE;
+        let read = if is_table { described } else { types };
+        let (functions, of_mercury) = (read(section.data)?, read(twin(section)?)?);
+        let find =
+            |list: &'_ [Described<'data>], name| list.iter().position(|function| function.name == name);
+        let (mut chunks, mut end) = (Vec::new(), base);
+        let mut add = |data: &'data [u8], places: u64| {
+            chunks.push(Chunk { offset: end, data });
+            end += data.len() as u64 + places;
+        };
+        for function in functions {
+            if !self.mercury.cleared.contains(function.name) {
+                add(function.whole, 0);
+                continue;
+            }
+            let twin = &of_mercury[find(&of_mercury, function.name)?];
+            let order = registers[find(&registers, function.name)?].by_register();
+            add(twin.head, 0);
+            let variables = order.into_iter().filter_map(|at| twin.variables.get(at));
+            variables.for_each(|variable| add(variable, if is_table { PLACES } else { 0 }));
+        }
+        let out = self.out.section_mut(out);
+        let all = out.chunks_mut()?;
+        all.pop()?;
+        all.append(&mut chunks);
+        out.size = end;
+        Some(())
     }
 
     /// Puts the tables together. Their relocations come in ascending order.

@@ -114,6 +114,8 @@ impl<'a, 'data> Merger<'a, 'data> {
                 dead_aliases: Vec::new(),
                 references: Vec::new(),
                 unplaced: Vec::new(),
+                system_callers: Vec::new(),
+                system_externs: HashMap::default(),
             },
             symbol_of: vec![None; symbols.entities.len()],
             by_name: HashMap::default(),
@@ -222,6 +224,8 @@ pub(super) struct MercuryState<'data> {
     pub(super) lines: Vec<LineUnit<'data>>,
     /// The functions that register tables describe.
     pub(super) described: HashSet<&'data BStr, foldhash::fast::FixedState>,
+    /// Those of the last table that are cleared in it.
+    pub(super) cleared: HashSet<&'data BStr, foldhash::fast::FixedState>,
     /// The parameters of kernels, by text section.
     pub(super) kernel_constants: BTreeMap<SectionId, Section<'data>>,
     /// The twins of device functions' constants in the file being merged: section, index into

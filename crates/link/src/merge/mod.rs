@@ -19,6 +19,7 @@ mod reading;
 mod relocatable;
 mod relocations;
 mod settings;
+mod system_calls;
 
 pub use settings::Settings;
 
@@ -206,7 +207,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         self.symbols_before_file = self.out.symbols.len();
         self.mercury.begin_file();
         for (symbol, raw) in object.symbols() {
-            if raw.kind() != raw::STT_FUNC {
+            if raw.kind() != raw::STT_FUNC || object.is_of_system(symbol) {
                 continue;
             }
             // The function comes before its other names, also where the table has them the other way round.
@@ -300,6 +301,7 @@ impl<'a, 'data> Merger<'a, 'data> {
         if self.settings.mercury() {
             self.end_mercury();
             self.forget_relocations_of_emptied();
+            self.system_calls();
         }
         if !self.settings.keeps_removed_names {
             self.forget_names(&emptied);

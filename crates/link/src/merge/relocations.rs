@@ -106,6 +106,9 @@ impl<'data> Merger<'_, 'data> {
         let mut is_looked_up = false;
         for mut entry in entries.iter() {
             let symbol = entry.symbol.get();
+            if !list.is_mercury && object.is_of_system(symbol) {
+                continue;
+            }
             if discarded.iter().any(|range| range.contains(&entry.offset.get())) {
                 continue;
             }

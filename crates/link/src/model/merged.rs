@@ -87,6 +87,8 @@ pub enum Kind {
     MercurySectionIndices,
     /// `.symtab_shndx`, where only the sections of both views together are too many.
     LateSectionIndices,
+    /// `.rela.text.F` of a function whose only relocations are calls of functions of the system.
+    LateRelocations,
 }
 
 impl Kind {
@@ -400,6 +402,8 @@ pub struct Rest {
     pub constant: Option<ConstantId>,
     /// A tentative definition not yet given a place: its alignment.
     pub common: Option<NonZeroU32>,
+    /// A function of the system, which only the machine code's view has.
+    pub of_system: bool,
 }
 
 /// What the Mercury view has different about a symbol.
@@ -421,6 +425,10 @@ impl OutputSymbol<'_> {
     /// The same, to be changed.
     pub fn rest_mut(&mut self) -> &mut Rest {
         self.rest.get_or_insert_default()
+    }
+    /// Whether it is a function of the system, which only the machine code's view has.
+    pub fn is_of_system(&self) -> bool {
+        self.rest().is_some_and(|rest| rest.of_system)
     }
     /// What the Mercury view has different.
     pub fn differs(&self) -> Differences {
@@ -613,6 +621,27 @@ pub struct Merged<'data> {
     pub references: Vec<SymbolId>,
     /// The symbols that name something which is in no section.
     pub unplaced: Vec<SymbolId>,
+    /// The functions that call functions of the system in place of instructions.
+    pub system_callers: Vec<SystemCaller>,
+    /// What such functions, and kernels that reach them, have more in their lists of undefined functions, by attribute section.
+    pub system_externs: HashMap<SectionId, Vec<SymbolId>, foldhash::fast::FixedState>,
+}
+
+/// A function whose machine code calls functions of the system, which its Mercury code does not.
+#[derive(Debug)]
+pub struct SystemCaller {
+    /// An index into `Merged::functions`.
+    pub function: u32,
+    /// The section for the relocations, used if the function has no other ones.
+    pub section: SectionId,
+    /// The calls, in the order of the output.
+    pub relocations: Vec<Reloc>,
+    /// The registers that the machine code needs.
+    pub registers: u32,
+    /// Its frame.
+    pub frame: u32,
+    /// What it has more in the call graph.
+    pub new_callees: Vec<SymbolId>,
 }
 
 /// Sections that there is one of.

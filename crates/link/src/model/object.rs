@@ -125,6 +125,21 @@ impl<'data> Object<'data> {
         self.cubin.symbols.iter().enumerate().map(|(i, s)| (i as u32, s))
     }
 
+    /// Whether an undefined function is none of the program's: the Mercury view does not have it, so that the assembler has put its
+    /// calls in place of instructions that the machine lacks.
+    pub fn is_of_system(&self, symbol: u32) -> bool {
+        let raw = self.symbol(symbol);
+        let is_only_in_code = |twins: &Twins<'_>| twins.symbol(symbol).is_none();
+        raw.kind() == raw::STT_FUNC && !raw.is_defined() && self.mercury.as_ref().is_some_and(is_only_in_code)
+    }
+
+    /// Whether there are such functions.
+    pub fn calls_system(&self) -> bool {
+        let first = self.mercury.as_ref().map_or(u32::MAX, |twins| twins.symbols.len() as u32);
+        let last = self.cubin.symbols.len() as u32;
+        (first..last).any(|symbol| self.is_of_system(symbol))
+    }
+
     /// A section.
     pub fn section(&self, index: u32) -> &Section<'data> {
         &self.cubin.sections[index as usize]

@@ -3,8 +3,9 @@
 
 mod propagate;
 mod records;
+mod system;
 
-pub use records::Own;
+pub use records::{Own, UNKNOWN_STACK};
 
 use crate::diagnostics::{Message, Sink};
 use crate::model::calls::{Calls, Need, OfNodes};
@@ -18,9 +19,6 @@ use hashbrown::HashMap;
 use records::{Changed, Languages, Records};
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
-
-/// Stack size of a kernel that reaches recursion.
-pub const UNKNOWN_STACK: u32 = 0xffff_ffff;
 
 /// As many warnings about it as anybody may want to read; of more only the number is said.
 const WARNINGS_OF_RECURSION: usize = 100_000;
@@ -37,6 +35,8 @@ pub struct Resources<'data> {
     records: Changed<'data>,
     /// How many barriers the header of code names, where that is not what was read: none where they became an attribute.
     pub barriers: HashMap<SectionId, u8, foldhash::fast::FixedState>,
+    /// What the machine code's view has different.
+    pub in_code: system::InCode,
     /// What `.nv.info` has after the records of the merge.
     pub of_module: Vec<InfoRecord<'data>>,
 }
@@ -74,6 +74,7 @@ pub fn compute<'data>(
         stack: vec![0; calls.functions],
         records: HashMap::default(),
         barriers: HashMap::default(),
+        in_code: system::InCode::new(merged, &own),
         of_module: Vec::new(),
     };
     for (kernel, function) in merged.roots() {

@@ -4,6 +4,9 @@ use crate::model::ids::SectionId;
 use crate::model::merged::{InfoRecord, Merged};
 use hashbrown::HashMap;
 
+/// Stack size of a kernel that reaches recursion.
+pub const UNKNOWN_STACK: u32 = 0xffff_ffff;
+
 /// The final records of the attribute sections in which they are not those of the merge.
 pub type Changed<'data> = HashMap<SectionId, Vec<InfoRecord<'data>>, foldhash::fast::FixedState>;
 

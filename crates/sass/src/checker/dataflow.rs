@@ -114,9 +114,10 @@ const BMOV: u16 = 0x155;
 /// `LDGSTS` has read its predicate when it is issued: in the objects of `cargo xtask realcode` assemblers have it overwritten by the next
 /// instruction a thousand times, without a wait.
 const LDGSTS: u16 = 0x1ae;
-/// `LD`, `LDG`, `LDS`, `LDSM`, `STG` and `STS` have read their uniform registers when they are issued: in the objects of `cargo xtask realcode`
-/// assemblers have each overwritten by `UMOV` one cycle later, without a wait for what is read. Of others that was not seen.
-const READ_UNIFORM_AT_ONCE: [u16; 6] = [0x03b, 0x180, 0x181, 0x184, 0x186, 0x188];
+/// `LD`, `LDG`, `LDS`, `LDSM`, `STG`, `STS` and `ATOMS` have read their uniform registers when they are issued: in the objects of `cargo xtask
+/// realcode`, and of generated kernels with `ATOMS` (61 places for sm_100, sm_107 and sm_120), assemblers have each overwritten one cycle later,
+/// without a wait for what is read. Of others that was not seen.
+const READ_UNIFORM_AT_ONCE: [u16; 7] = [0x03b, 0x180, 0x181, 0x184, 0x186, 0x188, 0x18c];
 
 /// `LDC R1` of 32 bits, which the code of a kernel begins with.
 fn loads_stack_pointer(instruction: Instruction) -> bool {
