@@ -19,7 +19,8 @@ const OF_THREE: [u16; 6] = [0x010, 0x011, 0x012, 0x016, 0x019, 0x024];
 const PLAIN: [u16; 11] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x036, 0x0ca];
 /// What comes in between in the code of assemblers: `VOTE`, `HMMA`, `UMOV`, `UIADD3`, `LD`, `LDG`, `LDC`, `LDS`, `LDCU`. `VOTE` has no
 /// general operands, and matrices keep theirs apart from those of others.
-const PASSED: [u16; 9] = [0x006, 0x03c, 0x082, 0x090, 0x180, 0x181, 0x182, 0x184, 0x1ac];
+const PASSED: [u16; 9] = [0x006, HMMA, 0x082, 0x090, 0x180, 0x181, 0x182, 0x184, 0x1ac];
+const HMMA: u16 = 0x03c;
 const MOV: u16 = 0x002;
 const R2UR: u16 = 0x0ca;
 const REACH: usize = 16;
@@ -104,13 +105,15 @@ fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize,
 /// Whether an earlier instruction may keep operands over a step, for a later one.
 pub fn is_passed(alignment: &Alignment<'_>, at: usize) -> bool {
     let mut own = alignment.step(at).after;
+    let mut has_matrix = false;
     for earlier in (at.saturating_sub(REACH)..at).rev() {
-        // The next one that is no memory or control takes them.
+        // The next one that is no memory or control takes them, and the next product of matrices those of another.
+        has_matrix |= own.is_some_and(|own| own.operation() == HMMA);
         if own.is_some_and(|own| !own.is_delay() && !PASSED.contains(&own.operation())) {
             return false;
         }
         let Some(after) = alignment.step(earlier).after else { continue };
-        if keeps(after) {
+        if keeps(after) && !(has_matrix && after.operation() == HMMA) {
             return true;
         }
         own = Some(after);
