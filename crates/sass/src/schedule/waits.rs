@@ -122,6 +122,7 @@ impl<'a> Schedule<'a> {
         });
         let is_reserved = has_reserved || own.iter().any(|producer| kinds.outlives(producer));
         let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
+        let calls_next = self.lines.get(block.range.end).is_some_and(|next| next.bits.is_call());
         let mut groups = self.groups(index, &entry);
         for at in block.range.clone() {
             self.wait(at, at == block.last(), &mut groups);
@@ -147,8 +148,10 @@ impl<'a> Schedule<'a> {
                 let chosen = &mut self.producers.all[producer];
                 chosen.number = choice.number(chosen, self.lines[at].operation());
                 let reserved = &mut groups[usize::from(kinds.reserved())];
-                // Slow results that outlive the block do not join what something in the block has yet to wait for.
-                if kinds.outlives(chosen) && reserved.last_consumer > Some(at) {
+                // Slow results that outlive the block do not join what something in the block has yet to wait for, unless that is of
+                // another block and a call comes next, which waits for everything.
+                let is_apart = reserved.has_own || !calls_next;
+                if kinds.outlives(chosen) && reserved.last_consumer > Some(at) && is_apart {
                     self.waits[at] |= 1 << kinds.reserved();
                     *reserved = Group::default();
                 }
