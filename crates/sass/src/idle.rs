@@ -277,6 +277,12 @@ fn has_early(codes: [&[u8]; 2], gaps: [Range<usize>; 2], times: [u32; 2], speed:
         if producers.iter().any(|first| first.is_early(first.latency(old, speed), [later, old_later])) {
             return true;
         }
+        // What comes after the load of a uniform register uses that one.
+        if old.operation() == UNIFORM_LOAD && old.is_unconditional() && old.write_scoreboard().is_some() {
+            for first in &mut producers {
+                first.overwritten.insert(File::Uniform, old.byte(2), 1);
+            }
+        }
         let next = [later + cycles(new), old_later + cycles(old)];
         if next[0] >= UNKNOWN {
             break;

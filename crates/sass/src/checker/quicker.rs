@@ -124,6 +124,14 @@ impl<'a> Ways<'a> {
             match step.before.map_or(Flow::Next, |before| Flow::of(0, before)) {
                 Flow::Next => {}
                 Flow::End => return true,
+                // What code elsewhere may use is there.
+                Flow::Anywhere if step.either().is_return() => {
+                    let is_there = |(first, distance): &(Instruction, [u32; 2])| {
+                        let [new, old] = sum(*distance, later);
+                        new >= old.min(longest_of(*first))
+                    };
+                    return producers.iter().all(is_there);
+                }
                 _ => return false,
             }
             later = sum(later, cycles(step));
@@ -209,8 +217,7 @@ impl<'a> Ways<'a> {
                     |one: &Instruction| !one.is_delay() && !WITHOUT_RESULTS.contains(&one.operation());
                 if let Some(first) = step.before.filter(has_results) {
                     let is_early = if is_left {
-                        let ordered = if is_ordering_producer(first) { AFTER_BARRIER } else { 0 };
-                        distance[0] < distance[1].min(longest(first).max(ordered))
+                        distance[0] < distance[1].min(longest_of(first))
                     } else {
                         is_early(first, before, distance[0], distance[1], self.speed)
                     };
@@ -282,6 +289,12 @@ impl<'a> Ways<'a> {
         let sources = branches[first..].iter().take_while(move |(target, _)| *target == at);
         Some(sources.map(|(_, source)| *source))
     }
+}
+
+/// How many cycles after an instruction any other may come, be it for its results or for an order.
+fn longest_of(first: Instruction) -> u32 {
+    let ordered = if is_ordering_producer(first) { AFTER_BARRIER } else { 0 };
+    longest(first).max(ordered)
 }
 
 /// Whether threads that meet go on after the instruction at which they do.

@@ -7,7 +7,7 @@ use super::Operands;
 use crate::instruction::Instruction;
 use crate::operation::{
     ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, IMMA, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG,
-    STSM, SUST, SUST_FORMATTED,
+    STSM, SUST, SUST_FORMATTED, SYNCS_CCTL,
 };
 use crate::registers::{File, Registers};
 use crate::table::PREDICATES_TO_REGISTER;
@@ -43,7 +43,9 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
             add(&mut operands.reads, bits.byte(4), matrices(bits));
         }
         TEX | TLD4 | TLD | TXD => texture(bits, &mut operands),
-        TXQ => components(bits, &mut operands.writes),
+        TXQ => query(bits, &mut operands),
+        // `SYNCS.CCTL.IVALL` has no address.
+        SYNCS_CCTL if bits.field(64, 32) == 0 => operands.reads = Registers::default(),
         SULD | SUST | SULD_FORMATTED | SUST_FORMATTED => surface(bits, &mut operands),
         LD | LDG | ST | STG | ATOM | ATOMG | REDG | CCTL => address(bits, &mut operands),
         ATOM_FLOAT | ATOMG_FLOAT | REDG_FLOAT => float_atomic(bits, &mut operands),
@@ -185,6 +187,14 @@ fn components(bits: Instruction, writes: &mut Registers) {
     add(writes, bits.byte(8), count.saturating_sub(2));
 }
 
+/// A query reads the level only, if it is about dimensions, as all that assemblers have are.
+fn query(bits: Instruction, operands: &mut Operands) {
+    components(bits, &mut operands.writes);
+    if bits.field(48, 16) == 0 {
+        set(&mut operands.reads, bits.byte(3), 1);
+    }
+}
+
 fn texture(bits: Instruction, operands: &mut Operands) {
     let Operands { reads, writes, .. } = operands;
     components(bits, writes);
@@ -285,7 +295,7 @@ mod tests {
         // TEX.LL RZ, R7, R4, R7, UR4, 2D, 0x1
         assert_eq!(general(0x089e_01ff_28ff_0407_0407_7f60), [vec![4, 5, 7], vec![7]]);
         // TXQ RZ, R3, R3, TEX_HEADER_DIMENSION, UR4, 0x0, 0x1
-        assert_eq!(general(0x0800_01ff_0000_0400_0303_7f6f)[1], [3]);
+        assert_eq!(general(0x0800_01ff_0000_0400_0303_7f6f), [vec![3], vec![3]]);
         // SULD.D.BA.2D.U8.STRONG.SM R0, [R4], UR4
         assert_eq!(general(0x081e_a100_68ff_0400_0400_7f99), [vec![4, 5], vec![0]]);
     }
@@ -300,6 +310,9 @@ mod tests {
         let load = reads(0x0010_0900_0000_0000_0c14_7980);
         assert_eq!((load.iter(General).count(), load.iter(Uniform).count()), (2, 0));
         assert!(reads(0x0200_0000_0000_0000_ff00_798f).is_empty());
+        // SYNCS.CCTL.IVALL, and SYNCS.CCTL.IV [UR4]
+        assert!(reads(0x79b1).is_empty());
+        assert!(!reads(0x0800_00ff_0000_0000_0400_79b1).is_empty());
         // PLOP3.LUT P0, PT, PT, PT, UP0, 0x80, 0x8
         let logic = reads(0x03f0_f008_0000_0000_0008_781c);
         assert_eq!((logic.iter(Predicate).count(), logic.iter(UniformPredicate).count()), (0, 1));

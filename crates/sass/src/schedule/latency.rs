@@ -170,7 +170,8 @@ const OF_120: Estimates = Estimates {
         (BREV, &[], 15),
         (F2F_DOUBLE, &[], 2),
         (F2I_DOUBLE, &[], 2),
-        (I2F_DOUBLE, &[], 2),
+        // Anything from 13 to 15 explains the code that was looked at.
+        (I2F_DOUBLE, &[], 14),
         (FRND_DOUBLE, &[], 2),
     ]],
     reads: &[

@@ -60,7 +60,7 @@ pub struct Group {
     pub has_slow: bool,
     pub has_texture: bool,
     /// Whether some are of this block.
-    has_own: bool,
+    pub has_own: bool,
     /// When the last is ready for what shares the scoreboard and is not slow.
     ready_to_share: i64,
     /// Whether something still depends on some of them.

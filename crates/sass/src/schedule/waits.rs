@@ -122,6 +122,7 @@ impl<'a> Schedule<'a> {
         });
         let is_reserved = has_reserved || own.iter().any(|producer| kinds.outlives(producer));
         let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
+        let calls_next = self.lines.get(block.range.end).is_some_and(|next| next.bits.is_call());
         let mut groups = self.groups(index, &entry);
         for at in block.range.clone() {
             self.wait(at, at == block.last(), &mut groups);
@@ -147,8 +148,10 @@ impl<'a> Schedule<'a> {
                 let chosen = &mut self.producers.all[producer];
                 chosen.number = choice.number(chosen, self.lines[at].operation());
                 let reserved = &mut groups[usize::from(kinds.reserved())];
-                // Slow results that outlive the block do not join what something in the block has yet to wait for.
-                if kinds.outlives(chosen) && reserved.last_consumer > Some(at) {
+                // Slow results that outlive the block do not join what something in the block has yet to wait for, unless that is of
+                // another block and a call comes next, which waits for everything.
+                let is_apart = reserved.has_own || !calls_next;
+                if kinds.outlives(chosen) && reserved.last_consumer > Some(at) && is_apart {
                     self.waits[at] |= 1 << kinds.reserved();
                     *reserved = Group::default();
                 }
@@ -286,7 +289,13 @@ impl<'a> Schedule<'a> {
                 enters_loop && !group.is_empty()
             };
             let is_exit = self.lines[last].operation() == operation::EXIT;
-            let ends = is_exit && group.members.iter().any(is_uniform);
+            let is_barrier = |pending: &Pending| {
+                let producer = &self.producers.all[pending.producer];
+                producer.is_about_operands() && self.lines[producer.at].operation() == operation::SYNCS_EXCH
+            };
+            let is_end = is_exit || self.lines[last].operation() == operation::BPT;
+            let ends = is_exit && group.members.iter().any(is_uniform)
+                || is_end && group.members.iter().any(is_barrier);
             if self.family.waits_at_ends && is_exit && group.has_texture && group.members.iter().any(is_own) {
                 // Whoever goes on waits for it again.
                 self.waits[last] |= 1 << number;

@@ -5,7 +5,7 @@
 //! code has it otherwise, there are reasons that are not known here, and it stays so.
 
 use super::delays::{Held, Scheduled};
-use super::pipes::{Kind, Member, Pipe, is_double};
+use super::pipes::{Kind, Member, Pipe, is_double, is_matrix};
 use crate::instruction::Instruction;
 use crate::registers::File;
 use crate::schedule::instructions::Line;
@@ -139,9 +139,12 @@ impl<'a> Marks<'a> {
         if is_written(line) || !holds(at) {
             return false;
         }
+        // Matrices keep operands for matrices, others for others, and each over what the others use.
+        let takes =
+            |other: &Line| is_arithmetic(other.bits, member) && is_matrix(other.bits) == is_matrix(line.bits);
         for later in at + 1..self.range.end.min(at + REACH) {
             let line = &self.lines[later];
-            if let Some(other) = operand(line, slot).filter(|_| is_arithmetic(line.bits, member)) {
+            if let Some(other) = operand(line, slot).filter(|_| takes(line)) {
                 // Registers of even and of odd numbers are kept apart; two registers are one of each.
                 if is_pair(line, slot) {
                     return register & !1 == other;
