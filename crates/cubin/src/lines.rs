@@ -417,7 +417,23 @@ pub fn places_of<'data>(
 
 #[cfg(test)]
 mod tests {
-    use super::{moved, units};
+    use super::{described, moved, types, units};
+
+    #[test]
+    fn variables_of_functions() {
+        // Two variables of `f`, in registers 7 and 3, and none of `g`.
+        let variable = |register| [&[0, 0, 0, 0, b'%', b'x', 0, register, 0, 0, 5][..], &[9; 8]].concat();
+        let table = [b"f\0\x02\0\0\0".to_vec(), variable(7), variable(3), b"g\0\0\0\0\0".to_vec()].concat();
+        let functions = described(&table).unwrap();
+        assert_eq!((functions[0].head, functions[0].variables.len()), (&b"f\0\x02\0\0\0"[..], 2));
+        assert_eq!(functions[0].variables[1], &variable(3)[..11]);
+        assert_eq!(functions[0].by_register(), [1, 0]);
+        assert_eq!((functions[1].name.as_ref(), functions[1].whole), (&b"g"[..], &b"g\0\0\0\0\0"[..]));
+        assert!(described(&table[..40]).is_none());
+        let functions = types(b"f\0\x02\0\0\0\x03\x0e").unwrap();
+        assert_eq!(functions[0].variables, [&[3][..], &[14]]);
+        assert!(types(b"f\0\x02\0\0\0\x03").is_none());
+    }
 
     #[test]
     fn sequences_of_a_unit() {

@@ -127,18 +127,13 @@ pub fn make(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId) -> Option<Ve
             handles(parts, numbers, id, section.of?, View::Code)
         }
         Kind::Relocations => {
-            let calls = merged
-                .system_callers
-                .iter()
-                .find(|caller| merged.section(caller.section).of == section.of)?;
+            let caller = merged.system_caller(section.of?)?;
             let mut out = vec![0; parts.relocated.kept(id) * entry_size(section)];
             fill_relocations(parts, numbers, id, 0, &mut out);
-            out.extend(system_calls(numbers, calls));
+            out.extend(system_calls(numbers, caller));
             out
         }
-        Kind::LateRelocations => {
-            system_calls(numbers, merged.system_callers.iter().find(|caller| caller.section == id)?)
-        }
+        Kind::LateRelocations => system_calls(numbers, merged.system_caller(section.of?)?),
         _ => return None,
     })
 }

@@ -73,7 +73,7 @@ impl<'data> Merger<'_, 'data> {
         };
         let section = self.push_section(&new, 0);
         self.out.section_mut(section).of = Some(text);
-        Some(SystemCaller { function, section, relocations, registers, frame, new_callees: Vec::new() })
+        Some(SystemCaller { function, text, section, relocations, registers, frame, new_callees: Vec::new() })
     }
 
     /// A symbol for a function of the system, after all others.

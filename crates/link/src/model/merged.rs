@@ -621,7 +621,7 @@ pub struct Merged<'data> {
     pub references: Vec<SymbolId>,
     /// The symbols that name something which is in no section.
     pub unplaced: Vec<SymbolId>,
-    /// The functions that call functions of the system in place of instructions.
+    /// The functions that call functions of the system in place of instructions, in the order of their code.
     pub system_callers: Vec<SystemCaller>,
     /// What such functions, and kernels that reach them, have more in their lists of undefined functions, by attribute section.
     pub system_externs: HashMap<SectionId, Vec<SymbolId>, foldhash::fast::FixedState>,
@@ -632,6 +632,8 @@ pub struct Merged<'data> {
 pub struct SystemCaller {
     /// An index into `Merged::functions`.
     pub function: u32,
+    /// Its code.
+    pub text: SectionId,
     /// The section for the relocations, used if the function has no other ones.
     pub section: SectionId,
     /// The calls, in the order of the output.
@@ -741,6 +743,11 @@ impl<'data> Merged<'data> {
                 }
             }
         }
+    }
+    /// The calls of the system in some code.
+    pub fn system_caller(&self, text: SectionId) -> Option<&SystemCaller> {
+        let at = self.system_callers.binary_search_by_key(&text, |caller| caller.text).ok()?;
+        Some(&self.system_callers[at])
     }
     /// The function that a symbol names.
     pub fn function_of_symbol(&self, symbol: SymbolId) -> Option<u32> {
