@@ -287,8 +287,8 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
     let own = family.estimates();
     let longer = match family.machine {
         _ if !family.estimates_longer => None,
-        Machine::Of103 | Machine::Of110 => find_own(&[LONGER, LONGER_CONVERSIONS], line),
-        Machine::Of100 | Machine::Of120 => find(LONGER, line),
+        Machine::Of100 => find(LONGER, line),
+        _ => find_own(&[LONGER, LONGER_CONVERSIONS], line),
     };
     let latency =
         longer.or_else(|| find_own(own.results, line)).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
