@@ -17,8 +17,8 @@ const OF_THREE: [u16; 6] = [0x010, 0x011, 0x012, 0x016, 0x019, 0x024];
 /// Plain arithmetic whose first operand is there: `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `IMAD.WIDE`, `VIADD`,
 /// `R2UR`.
 const PLAIN: [u16; 11] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x036, 0x0ca];
-/// What comes in between in the code of assemblers: `VOTE`, `HMMA`, `UMOV`, `UIADD3`, `LD`, `LDG`, `LDC`, `LDS`, `LDCU`. `VOTE` has no
-/// general operands, and matrices keep theirs apart from those of others.
+/// What comes in between in the code of assemblers: `HMMA`, `UMOV`, `UIADD3`, `LD`, `LDG`, `LDC`, `LDS`, `LDCU`; and `VOTE`, in nvlink's. `VOTE`
+/// has no general operands, and matrices keep theirs apart from those of others.
 const PASSED: [u16; 9] = [0x006, HMMA, 0x082, 0x090, 0x180, 0x181, 0x182, 0x184, 0x1ac];
 const HMMA: u16 = 0x03c;
 const MOV: u16 = 0x002;
