@@ -97,7 +97,7 @@ impl<'data> Frame<'data> {
     }
 
     /// What it says of each place, in its order. What is said again of a place holds instead of what was said before, even
-    /// if that is nothing but filling. `None` if an instruction is of another kind than those that occur.
+    /// if that is nothing but filling, or the end. `None` if an instruction is of another kind than those that occur.
     pub fn events(&self) -> Option<Vec<Event<'data>>> {
         let instructions = self.fde.get(INSTRUCTIONS..)?;
         let (mut at, mut events) = (0u32, Vec::<Event<'data>>::new());
@@ -116,6 +116,9 @@ impl<'data> Frame<'data> {
                 let distance = instructions.get(next + 1..next + 5)?.iter().rev();
                 at = at.wrapping_add(distance.fold(0, |value, byte| value << 8 | u32::from(*byte)));
                 next += 5;
+                if next == instructions.len() {
+                    events.push(Event { at: at.into(), instructions: &[] });
+                }
             }
         }
         Some(events)
