@@ -41,7 +41,9 @@ pub fn environment() -> Environment {
 /// The compilers of a link.
 pub fn of(options: &Options) -> Toolchain<'static> {
     let cache = Settings::new(options.cache_dir.as_deref()).cache(&Signals);
-    Toolchain { environment: environment(), release: options.release, cache, supervisor: &Signals }
+    let of_compiler = options.nvvm_path.as_ref().map(|path| path.join(".."));
+    let environment = Environment { of_compiler, ..environment() };
+    Toolchain { environment, release: options.release, cache, supervisor: &Signals }
 }
 
 /// The bytes of PTX from which on threads of the assembler make a difference.

@@ -20,6 +20,8 @@ pub struct Environment {
     pub path: Vec<PathBuf>,
     /// The roots that [`VARIABLES`] name; `None` for one that is not set, or empty.
     pub toolkits: [Option<PathBuf>; VARIABLES.len()],
+    /// The root of the toolkit whose compiler library the user named.
+    pub of_compiler: Option<PathBuf>,
     /// The file that [`NVJITLINK_VARIABLE`] names.
     pub nvjitlink: Option<PathBuf>,
     /// The folder for temporary folders.
@@ -40,15 +42,16 @@ impl Environment {
             invoked_as: invoked_as.into(),
             path: env::split_paths(&path).collect(),
             toolkits: VARIABLES.map(root),
+            of_compiler: None,
             nvjitlink: root(NVJITLINK_VARIABLE),
             temporary,
         }
     }
 
     /// A program of the toolkit, or the places where it was looked for: beside the name that this program was invoked by, in
-    /// the toolkits that are named, and in `PATH`.
+    /// the toolkit of the compiler library, in the toolkits that are named, and in `PATH`.
     pub fn find_tool(&self, name: &str) -> Result<PathBuf, Vec<PathBuf>> {
-        let toolkits = self.roots().map(|root| root.join("bin"));
+        let toolkits = self.of_compiler.iter().chain(self.roots()).map(|root| root.join("bin"));
         let mut looked = Vec::new();
         for folder in self.invoked_from().into_iter().chain(toolkits).chain(self.path.iter().cloned()) {
             let candidate = folder.join(name);
@@ -92,5 +95,23 @@ mod tests {
         let environment = Environment::new("nvlink", variable, "/tmp".into());
         assert_eq!(environment.toolkits, [None, None, Some("/opt/cuda".into())]);
         assert_eq!(environment.path, [PathBuf::from("/usr/bin"), "/bin".into()]);
+    }
+
+    #[test]
+    fn tools_are_those_of_the_named_compiler() {
+        let folder = std::env::temp_dir().join(format!("solder-tools-{}", std::process::id()));
+        let bin = folder.join("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::write(bin.join("ptxas"), "").unwrap();
+        let found = |of_compiler, root: &str| {
+            let toolkits = [Some(root.into()), None, None];
+            Environment { of_compiler, toolkits, ..Environment::default() }.find_tool("ptxas")
+        };
+        let nvvm = folder.join("nvvm");
+        assert_eq!(found(Some(nvvm.join("..")), "/nowhere").ok(), None, "there is no nvvm");
+        std::fs::create_dir_all(&nvvm).unwrap();
+        assert_eq!(found(Some(nvvm.join("..")), "/nowhere"), Ok(nvvm.join("../bin/ptxas")));
+        assert_eq!(found(None, "/nowhere"), Err(vec!["/nowhere/bin/ptxas".into()]));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -199,7 +199,7 @@ pub struct Assembler<'a> {
 
 impl Toolchain<'_> {
     /// Looks for the assembler beside the name that the program was invoked by (a link in a toolkit is taken for that
-    /// toolkit), then in the toolkits that the environment names, then in `PATH`. That there is none is an error of the
+    /// toolkit), in the toolkit of the compiler library that the user named, then in the toolkits that the environment names, then in `PATH`. That there is none is an error of the
     /// first assembly.
     pub fn assembler(&self) -> Assembler<'_> {
         Assembler { toolchain: self, program: self.environment.find_tool(NAME), next: AtomicUsize::new(0) }
