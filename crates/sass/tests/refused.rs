@@ -584,3 +584,43 @@ fn sizes_that_are_others() {
     assert!(own(1).is_ok());
     assert!(own(0).is_err());
 }
+
+/// `ISETP.64 P0, R4, R8`, `SEL.64 R20, R4, R8, P0` and `IADD3 R7, R4, 1`.
+const ISETP_OF_R4: u128 = 0x000f_e000_03f1_6270_0000_0008_0400_720c;
+const SEL_OF_R4: u128 = 0x000f_e000_0000_0000_0000_0008_0414_7607;
+const SUM_OF_R4: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0407_7810;
+const MOV_TO_R5: u128 = 0x000f_e000_0000_0f00_0000_0009_0005_7202;
+const MOV_TO_R20: u128 = 0x000f_e000_0000_0f00_0000_0009_0014_7202;
+/// `IADD3 R5, R11, 1` and `IADD3 R7, R8, 1`.
+const SUM_TO_R5: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0b05_7810;
+const SUM_OF_R8: u128 = 0x000f_e000_07ff_e0ff_0000_0001_0807_7810;
+
+#[test]
+fn operands_of_two_registers_that_are_kept() {
+    let keeps = |keeper: u128, between: &[Line], taker: u128| {
+        let code = |keeper: u128| [&[(keeper, 2)], between, &[(taker, 5)]].concat();
+        check(&bytes(&around(&code(keeper))), &bytes(&around(&code(keeper | REUSE))), &[]).is_ok()
+    };
+    assert!(keeps(ISETP_OF_R4, &[], ISETP_OF_R4));
+    assert!(keeps(SUM_OF_R4, &[(LDC, 2)], ISETP_OF_R4));
+    for between in [(MOV_TO_R5, 5), (SUM_TO_R5, 5)] {
+        assert!(!keeps(ISETP_OF_R4, &[between], ISETP_OF_R4));
+        assert!(!keeps(SEL_OF_R4, &[between], SEL_OF_R4));
+        assert!(!keeps(SUM_OF_R4, &[between], ISETP_OF_R4));
+    }
+    assert!(!keeps(ISETP_OF_R4, &[], SUM_OF_R4), "the second register stays kept");
+    assert!(!keeps(SUM, &[(LDC, 13)], SUM_TO_R7), "other warps may go on");
+}
+
+#[test]
+fn warps_that_go_on_while_operands_are_kept() {
+    let code = |between: &[Line]| [&[(SUM | REUSE, 2)], between, &[(SUM_TO_R7, 5)]].concat();
+    for (before, after) in [
+        (vec![(MOV_TO_R20, 2)], vec![(MOV_TO_R20 & !HOLD, 2)]),
+        (vec![(MOV_TO_R20, 2), (LDC, 2)], vec![(MOV_TO_R20, 2), (LDC & !HOLD, 2)]),
+        (vec![(SUM_OF_R8, 2)], vec![(SUM_OF_R8 & !HOLD, 2)]),
+        (vec![(LDC, 2)], vec![(LDC, 2), (NOP, 5)]),
+    ] {
+        assert!(is_refused(&around(&code(&before)), &around(&code(&after)), &[]), "{before:x?}");
+    }
+}

@@ -4,7 +4,7 @@ use super::align::Alignment;
 use crate::flow::Flow;
 use crate::instruction::{Instruction, KEPT};
 use crate::operands::exact::checked;
-use crate::registers::File;
+use crate::registers::{File, Registers};
 
 /// The places from which operands are kept, and the zero register.
 const KEPT_AT: u32 = 122;
@@ -23,6 +23,10 @@ const PASSED: [u16; 9] = [0x006, HMMA, 0x082, 0x090, 0x180, 0x181, 0x182, 0x184,
 const HMMA: u16 = 0x03c;
 const MOV: u16 = 0x002;
 const R2UR: u16 = 0x0ca;
+const ISETP: u16 = 0x00c;
+/// `SEL.64`.
+const LONG_SELECTIONS: [u16; 3] = [0x407, 0x607, 0xe07];
+const COMPARES_64_BITS: u32 = 80;
 const REACH: usize = 16;
 
 /// Whether an instruction keeps operands.
@@ -43,8 +47,8 @@ pub fn may_keep(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize) 
     let is_added = |slot: &u32| added >> slot & 1 != 0;
     added >> SLOTS == 0
         && is_plain(own)
-        && own.stall() != 0
         && own.holds()
+        && own.has_usual_stall()
         && (0..SLOTS).filter(is_added).all(|slot| is_read_again(alignment, entered, at, slot))
 }
 
@@ -64,10 +68,13 @@ fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize,
     let Some((_, keeper)) = both(alignment, at) else { return false };
     let Some((own, operands)) = operand(keeper, slot).zip(checked(keeper)) else { return false };
     let register = u16::from(own);
-    if !operands.reads.contains(File::General, register) || operands.writes.contains(File::General, register)
-    {
+    // Of two registers both are kept.
+    let mut kept = Registers::default();
+    kept.insert(File::General, own, 1 + u16::from(is_pair(keeper)));
+    if !operands.reads.contains(File::General, register) || operands.writes.meets(&kept) {
         return false;
     }
+    let mut is_second_written = false;
     for later in at + 1..alignment.len().min(at + REACH) {
         if entered.is_none_or(|entered| entered[later]) {
             return false;
@@ -79,46 +86,65 @@ fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize,
         let Some(others) = checked(next) else { return false };
         // It may wait itself: in the objects of `cargo xtask realcode` one in twelve does.
         if is_plain(next) && operand(next, slot) == Some(own) {
-            return others.reads.contains(File::General, register);
+            let is_whole = if is_pair(next) { !is_second_written } else { !is_pair(keeper) };
+            return is_whole && others.reads.contains(File::General, register);
         }
         if next.wait_mask() != 0 {
             return false;
         }
-        // Registers of even and of odd numbers are kept apart, and the zero register is not among them.
-        let is_other = match operand(next, slot) {
-            Some(other) => other == ZERO || (other ^ own) & 1 != 0,
-            None => next.operation() == R2UR,
-        };
-        // A move has its operand in the second place.
-        let is_move = slot != 1 && next.operation() == MOV && next.set_mask() == 0;
-        let is_passed = (PASSED.contains(&next.operation()) || is_plain(next) && is_other || is_move)
+        let is_passed = !takes(keeper, next, slot)
+            && !next.is_delay()
             && next.holds()
-            && next.stall() != 0
-            && !others.writes.contains(File::General, register);
+            && next.has_usual_stall()
+            && !others.writes.meets(&kept);
         if !is_passed {
             return false;
         }
+        is_second_written |= others.writes.contains(File::General, register + 1);
     }
     false
 }
 
+/// Whether an instruction may take what another one keeps in a place, or end that it is kept.
+fn takes(keeper: Instruction, next: Instruction, slot: u32) -> bool {
+    let is_matrix = |one: Instruction| one.operation() == HMMA;
+    if is_matrix(keeper) {
+        return is_matrix(next);
+    }
+    // A move has its operand in the second place.
+    let is_move = slot != 1 && next.operation() == MOV && next.set_mask() == 0;
+    if next.is_delay() || PASSED.contains(&next.operation()) || is_move {
+        return false;
+    }
+    // Registers of even and of odd numbers are kept apart, two are one of each, and the zero register is not among them.
+    let has_pair = is_pair(keeper) || is_pair(next);
+    let is_other = match (operand(next, slot), operand(keeper, slot)) {
+        (Some(ZERO), _) => true,
+        (Some(other), Some(own)) => !has_pair && (other ^ own) & 1 != 0,
+        (Some(_), None) => false,
+        (None, _) => next.operation() == R2UR,
+    };
+    !(is_plain(next) && is_other)
+}
+
 /// Whether an earlier instruction may keep operands over a step, for a later one.
 pub fn is_passed(alignment: &Alignment<'_>, at: usize) -> bool {
-    let mut own = alignment.step(at).after;
-    let mut has_matrix = false;
+    let mut between: Vec<Instruction> = alignment.step(at).after.into_iter().collect();
     for earlier in (at.saturating_sub(REACH)..at).rev() {
-        // The next one that is no memory or control takes them, and the next product of matrices those of another.
-        has_matrix |= own.is_some_and(|own| own.operation() == HMMA);
-        if own.is_some_and(|own| !own.is_delay() && !PASSED.contains(&own.operation())) {
-            return false;
-        }
-        let Some(after) = alignment.step(earlier).after else { continue };
-        if keeps(after) && !(has_matrix && after.operation() == HMMA) {
+        let Some(keeper) = alignment.step(earlier).after else { continue };
+        let is_kept = |slot: &u32| keeper.0 >> (KEPT_AT + slot) & 1 != 0;
+        let is_taken = |slot: u32| between.iter().any(|next| takes(keeper, *next, slot));
+        if (0..=SLOTS).filter(is_kept).any(|slot| !is_taken(slot)) {
             return true;
         }
-        own = Some(after);
+        between.push(keeper);
     }
     false
+}
+
+/// Whether the first operand is two registers: that of comparisons and selections of 64 bits.
+fn is_pair(one: Instruction) -> bool {
+    one.operation() == ISETP && one.field(COMPARES_64_BITS, 1) != 0 || LONG_SELECTIONS.contains(&one.opcode())
 }
 
 fn both(alignment: &Alignment<'_>, at: usize) -> Option<(Instruction, Instruction)> {

@@ -53,7 +53,7 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps, speed: Speed) -> Res
         let violation = |problem: Problem| Err(Violation { at, problem });
         if step.before.is_none()
             && step.after.is_some_and(Instruction::is_delay)
-            && keeps_before(alignment, at)
+            && kept::is_passed(alignment, at)
         {
             return violation(Problem::Code);
         }

@@ -310,7 +310,7 @@ mod tests {
         let load = reads(0x0010_0900_0000_0000_0c14_7980);
         assert_eq!((load.iter(General).count(), load.iter(Uniform).count()), (2, 0));
         assert!(reads(0x0200_0000_0000_0000_ff00_798f).is_empty());
-        // SYNCS.CCTL.IVALL, and SYNCS.CCTL.IV [UR4]
+        // SYNCS.CCTL.IVALL, and SYNCS.CCTL.IV [R4+URZ]
         assert!(reads(0x79b1).is_empty());
         assert!(!reads(0x0800_00ff_0000_0000_0400_79b1).is_empty());
         // PLOP3.LUT P0, PT, PT, PT, UP0, 0x80, 0x8
