@@ -100,6 +100,15 @@ pub fn with_section(file: &[u8], index: usize, contents: &[u8]) -> Option<Vec<u8
         segment.filesz.set(new_size);
         segment.memsz.set(segment.memsz.get().checked_sub(size)?.checked_add(new_size)?);
     }
+    // One without bytes is where its sections are, which have none either.
+    for segment in segments.iter_mut().filter(|segment| segment.filesz.get() == 0 && segment.offset.get() > 0)
+    {
+        let from = segment.offset.get();
+        let section =
+            sections.iter().skip(1).zip(&pieces).find(|(_, piece)| piece.size == 0 && piece.from == from);
+        let to = section.map(|(section, _)| section.offset.get()).or_else(|| moved_end(from));
+        segment.offset.set(to.unwrap_or(from));
+    }
     let [.., section_table, segment_table] = &pieces[..] else { return None };
     header.shoff.set(section_table.to);
     header.phoff.set(if segments.is_empty() { header.phoff.get() } else { segment_table.to });
