@@ -105,7 +105,7 @@ mod tests {
         std::fs::write(bin.join("ptxas"), "").unwrap();
         let found = |of_compiler, root: &str| {
             let toolkits = [Some(root.into()), None, None];
-            Environment { of_compiler, toolkits, ..Environment::default() }.find_tool("ptxas")
+            Environment { toolkits, of_compiler, ..Environment::default() }.find_tool("ptxas")
         };
         let nvvm = folder.join("nvvm");
         assert_eq!(found(Some(nvvm.join("..")), "/nowhere").ok(), None, "there is no nvvm");
