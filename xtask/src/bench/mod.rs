@@ -29,7 +29,7 @@ use workloads::{WORKLOADS, Workload};
 const USAGE: &str = "\
 usage: cargo xtask bench [OPTIONS]
 
-  --only LIST     these workloads; `lto*` stands for all whose names begin with lto
+  --only LIST     these workloads; lto* selects every workload whose name begins with lto
   --sizes LIST    these sizes instead of every workload's own
   --runs N        runs of each program (10; 3 where one takes more than 5 s, 1 where it takes more than 30 s)
   --json FILE     write the figures to FILE as well

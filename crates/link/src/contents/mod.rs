@@ -207,7 +207,10 @@ fn attributes(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, write: &mu
         records(parts, numbers, id, &parts.resources.of_module, View::Code, write);
     }
     if let Some(more) = merged.system_externs.get(&id) {
-        let lists = |record: &InfoRecord<'_>| matches!(&record.value, InfoValue::Symbols(list) if listed(merged, list).next().is_some());
+        let lists = |record: &InfoRecord<'_>| match &record.value {
+            InfoValue::Symbols(list) => listed(merged, list).next().is_some(),
+            _ => false,
+        };
         if !parts.resources.records(merged, id).iter().any(lists) {
             write(format::SIZED, attr::EXTERNS, &symbols(numbers, more));
         }

@@ -131,7 +131,10 @@ impl<'data> Merger<'_, 'data> {
         let mut cleared = HashSet::default();
         let places = register_places(section.data, |name| {
             let is_cleared = is_removed(name) || !known.insert(name);
-            is_cleared && (cleared.insert(name), true).1
+            if is_cleared {
+                cleared.insert(name);
+            }
+            is_cleared
         });
         self.mercury.cleared = cleared;
         if !places.is_empty() && self.describe_by_mercury(file, section, out, base).is_some() {
