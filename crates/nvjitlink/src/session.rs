@@ -338,7 +338,7 @@ impl Session {
                 log.line(&[b"ERROR 1: library processing:", name]);
                 Code::Internal
             }
-            [Message::UncompressFailed, ..] => {
+            [Message::UncompressFailed, ..] | [Message::UnknownArch { .. }, Message::FatbinaryError] => {
                 say(log, messages);
                 log.line(&[b"ERROR 5: bad input:", name]);
                 Code::InvalidInput

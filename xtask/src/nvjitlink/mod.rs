@@ -44,7 +44,7 @@ lines of tests/cases, from Create to Destroy, with both: codes, logs and what wa
   sanitize        only run the stress of the C interface, 16 threads with 1,000 links each, under the sanitizers for addresses and
                   for threads, or one of them (sanitize thread); needs a nightly toolchain with rust-src
   --release R     compare with NVIDIA's library of this release (12.4, 12.5, 12.6, 12.8, 12.9, 13.0 … 13.4; default 13.0)
-  --runs N        at most N runs, spread over all cases (default 720)
+  --runs N        at most N runs, spread over all cases (default: all)
   --jobs N        runs at once (default: the machine's cores)
   --profile NAME  how the libraries are built (default library)
   --keep          leave the folders of runs that differ, and say where they are
@@ -67,7 +67,7 @@ pub fn run(args: &[String]) -> Result<u8> {
     let mut options = Options {
         filters: Vec::new(),
         release: ORACLE.name.into(),
-        runs: 720,
+        runs: usize::MAX,
         jobs: None,
         profile: "library".into(),
         keep: false,
