@@ -242,7 +242,7 @@ pub const FIXED: [(u16, &[Operand]); 152] = [
     (0x21e, &[wp(81), wp(84), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
     (0x21f, &[wp(81), wp(84), r(3, 1), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
     (0x237, MATRIX),                                   // IMMA
-    (0x23a, &[wr(2, 1), r(3, 1)]),                     // MOVM
+    (0x23a, &[wr(2, 2), r(3, 1)]),                     // MOVM
     (0x23c, MATRIX),                                   // HMMA
     (0x23f, &[wr(2, 4), r(3, 2), r(4, 2), r(8, 4)]),   // DMMA
     (0x27a, MATRIX),                                   // QMMA

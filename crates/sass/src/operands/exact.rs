@@ -6,18 +6,18 @@
 use super::Operands;
 use crate::instruction::Instruction;
 use crate::operation::{
-    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, IMMA, LD, LDG, LDGSTS, LDSM, REDG, REDG_FLOAT, ST, STG,
-    STSM, SUST, SUST_FORMATTED, SYNCS_CCTL,
+    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, IMMA, LD, LDG, LDGSTS, LDSM, R2UR, REDG, REDG_FLOAT, ST,
+    STG, STSM, SUST, SUST_FORMATTED, SYNCS_CCTL,
 };
 use crate::registers::{File, Registers};
 use crate::table::PREDICATES_TO_REGISTER;
 
 const VIMNMX3: u16 = 0x00f;
 const PLOP3: u16 = 0x01c;
+const MOVM: u16 = 0x03a;
 const HMMA: u16 = 0x03c;
 const QMMA: u16 = 0x07a;
 const VOTEU: u16 = 0x086;
-const R2UR: u16 = 0x0ca;
 const NANOSLEEP: u16 = 0x15d;
 const TEX: u16 = 0x160;
 const TLD4: u16 = 0x163;
@@ -43,6 +43,8 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
             add(&mut operands.reads, bits.byte(4), matrices(bits));
         }
         TEX | TLD4 | TLD | TXD => texture(bits, &mut operands),
+        // That which makes bytes of half bytes has two results.
+        MOVM => set(&mut operands.writes, bits.byte(2), 1 + u16::from(bits.field(75, 4) != 0)),
         TXQ => query(bits, &mut operands),
         // `SYNCS.CCTL.IVALL` has no address.
         SYNCS_CCTL if bits.field(64, 32) == 0 => operands.reads = Registers::default(),
@@ -54,10 +56,10 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
     Some(operands)
 }
 
-/// The same, exactly only for products of matrices, copies of predicates and queries of textures: what the checkers take.
+/// The same, exactly only for products and moves of matrices, copies of predicates and queries of textures: what the checkers take.
 pub fn checked(bits: Instruction) -> Option<Operands> {
     match bits.operation() {
-        IMMA | HMMA | PREDICATES_TO_REGISTER | TXQ => operands(bits),
+        IMMA | HMMA | MOVM | PREDICATES_TO_REGISTER | TXQ => operands(bits),
         LDSM | STSM if is_usual_matrix(bits) => operands(bits),
         _ => Operands::of(bits),
     }

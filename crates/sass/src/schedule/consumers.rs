@@ -39,7 +39,7 @@ const MEMORY: [u16; 22] = [
 
 /// Operations that read their operands in the order of the instructions: the first, and those that may overwrite what it
 /// reads without waiting.
-const IN_ORDER: [(u16, &[u16]); 15] = [
+const IN_ORDER: [(u16, &[u16]); 16] = [
     (F2I, &[F2I]),
     (IMMA, &[IMMA]),
     (DMUL, &DOUBLE),
@@ -49,6 +49,7 @@ const IN_ORDER: [(u16, &[u16]); 15] = [
     (LD, &[LD]),
     (LDG, &[LDG, LDL]),
     (LDL, &[LDL]),
+    (ATOMG, &[LDG]),
     (LDS, &[LDS, SHFL, LDSM]),
     (LDSM, &[LDS]),
     (ST, &[LDS, SHFL, LDSM]),

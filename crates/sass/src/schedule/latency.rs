@@ -9,13 +9,15 @@
 //! otherwise on sm_100, but 12 more do on sm_120, whose fixed latencies are not known.
 
 use super::instructions::Line;
+use super::producers::is_texture;
 use crate::operation;
 use crate::registers::File;
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BMOV, BREV, DADD, DFMA, DMMA, DMUL,
-    DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE, IMMA,
-    IMNMX, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU,
-    POPC, S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UTMASTG,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BAR, BMOV, BREV, DADD, DFMA, DMMA,
+    DMUL, DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE,
+    IMMA, IMNMX, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV,
+    MUFU, POPC, R2UR, REDUX, S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL, SYNCS_EXCH,
+    UBLKCP, UTMASTG,
 };
 use solder_arch::Release;
 
@@ -100,8 +102,8 @@ const SLOW_RESULT: i64 = 230;
 /// the code that was looked at.
 const SHARED_SLOW_RESULT: i64 = 75;
 
-/// How long what waits for a conversion of 64 bits waits on sm_120. Anything from 12 to 16 explains the code that was looked at.
-const LONG_CONVERSION: i64 = 14;
+/// How long what waits for a conversion of 64 bits waits on sm_120.
+const LONG_CONVERSION: i64 = 15;
 
 /// The size of what is loaded or stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,19 +153,21 @@ const LONG_CONVERSION_READS: &Table =
     &[(F2F_DOUBLE, &[], 2), (F2I_DOUBLE, &[], 2), (I2F_DOUBLE, &[], 2), (FRND_DOUBLE, &[], 2)];
 
 const READS_OF_100: &Table = &[(SHFL, &[], 7)];
-const OF_100: Estimates = Estimates { result: 23, results: &[], reads: &[READS_OF_100] };
-const OF_103: Estimates =
-    Estimates { results: &[SLOW_DOUBLE_RESULTS], reads: &[READS_OF_100, LONG_CONVERSION_READS], ..OF_100 };
+const RESULTS_OF_100: &Table = &[(REDUX, &[], 24)];
+const OF_100: Estimates = Estimates { result: 23, results: &[RESULTS_OF_100], reads: &[READS_OF_100] };
+const OF_103: Estimates = Estimates {
+    results: &[SLOW_DOUBLE_RESULTS, RESULTS_OF_100],
+    reads: &[READS_OF_100, LONG_CONVERSION_READS],
+    ..OF_100
+};
 const OF_110: Estimates = Estimates {
-    results: &[&[(BREV, &[], 15)], SLOW_DOUBLE_RESULTS],
-    reads: &[&[(LDG, &[], 10), (ATOMG, &[], 11)], READS_OF_100, LONG_CONVERSION_READS],
+    results: &[&[(BREV, &[], 15)], SLOW_DOUBLE_RESULTS, RESULTS_OF_100],
+    reads: &[&[(ATOMG, &[], 11)], READS_OF_100, LONG_CONVERSION_READS],
     ..OF_100
 };
 const OF_120: Estimates = Estimates {
     result: 24,
     results: &[&[
-        (S2R, &[], 32),
-        (LDC, &[], 48),
         (MUFU, &[], 18),
         (DMMA, &[], 584),
         (FLO, &[], 15),
@@ -174,14 +178,11 @@ const OF_120: Estimates = Estimates {
         (I2F_DOUBLE, &[], 14),
         (FRND_DOUBLE, &[], 2),
     ]],
-    reads: &[
-        &[(LDG, &[], 10), (STS, &[Double], 11), (SHFL, &[], 8), (ATOMG, &[], 11)],
-        LONG_CONVERSION_READS,
-    ],
+    reads: &[&[(STS, &[Double], 11), (SHFL, &[], 8), (ATOMG, &[], 11)], LONG_CONVERSION_READS],
 };
 
 /// What lasts longer from 13.1 on, on all machines; and where conversions of 64 bits are slow.
-const LONGER: &Table = &[(LDC, &[Double], 49), (LDC, &[], 48), (S2R, &[], 32)];
+const LONGER: &Table = &[(LDC, &[Double], 49)];
 const LONGER_CONVERSIONS: &Table =
     &[(F2F_DOUBLE, &[], 2), (F2I_DOUBLE, &[], 2), (I2F_DOUBLE, &[], 2), (FRND_DOUBLE, &[], 2)];
 
@@ -206,10 +207,13 @@ const RESULTS: &Table = &[
     (DADD, &[], 2),
     (DSETP, &[], 2),
     (DFMA, &[], 2),
-    (BMOV, &[], 18),
+    // Anything from 14 to 17 explains the code that was looked at.
+    (BMOV, &[], 16),
+    // At least 25.
+    (SYNCS_EXCH, &[], 25),
     (MUFU, &[], 17),
-    (S2R, &[], 31),
-    (LDC, &[], 47),
+    (S2R, &[], 32),
+    (LDC, &[], 48),
     (LDS, &[], 40),
     (LDSM, &[], 40),
     (LDCU, &[], 18),
@@ -220,8 +224,11 @@ const RESULTS: &Table = &[
     (I2F, &[], 16),
     (F2F_DOUBLE, &[], 16),
     (F2I_DOUBLE, &[], 16),
-    (I2F_DOUBLE, &[], 16),
+    (I2F_DOUBLE, &[], 15),
 ];
+
+/// By how much `SHFL` with the zero register for its distance or mask is later than others on sm_100.
+const ZERO_SHUFFLE_RESULT: i64 = 1;
 
 /// Until the operands have been read.
 const OPERANDS: i64 = 10;
@@ -233,6 +240,8 @@ const STORE_OPERANDS: i64 = 12;
 /// A store of zero, whose value is in no register.
 const STORE_OF_ZERO: i64 = 8;
 const GENERIC_STORE_OF_ZERO: i64 = 6;
+/// A store to shared memory whose address is in a uniform register.
+const UNIFORM_STORE: i64 = 8;
 /// The form of `SHFL` whose distance and mask are in no register, and of `ATOMS` without a value; and those of `SHFL` with one of them in a register, at this byte.
 const ALL_IMMEDIATE: u16 = 7;
 const ONE_REGISTER: [(u16, u32); 2] = [(2, 4), (4, 8)];
@@ -248,9 +257,14 @@ const READS: &Table = &[
     (MUFU, &[], 9),
     (POPC, &[], 9),
     (F2I, &[], 9),
+    (F2F_DOUBLE, &[], 9),
+    (F2I_DOUBLE, &[], 9),
+    (I2F_DOUBLE, &[], 9),
+    (FRND_DOUBLE, &[], 9),
+    // At most.
+    (BAR, &[], 8),
     (LD, &[Small, Word], 9),
-    (LDG, &[Small, Word], 9),
-    (LDG, &[Double, Quad], 10),
+    (LDG, &[], 10),
     (LDGSTS, &[], 12),
     (ATOMS, &[], 9),
     // At most: all that is seen is that it is over 6 cycles later.
@@ -281,7 +295,7 @@ pub fn is_slow(operation: u16) -> bool {
 
 /// Until the result of this instruction is written.
 pub fn of_result(line: &Line, family: Family) -> i64 {
-    if is_slow(line.operation()) {
+    if is_slow(line.operation()) || is_texture(line.operation()) {
         return SLOW_RESULT;
     }
     let own = family.estimates();
@@ -292,7 +306,8 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
     };
     let latency =
         longer.or_else(|| find_own(own.results, line)).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
-    latency + i64::from(is_shift_amount(line))
+    let is_late = family.machine != Machine::Of120 && is_shuffle_of_zero(line);
+    latency + i64::from(is_shift_amount(line)) + if is_late { ZERO_SHUFFLE_RESULT } else { 0 }
 }
 
 /// How long what waits for this result waits, where that is more than the time after which a block may end.
@@ -320,6 +335,9 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
     if STORES.contains(&operation) && line.bits.byte(4) == NO_REGISTER {
         let is_generic = operation == ST && Size::of(line) == Word;
         return if is_generic { GENERIC_STORE_OF_ZERO } else { STORE_OF_ZERO };
+    }
+    if operation == STS && line.bits.byte(3) == NO_REGISTER {
+        return UNIFORM_STORE;
     }
     if is_shuffle_of_zero(line) {
         return SHUFFLE_OF_ZERO;
@@ -387,6 +405,7 @@ pub fn of_operand(writer: &Line, reader: &Line, place: usize, family: Family) ->
             13 + i64::from(is_double || is_long)
         }
         File::Predicate => 5 + i64::from(is_double || is_long),
+        File::Uniform if writer.operation() == R2UR && MEMORY.contains(&reader.operation()) => 13,
         File::Uniform if reader.is_uniform() => 4,
         File::Uniform if MEMORY.contains(&reader.operation()) => 9,
         File::Uniform => 6,

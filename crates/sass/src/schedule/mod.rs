@@ -279,8 +279,10 @@ impl<'a> Code<'a> {
             };
             let is_by_rule = |at: usize| {
                 let line = &self.lines[at];
+                let is_last = at + 1 == block.end;
                 has_other_numbers(at)
-                    || has_other_waits(at) && (line.ends_collective() || follows_meeting || shares(at))
+                    || has_other_waits(at)
+                        && (is_last || line.ends_collective() || follows_meeting || shares(at))
             };
             // What was inserted takes time, so that other things are over at the end.
             let is_later = block.clone().any(is_inserted)

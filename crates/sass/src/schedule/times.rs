@@ -5,6 +5,7 @@
 //! if neither an operand nor the distance from a barrier explains it. What an operand needs is counted from when it was
 //! really issued. Nothing is issued before the stalls alone would have it.
 
+use super::DELAYED;
 use super::instructions::Line;
 use super::latency::{self, Family};
 use super::producers::{Barrier, Producers};
@@ -16,6 +17,8 @@ use std::ops::Range;
 const STALL_AFTER_BARRIER: i64 = 6;
 const LOAD_AFTER_BARRIER: i64 = 3;
 const AFTER_BARRIER: i64 = 1;
+/// The distance of two barriers.
+const BETWEEN_BARRIERS: i64 = 5;
 
 /// How long after a register was written or read something of variable latency may overwrite it.
 const OVERWRITE: i64 = 6;
@@ -56,7 +59,7 @@ impl<'a> Times<'a> {
             let line = &self.lines[at];
             let (operands, is_operand) = self.operands(at, stalled);
             let (results, is_result) = self.results(at, stalled);
-            let keeps = |_: &User| line.keeps_from_barrier();
+            let keeps = |_: &User| line.keeps_from_barrier() || line.operation() == operation::BAR;
             let (distance, is_distance) = after_barrier(barrier.filter(keeps), line, stalled);
             let bound = operands.max(results).max(distance);
             let is_explained = is_operand || is_result || is_distance || line.operation() == operation::BAR;
@@ -89,7 +92,11 @@ impl<'a> Times<'a> {
             if matches!(line.operation(), operation::BAR | operation::MEMBAR) {
                 barrier = Some(user);
             }
-            stall = if line.is_precaution() { 0 } else { i64::from(line.bits.stall()).max(1) };
+            stall = match line.bits.stall() {
+                _ if line.is_precaution() => 0,
+                DELAYED if self.is_delayed(at, range.end, producers) => 1,
+                stall => i64::from(stall).max(1),
+            };
             stalled += stall;
         }
         for place in self.used.drain(..) {
@@ -99,6 +106,14 @@ impl<'a> Times<'a> {
         // Up to 13.0, what comes after a branch begins a cycle before its stall is over.
         let is_early = self.family.begins_early && self.lines[range.end - 1].is_branch();
         issued + stall - i64::from(is_early)
+    }
+
+    /// Whether an instruction has got a cycle more in the end, because the next one waits for its scoreboard, for the sake of something else.
+    fn is_delayed(&self, at: usize, end: usize, producers: &Producers) -> bool {
+        let is_waited = |next: &Line| self.lines[at].bits.set_mask() & next.bits.wait_mask() != 0;
+        let is_consumer = |producer: usize| producers.all[producer].consumer == Some(at + 1);
+        let is_double = latency::is_double(self.lines[at].operation());
+        at + 2 < end && !is_double && is_waited(&self.lines[at + 1]) && !producers.of(at).any(is_consumer)
     }
 
     /// When the operands of an instruction are ready, and whether one of them explains the stall before it.
@@ -163,7 +178,10 @@ impl<'a> Times<'a> {
 fn after_barrier(barrier: Option<User>, line: &Line, stalled: i64) -> (i64, bool) {
     let Some(barrier) = barrier else { return (0, false) };
     let distance = stalled - barrier.stalled;
-    let is_load = matches!(line.operation(), LD | LDG | LDS);
-    let least = if is_load { LOAD_AFTER_BARRIER } else { AFTER_BARRIER };
+    let least = match line.operation() {
+        LD | LDG | LDS => LOAD_AFTER_BARRIER,
+        operation::BAR => BETWEEN_BARRIERS,
+        _ => AFTER_BARRIER,
+    };
     (barrier.issued + least.min(distance), distance <= STALL_AFTER_BARRIER)
 }

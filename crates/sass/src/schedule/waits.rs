@@ -289,13 +289,13 @@ impl<'a> Schedule<'a> {
                 enters_loop && !group.is_empty()
             };
             let is_exit = self.lines[last].operation() == operation::EXIT;
-            let is_barrier = |pending: &Pending| {
+            let reads_uniform = |pending: &Pending| {
                 let producer = &self.producers.all[pending.producer];
-                producer.is_about_operands() && self.lines[producer.at].operation() == operation::SYNCS_EXCH
+                producer.is_about_operands() && producer.is_uniform()
             };
             let is_end = is_exit || self.lines[last].operation() == operation::BPT;
             let ends = is_exit && group.members.iter().any(is_uniform)
-                || is_end && group.members.iter().any(is_barrier);
+                || is_end && group.members.iter().any(reads_uniform);
             if self.family.waits_at_ends && is_exit && group.has_texture && group.members.iter().any(is_own) {
                 // Whoever goes on waits for it again.
                 self.waits[last] |= 1 << number;
