@@ -262,7 +262,13 @@ impl<'a> Code<'a> {
     /// `inserted` are the instructions, in order, that the assembler did not have.
     fn first_block_of_other_waits(&self, controls: &[Control], inserted: &[usize]) -> Option<Range<usize>> {
         let is_inserted = |at: usize| inserted.binary_search(&at).is_ok();
-        for block in order::order(&self.blocks).into_iter().map(|block| self.blocks[block].range.clone()) {
+        let order = order::order(&self.blocks);
+        let mut turns = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(turn, block)| turns[*block] = turn);
+        for (turn, index) in order.iter().enumerate() {
+            let Block { range: block, predecessors, .. } = &self.blocks[*index];
+            // Where the rules for loops do not explain everything, the end of a block may depend on them.
+            let is_head = predecessors.iter().any(|before| turns[*before] >= turn);
             let waits = |at: usize| Control::of(self.lines[at].bits).waits;
             let has_other_waits = |at: usize| waits(at) != controls[at].waits;
             let has_other_numbers = |at: usize| {
@@ -279,7 +285,7 @@ impl<'a> Code<'a> {
             };
             let is_by_rule = |at: usize| {
                 let line = &self.lines[at];
-                let is_last = at + 1 == block.end;
+                let is_last = at + 1 == block.end && !is_head;
                 has_other_numbers(at)
                     || has_other_waits(at)
                         && (is_last || line.ends_collective() || follows_meeting || shares(at))
@@ -291,7 +297,7 @@ impl<'a> Code<'a> {
                 return None;
             }
             if block.clone().any(has_other_waits) {
-                return Some(block);
+                return Some(block.clone());
             }
         }
         None
