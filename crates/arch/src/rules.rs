@@ -171,7 +171,7 @@ impl Release {
         self.toolkit >= 131
     }
 
-    /// Scheduling: loads of constants and special registers, and conversions of 64 bits on sm_103 and sm_110, are taken to last longer
+    /// Scheduling: loads of constants of 64 bits, and conversions of 64 bits on sm_103 and sm_110, are taken to last longer
     /// (mercury/device-runtime, mercury/scoreboards-conversions).
     pub const fn estimates_longer(&self) -> bool {
         self.toolkit >= 131

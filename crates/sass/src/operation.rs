@@ -98,3 +98,8 @@ pub const STTM: u16 = 0x1ed;
 pub const LDTM: u16 = 0x1ee;
 /// Operations that copy tensors or reduce them, `UTMALDG` to `UBLKCP` and those beside them.
 pub const TENSOR_COPIES: std::ops::RangeInclusive<u16> = 0x1b4..=0x1bc;
+
+/// Whether this is an operation on textures or surfaces.
+pub fn is_texture(operation: u16) -> bool {
+    matches!(operation, 0x160..=0x16f | 0x197 | 0x199 | 0x19a)
+}

@@ -436,6 +436,20 @@ fn loads_of_matrices() {
     assert!(!is_refused(&read(0x100 << 64, 1), &read(0x100 << 64, 0), &[]));
 }
 
+/// What makes bytes of half bytes has two results, other moves of matrices one; a word from a surface is in one register, two words in two.
+#[test]
+fn second_results() {
+    // MOVM.U4TO8.M832 R36, R32 and MOVM.16.MT88 R36, R32; SULD.64 R36, [R32], UR4 and SULD.32; IADD3 R7, R37, 1
+    let sum = 0x000f_e000_07ff_e0ff_0000_0001_2507_7810;
+    let moved = |kind: u128| with_scoreboards(0x000f_e000_0000_0000_0000_0000_2024_723a | kind << 64, 0, 7);
+    let loaded = |size: u128| with_scoreboards(0x000f_e000_000f_0000_6000_0400_2024_7f99 | size << 73, 0, 7);
+    let read = |bits, mask| around(&[(bits, 2), (OTHER, 10), (waits_for(sum, mask), 10)]);
+    for (one, two) in [(moved(0), moved(0x4800)), (loaded(4), loaded(5))] {
+        assert!(is_refused(&read(two, 1), &read(two, 0), &[]));
+        assert!(!is_refused(&read(one, 1), &read(one, 0), &[]));
+    }
+}
+
 /// `S2UR UR4, SR_CgaSize`, `UIMAD UR4, UR4, -0xa0, URZ` and the load that they are for.
 const READ_SIZE: u128 = with_scoreboards(0x000f_e000_0000_8a00_0000_0000_0004_79c3, 0, 7);
 const MULTIPLY_SIZE: u128 = 0x000f_c000_0f8e_02ff_ffff_ff60_0404_78a4 | 1 << 116;

@@ -56,13 +56,24 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
     Some(operands)
 }
 
-/// The same, exactly only for products and moves of matrices, copies of predicates and queries of textures: what the checkers take.
+/// The same, exactly only for some: what the checkers take. These are products and moves of matrices, copies of predicates, queries of
+/// textures, what loads from surfaces write, and what loads of plain textures read.
 pub fn checked(bits: Instruction) -> Option<Operands> {
     match bits.operation() {
         IMMA | HMMA | MOVM | PREDICATES_TO_REGISTER | TXQ => operands(bits),
         LDSM | STSM if is_usual_matrix(bits) => operands(bits),
+        SULD => Some(Operands { writes: operands(bits)?.writes, ..Operands::of(bits)? }),
+        TLD if is_plain_texture(bits) => {
+            Some(Operands { reads: operands(bits)?.reads, ..Operands::of(bits)? })
+        }
         _ => Operands::of(bits),
     }
+}
+
+/// Whether it is about a texture of one to three dimensions and has nothing but coordinates.
+fn is_plain_texture(bits: Instruction) -> bool {
+    const NO_REGISTER: u8 = 255;
+    bits.byte(4) == NO_REGISTER && bits.field(61, 3) <= 2
 }
 
 /// Adds general registers.

@@ -13,6 +13,9 @@ use operation::{
 
 const MEETING_OF_ALL: u16 = 0x948;
 
+/// The stall of what is waited for at once.
+pub const DELAYED: u8 = 2;
+
 /// Operations whose guard is a uniform predicate, in ranges.
 const UNIFORM_GUARD: [(u16, u16); 14] = [
     (0x04c, 0x05e),

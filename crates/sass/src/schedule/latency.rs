@@ -9,7 +9,6 @@
 //! otherwise on sm_100, but 12 more do on sm_120, whose fixed latencies are not known.
 
 use super::instructions::Line;
-use super::producers::is_texture;
 use crate::operation;
 use crate::registers::File;
 use operation::{
@@ -17,7 +16,7 @@ use operation::{
     DMUL, DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE,
     IMMA, IMNMX, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV,
     MUFU, POPC, R2UR, REDUX, S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL, SYNCS_EXCH,
-    UBLKCP, UTMASTG,
+    UBLKCP, UTMASTG, is_texture,
 };
 use solder_arch::Release;
 
@@ -35,7 +34,7 @@ pub struct Family {
     pub meets_with_copies: bool,
     /// Scoreboards are chosen by what the next blocks use, too, as from 13.1 on.
     pub looks_ahead: bool,
-    /// Loads of constants and special registers, and some conversions of 64 bits, last longer, as from 13.1 on.
+    /// Loads of constants of 64 bits and some conversions of 64 bits last longer, as from 13.1 on.
     pub estimates_longer: bool,
     /// Conversions of 64 bits are apart from others on sm_100 too, as from 13.1 on.
     pub converts_long_apart: bool,

@@ -41,7 +41,7 @@ use blocks::{Block, blocks};
 pub use clusters::{Expansion, expansions};
 pub use delays::order_delays;
 pub use hints::Hints;
-use instructions::{Line, number_guards};
+use instructions::{DELAYED, Line, number_guards};
 pub use latency::{Family, Machine};
 use numbers::{COUNTED, RESERVED};
 use std::ops::Range;
@@ -70,8 +70,6 @@ pub struct Control {
 }
 
 const STALL_AT: u32 = 105;
-/// The stall of what is waited for at once.
-const DELAYED: u8 = 2;
 const WRITTEN: u32 = 110;
 const READ: u32 = 113;
 const WAITS: u32 = 116;

@@ -14,7 +14,7 @@ use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
     DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDC, LDS, LDSM,
     LONG_CONVERSIONS, MEMBAR, MUFU, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SUST, SUST_FORMATTED, SYNCS,
-    SYNCS_CCTL, SYNCS_EXCH, UBLKCP,
+    SYNCS_CCTL, SYNCS_EXCH, UBLKCP, is_texture,
 };
 
 /// What is over when the scoreboard is.
@@ -263,11 +263,6 @@ impl Held {
 fn reads_uniform_late(operation: u16, family: Family) -> bool {
     let is_copy = family.meets_with_copies && operation::TENSOR_COPIES.contains(&operation);
     is_texture(operation) || matches!(operation, SYNCS_EXCH | UBLKCP) || is_copy
-}
-
-/// Whether this is an operation on textures or surfaces.
-pub fn is_texture(operation: u16) -> bool {
-    matches!(operation, 0x160..=0x16f | 0x197 | 0x199 | 0x19a)
 }
 
 impl Producer {

@@ -169,7 +169,7 @@ fn results_overwrite_others_after_a_while() {
             copy(8, 9).stall(15),
             copy(8, 9).stall(15),
             copy(8, 9).stall(15),
-            copy(8, 9).stall(1),
+            copy(8, 9).stall(2),
             exit().guard(0),
             copy(10, 12),
             exit(),

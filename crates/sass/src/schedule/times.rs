@@ -5,8 +5,7 @@
 //! if neither an operand nor the distance from a barrier explains it. What an operand needs is counted from when it was
 //! really issued. Nothing is issued before the stalls alone would have it.
 
-use super::DELAYED;
-use super::instructions::Line;
+use super::instructions::{DELAYED, Line};
 use super::latency::{self, Family};
 use super::producers::{Barrier, Producers};
 use crate::operation::{self, IMAD, IMAD_WIDE, LD, LDG, LDS};

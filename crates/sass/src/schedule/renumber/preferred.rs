@@ -1,8 +1,8 @@
 //! Which scoreboard an instruction would rather have.
 
 use crate::instruction::SCOREBOARDS;
+use crate::operation::is_texture;
 use crate::schedule::latency::is_slow;
-use crate::schedule::producers::is_texture;
 
 /// The order in which the result of an instruction tries the scoreboards.
 pub fn preferred(operation: u16) -> [u8; SCOREBOARDS as usize] {
