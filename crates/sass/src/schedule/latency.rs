@@ -13,10 +13,10 @@ use crate::operation;
 use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BAR, BMOV, BREV, DADD, DFMA, DMMA,
-    DMUL, DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD_WIDE,
-    IMMA, IMNMX, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS, MEMBAR, MOV,
-    MUFU, POPC, R2UR, REDUX, S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL, SYNCS_EXCH,
-    UBLKCP, UTMASTG, is_texture,
+    DMUL, DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, HMMA, I2F, I2F_DOUBLE, IADD,
+    IMAD_WIDE, IMMA, IMNMX, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS,
+    MEMBAR, MOV, MUFU, POPC, R2UR, REDUX, S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL,
+    SYNCS_EXCH, UBLKCP, UTMASTG, is_texture,
 };
 use solder_arch::Release;
 
@@ -395,6 +395,7 @@ pub fn of_operand(writer: &Line, reader: &Line, place: usize, family: Family) ->
     // Values of 64 bits go on from one such operation to the next as fast as others.
     let goes_on = self::is_long(reader, family) && reader.operation() != ISETP;
     match File::at(place) {
+        File::General if matches!(writer.operation(), HMMA | IMMA) => 20,
         File::General if is_double => 10,
         File::General if self::is_double(reader.operation()) => 6,
         File::General if writer.operation() == IMAD_WIDE => 6,

@@ -8,7 +8,7 @@
 use super::instructions::{DELAYED, Line};
 use super::latency::{self, Family};
 use super::producers::{Barrier, Producers};
-use crate::operation::{self, IMAD, IMAD_WIDE, LD, LDG, LDS};
+use crate::operation::{self, IMAD, IMAD_WIDE, LD, LDG, LDL, LDS, ST, STG, STL, STS};
 use crate::registers::Registers;
 use std::ops::Range;
 
@@ -22,6 +22,10 @@ const BETWEEN_BARRIERS: i64 = 5;
 /// How long after a register was written or read something of variable latency may overwrite it.
 const OVERWRITE: i64 = 6;
 const OVERWRITE_OPERAND: i64 = 2;
+
+/// Accesses of memory, and their distance.
+const BETWEEN_ACCESSES: i64 = 4;
+const ACCESSES: [u16; 8] = [LD, LDG, LDL, LDS, ST, STG, STL, STS];
 
 /// Who wrote or read a register last.
 #[derive(Clone, Copy)]
@@ -150,10 +154,19 @@ impl<'a> Times<'a> {
         (bound, is_explained)
     }
 
-    /// How long an instruction takes at least: double precision, and products of integers before another of them, two cycles.
+    /// How long an instruction takes at least: an access of memory before another one four cycles, double precision, and products of
+    /// integers before another of them, two.
     fn least(&self, at: usize) -> i64 {
         let are_products = [at, at + 1].iter().all(|at| self.lines[*at].operation() == IMAD);
-        if latency::is_double(self.lines[at].operation()) || are_products { 2 } else { 1 }
+        let are_accesses = [at, at + 1].iter().all(|at| ACCESSES.contains(&self.lines[*at].operation()));
+        let is_double = latency::is_double(self.lines[at].operation());
+        if are_accesses {
+            BETWEEN_ACCESSES
+        } else if is_double || are_products {
+            2
+        } else {
+            1
+        }
     }
 
     /// Notes whose results and operands registers are now, as far as these are written and read after a fixed time.
