@@ -57,8 +57,9 @@ pub const STG: u16 = 0x186;
 pub const STL: u16 = 0x187;
 pub const STS: u16 = 0x188;
 pub const SHFL: u16 = 0x189;
-/// One value for all threads of a warp, and one thread of them.
+/// General registers into uniform registers.
 pub const R2UR: u16 = 0x0ca;
+/// One value for all threads of a warp, and one thread of them.
 pub const REDUX: u16 = 0x1c4;
 pub const ELECT: u16 = 0x02f;
 pub const ATOM: u16 = 0x18a;

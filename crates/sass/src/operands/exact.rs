@@ -6,8 +6,8 @@
 use super::Operands;
 use crate::instruction::Instruction;
 use crate::operation::{
-    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, IMMA, LD, LDG, LDGSTS, LDSM, R2UR, REDG, REDG_FLOAT, ST,
-    STG, STSM, SUST, SUST_FORMATTED, SYNCS_CCTL,
+    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, HMMA, IMMA, LD, LDG, LDGSTS, LDSM, R2UR, REDG,
+    REDG_FLOAT, ST, STG, STSM, SUST, SUST_FORMATTED, SYNCS_CCTL,
 };
 use crate::registers::{File, Registers};
 use crate::table::PREDICATES_TO_REGISTER;
@@ -15,7 +15,6 @@ use crate::table::PREDICATES_TO_REGISTER;
 const VIMNMX3: u16 = 0x00f;
 const PLOP3: u16 = 0x01c;
 const MOVM: u16 = 0x03a;
-const HMMA: u16 = 0x03c;
 const QMMA: u16 = 0x07a;
 const VOTEU: u16 = 0x086;
 const NANOSLEEP: u16 = 0x15d;

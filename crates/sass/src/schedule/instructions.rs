@@ -125,13 +125,13 @@ impl Line {
         self.bits.write_scoreboard().is_some() || self.bits.read_scoreboard().is_some()
     }
 
-    /// Whether it has to keep its distance from a barrier before it: memory, control, and what is of no fixed latency.
+    /// Whether it has to keep its distance from a barrier before it: another barrier, memory, control, and what is of no fixed latency.
     pub fn keeps_from_barrier(&self) -> bool {
         const MEMORY: std::ops::RangeInclusive<u16> = LD..=operation::LDGDEPBAR;
         let operation = self.operation();
         let is_control = self.is_branch() || matches!(operation, operation::BSSY | operation::BSYNC);
         let is_slow = MEMORY.contains(&operation) || operation::DOUBLE.contains(&operation);
-        operation != operation::BAR && (is_control || is_slow || self.sets_scoreboard())
+        operation == operation::BAR || is_control || is_slow || self.sets_scoreboard()
     }
 
     pub fn ends_collective(&self) -> bool {

@@ -62,7 +62,7 @@ impl<'a> Times<'a> {
             let line = &self.lines[at];
             let (operands, is_operand) = self.operands(at, stalled);
             let (results, is_result) = self.results(at, stalled);
-            let keeps = |_: &User| line.keeps_from_barrier() || line.operation() == operation::BAR;
+            let keeps = |_: &User| line.keeps_from_barrier();
             let (distance, is_distance) = after_barrier(barrier.filter(keeps), line, stalled);
             let bound = operands.max(results).max(distance);
             let is_explained = is_operand || is_result || is_distance || line.operation() == operation::BAR;
