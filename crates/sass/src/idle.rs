@@ -6,7 +6,7 @@
 use crate::flow::{Flow, is_control};
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::{Operands, exact, is_ordering_producer};
-use crate::operation::{BAR, BRA, BSSY, BSYNC, CS2R, DOUBLE, DSETP, IADD, IMAD_WIDE};
+use crate::operation::{BAR, BRA, BSSY, BSYNC, CS2R, DOUBLE, DSETP, IADD, IMAD_WIDE, NANOSLEEP};
 use crate::registers::{File, Registers};
 use std::ops::Range;
 
@@ -74,8 +74,8 @@ const MATRICES_OF_100: u32 = 20;
 /// `P2R`: assemblers have its result used after 4 or 5.
 const P2R: u16 = 0x003;
 const PREDICATES_READ: u32 = 8;
-/// Sums and selections of 64 bits.
-const LONG: [u16; 2] = [0x017, 0x035];
+/// `IMNMX`, which is of 64 bits.
+const MINIMUM: u16 = 0x017;
 /// Memory and what crosses lanes, and loads of matrices.
 const MEMORY: std::ops::RangeInclusive<u16> = 0x180..=0x18e;
 const MATRIX_LOADS: [u16; 2] = [0x03a, 0x03b];
@@ -83,7 +83,7 @@ const MATRIX_LOADS: [u16; 2] = [0x03a, 0x03b];
 const TO_OTHERS: u32 = 7;
 /// What `UMOV` writes: assemblers have it used after 2, by memory after 9.
 const UNIFORM_MOVED: u32 = 9;
-const MOVED_TO_PLAIN: u32 = 3;
+const MOVED_TO_PLAIN: u32 = 2;
 /// What the uniform unit writes: for itself, for `UMOV`, for plain arithmetic, for memory, for branches and as guards.
 const UNIFORM_TO_UNIFORM: u32 = 4;
 const UNIFORM_TO_MOVE: u32 = 7;
@@ -360,7 +360,7 @@ pub fn longest(first: Instruction) -> u32 {
         CS2R if is_general => SPECIAL_READ,
         IMAD_WIDE if is_general => WIDE_PRODUCT,
         // Those of one word, which assemblers have from 13.1 on, are there for a return after 7, as other sums are.
-        IADD if is_general && first.field(IS_WIDE, 1) != 0 => WIDE_SUM,
+        IADD if is_general && is_long(first) => WIDE_SUM,
         operation if is_general && QUICK.contains(&operation) => TO_OTHERS,
         operation if is_matrix(operation) => LATEST,
         _ => UNKNOWN,
@@ -426,10 +426,9 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
     if COMPARISONS.contains(&operation) || is_carry && met(&[File::Predicate]) {
         let is_operand = TAKE_PREDICATES.contains(&user) && !producer.writes.meets(&consumer.guard);
         let is_late = first.field(COMPARES_64_BITS, 1) != 0 || UNIFORM.contains(&user);
-        let is_long = COMPARISONS.contains(&operation) && first.field(COMPARES_64_BITS, 1) != 0
-            || LONG.contains(&operation);
+        let compares_long = COMPARISONS.contains(&operation) && first.field(COMPARES_64_BITS, 1) != 0;
         return match is_operand {
-            true if is_long => LONG_OPERAND,
+            true if compares_long => LONG_OPERAND,
             true if is_carry && SUMS.contains(&operation) && SUMS.contains(&user) => ONE_UNIT,
             true if speed == Speed::Sm100 && LOGIC_OF_100.contains(&user) => ONE_UNIT,
             true => OPERAND,
@@ -461,24 +460,27 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
     let is_overwritten = second.set_mask() != 0 && producer.writes.meets(&consumer.writes);
     let is_general = met(&[File::General])
         && !met(&[File::Uniform, File::Predicate, File::UniformPredicate, File::Barrier]);
-    let is_simple =
-        |operation: u16| LOGIC_OF_100.contains(&operation) || PRODUCTS_OF_100.contains(&operation);
+    let is_simple = |one: Instruction| {
+        let operation = one.operation();
+        let is_among = LOGIC_OF_100.contains(&operation) || PRODUCTS_OF_100.contains(&operation);
+        (is_among || operation == IADD) && !is_long(one)
+    };
     match is_general && QUICK.contains(&operation) {
         // The later result comes later: assemblers have one register written in two cycles.
-        true if is_only_overwritten && second.set_mask() == 0 && is_simple(operation) && is_simple(user) => 1,
+        true if is_only_overwritten && second.set_mask() == 0 && is_simple(first) && is_simple(second) => 1,
         true if operation == CS2R && UNIFORM.contains(&user) => SPECIAL_READ,
         true if operation == IMAD_WIDE && (is_double || SPECIAL.contains(&user)) => WIDE_PRODUCT,
-        true if operation == IADD && first.field(IS_WIDE, 1) != 0 && (is_double || is_matrix(user)) => {
-            WIDE_SUM
-        }
-        true if is_overwritten && MEMORY.contains(&user) && !LONG.contains(&operation) => USUAL,
+        true if operation == IADD && is_long(first) && (is_double || is_matrix(user)) => WIDE_SUM,
+        true if is_overwritten && MEMORY.contains(&user) && !is_long(first) => USUAL,
         true if is_matrix(user) || is_control(second) || is_overwritten => TO_OTHERS,
-        true if operation == IADD && user == IADD => ONE_UNIT,
-        true if LONG.contains(&operation) || is_double => USUAL,
+        true if is_of_long_unit(first) && is_of_long_unit(second) => ONE_UNIT,
+        true if is_long(first) && SUMS.contains(&user) => PLAIN,
+        true if is_long(first) || is_double => USUAL,
         true if is_one_unit(operation, user, speed) => ONE_UNIT,
         true if is_plain
             || MEMORY.contains(&user)
             || user == COPY
+            || user == NANOSLEEP
             || MATRIX_LOADS.contains(&user)
             || SPECIAL.contains(&user) =>
         {
@@ -488,6 +490,25 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
         false if is_general && operation == P2R => PREDICATES_READ,
         false if is_matrix(operation) => speed.latest(),
         false => UNKNOWN,
+    }
+}
+
+/// Whether an instruction adds, selects or moves numbers of 64 bits, or is a minimum of such.
+fn is_long(instruction: Instruction) -> bool {
+    instruction.operation() == MINIMUM || is_of_long_unit(instruction)
+}
+
+/// The same but for minima, which are of another unit.
+fn is_of_long_unit(instruction: Instruction) -> bool {
+    const MOV: u16 = 0x002;
+    const MOV_OF_CONSTANT: u16 = 0x402;
+    const MOVES_64_BITS: u32 = 80;
+    const SELECTS_64_BITS: u32 = 10;
+    match instruction.operation() {
+        IADD => instruction.field(IS_WIDE, 1) != 0,
+        SEL => instruction.field(SELECTS_64_BITS, 1) != 0,
+        MOV => instruction.opcode() == MOV_OF_CONSTANT || instruction.field(MOVES_64_BITS, 1) != 0,
+        _ => false,
     }
 }
 

@@ -44,6 +44,7 @@ pub const WARPSYNC: u16 = 0x148;
 pub const YIELD: u16 = 0x146;
 pub const BMOV: u16 = 0x155;
 pub const BPT: u16 = 0x15c;
+pub const NANOSLEEP: u16 = 0x15d;
 pub const BRX: u16 = 0x149;
 pub const BRXU: u16 = 0x158;
 pub const EXIT: u16 = 0x14d;

@@ -14,9 +14,11 @@ const ZERO: u8 = 255;
 const OF_REGISTERS: u16 = 1;
 /// Of those below, the ones with a third register, in byte 8: `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`.
 const OF_THREE: [u16; 6] = [0x010, 0x011, 0x012, 0x016, 0x019, 0x024];
-/// Plain arithmetic whose first operand is there: `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `IMAD.WIDE`, `VIADD`,
+/// Those with two, in bytes 3 and 4: `SEL`, `ISETP`, `IADD`.
+const OF_TWO: [u16; 3] = [0x007, ISETP, IADD];
+/// Plain arithmetic whose first operand is there: `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `IMAD.WIDE`, `IADD`, `VIADD`,
 /// `R2UR`.
-const PLAIN: [u16; 11] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x036, 0x0ca];
+const PLAIN: [u16; 12] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x035, 0x036, 0x0ca];
 /// What comes in between in the code of assemblers: `HMMA`, `UMOV`, `UIADD3`, `LD`, `LDG`, `LDC`, `LDS`, `LDCU`; and `VOTE`, in nvlink's. `VOTE`
 /// has no general operands, and matrices keep theirs apart from those of others.
 const PASSED: [u16; 9] = [0x006, HMMA, 0x082, 0x090, 0x180, 0x181, 0x182, 0x184, 0x1ac];
@@ -24,6 +26,9 @@ const HMMA: u16 = 0x03c;
 const MOV: u16 = 0x002;
 const R2UR: u16 = 0x0ca;
 const ISETP: u16 = 0x00c;
+/// A sum of two numbers, and whether it is of 64 bits.
+const IADD: u16 = 0x035;
+const IS_WIDE: u32 = 73;
 /// `SEL.64`.
 const LONG_SELECTIONS: [u16; 3] = [0x407, 0x607, 0xe07];
 const COMPARES_64_BITS: u32 = 80;
@@ -57,7 +62,9 @@ fn operand(one: Instruction, slot: u32) -> Option<u8> {
     let has_registers = one.form() == OF_REGISTERS && OF_THREE.contains(&one.operation());
     match slot {
         0 => Some(one.byte(3)),
-        1 if has_registers => Some(one.byte(4)),
+        1 if has_registers || one.form() == OF_REGISTERS && OF_TWO.contains(&one.operation()) => {
+            Some(one.byte(4))
+        }
         2 if has_registers => Some(one.byte(8)),
         _ => None,
     }
@@ -142,9 +149,11 @@ pub fn is_passed(alignment: &Alignment<'_>, at: usize) -> bool {
     false
 }
 
-/// Whether the first operand is two registers: that of comparisons and selections of 64 bits.
+/// Whether the first operand is two registers: that of comparisons, sums and selections of 64 bits.
 fn is_pair(one: Instruction) -> bool {
-    one.operation() == ISETP && one.field(COMPARES_64_BITS, 1) != 0 || LONG_SELECTIONS.contains(&one.opcode())
+    one.operation() == IADD && one.field(IS_WIDE, 1) != 0
+        || one.operation() == ISETP && one.field(COMPARES_64_BITS, 1) != 0
+        || LONG_SELECTIONS.contains(&one.opcode())
 }
 
 fn both(alignment: &Alignment<'_>, at: usize) -> Option<(Instruction, Instruction)> {

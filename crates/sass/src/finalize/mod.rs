@@ -97,11 +97,11 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         if what.is_whole {
             function.take(fences::step(&function, family, is_moved || !origin.is_scheduled_last()));
         }
+        if what.release.adds_two_numbers(what.sm) {
+            function.take(sums::step(&function, &function.jumps(&object), family));
+        }
         if !is_moved {
             function.take(older::schedule(&object, &function, origin));
-        }
-        if what.release.adds_two_numbers(what.sm) {
-            function.take(sums::step(&function));
         }
         if function.is_changed() {
             changed.push(function);

@@ -3,19 +3,69 @@
 //! Code of earlier assemblers for sm_120 adds two numbers as it adds three. Later finalizers have an instruction for two, which the capsule
 //! stores. Where the cycles of the code are not enough for that, nvlink has others; here the sum stays as it is, which is always valid.
 
-use super::function::{Function, Step};
+use super::function::{Function, Jumps, Step};
 use super::moves::Moves;
-use crate::instruction::{Instruction, SIZE};
+use crate::check;
+use crate::instruction::{Instruction, KEPT, SIZE};
+use crate::schedule::Family;
+use crate::schedule::member::{Retimed, replaced};
 use crate::sum::{is_in_time, is_without_carry, mercury, of_two};
 use solder_cubin::mercury::{make_explicit, paces};
+use std::ops::Range;
+
+/// Cycles, and whether other warps go on.
+const SCHEDULE: u128 = 31 << 105;
+
+/// How many blocks are tried alone where the code as a whole is not accepted.
+const MAX_BLOCKS: usize = 64;
 
 /// The function with sums of two numbers; `None` if it stays.
-pub fn step(function: &Function<'_, '_>) -> Option<Step> {
-    let may_be =
-        |at: usize| is_without_carry(Instruction::at(&function.code, at)) && is_in_time(&function.code, at);
-    let (code, capsule) = converted(function, may_be)?;
+pub fn step(function: &Function<'_, '_>, jumps: &Jumps, family: Family) -> Option<Step> {
+    let is_sum = |at: usize| is_without_carry(Instruction::at(&function.code, at));
+    let (all, _) = converted(function, is_sum)?;
+    let sums: Vec<usize> = (0..all.len() / SIZE)
+        .filter(|at| Instruction::at(&all, *at) != Instruction::at(&function.code, *at))
+        .collect();
+    let timed = timed(&function.code, &all, &sums, jumps, family);
+    let is_late = |at: &usize| !is_in_time(&timed, *at);
+    let late: Vec<usize> = sums.into_iter().filter(is_late).collect();
+    let (mut code, capsule) = converted(function, |at| is_sum(at) && late.binary_search(&at).is_err())?;
+    // Cycles and marks are those of the whole.
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for (at, place) in places.iter_mut().enumerate() {
+        let timing = Instruction::at(&timed, at).0 & (SCHEDULE | KEPT);
+        *place = (u128::from_le_bytes(*place) & !(SCHEDULE | KEPT) | timing).to_le_bytes();
+    }
     let (moves, _) = Moves::new(&function.code, Vec::new())?;
     Some(Step { code, capsule, moves })
+}
+
+/// Code with these sums and the cycles that they need, in the blocks for which the checker accepts that.
+fn timed(old: &[u8], code: &[u8], sums: &[usize], jumps: &Jumps, family: Family) -> Vec<u8> {
+    let is_safe = |new: &[u8], range: Range<usize>| {
+        let mut own = sums.iter().filter(|at| range.contains(at));
+        own.all(|at| is_in_time(new, *at)) && check(code, new, jumps).is_ok()
+    };
+    let with = |code: &[u8], changed: &[Retimed]| {
+        let mut code = code.to_vec();
+        let (places, _) = code.as_chunks_mut::<SIZE>();
+        changed.iter().for_each(|(at, bits)| places[*at] = *bits);
+        code
+    };
+    let blocks = replaced(old, code, jumps, family, sums);
+    let whole: Vec<Retimed> = blocks.iter().flat_map(|(_, block)| block.iter().copied()).collect();
+    let new = with(code, &whole);
+    if is_safe(&new, 0..new.len() / SIZE) {
+        return new;
+    }
+    let mut timed = code.to_vec();
+    for (range, block) in blocks.into_iter().take(MAX_BLOCKS) {
+        let new = with(&timed, &block);
+        if is_safe(&new, range) {
+            timed = new;
+        }
+    }
+    timed
 }
 
 /// Code and capsule of a function whose sums of two numbers for which `may_be` is true are the other instruction; `None` if there are none.

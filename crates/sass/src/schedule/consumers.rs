@@ -6,7 +6,7 @@ use super::producers::{Barrier, Producer, Producers};
 use crate::operation;
 use crate::registers::Registers;
 use operation::{
-    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BAR, BREAK, BRX, BSYNC, DADD, DFMA,
+    ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BAR, BPT, BREAK, BRX, BSYNC, DADD, DFMA,
     DMUL, DOUBLE, DSETP, ELECT, EXIT, F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, REDUX,
     SHFL, ST, STG, STL, STS, SYNCS, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, WARPSYNC, YIELD,
 };
@@ -75,7 +75,7 @@ fn is_spared(producer: &Producer, own: &Line, later: &Line, is_apart: bool, fami
     }
     let is_read = !producer.is_about_operands() && producer.registers.meets(&later.reads);
     let is_one_unit = [own, later].iter().all(|line| DOUBLE.contains(&line.operation()));
-    (!is_read || is_one_unit) && own.guard.excludes(later.guard)
+    (!is_read || is_one_unit || family.looks_ahead) && own.guard.excludes(later.guard)
 }
 
 /// Finds the consumer of each producer within its own block, in one pass over the block.
@@ -244,7 +244,7 @@ fn join_stores(lines: &[Line], counted: Option<usize>, producers: &mut [Producer
 
 /// Whether an instruction within a block makes threads meet or part, so that uniform registers must be there.
 fn is_meeting(line: &Line, family: Family) -> bool {
-    matches!(line.operation(), WARPSYNC | YIELD | EXIT | BREAK | BRX) && family.meets_with_uniform
+    matches!(line.operation(), WARPSYNC | YIELD | EXIT | BREAK | BRX | BPT) && family.meets_with_uniform
 }
 
 /// Whether an instruction waits for what was done with barriers in memory (older/blackwell-memory-barriers).

@@ -180,8 +180,7 @@ const OF_120: Estimates = Estimates {
     reads: &[&[(STS, &[Double], 11), (SHFL, &[], 8), (ATOMG, &[], 11)], LONG_CONVERSION_READS],
 };
 
-/// What lasts longer from 13.1 on, on all machines; and where conversions of 64 bits are slow.
-const LONGER: &Table = &[(LDC, &[Double], 49)];
+/// What lasts longer from 13.1 on where conversions of 64 bits are slow.
 const LONGER_CONVERSIONS: &Table =
     &[(F2F_DOUBLE, &[], 2), (F2I_DOUBLE, &[], 2), (I2F_DOUBLE, &[], 2), (FRND_DOUBLE, &[], 2)];
 
@@ -226,8 +225,8 @@ const RESULTS: &Table = &[
     (I2F_DOUBLE, &[], 15),
 ];
 
-/// By how much `SHFL` with the zero register for its distance or mask is later than others on sm_100.
-const ZERO_SHUFFLE_RESULT: i64 = 1;
+/// By how much `SHFL` with its distance or mask in a register is later than others on sm_100.
+const SHUFFLE_BY_REGISTER: i64 = 1;
 
 /// Until the operands have been read.
 const OPERANDS: i64 = 10;
@@ -299,14 +298,13 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
     }
     let own = family.estimates();
     let longer = match family.machine {
-        _ if !family.estimates_longer => None,
-        Machine::Of100 => find(LONGER, line),
-        _ => find_own(&[LONGER, LONGER_CONVERSIONS], line),
+        Machine::Of103 | Machine::Of110 if family.estimates_longer => find(LONGER_CONVERSIONS, line),
+        _ => None,
     };
     let latency =
         longer.or_else(|| find_own(own.results, line)).or_else(|| find(RESULTS, line)).unwrap_or(own.result);
-    let is_late = family.machine != Machine::Of120 && is_shuffle_of_zero(line);
-    latency + i64::from(is_shift_amount(line)) + if is_late { ZERO_SHUFFLE_RESULT } else { 0 }
+    let is_late = family.machine != Machine::Of120 && is_shuffle_by_register(line);
+    latency + i64::from(is_shift_amount(line)) + if is_late { SHUFFLE_BY_REGISTER } else { 0 }
 }
 
 /// How long what waits for this result waits, where that is more than the time after which a block may end.
@@ -344,8 +342,7 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
     if operation == ATOMS && line.bits.form() == ALL_IMMEDIATE {
         return COUNT_OPERANDS;
     }
-    let is_indexed = operation == SHFL && line.bits.form() != ALL_IMMEDIATE;
-    let own = if is_indexed { &[] } else { family.estimates().reads };
+    let own = if is_shuffle_by_register(line) { &[] } else { family.estimates().reads };
     if let Some(latency) = find_own(own, line).or_else(|| find(READS, line)) {
         return latency;
     }
@@ -356,6 +353,10 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
         operation if STORES.contains(&operation) || OTHER_STORES.contains(&operation) => STORE_OPERANDS,
         _ => OPERANDS,
     }
+}
+
+fn is_shuffle_by_register(line: &Line) -> bool {
+    line.operation() == SHFL && line.bits.form() != ALL_IMMEDIATE
 }
 
 /// `SHFL` by constants, one of them zero: it is the zero register then, which takes longer than a constant and not as long as others.

@@ -52,9 +52,8 @@ pub struct Pending {
 #[derive(Debug)]
 pub struct Group {
     pub members: Vec<Pending>,
-    /// The first and the last of the consumers in the block.
+    /// The first of the consumers in the block.
     pub consumer: Option<usize>,
-    pub last_consumer: Option<usize>,
     /// When the last of them is over.
     pub ready: i64,
     pub has_slow: bool,
@@ -76,7 +75,6 @@ impl Default for Group {
         Self {
             members: Vec::new(),
             consumer: None,
-            last_consumer: None,
             ready: i64::MIN,
             has_slow: false,
             has_texture: false,
@@ -98,7 +96,6 @@ impl Group {
         let consumer = pending.consumer;
         self.members.push(pending);
         self.consumer = self.consumer.into_iter().chain(consumer).min();
-        self.last_consumer = self.last_consumer.max(consumer);
         self.ready = self.ready.max(pending.ready);
         self.has_slow |= producer.is_slow;
         self.ready_to_share = self.ready_to_share.max(pending.ready + producer.delay);

@@ -8,7 +8,7 @@
 use super::instructions::{DELAYED, Line};
 use super::latency::{self, Family};
 use super::producers::{Barrier, Producers};
-use crate::operation::{self, IMAD, IMAD_WIDE, LD, LDG, LDL, LDS, ST, STG, STL, STS};
+use crate::operation::{self, ATOMG, IMAD, IMAD_WIDE, LD, LDG, LDL, LDS, ST, STG, STL, STS};
 use crate::registers::Registers;
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ const OVERWRITE_OPERAND: i64 = 2;
 
 /// Accesses of memory, and their distance.
 const BETWEEN_ACCESSES: i64 = 4;
-const ACCESSES: [u16; 8] = [LD, LDG, LDL, LDS, ST, STG, STL, STS];
+const ACCESSES: [u16; 9] = [LD, LDG, LDL, LDS, ST, STG, STL, STS, ATOMG];
 
 /// Who wrote or read a register last.
 #[derive(Clone, Copy)]

@@ -122,7 +122,6 @@ impl<'a> Schedule<'a> {
         });
         let is_reserved = has_reserved || own.iter().any(|producer| kinds.outlives(producer));
         let avoided = block.successors.iter().fold(0, |mask, successor| mask | self.entered[*successor]);
-        let calls_next = self.lines.get(block.range.end).is_some_and(|next| next.bits.is_call());
         let mut groups = self.groups(index, &entry);
         for at in block.range.clone() {
             self.wait(at, at == block.last(), &mut groups);
@@ -145,13 +144,12 @@ impl<'a> Schedule<'a> {
                     is_reserved,
                     is_used_next,
                 };
-                let chosen = &mut self.producers.all[producer];
-                chosen.number = choice.number(chosen, self.lines[at].operation());
+                let chosen = &self.producers.all[producer];
+                let number = choice.number(chosen, self.lines[at].operation());
+                self.producers.all[producer].number = number;
+                let chosen = &self.producers.all[producer];
                 let reserved = &mut groups[usize::from(kinds.reserved())];
-                // Slow results that outlive the block do not join what something in the block has yet to wait for, unless that is of
-                // another block and a call comes next, which waits for everything.
-                let is_apart = reserved.has_own || !calls_next;
-                if kinds.outlives(chosen) && reserved.last_consumer > Some(at) && is_apart {
+                if kinds.outlives(chosen) && self.is_awaited(index, reserved) {
                     self.waits[at] |= 1 << kinds.reserved();
                     *reserved = Group::default();
                 }
@@ -162,6 +160,11 @@ impl<'a> Schedule<'a> {
         }
         self.end(index, groups);
         Some(())
+    }
+
+    /// Whether a slow result that outlives the block waits for those that have its scoreboard: in the first block of a loop, for what came in.
+    fn is_awaited(&self, index: usize, reserved: &Group) -> bool {
+        self.is_head[index] && !reserved.is_empty() && !reserved.has_own
     }
 
     /// Takes the scoreboards and waits of a block as they are.
@@ -220,7 +223,8 @@ impl<'a> Schedule<'a> {
             let producer = &self.producers.all[pending.producer];
             let consumer = uses.consumer(producer).or(end);
             let is_used_next = self.is_used_next(index, pending.producer, consumer);
-            let is_unused = self.later.get(index).is_some_and(|later| !later.has_consumer(producer));
+            let is_unused =
+                end.is_none() && self.later.get(index).is_some_and(|later| !later.has_consumer(producer));
             let pending = Pending { consumer, is_used_next, is_unused, ..*pending };
             groups[usize::from(producer.number)].add(pending, producer, false);
         }
@@ -379,13 +383,15 @@ impl<'a> Schedule<'a> {
         let range = &self.blocks[head].range;
         for number in 0..SCOREBOARDS {
             let is_of_group = |pending: &&Pending| self.producers.all[pending.producer].number == number;
-            let is_older_read = |pending: &Pending| {
-                let producer = &self.producers.all[pending.producer];
-                producer.is_about_operands() && !range.contains(&producer.at) && pending.ready <= end
+            let is_older = |pending: &Pending| {
+                !range.contains(&self.producers.all[pending.producer].at) && pending.ready <= end
+            };
+            let is_read_still = |pending: &Pending| {
+                self.producers.all[pending.producer].is_about_operands()
+                    && stays.binary_search(&pending.producer).is_ok()
             };
             let mut group = self.exits[head].iter().filter(is_of_group);
-            let is_kept = group.clone().any(|pending| stays.binary_search(&pending.producer).is_ok());
-            if is_kept && group.all(is_older_read) {
+            if group.clone().any(is_read_still) && group.all(is_older) {
                 self.waits[last] |= 1 << number;
             }
         }
@@ -465,7 +471,12 @@ fn closes(lines: &[Line], at: usize) -> bool {
 fn next(lines: &[Line], blocks: &[Block], family: Family) -> Vec<Uses> {
     let of = |block: &Block| {
         let mut uses = Uses::default();
-        block.successors.iter().for_each(|next| uses.add(&lines[blocks[*next].range.clone()], family));
+        for next in block.successors.iter().map(|next| &blocks[*next]) {
+            uses.add(&lines[next.range.clone()], family);
+            if lines[next.range.start].begins_collective() {
+                next.successors.iter().for_each(|next| uses.add(&lines[blocks[*next].range.clone()], family));
+            }
+        }
         uses
     };
     blocks.iter().map(of).collect()

@@ -7,6 +7,7 @@
 use super::delays::{Held, Scheduled};
 use super::pipes::{Kind, Member, Pipe, is_double, is_matrix};
 use crate::instruction::Instruction;
+use crate::operation::IADD;
 use crate::registers::File;
 use crate::schedule::instructions::Line;
 use std::ops::Range;
@@ -27,8 +28,8 @@ const DEPBAR: u16 = 0x11a;
 const REACH: usize = 64;
 /// Operations whose second operand is in the third place: `FADD`, `DADD`, `DSETP`, `HADD2`.
 const SECOND_IN_THIRD: [u16; 4] = [0x021, 0x029, 0x02a, 0x030];
-/// Operations with two operands: `MOV`, `SEL`, `FSEL`, `FSETP`, `ISETP`, `VIADD`, `VIMNMX`.
-const TWO_OPERANDS: [u16; 7] = [0x002, 0x007, 0x008, 0x00b, 0x00c, 0x036, 0x048];
+/// Operations with two operands: `MOV`, `SEL`, `FSEL`, `FSETP`, `ISETP`, `IADD`, `VIADD`, `VIMNMX`.
+const TWO_OPERANDS: [u16; 8] = [0x002, 0x007, 0x008, 0x00b, 0x00c, 0x035, 0x036, 0x048];
 
 /// A block before and after.
 pub struct Marks<'a> {
@@ -135,7 +136,12 @@ impl<'a> Marks<'a> {
         let Some(register) = operand(line, slot).filter(|_| is_arithmetic(line.bits, member)) else {
             return false;
         };
-        let is_written = |line: &Line| line.writes.contains(File::General, register.into());
+        let is_long = is_long_pair(line.bits);
+        let is_written = |line: &Line| {
+            let register = u16::from(register);
+            line.writes.contains(File::General, register)
+                || is_long && line.writes.contains(File::General, register + 1)
+        };
         if is_written(line) || !holds(at) {
             return false;
         }
@@ -148,6 +154,10 @@ impl<'a> Marks<'a> {
                 // Registers of even and of odd numbers are kept apart; two registers are one of each.
                 if is_pair(line, slot) {
                     return register & !1 == other;
+                }
+                // Two registers are not kept for one.
+                if is_long {
+                    return false;
                 }
                 if other & 1 == register & 1 {
                     return other == register;
@@ -183,7 +193,14 @@ fn operand(line: &Line, slot: u32) -> Option<u8> {
 /// Whether an operand is two registers: the last one of products with a long result, and those of double precision.
 fn is_pair(line: &Line, slot: u32) -> bool {
     const WIDE: [u16; 2] = [0x025, 0x027];
-    WIDE.contains(&line.operation()) && slot == 2 || is_double(line.bits)
+    WIDE.contains(&line.operation()) && slot == 2 || is_double(line.bits) || is_long_pair(line.bits)
+}
+
+/// Whether the operands are of 64 bits: those of sums and selections of sm_120.
+fn is_long_pair(bits: Instruction) -> bool {
+    const SELECTIONS: [u16; 3] = [0x407, 0x607, 0xe07];
+    const IS_WIDE: u32 = 73;
+    bits.operation() == IADD && bits.field(IS_WIDE, 1) != 0 || SELECTIONS.contains(&bits.opcode())
 }
 
 /// Whether operands of an instruction can be kept, or taken from what is kept.

@@ -16,6 +16,7 @@ use std::ops::Range;
 const STALL: u128 = 15 << STALL_AT;
 /// Stalls from here on may mean something else.
 const LONG: i64 = 12;
+const SHORTER: i64 = LONG - 1;
 /// The longest stall, and a delay without cycles.
 const LONGEST: i64 = 15;
 const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
@@ -67,7 +68,7 @@ pub fn shortened(
         let delays: Option<Vec<Vec<Retimed>>> =
             (0..stalls.len()).map(|index| delays_for(&all, index, stalls[index])).collect();
         if let Some(delays) = delays {
-            let mut own = retimed(&all, &stalls, &[], Member::of(family));
+            let mut own = retimed(&all, &stalls, &[], Member::of(family), SHORTER);
             own.extend(delays.into_iter().flatten());
             changed.push((block.range.clone(), own));
         }
@@ -99,7 +100,7 @@ pub fn rewaited(old: &[u8], code: &[u8], jumps: &Jumps, family: Family) -> Vec<(
         let own = Scheduled::new(&lines, range.clone(), &delays);
         let may_be_less = |index: usize| is_among(own.places[index]) && own.given[index] == HASTY;
         let stalls = Stalls::new(&own.lines, &own.given, &[]).again(Member::of(family), may_be_less);
-        changed.extend(retimed_with_delays(&own, &stalls, family).map(|block| (range, block)));
+        changed.extend(retimed_with_delays(&own, &stalls, family, SHORTER).map(|block| (range, block)));
     }
     changed
 }
@@ -126,16 +127,50 @@ pub fn expanded(
         let stalls = Stalls::new(&own.lines, &own.given, &[])
             .with_inserted(&new)
             .again(Member::of(family), may_be_less);
-        changed.extend(retimed_with_delays(&own, &stalls, family).map(|block| (range, block)));
+        changed.extend(retimed_with_delays(&own, &stalls, family, SHORTER).map(|block| (range, block)));
+    }
+    changed
+}
+
+/// The blocks that have some of the instructions at `replaced`, in order, which are others in `code` than in `old`, and what takes other cycles
+/// there.
+pub fn replaced(
+    old: &[u8],
+    code: &[u8],
+    jumps: &Jumps,
+    family: Family,
+    replaced: &[usize],
+) -> Vec<(Range<usize>, Vec<Retimed>)> {
+    let both = [old, code].map(|code| Code::new(code, jumps, family, Hints::NONE));
+    let [Some(old), Some(code)] = both else { return Vec::new() };
+    let is_among = |at: &usize| replaced.binary_search(at).is_ok();
+    let mut changed = Vec::new();
+    let ranges = old.blocks.iter().map(|block| block.range.clone());
+    for range in ranges.filter(|range| range.clone().any(|at| is_among(&at))) {
+        let delays: Vec<usize> = range.clone().filter(|at| is_delay(old.lines[*at].bits)).collect();
+        let [before, own] = [&old, &code].map(|code| Scheduled::new(&code.lines, range.clone(), &delays));
+        let new: Vec<usize> =
+            own.places.iter().enumerate().filter(|(_, at)| is_among(at)).map(|(index, _)| index).collect();
+        let stalls = Stalls::new(&before.lines, &before.given, &[]).with_replaced(
+            Member::of(family),
+            &own.lines,
+            &new,
+        );
+        changed.extend(retimed_with_delays(&own, &stalls, family, LONGEST).map(|block| (range, block)));
     }
     changed
 }
 
 /// What takes other cycles in a block, delays included; `None` if there would be more or fewer of these.
-fn retimed_with_delays(block: &Scheduled, stalls: &[i64], family: Family) -> Option<Vec<Retimed>> {
+fn retimed_with_delays(
+    block: &Scheduled,
+    stalls: &[i64],
+    family: Family,
+    longest: i64,
+) -> Option<Vec<Retimed>> {
     let delays = (0..stalls.len()).map(|index| delays_for(block, index, stalls[index]));
     let delays: Vec<Vec<Retimed>> = delays.collect::<Option<_>>()?;
-    let mut changed = retimed(block, stalls, &[], Member::of(family));
+    let mut changed = retimed(block, stalls, &[], Member::of(family), longest);
     changed.extend(delays.into_iter().flatten());
     Some(changed)
 }
@@ -181,7 +216,7 @@ pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family, gon
         let (instructions, _) = code.as_chunks_mut::<SIZE>();
         let gone_on: Vec<usize> =
             (0..stalls.len()).filter(|index| gone_on.contains(&block.places[*index])).collect();
-        for (at, retimed) in retimed(&block, &stalls, &gone_on, Member::of(family)) {
+        for (at, retimed) in retimed(&block, &stalls, &gone_on, Member::of(family), SHORTER) {
             let marks = u128::from_le_bytes(retimed) & (STALL | HOLD);
             let bits = u128::from_le_bytes(instructions[at]) & !(STALL | HOLD) | marks;
             instructions[at] = bits.to_le_bytes();
@@ -189,8 +224,14 @@ pub fn mark_anew(old: &[u8], code: &mut [u8], jumps: &Jumps, family: Family, gon
     }
 }
 
-/// The instructions of a block with their stalls. After which of them other warps go on is said anew.
-fn retimed(block: &Scheduled, stalls: &[i64], gone_on: &[usize], member: Member) -> Vec<Retimed> {
+/// The instructions of a block with their stalls, if these are no longer than `longest`. After which of them other warps go on is said anew.
+fn retimed(
+    block: &Scheduled,
+    stalls: &[i64],
+    gone_on: &[usize],
+    member: Member,
+    longest: i64,
+) -> Vec<Retimed> {
     let bits: Vec<Instruction> = block.lines.iter().map(|line| line.bits).collect();
     let marks = Marks { gone_on, ..Marks::new(block, &bits, stalls, member) };
     let mut retimed = Vec::new();
@@ -200,7 +241,8 @@ fn retimed(block: &Scheduled, stalls: &[i64], gone_on: &[usize], member: Member)
         let kept = if holds && !is_arithmetic(old, member) { old.0 & KEPT } else { 0 };
         let marked = Instruction(marked.0 | kept);
         let is_same = stall == i64::from(old.stall()) && holds == old.holds() && marked == old;
-        if !is_same && old.stall() != 0 && (1..LONG).contains(&stall) {
+        let is_usual = (1..LONG).contains(&stall) || (LONG..=longest).contains(&stall) && !holds;
+        if !is_same && old.stall() != 0 && is_usual {
             let hold = if holds { HOLD } else { 0 };
             let new = marked.0 & !(STALL | HOLD) | (stall as u128) << STALL_AT | hold;
             retimed.push((block.places[index], new.to_le_bytes()));

@@ -160,6 +160,17 @@ impl<'a> Stalls<'a> {
         self.distances(member, Some(&least.collect::<Vec<_>>()))
     }
 
+    /// The same on the machine of the code, where the instructions at `replaced`, in order, are others now, which `lines` has.
+    pub fn with_replaced(mut self, member: Member, lines: &'a [Line], replaced: &'a [usize]) -> Vec<i64> {
+        let needed = self.distances(member, None);
+        let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
+        let least: Vec<i64> =
+            given.zip(needed).map(|(given, needed)| if needed < given { given } else { 0 }).collect();
+        self.lines = lines;
+        self.inserted = replaced;
+        self.distances(member, Some(&least))
+    }
+
     /// The same on the machine of the code, that is of an assembler that knew how other blocks go on: at the end of a block everything is over. With
     /// `is_held` no other warp went on, and cycles that nothing explains go; otherwise they stay. What is not known takes as long as it did.
     pub fn anew(mut self, is_held: bool, member: Member) -> Vec<i64> {
