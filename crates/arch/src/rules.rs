@@ -171,8 +171,13 @@ impl Release {
         self.toolkit >= 131
     }
 
-    /// Scheduling: loads of constants of 64 bits, and conversions of 64 bits on sm_103 and sm_110, are taken to last longer
-    /// (mercury/device-runtime, mercury/scoreboards-conversions).
+    /// Scheduling: what reads under one condition does not wait for what is written under the opposite one (older/blackwell-later-rules).
+    pub const fn exempts_opposite_reads(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// Scheduling: loads of constants and conversions of 64 bits are taken to last longer on sm_103 and sm_110 (mercury/device-runtime,
+    /// mercury/scoreboards-conversions, mercury/scoreboards-times).
     pub const fn estimates_longer(&self) -> bool {
         self.toolkit >= 131
     }

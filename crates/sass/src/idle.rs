@@ -6,7 +6,7 @@
 use crate::flow::{Flow, is_control};
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::{Operands, exact, is_ordering_producer};
-use crate::operation::{BAR, BRA, BSSY, BSYNC, CS2R, DOUBLE, DSETP, IADD, IMAD_WIDE, NANOSLEEP};
+use crate::operation::{BAR, BRA, BSSY, BSYNC, CS2R, DOUBLE, DSETP, IADD, IMAD_WIDE};
 use crate::registers::{File, Registers};
 use std::ops::Range;
 
@@ -360,7 +360,7 @@ pub fn longest(first: Instruction) -> u32 {
         CS2R if is_general => SPECIAL_READ,
         IMAD_WIDE if is_general => WIDE_PRODUCT,
         // Those of one word, which assemblers have from 13.1 on, are there for a return after 7, as other sums are.
-        IADD if is_general && is_long(first) => WIDE_SUM,
+        _ if is_general && is_of_long_unit(first) => WIDE_SUM,
         operation if is_general && QUICK.contains(&operation) => TO_OTHERS,
         operation if is_matrix(operation) => LATEST,
         _ => UNKNOWN,
@@ -470,7 +470,7 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
         true if is_only_overwritten && second.set_mask() == 0 && is_simple(first) && is_simple(second) => 1,
         true if operation == CS2R && UNIFORM.contains(&user) => SPECIAL_READ,
         true if operation == IMAD_WIDE && (is_double || SPECIAL.contains(&user)) => WIDE_PRODUCT,
-        true if operation == IADD && is_long(first) && (is_double || is_matrix(user)) => WIDE_SUM,
+        true if is_of_long_unit(first) && (is_double || is_matrix(user)) => WIDE_SUM,
         true if is_overwritten && MEMORY.contains(&user) && !is_long(first) => USUAL,
         true if is_matrix(user) || is_control(second) || is_overwritten => TO_OTHERS,
         true if is_of_long_unit(first) && is_of_long_unit(second) => ONE_UNIT,
@@ -480,7 +480,6 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
         true if is_plain
             || MEMORY.contains(&user)
             || user == COPY
-            || user == NANOSLEEP
             || MATRIX_LOADS.contains(&user)
             || SPECIAL.contains(&user) =>
         {
@@ -494,7 +493,7 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
 }
 
 /// Whether an instruction adds, selects or moves numbers of 64 bits, or is a minimum of such.
-fn is_long(instruction: Instruction) -> bool {
+pub fn is_long(instruction: Instruction) -> bool {
     instruction.operation() == MINIMUM || is_of_long_unit(instruction)
 }
 
@@ -503,10 +502,10 @@ fn is_of_long_unit(instruction: Instruction) -> bool {
     const MOV: u16 = 0x002;
     const MOV_OF_CONSTANT: u16 = 0x402;
     const MOVES_64_BITS: u32 = 80;
-    const SELECTS_64_BITS: u32 = 10;
+    const SELECTIONS: [u16; 3] = [0x407, 0x607, 0xe07];
     match instruction.operation() {
         IADD => instruction.field(IS_WIDE, 1) != 0,
-        SEL => instruction.field(SELECTS_64_BITS, 1) != 0,
+        SEL => SELECTIONS.contains(&instruction.opcode()),
         MOV => instruction.opcode() == MOV_OF_CONSTANT || instruction.field(MOVES_64_BITS, 1) != 0,
         _ => false,
     }

@@ -4,6 +4,7 @@
 //! finalizers have the second one on sm_120 and sm_121. It takes a cycle more until most others may use its result.
 
 use crate::flow::Flow;
+use crate::idle::is_long;
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::Operands;
 use crate::operands::exact::checked;
@@ -12,6 +13,8 @@ use crate::registers::File;
 
 const IADD3: u16 = 0x010;
 const IADD: u128 = 0x035;
+/// What makes the sum of two one of 64 bits.
+const IS_WIDE: u32 = 73;
 const OPERATION: u128 = 0x1ff;
 /// The third operand and whether it is negative.
 const THIRD: u32 = 64;
@@ -29,6 +32,8 @@ const FALSE: u64 = 15;
 
 /// How soon assemblers from 13.1 on have its result used by plain arithmetic and memory, and its operands written before it.
 const USED: u32 = 5;
+/// How soon it may use what sums, selections and moves of 64 bits write.
+const AFTER_LONG: u32 = 6;
 /// How soon what reads its operands late may use it: functions, conversions, `LDC`, `NANOSLEEP` and `REDUX`, 4 cycles in most places that 13.1 made, never fewer.
 const USED_LATE: u32 = 4;
 const LATE: [u16; 7] = [F2I, I2F, I2F_DOUBLE, MUFU, LDC, NANOSLEEP, REDUX];
@@ -55,6 +60,7 @@ pub fn is_without_carry(sum: Instruction) -> bool {
 pub fn of_two(instruction: Instruction) -> Option<Instruction> {
     let field = |at: u32, width: u32| instruction.field(at, width);
     let is_of_two = instruction.operation() == IADD3
+        && field(IS_WIDE, 1) == 0
         && field(THIRD, 8) == RZ
         && field(THIRD_NEGATIVE, 1) == 0
         && field(SECOND_IN, 4) == FALSE
@@ -89,7 +95,7 @@ pub fn mark_signed(code: &mut [u8]) {
 }
 
 fn cycles(instruction: Instruction) -> u32 {
-    u32::from(instruction.stall().max(1))
+    if instruction.has_usual_stall() { instruction.stall().max(1).into() } else { 1 }
 }
 
 /// Whether the sum at a place may be the other kind of sum, with the cycles that the code has: no operand comes later than it may, nothing
@@ -102,12 +108,13 @@ pub fn is_in_time(code: &[u8], at: usize) -> bool {
     let mut distance = 0;
     for before in (0..at).rev() {
         distance += cycles(instruction(before));
-        if distance >= USED {
+        if distance >= AFTER_LONG {
             break;
         }
+        let needed = if is_long(instruction(before)) { AFTER_LONG } else { USED };
         let Some(Operands { writes, .. }) = checked(instruction(before)) else { return false };
         let is_needed = writes.within(&[File::General]).meets(&sum.reads);
-        if is_needed && instruction(before).write_scoreboard().is_none() {
+        if is_needed && distance < needed && instruction(before).write_scoreboard().is_none() {
             return false;
         }
     }

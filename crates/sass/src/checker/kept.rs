@@ -81,7 +81,7 @@ fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize,
     if !operands.reads.contains(File::General, register) || operands.writes.meets(&kept) {
         return false;
     }
-    let mut is_second_written = false;
+    let mut is_second_written = operands.writes.contains(File::General, register + 1);
     for later in at + 1..alignment.len().min(at + REACH) {
         if entered.is_none_or(|entered| entered[later]) {
             return false;

@@ -1,7 +1,8 @@
-//! Sums of two numbers, from 13.1 on (mercury/other-toolkit).
+//! Sums of two numbers, from 13.1 on (older/blackwell-sums, mercury/other-toolkit).
 //!
 //! Code of earlier assemblers for sm_120 adds two numbers as it adds three. Later finalizers have an instruction for two, which the capsule
-//! stores. Where the cycles of the code are not enough for that, nvlink has others; here the sum stays as it is, which is always valid.
+//! stores, and blocks that have some get other cycles. Where the checker does not accept these, a sum for which the cycles of the code are not
+//! enough stays as it is, which is always valid.
 
 use super::function::{Function, Jumps, Step};
 use super::moves::Moves;
@@ -42,30 +43,36 @@ pub fn step(function: &Function<'_, '_>, jumps: &Jumps, family: Family) -> Optio
 
 /// Code with these sums and the cycles that they need, in the blocks for which the checker accepts that.
 fn timed(old: &[u8], code: &[u8], sums: &[usize], jumps: &Jumps, family: Family) -> Vec<u8> {
-    let is_safe = |new: &[u8], range: Range<usize>| {
-        let mut own = sums.iter().filter(|at| range.contains(at));
-        own.all(|at| is_in_time(new, *at)) && check(code, new, jumps).is_ok()
+    let are_in_time = |new: &[u8], range: &Range<usize>| {
+        sums.iter().filter(|at| range.contains(at)).all(|at| is_in_time(new, *at))
     };
+    let is_safe =
+        |new: &[u8], range: &Range<usize>| are_in_time(new, range) && check(code, new, jumps).is_ok();
     let with = |code: &[u8], changed: &[Retimed]| {
         let mut code = code.to_vec();
         let (places, _) = code.as_chunks_mut::<SIZE>();
-        changed.iter().for_each(|(at, bits)| places[*at] = *bits);
+        for (at, bits) in changed {
+            places[*at] = *bits;
+        }
         code
     };
     let blocks = replaced(old, code, jumps, family, sums);
     let whole: Vec<Retimed> = blocks.iter().flat_map(|(_, block)| block.iter().copied()).collect();
     let new = with(code, &whole);
-    if is_safe(&new, 0..new.len() / SIZE) {
+    if is_safe(&new, &(0..new.len() / SIZE)) {
         return new;
     }
-    let mut timed = code.to_vec();
+    let (mut timed, mut taken) = (code.to_vec(), Vec::new());
     for (range, block) in blocks.into_iter().take(MAX_BLOCKS) {
         let new = with(&timed, &block);
-        if is_safe(&new, range) {
+        if is_safe(&new, &range) {
             timed = new;
+            taken.push(range);
         }
     }
-    timed
+    // None of these sums may stay what it was, whatever the others became.
+    let is_whole = taken.iter().all(|range| are_in_time(&timed, range));
+    if is_whole { timed } else { code.to_vec() }
 }
 
 /// Code and capsule of a function whose sums of two numbers for which `may_be` is true are the other instruction; `None` if there are none.

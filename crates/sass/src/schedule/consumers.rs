@@ -75,7 +75,7 @@ fn is_spared(producer: &Producer, own: &Line, later: &Line, is_apart: bool, fami
     }
     let is_read = !producer.is_about_operands() && producer.registers.meets(&later.reads);
     let is_one_unit = [own, later].iter().all(|line| DOUBLE.contains(&line.operation()));
-    (!is_read || is_one_unit || family.looks_ahead) && own.guard.excludes(later.guard)
+    (!is_read || is_one_unit || family.exempts_opposite_reads) && own.guard.excludes(later.guard)
 }
 
 /// Finds the consumer of each producer within its own block, in one pass over the block.

@@ -28,13 +28,15 @@ pub struct Family {
     pub waits_at_ends: bool,
     /// What comes after a branch begins a cycle before its stall is over, as up to 13.0.
     pub begins_early: bool,
-    /// `WARPSYNC`, `YIELD`, `BREAK`, `BRX` and `EXIT` wait for uniform registers, as from 13.1 on.
+    /// `WARPSYNC`, `YIELD`, `BREAK`, `BRX`, traps and `EXIT` wait for uniform registers, as from 13.1 on.
     pub meets_with_uniform: bool,
     /// `MEMBAR` and `BAR` wait for barriers in memory and fences, and meetings for what copies of tensors read, as from 13.1 on.
     pub meets_with_copies: bool,
     /// Scoreboards are chosen by what the next blocks use, too, as from 13.1 on.
     pub looks_ahead: bool,
-    /// Loads of constants of 64 bits and some conversions of 64 bits last longer, as from 13.1 on.
+    /// What is written under one condition is not waited for by what reads it under the opposite one, as from 13.1 on.
+    pub exempts_opposite_reads: bool,
+    /// Loads of constants of 64 bits and conversions of 64 bits last longer on sm_103 and sm_110, as from 13.1 on.
     pub estimates_longer: bool,
     /// Conversions of 64 bits are apart from others on sm_100 too, as from 13.1 on.
     pub converts_long_apart: bool,
@@ -66,6 +68,7 @@ impl Family {
         meets_with_uniform: false,
         meets_with_copies: false,
         looks_ahead: false,
+        exempts_opposite_reads: false,
         estimates_longer: false,
         converts_long_apart: false,
         works_around: false,
@@ -86,6 +89,7 @@ impl Family {
             meets_with_uniform: release.meets_with_uniform(),
             meets_with_copies: release.meets_with_copies(),
             looks_ahead: release.looks_ahead(),
+            exempts_opposite_reads: release.exempts_opposite_reads(),
             estimates_longer: release.estimates_longer(),
             converts_long_apart: release.converts_long_apart(),
             works_around: release.names_workaround(),
@@ -180,9 +184,14 @@ const OF_120: Estimates = Estimates {
     reads: &[&[(STS, &[Double], 11), (SHFL, &[], 8), (ATOMG, &[], 11)], LONG_CONVERSION_READS],
 };
 
-/// What lasts longer from 13.1 on where conversions of 64 bits are slow.
-const LONGER_CONVERSIONS: &Table =
-    &[(F2F_DOUBLE, &[], 2), (F2I_DOUBLE, &[], 2), (I2F_DOUBLE, &[], 2), (FRND_DOUBLE, &[], 2)];
+/// What lasts longer from 13.1 on, on sm_103 and sm_110: conversions of 64 bits, and loads of constants of 64 bits.
+const LONGER: &Table = &[
+    (LDC, &[Double], 49),
+    (F2F_DOUBLE, &[], 2),
+    (F2I_DOUBLE, &[], 2),
+    (I2F_DOUBLE, &[], 2),
+    (FRND_DOUBLE, &[], 2),
+];
 
 /// What double precision reads is read a cycle later from 13.1 on.
 const LONGER_DOUBLE_READS: i64 = 2;
@@ -298,7 +307,7 @@ pub fn of_result(line: &Line, family: Family) -> i64 {
     }
     let own = family.estimates();
     let longer = match family.machine {
-        Machine::Of103 | Machine::Of110 if family.estimates_longer => find(LONGER_CONVERSIONS, line),
+        Machine::Of103 | Machine::Of110 if family.estimates_longer => find(LONGER, line),
         _ => None,
     };
     let latency =
@@ -382,7 +391,7 @@ pub fn is_long(line: &Line, family: Family) -> bool {
     family.machine == Machine::Of120
         && match line.operation() {
             IADD => line.bits.field(73, 1) != 0,
-            SEL => line.bits.field(10, 1) != 0,
+            SEL => [0x407, 0x607, 0xe07].contains(&line.bits.opcode()),
             ISETP => line.bits.field(80, 1) != 0,
             MOV | IMNMX => line.writes.iter(File::General).count() == 2,
             _ => false,

@@ -182,10 +182,10 @@ fn is_long_choice(bits: Instruction) -> bool {
     const MOV_OF_CONSTANT: u16 = 0x402;
     const MOVES_64_BITS: u32 = 80;
     const SEL: u16 = 0x007;
-    const SELECTS_64_BITS: u32 = 10;
+    const SELECTIONS: [u16; 3] = [0x407, 0x607, 0xe07];
     match bits.operation() {
         MOV => bits.opcode() == MOV_OF_CONSTANT || bits.field(MOVES_64_BITS, 1) != 0,
-        SEL => bits.field(SELECTS_64_BITS, 1) != 0,
+        SEL => SELECTIONS.contains(&bits.opcode()),
         _ => false,
     }
 }

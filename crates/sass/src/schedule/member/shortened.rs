@@ -5,7 +5,7 @@
 
 use super::delays::{Scheduled, is_delay};
 use super::marks::{Marks, is_arithmetic};
-use super::pipes::Member;
+use super::pipes::{Member, is_matrix};
 use super::stalls::Stalls;
 use super::{HOLD, STALL_AT};
 use crate::flow::Jumps;
@@ -145,8 +145,11 @@ pub fn replaced(
     let [Some(old), Some(code)] = both else { return Vec::new() };
     let is_among = |at: &usize| replaced.binary_search(at).is_ok();
     let mut changed = Vec::new();
+    // Nobody looks at how long products of matrices read what others overwrite.
+    let has_matrices =
+        |range: &Range<usize>| old.lines[range.clone()].iter().any(|line| is_matrix(line.bits));
     let ranges = old.blocks.iter().map(|block| block.range.clone());
-    for range in ranges.filter(|range| range.clone().any(|at| is_among(&at))) {
+    for range in ranges.filter(|range| range.clone().any(|at| is_among(&at)) && !has_matrices(range)) {
         let delays: Vec<usize> = range.clone().filter(|at| is_delay(old.lines[*at].bits)).collect();
         let [before, own] = [&old, &code].map(|code| Scheduled::new(&code.lines, range.clone(), &delays));
         let new: Vec<usize> =
