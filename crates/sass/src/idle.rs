@@ -103,7 +103,6 @@ const SPECIAL_READ: u32 = 11;
 const WIDE_PRODUCT: u32 = 9;
 /// Sums of 64 bits: after 9 by double precision and matrices.
 const WIDE_SUM: u32 = 10;
-const IS_WIDE: u32 = 73;
 /// Conversions, special functions, counts.
 const SPECIAL: std::ops::RangeInclusive<u16> = 0x100..=0x113;
 /// What comes after barriers and fences, but plain arithmetic: assemblers have a second barrier after 8 cycles, memory after 6.
@@ -499,16 +498,7 @@ pub fn is_long(instruction: Instruction) -> bool {
 
 /// The same but for minima, which are of another unit.
 fn is_of_long_unit(instruction: Instruction) -> bool {
-    const MOV: u16 = 0x002;
-    const MOV_OF_CONSTANT: u16 = 0x402;
-    const MOVES_64_BITS: u32 = 80;
-    const SELECTIONS: [u16; 3] = [0x407, 0x607, 0xe07];
-    match instruction.operation() {
-        IADD => instruction.field(IS_WIDE, 1) != 0,
-        SEL => SELECTIONS.contains(&instruction.opcode()),
-        MOV => instruction.opcode() == MOV_OF_CONSTANT || instruction.field(MOVES_64_BITS, 1) != 0,
-        _ => false,
-    }
+    instruction.is_long_sum() || instruction.is_long_selection() || instruction.is_long_move()
 }
 
 /// Whether an instruction compares, and sets no scoreboard.

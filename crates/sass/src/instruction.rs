@@ -3,7 +3,7 @@
 //! An instruction has 128 bits. The low 12 bits are the opcode: nine for the operation and three for the form, which
 //! says what kinds of operands follow. Bits 12 to 15 are the guard predicate. Bits 105 to 125 are for the scheduler.
 
-use crate::operation::MUFU;
+use crate::operation::{IADD, MOV, MUFU};
 
 /// The operands that an instruction keeps for the next one (`.reuse`), a bit for each.
 pub const KEPT: u128 = 0xf << 122;
@@ -39,7 +39,6 @@ impl Instruction {
         Self(bytes.map_or(0, |bytes| u128::from_le_bytes(*bytes)))
     }
 
-    /// Bits of the instruction as a number.
     /// Whether it is `MUFU.EX2`.
     pub fn is_exponential(self) -> bool {
         const FUNCTION_AT: u32 = 74;
@@ -47,6 +46,7 @@ impl Instruction {
         self.operation() == MUFU && self.field(FUNCTION_AT, 4) == EXPONENTIAL
     }
 
+    /// Bits of the instruction as a number.
     pub fn field(self, at: u32, width: u32) -> u64 {
         (self.0 >> at) as u64 & ((1 << width) - 1)
     }
@@ -153,6 +153,26 @@ impl Instruction {
         /// Stalls of so many cycles may mean something else with the yield flag.
         const LONG_STALL: u8 = 12;
         !self.holds() || (1..LONG_STALL).contains(&self.stall())
+    }
+
+    /// Whether it adds two numbers of 64 bits, as sm_120 can.
+    pub fn is_long_sum(self) -> bool {
+        const IS_LONG: u32 = 73;
+        self.operation() == IADD && self.field(IS_LONG, 1) != 0
+    }
+
+    /// Whether it selects between numbers of 64 bits.
+    pub fn is_long_selection(self) -> bool {
+        const OPCODES: [u16; 3] = [0x407, 0x607, 0xe07];
+        OPCODES.contains(&self.opcode())
+    }
+
+    /// Whether it moves a number of 64 bits.
+    pub fn is_long_move(self) -> bool {
+        const OF_CONSTANT: u16 = 0x402;
+        const IS_LONG: u32 = 80;
+        let is_marked = self.operation() == MOV && self.field(IS_LONG, 1) != 0;
+        self.opcode() == OF_CONSTANT || is_marked
     }
 
     /// Whether it is [`HELD_DELAY`], of any length.

@@ -26,11 +26,7 @@ const HMMA: u16 = 0x03c;
 const MOV: u16 = 0x002;
 const R2UR: u16 = 0x0ca;
 const ISETP: u16 = 0x00c;
-/// A sum of two numbers, and whether it is of 64 bits.
 const IADD: u16 = 0x035;
-const IS_WIDE: u32 = 73;
-/// `SEL.64`.
-const LONG_SELECTIONS: [u16; 3] = [0x407, 0x607, 0xe07];
 const COMPARES_64_BITS: u32 = 80;
 const REACH: usize = 16;
 
@@ -151,9 +147,9 @@ pub fn is_passed(alignment: &Alignment<'_>, at: usize) -> bool {
 
 /// Whether the first operand is two registers: that of comparisons, sums and selections of 64 bits.
 fn is_pair(one: Instruction) -> bool {
-    one.operation() == IADD && one.field(IS_WIDE, 1) != 0
+    one.is_long_sum()
         || one.operation() == ISETP && one.field(COMPARES_64_BITS, 1) != 0
-        || LONG_SELECTIONS.contains(&one.opcode())
+        || one.is_long_selection()
 }
 
 fn both(alignment: &Alignment<'_>, at: usize) -> Option<(Instruction, Instruction)> {

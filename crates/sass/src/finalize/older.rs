@@ -24,7 +24,7 @@ use crate::idle::{is_idle, is_needed};
 use crate::instruction::{Instruction, SIZE};
 use crate::operation::{BAR, DOUBLE, ENDCOLLECTIVE, MEMBAR};
 use crate::schedule::member::{
-    Delayed, Retimed, expanded as retimed_blocks, held, mark_anew, released, rewaited, shortened, undelayed,
+    Delayed, expanded as retimed_blocks, held, mark_anew, put, released, rewaited, shortened, undelayed,
     with_double_scoreboards,
 };
 use crate::schedule::{
@@ -463,14 +463,6 @@ fn with_low_shifts(code: &mut [u8]) {
         {
             places[at - 1] = low.0.to_le_bytes();
         }
-    }
-}
-
-/// Has instructions take other cycles.
-fn put(code: &mut [u8], changed: &[Retimed]) {
-    let (places, _) = code.as_chunks_mut::<SIZE>();
-    for (at, bits) in changed {
-        places[*at] = *bits;
     }
 }
 

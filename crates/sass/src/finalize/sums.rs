@@ -9,7 +9,7 @@ use super::moves::Moves;
 use crate::check;
 use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::schedule::Family;
-use crate::schedule::member::{Retimed, replaced};
+use crate::schedule::member::{Retimed, put, replaced};
 use crate::sum::{is_in_time, is_without_carry, mercury, of_two};
 use solder_cubin::mercury::{make_explicit, paces};
 use std::ops::Range;
@@ -50,10 +50,7 @@ fn timed(old: &[u8], code: &[u8], sums: &[usize], jumps: &Jumps, family: Family)
         |new: &[u8], range: &Range<usize>| are_in_time(new, range) && check(code, new, jumps).is_ok();
     let with = |code: &[u8], changed: &[Retimed]| {
         let mut code = code.to_vec();
-        let (places, _) = code.as_chunks_mut::<SIZE>();
-        for (at, bits) in changed {
-            places[*at] = *bits;
-        }
+        put(&mut code, changed);
         code
     };
     let blocks = replaced(old, code, jumps, family, sums);

@@ -390,8 +390,8 @@ fn find(table: &Table, line: &Line) -> Option<i64> {
 pub fn is_long(line: &Line, family: Family) -> bool {
     family.machine == Machine::Of120
         && match line.operation() {
-            IADD => line.bits.field(73, 1) != 0,
-            SEL => [0x407, 0x607, 0xe07].contains(&line.bits.opcode()),
+            IADD => line.bits.is_long_sum(),
+            SEL => line.bits.is_long_selection(),
             ISETP => line.bits.field(80, 1) != 0,
             MOV | IMNMX => line.writes.iter(File::General).count() == 2,
             _ => false,

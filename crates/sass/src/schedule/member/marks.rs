@@ -7,7 +7,6 @@
 use super::delays::{Held, Scheduled};
 use super::pipes::{Kind, Member, Pipe, is_double, is_matrix};
 use crate::instruction::Instruction;
-use crate::operation::IADD;
 use crate::registers::File;
 use crate::schedule::instructions::Line;
 use std::ops::Range;
@@ -198,9 +197,7 @@ fn is_pair(line: &Line, slot: u32) -> bool {
 
 /// Whether the operands are of 64 bits: those of sums and selections of sm_120.
 fn is_long_pair(bits: Instruction) -> bool {
-    const SELECTIONS: [u16; 3] = [0x407, 0x607, 0xe07];
-    const IS_WIDE: u32 = 73;
-    bits.operation() == IADD && bits.field(IS_WIDE, 1) != 0 || SELECTIONS.contains(&bits.opcode())
+    bits.is_long_sum() || bits.is_long_selection()
 }
 
 /// Whether operands of an instruction can be kept, or taken from what is kept.

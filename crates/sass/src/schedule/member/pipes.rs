@@ -170,26 +170,6 @@ pub fn is_matrix(bits: Instruction) -> bool {
     is_integer_matrix(bits) || is_double_matrix(bits) || bits.operation() == HMMA
 }
 
-/// Whether `IADD` adds numbers of 64 bits.
-fn is_wide_sum(bits: Instruction) -> bool {
-    const IS_WIDE: u32 = 73;
-    bits.field(IS_WIDE, 1) != 0
-}
-
-/// Whether it moves or selects numbers of 64 bits.
-fn is_long_choice(bits: Instruction) -> bool {
-    const MOV: u16 = 0x002;
-    const MOV_OF_CONSTANT: u16 = 0x402;
-    const MOVES_64_BITS: u32 = 80;
-    const SEL: u16 = 0x007;
-    const SELECTIONS: [u16; 3] = [0x407, 0x607, 0xe07];
-    match bits.operation() {
-        MOV => bits.opcode() == MOV_OF_CONSTANT || bits.field(MOVES_64_BITS, 1) != 0,
-        SEL => SELECTIONS.contains(&bits.opcode()),
-        _ => false,
-    }
-}
-
 fn is_double_matrix(bits: Instruction) -> bool {
     bits.operation() == DMMA
 }
@@ -229,8 +209,9 @@ impl Kind {
             _ if is_120 && is_double_matrix(bits) => (Pipe::Double, 584),
             _ if is_120 && is_integer_matrix(bits) => (Pipe::Matrix, 16),
             HMMA if is_120 => (Pipe::Tensor, 16),
-            IADD if is_120 && !is_wide_sum(bits) => (Pipe::Choice, 1),
-            _ if is_120 && (LONG.contains(&operation) || is_long_choice(bits)) => (Pipe::Long, 2),
+            IADD if is_120 && !bits.is_long_sum() => (Pipe::Choice, 1),
+            _ if is_120 && (bits.is_long_selection() || bits.is_long_move()) => (Pipe::Long, 2),
+            _ if is_120 && LONG.contains(&operation) => (Pipe::Long, 2),
             CONVERSION | 0x033 | 0x040 if is_107 => (Pipe::Sum, 2),
             _ if has_sums && SUMS.contains(&operation) => (Pipe::Sum, 2),
             _ if has_sums && LOGIC.contains(&operation) => (Pipe::Choice, 1),

@@ -26,6 +26,14 @@ const HASTY: i64 = 2;
 /// An instruction that takes other cycles, and where it is.
 pub type Retimed = (usize, [u8; SIZE]);
 
+/// Has instructions take other cycles.
+pub fn put(code: &mut [u8], changed: &[Retimed]) {
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for (at, bits) in changed {
+        places[*at] = *bits;
+    }
+}
+
 /// The blocks that have some of the instructions at `idle`, in order, and what takes other cycles when these are gone. Blocks that are
 /// not understood are not among them.
 pub fn shortened(

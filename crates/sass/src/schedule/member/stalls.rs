@@ -128,10 +128,7 @@ impl<'a> Stalls<'a> {
     /// in so many.
     pub fn on_103(mut self, interval: u32, waits_at_end: bool) -> Vec<i64> {
         self.waits_at_end = waits_at_end;
-        let needed = self.distances(Member::Sm100, None);
-        let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
-        let least: Vec<i64> =
-            given.zip(needed).map(|(given, needed)| if needed < given { given } else { 0 }).collect();
+        let least = self.unexplained(Member::Sm100);
         self.distances(Member::Sm103 { interval }, Some(&least))
     }
 
@@ -162,10 +159,7 @@ impl<'a> Stalls<'a> {
 
     /// The same on the machine of the code, where the instructions at `replaced`, in order, are others now, which `lines` has.
     pub fn with_replaced(mut self, member: Member, lines: &'a [Line], replaced: &'a [usize]) -> Vec<i64> {
-        let needed = self.distances(member, None);
-        let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
-        let least: Vec<i64> =
-            given.zip(needed).map(|(given, needed)| if needed < given { given } else { 0 }).collect();
+        let least = self.unexplained(member);
         self.lines = lines;
         self.inserted = replaced;
         self.distances(member, Some(&least))
@@ -175,15 +169,15 @@ impl<'a> Stalls<'a> {
     /// `is_held` no other warp went on, and cycles that nothing explains go; otherwise they stay. What is not known takes as long as it did.
     pub fn anew(mut self, is_held: bool, member: Member) -> Vec<i64> {
         self.is_anew = true;
-        let mut least = vec![0; self.range.len()];
-        if !is_held {
-            let needed = self.distances(member, None);
-            let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
-            for (least, (given, needed)) in least.iter_mut().zip(given.zip(needed)) {
-                *least = if needed < given { given } else { 0 };
-            }
-        }
+        let least = if is_held { vec![0; self.range.len()] } else { self.unexplained(member) };
         self.distances(member, Some(&least))
+    }
+
+    /// The cycles of instructions that take more of them than is known to be needed, and none for the others.
+    fn unexplained(&self, member: Member) -> Vec<i64> {
+        let given = self.before.windows(2).map(|pair| pair[1] - pair[0]);
+        let both = given.zip(self.distances(member, None));
+        both.map(|(given, needed)| if needed < given { given } else { 0 }).collect()
     }
 
     /// The cycles that are needed from each instruction to the next one. Without `least`, each is told with the others as
