@@ -8,8 +8,8 @@
 //! 2. [`members`]: code of sm_100 becomes code for sm_103, and that of both code for sm_107.
 //! 3. [`exits`]: code for a debugger gets barriers before its exits.
 //! 4. [`fences`]: kernels lose what the assembler puts before fences in case of other functions.
-//! 5. [`older`] again: later releases schedule code of earlier assemblers anew.
-//! 6. [`sums`]: sums of two numbers are another instruction in later releases.
+//! 5. [`sums`]: sums of two numbers are another instruction in later releases, with other cycles.
+//! 6. [`older`] again: later releases schedule code of earlier assemblers anew, by these cycles.
 //!
 //! A step looks at one function, its code and its capsule, and makes new ones or leaves the function alone. After the last one
 //! the object is written once with the new code ([`image`]), and everything in it that names places in the code is moved:
