@@ -2,7 +2,7 @@
 
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::raw::{FileHeader, ProgramHeader, SectionHeader, takes_no_file_space};
+use crate::raw::{FileHeader, PF_W, ProgramHeader, SHF_WRITE, SectionHeader, takes_no_file_space};
 
 /// Alignment of the tables of headers.
 const TABLE_ALIGN: u64 = 8;
@@ -83,19 +83,26 @@ pub fn with_section(file: &[u8], index: usize, contents: &[u8]) -> Option<Vec<u8
         section.offset.set(to);
     }
     sections[index].size.set(contents.len() as u64);
-    // What is within a segment may lie closer together, or farther apart, than it did.
-    let moved_end = |end: u64| {
-        let empty = pieces.iter().find(|piece| piece.size == 0 && piece.from == end && has_place(piece));
-        if let Some(piece) = empty {
-            return Some(piece.to);
-        }
-        let last = pieces.iter().filter(|piece| piece.size > 0 && piece.from < end).max_by_key(|p| p.from)?;
-        last.to.checked_add(end - last.from)
+    // Where sections without bytes go that are at a place and in a segment. One that merely begins where the code ended may
+    // have padding before it now, which is not the code's.
+    let own_empty = |place: u64, segment: &ProgramHeader| {
+        let is_writable = segment.flags.get() & PF_W != 0;
+        let placed = sections.iter().skip(1).zip(&pieces);
+        let own = placed.filter(move |(section, piece)| {
+            let is_of_segment = (section.flags.get() & SHF_WRITE != 0) == is_writable;
+            piece.size == 0 && piece.from == place && has_place(piece) && is_of_segment
+        });
+        own.map(|(_, piece)| piece.to)
     };
+    let last_before =
+        |end: u64| pieces.iter().filter(|piece| piece.size > 0 && piece.from < end).max_by_key(|p| p.from);
+    // What is within a segment may lie closer together, or farther apart, than it did.
+    let moved_end = |end: u64| last_before(end).and_then(|last| last.to.checked_add(end - last.from));
     for segment in segments.iter_mut().filter(|segment| segment.filesz.get() > 0) {
         let (from, size) = (segment.offset.get(), segment.filesz.get());
-        let to = moved(from)?;
-        let new_size = moved_end(from.checked_add(size)?)?.checked_sub(to)?;
+        let end = from.checked_add(size)?;
+        let to = own_empty(from, segment).min().or_else(|| moved(from))?;
+        let new_size = own_empty(end, segment).max().or_else(|| moved_end(end))?.checked_sub(to)?;
         segment.offset.set(to);
         segment.filesz.set(new_size);
         segment.memsz.set(segment.memsz.get().checked_sub(size)?.checked_add(new_size)?);
@@ -140,7 +147,7 @@ fn put(image: &mut [u8], offset: u64, bytes: &[u8]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::HEADER_SIZE;
+    use crate::raw::{HEADER_SIZE, SHT_NOBITS};
 
     /// Two sections after the header, then the tables.
     fn sample() -> Vec<u8> {
@@ -176,6 +183,47 @@ mod tests {
         assert_eq!(segments[0].offset.get(), 72);
         let same = with_section(&sample(), 1, &[1; 24]).expect("readable");
         assert_eq!(same, sample());
+    }
+
+    /// A note, 48 bytes of code or of data, and memory without bytes that begins where they end. A segment has what is
+    /// writable if they are.
+    fn with_memory(is_data: bool) -> Vec<u8> {
+        let (code_at, memory_at) = (HEADER_SIZE + 16, HEADER_SIZE + 64);
+        let mut sections = [SectionHeader::default(); 4];
+        for (section, (offset, size, align)) in
+            sections[1..].iter_mut().zip([(HEADER_SIZE, 16, 4), (code_at, 48, 8), (memory_at, 512, 64)])
+        {
+            section.offset.set(offset);
+            section.size.set(size);
+            section.align.set(align);
+        }
+        sections[2].flags.set(if is_data { SHF_WRITE } else { 0 });
+        sections[3].flags.set(SHF_WRITE);
+        sections[3].sh_type.set(SHT_NOBITS);
+        let mut segment = ProgramHeader::default();
+        segment.offset.set(code_at);
+        segment.filesz.set(48);
+        segment.memsz.set(if is_data { 48 + 512 } else { 48 });
+        segment.flags.set(if is_data { PF_W } else { 0 });
+        let mut header = FileHeader::default();
+        header.shoff.set(memory_at);
+        header.shnum.set(4);
+        header.phoff.set(memory_at + 4 * 64);
+        header.phnum.set(1);
+        [header.as_bytes(), &[1; 16], &[2; 48], sections.as_bytes(), segment.as_bytes()].concat()
+    }
+
+    #[test]
+    fn padding_before_memory_is_of_its_own_segment() {
+        let segment = |is_data| {
+            let longer = with_section(&with_memory(is_data), 1, &[3; 24]).expect("readable");
+            let (header, _) = FileHeader::read_from_prefix(&longer).expect("a header");
+            let segment = table::<ProgramHeader>(&longer, header.phoff.get(), 1).expect("a table")[0];
+            (segment.offset.get(), segment.filesz.get(), segment.memsz.get())
+        };
+        assert_eq!(segment(false), (88, 48, 48));
+        // The memory begins at 192 now.
+        assert_eq!(segment(true), (88, 192 - 88, 192 - 88 + 512));
     }
 
     #[test]

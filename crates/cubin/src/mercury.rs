@@ -54,7 +54,11 @@ pub mod reloc {
     pub const SAMP_HEADER_INDEX: u32 = 0x1000c;
     pub const SURF_HEADER_INDEX: u32 = 0x1000d;
     pub const UNUSED_CLEAR_64: u32 = 0x1000e;
+    /// The first of eight, one for each byte of an address.
+    pub const BYTE_0: u32 = 0x10010;
     pub const UNIFIED: u32 = 0x10032;
+    /// Likewise, of the unified address of a function.
+    pub const UNIFIED_BYTE_0: u32 = 0x10034;
     /// The address of a function in `.debug_frame`.
     pub const FRAME_64: u32 = 0x1003d;
     pub const UNIFIED_32_LO: u32 = 0x1003e;
@@ -329,6 +333,7 @@ pub struct Pace {
 impl Pace {
     /// Of the instructions on barriers in shared memory.
     const BARRIERS: u8 = 0x1b;
+    const FENCES: u8 = 0x49;
 
     /// Whether the capsule has nothing of it.
     pub fn is_derived(&self) -> bool {
@@ -337,6 +342,10 @@ impl Pace {
 
     pub fn is_about_barriers(&self) -> bool {
         self.class == Some(Self::BARRIERS)
+    }
+
+    pub fn is_fence(&self) -> bool {
+        self.class == Some(Self::FENCES)
     }
 
     /// An entry that begins like `first` and says another number.

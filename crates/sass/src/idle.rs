@@ -6,7 +6,10 @@
 use crate::flow::{Flow, is_control};
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::{Operands, exact, is_ordering_producer};
-use crate::operation::{BAR, BRA, BSSY, BSYNC, CS2R, DOUBLE, DSETP, IADD, IMAD_WIDE};
+use crate::operation::{
+    BAR, BRA, BSSY, BSYNC, CS2R, DOUBLE, DSETP, F2I, F2I_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD, IMAD_WIDE,
+    MUFU, NANOSLEEP,
+};
 use crate::registers::{File, Registers};
 use std::ops::Range;
 
@@ -94,6 +97,9 @@ const UNIFORM_TO_LOAD: u32 = 13;
 const UNIFORM_LOAD: u16 = 0x1ac;
 /// `VOTEU`, `R2UR`, `S2UR`, `CS2UR` and `CREDUX`, which are of other units.
 const OTHER_UNIFORM: [u16; 5] = [0x086, 0x0ca, 0x0c3, 0x0cb, 0x0cc];
+/// What `R2UR` writes, without a scoreboard: for these, for plain arithmetic and for memory.
+const MADE_UNIFORM: u32 = 13;
+const PRMT: u16 = 0x016;
 const UMOV: u16 = 0x082;
 const R2UR: u16 = 0x0ca;
 const UNIFORM: std::ops::RangeInclusive<u16> = 0x080..=0x0ff;
@@ -105,6 +111,8 @@ const WIDE_PRODUCT: u32 = 9;
 const WIDE_SUM: u32 = 10;
 /// Conversions, special functions, counts.
 const SPECIAL: std::ops::RangeInclusive<u16> = 0x100..=0x113;
+/// Those that read their operands late: assemblers have these use results of sums, logic and products after 4.
+const READ_LATE: [u16; 5] = [F2I, I2F, MUFU, F2I_DOUBLE, I2F_DOUBLE];
 /// What comes after barriers and fences, but plain arithmetic: assemblers have a second barrier after 8 cycles, memory after 6.
 pub const AFTER_BARRIER: u32 = 8;
 const MEMORY_AFTER_BARRIER: u32 = 6;
@@ -134,8 +142,9 @@ const COMPARISONS: [u16; 3] = [0x00b, 0x00c, 0x01c];
 const VOTE: u16 = 0x006;
 const SEL: u16 = 0x007;
 const UNIFORM_FILES: [File; 2] = [File::Uniform, File::UniformPredicate];
-const WITH_CARRY: [u16; 3] = [0x010, 0x011, 0x012];
-const TAKE_PREDICATES: [u16; 10] = [0x003, 0x007, 0x008, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x024];
+const WITH_CARRY: [u16; 4] = [0x010, 0x011, 0x012, IADD];
+const TAKE_PREDICATES: [u16; 12] =
+    [0x003, 0x007, 0x008, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, IMAD, IMAD_WIDE, IADD];
 const QUICK: [u16; 28] = [
     0x002, 0x005, 0x006, 0x007, 0x008, 0x009, 0x00a, 0x010, 0x011, 0x012, 0x013, 0x016, 0x017, 0x019, 0x020,
     0x021, 0x023, 0x024, 0x025, 0x027, 0x030, 0x031, 0x032, 0x035, 0x036, 0x045, 0x046, 0x048,
@@ -420,8 +429,13 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
             _ => UNKNOWN,
         };
     }
-    let is_carry =
-        WITH_CARRY.contains(&operation) && !met(&[File::Uniform, File::UniformPredicate, File::Barrier]);
+    if operation == R2UR && producer.writes == producer.writes.within(&UNIFORM_FILES) {
+        let is_known = is_of_uniform_unit(user) || is_plain || MEMORY.contains(&user);
+        return if is_known { MADE_UNIFORM } else { UNKNOWN };
+    }
+    let is_carry = WITH_CARRY.contains(&operation)
+        && !first.is_long_sum()
+        && !met(&[File::Uniform, File::UniformPredicate, File::Barrier]);
     if COMPARISONS.contains(&operation) || is_carry && met(&[File::Predicate]) {
         let is_operand = TAKE_PREDICATES.contains(&user) && !producer.writes.meets(&consumer.guard);
         let is_late = first.field(COMPARES_64_BITS, 1) != 0 || UNIFORM.contains(&user);
@@ -429,7 +443,7 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
         return match is_operand {
             true if compares_long => LONG_OPERAND,
             true if is_carry && SUMS.contains(&operation) && SUMS.contains(&user) => ONE_UNIT,
-            true if speed == Speed::Sm100 && LOGIC_OF_100.contains(&user) => ONE_UNIT,
+            true if speed == Speed::Sm100 && LOGIC_OF_100.contains(&user) && operation != IADD => ONE_UNIT,
             true => OPERAND,
             false if is_late => LATE_PREDICATE,
             false => PREDICATE,
@@ -456,7 +470,8 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
         };
     }
     let is_double = DOUBLE.contains(&user);
-    let is_overwritten = second.set_mask() != 0 && producer.writes.meets(&consumer.writes);
+    // Double precision writes later than it reads.
+    let is_overwritten = second.set_mask() != 0 && !is_double && producer.writes.meets(&consumer.writes);
     let is_general = met(&[File::General])
         && !met(&[File::Uniform, File::Predicate, File::UniformPredicate, File::Barrier]);
     let is_simple = |one: Instruction| {
@@ -471,11 +486,13 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
         true if operation == IMAD_WIDE && (is_double || SPECIAL.contains(&user)) => WIDE_PRODUCT,
         true if is_of_long_unit(first) && (is_double || is_matrix(user)) => WIDE_SUM,
         true if is_overwritten && MEMORY.contains(&user) && !is_long(first) => USUAL,
+        true if user == NANOSLEEP && is_simple(first) => PLAIN,
         true if is_matrix(user) || is_control(second) || is_overwritten => TO_OTHERS,
         true if is_of_long_unit(first) && is_of_long_unit(second) => ONE_UNIT,
         true if is_long(first) && SUMS.contains(&user) => PLAIN,
         true if is_long(first) || is_double => USUAL,
         true if is_one_unit(operation, user, speed) => ONE_UNIT,
+        true if is_simple(first) && READ_LATE.contains(&user) => ONE_UNIT,
         true if is_plain
             || MEMORY.contains(&user)
             || user == COPY
@@ -518,7 +535,10 @@ fn is_one_unit(first: u16, second: u16, speed: Speed) -> bool {
         Speed::Any | Speed::Sm107 => &[&SUMS, &SINGLE],
         Speed::Sm100 => &[&LOGIC_OF_100, &PRODUCTS_OF_100],
     };
-    units.iter().any(|unit| unit.contains(&first) && unit.contains(&second))
+    // Products of integers are of one unit on all machines, and so are permutations.
+    let are_products =
+        first == IMAD && [IMAD, IMAD_WIDE].contains(&second) || (first, second) == (PRMT, PRMT);
+    are_products || units.iter().any(|unit| unit.contains(&first) && unit.contains(&second))
 }
 
 #[cfg(test)]

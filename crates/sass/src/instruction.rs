@@ -3,7 +3,7 @@
 //! An instruction has 128 bits. The low 12 bits are the opcode: nine for the operation and three for the form, which
 //! says what kinds of operands follow. Bits 12 to 15 are the guard predicate. Bits 105 to 125 are for the scheduler.
 
-use crate::operation::{IADD, MOV, MUFU};
+use crate::operation::{IADD, ISETP, MOV, MUFU};
 
 /// The operands that an instruction keeps for the next one (`.reuse`), a bit for each.
 pub const KEPT: u128 = 0xf << 122;
@@ -159,6 +159,12 @@ impl Instruction {
     pub fn is_long_sum(self) -> bool {
         const IS_LONG: u32 = 73;
         self.operation() == IADD && self.field(IS_LONG, 1) != 0
+    }
+
+    /// Whether it compares numbers of 64 bits.
+    pub fn is_long_comparison(self) -> bool {
+        const IS_LONG: u32 = 80;
+        self.operation() == ISETP && self.field(IS_LONG, 1) != 0
     }
 
     /// Whether it selects between numbers of 64 bits.

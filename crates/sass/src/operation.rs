@@ -2,6 +2,7 @@
 
 pub const MOV: u16 = 0x002;
 pub const CS2R: u16 = 0x005;
+pub const VOTE: u16 = 0x006;
 pub const SEL: u16 = 0x007;
 pub const ISETP: u16 = 0x00c;
 pub const DMUL: u16 = 0x028;
@@ -96,6 +97,8 @@ pub const STAS: u16 = 0x1bd;
 /// Special registers into uniform registers.
 pub const S2UR: u16 = 0x1c3;
 pub const FENCE: u16 = 0x1c6;
+/// `UCGABAR_ARV`, `UCGABAR_WAIT`.
+pub const UCGABAR: u16 = 0x1c7;
 pub const STTM: u16 = 0x1ed;
 pub const LDTM: u16 = 0x1ee;
 /// Operations that copy tensors or reduce them, `UTMALDG` to `UBLKCP` and those beside them.

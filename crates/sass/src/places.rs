@@ -5,7 +5,14 @@
 
 use crate::instruction::{Instruction, SIZE};
 use crate::mercury_size;
+use crate::operation::{BAR, ERRBAR, LDS, MEMBAR, UCGABAR, WARPSYNC};
 use solder_cubin::mercury::paces;
+use std::ops::Range;
+
+/// `@!PT`
+const NEVER: u8 = 15;
+/// The form of an instruction whose operand is a register.
+const OF_REGISTER: u16 = 1;
 
 /// The beginnings of the Mercury instructions of a function.
 #[derive(Clone, Debug)]
@@ -18,11 +25,16 @@ impl Places {
     /// `None` if the code has an instruction whose length in Mercury is not known.
     pub fn of(code: &[u8], capsule: &[u8]) -> Option<Self> {
         let (mut starts, mut end, mut machine) = (Vec::<(u64, u64)>::new(), 0, 0);
+        // The first machine instruction that lies where the last Mercury instruction ended.
+        let mut first_after = None;
         for pace in paces(capsule, code.len() / SIZE).ok()? {
             let size = pace.size.or_else(|| mercury_size(Instruction::at(code, machine)))?;
             // Delays take no room in Mercury code: the place is that of the instruction after them.
             starts.pop_if(|(start, _)| *start == end);
-            starts.push((end, (machine * SIZE) as u64));
+            starts.push((end, (first_after.unwrap_or(machine) * SIZE) as u64));
+            if size > 0 {
+                first_after = rest_of(code, machine..machine + pace.count, pace.is_fence());
+            }
             end += size as u64;
             machine += pace.count;
         }
@@ -41,4 +53,28 @@ impl Places {
         let at = self.starts.binary_search_by_key(&mercury, |(mercury, _)| *mercury).ok()?;
         Some(self.starts[at].1)
     }
+}
+
+/// Of the machine instructions that one Mercury instruction becomes, the first after the main one. nvlink places it and the following ones where
+/// the Mercury instruction ends, and precautions before the main one where it begins (mercury/frames-of-expansions).
+fn rest_of(code: &[u8], mut machine: Range<usize>, is_fence: bool) -> Option<usize> {
+    let operation = |at: usize| Instruction::at(code, at).operation();
+    if let Some(barrier) = machine.clone().find(|at| operation(*at) == BAR) {
+        machine.start = barrier;
+    }
+    let is_of_cluster = machine.clone().any(|at| operation(at) == UCGABAR);
+    let is_precaution = |at: &usize| {
+        let one = Instruction::at(code, *at);
+        match one.operation() {
+            LDS => one.guard() == NEVER,
+            // The one of a barrier of the cluster is what it begins with.
+            WARPSYNC => !is_of_cluster || one.form() == OF_REGISTER,
+            // A fence may have a narrower one before it, and a barrier of the cluster begins with one.
+            MEMBAR => !is_fence && !is_of_cluster || operation(at + 1) == MEMBAR,
+            ERRBAR => !is_fence && !is_of_cluster,
+            _ => false,
+        }
+    };
+    let mut rest = machine.skip_while(is_precaution);
+    rest.next().and(rest.next())
 }

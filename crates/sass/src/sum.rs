@@ -8,7 +8,9 @@ use crate::idle::is_long;
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::Operands;
 use crate::operands::exact::checked;
-use crate::operation::{ATOMG, DOUBLE, F2I, I2F, I2F_DOUBLE, IMNMX, LDC, MUFU, NANOSLEEP, R2UR, REDUX};
+use crate::operation::{
+    ATOMG, DOUBLE, F2I, F2I_DOUBLE, I2F, I2F_DOUBLE, IMAD_WIDE, IMNMX, LDC, MUFU, NANOSLEEP, R2UR, REDUX,
+};
 use crate::registers::File;
 
 const IADD3: u16 = 0x010;
@@ -19,12 +21,16 @@ const OPERATION: u128 = 0x1ff;
 /// The third operand and whether it is negative.
 const THIRD: u32 = 64;
 const THIRD_NEGATIVE: u32 = 75;
-/// With the carry of another sum. The second one that comes in, the first one that goes out, and the second one.
+/// With the carry of another sum. The second one that comes in, and the second one that goes out.
 const WITH_CARRY: u32 = 74;
 const SECOND_IN: u32 = 77;
-const FIRST_OUT: u32 = 81;
 const SECOND_OUT: u32 = 84;
 const FIRST_IN: u32 = 87;
+/// Whether operands are subtracted.
+const FIRST_NEGATIVE: u32 = 72;
+const SECOND_NEGATIVE: u32 = 63;
+/// Calls and returns depend on a predicate besides the guard.
+const SECOND_PREDICATE: u32 = 87;
 const RZ: u64 = 0xff;
 /// `PT` and `!PT`.
 const TRUE: u64 = 7;
@@ -34,13 +40,22 @@ const FALSE: u64 = 15;
 const USED: u32 = 5;
 /// How soon it may use what sums, selections and moves of 64 bits write.
 const AFTER_LONG: u32 = 6;
+/// How soon it may use the lower half of a product of 64 bits.
+const AFTER_HALF: u32 = 3;
 /// How soon what reads its operands late may use it: functions, conversions, `LDC`, `NANOSLEEP` and `REDUX`, 4 cycles in most places that 13.1 made, never fewer.
 const USED_LATE: u32 = 4;
-const LATE: [u16; 7] = [F2I, I2F, I2F_DOUBLE, MUFU, LDC, NANOSLEEP, REDUX];
+const LATE: [u16; 8] = [F2I, I2F, I2F_DOUBLE, F2I_DOUBLE, MUFU, LDC, NANOSLEEP, REDUX];
 /// What may overwrite it at once, as 13.1 has it: `MOV`, `SEL`, `IADD3`, `LOP3`, `IMAD` and `IADD`. The later result comes later.
 const OVERWRITE: [u16; 6] = [0x002, 0x007, 0x010, 0x012, 0x024, 0x035];
 /// How soon double precision and `IMNMX` of 64 bits may use it.
 const USED_BY_DOUBLE: u32 = 6;
+/// `VOTE`, `FSETP`, `PLOP3`, whose predicates take longer.
+const LATER_CARRIES: [u16; 3] = [0x006, 0x00b, 0x01c];
+/// How soon these may use its carry, and how soon anything else may.
+const CARRIED: u32 = 5;
+/// `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `IMAD`, `IMAD.WIDE`, `IADD`.
+const TAKE_CARRIES: [u16; 8] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x024, 0x025, 0x035];
+const CARRIED_TO_OTHERS: u32 = 14;
 /// How soon anything else may use it, and other code.
 const USED_BY_OTHERS: u32 = 7;
 /// `MOV` to `VIMNMX`: plain arithmetic of one word, and comparisons; `MOVM` and `STSM`.
@@ -51,15 +66,16 @@ const PLAIN: [u16; 23] = [
 /// Loads, stores and what crosses lanes.
 const MEMORY: std::ops::RangeInclusive<u16> = 0x180..=0x18e;
 
-/// Whether a sum has no carry that comes in or goes out.
-pub fn is_without_carry(sum: Instruction) -> bool {
-    sum.field(WITH_CARRY, 1) == 0 && sum.field(FIRST_OUT, 3) == TRUE && sum.field(FIRST_IN, 4) == FALSE
-}
-
 /// `IADD3 R, P, PT, a, b, RZ` as `IADD R, P, a, b`: both have the result a + b, and the same carries.
 pub fn of_two(instruction: Instruction) -> Option<Instruction> {
     let field = |at: u32, width: u32| instruction.field(at, width);
+    // Nobody has seen a sum of two negative numbers, nor a carry that nothing takes.
+    let is_negative = field(FIRST_NEGATIVE, 1) != 0
+        && [1, 6].contains(&instruction.form())
+        && field(SECOND_NEGATIVE, 1) != 0;
     let is_of_two = instruction.operation() == IADD3
+        && !is_negative
+        && (field(WITH_CARRY, 1) != 0 || field(FIRST_IN, 4) == FALSE)
         && field(IS_WIDE, 1) == 0
         && field(THIRD, 8) == RZ
         && field(THIRD_NEGATIVE, 1) == 0
@@ -105,22 +121,43 @@ pub fn is_in_time(code: &[u8], at: usize) -> bool {
     let instruction = |at: usize| Instruction::at(code, at);
     let Some(sum) = checked(instruction(at)) else { return false };
     let result = sum.writes.within(&[File::General]);
+    let carry = sum.writes.within(&[File::Predicate]);
     let mut distance = 0;
     for before in (0..at).rev() {
         distance += cycles(instruction(before));
-        if distance >= AFTER_LONG {
+        // A return is as slow as a branch: it takes 5 cycles, and what was written came a cycle before it.
+        let is_taken = instruction(before).is_call_or_return()
+            && instruction(before).is_unconditional()
+            && instruction(before).field(SECOND_PREDICATE, 4) == TRUE;
+        if distance >= AFTER_LONG || is_taken {
             break;
         }
-        let needed = if is_long(instruction(before)) { AFTER_LONG } else { USED };
         let Some(Operands { writes, .. }) = checked(instruction(before)) else { return false };
-        let is_needed = writes.within(&[File::General]).meets(&sum.reads);
+        let is_carry = writes.within(&[File::Predicate]).meets(&sum.reads);
+        let is_long = is_long(instruction(before))
+            || instruction(before).is_long_comparison()
+            || is_carry && LATER_CARRIES.contains(&instruction(before).operation());
+        if is_carry && !is_long && !TAKE_CARRIES.contains(&instruction(before).operation()) {
+            return false;
+        }
+        // The lower half of a product is there before the other one.
+        let is_half = instruction(before).operation() == IMAD_WIDE
+            && !sum.reads.contains(File::General, u16::from(instruction(before).byte(2)) + 1)
+            && !is_carry;
+        let needed = match is_long {
+            true => AFTER_LONG,
+            false if is_half => AFTER_HALF,
+            false => USED,
+        };
+        let is_needed = is_carry || writes.within(&[File::General]).meets(&sum.reads);
         if is_needed && distance < needed && instruction(before).write_scoreboard().is_none() {
             return false;
         }
     }
+    let over = if carry.is_empty() { USED_BY_OTHERS } else { CARRIED_TO_OTHERS };
     let mut distance = cycles(instruction(at));
     for after in at + 1..count {
-        if distance >= USED_BY_OTHERS {
+        if distance >= over {
             return true;
         }
         let next = instruction(after);
@@ -137,10 +174,22 @@ pub fn is_in_time(code: &[u8], at: usize) -> bool {
             if [address, address + 1].into_iter().any(|register| result.contains(File::General, register)) {
                 return false;
             }
+            let predicates = [next.guard() & 7, next.field(SECOND_PREDICATE, 3) as u8];
+            let is_guard = predicates.into_iter().any(|one| carry.contains(File::Predicate, one.into()));
+            if is_guard && distance < CARRIED_TO_OTHERS {
+                return false;
+            }
         } else if flow != Flow::End {
-            let Some(Operands { reads, writes, .. }) = checked(next) else { return false };
+            let Some(Operands { reads, writes, guard }) = checked(next) else { return false };
+            let carried = if TAKE_CARRIES.contains(&next.operation()) { CARRIED } else { CARRIED_TO_OTHERS };
+            if reads.meets(&carry) && distance < carried
+                || guard.meets(&carry) && distance < CARRIED_TO_OTHERS
+            {
+                return false;
+            }
             let is_later = OVERWRITE.contains(&next.operation()) && next.set_mask() == 0;
-            let is_overwritten = writes.meets(&result) && distance < USED && !is_later;
+            let is_overwritten = writes.meets(&result) && distance < USED && !is_later
+                || writes.meets(&carry) && distance < USED;
             if is_overwritten || reads.meets(&result) && distance < needed {
                 return false;
             }
@@ -149,7 +198,9 @@ pub fn is_in_time(code: &[u8], at: usize) -> bool {
         match flow {
             Flow::Next => {}
             Flow::End => return true,
-            _ => return distance >= USED_BY_OTHERS,
+            // `WARPSYNC` that names no other place.
+            Flow::Branch(target) if target == after as i64 + 1 => {}
+            _ => return distance >= over,
         }
     }
     false
@@ -157,7 +208,7 @@ pub fn is_in_time(code: &[u8], at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_in_time, is_without_carry, of_two};
+    use super::{is_in_time, of_two};
     use crate::instruction::Instruction;
 
     /// `IADD3 R5, PT, PT, R0, 1, RZ`, `STG.E desc[UR4][R2.64], R5` and `EXIT`.
@@ -184,9 +235,6 @@ mod tests {
             assert_eq!(of_two(Instruction(three)), Some(Instruction(two)));
             assert_eq!(of_two(Instruction(two)), None);
         }
-        assert!(
-            pairs.map(|(three, _)| is_without_carry(Instruction(three))) == [false, false, true, true, true]
-        );
         // Of three numbers, and of constant memory.
         for other in [0x000f_ca00_07ff_e0fe_0000_0003_0009_7810, 0x000f_ca00_07ff_e0ff_0000_e800_0009_7a10] {
             assert_eq!(of_two(Instruction(other)), None, "{other:x}");
@@ -219,5 +267,20 @@ mod tests {
         let branch = 0x000f_c000_0383_ffff_ffff_fffc_00fc_7947;
         assert!(!is_in_time(&[with(SUM, 1), branch | 5 << 105], 0));
         assert!(is_in_time(&[with(SUM, 2), branch | 5 << 105], 0));
+        // `IADD3 R5, P0, PT, R0, 1, RZ` and `IADD3.X R6, PT, PT, R9, RZ, RZ, P0, !PT`: a carry takes 5, too, and 14 until a return depends on it.
+        let carry = SUM & !(7 << 81);
+        let with_carry = 0x007f_e4ff_0000_00ff_0906_7210;
+        assert!(is_in_time(&[with(carry, 5), with(with_carry, 10), STORE, EXIT], 0));
+        assert!(!is_in_time(&[with(carry, 4), with(with_carry, 10), STORE, EXIT], 0));
+        assert!(is_in_time(&[with(carry, 5), with(with_carry, 10), STORE, EXIT], 1));
+        assert!(!is_in_time(&[with(carry, 4), with(with_carry, 10), STORE, EXIT], 1));
+        let returns = |guard: u128| 0x000f_ea00_03c0_0000_0000_0000_1400_0950 | guard << 12;
+        assert!(is_in_time(&[with(carry, 9), returns(7)], 0));
+        assert!(!is_in_time(&[with(carry, 9), returns(0)], 0));
+        // `IMAD.WIDE.U32 R0, P0, R2, R4, RZ`: its lower half comes early, its carry does not.
+        let product = |predicate: u128| 0x0780_00ff_0000_0004_0200_7225 | predicate << 81;
+        assert!(is_in_time(&[with(product(7), 3), with(SUM, 5), STORE, EXIT], 1));
+        assert!(!is_in_time(&[with(product(7), 2), with(SUM, 5), STORE, EXIT], 1));
+        assert!(!is_in_time(&[with(product(0), 3), with(with_carry, 10), STORE, EXIT], 1));
     }
 }

@@ -8,7 +8,7 @@ use crate::flow::{Flow, Jumps, is_control, lists_of, place, sets_meeting, withou
 use crate::idle::{self, Speed};
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::{Operands, exact};
-use crate::operation::{BAR, BSSY, BSYNC, IMAD, IMAD_WIDE, ISETP, LDSM, MEMBAR, NOP, YIELD};
+use crate::operation::{BAR, BSSY, BSYNC, IMAD, IMAD_WIDE, LDSM, MEMBAR, NOP, YIELD};
 use crate::registers::{File, Registers};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -185,7 +185,6 @@ const UPPER_FACTOR: u32 = 8;
 const BARRIER_RESTORED: u16 = 0x156;
 const UNTIL_RESTORED: u32 = 10;
 /// Comparisons of 64 bits.
-const COMPARES_64_BITS: u32 = 80;
 /// What is guarded by predicates and not by uniform ones.
 const GUARDED_BY_PREDICATES: Operations = &[0x000..=0x07f, 0x100..=0x15f, 0x180..=0x19f];
 /// What has read its operands for good only after two cycles, if what overwrites them sets a scoreboard: all plain arithmetic but moves
@@ -345,7 +344,7 @@ impl Step {
     }
 
     fn compares_64_bits(&self) -> bool {
-        self.instruction.operation() == ISETP && self.instruction.field(COMPARES_64_BITS, 1) != 0
+        self.instruction.is_long_comparison()
     }
 
     /// How many cycles later another instruction may overwrite what this one reads.

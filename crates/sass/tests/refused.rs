@@ -70,6 +70,20 @@ const BRA_IF_P1: u128 = 0x000f_e000_0380_0000_0000_0000_0000_1947;
 const HMMA: u128 = 0x000f_e000_0000_1828_0000_0018_1428_723c;
 const SUM_OF_R40: u128 = 0x000f_e000_07ff_e0ff_0000_0001_2807_7810;
 
+/// `CALL.ABS.NOINC R2`, also if P1.
+const CALL_OF_R2: u128 = 0x000f_e000_03c0_0000_0000_0000_0200_7343;
+const CALL_OF_R2_IF_P1: u128 = 0x000f_e000_03c0_0000_0000_0000_0200_1343;
+/// `LDS R5, [R32]` and `LDS R8, [R4]` without a scoreboard.
+const LDS_TO_R5: u128 = 0x000f_e000_0000_0800_0000_0000_2005_7984;
+const LDS_OF_R4: u128 = 0x000f_e000_0000_0800_0000_0000_0408_7984;
+/// `BAR.SYNC R5`, which has read its register when scoreboard 0 says so, and one that has no register.
+const BAR_OF_R5: u128 = with_scoreboards(0x000f_e000_0001_0000_0000_0005_0000_751d, 7, 0);
+const BAR_SETS: u128 = with_scoreboards(BAR, 7, 0);
+/// `IADD R5, P0, R4, R9` and `IADD.64 R4, P0, R10, R12`, and `SEL R7, R4, R5, P0`.
+const CARRY: u128 = 0x000f_e000_0780_0000_0000_0009_0405_7235;
+const LONG_CARRY: u128 = 0x000f_e000_0780_0200_0000_000c_0a04_7235;
+const SELECTION: u128 = 0x000f_e000_0000_0000_0000_0005_0407_7207;
+
 /// Instructions and their stalls.
 type Line = (u128, u128);
 type Code = Vec<Line>;
@@ -181,11 +195,11 @@ fn many_cycles() {
     let matrix = |stall| around(&[(HMMA, 10), (OTHER, 10), (OTHER, stall), (SUM_OF_R40, 5)]);
     assert!(!is_refused(&matrix(11), &matrix(10), &[]));
     assert!(is_refused(&matrix(11), &matrix(9), &[]));
-    // What the caller has begun, and what the called function has.
+    // What the caller has begun is over, whoever called; what this function has begun must be over when it returns.
     let function = |first, last| -> Code {
         vec![(OTHER, first), (SUM, 5), (OTHER, 10), (OTHER, 10), (OTHER, 10), (SUM, last), (RET, 5)]
     };
-    assert!(is_refused(&function(9, 9), &function(6, 9), &[]));
+    assert!(!is_refused(&function(9, 9), &function(6, 9), &[]));
     assert!(is_refused(&function(9, 4), &function(9, 1), &[]));
 }
 
@@ -232,9 +246,12 @@ fn operands() {
     // A load in between does not matter, unless others go on after it or it writes the register; other operations are not known.
     let over = |bits: u128, load: Line| around(&[(bits, 5), load, (SUM_TO_R7, 5)]);
     assert!(!is_refused(&over(SUM, (LDC, 2)), &over(SUM | REUSE, (LDC, 2)), &[]));
-    for load in [(LDC & !HOLD, 2), (LDC_TO_R5, 2), (STG_IF_P1, 2)] {
+    for load in [(LDC & !HOLD, 2), (LDC_TO_R5, 2), (RCP, 2)] {
         assert!(is_refused(&over(SUM, load), &over(SUM | REUSE, load), &[]));
     }
+    // A condition: what is under way at it may be another thread's.
+    let guarded = |bits: u128| around(&[(bits, 5), (SUM_TO_R7, 5)]);
+    assert!(is_refused(&guarded(SUM_IF_P0), &guarded(SUM_IF_P0 | REUSE), &[]));
     // A store that may not be executed does not tell that the load before it has read R6.
     // `LDL` comes to its operands after `LDG`, and no other way round; constants come when they come.
     let loaded = |first: u128, second: u128, mask| around(&[(first, 2), (waits_for(second, mask), 5)]);
@@ -270,9 +287,9 @@ fn cycles_of_all_kinds() {
 fn operands_over_others() {
     let over = |bits, load| around(&[(bits, 5), (load, 2), (SUM_TO_R7, 5)]);
     assert!(is_refused(&over(SUM | REUSE, LDC), &over(SUM | REUSE, LDC & !HOLD), &[]));
+    // What takes them may wait, and what comes in between.
     let waiting = waits_for(LDC, 2);
-    assert!(is_refused(&over(SUM, waiting), &over(SUM | REUSE, waiting), &[]));
-    // Only what takes them may wait.
+    assert!(!is_refused(&over(SUM, waiting), &over(SUM | REUSE, waiting), &[]));
     let taken = |bits, next| around(&[(LDC, 2), (bits, 5), (waits_for(next, 1), 5)]);
     assert!(!is_refused(&taken(SUM, SUM_TO_R7), &taken(SUM | REUSE, SUM_TO_R7), &[]));
     assert!(is_refused(&taken(SUM, USE_OF_R6), &taken(SUM | REUSE, USE_OF_R6), &[]));
@@ -637,4 +654,56 @@ fn warps_that_go_on_while_operands_are_kept() {
     ] {
         assert!(is_refused(&around(&code(&before)), &around(&code(&after)), &[]), "{before:x?}");
     }
+}
+
+/// What is over after a call, and what another one of the same unit tells.
+#[test]
+fn calls_and_units() {
+    let called = |call: u128, stall: u128| {
+        around(&[(ISETP, 1), (call, 5), (OTHER, stall), (SUM_IF_P0, 5), (OTHER, 10), (OTHER, 10)])
+    };
+    assert!(!is_refused(&called(CALL_OF_R2, 10), &called(CALL_OF_R2, 1), &[]));
+    // One that may not be executed.
+    assert!(is_refused(&called(CALL_OF_R2_IF_P1, 10), &called(CALL_OF_R2_IF_P1, 1), &[]));
+    // A load without a scoreboard is over when a later one is.
+    let loaded = |stall, mask| around(&[(LDS_TO_R5, 4), (LDS, stall), (waits_for(SUM, mask), 5)]);
+    assert!(!is_refused(&loaded(9, 1), &loaded(6, 1), &[]));
+    assert!(is_refused(&loaded(9, 0), &loaded(6, 0), &[]));
+    let later = |now, later| {
+        around(&[(LDS_TO_R5, 4), (LDS, 9), (waits_for(SUM, now), 5), (waits_for(USE_OF_R6, later), 5)])
+    };
+    assert!(is_refused(&later(1, 0), &later(0, 1), &[]));
+    // The same where both have a condition, where another thread writes the register, and over a branch.
+    let if_p1 = |bits: u128| bits & !(15 << 12) | 1 << 12;
+    let between = |first: u128, middle: Line, second: u128, now, later| {
+        around(&[(first, 4), middle, (second, 9), (waits_for(SUM, now), 5), (waits_for(USE_OF_R6, later), 5)])
+    };
+    let other_thread = MOV_TO_R4 & !(15 << 12 | 255 << 16) | 9 << 12 | 5 << 16;
+    for (first, middle, second) in [
+        (if_p1(LDS_TO_R5), (OTHER, 1), if_p1(LDS)),
+        (if_p1(LDS_TO_R5), (other_thread, 1), LDS),
+        (LDS_TO_R5, (to(BRA_IF_P1, 4, 8), 5), LDS),
+    ] {
+        let code = |now, later| between(first, middle, second, now, later);
+        assert!(is_refused(&code(1, 0), &code(0, 1), &[]));
+    }
+    // What the earlier one reads may not be overwritten either.
+    let overwritten = |now, later| {
+        let lines = [(LDS_OF_R4, 4), (LDS, 9), (waits_for(MOV_TO_R4, now), 5), (waits_for(OTHER, later), 5)];
+        around(&lines)
+    };
+    assert!(is_refused(&overwritten(1, 0), &overwritten(0, 1), &[]));
+}
+
+/// What a barrier has read, and sums with two results.
+#[test]
+fn barriers_and_carries() {
+    let read = |barrier: u128, next: u128, mask| around(&[(barrier, 10), (waits_for(next, mask), 5)]);
+    assert!(!is_refused(&read(BAR_OF_R5, OTHER, 1), &read(BAR_OF_R5, OTHER, 0), &[]));
+    assert!(is_refused(&read(BAR_OF_R5, LDC_TO_R5, 1), &read(BAR_OF_R5, LDC_TO_R5, 0), &[]));
+    assert!(is_refused(&read(BAR_SETS, OTHER, 1), &read(BAR_SETS, OTHER, 0), &[]));
+    let selected = |sum: u128, stall| around(&[(sum, stall), (SELECTION, 5)]);
+    assert!(!is_refused(&selected(CARRY, 6), &selected(CARRY, 5), &[]));
+    assert!(is_refused(&selected(CARRY, 6), &selected(CARRY, 4), &[]));
+    assert!(is_refused(&selected(LONG_CARRY, 6), &selected(LONG_CARRY, 5), &[]));
 }

@@ -103,7 +103,11 @@ fn constant(
             let bank = if number == ADDRESSES { Bank::Addresses } else { Bank::Program };
             Some((bank, (!may_move).then_some(symbol.value)))
         }
-        None => Some((Bank::Program, Some(symbol.value).filter(|value| relocatable && *value == u64::MAX))),
+        // A constant that nobody defines is nowhere, and that is final. Its symbol need not say so.
+        None => {
+            let is_nowhere = relocatable && matches!(symbol.value, 0 | u64::MAX);
+            Some((Bank::Program, is_nowhere.then_some(u64::MAX)))
+        }
         _ => None,
     }
 }

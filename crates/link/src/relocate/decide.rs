@@ -13,6 +13,9 @@ use solder_cubin::{raw, reloc};
 /// The bank number that lands in a constant-bank field when its symbol is in shared memory.
 const SHARED_BANK: u8 = 24;
 
+/// The place of what has none.
+const NOWHERE: u64 = u64::MAX;
+
 /// What a decision depends on beside the relocation itself.
 pub struct Decider<'a, 'data> {
     pub merged: &'a Merged<'data>,
@@ -47,7 +50,7 @@ impl Decider<'_, '_> {
             }
             (RelocTarget::ConstantsSize, _) if self.is_mercury => Outcome::Drop,
             (RelocTarget::ConstantsSize, _) => resolved(ty, entry, self.merged.constants_size(), 0),
-            (RelocTarget::Nowhere, _) => resolved(ty, entry, u64::MAX, 0),
+            (RelocTarget::Nowhere, _) => resolved(ty, entry, NOWHERE, 0),
             (RelocTarget::Symbol(id), None) => self.of_symbol(ty, entry, id),
         }
     }
@@ -113,11 +116,13 @@ impl Decider<'_, '_> {
             Type::Mercury(r_type) => self.relocatable && matches!(r_type, mercury::ABS_16 | mercury::ABS_32),
             Type::Code(..) => ty.takes_constants(),
         };
-        if !is_final || symbol.value != u64::MAX || !is_constant(symbol.other) {
+        // The symbol does not say so where variables may be undefined (core/runtime-not-for-data).
+        let is_nowhere = symbol.value == NOWHERE || self.relocatable && symbol.value == 0;
+        if !is_final || !is_nowhere || !is_constant(symbol.other) {
             return Outcome::Keep;
         }
         let bank = if self.has_mercury { NO_MERCURY_BANK } else { NO_BANK };
-        resolved(ty, entry, symbol.value, bank)
+        resolved(ty, entry, NOWHERE, bank)
     }
 
     /// The symbol has a place in a section.

@@ -74,7 +74,9 @@ impl Type {
 pub fn kept_as(r_type: u32) -> u32 {
     const R_CUDA_UNIFIED: u32 = 102;
     const PLAIN: [u32; 12] = [2, 1, 76, 77, 78, 79, 80, 81, 82, 83, 56, 57];
+    const LAST_BYTE: u32 = mercury::UNIFIED_BYTE_0 + 7;
     match r_type {
+        mercury::UNIFIED_BYTE_0..=LAST_BYTE => r_type - mercury::UNIFIED_BYTE_0 + mercury::BYTE_0,
         mercury::UNIFIED => mercury::ABS_64,
         mercury::UNIFIED_32_LO => mercury::ABS_32_LO,
         mercury::UNIFIED_32_HI => mercury::ABS_32_HI,

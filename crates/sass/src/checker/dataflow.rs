@@ -11,9 +11,9 @@ use super::saving::{restores, saves};
 use super::violation::{Problem, Violation};
 use crate::flow::{Flow, Jumps, has_other_place, is_indirect_branch, lists_of, place, sets_meeting};
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
-use crate::operands::exact::checked;
+use crate::operands::exact::{self, checked};
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
-use crate::operation::DOUBLE;
+use crate::operation::{BAR, DOUBLE, UCGABAR};
 use crate::registers::{File, Registers};
 use crate::stack_pointer::mentions_stack_pointer;
 use std::collections::HashMap;
@@ -51,9 +51,16 @@ const B2R: u16 = 0x11c;
 const OTHER_MEMORY: [u16; 6] = [0x03b, 0x119, 0x182, 0x184, 0x1ac, 0x1c3];
 /// `MEMBAR`, `ERRBAR`, `ACQBULK`, `BPT`, `NANOSLEEP`, `SYNCS`, `FENCE`, `UCGABAR_ARV` and `UCGABAR_WAIT`: in the objects of `cargo xtask
 /// realcode` assemblers let `S2R`, `LDC`, `LDCU` and `S2UR` be under way there, and the reading of operands of `ST`, `STG` and `STS`.
-const FENCES: [u16; 9] = [MEMBAR, ERRBAR, ACQBULK, BPT, NANOSLEEP, SYNCS_ARRIVE, SYNCS, 0x1c6, 0x1c7];
+const FENCES: [u16; 9] = [MEMBAR, ERRBAR, ACQBULK, BPT, NANOSLEEP, SYNCS_ARRIVE, SYNCS, 0x1c6, UCGABAR];
 const CONSTANTS: [u16; 4] = [0x119, 0x182, 0x1ac, 0x1c3];
+/// The same, `BMOV` and `SHFL`, which are about registers alone.
+const NO_ACCESSES: [u16; 6] = [0x119, 0x182, 0x1ac, 0x1c3, BMOV, SHFL];
 const STORES: [u16; 3] = [ST, STG, STS];
+/// That a load or a store has read its registers is in the way of no fence, of nothing that forgets the cache, and of no trap: what is
+/// ordered is the access. Assemblers from 13.1 on let it be under way.
+const CARE_FOR_ACCESSES: [u16; 6] = [MEMBAR, ERRBAR, CCTL, BPT, NANOSLEEP, UCGABAR];
+const ACCESSES: [u16; 7] = [LD, LDG, LDL, ST, STG, STL, STS];
+const STL: u16 = 0x187;
 /// At `MEMBAR` the reading of operands of `SYNCS` too, and at `PREEXIT`, which lets other grids begin, `LDS` and what `STS` reads.
 const MEMBAR: u16 = 0x192;
 const SYNCS: u16 = 0x1b2;
@@ -64,28 +71,23 @@ const LDSM: u16 = 0x03b;
 const ERRBAR: u16 = 0x1ab;
 const STS: u16 = 0x188;
 const LDS: u16 = 0x184;
-/// Reads of special registers into uniform ones, which are over in order.
+/// Reads of special registers into uniform ones, `LDL`, `LDS` and `SHFL`, which are over in order.
+const IN_ORDER: [u16; 4] = [S2UR, LDL, LDS, SHFL];
 const S2UR: u16 = 0x1c3;
 const STG: u16 = 0x186;
 const LDL: u16 = 0x183;
 /// What else assemblers let be under way at instructions that order others: the instruction, the operation of the producer, and whether
 /// it is the reading of its operands.
-const PASSED: [(u16, u16, bool); 20] = [
+const PASSED: [(u16, u16, bool); 14] = [
     (MEMBAR, SYNCS, true),
     (MEMBAR, ATOM, true),
     (MEMBAR, SHFL, true),
-    (MEMBAR, LDG, true),
     (PREEXIT, STS, true),
     (PREEXIT, LDS, true),
     (PREEXIT, LDS, false),
     (PREEXIT, LDC, false),
-    (CCTL, ST, true),
-    (CCTL, STS, true),
     (CCTL, LD, false),
     (BPT, LDG, false),
-    (BPT, LDG, true),
-    (NANOSLEEP, LDG, true),
-    (NANOSLEEP, SHFL, false),
     (SYNCS_ARRIVE, UBLKCP, true),
     (SYNCS_ARRIVE, UTMALDG, true),
     (UBLKCP, UBLKCP, true),
@@ -227,6 +229,8 @@ struct InTheWay {
     sources: Registers,
     /// Another set; if that is over, the sources have been read.
     reader: Option<u32>,
+    /// Registers of earlier instructions that may not be written.
+    read_earlier: Registers,
 }
 
 struct Analysis<'a> {
@@ -422,6 +426,8 @@ impl Analysis<'_> {
                 && !(set.reads && CARE_FOR_RESULTS.contains(&instruction.operation()))
                 && !(COUNT_COPIES.contains(&instruction.operation()) && self.is_about_registers(set))
                 && !([CCTL, B2R].contains(&instruction.operation()) && self.is_of_other_memory(set))
+                && !(CARE_FOR_ACCESSES.contains(&instruction.operation())
+                    && self.is_reading_of_access(instruction, set))
                 && !(FENCES.contains(&instruction.operation()) && self.is_no_access(set))
                 && !self.is_passed(instruction, set)
                 && !self.is_saved_for_size(at);
@@ -449,8 +455,18 @@ impl Analysis<'_> {
     /// its operands.
     fn is_no_access(&self, set: Set) -> bool {
         let producer = set.step.map(|step| self.alignment.step(step as usize).either().operation());
-        let operations = if set.reads { &STORES[..] } else { &CONSTANTS[..] };
+        let operations = if set.reads { &STORES[..] } else { &NO_ACCESSES[..] };
         producer.is_some_and(|operation| operations.contains(&operation))
+    }
+
+    /// Whether a set is about the operands of a plain load or store.
+    fn is_reading_of_access(&self, instruction: Instruction, set: Set) -> bool {
+        let producer = set.step.map(|step| self.alignment.step(step as usize).either());
+        let is_load = |producer: Instruction| [LD, LDG].contains(&producer.operation());
+        let is_acquired = |producer: Instruction| {
+            instruction.operation() == CCTL && is_load(producer) && is_strong(producer)
+        };
+        set.reads && producer.is_some_and(|one| ACCESSES.contains(&one.operation()) && !is_acquired(one))
     }
 
     /// Whether assemblers let a set be under way at an instruction that orders others.
@@ -492,7 +508,10 @@ impl Analysis<'_> {
         let (Some(consumer), Hazards::Registers(hazards)) = (consumer, &self.hazards[set]) else {
             return true;
         };
-        let InTheWay { results, sources, reader } = &**hazards;
+        let InTheWay { results, sources, reader, read_earlier } = &**hazards;
+        if read_earlier.meets(&consumer.writes) && !self.reads_before(at, self.sets[set]) {
+            return true;
+        }
         if results.meets(&consumer.reads) || results.meets(&consumer.guard) {
             return true;
         }
@@ -552,7 +571,11 @@ impl Analysis<'_> {
             sources.insert(File::UniformPredicate, 0, u16::from(u8::MAX));
             return Some(InTheWay { sources, ..InTheWay::default() });
         }
-        let mut operands = checked(producer).filter(|_| !is_ordering_producer(producer))?;
+        // That a barrier has read its registers says nothing of other threads.
+        let has_general = |operands: Operands| !operands.reads.within(&[File::General]).is_empty();
+        let is_read =
+            set.reads && producer.operation() == BAR && exact::operands(producer).is_some_and(has_general);
+        let mut operands = checked(producer).filter(|_| is_read || !is_ordering_producer(producer))?;
         if producer.operation() == BMOV {
             operands.writes.remove_all(File::Barrier);
             operands.reads.remove_all(File::Barrier);
@@ -564,34 +587,61 @@ impl Analysis<'_> {
         if producer.operation() == LDGSTS {
             sources.remove_all(File::Predicate);
         }
+        let earlier = if IN_ORDER.contains(&producer.operation()) {
+            self.covered(step, set.reads)?
+        } else {
+            Operands::default()
+        };
         if set.reads {
+            sources.insert_from(&earlier.reads);
             return Some(InTheWay { sources, ..InTheWay::default() });
         }
         let mut results = operands.writes;
-        if producer.operation() == S2UR {
-            self.add_covered(step, &mut results);
-        }
+        results.insert_from(&earlier.writes);
         if producer.read_scoreboard().is_some() {
-            return Some(InTheWay { results, ..InTheWay::default() });
+            return Some(InTheWay { results, read_earlier: earlier.reads, ..InTheWay::default() });
         }
         let reader = self.later_reader(step, &operands);
-        Some(InTheWay { results, sources, reader })
+        Some(InTheWay { results, sources, reader, read_earlier: earlier.reads })
     }
 
-    /// Adds the results of earlier reads of special registers that have no scoreboard: they are over when the one of this step is.
-    fn add_covered(&self, step: usize, results: &mut Registers) {
+    /// What earlier instructions of this kind read and write that have no scoreboard for it: it is over when that of this step is. `None` if that
+    /// is not known.
+    fn covered(&self, step: usize, reads: bool) -> Option<Operands> {
+        let last = self.alignment.step(step).either();
+        let (mut covered, mut overwritten) = (Operands::default(), Registers::default());
         for at in (0..step).rev() {
             let earlier = self.alignment.step(at);
             let one = earlier.either();
-            let is_read = one.operation() == S2UR;
-            let sets = |one: Option<Instruction>| one.is_some_and(|one| one.write_scoreboard().is_some());
-            if Flow::of(0, one) != Flow::Next || is_read && (sets(earlier.before) || sets(earlier.after)) {
-                return;
+            let is_alike = one.operation() == last.operation();
+            let sets = |of: fn(Instruction) -> Option<u8>| {
+                [earlier.before, earlier.after].into_iter().flatten().any(|one| of(one).is_some())
+            };
+            let is_read = sets(Instruction::read_scoreboard);
+            let is_over = if reads { is_read } else { sets(Instruction::write_scoreboard) };
+            let goes_on = matches!(Flow::of(0, one), Flow::Next | Flow::Branch(_));
+            if !goes_on || is_alike && is_over {
+                break;
             }
-            if let Some(operands) = checked(one).filter(|_| is_read) {
-                results.insert_from(&operands.writes);
+            if !is_alike {
+                if let Some(operands) = checked(one).filter(|_| one.is_unconditional()) {
+                    overwritten.insert_from(&operands.writes);
+                }
+                continue;
+            }
+            let mut operands = checked(one)?;
+            // One that other threads execute tells nothing of it.
+            if !last.is_unconditional() && one.guard() != last.guard() {
+                continue;
+            }
+            operands.writes.remove(&overwritten);
+            covered.writes.insert_from(&operands.writes);
+            if !is_read {
+                operands.reads.remove(&overwritten);
+                covered.reads.insert_from(&operands.reads.within(&[File::General]));
             }
         }
+        Some(covered)
     }
 
     /// The set of a later instruction that tells that a producer has read its operands: one of the same operation, or a `STG` after

@@ -16,13 +16,13 @@
 
 use super::align::{Alignment, Step};
 use super::dataflow;
-use super::kept::is_plain;
+use super::kept::{REACH, reads_at};
 use super::quicker::Ways;
 use super::saving::{CS2R, R2UR, RESTORE, SAVE, first_source, result};
 use super::violation::{Problem, Violation};
 use crate::flow::{Flow, Jumps, is_control, without_place};
 use crate::idle::{LATEST, Speed, latency, longest};
-use crate::instruction::{CountedWait, Instruction, KEPT, SIZE};
+use crate::instruction::{CountedWait, Instruction, SIZE};
 use crate::operands::{Operands, exact};
 use crate::operation::BAR;
 use crate::registers::File;
@@ -41,6 +41,8 @@ const ZERO: u8 = 255;
 /// The bytes that registers are in, and the mark of the first one.
 const SOURCES: [u32; 3] = [3, 4, 8];
 const FIRST_KEPT: u128 = 1 << 122;
+/// The bits that say that operands are kept.
+const MARKS: u32 = 4;
 
 /// Cycles from saving R to overwriting it, from the size to the product, from that to the uniform register, from there to the load of
 /// a constant, and from restoring R to the load. Assemblers from 13.0 on have these.
@@ -71,8 +73,6 @@ const WRITTEN: u16 = 1 << 15;
 
 /// How many states may be looked at on the ways back from one place.
 const MAX_STATES: usize = 1 << 14;
-/// How far operands may be kept.
-const REACH: usize = 16;
 
 /// An expansion in the steps of both codes.
 struct Expansion {
@@ -261,20 +261,25 @@ fn is_overwritten(code: &[u8], from: usize, register: u8) -> bool {
 
 /// Whether an instruction before may keep the register for a later one, which would not see it change.
 fn keeps_operand(alignment: &Alignment<'_>, expansion: &Expansion) -> bool {
+    /// An operand is so many registers at most.
+    const MAX_OPERAND: u8 = 4;
     let earlier: Vec<Instruction> =
         (0..expansion.step).rev().filter_map(|at| alignment.step(at).after).take(REACH).collect();
     earlier.iter().enumerate().any(|(index, one)| {
-        let has = |other: &Instruction, byte: u32| other.byte(byte) == expansion.register;
-        let takes = |later: &Instruction, byte: u32| {
-            let reads =
-                |operands: Operands| operands.reads.contains(File::General, expansion.register.into());
-            has(later, byte) && is_plain(*later) && checked(*later).is_some_and(reads)
+        let is_taken = |slot: u32| {
+            let mut later = earlier[..index].iter();
+            later.any(|later| later.is_unconditional() && reads_at(*later, slot, expansion.register))
         };
-        let is_taken = |byte: u32| earlier[..index].iter().any(|later| takes(later, byte));
+        let has = |byte: u32| {
+            let after = expansion.register.checked_sub(one.byte(byte));
+            after.is_some_and(|after| after < MAX_OPERAND)
+        };
         // The first operand is in one place, the others are in two.
-        let is_kept =
-            |byte: u32| one.0 & if byte == SOURCES[0] { FIRST_KEPT } else { KEPT & !FIRST_KEPT } != 0;
-        SOURCES.iter().any(|byte| is_kept(*byte) && has(one, *byte) && !is_taken(*byte))
+        let is_kept = |slot: u32| {
+            let bytes = if slot == 0 { &SOURCES[..1] } else { &SOURCES[1..] };
+            one.0 & FIRST_KEPT << slot != 0 && bytes.iter().any(|byte| has(*byte))
+        };
+        (0..MARKS).any(|slot| is_kept(slot) && !is_taken(slot))
     })
 }
 

@@ -3,7 +3,9 @@
 use super::align::Alignment;
 use crate::flow::Flow;
 use crate::instruction::{Instruction, KEPT};
+use crate::operands::Operands;
 use crate::operands::exact::checked;
+use crate::operation::{BSSY, HMMA, IADD, IMAD_WIDE, ISETP, MOV, R2UR, STG, STS};
 use crate::registers::{File, Registers};
 
 /// The places from which operands are kept, and the zero register.
@@ -12,23 +14,22 @@ const SLOTS: u32 = 3;
 const ZERO: u8 = 255;
 /// The form whose second operand is a register in byte 4.
 const OF_REGISTERS: u16 = 1;
+/// The forms whose second operand is an immediate or a uniform register.
+const OF_OTHERS: [u16; 2] = [4, 6];
 /// Of those below, the ones with a third register, in byte 8: `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`.
 const OF_THREE: [u16; 6] = [0x010, 0x011, 0x012, 0x016, 0x019, 0x024];
 /// Those with two, in bytes 3 and 4: `SEL`, `ISETP`, `IADD`.
 const OF_TWO: [u16; 3] = [0x007, ISETP, IADD];
-/// Plain arithmetic whose first operand is there: `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `IMAD.WIDE`, `IADD`, `VIADD`,
+/// Plain arithmetic whose operands are there: `MOV` of 32 bits, `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `IMAD.WIDE`, `IADD`, `VIADD`,
 /// `R2UR`.
-const PLAIN: [u16; 12] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x035, 0x036, 0x0ca];
-/// What comes in between in the code of assemblers: `HMMA`, `UMOV`, `UIADD3`, `LD`, `LDG`, `LDC`, `LDS`, `LDCU`; and `VOTE`, in nvlink's. `VOTE`
-/// has no general operands, and matrices keep theirs apart from those of others.
-const PASSED: [u16; 9] = [0x006, HMMA, 0x082, 0x090, 0x180, 0x181, 0x182, 0x184, 0x1ac];
-const HMMA: u16 = 0x03c;
-const MOV: u16 = 0x002;
-const R2UR: u16 = 0x0ca;
-const ISETP: u16 = 0x00c;
-const IADD: u16 = 0x035;
-const COMPARES_64_BITS: u32 = 80;
-const REACH: usize = 16;
+const PLAIN: [u16; 13] =
+    [MOV, 0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x035, 0x036, 0x0ca];
+/// What comes in between in the code of assemblers: `HMMA`, `UMOV`, `UIADD3`, `BSSY`, `LD`, `LDG`, `LDC`, `LDS`, `STG`, `STS`, `LDCU`; and `VOTE`,
+/// in nvlink's. `VOTE` has no general operands, memory takes its operands from elsewhere, and matrices keep theirs apart from those of others.
+const PASSED: [u16; 12] = [0x006, HMMA, 0x082, 0x090, BSSY, 0x180, 0x181, 0x182, 0x184, STG, STS, 0x1ac];
+const VIADD: u16 = 0x036;
+/// How far what operands are kept for may be.
+pub const REACH: usize = 32;
 
 /// Whether an instruction keeps operands.
 pub fn keeps(instruction: Instruction) -> bool {
@@ -50,30 +51,59 @@ pub fn may_keep(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize) 
         && is_plain(own)
         && own.holds()
         && own.has_usual_stall()
+        // Another thread may have what is under way at this one.
+        && own.is_unconditional()
         && (0..SLOTS).filter(is_added).all(|slot| is_read_again(alignment, entered, at, slot))
 }
 
-/// The register that plain arithmetic has in one of the places.
-fn operand(one: Instruction, slot: u32) -> Option<u8> {
-    let has_registers = one.form() == OF_REGISTERS && OF_THREE.contains(&one.operation());
-    match slot {
-        0 => Some(one.byte(3)),
-        1 if has_registers || one.form() == OF_REGISTERS && OF_TWO.contains(&one.operation()) => {
-            Some(one.byte(4))
+/// What an instruction has in one of the places for operands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operand {
+    Register(u8),
+    /// An immediate, a uniform register or no operand.
+    Absent,
+    /// A number of 64 bits, or what is not looked at.
+    Unknown,
+}
+
+/// What plain arithmetic or a move has in one of the places.
+fn operand(one: Instruction, slot: u32) -> Operand {
+    let is_among = |operations: &[u16]| operations.contains(&one.operation());
+    // A move has its operand in the second place.
+    let has_two = is_among(&OF_TWO) || one.operation() == MOV;
+    let is_known = one.form() == OF_REGISTERS || OF_OTHERS.contains(&one.form());
+    match (slot, one.operation()) {
+        (0, MOV) | (1 | 2, R2UR) => Operand::Absent,
+        (0, _) => Operand::Register(one.byte(3)),
+        (1, _) if one.form() == OF_REGISTERS && (has_two || is_among(&OF_THREE)) => {
+            Operand::Register(one.byte(4))
         }
-        2 if has_registers => Some(one.byte(8)),
-        _ => None,
+        (1, _) if OF_OTHERS.contains(&one.form()) => Operand::Absent,
+        (2, _) if is_known && (is_among(&OF_THREE) || one.operation() == IMAD_WIDE) => {
+            Operand::Register(one.byte(8))
+        }
+        (2, VIADD) => Operand::Absent,
+        (2, _) if is_known && has_two => Operand::Absent,
+        _ => Operand::Unknown,
     }
+}
+
+/// Whether an instruction takes what is kept of a register in one of the places.
+pub fn reads_at(one: Instruction, slot: u32, register: u8) -> bool {
+    let reads = |operands: Operands| operands.reads.contains(File::General, register.into());
+    is_plain(one) && operand(one, slot) == Operand::Register(register) && checked(one).is_some_and(reads)
 }
 
 /// Whether the next instruction that could take the operand in this place does, as it is.
 fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize, slot: u32) -> bool {
     let Some((_, keeper)) = both(alignment, at) else { return false };
-    let Some((own, operands)) = operand(keeper, slot).zip(checked(keeper)) else { return false };
+    let (Operand::Register(own), Some(operands)) = (operand(keeper, slot), checked(keeper)) else {
+        return false;
+    };
     let register = u16::from(own);
     // Of two registers both are kept.
     let mut kept = Registers::default();
-    kept.insert(File::General, own, 1 + u16::from(is_pair(keeper)));
+    kept.insert(File::General, own, 1 + u16::from(is_pair(keeper, slot)));
     if !operands.reads.contains(File::General, register) || operands.writes.meets(&kept) {
         return false;
     }
@@ -87,13 +117,10 @@ fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize,
         }
         let Some((_, next)) = both(alignment, later) else { return false };
         let Some(others) = checked(next) else { return false };
-        // It may wait itself: in the objects of `cargo xtask realcode` one in twelve does.
-        if is_plain(next) && operand(next, slot) == Some(own) {
-            let is_whole = if is_pair(next) { !is_second_written } else { !is_pair(keeper) };
+        // It may wait, and so may those in between: in the objects of `cargo xtask realcode` one in ten does, and one in six of these.
+        if is_plain(next) && operand(next, slot) == Operand::Register(own) {
+            let is_whole = if is_pair(next, slot) { !is_second_written } else { !is_pair(keeper, slot) };
             return is_whole && others.reads.contains(File::General, register);
-        }
-        if next.wait_mask() != 0 {
-            return false;
         }
         let is_passed = !takes(keeper, next, slot)
             && !next.is_delay()
@@ -114,18 +141,15 @@ fn takes(keeper: Instruction, next: Instruction, slot: u32) -> bool {
     if is_matrix(keeper) {
         return is_matrix(next);
     }
-    // A move has its operand in the second place.
-    let is_move = slot != 1 && next.operation() == MOV && next.set_mask() == 0;
-    if next.is_delay() || PASSED.contains(&next.operation()) || is_move {
+    if next.is_delay() || PASSED.contains(&next.operation()) {
         return false;
     }
     // Registers of even and of odd numbers are kept apart, two are one of each, and the zero register is not among them.
-    let has_pair = is_pair(keeper) || is_pair(next);
+    let has_pair = is_pair(keeper, slot) || is_pair(next, slot);
     let is_other = match (operand(next, slot), operand(keeper, slot)) {
-        (Some(ZERO), _) => true,
-        (Some(other), Some(own)) => !has_pair && (other ^ own) & 1 != 0,
-        (Some(_), None) => false,
-        (None, _) => next.operation() == R2UR,
+        (Operand::Absent | Operand::Register(ZERO), _) => true,
+        (Operand::Register(other), Operand::Register(own)) => !has_pair && (other ^ own) & 1 != 0,
+        _ => false,
     };
     !(is_plain(next) && is_other)
 }
@@ -136,7 +160,9 @@ pub fn is_passed(alignment: &Alignment<'_>, at: usize) -> bool {
     for earlier in (at.saturating_sub(REACH)..at).rev() {
         let Some(keeper) = alignment.step(earlier).after else { continue };
         let is_kept = |slot: &u32| keeper.0 >> (KEPT_AT + slot) & 1 != 0;
-        let is_taken = |slot: u32| between.iter().any(|next| takes(keeper, *next, slot));
+        // A move of 64 bits has nothing in the other places.
+        let has = |next: &Instruction, slot: u32| slot == 1 || !next.is_long_move();
+        let is_taken = |slot: u32| between.iter().any(|next| has(next, slot) && takes(keeper, *next, slot));
         if (0..=SLOTS).filter(is_kept).any(|slot| !is_taken(slot)) {
             return true;
         }
@@ -145,10 +171,11 @@ pub fn is_passed(alignment: &Alignment<'_>, at: usize) -> bool {
     false
 }
 
-/// Whether the first operand is two registers: that of comparisons, sums and selections of 64 bits.
-fn is_pair(one: Instruction) -> bool {
-    one.is_long_sum()
-        || one.operation() == ISETP && one.field(COMPARES_64_BITS, 1) != 0
+/// Whether an operand is two registers: those of comparisons, sums and selections of 64 bits, and what is added to products.
+fn is_pair(one: Instruction, slot: u32) -> bool {
+    one.operation() == IMAD_WIDE && slot == 2
+        || one.is_long_sum()
+        || one.is_long_comparison()
         || one.is_long_selection()
 }
 
@@ -158,6 +185,9 @@ fn both(alignment: &Alignment<'_>, at: usize) -> Option<(Instruction, Instructio
 }
 
 /// Whether an instruction takes what is kept for it.
-pub fn is_plain(one: Instruction) -> bool {
-    PLAIN.contains(&one.operation()) && one.set_mask() == 0 && Flow::of(0, one) == Flow::Next
+fn is_plain(one: Instruction) -> bool {
+    PLAIN.contains(&one.operation())
+        && !one.is_long_move()
+        && one.set_mask() == 0
+        && Flow::of(0, one) == Flow::Next
 }

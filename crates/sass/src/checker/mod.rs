@@ -67,7 +67,7 @@ fn check_schedule(alignment: &Alignment<'_>, jumps: &Jumps, speed: Speed) -> Res
         // Other warps that go on in between, or another instruction, may lose what is kept.
         let is_released = before.holds() && !after.holds();
         let is_lost = is_released && (kept::keeps(after) || kept::is_passed(alignment, at));
-        if is_lost || is_other_shift(before, after) && keeps_before(alignment, at) {
+        if is_lost || is_other_shift(before, after) && is_kept_over(alignment, at) {
             return violation(Problem::Code);
         }
         let is_slower = after.stall() >= before.stall();
@@ -201,10 +201,11 @@ fn is_other_shift(before: Instruction, after: Instruction) -> bool {
     before != after && shift::low(Instruction(before)) == Some(Instruction(after))
 }
 
-/// Whether the instruction before a step keeps operands for it.
-fn keeps_before(alignment: &Alignment<'_>, at: usize) -> bool {
-    let before = (0..at).rev().find_map(|at| alignment.step(at).after);
-    before.is_some_and(kept::keeps)
+/// Whether an instruction before a step keeps operands for it, or for a later one.
+fn is_kept_over(alignment: &Alignment<'_>, at: usize) -> bool {
+    let before = (0..at).rev().find(|at| alignment.step(*at).after.is_some());
+    let keeps = |at: usize| alignment.step(at).after.is_some_and(kept::keeps);
+    before.is_some_and(|before| keeps(before) || kept::is_passed(alignment, before))
 }
 
 /// Whether a barrier was inserted before or after a step. Barriers before an exit give what comes before it the time that

@@ -10,7 +10,7 @@ use crate::idle::{AFTER_BARRIER, LATEST, Speed, is_early, longest};
 use crate::instruction::Instruction;
 use crate::operands::exact::checked;
 use crate::operands::is_ordering_producer;
-use crate::operation::{BRA, BSSY, BSYNC, ENDCOLLECTIVE, EXIT, NOP, WARPSYNC};
+use crate::operation::{BRA, BSSY, BSYNC, DOUBLE, DSETP, ENDCOLLECTIVE, EXIT, LDL, LDS, NOP, SHFL, WARPSYNC};
 
 /// How many instructions before may be looked at.
 const MAX_PRODUCERS: usize = 256;
@@ -22,6 +22,9 @@ const READ_AFTER: u8 = 2;
 /// `RPCMOV`, which moves a register where nothing else is.
 const SAVE: u16 = 0x152;
 const RESTORE: u16 = 0x153;
+/// Control depends on a predicate besides the guard.
+const SECOND_PREDICATE: u32 = 87;
+const TRUE: u64 = 7;
 /// Control that writes no registers.
 const WITHOUT_RESULTS: [u16; 4] = [BSYNC, BRA, WARPSYNC, EXIT];
 
@@ -32,8 +35,6 @@ pub struct Ways<'a> {
     branches: Option<Vec<(usize, usize)>>,
     /// Where threads meet, in order.
     meetings: Vec<usize>,
-    /// Whether the code returns, so that other code comes before it.
-    returns: bool,
     speed: Speed,
 }
 
@@ -87,8 +88,7 @@ impl<'a> Ways<'a> {
         if let Some(branches) = &mut branches {
             branches.sort_unstable();
         }
-        let returns = alignment.steps().any(|step| step.either().is_return());
-        Self { alignment, branches, meetings, returns, speed }
+        Self { alignment, branches, meetings, speed }
     }
 
     /// Whether nothing depends on the cycles that an instruction does not take any more, of what comes until the code has caught up
@@ -192,17 +192,16 @@ impl<'a> Ways<'a> {
             Flow::Anywhere => before.is_call_or_return() || !is_indirect_branch(before),
             _ => false,
         };
-        let mut left = vec![(at, [0, 0])];
+        let mut left = vec![(at, [0, 0], Covered { waits: after.wait_mask(), units: 0 })];
         let mut steps = 0;
-        while let Some((from, distance)) = left.pop() {
+        while let Some((from, distance, covered)) = left.pop() {
             steps += 1;
             if steps > MAX_STEPS {
                 return None;
             }
             let ways = self.before(from);
             // What comes from elsewhere was over there, and is if this takes as long as before.
-            let is_start = from == 0 && !self.returns;
-            let is_over = is_start || self.speed == Speed::Sm107;
+            let is_over = self.is_over_before(from) || self.speed == Speed::Sm107;
             if ways.is_none() && !is_over && distance[0] < distance[1] {
                 return None;
             }
@@ -215,7 +214,9 @@ impl<'a> Ways<'a> {
                 let distance = sum(distance, cycles(step));
                 let has_results =
                     |one: &Instruction| !one.is_delay() && !WITHOUT_RESULTS.contains(&one.operation());
-                if let Some(first) = step.before.filter(has_results) {
+                let covered = covered.before(step);
+                let first = step.before.filter(|one| has_results(one) && !covered.contains(*one));
+                if let Some(first) = first {
                     let is_early = if is_left {
                         distance[0] < distance[1].min(longest_of(first))
                     } else {
@@ -226,11 +227,22 @@ impl<'a> Ways<'a> {
                     }
                 }
                 if distance[0] < self.speed.latest() {
-                    left.push((way, distance));
+                    left.push((way, distance, covered));
                 }
             }
         }
         Some(true)
+    }
+
+    /// Whether everything of other code is over that comes before a step: at the start of the code, and after the call of another function. Who
+    /// assembles a function does not know what calls it, nor what comes after its return.
+    fn is_over_before(&self, at: usize) -> bool {
+        let is_call = |last: usize| {
+            let last = self.alignment.step(last).either();
+            let is_taken = last.is_unconditional() && last.field(SECOND_PREDICATE, 4) == TRUE;
+            last.is_call() && Flow::of(0, last) == Flow::Call && is_taken
+        };
+        at.checked_sub(1).is_none_or(is_call)
     }
 
     /// The instructions whose results may not be there yet after a step, and how long before its end they come in both codes. `None`
@@ -288,6 +300,46 @@ impl<'a> Ways<'a> {
         let first = branches.partition_point(|(target, _)| *target < at);
         let sources = branches[first..].iter().take_while(move |(target, _)| *target == at);
         Some(sources.map(|(_, source)| *source))
+    }
+}
+
+/// What is over when an instruction comes, whatever the time: units that work in order, once a later operation of theirs was waited for.
+#[derive(Clone, Copy)]
+struct Covered {
+    /// The scoreboards that are waited for from here on.
+    waits: u8,
+    /// The units, a bit for each.
+    units: u8,
+}
+
+impl Covered {
+    /// The same before a step.
+    fn before(mut self, step: Step) -> Self {
+        let Some(after) = step.after else { return self };
+        let is_over = after.write_scoreboard().is_some_and(|number| self.waits >> number & 1 != 0);
+        if is_over && after.is_unconditional() {
+            self.units |= unit(after);
+        }
+        self.waits |= after.wait_mask();
+        self
+    }
+
+    /// Whether an instruction that sets no scoreboard is over.
+    fn contains(self, first: Instruction) -> bool {
+        first.write_scoreboard().is_none() && self.units & unit(first) != 0
+    }
+}
+
+/// Whose results come in order, as assemblers have it: `LDL`, `LDS`, `SHFL` and double precision.
+fn unit(one: Instruction) -> u8 {
+    match one.operation() {
+        LDL => 1,
+        LDS => 2,
+        SHFL => 4,
+        // Predicates may come later than registers.
+        DSETP => 16,
+        operation if DOUBLE.contains(&operation) => 8,
+        _ => 0,
     }
 }
 

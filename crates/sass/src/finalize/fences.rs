@@ -31,6 +31,8 @@ const REPORT: u16 = 0x1ab;
 const CALLS: [u16; 2] = [0x143, 0x144];
 /// `LDGSTS`
 const ASYNCHRONOUS_COPY: u16 = 0x1ae;
+/// `SUST` with a format and without, `SURED`
+const SURFACE_WRITES: [u16; 3] = [0x19b, 0x19d, 0x19f];
 /// `SYNCS` and `USYNCS`
 const BARRIERS: [u16; 4] = [0x1a7, 0x1b1, 0x1b2, 0x1bf];
 
@@ -96,6 +98,8 @@ fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<usize>> {
         return None;
     }
     let copies = uses(&[ASYNCHRONOUS_COPY]);
+    // Errors of these are still to be waited for at the end (mercury/exits-of-surfaces).
+    let writes_surfaces = uses(&SURFACE_WRITES);
     let steps = paces(capsule, length).ok()?;
     let has_barriers = uses(&BARRIERS) || steps.iter().any(Pace::is_about_barriers);
     // A fence that the program has before another one is a Mercury instruction of its own.
@@ -109,7 +113,7 @@ fn needless(code: &[u8], capsule: &[u8]) -> Option<Vec<usize>> {
         let before = |what: u16| at + 1 < length && operation(at + 1) == what;
         (!copies && instruction == LOAD)
             || (!has_barriers && before(FENCE) && is_narrow(at))
-            || (before(REPORT) && is(instruction, &TRANSLATED))
+            || (!writes_surfaces && before(REPORT) && is(instruction, &TRANSLATED))
     });
     Some(removed.collect())
 }

@@ -10,7 +10,7 @@ use crate::check;
 use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::schedule::Family;
 use crate::schedule::member::{Retimed, put, replaced};
-use crate::sum::{is_in_time, is_without_carry, mercury, of_two};
+use crate::sum::{is_in_time, mercury, of_two};
 use solder_cubin::mercury::{make_explicit, paces};
 use std::ops::Range;
 
@@ -22,15 +22,14 @@ const MAX_BLOCKS: usize = 64;
 
 /// The function with sums of two numbers; `None` if it stays.
 pub fn step(function: &Function<'_, '_>, jumps: &Jumps, family: Family) -> Option<Step> {
-    let is_sum = |at: usize| is_without_carry(Instruction::at(&function.code, at));
-    let (all, _) = converted(function, is_sum)?;
+    let (all, _) = converted(function, |_| true)?;
     let sums: Vec<usize> = (0..all.len() / SIZE)
         .filter(|at| Instruction::at(&all, *at) != Instruction::at(&function.code, *at))
         .collect();
     let timed = timed(&function.code, &all, &sums, jumps, family);
     let is_late = |at: &usize| !is_in_time(&timed, *at);
     let late: Vec<usize> = sums.into_iter().filter(is_late).collect();
-    let (mut code, capsule) = converted(function, |at| is_sum(at) && late.binary_search(&at).is_err())?;
+    let (mut code, capsule) = converted(function, |at| late.binary_search(&at).is_err())?;
     // Cycles and marks are those of the whole.
     let (places, _) = code.as_chunks_mut::<SIZE>();
     for (at, place) in places.iter_mut().enumerate() {

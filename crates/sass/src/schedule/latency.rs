@@ -16,7 +16,7 @@ use operation::{
     DMUL, DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, HMMA, I2F, I2F_DOUBLE, IADD,
     IMAD_WIDE, IMMA, IMNMX, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS,
     MEMBAR, MOV, MUFU, POPC, R2UR, REDUX, S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL,
-    SYNCS_EXCH, UBLKCP, UTMASTG, is_texture,
+    SYNCS_EXCH, UBLKCP, UTMASTG, VOTE, is_texture,
 };
 use solder_arch::Release;
 
@@ -165,7 +165,7 @@ const OF_103: Estimates = Estimates {
 };
 const OF_110: Estimates = Estimates {
     results: &[&[(BREV, &[], 15)], SLOW_DOUBLE_RESULTS, RESULTS_OF_100],
-    reads: &[&[(ATOMG, &[], 11)], READS_OF_100, LONG_CONVERSION_READS],
+    reads: &[READS_OF_100, LONG_CONVERSION_READS],
     ..OF_100
 };
 const OF_120: Estimates = Estimates {
@@ -181,7 +181,7 @@ const OF_120: Estimates = Estimates {
         (I2F_DOUBLE, &[], 14),
         (FRND_DOUBLE, &[], 2),
     ]],
-    reads: &[&[(STS, &[Double], 11), (SHFL, &[], 8), (ATOMG, &[], 11)], LONG_CONVERSION_READS],
+    reads: &[&[(STS, &[Double], 11), (SHFL, &[], 8)], LONG_CONVERSION_READS],
 };
 
 /// What lasts longer from 13.1 on, on sm_103 and sm_110: conversions of 64 bits, and loads of constants of 64 bits.
@@ -272,6 +272,7 @@ const READS: &Table = &[
     (BAR, &[], 8),
     (LD, &[Small, Word], 9),
     (LDG, &[], 10),
+    (ATOMG, &[], 11),
     (LDGSTS, &[], 12),
     (ATOMS, &[], 9),
     // At most: all that is seen is that it is over 6 cycles later.
@@ -411,7 +412,8 @@ pub fn of_operand(writer: &Line, reader: &Line, place: usize, family: Family) ->
         File::General if writer.operation() == IMAD_WIDE => 6,
         File::General if is_long && !goes_on => 6,
         File::General => 5,
-        File::Predicate if reader.is_branch() || reader.is_guard(place) => {
+        // `VOTE` takes predicates as late as guards.
+        File::Predicate if reader.is_branch() || reader.is_guard(place) || reader.operation() == VOTE => {
             13 + i64::from(is_double || is_long)
         }
         File::Predicate => 5 + i64::from(is_double || is_long),

@@ -298,8 +298,8 @@ impl<'a> Schedule<'a> {
                 producer.is_about_operands() && producer.is_uniform()
             };
             let is_end = is_exit || self.lines[last].operation() == operation::BPT;
-            let ends = is_exit && group.members.iter().any(is_uniform)
-                || is_end && group.members.iter().any(reads_uniform);
+            let ends =
+                is_end && group.members.iter().any(|pending| is_uniform(pending) || reads_uniform(pending));
             if self.family.waits_at_ends && is_exit && group.has_texture && group.members.iter().any(is_own) {
                 // Whoever goes on waits for it again.
                 self.waits[last] |= 1 << number;

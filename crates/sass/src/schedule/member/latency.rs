@@ -35,6 +35,7 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
             // The later result comes later.
             _ if from.is_plain() && to.is_plain() && how == Use::Written => 1,
             _ if from.is_plain() && how == Use::Written && consumer.is_variable() => 6,
+            (Long, Long) if producer.is_minimum != consumer.is_minimum => 6,
             (Logic, Logic) | (Sum, Sum) | (Long, Long) => 4,
             (Long, Special | Count) => UNKNOWN,
             _ if from.is_plain() && matches!(to, Special | Count) => 4,
@@ -105,7 +106,8 @@ pub fn until_used(producer: Kind, consumer: Kind, file: File, how: Use) -> i64 {
 pub fn until_used_by_halves(producer: Kind, consumer: Kind) -> i64 {
     let cycles = until_used(producer, consumer, File::General, Use::Read);
     match (producer.pipe, consumer.pipe) {
-        (Pipe::Multiply, Pipe::Logic) | (Pipe::Logic, Pipe::Multiply) => cycles - 2,
+        (Pipe::Multiply, Pipe::Logic | Pipe::Choice | Pipe::Sum)
+        | (Pipe::Logic | Pipe::Choice | Pipe::Sum, Pipe::Multiply) => cycles - 2,
         (Pipe::Multiply, Pipe::Multiply) if !producer.is_wide => cycles - 2,
         _ => cycles,
     }
@@ -115,6 +117,7 @@ pub fn until_used_by_halves(producer: Kind, consumer: Kind) -> i64 {
 pub fn until_overwritten(producer: Kind, file: File) -> Option<i64> {
     match (file, producer.pipe) {
         (File::Predicate, Pipe::Logic | Pipe::Sum | Pipe::Choice) => Some(12),
+        (File::General, Pipe::Long) => Some(7),
         (File::General, pipe) if pipe.is_plain() => Some(6),
         _ => None,
     }

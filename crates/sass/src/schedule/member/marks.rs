@@ -7,6 +7,7 @@
 use super::delays::{Held, Scheduled};
 use super::pipes::{Kind, Member, Pipe, is_double, is_matrix};
 use crate::instruction::Instruction;
+use crate::operation::DADD;
 use crate::registers::File;
 use crate::schedule::instructions::Line;
 use std::ops::Range;
@@ -25,8 +26,8 @@ const NO_REGISTER: u8 = 255;
 const DEPBAR: u16 = 0x11a;
 /// How far what operands are kept for may be.
 const REACH: usize = 64;
-/// Operations whose second operand is in the third place: `FADD`, `DADD`, `DSETP`, `HADD2`.
-const SECOND_IN_THIRD: [u16; 4] = [0x021, 0x029, 0x02a, 0x030];
+/// Operations whose second operand is in the third place: `FADD`, `DADD`, `DSETP`, `HADD2`. That of `DADD` is where others have the third one.
+const SECOND_IN_THIRD: [u16; 4] = [0x021, DADD, 0x02a, 0x030];
 /// Operations with two operands: `MOV`, `SEL`, `FSEL`, `FSETP`, `ISETP`, `IADD`, `VIADD`, `VIMNMX`.
 const TWO_OPERANDS: [u16; 8] = [0x002, 0x007, 0x008, 0x00b, 0x00c, 0x035, 0x036, 0x048];
 
@@ -181,7 +182,7 @@ fn operand(line: &Line, slot: u32) -> Option<u8> {
         0 => 3,
         1 if is_second_last => 8,
         1 if bits.form() == 1 && !is_third => 4,
-        2 if bits.form() == 1 && is_third => 4,
+        2 if bits.form() == 1 && is_third && bits.operation() != DADD => 4,
         2 if !is_second_last && !TWO_OPERANDS.contains(&bits.operation()) => 8,
         _ => return None,
     };
@@ -195,9 +196,9 @@ fn is_pair(line: &Line, slot: u32) -> bool {
     WIDE.contains(&line.operation()) && slot == 2 || is_double(line.bits) || is_long_pair(line.bits)
 }
 
-/// Whether the operands are of 64 bits: those of sums and selections of sm_120.
+/// Whether the operands are of 64 bits: those of sums, comparisons and selections of sm_120.
 fn is_long_pair(bits: Instruction) -> bool {
-    bits.is_long_sum() || bits.is_long_selection()
+    bits.is_long_sum() || bits.is_long_comparison() || bits.is_long_selection()
 }
 
 /// Whether operands of an instruction can be kept, or taken from what is kept.

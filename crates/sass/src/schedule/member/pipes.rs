@@ -1,7 +1,7 @@
 //! Which unit does an operation, and how soon that takes the next one.
 
 use crate::instruction::Instruction;
-use crate::operation::{DMMA, DOUBLE, HMMA, IADD, IMMA, LONG_CONVERSIONS, NOP, POPC, WARPSYNC};
+use crate::operation::{DMMA, DOUBLE, HMMA, IADD, IMMA, IMNMX, LONG_CONVERSIONS, NOP, POPC, VOTE, WARPSYNC};
 use crate::schedule::{Family, Machine};
 
 /// Units that matter here. Instructions of others are not counted.
@@ -53,9 +53,6 @@ const SUMS: [u16; 16] = [
     0x0ca,
 ];
 const LONG: [u16; 2] = [0x017, 0x035];
-/// Comparisons of integers, and whether they are of 64 bits.
-const ISETP: u16 = 0x00c;
-const COMPARES_64_BITS: u32 = 80;
 /// Additions and products of single precision, one in each cycle.
 const SINGLE: [u16; 3] = [0x020, 0x021, 0x023];
 /// The others of that unit: those of half precision have another latency, those with long results take longer.
@@ -74,7 +71,6 @@ const UNIFORM_FLO: u16 = 0x0bd;
 const VIADD: u16 = 0x036;
 /// `F2FP`
 const CONVERSION: u16 = 0x03e;
-const VOTE: u16 = 0x006;
 const UNIFORM_VOTE: u16 = 0x086;
 const CONSTANT: [u16; 3] = [0x182, 0x1c3, 0x11d];
 
@@ -137,6 +133,8 @@ pub struct Kind {
     pub is_uniform_vote: bool,
     /// `IMAD.WIDE`
     pub is_wide: bool,
+    /// `IMNMX`, which has a unit of its own.
+    pub is_minimum: bool,
     /// A delay that was there before.
     pub is_delay: bool,
     /// Whether it is of 64 bits, on sm_120.
@@ -212,7 +210,7 @@ impl Kind {
             IADD if is_120 && !bits.is_long_sum() => (Pipe::Choice, 1),
             _ if is_120 && (bits.is_long_selection() || bits.is_long_move()) => (Pipe::Long, 2),
             _ if is_120 && LONG.contains(&operation) => (Pipe::Long, 2),
-            CONVERSION | 0x033 | 0x040 if is_107 => (Pipe::Sum, 2),
+            CONVERSION | 0x033 | 0x040 if has_sums => (Pipe::Sum, 2),
             _ if has_sums && SUMS.contains(&operation) => (Pipe::Sum, 2),
             _ if has_sums && LOGIC.contains(&operation) => (Pipe::Choice, 1),
             IADD | VIADD if is_107 => (Pipe::Choice, 1),
@@ -222,10 +220,11 @@ impl Kind {
             _ if is_double_matrix(bits) => (Pipe::Double, if is_103 { 584 } else { 16 }),
             _ if is_integer_matrix(bits) => (Pipe::Matrix, if is_103 { 64 } else { 8 }),
             HMMA => (Pipe::Tensor, if bits.field(IS_SPARSE, 1) != 0 { 9 } else { 8 }),
-            _ if is_conversion(bits) && is_103 => (Pipe::Double, double),
+            _ if is_conversion(bits) && (is_103 || is_120) => (Pipe::Double, double),
             _ if bits.is_exponential() && (is_103 || is_107) => (Pipe::Special, 4),
             IADD => (Pipe::Logic, 2),
             POPC if is_103 => (Pipe::Count, 1),
+            _ if is_120 && SPECIAL.contains(&operation) => (Pipe::Special, 1),
             _ if is_conversion(bits) || SPECIAL.contains(&operation) => (Pipe::Special, 8),
             _ if LOGIC.contains(&operation) => (Pipe::Logic, 2),
             _ if SINGLE.contains(&operation) => (Pipe::Multiply, 1),
@@ -247,9 +246,9 @@ impl Kind {
             is_vote: operation == VOTE,
             is_uniform_vote: operation == UNIFORM_VOTE && !is_107,
             is_wide: WIDE.contains(&operation),
+            is_minimum: operation == IMNMX,
             is_delay: operation == NOP,
-            is_long: is_120 && operation == ISETP && bits.field(COMPARES_64_BITS, 1) != 0
-                || pipe == Pipe::Long,
+            is_long: is_120 && bits.is_long_comparison() || pipe == Pipe::Long,
             is_107,
             matrix: match pipe {
                 Pipe::Tensor if is_120 => 28,

@@ -319,7 +319,7 @@ impl<'a> Stalls<'a> {
                         _ => {}
                     }
                 }
-                let is_half = how == Use::Read && self.is_wide_half(producer, next.at, place);
+                let is_half = how == Use::Read && self.is_wide_half(producer, next.at, place, member);
                 let until = |kinds: (Kind, Kind)| {
                     if is_half {
                         until_used_by_halves(kinds.0, kinds.1)
@@ -343,12 +343,14 @@ impl<'a> Stalls<'a> {
     }
 
     /// Whether a product of 64 bits has this result before the other half of it, or reads this operand after the factors.
-    fn is_wide_half(&self, producer: usize, at: usize, place: usize) -> bool {
+    fn is_wide_half(&self, producer: usize, at: usize, place: usize, member: Member) -> bool {
         let [writer, reader] = [producer, at].map(|at| self.lines[at].bits);
         let is_at = |register: u8| File::General.place(register) == place;
         if reader.operation() == IMAD_WIDE {
             let is_factor = is_at(reader.byte(3)) || reader.form() == 1 && is_at(reader.byte(4));
-            return writer.operation() != IMAD_WIDE && ADDS_REGISTERS.contains(&reader.form()) && !is_factor;
+            let is_late = !member.is_120() || is_at(reader.byte(8).wrapping_add(1));
+            let has_late = ADDS_REGISTERS.contains(&reader.form()) && is_late;
+            return writer.operation() != IMAD_WIDE && has_late && !is_factor;
         }
         writer.operation() == IMAD_WIDE && is_at(writer.byte(2))
     }
@@ -388,7 +390,7 @@ impl<'a> Stalls<'a> {
         }
         let last_kind = self.kind(last, member);
         if last_kind.is_long {
-            let is_sum = (last_kind.pipe, kind.pipe) == (Pipe::Long, Pipe::Sum);
+            let is_sum = kind.pipe == Pipe::Sum;
             next.after(last, if is_sum { LONG_TO_SUM } else { LONG });
         }
         if member.is_120() && !kind.is_variable() && line.bits.write_scoreboard().is_none() {
