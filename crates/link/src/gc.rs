@@ -58,12 +58,6 @@ impl Live {
         self.prepared.as_ref().is_none_or(|prepared| prepared[kernel.index()])
     }
 
-    /// Lets every kernel that stays count as one whose calls are followed.
-    #[must_use]
-    pub fn with_all_roots(self) -> Self {
-        Self { roots: None, ..self }
-    }
-
     /// Tells the kernels whose calls are followed from the others.
     #[must_use]
     pub fn with_roots(
@@ -102,13 +96,13 @@ pub fn live(
     let kernels: Vec<EntityId> = kernels(symbols).collect();
     let is_asked_for = |kernel: EntityId| roots.contain(symbols.get(kernel).name);
     let asked_for = kernels.iter().filter(|kernel| is_asked_for(**kernel)).take(2).count();
-    let with_launched = roots.contain_launched(asked_for) && !options.is_optimized;
+    let with_launched = roots.contain_launched(asked_for);
     let taken = marked(symbols.entities.len(), graph.taken_order.iter().copied());
     let is_taken = |kernel: EntityId| taken[kernel.index()];
     let is_root = |kernel: EntityId| is_asked_for(kernel) || (with_launched && is_taken(kernel));
-    let prepares_launched = roots.prepare_launched() && !options.is_optimized;
+    let prepares_launched = roots.prepare_launched();
     let is_prepared = |kernel: EntityId| is_asked_for(kernel) || (prepares_launched && is_taken(kernel));
-    let live = if !options.keeps_dead_code {
+    if !options.keeps_dead_code {
         let mut live = collect(objects, symbols, graph, &kernels, is_root);
         if options.release.keeps_aliases() {
             mark_aliases(objects, symbols, &mut live.stays);
@@ -124,8 +118,7 @@ pub fn live(
         Live::everything(symbols)
             .with_roots(symbols, &kernels, |kernel| all || is_root(kernel))
             .with_prepared(symbols, &kernels, |kernel| all || by_host || is_asked_for(kernel))
-    };
-    if options.is_optimized { live.with_all_roots() } else { live }
+    }
 }
 
 /// Removes the functions that none of the `kernels` accepted by `is_root` reaches.

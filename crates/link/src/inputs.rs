@@ -97,7 +97,7 @@ pub(crate) fn taking_part<'data>(
     Ok((objects, kept))
 }
 
-/// The global names so far, and how many of them nobody has defined.
+/// The global names so far, and how many of them are of functions that nobody has defined.
 #[derive(Default)]
 struct Names<'data> {
     is_defined: HashMap<&'data BStr, bool>,
@@ -112,9 +112,8 @@ impl<'data> Names<'data> {
             if symbol.bind() == raw::STB_LOCAL || (!defined && undefined::is_provided(symbol.kind(), name)) {
                 continue;
             }
-            // The dynamic part of shared memory has no definition, and needs none.
-            let is_shared = symbol.other & raw::STO_SPACE == raw::STO_SHARED;
-            if !defined && (symbol.bind() == raw::STB_WEAK || is_shared) {
+            // Data that nobody defines does not ask for the runtime (core/runtime-not-for-data).
+            if !defined && (symbol.bind() == raw::STB_WEAK || symbol.kind() != raw::STT_FUNC) {
                 continue;
             }
             match self.is_defined.insert(name, defined) {

@@ -62,7 +62,8 @@ pub fn link(
     checks::unified(&objects, options, sink)?;
     sink.phase("removing dead code");
     // A removed function leaves no section and no name, so that it is removed before the merge.
-    let roots = Roots::new(options.kernels_used, options.variables_used, options.references);
+    let Options { kernels_used, variables_used, references, is_optimized, .. } = *options;
+    let roots = Roots::new(kernels_used, variables_used, references, is_optimized);
     let live = gc::live(&objects, &symbols, &graph, &roots, options);
     sink.phase("merging");
     // From here on dead functions do not exist. What the merge creates is in the order of the file.

@@ -302,7 +302,7 @@ impl Linker<'_> {
         preserve_relocs => options.preserve_relocs;
         /// `-force-rela`: relocations have addends.
         force_rela => options.force_rela;
-        /// The objects were made by link-time optimization, which has removed what is not used.
+        /// All code but the device runtime was made by link-time optimization, which had the whole program.
         optimized => options.is_optimized;
         /// `-ignore-host-info`: what host objects refer to removes no kernel.
         ignore_host_info => ignore_host_info;
@@ -470,8 +470,7 @@ impl Linker<'_> {
         let store = Store::default();
         let (mut loaded, given) = self.load(&store, pool, sink)?;
         let mut took_part = vec![false; self.inputs.len()];
-        let has_ir = self.lto.is_some() && !loaded.ir.is_empty();
-        if has_ir {
+        if self.lto.is_some() && !loaded.ir.is_empty() {
             loaded.ir.iter().for_each(|module| took_part[given[module.position]] = true);
             let compiled =
                 lto::optimize(&self.lto_options(), &mut loaded, self.given_compilers(), &store, pool, sink)?;
@@ -485,7 +484,7 @@ impl Linker<'_> {
         }
         let inputs = Inputs { objects: &loaded.objects, first_host_code: loaded.first_host_code };
         let write = |image: Image<'_, '_>| write(Made::Image(image));
-        let linked = link::link(inputs, &self.link_options(&loaded, has_ir), observer, &write, pool, sink)?;
+        let linked = link::link(inputs, &self.link_options(&loaded), observer, &write, pool, sink)?;
         for (object, takes_part) in loaded.objects.iter().zip(linked.takes_part) {
             took_part[given[object.position]] |= takes_part;
         }
@@ -538,7 +537,7 @@ impl Linker<'_> {
         }
     }
 
-    fn link_options<'b>(&'b self, loaded: &'b Loaded<'b>, is_optimized: bool) -> Options<'b> {
+    fn link_options<'b>(&'b self, loaded: &'b Loaded<'b>) -> Options<'b> {
         let Options { relocatable, preserve_relocs, .. } = self.options;
         let references = self.options.references.filter(|_| !loaded.references.raw_inputs);
         let of_inputs =
@@ -546,7 +545,7 @@ impl Linker<'_> {
         Options {
             debug: self.debug && !self.suppress_debug_info,
             keeps_dead_code: relocatable || self.debug || preserve_relocs,
-            is_optimized: self.options.is_optimized || is_optimized,
+            is_optimized: self.options.is_optimized || loaded.is_optimized,
             kernels_used: self.kernels_used.as_deref(),
             variables_used: self.variables_used.as_deref(),
             references: references.or(of_inputs).filter(|_| !self.ignore_host_info),
@@ -574,6 +573,7 @@ impl Linker<'_> {
             suppress_arch_warning: self.suppress_arch_warning,
             reports_missing_host_code: false,
             age: if self.tool == Tool::NvJitLink { Age::Any } else { Age::AsAskedFor },
+            registers: None,
         };
         let all: Vec<&Given<'_>> = self.inputs.iter().collect();
         let opened =
@@ -583,7 +583,7 @@ impl Linker<'_> {
         let items: Vec<Item<'b>> = opened.into_iter().flatten().collect();
         let unpack = |item: &Item<'b>| item.unpack(&settings, store);
         let mut products = pool.map(&items, items.len() >= PARALLEL_FROM, unpack);
-        load::assemble(&items, &mut products, self.given_compilers(), store, pool, sink)?;
+        load::assemble(&settings, &items, &mut products, self.given_compilers(), store, pool, sink)?;
         let loaded = load::take(&settings, items, products, self.given_compilers(), sink)?;
         Ok((loaded, given))
     }

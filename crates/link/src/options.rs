@@ -21,7 +21,7 @@ pub struct Options<'a> {
     pub preserve_relocs: bool,
     /// `-force-rela`: relocations have addends.
     pub force_rela: bool,
-    /// The objects were made by link-time optimization, which has removed what is not used.
+    /// All code but the device runtime was made by link-time optimization, which had the whole program.
     pub is_optimized: bool,
     /// `-kernels-used`: a kernel stays if its name contains one of these texts.
     pub kernels_used: Option<&'a [Vec<u8>]>,
@@ -138,7 +138,7 @@ impl<'a> Options<'a> {
 
     /// Constants that are in the output already are not added once more.
     pub(crate) fn merges_constants(&self, roots: &Roots<'_>) -> bool {
-        let is_selected = self.asks_for_names() || matches!(roots, Roots::Matching(_));
+        let is_selected = self.asks_for_names() || matches!(roots, Roots::Matching(_) | Roots::Compiled(_));
         is_selected && !self.relocatable && !self.debug
     }
 

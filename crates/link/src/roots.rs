@@ -73,14 +73,19 @@ pub enum Roots<'a> {
     Containing(&'a [Vec<u8>]),
     /// Those that host code refers to.
     Matching(Patterns<'a>),
+    /// The same, where link-time optimization compiled the whole program: as if they had been asked for by name
+    /// (lto/launched-by-device).
+    Compiled(Patterns<'a>),
 }
 
 impl<'a> Roots<'a> {
-    /// From `-kernels-used`, `-variables-used` and what host code refers to, if that matters.
+    /// From `-kernels-used`, `-variables-used` and what host code refers to, if that matters. `is_optimized` is that of
+    /// the link's options.
     pub fn new(
         kernels_used: Option<&'a [Vec<u8>]>,
         variables_used: Option<&'a [Vec<u8>]>,
         references: Option<&HostReferences<'a>>,
+        is_optimized: bool,
     ) -> Self {
         if let Some(texts) = kernels_used {
             return Self::Containing(texts);
@@ -90,7 +95,8 @@ impl<'a> Roots<'a> {
         }
         let Some(references) = references.filter(|references| references.decide()) else { return Self::All };
         let kinds = [ReferenceKind::ExternalKernel, ReferenceKind::InternalKernel];
-        Self::Matching(kinds.iter().flat_map(|kind| references.of(*kind)).copied().collect())
+        let patterns = kinds.iter().flat_map(|kind| references.of(*kind)).copied().collect();
+        if is_optimized { Self::Compiled(patterns) } else { Self::Matching(patterns) }
     }
 
     /// Whether a kernel stays.
@@ -98,7 +104,7 @@ impl<'a> Roots<'a> {
         match self {
             Self::All => true,
             Self::Containing(texts) => texts.iter().any(|text| contains(name, text)),
-            Self::Matching(patterns) => patterns.matches(name),
+            Self::Matching(patterns) | Self::Compiled(patterns) => patterns.matches(name),
         }
     }
 
@@ -110,7 +116,7 @@ impl<'a> Roots<'a> {
     /// Whether kernels that device code launches are roots too: host code does not speak of them. With `-kernels-used`
     /// nvlink keeps them without what they call if one kernel is asked for; `count` is how many are.
     pub fn contain_launched(&self, count: usize) -> bool {
-        matches!(self, Self::Matching(_)) || count != 1
+        matches!(self, Self::Matching(_) | Self::Compiled(_)) || count != 1
     }
 }
 

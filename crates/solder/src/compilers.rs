@@ -3,12 +3,13 @@
 use std::os::unix::ffi::OsStringExt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use bstr::ByteSlice;
 use solder_link::load::{Assembled, Compiled, Compilers, IrContent, IrModule, IrRequest, Ptx, Timing};
 use solder_toolchain::{
     AssembleError, Assembler, CompileError, CompileRequest, Flags, Module, ModuleKind, Program, Toolchain,
 };
 
-use crate::diagnostics::{Message, Sink, Stop, Text};
+use crate::diagnostics::{Message, Sink, Stop, Switches, Text};
 use crate::keep;
 use crate::options::Options;
 use crate::os::signals::CrashIsAnError;
@@ -65,6 +66,26 @@ impl<'a, 'data> Toolkit<'a, 'data> {
         Ok(Compiled { parts: compiled.parts, complete: Some(compiled.complete), log: compiled.log })
     }
 
+    /// With `-report-arch` every message of the assembler ends with the target. A message may go on in lines that do not begin with
+    /// the assembler's name (`ptx/report-arch`).
+    fn with_target(&self, text: Vec<u8>) -> Vec<u8> {
+        const TOOL: &[u8] = b"ptxas ";
+        if !self.options.report_arch {
+            return text;
+        }
+        let end = format!(" (target: {})", self.options.link_target());
+        let mut changed = Vec::with_capacity(text.len() + end.len());
+        let mut lines = text.lines().peekable();
+        while let Some(line) = lines.next() {
+            changed.extend_from_slice(line);
+            if lines.peek().is_none_or(|next| next.starts_with(TOOL)) {
+                changed.extend_from_slice(end.as_bytes());
+            }
+            changed.push(b'\n');
+        }
+        changed
+    }
+
     /// Says that nothing had to be compiled, to who follows the tasks.
     fn tell_kept(&self, is_kept: bool, what: &str) {
         if is_kept {
@@ -96,11 +117,14 @@ impl<'a, 'data> Toolkit<'a, 'data> {
 
 impl<'data> Compilers<'data> for Toolkit<'_, 'data> {
     fn assemble(&self, ptx: &Ptx<'_>) -> Result<Assembled, Vec<Message>> {
-        let assembled = self.assembler().assemble(&for_toolchain(ptx), &self.flags(ptx));
+        let (source, flags) = (for_toolchain(ptx), self.flags(ptx));
+        let assembled = self.assembler().assemble(&source, &flags);
         let assembled = assembled.map_err(|error| vec![not_assembled(error, ptx.name.clone())])?;
-        let solder_toolchain::Assembled { cubin, text, milliseconds, is_kept } = assembled;
+        let solder_toolchain::Assembled { cubin, is_answer, text, milliseconds, is_kept } = assembled;
         self.tell_kept(is_kept, &format!("assembled {}", ptx.name));
-        Ok(Assembled { cubin, text, milliseconds })
+        let switches = Some(left_behind(&source, &flags));
+        let text = if is_answer { text } else { self.with_target(text) };
+        Ok(Assembled { cubin, is_answer, text, switches, milliseconds })
     }
 
     fn compile(&self, request: &IrRequest<'_, 'data>) -> Result<Compiled, Vec<Message>> {
@@ -145,8 +169,19 @@ impl<'data> Compilers<'data> for Toolkit<'_, 'data> {
     }
 }
 
+/// nvlink's assembler runs in its process and sets the switches of all messages by its own options: those of nvlink hold
+/// until the first PTX is assembled (`ptx/message-switches`).
+fn left_behind(ptx: &solder_toolchain::Ptx<'_>, flags: &Flags) -> Switches {
+    Switches {
+        warnings_are_errors: flags.has_word(ptx, &["-Werror", "--warning-as-error"]),
+        no_warnings: flags.has_word(ptx, &["-w", "--disable-warnings"]),
+    }
+}
+
+/// As C reads it, the text ends at the first NUL (`ptx/nul`).
 fn for_toolchain<'a>(ptx: &Ptx<'a>) -> solder_toolchain::Ptx<'a> {
-    solder_toolchain::Ptx { text: ptx.text, stored_options: ptx.stored_options.unwrap_or_default() }
+    let text = ptx.text.split(|&byte| byte == 0).next().unwrap_or_default();
+    solder_toolchain::Ptx { text, stored_options: ptx.stored_options }
 }
 
 fn modules<'a>(modules: &'a [IrModule<'_>]) -> Vec<Module<'a>> {

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use libc::{c_char, c_int};
-use solder::os::{ending, heap, signals};
+use solder::os::{ending, heap, memory, signals};
 
 #[global_allocator]
 static HEAP: heap::Heap = heap::Heap;
@@ -16,6 +16,7 @@ static HEAP: heap::Heap = heap::Heap;
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
+    prefault_stack();
     open_streams();
     let code = solder::driver::run(arguments(count, words));
     // What cannot be written is lost at the end of any program.
@@ -26,6 +27,16 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
         ending::leave_memory_behind();
     }
     c_int::from(code)
+}
+
+/// Has the system give the pages of the stack that every link uses. One by one, when they
+/// are touched, they take a tenth of the time of a small link.
+fn prefault_stack() {
+    /// Less than the system maps when a program starts.
+    const USED: usize = 48 << 10;
+    let local = 0u8;
+    let here = (&raw const local).addr();
+    memory::prefault_pages(here - USED..here);
 }
 
 /// Makes sure that what is opened later is not a standard stream, and that a reader who has gone is an error of the write.

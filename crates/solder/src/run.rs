@@ -15,6 +15,7 @@ use crate::side_files::{self, SideFiles};
 use crate::toolchain;
 use solder_link::inputs;
 use solder_link::layout::Layout;
+use solder_link::load::Loaded;
 use solder_link::load::lto::{self, Outcome};
 use solder_link::model::object::Object;
 use solder_link::observer::Observer;
@@ -22,7 +23,6 @@ use solder_link::options::{Record, Tool};
 use solder_link::parse;
 use solder_link::pool::Pool;
 use solder_link::recorded_paths::PathRules;
-use solder_link::roots::HostReferences;
 use solder_link::view::View;
 use std::sync::Arc;
 
@@ -101,13 +101,15 @@ fn link_as(
                 if let Some(explain) = Explain::new(options, inputs.survey.as_ref(), printer, pool) {
                     explain.compiled(&cubin, sink)?;
                 }
-                loaded.only_ir(options.keep_system_libraries);
+                loaded.only_ir(options.keep_system_libraries, options.release);
+                write_drawing(options, NO_CALLS, sink)?;
                 return write_registrations(options, &inputs, sink);
             }
             Outcome::ToLink => {}
         }
     }
     if mode.output == Output::Nothing {
+        write_drawing(options, NO_CALLS, sink)?;
         return write_registrations(options, &inputs, sink);
     }
     let is_large = parse::is_large(&inputs.loaded.objects);
@@ -118,8 +120,8 @@ fn link_as(
     }
     // These are written even if symbols are undefined, but not after a fatal error.
     write_registrations(options, &inputs, sink)?;
-    if let (Some(file), Some(drawing)) = (&options.dot_file, &linked.drawing) {
-        output::write_output(file, drawing, sink)?;
+    if let Some(drawing) = &linked.drawing {
+        write_drawing(options, drawing, sink)?;
     }
     if is_large && !options.no_fork {
         ending::leaves_much();
@@ -148,7 +150,7 @@ fn link_objects<'data>(
         &solder_link::options::Options {
             // The process ends after the link, unless there are others.
             forgets_memory: around.shared.is_none(),
-            ..linker_options(options, mode, &loaded.references, around.side_files.nv_host.as_deref())
+            ..linker_options(options, mode, loaded, around.side_files.nv_host.as_deref())
         },
         &watcher,
         &write,
@@ -160,7 +162,7 @@ fn link_objects<'data>(
 fn linker_options<'a>(
     options: &'a Options,
     mode: Mode,
-    references: &'a HostReferences<'a>,
+    loaded: &'a Loaded<'a>,
     host: Option<&'a [u8]>,
 ) -> solder_link::options::Options<'a> {
     solder_link::options::Options {
@@ -169,10 +171,10 @@ fn linker_options<'a>(
         keeps_dead_code: !mode.removes_dead_code,
         preserve_relocs: options.preserve_relocs,
         force_rela: options.force_rela,
-        is_optimized: mode.lto,
+        is_optimized: loaded.is_optimized,
         kernels_used: options.kernels_used.as_deref(),
         variables_used: options.variables_used.as_deref(),
-        references: (!options.ignore_host_info).then_some(references),
+        references: (!options.ignore_host_info).then_some(&loaded.references),
         keep_system_libraries: options.keep_system_libraries,
         allow_undefined_globals: options.allow_undefined_globals,
         verbose: options.verbose,
@@ -261,6 +263,14 @@ impl Observer for Watcher<'_, '_> {
 fn check_inputs(pool: &Pool, sink: &Sink) -> Result<(), Stop> {
     let changed = |file: &std::path::Path| Err(sink.fatal(Message::InputChanged { file: file.into() }));
     signals::changed_input(pool).map_or(Ok(()), changed)
+}
+
+/// A call graph without calls.
+const NO_CALLS: &[u8] = b"digraph callgraph {\n}\n";
+
+/// The call graph of `-dot`. Where nothing is linked it has no calls, and is written all the same.
+fn write_drawing(options: &Options, drawing: &[u8], sink: &Sink) -> Result<(), Stop> {
+    options.dot_file.as_ref().map_or(Ok(()), |file| output::write_output(file, drawing, sink))
 }
 
 fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> Result<(), Stop> {

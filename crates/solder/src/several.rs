@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,7 +97,7 @@ impl Asked {
         let output = self.output.to_string_lossy();
         if output.contains(PLACE) {
             let name = |arch: &String| OsString::from(output.replace(PLACE, arch));
-            return self.link_into(&self.archs.iter().map(name).collect::<Vec<_>>());
+            return self.link_all(&self.archs.iter().map(name).collect::<Vec<_>>());
         }
         let folder = Scratch::new()?;
         let names: Vec<OsString> = self.archs.iter().map(|arch| folder.path.join(arch).into()).collect();
@@ -107,6 +108,21 @@ impl Asked {
             self.put_together(&names)?;
         }
         Ok(code)
+    }
+
+    /// Links into files of their own. If one link fails, the files of the others go: what is there belongs together.
+    fn link_all(&self, names: &[OsString]) -> Result<u8, String> {
+        let before: Vec<_> = names.iter().map(|name| identity(Path::new(name))).collect();
+        let outcome = self.link_into(names);
+        if !matches!(outcome, Ok(0)) {
+            for (name, before) in names.iter().zip(before) {
+                let now = identity(Path::new(name));
+                if now.is_some() && now != before {
+                    let _ = fs::remove_file(name);
+                }
+            }
+        }
+        outcome
     }
 
     fn put_together(&self, names: &[OsString]) -> Result<(), String> {
@@ -193,6 +209,12 @@ impl Asked {
         };
         Linked { code: code.unwrap_or(FAILED), console }
     }
+}
+
+/// What tells a regular file from another of the same name, and from itself written anew.
+fn identity(path: &Path) -> Option<(u64, u64, i64, i64)> {
+    let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some((found.dev(), found.ino(), found.mtime(), found.mtime_nsec()))
 }
 
 /// As much as the first thread of a program has.

@@ -174,3 +174,75 @@ fn members_of_thin_archives() {
     let weights = fs::read(example("weights.cubin")).expect("the example");
     assert!(names.iter().all(|name| fs::read(folder.join(name)).expect("a file") == weights));
 }
+
+/// cuobjdump counts linked code first, wherever its section is.
+#[test]
+fn linked_code_comes_first() {
+    let folder = scratch("extract-order");
+    let content = |seed: u8| vec![seed; 64];
+    for (name, seed) in [("linked", 1), ("relocatable", 2)] {
+        let builder = Builder::new().member(&NewMember::new(Kind::Elf, Arch::plain(90), &content(seed)));
+        fs::write(folder.join(name), builder.finish()).expect("a file");
+    }
+    let linked = ".section .nv_fatbin, \"a\"\n.balign 8\n.incbin \"linked\"\n";
+    let relocatable = ".section __nv_relfatbin, \"a\"\n.balign 8\n.incbin \"relocatable\"\n";
+    for (name, sections) in [("a", [linked, relocatable]), ("b", [relocatable, linked])] {
+        fs::write(folder.join("x.s"), sections.concat()).expect("a file");
+        let made = Command::new("cc").args(["-c", "x.s", "-o", name]).current_dir(&folder).status();
+        assert!(made.expect("a C compiler").success());
+        let (code, stdout, _) = extract(&folder, &["--all", name]);
+        let names = [1, 2].map(|number| format!("{name}.{number}.sm_90.cubin"));
+        assert_eq!(
+            (code, stdout.lines().collect::<Vec<_>>()),
+            (Some(0), names.each_ref().map(String::as_str).to_vec())
+        );
+        let found = names.map(|name| fs::read(folder.join(name)).expect("a file"));
+        assert_eq!(found, [content(1), content(2)], "{name}");
+    }
+}
+
+/// Whether there is nothing of an architecture is said by all in one way: an error if no file has it.
+#[test]
+fn an_architecture_that_is_not_there() {
+    let folder = scratch("extract-no-arch");
+    fatbin(&folder);
+    let empty = Builder::new().member(&NewMember::new(Kind::Ptx, Arch::plain(80), PTX)).finish();
+    fs::write(folder.join("other.fatbin"), empty).expect("a file");
+    for (arch, files, expected) in [
+        ("sm_77", &["my.weights.fatbin"][..], Some(1)),
+        ("sm_77", &["my.weights.fatbin", "other.fatbin"], Some(1)),
+        ("sm_90", &["my.weights.fatbin", "other.fatbin"], Some(0)),
+        ("sm_90", &["other.fatbin", "my.weights.fatbin"], Some(0)),
+    ] {
+        for how in [&["extract"][..], &["inspect"], &["inspect", "--list=elf"], &["inspect", "--json"]] {
+            let words = [how, &["--arch", arch], files].concat();
+            let (code, ..) = run(Command::new(PROGRAM).args(&words).current_dir(&folder));
+            assert_eq!(code, expected, "{words:?}");
+        }
+    }
+}
+
+/// A pipe in the place of a file, in each subcommand that looks into files.
+#[test]
+fn standard_input() {
+    let folder = scratch("extract-stdin");
+    let file = fatbin(&folder);
+    fs::copy(&file, folder.join("-")).expect("a file of that name");
+    let piped = |words: &str| {
+        let line = format!("cat my.weights.fatbin | '{PROGRAM}' {words}");
+        run(Command::new("sh").arg("-c").arg(line).current_dir(&folder))
+    };
+    let direct = |words: &[&str]| run(Command::new(PROGRAM).args(words).current_dir(&folder)).1;
+    let (code, stdout, stderr) = piped("extract - --kind=ptx");
+    assert_eq!(
+        (code, stdout.as_str(), stderr.as_str()),
+        (Some(0), "stdin.1.sm_90.ptx\nstdin.2.sm_100.ptx\n", "")
+    );
+    assert_eq!(piped("size --csv -").1, direct(&["size", "--csv", "my.weights.fatbin"]));
+    assert!(piped("inspect --list -").1.starts_with("standard input: fat binary"));
+    assert_eq!(piped("diff - my.weights.fatbin"), (Some(0), String::new(), String::new()));
+    let (code, stdout, _) = piped("prune --keep=100f - -o out.fatbin");
+    assert!(code == Some(0) && stdout.starts_with("out.fatbin: 1 of 5 members kept"), "{stdout}");
+    // A file of that name has another one.
+    assert_eq!(direct(&["size", "--csv", "./-"]), direct(&["size", "--csv", "my.weights.fatbin"]));
+}

@@ -78,6 +78,58 @@ fn the_bytes_of_fatbinary() {
     }
 }
 
+/// Forms of options that build systems use, and what is no value of them.
+#[test]
+fn the_options_of_fatbinary() {
+    let folder = scratch("fatbin-options");
+    inputs(&folder);
+    let elf = "--image3=kind=elf,sm=90,file=kernel.sm_90.cubin";
+    fs::write(folder.join("words"), format!("-g\n{elf} \"--ident=a b\"\n")).expect("options");
+    fs::write(folder.join("nested"), "-optf words").expect("options");
+    fs::write(folder.join("v.ptx"), ".version 8.7// c\n.target sm_90\n\\\"x//y\n").expect("an input");
+    let ptx = "--image3=kind=ptx,sm=90,file=v.ptx";
+    let lines: [&[&str]; 15] = [
+        &[],
+        &["--ident=", elf],
+        &["--ident", "", elf],
+        &["--no-asm", elf],
+        &["--image3=kind=elf,sm=090,file=kernel.sm_90.cubin"],
+        &["-optf", "words"],
+        &["--options-file=words,words"],
+        &["-optf", "nested", ptx],
+        &["--compress=true", ptx],
+        &["--compress-mode=none", ptx],
+        &["--compress=0", ptx],
+        &["--compress=FALSE", ptx],
+        &["--compress=", ptx],
+        &["-optf", "missing"],
+        &["-32", elf],
+    ];
+    let tool = fatbinary();
+    for (number, words) in lines.into_iter().enumerate() {
+        let _ = fs::remove_file(folder.join("ours"));
+        let (code, _, stderr) = create(&folder, &[], words);
+        let ours = fs::read(folder.join("ours")).ok();
+        assert_eq!((code == Some(0), ours.is_some()), (number < 10, number < 10), "{words:?}: {stderr}");
+        let Some(tool) = &tool else { continue };
+        let mut command = Command::new(tool);
+        let (_, theirs, _) = run(command.arg("--create=theirs").args(words).current_dir(&folder));
+        assert!(ours == fs::read(folder.join("theirs")).ok(), "{words:?}");
+        if let Some((_, reason)) = theirs.split_once("fatal   : ") {
+            assert_eq!(stderr.trim_end(), format!("solder fatbin: {}", reason.trim_end()), "{words:?}");
+        }
+        let _ = fs::remove_file(folder.join("theirs"));
+    }
+    if tool.is_none() {
+        skipped("options of solder fatbin were not compared: there is no fatbinary");
+    }
+    let (code, stdout, _) = create(&folder, &[], &["-V"]);
+    assert!(code == Some(0) && stdout.starts_with("solder fatbin: solder"), "{stdout}");
+    fs::write(folder.join("loop"), "-optf loop").expect("options");
+    let (code, _, stderr) = create(&folder, &[], &["-optf", "loop"]);
+    assert!(code == Some(1) && stderr.contains("name one another"), "{stderr}");
+}
+
 fn create(folder: &Path, images: &[String], options: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(PROGRAM);
     run(command.args(["fatbin", "--create", "ours"]).args(images).args(options).current_dir(folder))

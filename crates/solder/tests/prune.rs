@@ -315,7 +315,7 @@ fn archives() {
     assert!(compile(&folder, &["-c", "wrappers.s", "show.c"]));
     let made = Command::new("ar").args(["rc", "lib.a", "wrappers.o", "show.o"]).current_dir(&folder).status();
     assert!(made.expect("ar").success() && compile(&folder, &["main.c", "lib.a", "-o", "before"]));
-    pruned(&folder, &["--keep=sm_90", "--compress=none", "lib.a", "-d", "."]);
+    pruned(&folder, &["--keep=sm_90", "--compress=none", "lib.a", "--in-place"]);
     assert!(compile(&folder, &["main.c", "lib.a", "-o", "after"]));
     let all: PathBuf = folder.join("before");
     assert_eq!(output(&folder.join("after")), only(&output(&all), 90));
@@ -466,5 +466,180 @@ fn other_tools() {
             }
         }
         assert_eq!(output(&folder.join("program")), only(&all, 80), "after {tool}");
+    }
+}
+
+/// A fat binary of packed members, for code that grows.
+fn packed(seed: u64, size: usize) -> Vec<u8> {
+    let mut builder = Builder::new();
+    for number in NUMBERS {
+        let content = content(seed + u64::from(number), size);
+        let member = NewMember::new(Kind::Elf, Arch::plain(number), &content);
+        builder.push(&NewMember { compression: Packing::Smallest, ..member });
+    }
+    builder.finish()
+}
+
+/// Members that are no longer compressed need more room than there was: they go to the end. Programs find all that they
+/// found in the same sources without compression.
+#[test]
+fn programs_that_grow() {
+    let folder = scratch("prune-grow");
+    let forms: [(&str, &[&str]); 5] = [
+        ("pie", &["-pie", "-fPIE"]),
+        ("fixed", &["-no-pie", "-fno-pie"]),
+        ("together", &["-pie", "-fPIE", "-Wl,-z,noseparate-code"]),
+        ("build-id", &["-pie", "-fPIE", "-Wl,--build-id", "-Wl,--hash-style=both"]),
+        ("stripped", &["-pie", "-fPIE", "-s"]),
+    ];
+    sources(&folder);
+    for (name, words) in forms {
+        for (file, seed, size) in [("one.fatbin", 1, 40_000), ("two.fatbin", 1000, 60_000)] {
+            fs::write(folder.join(file), packed(seed, size)).expect("a file");
+            pruned(&folder, &["--compress=none", file, "-o", &format!("plain-{file}")]);
+        }
+        let made = ["main.c", "show.c", "wrappers.s", "-o", name];
+        assert!(compile(&folder, &[&made, words].concat()), "{name}");
+        let before = output(&folder.join(name));
+        for file in ["one.fatbin", "two.fatbin"] {
+            fs::rename(folder.join(format!("plain-{file}")), folder.join(file)).expect("a file");
+        }
+        assert!(compile(&folder, &[&["main.c", "show.c", "wrappers.s", "-o", "plain"], words].concat()));
+        let plain = output(&folder.join("plain"));
+        assert_ne!(before, plain);
+        pruned(&folder, &["--compress=none", "--in-place", name]);
+        assert_eq!(output(&folder.join(name)), plain, "{name}");
+        // And back: what is large is at the end now, and shrinks there.
+        pruned(&folder, &["--keep=sm_80", "--in-place", name]);
+        assert_eq!(output(&folder.join(name)), only(&plain, 80), "{name}");
+        for (tool, words) in [("readelf", &["-a", "-W"][..]), ("strip", &[])] {
+            let said = Command::new(tool).args(words).arg(folder.join(name)).output().expect("binutils");
+            let text = String::from_utf8_lossy(&said.stderr);
+            assert!(said.status.success() && text.is_empty(), "{name}: {tool}: {text}");
+        }
+        assert_eq!(output(&folder.join(name)), only(&plain, 80), "{name}: after strip");
+    }
+}
+
+/// What compression would make larger stays as it is.
+#[test]
+fn compression_makes_nothing_larger() {
+    let folder = scratch("prune-incompressible");
+    let random: Vec<u8> = {
+        let mut random = fastrand::Rng::with_seed(3);
+        (0..4000).map(|_| random.u8(..)).collect()
+    };
+    let member = |kind, content| NewMember::new(kind, Arch::plain(90), content);
+    let builder = Builder::new().member(&member(Kind::Elf, &random[..]));
+    let builder = builder.member(&member(Kind::Ptx, b".version 9.0\n\0"));
+    fs::write(folder.join("all.fatbin"), builder.finish()).expect("a file");
+    for how in ["zstd", "max"] {
+        pruned(&folder, &["--compress", how, "all.fatbin", "-o", "out.fatbin"]);
+        assert!(fs::read(folder.join("out.fatbin")).expect("a file") == builder.finish(), "{how}");
+    }
+}
+
+/// Nothing is written twice, and no input is replaced that is not to be replaced.
+#[test]
+fn targets() {
+    let folder = scratch("prune-targets");
+    for name in ["one", "two"] {
+        fs::create_dir_all(folder.join(name)).expect("a folder");
+        fs::write(folder.join(name).join("x.fatbin"), fatbin(name.len() as u64, 99)).expect("a file");
+    }
+    std::os::unix::fs::symlink("one", folder.join("same")).expect("a link");
+    let old = fs::read(folder.join("one/x.fatbin")).expect("the file");
+    for (words, reason) in [
+        (&["one/x.fatbin", "two/x.fatbin", "-d", "out"][..], "would both be written to 'out/x.fatbin'"),
+        (&["one/x.fatbin", "-d", "one"], "--in-place replaces inputs"),
+        (&["one/x.fatbin", "-d", "same"], "'same/x.fatbin' is the input 'one/x.fatbin'"),
+        (&["one/x.fatbin", "-o", "two/../one/x.fatbin"], "--in-place"),
+        (&["two/x.fatbin", "one/x.fatbin", "-d", "same"], "--in-place"),
+        (&["-", "-d", "out"], "give -o FILE"),
+        (&["-", "--in-place"], "give -o FILE"),
+    ] {
+        let (code, _, stderr) = prune(&folder, &[&["--keep=sm_90"], words].concat());
+        assert!(code == Some(1) && stderr.contains(reason), "{words:?}: {stderr}");
+        assert!(!folder.join("out").exists(), "{words:?}");
+        assert_eq!(fs::read(folder.join("one/x.fatbin")).expect("the file"), old, "{words:?}");
+    }
+    pruned(&folder, &["--keep=sm_90", "one/x.fatbin", "-d", "new/folder"]);
+    assert_eq!(members(&folder.join("new/folder/x.fatbin")).len(), 1);
+}
+
+/// A pipe gives no permissions to the file that is made of it.
+#[test]
+fn from_a_pipe() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = scratch("prune-pipe");
+    fs::write(folder.join("x.fatbin"), fatbin(0, 99)).expect("a file");
+    for (name, input) in [("a", "-"), ("b", "/dev/stdin")] {
+        let line = format!("umask 027; cat x.fatbin | '{PROGRAM}' prune --keep=sm_90 {input} -o {name}");
+        let (code, _, stderr) = run(Command::new("sh").arg("-c").arg(line).current_dir(&folder));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""));
+        let mode = fs::metadata(folder.join(name)).expect("the file").permissions().mode();
+        assert_eq!((mode & 0o777, members(&folder.join(name)).len()), (0o640, 1));
+    }
+}
+
+/// Archives for several machines: what has no device code stays as it is.
+#[test]
+fn members_for_other_machines() {
+    let folder = scratch("prune-machines");
+    sources(&folder);
+    assert!(compile(&folder, &["-c", "wrappers.s", "show.c"]));
+    let other = |from: &str, name: &str| {
+        let mut bytes = fs::read(folder.join(from)).expect("the object");
+        bytes[18..20].copy_from_slice(&243_u16.to_le_bytes());
+        fs::write(folder.join(name), &bytes).expect("a file");
+        bytes
+    };
+    let riscv = other("show.o", "riscv.o");
+    other("wrappers.o", "device.o");
+    // An object of 32 bits without sections.
+    let mut small = [0; 52];
+    small[..7].copy_from_slice(b"\x7fELF\x01\x01\x01");
+    (small[16], small[18], small[20], small[40]) = (1, 3, 1, 52);
+    fs::write(folder.join("small.o"), small).expect("a file");
+    let archive = |name: &str, members: &[&str]| {
+        let made = Command::new("ar").args(["rcS", name]).args(members).current_dir(&folder).status();
+        assert!(made.expect("ar").success());
+    };
+    archive("lib.a", &["wrappers.o", "riscv.o", "small.o"]);
+    pruned(&folder, &["--keep=sm_90", "lib.a", "-o", "out.a"]);
+    pruned(&folder, &["--keep=sm_90", "wrappers.o", "-o", "alone.o"]);
+    assert!(Command::new("ar").args(["x", "out.a"]).current_dir(&folder).status().expect("ar").success());
+    let read = |name: &str| fs::read(folder.join(name)).expect("a file");
+    assert!(read("riscv.o") == riscv && read("small.o") == small && read("wrappers.o") == read("alone.o"));
+    archive("bad.a", &["device.o"]);
+    let (code, _, stderr) = prune(&folder, &["--keep=sm_90", "bad.a", "-o", "none.a"]);
+    assert!(code == Some(1) && stderr.contains("another machine"), "{stderr}");
+}
+
+/// patchelf adds segments. It must find room for them, or what it moves for it where it looks for it.
+#[test]
+fn patchelf_afterwards() {
+    if Command::new("patchelf").arg("--version").output().is_err() {
+        return skipped("pruned programs were not passed through patchelf, which is not installed");
+    }
+    let folder = scratch("prune-patchelf");
+    sources(&folder);
+    let long = format!("/{}", "x".repeat(200));
+    let forms: [(&str, &[&str]); 4] = [
+        ("plain", &["-Wl,-z,separate-code"]),
+        ("notes", &["-Wl,--build-id", "-Wl,--hash-style=both"]),
+        ("gnu", &["-Wl,--build-id", "-Wl,--hash-style=gnu", "-rdynamic"]),
+        ("together", &["-Wl,-z,noseparate-code"]),
+    ];
+    for (name, words) in forms {
+        let sources = ["-pie", "-fPIE", "main.c", "show.c", "wrappers.s", "-o", name];
+        assert!(compile(&folder, &[&sources, words].concat()), "{name}");
+        let all = output(&folder.join(name));
+        pruned(&folder, &["--keep=sm_80", "--in-place", name]);
+        for change in [["--set-rpath", long.as_str()], ["--add-needed", "libm.so.6"]] {
+            let done = Command::new("patchelf").args(change).arg(name).current_dir(&folder).status();
+            assert!(done.expect("patchelf").success(), "{name}");
+            assert_eq!(output(&folder.join(name)), only(&all, 80), "{name}: after {change:?}");
+        }
     }
 }

@@ -109,6 +109,23 @@ fn messages_in_order() {
     assert!(expected.1.contains("sm_80"), "{expected:?}");
 }
 
+/// Images that belong together are all there or none is.
+#[test]
+fn one_that_fails_leaves_none() {
+    let folder = scratch("several-one-fails");
+    input(&folder);
+    fs::write(folder.join("out.sm_75.cubin"), "from before").expect("a file");
+    fs::write(folder.join("out.sm_90.cubin"), "from before").expect("a file");
+    // The code of this object is for sm_75 only.
+    let words = ["-arch=sm_90,sm_100,sm_75", "function.cubin", "-r", "-o", "out.%a.cubin"];
+    let (code, _, stderr) = link(&folder, &words);
+    assert!(code.is_some_and(|code| code != 0) && stderr.contains("function.cubin"), "{stderr}");
+    for (arch, expected) in [("sm_75", None), ("sm_90", Some("from before")), ("sm_100", None)] {
+        let found = fs::read_to_string(folder.join(format!("out.{arch}.cubin"))).ok();
+        assert_eq!(found.as_deref(), expected, "{arch}");
+    }
+}
+
 /// A pipe gives its bytes once, and all links have them.
 #[test]
 fn inputs_are_read_once() {

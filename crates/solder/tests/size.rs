@@ -58,6 +58,11 @@ fn sizes() {
         let (code, _, stderr) = solder(&folder, words);
         assert!(code == Some(1) && stderr.starts_with("solder size: "), "{stderr}");
     }
+    for words in [["missing", "one.fatbin"], ["one.fatbin", "missing"]] {
+        let (code, stdout, stderr) = solder(&folder, &[&["size", "--diff"], &words[..]].concat());
+        assert!(code == Some(1) && stderr.contains("'missing'"), "{stderr}");
+        assert_eq!(stdout, "", "half of a comparison");
+    }
     fs::write(folder.join("cut.fatbin"), &fs::read(folder.join("one.fatbin")).expect("a file")[..500])
         .expect("a file");
     assert_eq!(solder(&folder, &["size", "cut.fatbin"]).0, Some(1));

@@ -51,6 +51,43 @@ fn full_device() {
     assert_eq!(String::from_utf8_lossy(&result.stderr), text);
 }
 
+/// What a subcommand says must arrive; a reader who has gone is no fault.
+#[test]
+fn full_device_of_subcommands() {
+    let folder = scratch("full-stdout");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quickstart/blur.cubin");
+    let fatbin = folder.join("x.fatbin");
+    let fatbin = fatbin.to_str().expect("UTF-8");
+    let image = format!("--image=kind=elf,sm=90,file={example}");
+    assert!(output(solder(&["fatbin", "--create", fatbin, &image])).status.success());
+    let words: [&[&str]; 13] = [
+        &["inspect", fatbin],
+        &["inspect", "--json", fatbin],
+        &["inspect", "--list", fatbin],
+        &["inspect", "--list=elf", fatbin],
+        &["inspect", "--symbols", fatbin],
+        &["inspect", "--res-usage", fatbin],
+        &["inspect", "--sort=name", fatbin],
+        &["size", fatbin],
+        &["size", "--json", fatbin],
+        &["size", "--csv", "--by=section", fatbin],
+        &["extract", "-d", folder.to_str().expect("UTF-8"), fatbin],
+        &["prune", "--keep=90", "-o", "pruned", fatbin],
+        &["help"],
+    ];
+    for args in words {
+        let full = File::options().write(true).open("/dev/full").expect("the device");
+        let result = solder(args).current_dir(&folder).stdout(full).output().expect("solder runs");
+        let said = String::from_utf8_lossy(&result.stderr);
+        let reason = "standard output could not be written: No space left on device";
+        assert!(result.status.code() == Some(1) && said.contains(reason), "{args:?}: {said}");
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let result = solder(args).current_dir(&folder).stdout(writer).output().expect("solder runs");
+        assert_eq!((result.status.code(), result.stderr.as_slice()), (Some(0), &b""[..]), "{args:?}");
+    }
+}
+
 #[test]
 fn closed_streams() {
     for script in ["\"$0\" -V >&-", "\"$0\" -h >&-", "\"$0\" -ghls=lcs-aug >&-"] {

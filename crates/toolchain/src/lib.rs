@@ -12,7 +12,7 @@
 //! let environment = Environment::new("nvlink", |name| std::env::var_os(name), std::env::temp_dir());
 //! let cache = Cache::new(None, &Unsupervised);
 //! let toolchain = Toolchain { environment, release: Release::CUDA_13_0, cache, supervisor: &Unsupervised };
-//! let ptx = Ptx { text: b".version 9.0\n.target sm_90\n.address_size 64\n", stored_options: b"" };
+//! let ptx = Ptx { text: b".version 9.0\n.target sm_90\n.address_size 64\n", stored_options: None };
 //! let assembled = toolchain.assembler().assemble(&ptx, &Flags::new(Arch::plain(90)))?;
 //! # Ok::<(), solder_toolchain::AssembleError>(())
 //! ```

@@ -27,8 +27,8 @@ const NAME: &str = "ptxas";
 pub struct Ptx<'data> {
     /// The text.
     pub text: &'data [u8],
-    /// The options kept with the PTX in a fat binary; the flags follow them and win.
-    pub stored_options: &'data [u8],
+    /// The options kept with the PTX in a fat binary; `None` for PTX from elsewhere. Those of the flags follow them and win.
+    pub stored_options: Option<&'data [u8]>,
 }
 
 /// How much of the assembler's work is left out (`-Ofc`).
@@ -91,35 +91,52 @@ impl Flags {
         }
     }
 
-    /// The assembler's words for a PTX: its stored options, then the flags.
+    /// The assembler's words for a PTX in nvlink's order, which matters where an option is given twice, or without its value. The
+    /// architecture comes first, so that other options may name another one. The options kept with a PTX are next; those of the
+    /// link line that have a name of their own come after all others (`ptx/assembler-options`).
     pub fn arguments(&self, ptx: &Ptx<'_>) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = words(ptx.stored_options).collect();
-        let mut push = |text: String| arguments.push(text.into());
-        push(format!("-arch=sm_{}", self.arch));
-        push("-m64".into());
-        if !self.whole {
-            push("-c".into());
+        let mut list: Vec<OsString> = vec![format!("-arch=sm_{}", self.arch).into()];
+        if let Some(stored) = ptx.stored_options {
+            list.extend(self.kind_of_code(false));
+            list.extend(words(stored));
+            list.extend((!self.whole).then(|| "-c".into()));
         }
-        if let Some(count) = self.registers {
-            push(format!("-maxrregcount={count}"));
+        list.extend(self.extra.iter().flat_map(|element| words(element.as_bytes())));
+        list.extend(self.named());
+        if ptx.stored_options.is_none() {
+            list.extend(self.kind_of_code(!self.whole));
         }
-        if self.debug {
-            push("-g".into());
-        }
-        if let Some(on) = self.stack_protector {
-            push(format!("-device-stack-protector={on}"));
-        }
-        if let Some(threads) = self.split_compile {
-            push(format!("-split-compile={threads}"));
-        }
-        match self.fast_compile {
-            FastCompile::Off => {}
-            FastCompile::Min => push("-Ofc=min".into()),
-            FastCompile::Mid => push("-Ofc=mid".into()),
-            FastCompile::Max => push("-Ofc=max".into()),
-        }
-        arguments.extend(self.extra.iter().flat_map(|element| words(element.as_bytes())));
-        arguments
+        list
+    }
+
+    /// What the options of the link line say that have a name of their own.
+    fn named(&self) -> impl Iterator<Item = OsString> {
+        // No limit, as nvlink has it (`ptx/register-limit`).
+        let registers = self.registers.filter(|count| *count > 0);
+        let level = match self.fast_compile {
+            FastCompile::Off => None,
+            FastCompile::Min => Some("min"),
+            FastCompile::Mid => Some("mid"),
+            FastCompile::Max => Some("max"),
+        };
+        let words = [
+            registers.map(|count| format!("-maxrregcount={count}")),
+            level.map(|level| format!("--Ofast-compile={level}")),
+            self.stack_protector.map(|on| format!("--device-stack-protector={on}")),
+            self.split_compile.map(|threads| format!("{SPLIT}={threads}")),
+        ];
+        words.into_iter().flatten().map(OsString::from)
+    }
+
+    /// What kind of code is made.
+    fn kind_of_code(&self, to_link: bool) -> impl Iterator<Item = OsString> {
+        let words = [(to_link, "-c"), (self.debug, "-g"), (true, "-m64")];
+        words.into_iter().filter(|(on, _)| *on).map(|(_, word)| word.into())
+    }
+
+    /// Whether the assembler gets one of some words for a PTX.
+    pub fn has_word(&self, ptx: &Ptx<'_>, any: &[&str]) -> bool {
+        self.arguments(ptx).iter().any(|word| any.iter().any(|wanted| word == wanted))
     }
 
     /// The number of threads that the assembler is given beside its arguments. Code that is to be linked further is assembled
@@ -148,6 +165,8 @@ fn words(text: &[u8]) -> impl Iterator<Item = OsString> {
 pub struct Assembled {
     /// `None` if the assembler refused; then `text` says why.
     pub cubin: Option<Vec<u8>>,
+    /// It was asked about itself (`-V`, `-h`): it made nothing, and `text` is the answer.
+    pub is_answer: bool,
     /// The assembler's own lines.
     pub text: Vec<u8>,
     /// How long it took.
@@ -253,7 +272,8 @@ impl Assembler<'_> {
         let key = cache.is_on().then(|| key(cache.key(NAME, program), arguments, ptx));
         let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(cache.get(key)?).ok());
         if let Some([text, cubin]) = kept {
-            return Ok(Assembled { cubin: Some(cubin), text, milliseconds: milliseconds(), is_kept: true });
+            let milliseconds = milliseconds();
+            return Ok(Assembled { cubin: Some(cubin), is_answer: false, text, milliseconds, is_kept: true });
         }
         let not_run = |reason| AssembleError::NotRun { program: program.clone(), reason };
         // The working directory changes, so a relative path must not.
@@ -263,7 +283,8 @@ impl Assembler<'_> {
             let threads = threads.map(|threads| OsString::from(format!("{SPLIT}={threads}")));
             let arguments: Vec<&OsStr> = arguments.iter().chain(&threads).map(OsString::as_os_str).collect();
             let output = self.run(&absolute, &arguments, ptx, &folder)?;
-            let bytes = output.status.success().then(|| fs::read(folder.path.join(OUTPUT))).transpose()?;
+            let bytes =
+                if output.status.success() { made(&output, &folder.path.join(OUTPUT))? } else { None };
             io::Result::Ok((output, bytes))
         };
         let is_in_order = |made: &(Output, Option<Vec<u8>>)| made.1.as_deref().is_some_and(is_in_order);
@@ -276,13 +297,14 @@ impl Assembler<'_> {
         text.extend(output.stderr);
         forget_abort_line(&mut text);
         let Some(bytes) = bytes else {
-            return Ok(Assembled { cubin: None, text, milliseconds, is_kept: false });
+            let is_answer = output.status.success();
+            return Ok(Assembled { cubin: None, is_answer, text, milliseconds, is_kept: false });
         };
         let cubin = without_own_words(&bytes, is_split).unwrap_or(bytes);
         if let Some(key) = &key {
             cache.put(key, &[&text, &cubin]);
         }
-        Ok(Assembled { cubin: Some(cubin), text, milliseconds, is_kept: false })
+        Ok(Assembled { cubin: Some(cubin), is_answer: false, text, milliseconds, is_kept: false })
     }
 
     fn run(
@@ -316,6 +338,14 @@ impl Assembler<'_> {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+/// What the assembler made, if anything: asked about itself, it answers and succeeds without.
+fn made(output: &Output, file: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !output.stdout.is_empty() => Ok(None),
+        read => read.map(Some),
     }
 }
 
@@ -461,7 +491,7 @@ mod tests {
     }
 
     fn ptx(text: &[u8]) -> Ptx<'_> {
-        Ptx { text, stored_options: &[] }
+        Ptx { text, stored_options: None }
     }
 
     #[test]
@@ -574,9 +604,9 @@ mod tests {
         assert_eq!(said(huge, &flags), plain, "it would need too much memory");
         assert_eq!(said(small, &Flags { threads: 1, ..flags.clone() }), plain);
         assert_eq!(said(small, &Flags { least_text: 1001, ..flags.clone() }), plain);
-        assert_eq!(said(small, &Flags { whole: false, ..flags.clone() }), format!("{plain} -c"));
+        assert_eq!(said(small, &Flags { whole: false, ..flags.clone() }), "-arch=sm_90 -c -m64");
         let told = Flags { split_compile: Some(3), ..flags };
-        assert_eq!(said(small, &told), format!("{plain} -split-compile=3"));
+        assert_eq!(said(small, &told), "-arch=sm_90 -split-compile=3 -m64");
     }
 
     #[test]
@@ -597,9 +627,8 @@ mod tests {
     }
 
     #[test]
-    fn stored_options_come_first() {
+    fn words_are_in_the_order_of_nvlink() {
         let flags = Flags {
-            whole: true,
             debug: true,
             fast_compile: FastCompile::Mid,
             stack_protector: Some(false),
@@ -607,14 +636,13 @@ mod tests {
             extra: vec!["-a -b".into(), "-c".into()],
             ..Flags::new(Arch::new(100, Suffix::F))
         };
-        let ptx = Ptx { text: b"", stored_options: b"  -O1 -v" };
+        let ptx = Ptx { text: b"", stored_options: Some(b"  -O1 -v") };
         let words = flags.arguments(&ptx);
-        let expected =
-            "-O1 -v -arch=sm_100f -m64 -g -device-stack-protector=false -split-compile=2 -Ofc=mid -a -b -c";
+        let expected = "-arch=sm_100f -g -m64 -O1 -v -c -a -b -c --Ofast-compile=mid --device-stack-protector=false -split-compile=2";
         assert_eq!(words.join(OsStr::new(" ")), expected);
         assert_eq!(
             Flags::new(Arch::new(90, Suffix::A)).arguments(&self::ptx(b"")),
-            ["-arch=sm_90a", "-m64", "-c"]
+            ["-arch=sm_90a", "-c", "-m64"]
         );
     }
 }

@@ -4,6 +4,7 @@
 mod arrivals;
 mod attributes;
 pub mod limits;
+mod parameters;
 mod registers;
 pub mod undefined;
 
@@ -58,6 +59,7 @@ pub fn of_link(
     } else {
         // Undefined references come first (core/alias-deleted-undefined).
         undefined::report(merged, symbols, objects, options.allow_undefined_globals, sink);
+        parameters::check(objects, options.sm(), sink);
         deleted(Problem::OrphanedAlias)?;
         deleted(Problem::DeletedAlias)?;
         if options.dump_callgraph && objects.is_empty() {

@@ -218,6 +218,8 @@ messages! {
     // Resolution and limits.
     UndefinedReference { symbol: Text, file: Text } = "undefined-reference", Error,
         "Undefined reference to '{symbol}' in '{file}'";
+    LargeParameters = "large-parameters", Error,
+        "For kernel functions with parameter size higher than 4k bytes on sm_7x and sm_8x, all objects must be compiled with 12.1 or later";
     StackSizeUnknown { kernel: Text } = "stack-size-unknown", Warning,
         "Stack size for entry function '{kernel}' cannot be statically determined";
     MoreStackSizesUnknown { count: u64 } = "more-stack-sizes-unknown", Warning,

@@ -1,7 +1,7 @@
 //! The sink that hands messages on and counts the errors among them.
 
 use std::borrow::Borrow;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::messages::Message;
@@ -53,6 +53,8 @@ pub struct Stop {
 impl Stop {
     /// After a `fatal` message.
     pub const FATAL: Self = Self { exit_code: 1 };
+    /// A compiler was asked about itself and has answered: nothing is linked, and nothing is wrong.
+    pub const ANSWERED: Self = Self { exit_code: 0 };
     /// After `error` messages that let the run come to the end of a phase.
     pub const ERRORS: Self = Self { exit_code: 255 };
 
@@ -71,11 +73,37 @@ pub struct Switches {
     pub no_warnings: bool,
 }
 
+/// The switches as they are now: nvlink's assembler, which runs in its process, changes them.
+#[derive(Debug)]
+struct Current {
+    warnings_are_errors: AtomicBool,
+    no_warnings: AtomicBool,
+}
+
+impl Current {
+    fn new(switches: Switches) -> Self {
+        let Switches { warnings_are_errors, no_warnings } = switches;
+        Self { warnings_are_errors: warnings_are_errors.into(), no_warnings: no_warnings.into() }
+    }
+
+    fn set(&self, switches: Switches) {
+        self.warnings_are_errors.store(switches.warnings_are_errors, Ordering::Relaxed);
+        self.no_warnings.store(switches.no_warnings, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Switches {
+        Switches {
+            warnings_are_errors: self.warnings_are_errors.load(Ordering::Relaxed),
+            no_warnings: self.no_warnings.load(Ordering::Relaxed),
+        }
+    }
+}
+
 /// Hands messages to a receiver and counts the errors among them. Shared by reference between threads; phases that
 /// work in parallel collect their messages and report them in input order.
 #[derive(Clone)]
 pub struct Sink<'a> {
-    switches: Switches,
+    switches: Arc<Current>,
     errors: Arc<AtomicUsize>,
     receiver: &'a dyn Receiver,
 }
@@ -92,12 +120,17 @@ impl std::fmt::Debug for Sink<'_> {
 impl<'a> Sink<'a> {
     /// A sink that has not met an error.
     pub fn new(switches: Switches, receiver: &'a dyn Receiver) -> Self {
-        Self { switches, errors: Arc::default(), receiver }
+        Self { switches: Arc::new(Current::new(switches)), errors: Arc::default(), receiver }
     }
 
-    /// The same sink, errors included, with another receiver.
+    /// The same sink, errors and switches included, with another receiver.
     pub fn received_by<'new>(&self, receiver: &'new dyn Receiver) -> Sink<'new> {
-        Sink { switches: self.switches, errors: Arc::clone(&self.errors), receiver }
+        Sink { switches: Arc::clone(&self.switches), errors: Arc::clone(&self.errors), receiver }
+    }
+
+    /// From here on other switches hold.
+    pub fn switch(&self, switches: Switches) {
+        self.switches.set(switches);
     }
 
     /// A phase of the link begins.
@@ -160,12 +193,19 @@ impl<'a> Sink<'a> {
         self.receiver.text(bytes);
     }
 
+    /// The answer of a compiler that was asked about itself. It is what the link was started for.
+    pub fn answer(&self, bytes: &[u8]) -> Stop {
+        self.receiver.answer(bytes);
+        Stop::ANSWERED
+    }
+
     /// The severity after the switches: `None` is silence.
     fn effective(&self, severity: Severity) -> Option<Severity> {
-        match severity {
-            Severity::Warning if self.switches.no_warnings => None,
-            Severity::Warning if self.switches.warnings_are_errors => Some(Severity::Error),
-            other => Some(other),
+        let Severity::Warning = severity else { return Some(severity) };
+        match self.switches.get() {
+            Switches { no_warnings: true, .. } => None,
+            Switches { warnings_are_errors: true, .. } => Some(Severity::Error),
+            Switches { .. } => Some(Severity::Warning),
         }
     }
 }
@@ -177,6 +217,9 @@ pub trait Receiver: Sync {
 
     /// Text that is not a message of the linker.
     fn text(&self, _text: &[u8]) {}
+
+    /// The answer of a compiler that was asked about itself.
+    fn answer(&self, _text: &[u8]) {}
 
     /// A phase begins.
     fn phase(&self, _name: &'static str) {}
@@ -239,6 +282,22 @@ mod tests {
     fn silenced_warnings_are_not_errors() {
         let switches = Switches { warnings_are_errors: true, no_warnings: true };
         assert_eq!(reported(switches), (Ok(()), Vec::new()));
+    }
+
+    #[test]
+    fn switches_change_for_what_follows() {
+        let collector = Collector::default();
+        let sink = Sink::new(Switches::default(), &collector);
+        let other = sink.received_by(&collector);
+        let message = Message::ArchNotFound { target: "sm_90".into(), file: "a.o".into() };
+        sink.report(&message);
+        other.switch(Switches { warnings_are_errors: true, no_warnings: false });
+        sink.report(&message);
+        other.switch(Switches { warnings_are_errors: true, no_warnings: true });
+        sink.report(&message);
+        assert_eq!(sink.errors(), 1);
+        let severities: Vec<_> = collector.into_diagnostics().iter().map(|said| said.severity).collect();
+        assert_eq!(severities, [Severity::Warning, Severity::Error]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The compilers of a link, which its caller provides: the linker starts no process and loads no library.
 
 use super::content::IrContent;
+use super::said::Said;
 use super::taken::IrModule;
-use crate::diagnostics::{Message, Stop, Text};
+use crate::diagnostics::{Message, Stop, Switches, Text};
 
 /// PTX to assemble.
 #[derive(Clone, Debug)]
@@ -35,10 +36,22 @@ pub struct CompiledPtx {
 pub struct Assembled {
     /// The device ELF; `None` if the assembler refused the text.
     pub cubin: Option<Vec<u8>>,
+    /// It was asked about itself: there is no code, and the text is the answer.
+    pub is_answer: bool,
     /// The assembler's own lines, which are passed on.
     pub text: Vec<u8>,
+    /// What its options say about warnings; it then holds for all that the link reports afterwards. `None` to change nothing.
+    pub switches: Option<Switches>,
     /// How long it took.
     pub milliseconds: f64,
+}
+
+impl Assembled {
+    /// What it gives reason to say.
+    pub fn said(&self) -> Said {
+        let text = self.text.clone();
+        if self.is_answer { Said::Answer(text) } else { Said::Assembler(text, self.switches) }
+    }
 }
 
 /// What a compiler made of IR.

@@ -32,12 +32,24 @@ pub struct Settings {
     pub reports_missing_host_code: bool,
     /// How old code may be. NVIDIA's library takes any.
     pub age: Age,
+    /// `-maxrregcount`.
+    pub registers: Option<i32>,
 }
 
 impl Settings {
     /// What is asked of a fat binary.
     pub fn request(&self) -> Request {
         Request { target: self.target, release: self.release, lto: self.lto }
+    }
+}
+
+/// Refuses a number of registers with more than three digits. nvlink looks at it when it hands its options on together with
+/// something to assemble or with a member of a fat binary, of whatever kind: a cubin on its own does not get there.
+pub fn check_registers(count: Option<i32>) -> Result<(), Stopped> {
+    const MOST: i32 = 999;
+    match count {
+        Some(count) if count > MOST => Err(vec![Message::InvalidArgument { option: "-maxrregcount" }]),
+        _ => Ok(()),
     }
 }
 
@@ -242,7 +254,9 @@ impl<'data> Item<'data> {
             Source::Nothing => Ok(Product::Nothing),
             Source::Refused(messages) => Err(messages.clone()),
             Source::Cubin(bytes) => self.checked(bytes, settings, &mut said),
-            Source::Ptx(text) => Ok(Product::Ptx { text, stored_options: None }),
+            Source::Ptx(text) => {
+                check_registers(settings.registers).map(|()| Product::Ptx { text, stored_options: None })
+            }
             Source::LtoIr(bytes) => Ok(Product::Ir { content: IrContent::Plain(bytes), options: None }),
             Source::Container(bytes) => self.chosen(bytes, settings, store, &mut said),
         };
@@ -277,7 +291,8 @@ impl<'data> Item<'data> {
         self.bytes.as_ptr_range().contains(&bytes.as_ptr())
     }
 
-    fn checked(
+    /// Device code, if it suits the target.
+    pub(super) fn checked(
         &self,
         bytes: &'data [u8],
         settings: &Settings,
@@ -317,6 +332,7 @@ impl<'data> Item<'data> {
             let is_registered = settings.release.registers_unmatched();
             return Ok(Product::Unmatched { is_registered });
         };
+        check_registers(settings.registers)?;
         let stored_options =
             member.options().map_err(|error| self.container_error(error, settings.release))?;
         match member.kind() {

@@ -18,7 +18,9 @@ mod taken;
 
 pub use compilers::{Assembled, Compiled, CompiledPtx, Compilers, IrRequest, NoCompilers, Ptx, Timing};
 pub use content::{Content, IrContent};
-pub use item::{Item, OpenStage, Product, Settings, Source, Unpacked, host_items, items, member_items};
+pub use item::{
+    Item, OpenStage, Product, Settings, Source, Unpacked, check_registers, host_items, items, member_items,
+};
 pub use said::{PARALLEL_FROM, Said, Stopped};
 pub use store::Store;
 pub use taken::{IrModule, Loaded, Registration, RegistrationId};
@@ -29,6 +31,7 @@ use crate::pool::Pool;
 
 /// Puts the assembled code in the place of the PTX. Assembling takes long enough to be worth a thread each.
 pub fn assemble<'data>(
+    settings: &Settings,
     items: &[Item<'data>],
     products: &mut [Unpacked<'data>],
     compilers: &dyn Compilers<'data>,
@@ -60,11 +63,12 @@ pub fn assemble<'data>(
             Ok(assembled) => {
                 compilers.assembled(index, &ptx, &assembled)?;
                 product.milliseconds = Some(assembled.milliseconds);
-                product.said.push(Said::Assembler(assembled.text));
+                product.said.push(assembled.said());
                 match assembled.cubin {
                     Some(cubin) => {
                         product.toolkit = accept::toolkit_of(&cubin);
-                        Ok(Product::Object(store.own(cubin)))
+                        // The assembler's options may have named another architecture.
+                        items[index].checked(store.own(cubin), settings, &mut product.said)
                     }
                     None => Err(vec![Message::FatbinaryError]),
                 }
@@ -92,7 +96,7 @@ pub fn take<'data>(
         if settings.reports_missing_host_code && item.lacks_host_code() && !is_passed_over {
             sink.report(Message::NoHostCode { file: item.name.clone() });
         }
-        product.said.iter().for_each(|said| said.report(sink));
+        product.said.iter().try_for_each(|said| said.report(sink))?;
         let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
         if let Product::Object(bytes) = outcome {
             extensible.admit(bytes, settings.release).map_err(|message| sink.fatal(message))?;

@@ -1,14 +1,16 @@
 //! What inputs give reason to say. They are opened in parallel, and reported on in link order afterwards.
 
-use crate::diagnostics::{Message, Sink};
+use crate::diagnostics::{Message, Sink, Stop, Switches};
 
 /// A message about an input, or lines of the assembler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// A message.
     Message(Message),
-    /// Lines of the assembler, passed on as they are.
-    Assembler(Vec<u8>),
+    /// Lines of the assembler, passed on as they are, and the switches that it sets.
+    Assembler(Vec<u8>, Option<Switches>),
+    /// What the assembler says of itself, asked for in place of code. It ends the link.
+    Answer(Vec<u8>),
 }
 
 impl From<Message> for Said {
@@ -19,11 +21,18 @@ impl From<Message> for Said {
 
 impl Said {
     /// Reports it.
-    pub fn report(&self, sink: &Sink) {
+    pub fn report(&self, sink: &Sink) -> Result<(), Stop> {
         match self {
             Self::Message(message) => sink.report(message),
-            Self::Assembler(text) => sink.write(text),
+            Self::Assembler(text, switches) => {
+                sink.write(text);
+                if let Some(switches) = switches {
+                    sink.switch(*switches);
+                }
+            }
+            Self::Answer(text) => return Err(sink.answer(text)),
         }
+        Ok(())
     }
 }
 

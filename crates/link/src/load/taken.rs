@@ -5,6 +5,7 @@ use super::item::{Item, Product};
 use crate::diagnostics::{Message, Sink, Text};
 use crate::inputs::{Input, Origin};
 use crate::roots::{HostReferences, REFERENCE_KINDS};
+use solder_arch::Release;
 
 /// IR for link-time optimization.
 #[derive(Clone, Debug)]
@@ -57,13 +58,19 @@ pub struct Loaded<'data> {
     /// Place of the first host object with device code, for whatever architecture. An archive of the device runtime
     /// before it is not asked what it refers to, and does not make code incomplete.
     pub first_host_code: Option<usize>,
+    /// All objects but the device runtime are the IR of the whole program, compiled.
+    pub is_optimized: bool,
 }
 
 impl<'data> Loaded<'data> {
-    /// Leaves only the modules of a program that is all IR, which are listed last first.
-    pub fn only_ir(&mut self, keep_runtime: bool) {
+    /// Leaves only the modules of a program that is all IR, which are listed last first. A runtime that is kept is one
+    /// of them, unless it comes before all code where that makes it as good as not given.
+    pub fn only_ir(&mut self, keep_runtime: bool, release: &Release) {
+        let (first, counts_early) = (self.first_host_code, !release.lets_runtime_come_first());
+        let is_late = |position: usize| counts_early || first.is_some_and(|first| first < position);
         self.objects.clear();
-        self.registrations.retain(|entry| keep_runtime || entry.runtime_at.is_none());
+        self.registrations
+            .retain(|entry| entry.runtime_at.is_none_or(|position| keep_runtime && is_late(position)));
         self.registrations.reverse();
     }
 

@@ -84,8 +84,11 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// Variables that nobody defines are nowhere.
+    /// Variables that nobody defines are nowhere, unless they may be undefined (core/runtime-not-for-data).
     pub(super) fn mark_undefined(&mut self) {
+        if self.settings.allows_undefined {
+            return;
+        }
         let size = self.out.constants_size();
         for symbol in self.out.symbols.iter_mut().filter(|s| s.name == CONSTANTS_SIZE) {
             symbol.value = size;

@@ -37,6 +37,8 @@ pub struct Settings<'data> {
     /// Debug information that describes the code of a discarded or replaced copy is left out.
     pub forgets_copies: bool,
     pub relocatable: bool,
+    /// Variables that nobody defines are no error, and keep the value of their symbol in a relocatable link.
+    pub allows_undefined: bool,
     /// Shared variables keep their symbols, for a debugger.
     pub keeps_shared_symbols: bool,
     /// Relocations that the link resolves stay, and so do the symbols they name.
@@ -119,6 +121,7 @@ impl<'data> Settings<'data> {
             has_relocation_actions: options.release.has_relocation_actions(),
             forgets_copies: options.release.forgets_copies(),
             relocatable,
+            allows_undefined: options.allow_undefined_globals,
             keeps_shared_symbols: options.keeps_shared_symbols(),
             preserves_relocs: options.preserve_relocs,
             force_rela: options.force_rela,

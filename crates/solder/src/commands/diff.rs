@@ -1,18 +1,19 @@
 //! `solder diff`: how two cubins differ, in the words of the format.
 
 use std::ffi::OsString;
-use std::fs;
+use std::path::Path;
 
 use cubin_diff::{Options, diff, report};
 
 use super::reader::{Known, Reader, Word, flag};
-use super::words::print;
+use super::words::{open, print};
+use crate::load::Arena;
 
 const USAGE: &str = "\
 usage: solder diff [--ignore-tkinfo] [--all] A B
 
 Says how two cubins differ: sections, symbols, attributes, relocations, code, and whatever bytes are left. `x vs y` is A's
-value, then B's. Other files are compared as bytes; solder extract takes cubins out of them.
+value, then B's. Other files are compared as bytes; solder extract takes cubins out of them. The file - is standard input.
 
   --ignore-tkinfo  leave out the linker's own entry in .note.nv.tkinfo and the offsets it shifts
   --all            show every difference, not only the first few of each section
@@ -38,8 +39,11 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         }
     }
     let [a, b] = &files[..] else { return Err(words.wrong("give two files")) };
-    let read = |path: &OsString| fs::read(path).map_err(|error| format!("'{}': {error}", path.display()));
-    let differences = diff(&read(a)?, &read(b)?, &options);
+    let arena = Arena::default();
+    let read = |path: &OsString| {
+        open(Path::new(path), &arena).map_err(|error| format!("'{}': {error}", path.display()))
+    };
+    let differences = diff(read(a)?.data, read(b)?.data, &options);
     if differences.is_empty() {
         return Ok(());
     }

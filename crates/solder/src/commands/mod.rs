@@ -72,13 +72,12 @@ pub fn run(words: &[OsString]) -> Option<u8> {
     let Some((name, command)) = COMMANDS.iter().find(|(name, _)| first == name) else {
         return help::answer(words);
     };
-    Some(match command(rest) {
-        Ok(()) => 0,
-        Err(reason) => {
-            eprint(&format!("solder {name}: {reason}\n"));
-            1
-        }
-    })
+    let mut code = 0;
+    for reason in [command(rest), words::finish()].into_iter().filter_map(Result::err) {
+        eprint(&format!("solder {name}: {reason}\n"));
+        code = 1;
+    }
+    Some(code)
 }
 
 #[cfg(test)]

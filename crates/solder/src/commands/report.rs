@@ -1,7 +1,6 @@
 //! `solder report --compare`: what changed between two links, from the data of their reports.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 use hashbrown::HashMap;
@@ -9,8 +8,9 @@ use serde_json::Value;
 
 use super::reader::{Known, Reader, Word, flag};
 use super::screen::{Screen, grouped, short, tenths};
-use super::words::print;
+use super::words::{open, print};
 use crate::json::Json;
+use crate::load::Arena;
 
 const USAGE: &str = "\
 usage: solder report --compare OLD NEW [--all] [--json]
@@ -78,7 +78,9 @@ struct Function {
 impl Link {
     fn read(path: &Path) -> Result<Self, String> {
         let name = path.display();
-        let text = fs::read_to_string(path).map_err(|error| format!("'{name}': {error}"))?;
+        let arena = Arena::default();
+        let file = open(path, &arena).map_err(|error| format!("'{name}': {error}"))?;
+        let text = String::from_utf8_lossy(file.data);
         let data = in_page(&text).unwrap_or(&text);
         let data: Value = serde_json::from_str(data)
             .map_err(|_| format!("'{name}' is not a report; --report FILE.json writes one"))?;

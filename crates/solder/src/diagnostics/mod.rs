@@ -217,6 +217,10 @@ impl Receiver for Printer {
         }
     }
 
+    fn answer(&self, text: &[u8]) {
+        self.console.out(text);
+    }
+
     fn phase(&self, name: &'static str) {
         if let Some(progress) = &self.progress {
             progress.phase(name);

@@ -141,7 +141,9 @@ fn root_reason(view: View<'_, '_>) -> &'static str {
         _ if !view.removes_dead_code => "nothing is removed with -r, -g or -preserve-relocs",
         Roots::All => "every kernel is kept: not all inputs say which ones host code refers to",
         Roots::Containing(_) => "the kernel is named by -kernels-used",
-        Roots::Matching(_) => "host code refers to the kernel, or device code launches it",
+        Roots::Matching(_) | Roots::Compiled(_) => {
+            "host code refers to the kernel, or device code launches it"
+        }
     }
 }
 

@@ -68,8 +68,10 @@ pub fn load<'data, 'files: 'data>(
         }
         pool.map(&files, are_many, |path| open::open(path, options, arena, pool))
     };
-    let files = options.is_recorded().then(|| survey::files(&files, &opened, options.inputs.len()));
-    let items = open::without_repeated_archives(opened, pool);
+    let given = options.inputs.len();
+    let repeated = open::repeated(&files, given, &opened, options.release);
+    let files = options.is_recorded().then(|| survey::files(&files, &opened, given, &repeated));
+    let items = open::without_repeated_archives(opened, repeated, pool);
     let unpack = |item: &load::Item<'data>| open::unpack(item, &settings, arena);
     let mut products = pool.map(&items, items.len() >= PARALLEL_FROM, unpack);
     if let Some(release) = asked_for(options, &products)
@@ -77,7 +79,7 @@ pub fn load<'data, 'files: 'data>(
     {
         return Ok(Outcome::AsOther(release));
     }
-    load::assemble(&items, &mut products, compilers, arena.store(), pool, sink)?;
+    load::assemble(&settings, &items, &mut products, compilers, arena.store(), pool, sink)?;
     // What the assembler made has been accepted already.
     let release = asked_for(options, &products).unwrap_or(options.release);
     let survey = files.map(|files| Survey::new(files, &items, &products));

@@ -9,6 +9,7 @@ use super::arena::Arena;
 use super::{archive, chosen, file, shed};
 use crate::diagnostics::{Message, Text};
 use crate::options::Options;
+use solder_arch::Release;
 use solder_link::form::Form;
 use solder_link::inputs::Origin;
 use solder_link::load::classify::{self, Role};
@@ -26,14 +27,44 @@ pub(super) struct Opened<'data> {
     pub items: Vec<Item<'data>>,
 }
 
-/// Archives are linked once, however often and under whatever names they are given.
-pub(super) fn without_repeated_archives<'data>(opened: Vec<Opened<'data>>, pool: &Pool) -> Vec<Item<'data>> {
+impl Opened<'_> {
+    /// Whether device code is in it, for whatever architecture.
+    fn has_code(&self) -> bool {
+        let in_host = |item: &Item<'_>| item.host.as_ref().is_some_and(|host| host.code.is_some());
+        self.items.iter().any(|item| in_host(item) || item.lacks_host_code())
+    }
+}
+
+/// Of each file, whether it is an archive that was given before. Archives are linked once, however often and under whatever
+/// names they are given. One of the device runtime that comes before all code is as good as not given: the next one
+/// counts, unless it is a library that was found under a path that was given, from index `given` on
+/// (hostobj/runtime-archive-again).
+pub(super) fn repeated(paths: &[&Path], given: usize, opened: &[Opened<'_>], release: &Release) -> Vec<bool> {
     let mut seen = HashSet::new();
+    let mut has_code = !release.lets_runtime_come_first();
+    let is_given = |path: &Path| paths[..given].iter().any(|known| known.as_os_str() == path.as_os_str());
+    let mut is_repeated = |(index, file): (usize, &Opened<'_>)| {
+        let Some(identity) = file.archive else {
+            has_code |= file.has_code();
+            return false;
+        };
+        let counts = has_code || !file.items.iter().any(|item| item.is_runtime);
+        has_code |= counts && file.has_code();
+        // What is early is told apart from what counts, and is linked once too.
+        !seen.insert((identity, counts)) || (index >= given && is_given(paths[index]))
+    };
+    opened.iter().enumerate().map(&mut is_repeated).collect()
+}
+
+/// All items but those of archives that are `repeated`.
+pub(super) fn without_repeated_archives<'data>(
+    opened: Vec<Opened<'data>>,
+    repeated: Vec<bool>,
+    pool: &Pool,
+) -> Vec<Item<'data>> {
     let mut items = pool.room_for(opened.iter().map(|file| file.items.len()).sum());
-    for file in opened {
-        if file.archive.is_none_or(|identity| seen.insert(identity)) {
-            items.extend(file.items);
-        }
+    for (file, _) in opened.into_iter().zip(repeated).filter(|(_, is_repeated)| !is_repeated) {
+        items.extend(file.items);
     }
     items
 }

@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use hashbrown::HashSet;
 use object::Endianness;
 use object::elf::FileHeader64;
 use object::read::archive::ArchiveFile;
@@ -76,19 +75,19 @@ pub enum Fate {
     Refused,
 }
 
-pub(super) fn files(paths: &[&Path], opened: &[Opened<'_>], given: usize) -> Vec<File> {
-    let mut archives = HashSet::new();
-    let state = |file: &Opened<'_>, archives: &mut HashSet<(u64, u64)>| match file.archive {
-        Some(identity) if !archives.insert(identity) => FileState::Repeated,
+pub(super) fn files(paths: &[&Path], opened: &[Opened<'_>], given: usize, repeated: &[bool]) -> Vec<File> {
+    let state = |file: &Opened<'_>, is_repeated: bool| match file.archive {
+        _ if is_repeated => FileState::Repeated,
         None if file.items.is_empty() => FileState::PassedOver,
         _ => FileState::Read,
     };
-    let file = |(index, (path, opened)): (usize, (&&Path, &Opened<'_>))| File {
+    let states = opened.iter().zip(repeated).map(|(file, is_repeated)| state(file, *is_repeated));
+    let file = |(index, (path, state)): (usize, (&&Path, FileState))| File {
         path: path.to_path_buf(),
         is_library: index >= given,
-        state: state(opened, &mut archives),
+        state,
     };
-    paths.iter().zip(opened).enumerate().map(file).collect()
+    paths.iter().zip(states).enumerate().map(file).collect()
 }
 
 impl<'data> Survey<'data> {

@@ -3,7 +3,7 @@
 mod archs;
 mod check;
 mod help;
-mod option_file;
+pub(crate) mod option_file;
 mod parse;
 mod record;
 mod table;
@@ -293,6 +293,7 @@ impl Options {
             reports_missing_host_code: self.register_link_binaries.is_some()
                 && self.release.reports_missing_host_code(),
             age: Age::AsAskedFor,
+            registers: self.maxrregcount,
         }
     }
 

@@ -108,36 +108,17 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
 
 /// The same for nvJitLink: its documented options where there is one, the others handed through to the compiler.
 ///
-/// Host references become `-kernels-used` and `-variables-used`, which imply that host information is complete. The
-/// PTX is the same as the compiler's own.
+/// Host references are handed through too: they are whole names, and `-kernels-used` and `-variables-used` of nvJitLink
+/// ask for names that contain a text (lto/scrambled-host-names).
 pub fn for_nvjitlink(options: &LtoOptions<'_>, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut list: Vec<Vec<u8>> =
         vec![[b"-arch=", &nvjitlink_arch(options)[..]].concat(), b"-lto".to_vec(), b"-ptx".to_vec()];
-    let mut kernels: Vec<&[u8]> = Vec::new();
-    let mut variables: Vec<&[u8]> = Vec::new();
     // The first two are the architecture and the mode.
-    for argument in &arguments[2.min(arguments.len())..] {
-        if let Some(names) = HOST_REFERENCES.iter().position(|option| argument.starts_with(option.as_bytes()))
-        {
-            let list = if REFERENCE_KINDS[names].0.is_kernel() { &mut kernels } else { &mut variables };
-            list.push(&argument[HOST_REFERENCES[names].len()..]);
-            continue;
-        }
-        match documented(argument) {
-            Documented::As(option) => list.push(option),
-            Documented::Implied => {}
-            Documented::Not => list.push([b"-Xnvvm=", &argument[..]].concat()),
-        }
-    }
-    // Without a list of variables, those that only host code could use are kept unless this is said too.
-    if !kernels.is_empty() && variables.is_empty() {
-        list.push(b"-optimize-unused-variables".to_vec());
-    }
-    for (option, names) in [(&b"-kernels-used="[..], kernels), (b"-variables-used=", variables)] {
-        if !names.is_empty() {
-            list.push([option, &names.join(&b',')].concat());
-        }
-    }
+    let compiler = &arguments[2.min(arguments.len())..];
+    list.extend(compiler.iter().map(|argument| match documented(argument) {
+        Some(option) => option,
+        None => [b"-Xnvvm=", &argument[..]].concat(),
+    }));
     list
 }
 
@@ -155,29 +136,22 @@ pub fn without_suffix(options: &LtoOptions<'_>, ptx: Vec<u8>) -> Vec<u8> {
     [&ptx[..at], compiled.as_bytes(), &ptx[at + directive.len()..]].concat()
 }
 
-enum Documented {
-    As(Vec<u8>),
-    Implied,
-    Not,
-}
-
 /// Options of the compiler that nvJitLink documents under the same name.
 const SAME: [&[u8]; 5] = [b"-split-compile=", b"-ftz=", b"-prec-div=", b"-prec-sqrt=", b"-fma="];
 
-fn documented(argument: &[u8]) -> Documented {
+/// The option of nvJitLink's own, where it has one.
+fn documented(argument: &[u8]) -> Option<Vec<u8>> {
     if let Some(count) = argument.strip_prefix(b"-maxreg=") {
-        return Documented::As([b"-maxrregcount=", count].concat());
+        return Some([b"-maxrregcount=", count].concat());
     }
     // PTX is always one text.
     if let Some(threads) = argument.strip_prefix(b"-split-compile-extended=") {
-        return Documented::As([b"-split-compile=", threads].concat());
+        return Some([b"-split-compile=", threads].concat());
     }
     match argument {
-        b"-generate-line-info" => Documented::As(b"-lineinfo".to_vec()),
-        b"-g" => Documented::As(b"-g".to_vec()),
-        b"-has-global-host-info" => Documented::Implied,
-        _ if SAME.iter().any(|option| argument.starts_with(option)) => Documented::As(argument.to_vec()),
-        _ => Documented::Not,
+        b"-generate-line-info" => Some(b"-lineinfo".to_vec()),
+        b"-g" => Some(b"-g".to_vec()),
+        _ => SAME.iter().any(|option| argument.starts_with(option)).then(|| argument.to_vec()),
     }
 }
 
@@ -243,7 +217,7 @@ mod tests {
         let agreed = Agreed { registers: Some(32), line_info: true, ..Agreed::default() };
         let list = arguments(&options, WHOLE, &agreed, &references());
         let expected = "-arch=sm_90a -lto -ptx -maxrregcount=32 -lineinfo -Xnvvm=--device-c -g \
-                        -kernels-used=_Z2k4*,_Z2k1* -variables-used=dv";
+                        -Xnvvm=-has-global-host-info -Xnvvm=-host-ref-ek=_Z2k4*,_Z2k1* -Xnvvm=-host-ref-eg=dv";
         assert_eq!(text(&for_nvjitlink(&options, &list)), expected);
         let ptx = |target: &str| format!(".version 9.0\n.target {target}, debug\n").into_bytes();
         assert_eq!(without_suffix(&options, ptx("sm_90a")), ptx("sm_90"));

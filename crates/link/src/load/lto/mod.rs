@@ -77,11 +77,13 @@ pub fn optimize<'data>(
     let whole = complete && !plan.partial && parts.len() == 1;
     let how =
         CompiledPtx { whole, registers: agreed.registers, split_compile: arguments::split(options, &agreed) };
+    super::check_registers(how.registers).map_err(|messages| super::stopped(&messages, sink))?;
     let mut cubins = assemble(&parts, how, compilers, pool, sink)?;
     if whole {
         return Ok(Outcome::Whole(cubins.pop().unwrap_or_default()));
     }
     insert(loaded, cubins, store);
+    loaded.is_optimized = !plan.partial;
     Ok(Outcome::ToLink)
 }
 
@@ -155,7 +157,7 @@ fn assemble(
     let mut cubins = Vec::with_capacity(parts.len());
     for (part, result) in results.into_iter().enumerate() {
         let assembled = result.map_err(|messages| super::stopped(&messages, sink))?;
-        sink.write(&assembled.text);
+        assembled.said().report(sink)?;
         compilers.assembled(part, &to_do[part], &assembled)?;
         // The time of a refusal is in the table too.
         compilers.timed(&timing(b"lto.ptx", "ptxas", NAME, assembled.milliseconds));

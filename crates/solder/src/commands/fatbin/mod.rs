@@ -7,12 +7,12 @@ mod ptx;
 use std::ffi::OsString;
 use std::io::Write;
 
-use solder_arch::Arch;
+use solder_arch::{Arch, Release};
 use solder_fatbin::{Builder, Kind};
 
 use super::words::print;
 use crate::output::{WriteError, write_file};
-use options::{Asked, How, USAGE};
+use options::{Answer, Asked, How, USAGE};
 
 /// A container of linked code, as fatbinary makes it.
 pub fn container(images: &[(Arch, Vec<u8>)]) -> Result<Vec<u8>, String> {
@@ -24,9 +24,15 @@ pub fn container(images: &[(Arch, Vec<u8>)]) -> Result<Vec<u8>, String> {
 }
 
 pub fn run(words: &[OsString]) -> Result<(), String> {
-    let Some(asked) = Asked::parse(words)? else {
-        print(USAGE);
-        return Ok(());
+    let asked = match Asked::parse(words)? {
+        Ok(asked) => asked,
+        Err(answer) => {
+            print(&match answer {
+                Answer::Help => USAGE.into(),
+                Answer::Version => crate::options::version("solder fatbin", Release::NEWEST, false),
+            });
+            return Ok(());
+        }
     };
     let mut builder = Builder::new();
     for image in &asked.images {

@@ -1,12 +1,15 @@
 //! What `solder fatbin` is asked for: options as fatbinary has them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use solder_arch::Arch;
 use solder_fatbin::Kind;
 
-use crate::commands::reader::{Known, Reader, Word, flag, value};
+use crate::commands::reader::{self, Known, Reader, Word, flag, value};
+use crate::options::option_file;
 
 pub(super) const USAGE: &str = "\
 usage: solder fatbin --create FILE --image=kind=KIND,sm=ARCH,file=FILE…
@@ -23,12 +26,14 @@ fatbinary, whose options these are; LZ4 (speed) may compress to other bytes.
   -g, --debug            the code is to be debugged
   --ident NAME           the name of the members, such as that of the source
   --cmdline TEXT         the options with which PTX is to be assembled
-  -64, --link            as fatbinary takes them, without effect
+  --options-file FILE,…  words from files
+  -64, --link, --no-asm  as fatbinary takes them, without effect; there is no code of 32 bits
+  -V, --version          the version of solder
   --help                 this text
 ";
 
 /// fatbinary takes one dash for two.
-const OPTIONS: [Known; 11] = [
+const OPTIONS: [Known; 14] = [
     value("--create").also(&["-create"]),
     value("--image").also(&["-image", "--image3", "-image3"]),
     value("--compress-mode").also(&["-compress-mode"]),
@@ -40,7 +45,15 @@ const OPTIONS: [Known; 11] = [
     value("--cmdline").also(&["-cmdline"]),
     flag("-64").also(&["--64"]),
     flag("--link").also(&["-link"]),
+    flag("--no-asm").also(&["-no-asm"]),
+    flag("--version").also(&["-V", "-version"]),
+    value(OPTIONS_FILE).also(&["-options-file", "-optf", "--optf"]),
 ];
+
+const OPTIONS_FILE: &str = "--options-file";
+
+/// Files of options may name others. None needs more than this, unless it names itself.
+const DEEPEST: usize = 16;
 
 pub(super) struct Asked {
     pub(super) output: PathBuf,
@@ -74,43 +87,94 @@ pub(super) enum Mode {
     None,
 }
 
+/// An answer instead of a fat binary.
+pub(super) enum Answer {
+    Help,
+    Version,
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Parser {
+    output: Option<PathBuf>,
+    images: Vec<Image>,
+    how: How,
+    is_off: bool,
+    answer: Option<Answer>,
+}
+
 impl Asked {
-    /// `None` if the help is asked for.
-    pub(super) fn parse(words: &[OsString]) -> Result<Option<Self>, String> {
-        let (mut output, mut images, mut how) = (None, Vec::new(), How::default());
-        let mut is_off = false;
-        let mut words = Reader::new(words, &OPTIONS, USAGE);
-        while let Some(word) = words.next()? {
-            let (name, value) = match word {
-                Word::Option("--help", _) => return Ok(None),
-                Word::Option(name, value) => (name, value.unwrap_or_default()),
-                Word::File(file) => {
-                    return Err(words.wrong(&format!("'{}' is not an option", file.display())));
-                }
-            };
-            let text = || value.to_string_lossy().into_owned();
-            match name {
-                "--create" => output = Some(PathBuf::from(&value)),
-                "--image" => images.push(Image::parse(&text())?),
-                "--compress-mode" => how.mode = Mode::parse(&text())?,
-                "--compress" => is_off = value == "false",
-                "--compress-all" => how.all = true,
-                "--device-c" => how.relocatable = true,
-                "--debug" => how.debug = true,
-                "--ident" => how.identifier = Some(text()),
-                "--cmdline" => how.command_line = text(),
-                // Without effect.
-                _ => {}
-            }
+    pub(super) fn parse(words: &[OsString]) -> Result<Result<Self, Answer>, String> {
+        let mut parser = Parser::default();
+        parser.words(words, DEEPEST)?;
+        let Parser { output, images, mut how, is_off, answer } = parser;
+        if let Some(answer) = answer {
+            return Ok(Err(answer));
         }
         if is_off {
             how.mode = Mode::None;
         }
-        let output = output.ok_or_else(|| words.wrong("give --create FILE"))?;
-        if images.is_empty() {
-            return Err("give an image: --image=kind=elf,sm=90,file=a.cubin".into());
+        // Without images it is an empty one, as fatbinary writes it.
+        let output = output.ok_or_else(|| Reader::new(words, &OPTIONS, USAGE).wrong("give --create FILE"))?;
+        Ok(Ok(Self { output, images, how }))
+    }
+}
+
+impl Parser {
+    fn words(&mut self, words: &[OsString], depth: usize) -> Result<(), String> {
+        let mut words = Reader::new(words, &OPTIONS, USAGE);
+        while let Some(word) = words.next()? {
+            match word {
+                Word::Option("--help", _) => self.answer = Some(Answer::Help),
+                Word::Option(name, value) => self.option(name, &value.unwrap_or_default(), depth)?,
+                Word::File(file) => {
+                    return Err(words.wrong(&format!("'{}' is not an option", file.display())));
+                }
+            }
+            if self.answer.is_some() {
+                break;
+            }
         }
-        Ok(Some(Self { output, images, how }))
+        Ok(())
+    }
+
+    fn option(&mut self, name: &str, value: &OsStr, depth: usize) -> Result<(), String> {
+        let text = || value.to_string_lossy().into_owned();
+        match name {
+            "--create" => self.output = Some(value.into()),
+            "--image" => self.images.push(Image::parse(&text())?),
+            "--compress-mode" => self.how.mode = Mode::parse(&text())?,
+            "--compress" => {
+                self.is_off = match value.to_str() {
+                    Some("true") => false,
+                    Some("false") => true,
+                    _ => return Err(format!("'{}': expected true or false", value.display())),
+                }
+            }
+            "--compress-all" => self.how.all = true,
+            "--device-c" => self.how.relocatable = true,
+            "--debug" => self.how.debug = true,
+            // An empty name is none.
+            "--ident" => self.how.identifier = Some(text()).filter(|name| !name.is_empty()),
+            "--cmdline" => self.how.command_line = text(),
+            "--version" => self.answer = Some(Answer::Version),
+            OPTIONS_FILE => {
+                for file in reader::list(value) {
+                    self.file(&file, depth)?;
+                }
+            }
+            // Without effect.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Words from a file, in the place of the option that names it.
+    fn file(&mut self, name: &str, depth: usize) -> Result<(), String> {
+        let depth = depth.checked_sub(1).ok_or("options files that name one another, too many to read")?;
+        let text = fs::read(name).map_err(|_| format!("Could not open options file '{name}'"))?;
+        let words = option_file::split(&text).map_err(|_| format!("'{name}' ends inside of a word"))?;
+        self.words(&words.into_iter().map(OsString::from_vec).collect::<Vec<_>>(), depth)
     }
 }
 
@@ -121,7 +185,11 @@ impl Image {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             match name {
                 "kind" => kind = Some(kind_of(value)?),
-                "sm" => arch = Some(Arch::parse(value).ok_or(format!("'{value}' is not an architecture"))?),
+                "sm" => {
+                    // A number, however it is written.
+                    let number = value.trim_start_matches('0');
+                    arch = Some(Arch::parse(number).ok_or(format!("'{value}' is not an architecture"))?);
+                }
                 "file" => file = Some(value.into()),
                 _ => return Err(format!("an image has kind, sm and file, not '{part}'")),
             }

@@ -11,7 +11,8 @@ pub(super) fn stored(text: &[u8]) -> Vec<u8> {
         let taken = match rest {
             [b'/', b'/', ..] => line(rest),
             [b'/', b'*', ..] => block(rest),
-            [b'"', ..] => {
+            // A quote after a backslash does not begin a string.
+            [b'"', ..] if before != b'\\' => {
                 let size = string(rest);
                 stored.extend_from_slice(&rest[..size]);
                 size
@@ -45,25 +46,20 @@ fn block(text: &[u8]) -> usize {
     end.map_or(text.len(), |end| end + 4)
 }
 
+/// A quote after a backslash does not end a string either, whatever is before the backslash.
 fn string(text: &[u8]) -> usize {
-    let mut at = 1;
-    while at < text.len() {
-        match text[at] {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    text.len()
+    let end = text.windows(2).position(|pair| pair[1] == b'"' && pair[0] != b'\\');
+    end.map_or(text.len(), |end| end + 2)
 }
 
-/// The version that the text begins with, major and minor.
+/// The version that the text begins with, major and minor. As fatbinary reads it: the first one, even in a comment, and one
+/// digit after the point, whatever follows.
 pub(super) fn version(text: &[u8]) -> Option<(u16, u16)> {
     let text = String::from_utf8_lossy(text);
     let (_, rest) = text.split_once(".version")?;
-    let word = rest.split_whitespace().next()?;
-    let (major, minor) = word.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    let (major, rest) = rest.trim_start().split_once('.')?;
+    let minor = rest.chars().next()?.to_digit(10)?;
+    Some((major.parse().ok()?, minor as u16))
 }
 
 #[cfg(test)]
@@ -73,7 +69,10 @@ mod tests {
     #[test]
     fn texts() {
         // As fatbinary 13.0 stores them.
-        let cases: [(&[u8], &[u8]); 8] = [
+        let cases: [(&[u8], &[u8]); 11] = [
+            (b"\"a\\\\\"//b\"c//d\n", b"\"a\\\\\"//b\"c\n\0"),
+            (b"\\\"x//y\n", b"\\\"x\n\0"),
+            (b"a\\\"b\"c//d\"e\n", b"a\\\"b\"c//d\"e\n\0"),
             (b"  .version 9.0\n", b" .version 9.0\n\0"),
             (b"\n \t two\t\ttabs   spaces \n", b"\ntwo\ttabs spaces \n\0"),
             (b"x /* a */ y /**/z // t\n", b"x  y z \n\0"),
@@ -86,7 +85,19 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(stored(text), expected, "{}", String::from_utf8_lossy(text));
         }
-        assert_eq!(version(b"//\n.version 8.4\n"), Some((8, 4)));
-        assert_eq!(version(b"\x7fELF"), None);
+        let versions: [(&[u8], _); 9] = [
+            (b"//\n.version 8.4\n", Some((8, 4))),
+            (b".version 8.7// c\n", Some((8, 7))),
+            (b".version\n08.7/**/\n", Some((8, 7))),
+            (b"// .version 1.2\n.version 8.7\n", Some((1, 2))),
+            (b".version 8.10\n", Some((8, 1))),
+            (b".version /**/ 8.7\n", None),
+            (b".version 8.\n", None),
+            (b".version x .version 8.7\n", None),
+            (b"\x7fELF", None),
+        ];
+        for (text, expected) in versions {
+            assert_eq!(version(text), expected, "{}", String::from_utf8_lossy(text));
+        }
     }
 }

@@ -2,18 +2,18 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use solder_fatbin::{Kind, Member};
 
 use super::super::reader::{self, Known, Reader, Word, flag, value};
-use super::super::words::{eprint, print};
+use super::super::words::{STANDARD_INPUT, eprint, open, print, title};
 use super::forms::Forms;
 use super::options::{KINDS, Options, Wanted};
 use super::walk::{Item, Visitor, Walk};
-use crate::load::{Arena, Looked, look};
+use crate::load::{Arena, Looked};
 use crate::os::threads;
 use solder_link::pool::Pool;
 
@@ -21,7 +21,7 @@ const USAGE: &str = "\
 usage: solder extract [OPTION]… FILE…
 
 Writes the device code inside objects, executables, libraries, archives and fat binaries into files of their own, and
-prints their names.
+prints their names. The file - is standard input.
 
   -d DIR           write into this folder, which is made; the current one if not given
   --arch NAME,…    only these architectures: sm_90a, compute_90, or 90 for any kind of code
@@ -57,28 +57,31 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         fs::create_dir_all(&folder).map_err(|error| format!("'{}': {error}", folder.display()))?;
     }
     let pool = threads::pool(Some(threads::count(None).min(MOST_THREADS)));
-    let mut problems = 0;
+    let (mut found, mut problems) = (0, 0);
     for file in &asked.files {
-        problems += extract(Path::new(file), &folder, &asked, &pool);
+        let (members, of_file) = extract(Path::new(file), &folder, &asked, &pool);
+        found += members;
+        problems += of_file;
     }
-    match problems {
+    // As with inspect, a file with nothing of what is asked for is no problem where another one has it.
+    match problems.max(usize::from(found == 0)) {
         0 => Ok(()),
         1 => Err("there was a problem".into()),
         count => Err(format!("there were {count} problems")),
     }
 }
 
-/// Extracts from one file; the number of problems, which have been reported.
-fn extract(path: &Path, folder: &Path, asked: &Asked, pool: &Pool) -> usize {
+/// Extracts from one file; the number of members that were found, and that of problems, which have been reported.
+fn extract(path: &Path, folder: &Path, asked: &Asked, pool: &Pool) -> (usize, usize) {
     let arena = Arena::default();
-    let file = match look(path, &arena) {
+    let file = match open(path, &arena) {
         Ok(file) => file,
         Err(error) => {
             eprint(&format!("solder extract: '{}': {error}\n", path.display()));
-            return 1;
+            return (0, 1);
         }
     };
-    let name = path.to_string_lossy();
+    let name = title(path);
     let mut writer = Writer::new(&name, &file, path, asked, Sink::Folder(folder, pool));
     writer.walk(&name, path);
     writer.write_all();
@@ -88,7 +91,7 @@ fn extract(path: &Path, folder: &Path, asked: &Asked, pool: &Pool) -> usize {
     if writer.found == 0 && writer.problems == 0 {
         eprint(&format!("solder extract: '{name}' has nothing of that kind\n"));
     }
-    writer.problems + usize::from(!writer.is_whole || writer.found == 0)
+    (writer.found, writer.problems + usize::from(!writer.is_whole))
 }
 
 /// Prints the names under which members of a kind would be written, numbered as cuobjdump numbers them; whether all of the
@@ -229,7 +232,9 @@ struct Writer<'a, 'data> {
 impl<'a, 'data> Writer<'a, 'data> {
     fn new(name: &str, file: &'a Looked<'data>, path: &Path, asked: &'a Asked, sink: Sink<'a>) -> Self {
         let (forms, is_whole) = Forms::of(name, file, path, asked.all);
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let is_stream = path == Path::new(STANDARD_INPUT);
+        let stem = if is_stream { OsStr::new("stdin") } else { path.file_stem().unwrap_or_default() };
+        let stem = stem.to_string_lossy().into_owned();
         Self {
             asked,
             sink,

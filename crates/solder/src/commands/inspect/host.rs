@@ -8,7 +8,8 @@ use crate::json::Json;
 use solder_link::roots::REFERENCE_KINDS;
 
 /// Sections with fat binaries: code to be linked, and code that is linked or never needed it.
-const CODE: [(&[u8], &str); 2] = [(b"__nv_relfatbin", "relocatable"), (b".nv_fatbin", "linked")];
+const CODE: [(&[u8], &str); 2] = [(b"__nv_relfatbin", "relocatable"), (b".nv_fatbin", LINKED)];
+const LINKED: &str = "linked";
 const MODULE_ID: &[u8] = b"__nv_module_id";
 
 pub struct Host {
@@ -70,6 +71,8 @@ impl Host {
                 host.module_ids.extend(strings(data));
             }
         }
+        // cuobjdump counts those of linked code first, wherever the sections are.
+        containers.sort_by_key(|(form, _)| *form != LINKED);
         Ok((host, containers))
     }
 

@@ -19,12 +19,11 @@ mod text;
 mod walk;
 
 use std::ffi::OsString;
-use std::io::{self, Read};
 use std::path::Path;
 
 use super::screen::{Screen, grouped};
-use super::words::{eprint, print};
-use crate::load::{Arena, Looked, look};
+use super::words::{eprint, open, print, title};
+use crate::load::{Arena, Looked};
 use dump::Dump;
 use kernels::Kernels;
 pub(super) use options::Wanted;
@@ -47,7 +46,7 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         Inspector { options: &options, unread: 0, damaged: 0, archs: Vec::new(), found: false };
     if let Some(kind) = options.list_kind {
         inspector.each(|inspector, name, file, path| {
-            inspector.found = true;
+            inspector.look_for_archs(name, file, path);
             inspector.damaged += usize::from(!extract::list(name, file, path, kind, inspector.options));
         });
     } else if !options.dumps.is_empty() {
@@ -60,6 +59,11 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         inspector.text();
     }
     inspector.outcome()
+}
+
+/// Whether a host file, of whatever machine, has fat binaries.
+pub(super) fn has_device_code(data: &[u8]) -> Result<bool, String> {
+    Ok(!host::Host::read(data)?.1.is_empty())
 }
 
 struct Inspector<'a> {
@@ -76,19 +80,9 @@ impl Inspector<'_> {
     fn each(&mut self, mut show: impl FnMut(&mut Self, &str, &Looked<'_>, &Path)) {
         for word in &self.options.files {
             let arena = Arena::default();
-            let mut memory = Vec::new();
             let path = Path::new(word);
-            let is_stream = word == "-";
-            let opened = if is_stream {
-                io::stdin().read_to_end(&mut memory).map(|_| Looked::of_memory(&memory))
-            } else {
-                look(path, &arena)
-            };
-            match opened {
-                Ok(file) => {
-                    let name = if is_stream { "standard input".into() } else { path.to_string_lossy() };
-                    show(self, &name, &file, path);
-                }
+            match open(path, &arena) {
+                Ok(file) => show(self, &title(path), &file, path),
                 Err(error) => {
                     eprint(&format!("solder inspect: '{}': {error}\n", path.display()));
                     self.unread += 1;
@@ -112,6 +106,13 @@ impl Inspector<'_> {
             self.archs.extend(all.archs().into_iter().map(str::to_owned));
         }
         (summary, is_whole)
+    }
+
+    /// Whether there is something of the architectures that are asked for.
+    fn look_for_archs(&mut self, name: &str, file: &Looked<'_>, path: &Path) {
+        if !self.options.archs.is_empty() {
+            self.summary(name, file, path);
+        }
     }
 
     fn text(&mut self) {
@@ -154,9 +155,7 @@ impl Inspector<'_> {
     fn kernels(&mut self) {
         let mut kernels = Kernels::new(self.options);
         self.each(|inspector, name, file, path| {
-            if !inspector.options.archs.is_empty() {
-                inspector.summary(name, file, path);
-            }
+            inspector.look_for_archs(name, file, path);
             let is_whole = inspector.walk(name, file, path, &mut kernels);
             inspector.damaged += usize::from(!is_whole);
         });
@@ -171,9 +170,7 @@ impl Inspector<'_> {
         let needs_code = self.options.dumps.contains(&What::Sass);
         let disassembler = if needs_code { Some(Disassembler::find()?) } else { None };
         self.each(|inspector, name, file, path| {
-            if !inspector.options.archs.is_empty() {
-                inspector.summary(name, file, path);
-            }
+            inspector.look_for_archs(name, file, path);
             let problems = Dump::of(name, file, path, inspector.options, disassembler.as_ref());
             inspector.damaged += usize::from(problems > 0);
         });

@@ -11,10 +11,10 @@ use std::path::Path;
 use solder_cubin::Cubin as File;
 use solder_fatbin::{Kind, Member};
 
-use super::super::words::{eprint, print};
+use super::super::words::{eprint, open, print, title};
 use super::cubin::Cubin;
 use super::walk::{Item, Visitor, Walk};
-use crate::load::{Arena, look};
+use crate::load::Arena;
 use options::{Asked, Key, USAGE};
 use table::Table;
 
@@ -36,7 +36,10 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
     };
     if asked.diff {
         let (old, new) = (sum(&asked.files[..1]), sum(&asked.files[1..]));
-        old.show_change(&new, &asked);
+        // Half of a comparison says nothing.
+        if problems == 0 {
+            old.show_change(&new, &asked);
+        }
     } else {
         sum(&asked.files).show(&asked);
     }
@@ -50,7 +53,7 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
 /// Adds the bytes of a file; whether all of it could be read.
 fn measure(path: &Path, asked: &Asked, table: &mut Table) -> bool {
     let arena = Arena::default();
-    let file = match look(path, &arena) {
+    let file = match open(path, &arena) {
         Ok(file) => file,
         Err(error) => {
             eprint(&format!("solder size: '{}': {error}\n", path.display()));
@@ -58,7 +61,7 @@ fn measure(path: &Path, asked: &Asked, table: &mut Table) -> bool {
         }
     };
     let mut measure = Measure { by: asked.by, table, place: Vec::new(), is_whole: true };
-    let is_whole = Walk::through(&path.to_string_lossy(), &file, path, &asked.archs, &mut measure);
+    let is_whole = Walk::through(&title(path), &file, path, &asked.archs, &mut measure);
     let is_whole = measure.is_whole && is_whole;
     if !is_whole {
         eprint(&format!("solder size: '{}': a part is damaged\n", path.display()));

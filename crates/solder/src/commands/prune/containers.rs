@@ -140,8 +140,8 @@ impl<'data> Rebuilt<'data> {
         self.moved.get(&old).copied()
     }
 
-    /// The places that change.
-    pub(super) fn changed_places(&self) -> impl Iterator<Item = u64> {
-        self.moved.iter().filter(|(old, new)| old != new).map(|(old, _)| *old)
+    /// All places that are known, as they were and as they are.
+    pub(super) fn places(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.moved.iter().map(|(old, new)| (*old, *new))
     }
 }

@@ -4,10 +4,11 @@ use solder_cubin::{elf_header, raw};
 use solder_fatbin::Container;
 
 use super::containers::{Counts, Pruned, Rebuilt};
-use super::host::{ET_DYN, Host, counts};
+use super::host::{ET_DYN, Host, counts, is_foreign};
 use super::pieces::Pieces;
 use super::policy::{Policy, stripped};
 use super::{archive, image, object};
+use crate::commands::inspect::has_device_code;
 
 /// Alignment of a fat binary that is a file of its own.
 const ALIGN: u64 = 8;
@@ -43,14 +44,18 @@ fn member<'data>(data: &'data [u8], policy: &Policy) -> Result<Pruned<'data>, St
     if is_cubin(data) || !data.starts_with(&raw::ELF_MAGIC) {
         return Ok(Pruned::as_it_is(data));
     }
+    // Archives may have members for other machines.
+    if is_foreign(data) && !has_device_code(data)? {
+        return Ok(Pruned::as_it_is(data));
+    }
     let host = Host::read(data)?;
-    let code = host.code(policy)?;
+    let mut code = host.code(policy)?;
     if code.is_empty() {
         return Ok(Pruned::as_it_is(data));
     }
     let pieces = match host.header.e_type.get() {
         raw::ET_REL => object::rebuild(&host, &code)?,
-        raw::ET_EXEC | ET_DYN => image::rebuild(&host, &code)?,
+        raw::ET_EXEC | ET_DYN => image::rebuild(&host, &mut code)?,
         other => return Err(format!("an ELF of the unknown type {other}")),
     };
     Ok(Pruned { pieces, counts: counts(&code) })

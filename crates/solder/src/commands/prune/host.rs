@@ -18,6 +18,7 @@ const SHT_PROGBITS: u32 = 1;
 pub(super) const SHT_SYMTAB: u32 = 2;
 pub(super) const SHT_RELA: u32 = 4;
 pub(super) const SHT_DYNAMIC: u32 = 6;
+pub(super) const SHT_NOTE: u32 = 7;
 pub(super) const SHT_NOBITS: u32 = 8;
 pub(super) const SHT_REL: u32 = 9;
 pub(super) const SHT_DYNSYM: u32 = 11;
@@ -33,17 +34,31 @@ pub(super) struct Code<'data> {
     pub(super) range: Range<u64>,
     pub(super) address: u64,
     pub(super) new: Rebuilt<'data>,
+    /// Where in memory it goes if it no longer fits where it was.
+    pub(super) moved: Option<u64>,
 }
 
 impl Code<'_> {
     /// Whether an address, or in an object an offset, lies in the section or is its end.
     pub(super) fn holds(&self, address: u64) -> bool {
-        (self.address..=self.address + (self.range.end - self.range.start)).contains(&address)
+        (self.address..=self.address + self.size()).contains(&address)
     }
 
     /// Where something is that was at an address in the section.
     pub(super) fn new_address(&self, old: u64) -> Option<u64> {
-        Some(self.address + self.new.new_place(old.checked_sub(self.address)?)?)
+        let new = self.new.new_place(old.checked_sub(self.address)?)?;
+        Some(self.moved.unwrap_or(self.address) + new)
+    }
+
+    /// The addresses that something in the section had and no longer has.
+    pub(super) fn changed(&self) -> impl Iterator<Item = u64> {
+        let is_elsewhere = self.moved.is_some_and(|moved| moved != self.address);
+        let places = self.new.places().filter(move |(old, new)| is_elsewhere || old != new);
+        places.map(|(old, _)| self.address + old)
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.range.end - self.range.start
     }
 }
 
@@ -59,8 +74,7 @@ impl<'data> Host<'data> {
     pub(super) fn read(data: &'data [u8]) -> Result<Self, String> {
         let (header, _) =
             FileHeader::read_from_prefix(data).map_err(|_| "the file is too short for an ELF header")?;
-        let is_known = header.ident[4] == raw::ELFCLASS64 && header.ident[5] == 1;
-        if !is_known || ![EM_X86_64, EM_AARCH64].contains(&header.machine.get()) {
+        if is_foreign(data) {
             return Err("an ELF for another machine than x86-64 and AArch64".into());
         }
         if header.shnum.get() == 0 || header.shnum.get() >= raw::SHN_LORESERVE {
@@ -123,7 +137,7 @@ impl<'data> Host<'data> {
             let new = Rebuilt::of(data, section.align.get(), policy)
                 .map_err(|reason| format!("section '{}': {reason}", self.name(section)))?;
             let range = section.offset.get()..section.offset.get() + section.size.get();
-            found.push(Code { section: index, range, address: section.addr.get(), new });
+            found.push(Code { section: index, range, address: section.addr.get(), new, moved: None });
         }
         found.sort_by_key(|code| code.range.start);
         self.is_alone(&found)?;
@@ -155,6 +169,14 @@ impl<'data> Host<'data> {
         }
         Ok(())
     }
+}
+
+/// Whether an ELF is for a machine for which there is no CUDA.
+pub(super) fn is_foreign(data: &[u8]) -> bool {
+    // Headers of 32 bits are shorter, and begin in the same way.
+    let (Some([class, order]), Some(machine)) = (data.get(4..6), data.get(18..20)) else { return false };
+    let machine = u16::from_le_bytes([machine[0], machine[1]]);
+    (*class, *order) != (raw::ELFCLASS64, 1) || ![EM_X86_64, EM_AARCH64].contains(&machine)
 }
 
 pub(super) fn counts(code: &[Code<'_>]) -> Counts {

@@ -3,14 +3,16 @@
 
 use std::ops::Range;
 
-use solder_cubin::raw::{FileHeader, PT_LOAD, PT_PHDR, ProgramHeader, SectionHeader};
+use solder_cubin::raw::{FileHeader, PF_R, PT_LOAD, PT_PHDR, ProgramHeader, SectionHeader};
 use zerocopy::IntoBytes;
 
-use super::host::{Code, EM_AARCH64, Host, SHF_ALLOC, SHT_NOBITS};
+use super::host::{Code, EM_AARCH64, Host, SHF_ALLOC, SHT_NOBITS, SHT_NOTE};
 use super::pieces::Pieces;
 
 /// Segments that overlap a section of fat binaries without being loaded.
 const OVERLAP: &str = "a segment that is not loaded holds a part of the fat binaries";
+
+const NO_ROOM: &str = "there is no room for another segment";
 
 /// Addresses lie below; what a program may use is far less.
 const ADDRESSES: u64 = 1 << 57;
@@ -30,7 +32,7 @@ struct Cut {
 pub(super) struct Block {
     /// Where in the file they are.
     pub(super) old: Range<u64>,
-    /// Where they go, in the file and in memory.
+    /// Where they go, in memory and in the file as it would be if it lost nothing before them.
     new: u64,
     pub(super) addresses: Range<u64>,
     new_address: u64,
@@ -42,47 +44,85 @@ pub(super) struct Layout<'a, 'data> {
     code: &'a [Code<'data>],
     cuts: Vec<Cut>,
     pub(super) block: Option<Block>,
+    /// In which cut the block goes.
+    holder: usize,
+}
+
+/// Gives sections that no longer fit a place after all that is in memory.
+pub(super) fn move_grown(host: &Host<'_>, code: &mut [Code<'_>]) -> Result<(), String> {
+    let page = page(host);
+    let loaded = host.segments.iter().filter(|segment| segment.p_type.get() == PT_LOAD);
+    let ends = loaded.map(|segment| segment.vaddr.get().checked_add(segment.memsz.get()));
+    let mut next = ends.max().flatten();
+    for code in code.iter_mut().filter(|code| code.new.pieces.size() > code.size()) {
+        let address = next.filter(|end| *end < ADDRESSES).ok_or("there is no room after its memory")?;
+        let address = address.next_multiple_of(page);
+        code.moved = Some(address);
+        next = address.checked_add(code.new.pieces.size());
+    }
+    Ok(())
 }
 
 impl<'a, 'data> Layout<'a, 'data> {
+    /// patchelf adds a segment, and one for each note, and takes what lies there for the first sections of the table. After
+    /// tables have moved it overwrites others, unless there is room for its segments.
     pub(super) fn of(host: &'a Host<'data>, code: &'a [Code<'data>]) -> Result<Self, String> {
+        let notes = host.sections.iter().filter(|section| section.sh_type.get() == SHT_NOTE).count() as u64;
+        let plain = Self::with_spare(host, code, 0)?;
+        if plain.block.is_none() {
+            return Ok(plain);
+        }
+        let roomy = Self::with_spare(host, code, notes + 1);
+        Ok(roomy.ok().filter(|roomy| roomy.new_segments() == plain.new_segments()).unwrap_or(plain))
+    }
+
+    /// `spare` is the number of segments that somebody may add later.
+    fn with_spare(host: &'a Host<'data>, code: &'a [Code<'data>], spare: u64) -> Result<Self, String> {
         let cuts = code.iter().map(|code| Cut::of(host, code)).collect::<Result<_, _>>()?;
-        let mut layout = Self { host, code, cuts, block: None };
+        let mut layout = Self { host, code, cuts, block: None, holder: 0 };
         loop {
             for (cut, code) in layout.cuts.iter_mut().zip(code) {
-                cut.kept = code.new.pieces.size();
+                cut.kept = if code.moved.is_some() { 0 } else { code.new.pieces.size() };
                 cut.lost = if cut.lost == 0 { 0 } else { lost(host, code, cut.kept) };
             }
-            let Some(first) = layout.cuts.iter().position(|cut| cut.lost > 0) else {
+            if layout.new_segments() == 0 {
                 layout.block = None;
                 return Ok(layout);
-            };
-            layout.block = layout.block_to_move()?;
+            }
+            layout.block = layout.block_to_move(spare)?;
             let Some(block) = &mut layout.block else { return Ok(layout) };
-            block.place_after(&code[first], layout.cuts[first].kept);
-            let kept = block.new + (block.old.end - block.old.start) - code[first].range.start;
-            let lost = if kept < code[first].range.end - code[first].range.start {
-                lost(host, &code[first], kept)
-            } else {
-                0
-            };
-            layout.cuts[first] = Cut { kept, lost, ..layout.cuts[first] };
-            if lost > 0 {
-                return Ok(layout);
+            let rooms = layout.cuts.iter().zip(code).map(|(cut, code)| match code.moved {
+                Some(_) => code.size(),
+                None => cut.lost,
+            });
+            let (holder, _) = rooms.enumerate().max_by_key(|(_, room)| *room).ok_or(NO_ROOM)?;
+            let (code, cut) = (&code[holder], &mut layout.cuts[holder]);
+            layout.holder = holder;
+            block.place_after(code, cut.kept);
+            cut.kept = block.new + (block.old.end - block.old.start) - code.range.start;
+            let fits = cut.kept <= code.size();
+            cut.lost = if fits { lost(host, code, cut.kept) } else { 0 };
+            match code.moved {
+                Some(_) if fits => return Ok(layout),
+                Some(_) => return Err(NO_ROOM.into()),
+                None if cut.lost > 0 => return Ok(layout),
+                // It stays as it is, which may take fewer segments.
+                None => {}
             }
         }
     }
 
     fn new_segments(&self) -> u64 {
-        self.cuts.iter().filter(|cut| cut.lost > 0).count() as u64
+        let has_end = self.code.iter().any(|code| code.moved.is_some());
+        self.cuts.iter().filter(|cut| cut.lost > 0).count() as u64 + u64::from(has_end)
     }
 
     /// What lies where the longer table of segments ends.
-    fn block_to_move(&self) -> Result<Option<Block>, String> {
+    fn block_to_move(&self, spare: u64) -> Result<Option<Block>, String> {
         let header = &self.host.header;
         let count = u64::from(header.phnum.get());
         let start = header.phoff.get();
-        let (old_end, new_end) = (start + count * 56, start + (count + self.new_segments()) * 56);
+        let (old_end, new_end) = (start + count * 56, start + (count + self.new_segments() + spare) * 56);
         let mut sections: Vec<&SectionHeader> = self.host.sections.iter().collect();
         sections.retain(|s| !matches!(s.sh_type.get(), 0 | SHT_NOBITS) && s.size.get() > 0);
         sections.retain(|s| s.offset.get() >= old_end);
@@ -119,7 +159,7 @@ impl<'a, 'data> Layout<'a, 'data> {
         }
         let is_sound = align.is_power_of_two() && align <= 4096 && address < ADDRESSES;
         if end > self.code[0].range.start || !is_sound {
-            return Err("there is no room for another segment".into());
+            return Err(NO_ROOM.into());
         }
         let addresses = address..address + (end - begin);
         Ok(Some(Block { old: begin..end, new: 0, addresses, new_address: 0, align }))
@@ -129,30 +169,70 @@ impl<'a, 'data> Layout<'a, 'data> {
     pub(super) fn pieces(&self) -> Pieces<'data> {
         let mut pieces = Pieces::default();
         let mut from = 0;
-        let mut block = self.block.as_ref();
-        for (code, cut) in self.code.iter().zip(&self.cuts) {
+        for (index, (code, cut)) in self.code.iter().zip(&self.cuts).enumerate() {
             pieces.push(&self.host.data[from as usize..code.range.start as usize]);
             let start = pieces.size();
-            pieces.append(code.new.pieces.clone());
-            if let Some(block) = block.take_if(|_| cut.lost > 0) {
-                pieces.zeros(block.new - pieces.size());
+            if code.moved.is_none() {
+                pieces.append(code.new.pieces.clone());
+            }
+            if let Some(block) = self.block.as_ref().filter(|_| index == self.holder) {
+                pieces.zeros(self.block_place(block) - pieces.size());
                 pieces.push(&self.host.data[block.old.start as usize..block.old.end as usize]);
             }
-            let size = code.range.end - code.range.start - cut.lost;
-            pieces.zeros(start + size - pieces.size());
+            pieces.zeros(start + code.size() - cut.lost - pieces.size());
             from = code.range.end;
         }
         pieces.push(&self.host.data[from as usize..]);
+        for code in self.code.iter().filter(|code| code.moved.is_some()) {
+            pieces.zeros(self.place_of(code) - pieces.size());
+            pieces.append(code.new.pieces.clone());
+        }
         pieces
+    }
+
+    /// Where in the new file a section of fat binaries begins.
+    fn place_of(&self, code: &Code<'_>) -> u64 {
+        let moved = self.code.iter().filter_map(|code| code.moved);
+        match code.moved.zip(moved.min()) {
+            Some((address, first)) => self.end().next_multiple_of(page(self.host)) + (address - first),
+            None => self.place(code.range.start),
+        }
+    }
+
+    /// The end of what was in the file.
+    fn end(&self) -> u64 {
+        self.place(self.host.data.len() as u64)
+    }
+
+    /// The segment of the sections that went to the end.
+    fn last_segment(&self) -> Option<ProgramHeader> {
+        let moved: Vec<_> = self.code.iter().filter_map(|code| Some((code, code.moved?))).collect();
+        let ((first, start), (last, address)) = (*moved.first()?, *moved.last()?);
+        let size = address + last.new.pieces.size() - start;
+        Some(ProgramHeader {
+            p_type: PT_LOAD.into(),
+            flags: PF_R.into(),
+            offset: self.place_of(first).into(),
+            vaddr: start.into(),
+            paddr: start.into(),
+            filesz: size.into(),
+            memsz: size.into(),
+            align: page(self.host).into(),
+        })
     }
 
     /// Where in the new file something is that is not in a fat binary.
     pub(super) fn place(&self, offset: u64) -> u64 {
         if let Some(block) = self.block.as_ref().filter(|block| block.old.contains(&offset)) {
-            return offset - block.old.start + block.new;
+            return offset - block.old.start + self.block_place(block);
         }
         let before = self.code.iter().zip(&self.cuts).filter(|(code, _)| code.range.end <= offset);
         offset - before.map(|(_, cut)| cut.lost).sum::<u64>()
+    }
+
+    /// Where in the new file the tables are that were moved.
+    fn block_place(&self, block: &Block) -> u64 {
+        block.new - self.cuts[..self.holder].iter().map(|cut| cut.lost).sum::<u64>()
     }
 
     /// Where in memory something is that is not in a fat binary.
@@ -172,6 +252,10 @@ impl<'a, 'data> Layout<'a, 'data> {
                 _ => segments.push(self.moved(segment)?),
             }
         }
+        // Segments that are loaded are in the order of their addresses.
+        let after =
+            segments.iter().rposition(|segment| segment.p_type.get() == PT_LOAD).map_or(0, |at| at + 1);
+        segments.splice(after..after, self.last_segment());
         let size = (segments.len() * size_of::<ProgramHeader>()) as u64;
         for segment in segments.iter_mut().filter(|segment| segment.p_type.get() == PT_PHDR) {
             segment.filesz = size.into();
@@ -188,7 +272,10 @@ impl<'a, 'data> Layout<'a, 'data> {
             }
         }
         for code in self.code {
-            sections[code.section].size = code.new.pieces.size().into();
+            let section = &mut sections[code.section];
+            section.size = code.new.pieces.size().into();
+            section.offset = self.place_of(code).into();
+            section.addr = code.moved.unwrap_or(code.address).into();
         }
         pieces.change(0, header.as_bytes());
         pieces.change(old.phoff.get(), segments.as_bytes());
@@ -232,7 +319,9 @@ impl<'a, 'data> Layout<'a, 'data> {
         for (code, cut) in self.code.iter().zip(&self.cuts) {
             if cut.segment == index && cut.lost > 0 {
                 let size = code.range.start + cut.kept - from;
-                into.push(part(from, size, size));
+                if size > 0 {
+                    into.push(part(from, size, size));
+                }
                 from = code.range.end;
             }
         }
@@ -284,7 +373,7 @@ fn page(host: &Host<'_>) -> u64 {
 fn lost(host: &Host<'_>, code: &Code<'_>, kept: u64) -> u64 {
     let page = page(host);
     let end = (code.address + kept).next_multiple_of(page);
-    let next = (code.address + (code.range.end - code.range.start)) / page * page;
+    let next = (code.address + code.size()) / page * page;
     next.saturating_sub(end)
 }
 

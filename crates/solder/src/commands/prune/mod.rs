@@ -22,8 +22,8 @@ use std::io;
 use std::path::Path;
 
 use super::screen::{grouped, short};
-use super::words::{eprint, print};
-use crate::load::{Arena, look, look_at};
+use super::words::{eprint, open, print};
+use crate::load::{Arena, look_at};
 use crate::output::{WriteError, write_file};
 use containers::{Counts, Pruned};
 use options::{Asked, Target, USAGE};
@@ -34,10 +34,14 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
         print(USAGE);
         return Ok(());
     };
+    let targets = asked.targets()?;
+    if let Target::Folder(folder) = &asked.target {
+        fs::create_dir_all(folder).map_err(|error| format!("'{}': {error}", folder.display()))?;
+    }
     let mut failed = 0;
-    for name in &asked.files {
+    for (name, target) in asked.files.iter().zip(&targets) {
         let path = Path::new(name);
-        if let Err(reason) = one(path, &asked) {
+        if let Err(reason) = one(path, target, &asked.policy) {
             eprint(&format!("solder prune: '{}': {reason}\n", path.display()));
             failed += 1;
         }
@@ -48,19 +52,14 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
     }
 }
 
-fn one(path: &Path, asked: &Asked) -> Result<(), String> {
+fn one(path: &Path, target: &Path, policy: &Policy) -> Result<(), String> {
     let arena = Arena::default();
-    let file = look(path, &arena).map_err(|error| error.to_string())?;
-    let pruned = file::prune(file.data, &asked.policy)?;
-    let target = match &asked.target {
-        Target::InPlace => path.to_path_buf(),
-        Target::File(target) => target.clone(),
-        Target::Folder(folder) => folder.join(path.file_name().ok_or("it has no name")?),
-    };
-    if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
+    let file = open(path, &arena).map_err(|error| error.to_string())?;
+    let pruned = file::prune(file.data, policy)?;
+    if fs::metadata(target).is_ok_and(|found| !found.is_file()) {
         return Err(format!("'{}' is not a regular file", target.display()));
     }
-    write(&target, path, &pruned, &asked.policy)?;
+    write(target, path, &pruned, policy)?;
     let Counts { members, kept, stripped, .. } = pruned.counts;
     let stripped = match stripped {
         0 => String::new(),
@@ -83,7 +82,8 @@ fn one(path: &Path, asked: &Asked) -> Result<(), String> {
 fn write(target: &Path, like: &Path, pruned: &Pruned<'_>, policy: &Policy) -> Result<(), String> {
     let mut problem = None;
     let written = write_file(target, &mut |file| {
-        if let Ok(metadata) = fs::metadata(like) {
+        // Those of a pipe say nothing about a file.
+        if let Some(metadata) = fs::metadata(like).ok().filter(fs::Metadata::is_file) {
             file.set_permissions(metadata.permissions())?;
         }
         pruned.pieces.write(file)?;

@@ -1,13 +1,16 @@
 //! What `solder prune` is asked for.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use solder_fatbin::Packing;
 
 use super::policy::Policy;
 use crate::commands::inspect::Wanted;
 use crate::commands::reader::{Known, Reader, Word, flag, value};
+use crate::commands::words::STANDARD_INPUT;
 
 pub(super) const USAGE: &str = "\
 usage: solder prune --keep NAME,… FILE -o OUT
@@ -15,7 +18,7 @@ usage: solder prune --keep NAME,… FILE -o OUT
 
 Removes device code that is not wanted from fat binaries, objects, archives, executables and shared libraries. Addresses,
 symbols and all other sections stay. A file is written whole and read back before it takes its place; one that cannot
-be pruned with certainty is left as it is.
+be pruned with certainty is left as it is. The file - is standard input.
 
   --keep NAME,…     keep only these: sm_90a and lto_90 are kinds of code, compute_90 is PTX, 90 is any of them
   --drop-ptx        remove PTX
@@ -23,7 +26,7 @@ be pruned with certainty is left as it is.
   --dedup           store equal fat binaries of a section once
   --compress HOW    store members with zstd, in less room (max), or as they are (none)
   -o FILE           write here; with one file
-  -d DIR            write files of the same names into this folder
+  -d DIR            write files of the same names into this folder, which is made
   --in-place        replace the files
   --help            this text
 ";
@@ -85,6 +88,50 @@ impl Asked {
         }
         Ok(Some(Self { files, policy, target }))
     }
+
+    /// Where each file goes. Nothing is written twice, and no file is replaced that is not to be replaced.
+    pub(super) fn targets(&self) -> Result<Vec<PathBuf>, String> {
+        let targets: Vec<PathBuf> =
+            self.files.iter().map(|file| self.target.of(file)).collect::<Result<_, _>>()?;
+        if matches!(self.target, Target::InPlace) {
+            return Ok(targets);
+        }
+        for (index, target) in targets.iter().enumerate() {
+            if let Some(other) = targets[..index].iter().position(|other| is_same(other, target)) {
+                let [one, two] = [other, index].map(|at| self.files[at].display());
+                return Err(format!("'{one}' and '{two}' would both be written to '{}'", target.display()));
+            }
+            if let Some(file) = self.files.iter().find(|file| is_same(Path::new(file), target)) {
+                let file = file.display();
+                return Err(format!(
+                    "'{}' is the input '{file}'; --in-place replaces inputs",
+                    target.display()
+                ));
+            }
+        }
+        Ok(targets)
+    }
+}
+
+impl Target {
+    fn of(&self, file: &OsStr) -> Result<PathBuf, String> {
+        let path = Path::new(file);
+        match self {
+            Self::File(target) => Ok(target.clone()),
+            _ if file == STANDARD_INPUT => Err("standard input has no name; give -o FILE".into()),
+            Self::InPlace => Ok(path.to_path_buf()),
+            Self::Folder(folder) => {
+                let name = path.file_name().ok_or_else(|| format!("'{}': it has no name", path.display()))?;
+                Ok(folder.join(name))
+            }
+        }
+    }
+}
+
+/// Whether two paths lead to one file, or would if it were there.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    a == b || identity(a).is_some_and(|found| identity(b) == Some(found))
 }
 
 fn packing(how: &str) -> Result<Packing, String> {

@@ -39,7 +39,7 @@ impl Policy {
     }
 
     /// The bytes of a member that stays, and whether something was stripped from it. What only NVIDIA's libraries can unpack
-    /// is left as it is.
+    /// is left as it is, and so is what compression would make larger, such as LTO IR and small code.
     pub(super) fn bytes<'data>(&self, member: &Member<'data>) -> Result<(Cow<'data, [u8]>, bool), String> {
         if member.is_scrambled() {
             return Ok((Cow::Borrowed(member.bytes()), false));
@@ -48,13 +48,18 @@ impl Policy {
         if self.strip_debug && member.kind() == Kind::Elf {
             let content = member.content().map_err(|error| format!("{}: {error}", name()))?;
             if let Some(stripped) = stripped(&content).map_err(|reason| format!("{}: {reason}", name()))? {
-                let bytes =
-                    member.without_debug(&stripped, self.packing).map_err(|error| error.to_string())?;
-                return Ok((Cow::Owned(bytes), true));
+                let pack =
+                    |packing| member.without_debug(&stripped, packing).map_err(|error| error.to_string());
+                let (bytes, plain) = (pack(self.packing)?, pack(Some(Packing::None))?);
+                return Ok((Cow::Owned(if plain.len() < bytes.len() { plain } else { bytes }), true));
             }
         }
         let bytes = match self.packing {
-            Some(packing) => Cow::Owned(member.repacked(packing).map_err(|error| error.to_string())?),
+            Some(packing) => {
+                let bytes = member.repacked(packing).map_err(|error| error.to_string())?;
+                let is_for_nothing = packing != Packing::None && bytes.len() >= member.bytes().len();
+                if is_for_nothing { Cow::Borrowed(member.bytes()) } else { Cow::Owned(bytes) }
+            }
             None => Cow::Borrowed(member.bytes()),
         };
         Ok((bytes, false))

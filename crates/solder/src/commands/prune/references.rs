@@ -59,7 +59,11 @@ impl References<'_, '_, '_> {
         if moved != old {
             return Ok(Some(moved));
         }
-        let Some(code) = self.code.iter().find(|code| code.holds(old)) else { return Ok(None) };
+        // Where one section ends and another begins, it is the latter's.
+        let begins = self.code.iter().find(|code| code.address == old);
+        let Some(code) = begins.or_else(|| self.code.iter().find(|code| code.holds(old))) else {
+            return Ok(None);
+        };
         let is_end = old != code.address && code.new.new_place(old - code.address).is_some();
         let is_other = |section: &SectionHeader| {
             section.flags.get() & SHF_ALLOC != 0 && section.addr.get() == old && section.size.get() > 0
@@ -231,11 +235,13 @@ impl References<'_, '_, '_> {
 
     /// Addresses that change, of fat binaries and of tables.
     fn changed(&self) -> HashSet<u64> {
-        let code =
-            self.code.iter().flat_map(|code| code.new.changed_places().map(|place| code.address + place));
-        let ends: HashSet<u64> = self.host.sections.iter().map(|section| section.addr.get()).collect();
-        let starts: HashSet<u64> = self.code.iter().map(|code| code.address).collect();
-        let mut changed: HashSet<u64> = code.filter(|a| starts.contains(a) || !ends.contains(a)).collect();
+        let starts: HashSet<u64> = self.host.sections.iter().map(|section| section.addr.get()).collect();
+        let of = |code: &Code<'_>| {
+            let end = code.address + code.size();
+            let is_own = |address: &u64| *address != end || !starts.contains(address);
+            code.changed().filter(is_own).collect::<Vec<_>>()
+        };
+        let mut changed: HashSet<u64> = self.code.iter().flat_map(of).collect();
         if let Some(block) = &self.layout.block {
             changed.insert(block.addresses.start);
         }

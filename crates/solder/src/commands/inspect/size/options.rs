@@ -10,7 +10,7 @@ pub(super) const USAGE: &str = "\
 usage: solder size [OPTION]… FILE…
        solder size [OPTION]… --diff OLD NEW
 
-Shows where the bytes of device code are, the largest first.
+Shows where the bytes of device code are, the largest first. The file - is standard input.
 
   --by KEY         arch (the default), kind or file: bytes as they are stored;
                    section, kernel or family: bytes of machine code, unpacked. A family is all kernels and functions of a

@@ -10,10 +10,10 @@ use solder_fatbin::{Kind, Member};
 use super::super::cubin::Cubin;
 use super::super::walk::{Visitor, Walk};
 use super::options::Asked;
-use crate::commands::words::eprint;
+use crate::commands::words::{eprint, open, title};
 use crate::explain::page_of;
 use crate::json::Json;
-use crate::load::{Arena, look};
+use crate::load::Arena;
 use crate::output::{WriteError, write_file};
 
 /// Functions that a page shows; the others of an architecture are one box.
@@ -41,7 +41,7 @@ pub(super) fn write(target: &Path, asked: &Asked) -> Result<(), String> {
     let (mut size, mut problems) = (0, 0);
     for word in &asked.files {
         let (path, arena) = (Path::new(word), Arena::default());
-        let file = match look(path, &arena) {
+        let file = match open(path, &arena) {
             Ok(file) => file,
             Err(error) => {
                 eprint(&format!("solder size: '{}': {error}\n", path.display()));
@@ -50,9 +50,9 @@ pub(super) fn write(target: &Path, asked: &Asked) -> Result<(), String> {
             }
         };
         size += file.data.len() as u64;
-        functions.file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        functions.file = title(Path::new(path.file_name().unwrap_or_default())).into_owned();
         functions.is_whole = true;
-        let is_whole = Walk::through(&path.to_string_lossy(), &file, path, &asked.archs, &mut functions);
+        let is_whole = Walk::through(&title(path), &file, path, &asked.archs, &mut functions);
         if !is_whole || !functions.is_whole {
             eprint(&format!("solder size: '{}': a part is damaged\n", path.display()));
             problems += 1;
