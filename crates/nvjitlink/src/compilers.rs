@@ -73,7 +73,7 @@ pub fn assemble(
     let toolchain = toolchain(release);
     let mut assembled = toolchain
         .assembler()
-        .assemble_with(&Ptx { text, stored_options: &[] }, &arguments(options, whole))?;
+        .assemble_with(&Ptx { text, stored_options: None }, &arguments(options, whole))?;
     // Parts of an image for sm_100 and later overlap, so that one that is the output is left as it is.
     let is_edited = !(whole && options.target.arch.is_mercury());
     if is_edited
@@ -124,8 +124,17 @@ fn compiler_words(options: &Options) -> Vec<Vec<u8>> {
     {
         words.extend(names.iter().map(|name| [option.as_bytes(), name].concat()));
     }
-    words.extend_from_slice(&options.compiler);
+    words.extend(options.compiler.iter().map(|word| as_for_ptx(word, options.ptx)));
     words
+}
+
+/// A word of the compiler, which is asked for PTX also where the caller did not ask for it: then it would warn that it takes
+/// `-split-compile` in the place of this option.
+fn as_for_ptx(word: &[u8], is_asked_for: bool) -> Vec<u8> {
+    match word.strip_prefix(b"-split-compile-extended=") {
+        Some(threads) if !is_asked_for => [b"-split-compile=", threads].concat(),
+        _ => word.to_vec(),
+    }
 }
 
 /// The assembler's words in the order of nvJitLink, which the tool note of the code has too.
@@ -146,9 +155,6 @@ fn arguments(options: &Options, whole: bool) -> Vec<OsString> {
     }
     if options.unoptimized {
         push("-O0".into());
-    }
-    if let Some(threads) = options.split_compile {
-        push(format!("-split-compile={threads}"));
     }
     if let Some(level) = options.fast_compile {
         push(format!("-Ofc={level}"));
@@ -176,5 +182,35 @@ pub fn explain(error: &CompileError) -> Vec<u8> {
         }
         CompileError::Module => b"nvJitLink does not take a module\n".to_vec(),
         CompileError::Refused { log } => log.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Log;
+    use crate::options;
+
+    fn parsed(words: &[&str]) -> Options {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let (_, options) = options::parse(&words, Release::CUDA_13_0, false, &mut Log::default());
+        options.unwrap_or_else(|code| panic!("{code:?}"))
+    }
+
+    #[test]
+    fn threads_are_a_matter_of_the_compiler_of_ir() {
+        let options = parsed(&["-arch=sm_90", "-lto", "-split-compile=2"]);
+        assert_eq!(arguments(&options, false), ["-arch=sm_90", "-c"]);
+        assert!(compiler_words(&options).contains(&b"-split-compile=2".to_vec()));
+    }
+
+    #[test]
+    fn extended_threads_are_not_compatible_with_ptx() {
+        let option = "-split-compile-extended=2";
+        let words = compiler_words(&parsed(&["-arch=sm_90", "-lto", option]));
+        assert!(words.contains(&b"-split-compile=2".to_vec()));
+        // The warning is for whom asks for both.
+        let words = compiler_words(&parsed(&["-arch=sm_90", "-lto", "-ptx", option]));
+        assert!(words.contains(&option.as_bytes().to_vec()));
     }
 }

@@ -7,13 +7,16 @@ use solder_link::{Diagnostic, Message, Severity};
 pub struct Log(Vec<u8>);
 
 impl Log {
-    /// What a caller fetches: the text and a NUL, or nothing.
+    /// What a caller fetches: the text and a NUL, also of an empty log, whose size is said to be 0.
     pub fn with_nul(&self) -> Vec<u8> {
         let mut text = self.0.clone();
-        if !text.is_empty() {
-            text.push(0);
-        }
+        text.push(0);
         text
+    }
+
+    /// The size that a caller is told: that of the text and its NUL, or 0 if there is no text.
+    pub fn size(&self) -> usize {
+        if self.0.is_empty() { 0 } else { self.0.len() + 1 }
     }
 
     /// A line, made of parts. Names need not be UTF-8.

@@ -44,8 +44,15 @@ pub struct Asked {
 /// What an option does with its value.
 type Apply = fn(&mut Draft, &[u8]) -> Result<(), Refused>;
 
-/// The value of an option is missing, or there is no such value.
-struct Refused;
+/// Why a word is refused that begins with an option.
+enum Refused {
+    /// The value is missing, or it is none.
+    Missing,
+    /// There is no such value; the message says which there are.
+    Value(String),
+    /// The architecture cannot be linked for; its name, where the word is not what is said.
+    Arch(Code, Option<String>),
+}
 
 /// How a word is compared with an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,11 +72,20 @@ type Row = (&'static str, Match, u32, Apply);
 const ALWAYS: u32 = 0;
 const SINCE_12_5: u32 = 125;
 const SINCE_12_6: u32 = 126;
+const SINCE_12_9: u32 = 129;
 const SINCE_13_0: u32 = 130;
 
 /// The options, in the order in which words are compared with them.
 const TABLE: &[Row] = &[
-    ("-arch=", Begins, ALWAYS, |draft, value| arch(value).map(|arch| draft.arch = Some(arch))),
+    ("-arch=", Begins, ALWAYS, |draft, value| {
+        let arch = arch(value)?;
+        // Older libraries look at the last one only, and when all words are read.
+        if draft.releases.iter().all(|release| release.toolkit >= SINCE_13_0) {
+            arch.known_by(&draft.releases)?;
+        }
+        draft.arch = Some(arch);
+        Ok(())
+    }),
     ("-maxrregcount=", Begins, ALWAYS, |draft, value| {
         draft.registers = Some(number(some(value)?));
         Ok(())
@@ -93,7 +109,11 @@ const TABLE: &[Row] = &[
     ("-prec-div=", Begins, ALWAYS, |draft, value| draft.compile("-prec-div=", value)),
     ("-prec-sqrt=", Begins, ALWAYS, |draft, value| draft.compile("-prec-sqrt=", value)),
     ("-fma=", Begins, ALWAYS, |draft, value| draft.compile("-fma=", value)),
-    ("-kernels-used=", Begins, ALWAYS, |draft, value| names(&mut draft.kernels_used, value)),
+    // One name, commas included: the compiler of IR knows lists, and the linker does not.
+    ("-kernels-used=", Begins, ALWAYS, |draft, value| {
+        draft.kernels_used.push(some(value)?.to_vec());
+        Ok(())
+    }),
     ("-variables-used=", Begins, ALWAYS, |draft, value| names(&mut draft.variables_used, value)),
     ("-optimize-unused-variables", Begins, ALWAYS, |draft, _| {
         draft.compile("-optimize-unused-variables", b"")
@@ -104,11 +124,12 @@ const TABLE: &[Row] = &[
     }),
     ("-Xnvvm=", Begins, ALWAYS, |draft, value| some(value).and_then(|value| draft.compile("-Xnvvm=", value))),
     ("-split-compile=", Begins, ALWAYS, |draft, value| {
-        draft.split_compile = Some(number(value));
+        draft.split_compile = Some(threads("-split-compile", value)?);
         Ok(())
     }),
     ("-split-compile-extended=", Begins, ALWAYS, |draft, value| {
-        some(value).and_then(|value| draft.compile("-split-compile-extended=", value))
+        threads("-split-compile-extended", some(value)?)?;
+        draft.compile("-split-compile-extended=", value)
     }),
     ("-jump-table-density=", Begins, ALWAYS, |draft, value| draft.compile("-jump-table-density=", value)),
     ("-no-cache", Begins, SINCE_12_5, |_, _| Ok(())),
@@ -123,7 +144,9 @@ const TABLE: &[Row] = &[
 struct Draft {
     /// Of the library that is asked.
     toolkit: u32,
-    arch: Option<(Kind, u32, Suffix)>,
+    /// The release, and later ones if they may be chosen.
+    releases: Vec<&'static Release>,
+    arch: Option<Asking>,
     registers: Option<i32>,
     time: bool,
     verbose: bool,
@@ -157,7 +180,7 @@ fn set(switch: &mut bool) -> Result<(), Refused> {
 }
 
 fn some(value: &[u8]) -> Result<&[u8], Refused> {
-    if value.is_empty() { Err(Refused) } else { Ok(value) }
+    if value.is_empty() { Err(Refused::Missing) } else { Ok(value) }
 }
 
 fn names(list: &mut Vec<Vec<u8>>, value: &[u8]) -> Result<(), Refused> {
@@ -166,39 +189,93 @@ fn names(list: &mut Vec<Vec<u8>>, value: &[u8]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// As C's `atoi` reads it.
+/// Threads of a compiler.
+fn threads(option: &str, value: &[u8]) -> Result<i32, Refused> {
+    let count = number(value);
+    if count < 0 {
+        return Err(Refused::Value(format!("argument for {option} must be non-negative.")));
+    }
+    Ok(count)
+}
+
+/// As C's `atoi` reads it: of a number with more than 32 bits it keeps the low ones.
 fn number(text: &[u8]) -> i32 {
-    let text = text.trim_ascii_start();
-    let (sign, digits) = match text.first() {
-        Some(b'-') => (-1, &text[1..]),
-        Some(b'+') => (1, &text[1..]),
-        _ => (1, text),
-    };
+    let (sign, digits) = signed(text);
     let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
-    let value =
-        digits.fold(0i64, |value, digit| (value * 10 + i64::from(digit - b'0')).min(i64::from(i32::MAX)));
-    (sign * value) as i32
+    let value = digits
+        .fold(0i64, |value, digit| value.saturating_mul(10).saturating_add(sign * i64::from(digit - b'0')));
+    value as i32
+}
+
+/// The sign of a number, and what follows it.
+fn signed(text: &[u8]) -> (i64, &[u8]) {
+    let text = text.trim_ascii_start();
+    match text {
+        [b'-', digits @ ..] => (-1, digits),
+        _ => (1, text.strip_prefix(b"+").unwrap_or(text)),
+    }
 }
 
 /// Before 12.9 there is only the level that changes nothing.
 fn fast_compile(toolkit: u32, value: &[u8]) -> Result<Option<&'static str>, Refused> {
     let levels = [("0", None), ("min", Some("min")), ("mid", Some("mid")), ("max", Some("max"))];
-    let levels = if toolkit < 129 { &levels[..1] } else { &levels[..] };
-    levels.iter().find(|(name, _)| value.starts_with(name.as_bytes())).map(|(_, level)| *level).ok_or(Refused)
+    let has_all = toolkit >= SINCE_12_9;
+    let known = if has_all { &levels[..] } else { &levels[..1] };
+    if let Some((_, level)) = known.iter().find(|(name, _)| value.starts_with(name.as_bytes())) {
+        return Ok(*level);
+    }
+    let value = String::from_utf8_lossy(some(value)?);
+    if !has_all {
+        return Err(Refused::Missing);
+    }
+    let which = "Only 0, min, mid, and max are supported.";
+    Err(Refused::Value(format!("unsupported value of --Ofast-compile (-Ofc): {value}. {which}")))
+}
+
+/// What a word says that names an architecture. There may be none of the number.
+#[derive(Clone, Copy)]
+struct Asking {
+    kind: Kind,
+    number: i32,
+    suffix: Suffix,
 }
 
 /// `sm_90a`: what follows the number and its letter is not looked at.
-fn arch(value: &[u8]) -> Result<(Kind, u32, Suffix), Refused> {
+fn arch(value: &[u8]) -> Result<Asking, Refused> {
     let mut kinds = Kind::ALL.into_iter();
-    let (kind, rest) =
-        kinds.find_map(|kind| Some((kind, value.strip_prefix(kind.prefix().as_bytes())?))).ok_or(Refused)?;
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let suffix = match rest.get(digits) {
+    let of_kind = |kind: Kind| Some((kind, value.strip_prefix(kind.prefix().as_bytes())?));
+    let (kind, rest) = kinds.find_map(of_kind).ok_or(Refused::Missing)?;
+    let (_, digits) = signed(rest);
+    let suffix = match digits.iter().find(|byte| !byte.is_ascii_digit()) {
         Some(b'a') => Suffix::A,
         Some(b'f') => Suffix::F,
         _ => Suffix::None,
     };
-    if digits == 0 { Err(Refused) } else { Ok((kind, number(&rest[..digits]) as u32, suffix)) }
+    match number(rest) {
+        0 => Err(Refused::Missing),
+        number => Ok(Asking { kind, number, suffix }),
+    }
+}
+
+/// Below it, numbers are looked up.
+const END_OF_NUMBERS: i32 = 1000;
+
+impl Asking {
+    /// The architecture, if one of the releases has it.
+    fn known_by(self, releases: &[&'static Release]) -> Result<Arch, Refused> {
+        let Some(number) = u16::try_from(self.number).ok().filter(|_| self.number < END_OF_NUMBERS) else {
+            return Err(Refused::Arch(Code::UnsupportedArch, None));
+        };
+        // A letter that the number does not have is dropped.
+        let archs = [Arch::new(number, self.suffix), Arch::plain(number)];
+        let is_known = |arch: &Arch| releases.iter().any(|release| release.knows(*arch));
+        archs.into_iter().find(is_known).ok_or_else(|| {
+            let letter = if self.suffix == Suffix::A { "a" } else { "" };
+            let is_gone = releases.first().is_some_and(|release| release.is_deprecated(number));
+            let code = if is_gone { Code::UnsupportedArch } else { Code::UnrecognizedArch };
+            Refused::Arch(code, Some(format!("compute_{number}{letter}")))
+        })
+    }
 }
 
 /// Reads the words. What is wrong with them is said in the log. If a later release may be chosen, so may its architectures.
@@ -208,10 +285,12 @@ pub fn parse(
     or_later: bool,
     log: &mut Log,
 ) -> (Asked, Result<Options, Code>) {
-    let mut draft = Draft { toolkit: release.toolkit, ..Draft::default() };
+    let later = Release::ALL.into_iter().filter(|later| or_later && later.toolkit > release.toolkit);
+    let releases = std::iter::once(release).chain(later).collect();
+    let mut draft = Draft { toolkit: release.toolkit, releases, ..Draft::default() };
     let refused = words.iter().find_map(|word| read(&mut draft, word, log).err());
     let asked = Asked { ptx: draft.ptx, lto: draft.lto };
-    (asked, refused.map_or_else(|| finish(draft, release, or_later, log), Err))
+    (asked, refused.map_or_else(|| finish(draft, log), Err))
 }
 
 fn read(draft: &mut Draft, word: &[u8], log: &mut Log) -> Result<(), Code> {
@@ -221,11 +300,35 @@ fn read(draft: &mut Draft, word: &[u8], log: &mut Log) -> Result<(), Code> {
     };
     let mut rows = TABLE.iter().filter(|(_, _, since, _)| *since <= draft.toolkit);
     let Some((name, .., apply)) = rows.find(matches) else {
-        log.line(&[b"unrecognized option: ", word]);
+        match word {
+            [b'-', b'O', level @ b'0'..=b'9'] => {
+                let level = char::from(*level);
+                let which = format!("unsupported value of -O: {level}. Only 0 and 3 are supported.");
+                log.line(&[which.as_bytes()]);
+            }
+            _ => log.line(&[b"unrecognized option: ", word]),
+        }
         return Err(Code::UnrecognizedOption);
     };
-    apply(draft, &word[name.len()..])
-        .map_err(|Refused| refuse(Code::UnrecognizedOption, "missing option value", word, log))
+    apply(draft, &word[name.len()..]).map_err(|refused| refused.say(word, log))
+}
+
+impl Refused {
+    /// Says in the log why a word is refused.
+    fn say(self, word: &[u8], log: &mut Log) -> Code {
+        match self {
+            Self::Missing => refuse(Code::UnrecognizedOption, "missing option value", word, log),
+            Self::Value(what) => {
+                log.line(&[what.as_bytes()]);
+                Code::UnrecognizedOption
+            }
+            Self::Arch(code, named) => {
+                let is_gone = code == Code::UnsupportedArch;
+                let what = if is_gone { "unsupported architecture" } else { "unrecognized architecture" };
+                refuse(code, what, named.as_ref().map_or(word, String::as_bytes), log)
+            }
+        }
+    }
 }
 
 /// `ERROR NVJITLINK_ERROR_…: what (which)`.
@@ -234,23 +337,12 @@ fn refuse(code: Code, what: &str, which: &[u8], log: &mut Log) -> Code {
     code
 }
 
-fn finish(draft: Draft, release: &'static Release, or_later: bool, log: &mut Log) -> Result<Options, Code> {
-    let (kind, number, suffix) = draft.arch.ok_or(Code::MissingArch)?;
-    let number = u16::try_from(number).unwrap_or(u16::MAX);
-    let letter = if suffix == Suffix::A { "a" } else { "" };
-    let named = format!("compute_{number}{letter}");
-    // A letter that the number does not have is dropped.
-    let archs = [Arch::new(number, suffix), Arch::plain(number)];
-    let later = Release::ALL.into_iter().filter(|later| or_later && later.toolkit > release.toolkit);
-    let releases: Vec<_> = std::iter::once(release).chain(later).collect();
-    let Some(arch) = archs.into_iter().find(|arch| releases.iter().any(|release| release.knows(*arch)))
-    else {
-        return Err(if release.is_deprecated(number) {
-            refuse(Code::UnsupportedArch, "unsupported architecture", named.as_bytes(), log)
-        } else {
-            refuse(Code::UnrecognizedArch, "unrecognized architecture", named.as_bytes(), log)
-        });
-    };
+fn finish(draft: Draft, log: &mut Log) -> Result<Options, Code> {
+    let asking = draft.arch.ok_or(Code::MissingArch)?;
+    let Asking { kind, number, .. } = asking;
+    let arch = asking
+        .known_by(&draft.releases)
+        .map_err(|refused| refused.say(format!("compute_{number}").as_bytes(), log))?;
     let incompatible = if draft.ptx && !draft.lto {
         Some("-ptx requires -lto")
     } else if kind.is_virtual() && !draft.ptx {
@@ -303,7 +395,9 @@ mod tests {
         for word in ["-ltox", "-report", "-time=1", "-verbose-tkinfo", "-arch=sm_80a", "-Ofc=minx", "-ftz="] {
             assert!(parsed(&["-arch=sm_90", word]).0.is_ok(), "{word}");
         }
-        for word in ["-gx", "-O1", "-O3x", "-v", "", "--arch=sm_90", "-arch", "-device-stack-protector"] {
+        for word in
+            ["-gx", "-O", "-O33", "-O3x", "-v", "", "--arch=sm_90", "-arch", "-device-stack-protector"]
+        {
             let (result, log) = parsed(&["-arch=sm_90", word]);
             assert_eq!(result.err(), Some(Code::UnrecognizedOption), "{word}");
             assert_eq!(log, format!("unrecognized option: {word}\n"));
@@ -334,7 +428,17 @@ mod tests {
         assert_eq!(code(&["-ftz=1"]), Some(Code::MissingArch));
         assert_eq!(code(&["-arch=sm_72"]), Some(Code::UnrecognizedArch));
         assert_eq!(code(&["-arch=sm_60"]), Some(Code::UnsupportedArch));
-        assert_eq!(code(&["-arch=sm_99999999999"]), Some(Code::UnrecognizedArch));
+        for arch in ["-arch=sm_-90", "-arch=sm_1000", "-arch=sm_65626", "-arch=sm_99999999999999999999"] {
+            let expected =
+                format!("ERROR NVJITLINK_ERROR_UNSUPPORTED_ARCH: unsupported architecture ({arch})\n");
+            let (result, log) = parsed(&[arch]);
+            assert_eq!((result.err(), log), (Some(Code::UnsupportedArch), expected));
+        }
+        assert_eq!(code(&["-arch=sm_999"]), Some(Code::UnrecognizedArch));
+        for arch in ["-arch=sm_+90", "-arch=sm_ 90", "-arch=sm_4294967386"] {
+            assert_eq!(code(&[arch]), None, "{arch}");
+        }
+        assert_eq!(code(&["-arch=sm_00"]), Some(Code::UnrecognizedOption));
         assert_eq!(code(&["-arch=compute_90", "-lto"]), Some(Code::IncompatibleOptions));
         assert_eq!(code(&["-arch=sm_90", "-ptx"]), Some(Code::IncompatibleOptions));
         // The letter of a family is not said.
@@ -344,5 +448,36 @@ mod tests {
         assert_eq!(parsed(&["-arch=sm_130f"]).1, unknown("compute_130"));
         let missing = "ERROR NVJITLINK_ERROR_UNRECOGNIZED_OPTION: missing option value (-Xptxas=)\n";
         assert_eq!(parsed(&["-Xptxas=", "-arch=sm_90"]).1, missing);
+    }
+    #[test]
+    fn values_are_refused_in_words_of_their_own() {
+        for (word, expected) in [
+            ("-O2", "unsupported value of -O: 2. Only 0 and 3 are supported.\n"),
+            (
+                "-Ofc=1",
+                "unsupported value of --Ofast-compile (-Ofc): 1. Only 0, min, mid, and max are supported.\n",
+            ),
+            ("-Ofc=", "ERROR NVJITLINK_ERROR_UNRECOGNIZED_OPTION: missing option value (-Ofc=)\n"),
+            ("-split-compile=-1", "argument for -split-compile must be non-negative.\n"),
+            ("-split-compile-extended=-1", "argument for -split-compile-extended must be non-negative.\n"),
+        ] {
+            let (result, log) = parsed(&["-arch=sm_90", word]);
+            assert_eq!((result.err(), log.as_str()), (Some(Code::UnrecognizedOption), expected), "{word}");
+        }
+    }
+
+    #[test]
+    fn every_architecture_is_looked_up_since_13_0() {
+        let words = ["-arch=sm_30", "-arch=sm_90"];
+        assert_eq!(parsed(&words).0.err(), Some(Code::UnsupportedArch));
+        let older = Release::of_version("12.9").expect("a release");
+        assert_eq!(parsed_by(older, &words).0.err(), None);
+    }
+
+    #[test]
+    fn kernels_used_is_one_name() {
+        let (options, _) = parsed(&["-arch=sm_90", "-kernels-used=a,b", "-kernels-used=,"]);
+        let options = options.unwrap_or_else(|code| panic!("{code:?}"));
+        assert_eq!(options.kernels_used, [b"a,b".to_vec(), b",".to_vec()]);
     }
 }

@@ -46,6 +46,8 @@ pub struct Session {
     asked: Asked,
     begun: Instant,
     is_complete: bool,
+    /// An input was taken as machine code or PTX, be it that it was refused then: the IR is not alone any more.
+    has_code: bool,
     code: Vec<DeviceCode>,
     modules: Vec<Ir>,
     logs: Logs,
@@ -98,6 +100,7 @@ impl Session {
             asked,
             begun: Instant::now(),
             is_complete: false,
+            has_code: false,
             code: Vec::new(),
             modules: Vec::new(),
             logs,
@@ -146,6 +149,7 @@ impl Session {
         if role == Role::LtoIr && !options.lto {
             return Err(self.lto_not_enabled());
         }
+        self.has_code |= matches!(role, Role::Cubin | Role::Ptx);
         let store = Store::default();
         let text = Text::from(name);
         let mut unpacked = self.unpack(&options, &text, bytes, role, &store);
@@ -198,6 +202,7 @@ impl Session {
             suppress_arch_warning: true,
             reports_missing_host_code: false,
             age: Age::Any,
+            registers: None,
         }
     }
 
@@ -249,6 +254,7 @@ impl Session {
 
     /// Keeps what an input gave.
     fn take(&mut self, options: &Options, product: Product<'_>, origin: Origin, name: &[u8]) -> Done {
+        self.has_code |= matches!(product, Product::Object(_) | Product::Ptx { .. });
         match product {
             Product::Nothing => Ok(()),
             Product::Unmatched { .. } => Err(self.unmatched(name)),
@@ -399,7 +405,7 @@ impl Session {
     /// Makes what was asked for: PTX, an image of IR alone, or an image of all code.
     fn make(&mut self, options: &Options) -> Done {
         if options.lto {
-            let whole = self.code.is_empty() && !(options.relocatable && self.release.relocates_ir_alone());
+            let whole = !(self.has_code || options.relocatable && self.release.relocates_ir_alone());
             if options.ptx && !whole {
                 self.logs.error.line(&[b"ERROR: -ptx requires that all inputs have LTOIR"]);
                 return Err(Code::IncorrectInputType);
@@ -519,6 +525,16 @@ impl Session {
     /// What went wrong.
     pub fn error_log(&self) -> Vec<u8> {
         self.logs.error.with_nul()
+    }
+
+    /// The size that is said of the error log.
+    pub fn error_log_size(&self) -> usize {
+        self.logs.error.size()
+    }
+
+    /// The size that is said of the info log.
+    pub fn info_log_size(&self) -> usize {
+        self.logs.info.size()
     }
 
     /// What else there is to know.

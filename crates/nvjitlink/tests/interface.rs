@@ -94,6 +94,14 @@ fn names_are_copied() {
 }
 
 #[test]
+fn an_empty_log_is_a_nul() {
+    let (mut client, _) = client(&[c"-arch=sm_90"]);
+    // Its size is 0 all the same.
+    assert_eq!(client.get(Product::ErrorLog), Ok(Vec::new()));
+    assert_eq!(client.empty_error_log(), [0, 0xff]);
+}
+
+#[test]
 fn a_link_of_nothing_is_an_image() {
     let (mut client, code) = client(&[c"-arch=sm_100"]);
     assert_eq!((code, client.complete()), (0, 0));
@@ -133,6 +141,14 @@ fn what_was_not_made_has_a_code_by_the_options() {
     assert_eq!(codes(&[c"-arch=sm_90", c"-lto", c"-ptx"]), [Some(6), Some(6)]);
     // Words after one that is refused are not read.
     assert_eq!(codes(&[c"-lto", c"-bogus", c"-ptx"]), [Some(3), Some(6)]);
+}
+
+#[test]
+fn code_that_was_refused_is_an_input_too() {
+    let (client, _) = client(&[c"-arch=sm_80", c"-lto", c"-ptx"]);
+    assert_eq!(client.add_data(CUBIN, Some(BLUR), Some(c"blur")), 3);
+    // Not the code for IR that is missing: not all inputs have IR.
+    assert_eq!(client.complete(), 12);
 }
 
 #[test]

@@ -25,6 +25,9 @@ const LISTS: [&str; 2] = ["-kernels-used", "-variables-used"];
 /// Options of nvlink that say nothing to the library.
 const WITHOUT_MEANING: &[(&str, bool)] = &[("-o", true), ("-m64", false), ("-nvvmpath", true)];
 
+/// What asks the assembler about itself. The one in the library answers otherwise than the program.
+const QUESTIONS: [&str; 5] = ["-V", "--version", "-h", "--help", "-version-ls"];
+
 /// The line of a script that says to fetch the IR as one module, too.
 pub const LTO_IR: &str = "lto-ir";
 
@@ -87,6 +90,9 @@ fn of_words(all: &[String], mut how: impl FnMut(u32) -> (&'static str, u32)) -> 
         }
         let value =
             if *takes_value { Some(joined.or_else(|| rest.next().map(String::as_str))?) } else { None };
+        if *own == "-Xptxas" && value.is_some_and(|value| QUESTIONS.contains(&value)) {
+            return None;
+        }
         // nvlink takes quotes off a list; nvJitLink has no such thing.
         if value.is_some_and(|value| value.contains(['"', '\t', '\n'])) {
             return None;

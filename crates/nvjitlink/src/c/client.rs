@@ -115,9 +115,10 @@ impl Client {
         if code != 0 {
             return Err(code);
         }
-        let mut bytes = vec![0; count];
+        // An empty log is said to have no bytes, and its NUL is written all the same.
+        let mut bytes = vec![0; count.max(1)];
         let place = bytes.as_mut_ptr();
-        // SAFETY: there is room for as many bytes as was said. An empty list has an address that is not null.
+        // SAFETY: there is room for as many bytes as was said, and for a NUL.
         let code = unsafe {
             match product {
                 Product::Cubin => cubin(handle, place),
@@ -127,7 +128,17 @@ impl Client {
                 Product::InfoLog => info_log(handle, place),
             }
         };
+        bytes.truncate(count);
         if code == 0 { Ok(bytes) } else { Err(code) }
+    }
+
+    /// What the function for the bytes of the error log writes into a place of two bytes that are not NUL, when the log is
+    /// empty.
+    pub fn empty_error_log(&mut self) -> [u8; 2] {
+        let mut bytes = [0xff; 2];
+        // SAFETY: the handle is null or alive, and there is room for the NUL.
+        unsafe { error_log(self.handle, bytes.as_mut_ptr()) };
+        bytes
     }
 
     /// Calls with null in the place of everything but the handle.

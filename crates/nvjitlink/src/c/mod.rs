@@ -82,7 +82,8 @@ unsafe fn size_of(
 /// Copies what `get` gives.
 ///
 /// # Safety
-/// As [`with`]; `place` is null or a place for as many bytes as the function for the size says.
+/// As [`with`]; `place` is null or a place for as many bytes as the function for the size says, or, for a log, for one more than none:
+/// like NVIDIA's library this one writes the NUL of an empty log.
 unsafe fn copy(handle: *const Locked, place: *mut u8, get: Get) -> c_int {
     guarded(|| {
         // SAFETY: as the caller promises.
@@ -195,13 +196,12 @@ unsafe fn complete(handle: *mut Locked) -> c_int {
 
 /// The functions for one text or image: its size, and its bytes.
 macro_rules! getters {
-    ($($size:ident, $bytes:ident = $get:expr;)*) => { $(
+    ($($size:ident = $count:expr, $bytes:ident = $get:expr;)*) => { $(
         /// # Safety
         /// As [`size_of`].
         unsafe fn $size(handle: *mut Locked, size: *mut usize) -> c_int {
-            let get: Get = $get;
             // SAFETY: as the caller promises.
-            unsafe { size_of(handle, size, |session| get(session).map(|bytes| bytes.len())) }
+            unsafe { size_of(handle, size, $count) }
         }
 
         /// # Safety
@@ -214,11 +214,15 @@ macro_rules! getters {
 }
 
 getters! {
-    cubin_size, cubin = |session| session.cubin().map(Cow::Borrowed);
-    ptx_size, ptx = |session| session.ptx().map(Cow::Borrowed);
-    lto_ir_size, lto_ir = |session| session.lto_ir().map(Cow::Borrowed);
-    error_log_size, error_log = |session| Ok(Cow::Owned(session.error_log()));
-    info_log_size, info_log = |session| Ok(Cow::Owned(session.info_log()));
+    cubin_size = |session| session.cubin().map(<[u8]>::len),
+        cubin = |session| session.cubin().map(Cow::Borrowed);
+    ptx_size = |session| session.ptx().map(<[u8]>::len), ptx = |session| session.ptx().map(Cow::Borrowed);
+    lto_ir_size = |session| session.lto_ir().map(<[u8]>::len),
+        lto_ir = |session| session.lto_ir().map(Cow::Borrowed);
+    error_log_size = |session| Ok(session.error_log_size()),
+        error_log = |session| Ok(Cow::Owned(session.error_log()));
+    info_log_size = |session| Ok(session.info_log_size()),
+        info_log = |session| Ok(Cow::Owned(session.info_log()));
 }
 
 /// `nvJitLinkVersion` of the library of a major version.
