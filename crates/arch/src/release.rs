@@ -16,7 +16,7 @@ pub enum Abi {
 }
 
 /// One release. All that is here was observed with its tools.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// As in `13.0`.
     pub name: &'static str,

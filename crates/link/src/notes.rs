@@ -96,7 +96,8 @@ fn cuda_info(object: &Object<'_>) -> Option<CudaInfo> {
     if object.cubin.header.is_current() { CudaInfo::parse(note.data) } else { None }
 }
 
-fn virtual_sm(object: &Object<'_>, release: &Release) -> u16 {
+/// The virtual architecture that an object was compiled for.
+pub fn virtual_sm(object: &Object<'_>, release: &Release) -> u16 {
     if !is_current(object, release) || !release.reads_notes() {
         return (object.cubin.header.flags.get() >> 16 & 0xff) as u16;
     }

@@ -142,6 +142,11 @@ impl<'a> Options<'a> {
         is_selected && !self.relocatable && !self.debug
     }
 
+    /// What stays free so that no shared variable is at address 0 (core/shared-null-pointer).
+    pub(crate) fn null_pointer(&self) -> u64 {
+        u64::from(self.reserve_null_pointer)
+    }
+
     /// Shared memory that the system keeps before a kernel's own.
     pub(crate) fn reserved_shared(&self) -> u64 {
         if self.disable_smem_reservation { 0 } else { reserved_shared(self.sm()) }

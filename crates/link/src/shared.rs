@@ -143,6 +143,11 @@ impl SharedLayout {
     pub fn places_dynamic(&self, function: Option<u32>) -> bool {
         function.is_some_and(|function| self.dynamic[function as usize] != NOWHERE)
     }
+
+    /// Whether the code of a function has a symbol of its own for where extern arrays begin: that of kernels in `-r`.
+    pub fn redirects_dynamic(&self, function: Option<u32>) -> bool {
+        self.is_unplaced && function.is_some_and(|function| self.dynamic[function as usize] == NOWHERE)
+    }
 }
 
 /// A relocatable link places nothing, but all the same resolves the relocations of code: to the alignment, which is
@@ -155,7 +160,12 @@ fn unplaced(merged: &Merged<'_>, options: &Options<'_>) -> SharedLayout {
     }
     SharedLayout {
         values: merged.symbols.iter().map(|s| s.value).collect(),
-        dynamic: vec![0; merged.functions.len()],
+        // With debug information, arrays have a value, and code uses it (reloc/preserved).
+        dynamic: merged
+            .functions
+            .iter()
+            .map(|f| if f.entry && !options.debug { NOWHERE } else { 0 })
+            .collect(),
         kernels,
         keeps_file_section: true,
         reserved: 0,
@@ -234,9 +244,6 @@ const NOWHERE: u64 = u64::MAX;
 /// The least alignment of extern arrays.
 const DYNAMIC_ALIGN: u64 = 16;
 
-/// What `-reserve-null-pointer` leaves free, so that no variable is at address 0.
-const NULL_POINTER: u64 = 4;
-
 /// Gives every variable in shared memory its place.
 pub fn lay_out(
     merged: &Merged<'_>,
@@ -252,7 +259,7 @@ pub fn lay_out(
     let settings = Settings {
         reserved,
         shown_reserved: if has_mercury { reserved_shared(options.sm()) } else { reserved },
-        start: if options.reserve_null_pointer { NULL_POINTER } else { 0 },
+        start: options.null_pointer(),
         debug,
         shows: debug || options.preserve_relocs,
         mercury: has_mercury,

@@ -84,21 +84,22 @@ impl<'data> Merger<'_, 'data> {
         }
     }
 
-    /// Variables that nobody defines are nowhere, unless they may be undefined (core/runtime-not-for-data).
+    /// Variables that nobody defines are nowhere, unless they may be undefined (core/runtime-not-for-data): then they are at 0,
+    /// whatever an earlier link said of them (reloc/undefined-again).
     pub(super) fn mark_undefined(&mut self) {
-        if self.settings.allows_undefined {
-            return;
-        }
-        let size = self.out.constants_size();
-        for symbol in self.out.symbols.iter_mut().filter(|s| s.name == CONSTANTS_SIZE) {
-            symbol.value = size;
+        let place = if self.settings.allows_undefined { 0 } else { u64::MAX };
+        if !self.settings.allows_undefined {
+            let size = self.out.constants_size();
+            for symbol in self.out.symbols.iter_mut().filter(|s| s.name == CONSTANTS_SIZE) {
+                symbol.value = size;
+            }
         }
         for symbol in &mut self.out.symbols {
             let variable = symbol.kind == raw::STT_CUDA_OBJECT && symbol.entity.is_some();
             let known = crate::model::symbols::UNIFIED_TABLES.contains(&&**symbol.name)
                 || symbol.name.starts_with(RESERVED_SHARED);
             if variable && symbol.section.is_none() && !known {
-                symbol.value = u64::MAX;
+                symbol.value = place;
             }
         }
     }
@@ -107,6 +108,7 @@ impl<'data> Merger<'_, 'data> {
     pub(super) fn finish_shared(&mut self) {
         let file_shared = self.out.well_known.file_shared;
         let places_dynamic = self.settings.places_dynamic;
+        let begin = round_up(self.settings.null_pointer, DYNAMIC_ALIGN);
         for object in self.out.shared.clone() {
             let owner = object.owner.and_then(|kernel| self.out.functions[kernel as usize].shared);
             let Some(section) = owner.or(file_shared) else { continue };
@@ -117,7 +119,7 @@ impl<'data> Merger<'_, 'data> {
             let symbol = self.out.symbol_mut(object.symbol);
             // A strong copy of a weak variable leaves it its alignment.
             if symbol.section.replace(section).is_none() {
-                symbol.value = if object.dynamic && places_dynamic { 0 } else { object.align };
+                symbol.value = if object.dynamic && places_dynamic { begin } else { object.align };
             }
         }
         let align = self.out.file_shared_align;
@@ -132,6 +134,15 @@ impl<'data> Merger<'_, 'data> {
         // The beginnings of dynamic shared memory are made in the order in which code was found to need them.
         let mut kernels: Vec<usize> = (0..self.out.functions.len()).collect();
         kernels.sort_by_key(|kernel| read_at(&self.out, *kernel as u32));
+        // Static kernels of one name have one section (reloc/shared-of-static-kernels).
+        let mut finished: HashMap<SectionId, u64, foldhash::fast::FixedState> = HashMap::default();
+        let mut dynamics: HashMap<SectionId, u64, foldhash::fast::FixedState> = HashMap::default();
+        for function in &self.out.functions {
+            if let (Some(section), Some(align)) = (function.shared, self.dynamic_references(function.text)) {
+                let known = dynamics.entry(section).or_default();
+                *known = align.max(*known);
+            }
+        }
         for kernel in kernels {
             let Function { entry, shared, text, .. } = self.out.functions[kernel];
             let mut instance = None;
@@ -142,22 +153,36 @@ impl<'data> Merger<'_, 'data> {
             }
             let Some(section) = self.out.functions[kernel].shared else { continue };
             let begin = begins.get(kernel).copied().flatten();
-            self.finish_kernel_shared(section, text, align, everywhere, Begin { common: begin, instance });
+            let begin = Begin { common: begin, instance };
+            let value = match finished.get(&section) {
+                Some(value) => *value,
+                None => {
+                    let dynamic = dynamics.get(&section).copied().or_else(|| self.dynamic_references(text));
+                    self.finish_kernel_shared(section, dynamic, align, everywhere, begin.common)
+                }
+            };
+            finished.insert(section, value);
+            if begin.common.is_none() && self.dynamic_references(text).is_some() {
+                self.begin_dynamic(text, begin, value);
+            }
         }
     }
 
-    /// A kernel whose own code uses dynamic shared memory gets a symbol for its beginning.
+    /// Gives a kernel's section its last size and alignment. Returns where dynamic shared memory begins in it.
     fn finish_kernel_shared(
         &mut self,
         section: SectionId,
-        text: Option<SectionId>,
+        dynamic: Option<u64>,
         file_align: u64,
         everywhere: bool,
-        known: Begin,
-    ) {
-        let dynamic = self.dynamic_references(text);
+        begin: Option<u64>,
+    ) -> u64 {
         let aligned = dynamic.filter(|align| self.settings.aligned_arrays && *align > 0);
-        if let Some(begin) = known.common {
+        if dynamic.is_some() {
+            let out = self.out.section_mut(section);
+            out.size = out.size.max(self.settings.null_pointer);
+        }
+        if let Some(begin) = begin {
             self.out.section_mut(section).size = begin;
         } else if let Some(align) = aligned {
             let out = self.out.section_mut(section);
@@ -166,12 +191,16 @@ impl<'data> Merger<'_, 'data> {
         self.drop_symbol_if_empty(section);
         let out = self.out.section_mut(section);
         if out.size == 0 && dynamic.is_none() && !everywhere {
-            return;
+            return 0;
         }
         out.widen(file_align);
-        let Some(align) = dynamic else { return self.leave_room(section) };
+        let Some(align) = dynamic else {
+            let begin = round_up(out.size, DYNAMIC_ALIGN);
+            self.leave_room(section);
+            return begin;
+        };
         out.widen(align.max(DYNAMIC_ALIGN));
-        let begin = out.size.next_multiple_of(DYNAMIC_ALIGN);
+        let begin = round_up(out.size, DYNAMIC_ALIGN);
         // Without variables of its own, a kernel has no section beside a `.nv_debug.shared` of large alignment.
         if out.size > 0 || file_align <= DYNAMIC_ALIGN {
             self.leave_room(section);
@@ -180,11 +209,14 @@ impl<'data> Merger<'_, 'data> {
             let align = if aligned { out.align() } else { DYNAMIC_ALIGN };
             out.size = round_up(out.size, align);
         }
-        if known.common.is_none() {
-            let instance = known.instance.unwrap_or_else(|| self.instance());
-            self.out.symbol_mut(instance).value = begin;
-            self.redirect_dynamic(text, instance);
-        }
+        begin
+    }
+
+    /// Makes the symbol of a kernel whose own code uses dynamic shared memory for where that begins.
+    fn begin_dynamic(&mut self, text: Option<SectionId>, known: Begin, value: u64) {
+        let instance = known.instance.unwrap_or_else(|| self.instance());
+        self.out.symbol_mut(instance).value = value;
+        self.redirect_dynamic(text, instance);
     }
 
     /// Where dynamic shared memory begins in each kernel if extern arrays have one value: kernels whose code uses the
@@ -206,6 +238,7 @@ impl<'data> Merger<'_, 'data> {
         let users: Vec<usize> = (0..count).filter(|index| !uses[*index].is_empty()).collect();
         for index in &users {
             let size = self.out.functions[*index].shared.map_or(0, |id| self.out.section(id).size);
+            let size = size.max(self.settings.null_pointer);
             let align = self.dynamic_references(self.out.functions[*index].text).unwrap_or(0);
             let section = self.out.functions[*index].shared.map_or(1, |id| self.out.section(id).align());
             let own = if self.settings.aligned_arrays {

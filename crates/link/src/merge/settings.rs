@@ -66,6 +66,8 @@ pub struct Settings<'data> {
     pub drops_constants: bool,
     /// A relocatable link gives extern shared arrays their place, for a debugger.
     pub places_dynamic: bool,
+    /// Bytes of shared memory at address 0 that stay free.
+    pub null_pointer: u64,
     /// Extern shared arrays say how they are aligned.
     pub aligned_arrays: bool,
     /// Symbols of a function's constants have Mercury's name for the section in both views.
@@ -138,6 +140,7 @@ impl<'data> Settings<'data> {
                 && !relocatable
                 && !options.keeps_shared_symbols(),
             places_dynamic: relocatable && debug,
+            null_pointer: options.null_pointer(),
             aligned_arrays: options.release.aligns_extern_arrays(),
             keeps_mercury_names: options.release.keeps_mercury_names(),
             takes_first_name: options.release.takes_first_name(),

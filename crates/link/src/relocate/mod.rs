@@ -260,9 +260,7 @@ fn decide_all(
             // Of links with Mercury, only what concerns shared memory.
             let of_code = !matches!(target.kind, Kind::Debug | Kind::MercuryDebug);
             let concerns = !has_mercury || of_code && names_shared(merged, entry);
-            let is_kernel = || function.is_some_and(|function| merged.functions[function as usize].entry);
-            let in_kernels = if relocatable { is_kernel() } else { shared.places_dynamic(function) };
-            if nothing || concerns && is_preserved(&outcome, merged, entry, relocatable, in_kernels) {
+            if nothing || concerns && is_preserved(&outcome, given, entry, function) {
                 kept.push(index as u32);
             }
             continue;
@@ -353,23 +351,21 @@ fn names_shared(merged: &Merged<'_>, entry: &Reloc) -> bool {
 }
 
 /// Whether `-preserve-relocs` keeps a relocation: one that was resolved to something that has a symbol.
-fn is_preserved(
-    outcome: &Outcome,
-    merged: &Merged<'_>,
-    entry: &Reloc,
-    relocatable: bool,
-    in_kernels: bool,
-) -> bool {
+fn is_preserved(outcome: &Outcome, given: Given<'_, '_>, entry: &Reloc, function: Option<u32>) -> bool {
+    let Given { merged, relocatable, shared, .. } = given;
     let RelocTarget::Symbol(symbol) = entry.target else {
         return matches!(outcome, Outcome::Patch(Patch::Instruction { .. }));
     };
     let symbol = merged.symbol(symbol);
     let image = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
-    // An extern array where the code is told the place in its kernels.
-    let unplaced = in_kernels
-        && symbol.shared
-        && symbol.origin.is_none()
-        && (relocatable || symbol.other & 3 == raw::STV_INTERNAL);
+    // An extern array where a kernel says where it begins. In `-r` these are the ones without a size that the code reaches
+    // through another symbol.
+    let is_begin = if relocatable {
+        symbol.size == 0 && shared.redirects_dynamic(function)
+    } else {
+        symbol.other & 3 == raw::STV_INTERNAL && shared.places_dynamic(function)
+    };
+    let unplaced = symbol.shared && symbol.origin.is_none() && is_begin;
     matches!(outcome, Outcome::Patch(_)) && !symbol.dropped && (relocatable || !image) && !unplaced
 }
 

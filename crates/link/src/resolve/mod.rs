@@ -15,6 +15,7 @@ use crate::model::graph::CallGraph;
 use crate::model::ids::{EntityId, FileId, Rare};
 use crate::model::object::{Object, Role};
 use crate::model::symbols::{Bound, Entity, Origin, Symbols};
+use crate::notes;
 use crate::prefault::Prefaulted;
 use bstr::{BStr, ByteSlice};
 use foldhash::fast::FixedState;
@@ -62,6 +63,7 @@ pub struct Resolver<'a, 'data> {
     prefaulted: Prefaulted,
     /// Register counts of each file's functions, read when two copies of a weak function meet.
     registers: HashMap<FileId, Vec<(u32, u32)>, FixedState>,
+    release: Release,
     /// They are looked for in attributes too.
     reads_attributes: bool,
     /// Undefined functions make nameless ones.
@@ -115,6 +117,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             is_extensible: false,
             prefaulted: Prefaulted::default(),
             registers: HashMap::default(),
+            release: release.clone(),
             reads_attributes: release.reads_registers_of_attributes(),
             has_nameless: release.has_nameless_functions(),
             replaces_without_value: release.replaces_commons_without_value(),
@@ -139,6 +142,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             is_extensible: self.is_extensible,
             prefaulted: self.prefaulted,
             registers: self.registers,
+            release: self.release,
             reads_attributes: self.reads_attributes,
             has_nameless: self.has_nameless,
             replaces_without_value: self.replaces_without_value,
@@ -385,7 +389,7 @@ impl<'data> Resolver<'_, 'data> {
                 if old_bind == raw::STB_WEAK && new_bind == raw::STB_GLOBAL {
                     self.define(id, origin);
                 } else if old_bind == raw::STB_WEAK && new_bind == raw::STB_WEAK {
-                    if self.register_count(origin) < self.register_count(old) {
+                    if self.is_better(id, origin, old) {
                         self.define(id, origin);
                     }
                 } else if new_bind == raw::STB_GLOBAL {
@@ -506,6 +510,16 @@ impl<'data> Resolver<'_, 'data> {
                 self.multiple(id, origin, found);
             }
         }
+    }
+
+    /// Whether a weak copy of a function takes the place of another one: it needs fewer registers or, with as many, was compiled
+    /// for a newer virtual architecture than the first copy of all, whether or not that one is still there
+    /// (core/weak-newest-virtual).
+    fn is_better(&mut self, id: EntityId, new: Origin, old: Origin) -> bool {
+        let (own, other) = (self.register_count(new), self.register_count(old));
+        let first = self.symbols.entities[id.index()].named;
+        let virtual_sm = |file: FileId| notes::virtual_sm(self.objects[file.index()], &self.release);
+        own < other || own == other && virtual_sm(new.file) > virtual_sm(first)
     }
 
     /// Registers of a function: from the header of its code or, from sm_90 on, where that has none, from
