@@ -19,8 +19,24 @@ use solder_link::write::{Destination, Image};
 pub enum WriteError {
     /// It could not be opened.
     Open,
+    /// No new file can be made beside it, and the old one may not be written over.
+    Folder(io::Error),
     /// Opened, but the bytes could not be written.
     Write(io::Error),
+}
+
+impl WriteError {
+    /// What commands other than a link say of it.
+    pub fn reason(&self, path: &Path) -> String {
+        let path = path.display();
+        match self {
+            Self::Open => format!("'{path}' cannot be written"),
+            Self::Folder(error) => {
+                format!("'{path}' stays: beside it no new file can be made to put in its place: {error}")
+            }
+            Self::Write(error) => format!("'{path}': {error}"),
+        }
+    }
 }
 
 /// What writes the bytes of a file.
@@ -29,6 +45,15 @@ pub type Produce<'a> = &'a mut dyn FnMut(&mut File) -> io::Result<()>;
 /// Writes a file. Symbolic links are followed; what is not a regular file (a pipe,
 /// `/dev/null`) is written directly, and so is a file in a folder that takes no new files.
 pub fn write_file(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
+    write(path, produce, true)
+}
+
+/// Writes a file as [`write_file`] does, but a regular one that is there is only ever replaced by the whole new one.
+pub fn replace_file(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
+    write(path, produce, false)
+}
+
+fn write(path: &Path, produce: Produce<'_>, may_write_over: bool) -> Result<(), WriteError> {
     signals::size_limit_is_an_error();
     let target = final_target(path);
     match fs::metadata(&target) {
@@ -39,7 +64,8 @@ pub fn write_file(path: &Path, produce: Produce<'_>) -> Result<(), WriteError> {
             // although a rename would replace it.
             OpenOptions::new().write(true).open(&target).map_err(|_| WriteError::Open)?;
             match Unfinished::create(&target) {
-                Err(_) => write_over(&target, produce),
+                Err(_) if may_write_over => write_over(&target, produce),
+                Err(error) => Err(WriteError::Folder(error)),
                 Ok(new) => new.finish(&target, produce, Some(meta.permissions())).map_err(WriteError::Write),
             }
         }
@@ -181,7 +207,7 @@ pub fn write_image(path: &Path, image: Image<'_, '_>, pool: &Pool, sink: &Sink) 
 fn not_written(path: &Path, error: &WriteError, sink: &Sink) -> Stop {
     sink.fatal(match error {
         WriteError::Open => Message::OutputNotOpened { file: path.into() },
-        WriteError::Write(error) => {
+        WriteError::Folder(error) | WriteError::Write(error) => {
             Message::OutputNotWritten { file: path.into(), reason: error.to_string().into() }
         }
     })

@@ -4,6 +4,7 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -567,10 +568,32 @@ fn targets() {
     assert_eq!(members(&folder.join("new/folder/x.fatbin")).len(), 1);
 }
 
+/// Where no new file can be made, one that is there is not written over: a full disk would cost it.
+#[test]
+fn folders_that_take_no_files() {
+    let folder = scratch("prune-closed");
+    let closed = folder.join("closed");
+    fs::create_dir_all(&closed).expect("a folder");
+    let file = closed.join("x.fatbin");
+    fs::write(&file, fatbin(1, 99)).expect("a file");
+    fs::write(folder.join("y.fatbin"), fatbin(2, 99)).expect("a file");
+    let old = fs::read(&file).expect("the file");
+    let open = |mode| fs::set_permissions(&closed, fs::Permissions::from_mode(mode)).expect("permissions");
+    open(0o555);
+    if fs::write(closed.join("new"), "").is_ok() {
+        return skipped("folders that take no files: this user may write everywhere");
+    }
+    for words in [&["closed/x.fatbin", "--in-place"][..], &["y.fatbin", "-o", "closed/x.fatbin"]] {
+        let (code, _, stderr) = prune(&folder, &[&["--keep=sm_90"], words].concat());
+        assert!(code == Some(1) && stderr.contains("'closed/x.fatbin' stays"), "{stderr}");
+        assert_eq!(fs::read(&file).expect("the file"), old, "{words:?}");
+    }
+    open(0o755);
+}
+
 /// A pipe gives no permissions to the file that is made of it.
 #[test]
 fn from_a_pipe() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = scratch("prune-pipe");
     fs::write(folder.join("x.fatbin"), fatbin(0, 99)).expect("a file");
     for (name, input) in [("a", "-"), ("b", "/dev/stdin")] {

@@ -154,12 +154,11 @@ impl<'data> Merger<'_, 'data> {
             let Some(section) = self.out.functions[kernel].shared else { continue };
             let begin = begins.get(kernel).copied().flatten();
             let begin = Begin { common: begin, instance };
-            let value = match finished.get(&section) {
-                Some(value) => *value,
-                None => {
-                    let dynamic = dynamics.get(&section).copied().or_else(|| self.dynamic_references(text));
-                    self.finish_kernel_shared(section, dynamic, align, everywhere, begin.common)
-                }
+            let value = if let Some(value) = finished.get(&section) {
+                *value
+            } else {
+                let dynamic = dynamics.get(&section).copied().or_else(|| self.dynamic_references(text));
+                self.finish_kernel_shared(section, dynamic, align, everywhere, begin.common)
             };
             finished.insert(section, value);
             if begin.common.is_none() && self.dynamic_references(text).is_some() {

@@ -11,8 +11,7 @@ use super::ptx;
 
 /// The version of machine code.
 const ELF_VERSION: (u16, u16) = (1, 8);
-/// The version of LTO IR, and what it begins with.
-const IR_VERSION: (u16, u16) = (1, 0x41);
+/// What LTO IR begins with. Its version follows, a byte each for major and minor.
 const IR_MAGIC: [u8; 4] = [0xed, 0x43, 0x4e, 0x7f];
 
 pub(super) fn add(image: &Image, how: &How, builder: &mut Builder) -> Result<(), String> {
@@ -45,8 +44,12 @@ pub(super) fn add_bytes(
                 "NVIDIA's tools scramble LTO IR when they compress it; give --compress-mode=none".into()
             );
         }
-        Kind::LtoIr if !bytes.starts_with(&IR_MAGIC) => return Err("it is not LTO IR".into()),
-        Kind::LtoIr => make(bytes, IR_VERSION, Some(b""), builder),
+        Kind::LtoIr => {
+            let version = bytes.strip_prefix(&IR_MAGIC).and_then(<[u8]>::first_chunk);
+            let [major, minor] = *version.ok_or("it is not LTO IR")?;
+            let options = Some(how.compiler_options.as_bytes());
+            make(bytes, (major.into(), minor.into()), options, builder);
+        }
         _ => make(bytes, ELF_VERSION, attributes(bytes, arch)?.as_deref(), builder),
     }
     Ok(())

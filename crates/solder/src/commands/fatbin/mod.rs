@@ -11,7 +11,7 @@ use solder_arch::{Arch, Release};
 use solder_fatbin::{Builder, Kind};
 
 use super::words::print;
-use crate::output::{WriteError, write_file};
+use crate::output::write_file;
 use options::{Answer, Asked, How, USAGE};
 
 /// A container of linked code, as fatbinary makes it.
@@ -40,8 +40,5 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
             .map_err(|reason| format!("'{}': {reason}", image.file.display()))?;
     }
     let bytes = builder.finish();
-    write_file(&asked.output, &mut |file| file.write_all(&bytes)).map_err(|error| match error {
-        WriteError::Open => format!("'{}' cannot be written", asked.output.display()),
-        WriteError::Write(error) => format!("'{}': {error}", asked.output.display()),
-    })
+    write_file(&asked.output, &mut |file| file.write_all(&bytes)).map_err(|error| error.reason(&asked.output))
 }

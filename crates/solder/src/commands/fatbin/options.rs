@@ -26,6 +26,7 @@ fatbinary, whose options these are; LZ4 (speed) may compress to other bytes.
   -g, --debug            the code is to be debugged
   --ident NAME           the name of the members, such as that of the source
   --cmdline TEXT         the options with which PTX is to be assembled
+  --cicc-cmdline TEXT    the options with which LTO IR is to be compiled
   --options-file FILE,…  words from files
   -64, --link, --no-asm  as fatbinary takes them, without effect; there is no code of 32 bits
   -V, --version          the version of solder
@@ -33,7 +34,7 @@ fatbinary, whose options these are; LZ4 (speed) may compress to other bytes.
 ";
 
 /// fatbinary takes one dash for two.
-const OPTIONS: [Known; 14] = [
+const OPTIONS: [Known; 15] = [
     value("--create").also(&["-create"]),
     value("--image").also(&["-image", "--image3", "-image3"]),
     value("--compress-mode").also(&["-compress-mode"]),
@@ -43,6 +44,7 @@ const OPTIONS: [Known; 14] = [
     flag("--debug").also(&["-g"]),
     value("--ident").also(&["-ident"]),
     value("--cmdline").also(&["-cmdline"]),
+    value("--cicc-cmdline").also(&["-cicc-cmdline"]),
     flag("-64").also(&["--64"]),
     flag("--link").also(&["-link"]),
     flag("--no-asm").also(&["-no-asm"]),
@@ -75,7 +77,10 @@ pub(super) struct How {
     pub(super) relocatable: bool,
     pub(super) debug: bool,
     pub(super) identifier: Option<String>,
+    /// For PTX.
     pub(super) command_line: String,
+    /// For LTO IR.
+    pub(super) compiler_options: String,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -157,6 +162,7 @@ impl Parser {
             // An empty name is none.
             "--ident" => self.how.identifier = Some(text()).filter(|name| !name.is_empty()),
             "--cmdline" => self.how.command_line = text(),
+            "--cicc-cmdline" => self.how.compiler_options = text(),
             "--version" => self.answer = Some(Answer::Version),
             OPTIONS_FILE => {
                 for file in reader::list(value) {
@@ -181,8 +187,13 @@ impl Parser {
 impl Image {
     fn parse(text: &str) -> Result<Self, String> {
         let (mut kind, mut arch, mut file) = (None, None, None);
+        let mut names = Vec::new();
         for part in text.split(',') {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            if names.contains(&name) {
+                return Err(format!("redefinition of keyword '{name}'"));
+            }
+            names.push(name);
             match name {
                 "kind" => kind = Some(kind_of(value)?),
                 "sm" => {

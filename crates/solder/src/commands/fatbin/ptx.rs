@@ -37,13 +37,13 @@ fn is_space(byte: u8) -> bool {
 }
 
 fn line(text: &[u8]) -> usize {
-    text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())
+    text.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(text.len())
 }
 
-/// A comment that is not closed goes to the end.
+/// A comment that is not closed goes to the end. The star that opens one may close it.
 fn block(text: &[u8]) -> usize {
-    let end = text[2..].windows(2).position(|pair| pair == b"*/");
-    end.map_or(text.len(), |end| end + 4)
+    let end = text[1..].windows(2).position(|pair| pair == b"*/");
+    end.map_or(text.len(), |end| end + 3)
 }
 
 /// A quote after a backslash does not end a string either, whatever is before the backslash.
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn texts() {
         // As fatbinary 13.0 stores them.
-        let cases: [(&[u8], &[u8]); 11] = [
+        let cases: [(&[u8], &[u8]); 14] = [
             (b"\"a\\\\\"//b\"c//d\n", b"\"a\\\\\"//b\"c\n\0"),
             (b"\\\"x//y\n", b"\\\"x\n\0"),
             (b"a\\\"b\"c//d\"e\n", b"a\\\"b\"c//d\"e\n\0"),
@@ -80,6 +80,9 @@ mod tests {
             (b"/* open // inside */ after\n//\n a", b" after\n\na\0"),
             (b"/* l1\n l2 */\n  b\n'//q'\n", b"\nb\n'\n\0"),
             (b"\"s\n  over // x\n e\" // y\n\x0c\x0b ff\n", b"\"s\n  over // x\n e\" \n\x0c\x0bff\n\0"),
+            (b"// a\r\nb //c\rd\r\n e //f\r\rg", b"\r\nb \rd\r\ne \r\rg\0"),
+            (b"/*/ a */ b /**/ c /***/ d", b" a */ b  c  d\0"),
+            (b"/*/ a\n b /*/ c /*/*/ d", b" a\nb  c */ d\0"),
             (b"a\r\n/* unterminated\n more", b"a\r\n\0"),
         ];
         for (text, expected) in cases {

@@ -1,7 +1,7 @@
 //! `solder extract`: the members of fat binaries as files, named as cuobjdump names them.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,8 +58,9 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
     }
     let pool = threads::pool(Some(threads::count(None).min(MOST_THREADS)));
     let (mut found, mut problems) = (0, 0);
+    let mut used = HashMap::new();
     for file in &asked.files {
-        let (members, of_file) = extract(Path::new(file), &folder, &asked, &pool);
+        let (members, of_file) = extract(Path::new(file), &folder, &asked, &pool, &mut used);
         found += members;
         problems += of_file;
     }
@@ -72,7 +73,7 @@ pub fn run(words: &[OsString]) -> Result<(), String> {
 }
 
 /// Extracts from one file; the number of members that were found, and that of problems, which have been reported.
-fn extract(path: &Path, folder: &Path, asked: &Asked, pool: &Pool) -> (usize, usize) {
+fn extract(path: &Path, folder: &Path, asked: &Asked, pool: &Pool, used: &mut Used) -> (usize, usize) {
     let arena = Arena::default();
     let file = match open(path, &arena) {
         Ok(file) => file,
@@ -82,7 +83,7 @@ fn extract(path: &Path, folder: &Path, asked: &Asked, pool: &Pool) -> (usize, us
         }
     };
     let name = title(path);
-    let mut writer = Writer::new(&name, &file, path, asked, Sink::Folder(folder, pool));
+    let mut writer = Writer::new(&name, &file, path, asked, Sink::Folder(folder, pool), used);
     writer.walk(&name, path);
     writer.write_all();
     if !writer.is_whole {
@@ -105,7 +106,8 @@ pub(super) fn list(
 ) -> bool {
     let archs = Options { archs: options.archs.clone(), ..Options::default() };
     let asked = Asked { kinds: vec![kind], archs, all: options.all, ..Asked::default() };
-    let mut writer = Writer::new(name, file, path, &asked, Sink::List(kind));
+    let mut used = HashMap::new();
+    let mut writer = Writer::new(name, file, path, &asked, Sink::List(kind), &mut used);
     writer.walk(name, path);
     writer.is_whole && writer.problems == 0
 }
@@ -145,6 +147,9 @@ impl Asked {
         (self.kinds.is_empty() || self.kinds.contains(&kind)) && self.archs.wants_arch(arch)
     }
 }
+
+/// How often each name was given, by all files of a run.
+type Used = HashMap<String, u32>;
 
 /// Where members go.
 #[derive(Clone, Copy)]
@@ -216,21 +221,26 @@ struct Writer<'a, 'data> {
     sink: Sink<'a>,
     file: &'a Looked<'data>,
     jobs: Vec<Job<'data>>,
-    /// The names of their files.
-    pending: HashSet<PathBuf>,
     stem: String,
     forms: Forms,
     is_whole: bool,
     names: Vec<String>,
     /// The last number of each ending.
     numbers: HashMap<&'static str, u32>,
-    used: HashMap<String, u32>,
+    used: &'a mut Used,
     found: usize,
     problems: usize,
 }
 
 impl<'a, 'data> Writer<'a, 'data> {
-    fn new(name: &str, file: &'a Looked<'data>, path: &Path, asked: &'a Asked, sink: Sink<'a>) -> Self {
+    fn new(
+        name: &str,
+        file: &'a Looked<'data>,
+        path: &Path,
+        asked: &'a Asked,
+        sink: Sink<'a>,
+        used: &'a mut Used,
+    ) -> Self {
         let (forms, is_whole) = Forms::of(name, file, path, asked.all);
         let is_stream = path == Path::new(STANDARD_INPUT);
         let stem = if is_stream { OsStr::new("stdin") } else { path.file_stem().unwrap_or_default() };
@@ -240,13 +250,12 @@ impl<'a, 'data> Writer<'a, 'data> {
             sink,
             file,
             jobs: Vec::new(),
-            pending: HashSet::new(),
             stem,
             forms,
             is_whole,
             names: Vec::new(),
             numbers: HashMap::new(),
-            used: HashMap::new(),
+            used,
             found: 0,
             problems: 0,
         }
@@ -269,21 +278,20 @@ impl<'a, 'data> Writer<'a, 'data> {
         if self.asked.plain { arch } else { arch.strip_suffix('f').unwrap_or(arch) }
     }
 
-    /// A member with an identifier is named after that, as cuobjdump does it, which lets the last of several such files win.
+    /// A member with an identifier is named after that, as cuobjdump does it. cuobjdump lets the last of several files of one name
+    /// win; here each is written.
     fn name(&mut self, number: Option<u32>, identifier: &[u8], arch: &str, ending: &str) -> String {
         let of_identifier = Some(stem_of(identifier)).filter(|_| !self.asked.plain && !identifier.is_empty());
         let place = self.place();
-        match number {
+        let name = match number {
             Some(number) if !self.asked.plain && of_identifier.is_none() => {
-                format!("{place}.{number}.{arch}.{ending}")
+                format!("{place}.{number}.{arch}")
             }
-            _ => {
-                let name = format!("{}.{arch}", of_identifier.unwrap_or(place));
-                let count = self.used.entry(format!("{name}.{ending}")).or_default();
-                *count += 1;
-                if *count == 1 { format!("{name}.{ending}") } else { format!("{name}-{count}.{ending}") }
-            }
-        }
+            _ => format!("{}.{arch}", of_identifier.unwrap_or(place)),
+        };
+        let count = self.used.entry(format!("{name}.{ending}")).or_default();
+        *count += 1;
+        if *count == 1 { format!("{name}.{ending}") } else { format!("{name}-{count}.{ending}") }
     }
 
     /// Writes a file, or has it written later.
@@ -297,12 +305,7 @@ impl<'a, 'data> Writer<'a, 'data> {
             }
         };
         let path = folder.join(name);
-        // Of two files of one name the last one stays.
-        if self.pending.contains(&path) {
-            self.write_all();
-        }
         if let Some(content) = self.lasting(&content) {
-            self.pending.insert(path.clone());
             self.jobs.push(Job { path, content });
             return;
         }
@@ -332,7 +335,6 @@ impl<'a, 'data> Writer<'a, 'data> {
     fn write_all(&mut self) {
         let Sink::Folder(_, pool) = self.sink else { return };
         let jobs = std::mem::take(&mut self.jobs);
-        self.pending.clear();
         let file = self.file;
         let outcomes = pool.map_uneven(&jobs, Job::size, |job| {
             let outcome = job.write();

@@ -24,7 +24,7 @@ use std::path::Path;
 use super::screen::{grouped, short};
 use super::words::{eprint, open, print};
 use crate::load::{Arena, look_at};
-use crate::output::{WriteError, write_file};
+use crate::output::replace_file;
 use containers::{Counts, Pruned};
 use options::{Asked, Target, USAGE};
 use policy::Policy;
@@ -81,7 +81,7 @@ fn one(path: &Path, target: &Path, policy: &Policy) -> Result<(), String> {
 
 fn write(target: &Path, like: &Path, pruned: &Pruned<'_>, policy: &Policy) -> Result<(), String> {
     let mut problem = None;
-    let written = write_file(target, &mut |file| {
+    let written = replace_file(target, &mut |file| {
         // Those of a pipe say nothing about a file.
         if let Some(metadata) = fs::metadata(like).ok().filter(fs::Metadata::is_file) {
             file.set_permissions(metadata.permissions())?;
@@ -92,9 +92,7 @@ fn write(target: &Path, like: &Path, pruned: &Pruned<'_>, policy: &Policy) -> Re
     });
     match (problem, written) {
         (Some(problem), _) => Err(format!("what was written is not sound: {problem}; nothing was changed")),
-        (None, Ok(())) => Ok(()),
-        (None, Err(WriteError::Open)) => Err(format!("'{}' cannot be written", target.display())),
-        (None, Err(WriteError::Write(error))) => Err(format!("'{}': {error}", target.display())),
+        (None, written) => written.map_err(|error| error.reason(target)),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::commands::words::{eprint, open, title};
 use crate::explain::page_of;
 use crate::json::Json;
 use crate::load::Arena;
-use crate::output::{WriteError, write_file};
+use crate::output::write_file;
 
 /// Functions that a page shows; the others of an architecture are one box.
 const MOST: usize = 20_000;
@@ -59,10 +59,7 @@ pub(super) fn write(target: &Path, asked: &Asked) -> Result<(), String> {
         }
     }
     let page = page_of(&functions.data(asked, size));
-    write_file(target, &mut |file| file.write_all(page.as_bytes())).map_err(|error| match error {
-        WriteError::Open => format!("'{}' cannot be written", target.display()),
-        WriteError::Write(error) => format!("'{}': {error}", target.display()),
-    })?;
+    write_file(target, &mut |file| file.write_all(page.as_bytes())).map_err(|error| error.reason(target))?;
     match problems {
         0 => Ok(()),
         count => Err(format!("{count} of {} files not read whole", asked.files.len())),
