@@ -109,7 +109,8 @@ pub fn live(
         }
         live.with_prepared(symbols, &kernels, is_prepared)
     } else if options.relocatable {
-        Live::everything(symbols).with_prepared(symbols, &kernels, is_prepared)
+        // With debug information it does not matter what was asked for (reloc/shared-not-asked-for).
+        Live::everything(symbols).with_prepared(symbols, &kernels, |k| options.debug || is_prepared(k))
     } else {
         // Kernels that were not asked for stay, but what they call is not followed; debug information keeps them
         // what they are. Those that host code does not refer to are prepared like the others.

@@ -158,6 +158,8 @@ impl<'data> Merger<'_, 'data> {
                 *value
             } else {
                 let dynamic = dynamics.get(&section).copied().or_else(|| self.dynamic_references(text));
+                // A section made here is only as far aligned as its kernel asks for (reloc/shared-not-asked-for).
+                let align = if instance.is_some() { 1 } else { align };
                 self.finish_kernel_shared(section, dynamic, align, everywhere, begin.common)
             };
             finished.insert(section, value);
