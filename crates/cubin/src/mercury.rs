@@ -240,6 +240,21 @@ fn load(instruction: &[u8], end: usize) -> Option<Load> {
     (bank == Bank::Compiler || !by_index).then_some(load)
 }
 
+/// The same in code of so many machine instructions, each with those that it became.
+pub fn loads_in_code(capsule: &[u8], machine: usize) -> Result<Vec<(Range<usize>, Load)>, Damage> {
+    let (mut loads, mut at) = (Vec::new(), 0);
+    for pace in paces(capsule, machine)? {
+        let begin =
+            pace.at + pace.entry.as_ref().filter(|entry| entry.start == pace.at).map_or(0, Range::len);
+        let end = begin + 16 * usize::from(capsule.get(begin).map_or(0, |byte| byte & 15));
+        let instruction = capsule.get(begin..end).filter(|_| pace.size.is_some_and(|size| size > 0));
+        let found = instruction.and_then(|instruction| load(instruction, end));
+        loads.extend(found.map(|load| (at..at + pace.count, load)));
+        at += pace.count;
+    }
+    Ok(loads)
+}
+
 /// The machine instructions that load handles by an index, in code of so many.
 pub fn indexed_handles(capsule: &[u8], machine: usize) -> Result<Vec<usize>, Damage> {
     let (mut found, mut at) = (Vec::new(), 0);

@@ -247,16 +247,19 @@ impl<'data> Merger<'_, 'data> {
                 // Nothing leads there: the lengths are written here (debug/lines-of-discarded).
                 for chunk in &mut chunks {
                     let of_unit = lengths.iter().find(|(start, _)| *start == chunk.offset);
-                    if let (Some(_), Some((_, rest))) = (of_unit, chunk.data.split_at_checked(size_of::<u32>())) {
+                    if let (Some(_), Some((_, rest))) =
+                        (of_unit, chunk.data.split_at_checked(size_of::<u32>()))
+                    {
                         *chunk = Chunk { offset: chunk.offset + size_of::<u32>() as u64, data: rest };
                     }
                 }
                 for (start, length) in lengths {
                     let bytes = (length as u32).to_le_bytes();
-                    chunks.extend((start..).zip(bytes).map(|(offset, byte)| Chunk {
-                        offset,
-                        data: &BYTES[usize::from(byte)..][..1],
-                    }));
+                    chunks.extend(
+                        (start..)
+                            .zip(bytes)
+                            .map(|(offset, byte)| Chunk { offset, data: &BYTES[usize::from(byte)..][..1] }),
+                    );
                 }
                 chunks.sort_by_key(|chunk| chunk.offset);
                 (out.content, out.size) = (Content::Bytes(chunks), end);

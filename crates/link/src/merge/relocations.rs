@@ -261,15 +261,16 @@ impl<'data> Merger<'_, 'data> {
     /// replaced together with the relocations of this or another copy (`debug/frames-of-dead-copies`).
     fn forgotten(&self, file: FileId, of: &Section<'_>, symbol: u32) -> bool {
         let raw = self.objects[file.index()].symbol(symbol);
-        if !self.settings.forgets_copies
-            || !of.name.starts_with(b".debug")
-            || raw.bind() == raw::STB_LOCAL
-            || !raw.is_defined()
-        {
+        let describes = of.name.starts_with(b".debug") || DESCRIBE_CODE.contains(&&**of.name);
+        if !self.settings.forgets_copies || !describes || raw.bind() == raw::STB_LOCAL || !raw.is_defined() {
             return false;
         }
         if !self.symbols.accepted(file, symbol) {
             return true;
+        }
+        // Line tables of machine code keep what is about replaced copies.
+        if !of.name.starts_with(b".debug") {
+            return false;
         }
         let Some(entity) = self.symbols.entity(file, symbol) else { return false };
         let replaced = self.symbols.get(entity).definition.is_some_and(|d| d.file != file);

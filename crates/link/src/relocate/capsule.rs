@@ -3,7 +3,7 @@
 use super::patch::Patch;
 use crate::model::merged::{Kind, Merged, OutputSection, Reloc, RelocTarget};
 use crate::textures::Textures;
-use solder_cubin::mercury::{Bank, Load, indexed_handles, loads, reloc};
+use solder_cubin::mercury::{Bank, Load, indexed_handles, loads, loads_in_code, reloc};
 use solder_cubin::raw;
 use solder_cubin::reloc::kind_of;
 
@@ -13,21 +13,23 @@ const UNIFORM_LOAD: u32 = 115;
 const ADDRESSES: u8 = 4;
 const INSTRUCTION: usize = 16;
 
-/// The patches of a capsule, from the relocations of the machine code and of the Mercury code.
+/// The patches of a capsule, from the relocations of the machine code, which has this size, and of the Mercury code.
 ///
 /// Offsets in Mercury code say nothing about places in the capsule. But the loads of one kind are there in the order
 /// of the relocations of that kind. Some relocations belong to other instructions, which nvlink leaves alone; where
-/// there are such, the machine code tells the loads.
+/// there are such, the machine code tells the loads. Where an earlier link resolved some, its places do.
 pub fn capsule_patches(
     merged: &Merged<'_>,
     relocatable: bool,
     textures: &Textures,
     capsule: &OutputSection<'_>,
+    size: u64,
     code: &[Reloc],
     mercury: &[Reloc],
 ) -> Vec<(u64, Patch)> {
     // What cannot be read was refused with its input.
-    let loads = capsule.first_chunk().map(loads).and_then(Result::ok).unwrap_or_default();
+    let bytes = capsule.first_chunk().unwrap_or_default();
+    let loads = loads(bytes).unwrap_or_default();
     let mut patches = Vec::new();
     for bank in Bank::ALL {
         for uniform in [false, true] {
@@ -56,6 +58,20 @@ pub fn capsule_patches(
             let mut values_in_order = values(mercury, &in_mercury);
             if values_in_order.len() != loads.len() {
                 values_in_order = values(code, &in_code);
+            }
+            if values_in_order.len() < loads.len() {
+                let in_code = loads_in_code(bytes, size as usize / INSTRUCTION).unwrap_or_default();
+                let load_at = |offset: u64| {
+                    let at = offset as usize / INSTRUCTION;
+                    in_code
+                        .iter()
+                        .find(|(range, load)| range.contains(&at) && of_kind(&load))
+                        .map(|(_, load)| load)
+                };
+                patches.extend(values_in_order.into_iter().filter_map(|(offset, value)| {
+                    Some((load_at(offset)?.operand, Patch::Bytes { value: value?, count: 4 }))
+                }));
+                continue;
             }
             let places = loads.into_iter().zip(values_in_order);
             patches.extend(places.filter_map(|(load, (_, value))| {

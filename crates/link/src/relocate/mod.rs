@@ -309,9 +309,11 @@ fn decide_all(
         patches.extend(capsule::table_patches(merged, target, table));
     }
     if target.kind == Kind::Capsule
-        && let Some(Content::Relocations(of_code)) = section.of.map(|of| &merged.section(of).content)
+        && let Some(list) = section.of.map(|of| merged.section(of))
+        && let Content::Relocations(of_code) = &list.content
     {
-        *patches = capsule::capsule_patches(merged, relocatable, textures, target, of_code, entries);
+        let size = list.of.map_or(0, |code| merged.section(code).size);
+        *patches = capsule::capsule_patches(merged, relocatable, textures, target, size, of_code, entries);
     }
     if target.function.is_none() && patches.len() > MANY_PATCHES {
         // They come file by file, last one first, those of a file often the other way round.
