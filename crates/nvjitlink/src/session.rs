@@ -441,6 +441,7 @@ impl Session {
         match compilers::compile(options, self.release, &modules, whole) {
             Ok(compiled) => {
                 self.logs.info.text(&compiled.log);
+                self.logs.error.text(&compiled.remarks);
                 if options.time {
                     self.time("nvJitLinkComplete time to create PTX", begun);
                 }

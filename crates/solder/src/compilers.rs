@@ -107,6 +107,7 @@ impl<'a, 'data> Toolkit<'a, 'data> {
                     places: places.join(", ").into(),
                 })]
             }
+            CompileError::Refused { log } => refused(CompileError::Refused { log: in_order_of_nvlink(&log) }),
             error => refused(error),
         })?;
         self.tell_kept(packed.is_kept, "compiled IR");
@@ -209,6 +210,17 @@ fn crashed(modules: &[IrModule<'_>]) -> Message {
     };
     let file = modules.first().map_or_else(Text::default, |module| module.name.clone());
     Message::CompilerCrashed { file, others: others.into() }
+}
+
+/// What nvJitLink says of code that the compiler refuses, in nvlink's order: the compiler's words, then the name of the error.
+fn in_order_of_nvlink(log: &[u8]) -> Vec<u8> {
+    let parts = || {
+        let rest = log.strip_prefix(b"ERROR in nvvmCompileProgram: ")?;
+        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        let (name, words) = (&rest[..end], &rest[end + 1..]);
+        Some([words, name].concat())
+    };
+    parts().unwrap_or_else(|| log.to_vec())
 }
 
 /// Why the compiler library gave no PTX.

@@ -88,9 +88,9 @@ impl Toolchain<'_> {
         let names = self.release.nvjitlink.first().map(PathBuf::from);
         for library in places.iter().filter(|place| place.is_file()).cloned().chain(names) {
             let keys = self.cache.is_on().then(|| Keys::new(&self.cache, "nvjitlink", &library, request));
-            let kept = keys.as_ref().and_then(|keys| <[Vec<u8>; 2]>::try_from(keys.get(&self.cache)?).ok());
-            if let Some([log, ptx]) = kept {
-                return Ok(Packed { ptx, lto_ir: None, log, is_kept: true });
+            let kept = keys.as_ref().and_then(|keys| <[Vec<u8>; 3]>::try_from(keys.get(&self.cache)?).ok());
+            if let Some([log, remarks, ptx]) = kept {
+                return Ok(Packed { ptx, lto_ir: None, log, remarks, is_kept: true });
             }
             let packed = match nvjitlink::link(&library, request.arguments, request.modules) {
                 Ok(packed) => packed,
@@ -99,7 +99,8 @@ impl Toolchain<'_> {
                 Err(None) => continue,
             };
             if let Some(keys) = &keys {
-                self.cache.put(keys.for_log(&packed.log), &[&packed.log, &packed.ptx]);
+                let said = [&packed.log[..], &packed.remarks].concat();
+                self.cache.put(keys.for_log(&said), &[&packed.log, &packed.remarks, &packed.ptx]);
             }
             return Ok(packed);
         }

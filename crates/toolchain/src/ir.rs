@@ -54,16 +54,19 @@ pub struct Packed {
     pub lto_ir: Option<Vec<u8>>,
     /// What the library says about it.
     pub log: Vec<u8>,
+    /// What is in its log of errors, though there is none: the compiler's remarks.
+    pub remarks: Vec<u8>,
     /// Whether it came from the cache.
     pub is_kept: bool,
 }
 
 impl Packed {
-    /// The log without what it says about the modules as one. The library of 13.4 writes
+    /// The remarks and the log without what it says about the modules as one. The library of 13.4 writes
     /// `SUCCESS: NVVM70 LTOIR Container created (3684 bytes)`; nvlink, which makes none, says nothing.
     pub fn messages(&self) -> Vec<u8> {
         let lines = self.log.split_inclusive(|byte| *byte == b'\n');
-        lines.filter(|line| !line.starts_with(b"SUCCESS: ")).flatten().copied().collect()
+        let lines = lines.filter(|line| !line.starts_with(b"SUCCESS: "));
+        lines.flatten().chain(&self.remarks).copied().collect()
     }
 }
 
@@ -106,10 +109,11 @@ mod tests {
     #[test]
     fn messages_are_without_progress() {
         let of = |log: &[u8]| {
-            Packed { ptx: Vec::new(), lto_ir: None, log: log.to_vec(), is_kept: false }.messages()
+            let remarks = b"remark: b\n".to_vec();
+            Packed { ptx: Vec::new(), lto_ir: None, log: log.to_vec(), remarks, is_kept: false }.messages()
         };
         let log = b"SUCCESS: NVVM70 LTOIR Container created (3684 bytes)\nwarning: a\nSUCCESS: NVVM70 LTOIR Container created (9 bytes)\n";
-        assert_eq!(of(log), b"warning: a\n");
-        assert_eq!(of(b"a SUCCESS: b"), b"a SUCCESS: b");
+        assert_eq!(of(log), b"warning: a\nremark: b\n");
+        assert_eq!(of(b"a SUCCESS: b\n"), b"a SUCCESS: b\nremark: b\n");
     }
 }

@@ -106,8 +106,9 @@ pub fn link(
     let ptx = session.text(session.functions.ptx_size, session.functions.ptx);
     let ptx = ptx.ok_or_else(|| session.refused())?;
     let log = session.text(session.functions.info_size, session.functions.info).unwrap_or_default();
+    let remarks = session.text(session.functions.error_size, session.functions.error).unwrap_or_default();
     let lto_ir = session.functions.lto_ir.and_then(|(size, fill)| session.bytes(size, fill));
-    Ok(Packed { ptx, lto_ir, log, is_kept: false })
+    Ok(Packed { ptx, lto_ir, log, remarks, is_kept: false })
 }
 
 impl Session {

@@ -9,8 +9,10 @@ use crate::roots::{HostReferences, REFERENCE_KINDS};
 const HOST_REFERENCES: [&str; REFERENCE_KINDS.len()] =
     ["-host-ref-ek=", "-host-ref-ik=", "-host-ref-ec=", "-host-ref-ic=", "-host-ref-eg=", "-host-ref-ig="];
 
-/// What `-Xnvvm` may say itself, with the value that holds if neither it nor a module does.
-const FLOATING_POINT: [(&str, i32); 4] = [("-ftz=", 0), ("-prec-div=", 1), ("-prec-sqrt=", 1), ("-fma=", 1)];
+/// What goes with `-Xnvvm`, with the value that holds if no module says it.
+const FLOATING_POINT: [(&str, i32); 4] = [("-ftz=", 0), ("-prec-div=", 1), (SQUARE_ROOT, 1), ("-fma=", 1)];
+/// `-Xnvvm` may say the others itself. The compiler refuses this one if it is there twice (lto/square-roots).
+const SQUARE_ROOT: &str = "-prec-sqrt=";
 
 /// `-split-compile-extended`, where it asks for anything.
 pub fn extended_split(options: &LtoOptions<'_>) -> Option<i32> {
@@ -35,7 +37,8 @@ pub fn arguments(
         let values = [agreed.ftz, agreed.prec_div, agreed.prec_sqrt, agreed.fma];
         list.extend(own.iter().cloned());
         for ((option, default), value) in FLOATING_POINT.into_iter().zip(values) {
-            if !own.iter().any(|word| word.starts_with(option.as_bytes())) {
+            let is_said = own.iter().any(|word| word.starts_with(option.as_bytes()));
+            if !is_said || option == SQUARE_ROOT {
                 list.push(format!("{option}{}", value.unwrap_or(default)).into_bytes());
             }
         }
