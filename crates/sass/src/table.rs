@@ -237,7 +237,7 @@ const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(5, 2), u(8, 2)];
 const TENSOR_UNIT: &[Operand] = &[u(2, 2), u(3, 2), u(4, 2), u(5, 2), u(6, 2), u(8, 2), up(87)];
 
 /// All other operations, by opcode: operands at fixed places.
-pub const FIXED: [(u16, &[Operand]); 152] = [
+pub const FIXED: [(u16, &[Operand]); 153] = [
     (0x21d, &[wp(81), wp(84), r(4, 1), p(87), p(68)]), // PLOP3 of signs
     (0x21e, &[wp(81), wp(84), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
     (0x21f, &[wp(81), wp(84), r(3, 1), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
@@ -310,6 +310,7 @@ pub const FIXED: [(u16, &[Operand]); 152] = [
     (0x5ea, TENSOR_UNIT),                              // UTCHMMA
     (0x607, &[wr(2, 2), r(3, 2), r(4, 2), p(87)]),     // SEL.64
     (0x7ac, &[wu(2, SIZE), u(3, 1)]),                  // LDCU
+    (0x801, &[]),                                      // PMTRIG
     (0x81c, &[wp(81), wp(84), p(87), p(77), p(68), up(68)]), // PLOP3
     (0x822, &[wr(2, 1), r(3, 1), r(8, 1)]),            // FSWZADD
     (0x82d, &[]),                                      // PREEXIT

@@ -55,6 +55,7 @@ pub fn release_stack_pointer(
     let mut scheduled = code.to_vec();
     let outcome = schedule::without_stack_pointer(&mut scheduled, &jumps, family, &hints);
     mark_anew(code, &mut scheduled, &jumps, family, &[]);
+    shorten_load(&mut scheduled);
     if outcome == Outcome::Done && check(code, &scheduled, &jumps).is_ok() {
         code.copy_from_slice(&scheduled);
         return;
@@ -62,8 +63,18 @@ pub fn release_stack_pointer(
     let Some(controls) = renumber::without_stack_pointer(code, family) else { return };
     let mut renumbered = code.to_vec();
     put_all(&mut renumbered, &controls);
+    shorten_load(&mut renumbered);
     if check(code, &renumbered, &jumps).is_ok() {
         code.copy_from_slice(&renumbered);
+    }
+}
+
+/// The load of the stack pointer takes two cycles where it ends a block, as all do that set a scoreboard there: the next block might
+/// wait for it at once. Nobody does any more (mercury/unused-stack-pointer-ends).
+fn shorten_load(code: &mut [u8]) {
+    let first = Instruction::at(code, 0);
+    if Control::of(first).written == NONE && first.stall() == 2 {
+        code[..SIZE].copy_from_slice(&first.with_stall(1).0.to_le_bytes());
     }
 }
 
