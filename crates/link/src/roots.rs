@@ -113,10 +113,10 @@ impl<'a> Roots<'a> {
         matches!(self, Self::Matching(_))
     }
 
-    /// Whether kernels that device code launches are roots too: host code does not speak of them. With `-kernels-used`
-    /// nvlink keeps them without what they call if one kernel is asked for; `count` is how many are.
+    /// Whether kernels that device code launches are roots too: host code does not speak of them. If one kernel is asked for, or
+    /// host code refers to one, nvlink keeps them without what they call; `count` is how many are (gc/launched-by-one-kernel).
     pub fn contain_launched(&self, count: usize) -> bool {
-        matches!(self, Self::Matching(_) | Self::Compiled(_)) || count != 1
+        matches!(self, Self::Compiled(_)) || count != 1
     }
 }
 
