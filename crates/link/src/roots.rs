@@ -69,7 +69,7 @@ impl<'data> HostReferences<'data> {
 pub enum Roots<'a> {
     /// All of them.
     All,
-    /// `-kernels-used`: names that contain one of the texts. None stay if only variables were asked for.
+    /// `-kernels-used`: names that contain one of the texts, in which `*` stands for any text. None stay if only variables were asked for.
     Containing(&'a [Vec<u8>]),
     /// Those that host code refers to.
     Matching(Patterns<'a>),
@@ -120,9 +120,14 @@ impl<'a> Roots<'a> {
     }
 }
 
-/// Whether a name contains a text.
+/// Whether a name contains a text, in which `*` stands for any text.
 pub fn contains(name: &[u8], text: &[u8]) -> bool {
-    text.is_empty() || name.windows(text.len()).any(|part| part == text)
+    let mut parts = text.split(|&byte| byte == b'*').filter(|part| !part.is_empty());
+    // The first place of each part leaves the most for the next.
+    let after = |rest: &'_ [u8], part: &[u8]| {
+        rest.windows(part.len()).position(|window| window == part).map(|at| at + part.len())
+    };
+    parts.try_fold(name, |rest, part| Some(&rest[after(rest, part)?..])).is_some()
 }
 
 /// Patterns in which `*` matches any text. Nearly all are a name, or a name's beginning and a star: these are

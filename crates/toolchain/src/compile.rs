@@ -123,11 +123,11 @@ const FOLDERS: &[&str] = if cfg!(target_arch = "aarch64") {
     &["lib64", "lib", "targets/x86_64-linux/lib"]
 };
 
-/// Where nvJitLink may be: the file that the environment names, in the toolkit that `-nvvmpath` is in, then in those that
-/// the environment names.
+/// Where nvJitLink may be: the file that the environment names, in the toolkit that `-nvvmpath` is in, in that folder itself, as
+/// packages of libraries have it, then in those that the environment names.
 fn nvjitlink_places(nvvm_path: &Path, environment: &Environment, release: &Release) -> Vec<PathBuf> {
-    let beside = (!nvvm_path.as_os_str().is_empty()).then(|| nvvm_path.join(".."));
-    let roots = beside.into_iter().chain(environment.roots().cloned());
+    let beside = (!nvvm_path.as_os_str().is_empty()).then(|| [nvvm_path.join(".."), nvvm_path.to_path_buf()]);
+    let roots = beside.into_iter().flatten().chain(environment.roots().cloned());
     let folders = roots.flat_map(|root| FOLDERS.iter().map(move |folder| root.join(folder)));
     let in_folders = folders.flat_map(|folder| release.nvjitlink.iter().map(move |name| folder.join(name)));
     environment.nvjitlink.iter().cloned().chain(in_folders).collect()
@@ -193,9 +193,11 @@ mod tests {
         let toolkits = [None, Some("/opt/cuda".into()), None];
         let environment = Environment { toolkits, ..Environment::default() };
         let places = nvjitlink_places(Path::new("/t/nvvm"), &environment, Release::CUDA_13_0);
-        assert_eq!(places.len(), 2 * FOLDERS.len() * Release::CUDA_13_0.nvjitlink.len());
+        let of_each = FOLDERS.len() * Release::CUDA_13_0.nvjitlink.len();
+        assert_eq!(places.len(), 3 * of_each);
         assert_eq!(places[0], Path::new("/t/nvvm/../lib64/libnvJitLink.so.13"));
-        assert_eq!(places[9], Path::new("/opt/cuda/lib64/libnvJitLink.so.13"));
+        assert_eq!(places[of_each], Path::new("/t/nvvm/lib64/libnvJitLink.so.13"));
+        assert_eq!(places[2 * of_each], Path::new("/opt/cuda/lib64/libnvJitLink.so.13"));
     }
 
     #[test]
