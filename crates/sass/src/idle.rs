@@ -13,6 +13,8 @@ use crate::operation::{
 use crate::registers::{File, Registers};
 use std::ops::Range;
 
+/// `@!PT LDS RZ, [RZ]`, which does nothing but wait for asynchronous copies to be seen.
+pub const NO_LOAD: u128 = 0x000fe200_00000800_00000000_fffff984;
 /// `NOP` of one cycle without waits, as assemblers up to 12.9 have it after `WARPSYNC`, and that of 13.0.100 before `BSYNC` and after
 /// `BREAK`. After `WARPSYNC` some have more cycles.
 const IDLE: u128 = 0x000fe200_00000000_00000000_00007918;
@@ -22,6 +24,21 @@ const VARIABLE: u128 = 15 << 12 | 31 << 105;
 /// Whether an instruction only takes time, and is of those that nvlink does without.
 pub fn is_idle(instruction: Instruction) -> bool {
     instruction.0 & !VARIABLE == IDLE & !VARIABLE && instruction.stall() != 0
+}
+
+/// Whether an instruction is paced as all are in code without optimisation (`ptxas -O0`) of assemblers before 13.3: it waits for the
+/// scoreboards 0 and 1, of which others are not set there, and takes 15 cycles.
+pub fn is_unscheduled(instruction: Instruction) -> bool {
+    (instruction.wait_mask(), instruction.stall()) == (3, 15)
+}
+
+/// The same of an instruction that only takes time.
+pub fn is_unscheduled_idle(instruction: Instruction) -> bool {
+    const CONDITION: u128 = 15 << 12;
+    let plain = |instruction: Instruction| instruction.without_schedule() & !CONDITION;
+    is_unscheduled(instruction)
+        && instruction.set_mask() == 0
+        && plain(instruction) == plain(Instruction(IDLE))
 }
 
 /// The machine that code is for, as far as it matters how soon results are there.

@@ -6,14 +6,14 @@
 
 use super::violation::{Problem, Violation};
 use crate::flow::{has_other_place, place, without_place};
-use crate::idle::{Speed, is_idle, is_needed_in as is_idle_needed_in};
+use crate::idle::{
+    NO_LOAD, Speed, is_idle, is_needed_in as is_idle_needed_in, is_unscheduled, is_unscheduled_idle,
+};
 use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::shift;
 use std::ops::Range;
 
 const GUARD: u128 = 0xf000;
-/// `@!PT LDS RZ, [RZ]`, which does nothing but wait for asynchronous copies to be seen.
-const NO_LOAD: u128 = 0x000fe200_00000800_00000000_fffff984;
 /// `MEMBAR.ALL.CTA`, as the assembler puts it before a wider one, whatever its guard and its schedule.
 const NARROW_FENCE: u128 = 0x00008000_00000000_00000992;
 /// What code for a debugger has before an exit: `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR`, whatever their guard.
@@ -169,7 +169,7 @@ impl Moved<'_> {
             let is_needless = |code: Instruction| {
                 let is_before =
                     || code.stall() == 1 && next.is_some_and(|next| next.operation() == BREAK_SYNC);
-                is_idle(code) && (self.is_idle_after(i, j) || is_before())
+                is_idle(code) && (self.is_idle_after(i, j) || is_before()) || self.is_unscheduled_after(i, j)
             };
             // Whether what takes its place is in time is looked at later.
             let is_gone = |before: Instruction| {
@@ -228,6 +228,20 @@ impl Moved<'_> {
         let is_needed =
             || idle != 1 || is_idle_needed_in(self.before, old..old + 1, self.after, new..new, self.speed);
         [WARP_SYNC, BREAK].contains(&before.operation()) && (keeps_time || !is_needed())
+    }
+
+    /// The same of code without optimisation: what follows the synchronisation waits for what the idle instruction waits for, and both take
+    /// so long that nothing of fixed latency is under way.
+    fn is_unscheduled_after(&self, old: usize, new: usize) -> bool {
+        let around = |code: &[u8], [at, next]: [Option<usize>; 2]| {
+            let [before, next] = [at, next]
+                .map(|at| at.filter(|at| *at < code.len() / SIZE).map(|at| Instruction::at(code, at)));
+            before.filter(|one| one.operation() == WARP_SYNC && is_unscheduled(*one)).is_some()
+                && next.is_some_and(is_unscheduled)
+        };
+        is_unscheduled_idle(Instruction::at(self.before, old))
+            && around(self.before, [old.checked_sub(1), Some(old + 1)])
+            && around(self.after, [new.checked_sub(1), Some(new)])
     }
 
     /// Whether the new code has a barrier here that belongs to the exit that comes next in the old code.

@@ -81,8 +81,9 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         function.take(older::release(&object, &function, origin));
         function.take(older::undelay(&object, &function, origin));
         function.take(older::hold(&object, &function, origin));
+        let is_scheduled = !older::is_without_schedule(&function.code);
         let is_moved = is_for_member || members::applies_107(cubin.sm(), what.sm);
-        if is_moved {
+        if is_moved && is_scheduled {
             function.take(older::schedule(&object, &function, origin));
         }
         if is_for_member {
@@ -100,7 +101,9 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         if what.release.adds_two_numbers(what.sm) {
             function.take(sums::step(&function, &function.jumps(&object), family));
         }
-        if !is_moved {
+        if !is_scheduled {
+            function.take(older::unschedule(&function, origin));
+        } else if !is_moved {
             function.take(older::schedule(&object, &function, origin));
         }
         if function.is_changed() {

@@ -20,15 +20,15 @@ use super::function::{Function, Jumps, Step, paced};
 use super::members;
 use super::moves::{Change, Moves};
 use super::object::Object;
-use crate::idle::{is_idle, is_needed};
+use crate::idle::{NO_LOAD, is_idle, is_needed, is_unscheduled, is_unscheduled_idle};
 use crate::instruction::{Instruction, SIZE};
-use crate::operation::{BAR, DOUBLE, ENDCOLLECTIVE, MEMBAR};
+use crate::operation::{BAR, DOUBLE, ENDCOLLECTIVE, ERRBAR, MEMBAR};
 use crate::schedule::member::{
     Delayed, expanded as retimed_blocks, held, mark_anew, put, released, rewaited, shortened, undelayed,
     with_double_scoreboards,
 };
 use crate::schedule::{
-    Control, Expansion, Family, Hints, Machine, anew, expansions, hasten, hasty, order_delays,
+    Control, Expansion, Family, Hints, Machine, NONE, anew, expansions, hasten, hasty, order_delays,
     shortened as shortened_code,
 };
 use crate::shift;
@@ -54,7 +54,9 @@ pub struct Origin {
     is_before_13: bool,
     /// That of an earlier toolkit, for a release whose finalizer schedules code in another way than 13.0.
     is_newer: bool,
-    /// One whose double precision sets no scoreboards, for a release in which it does.
+    /// One before 13.3, for a release from then on.
+    is_before_13_3: bool,
+    /// The same, where double precision sets scoreboards from then on.
     gains_doubles: bool,
     /// One that has the workaround of 13.0.100.
     has_workaround: bool,
@@ -81,6 +83,7 @@ impl Origin {
             is_other,
             is_before_13: is_before(CUDA_13),
             is_newer: is_other && !release.waits_at_ends(),
+            is_before_13_3: !is_told,
             gains_doubles: !is_told && family.machine == Machine::Of100,
             has_workaround: !is_other && release.removes_workaround() && object.has_workaround(),
             family,
@@ -106,7 +109,9 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     let moved: Jumps =
         jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
     let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
-    if origin.is_other {
+    if is_without_schedule(old) {
+        // Every instruction waits and takes its time already.
+    } else if origin.is_other {
         let unstretched = with_stalls_of(old, &code, &idle, index);
         let lets_go_on = |idle: &&Idle| idle.is_second && !Instruction::at(old, idle.at).holds();
         let gone_on: Vec<usize> =
@@ -130,6 +135,49 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     let capsule =
         if moves.is_in_place() { capsule.into_owned() } else { abridged(&paced(&capsule, &moves)?)? };
     Some(Step { code, capsule, moves })
+}
+
+/// Code without optimisation as the assembler of a later release has it; `None` if it is that already.
+///
+/// Up to 13.2 every instruction of such code waits for scoreboards 0 and 1, sets them if it has slow results or operands, and takes 15
+/// cycles; from 13.1 on narrow fences do so, too. Since 13.3 its schedule is left to the machine: no cycles and no scoreboards
+/// (older/blackwell-unscheduled). The checker, which knows nothing of that, is not asked: that all of the code has the one form is what
+/// shows that it is safe.
+pub fn unschedule(function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
+    let old = &*function.code;
+    if !origin.is_newer && !origin.is_before_13_3 {
+        return None;
+    }
+    let (moves, mut code) = Moves::new(old, Vec::new())?;
+    let (places, _) = code.as_chunks_mut::<SIZE>();
+    for (at, place) in places.iter_mut().enumerate() {
+        let instruction = Instruction::at(old, at);
+        let is_narrow_fence = || {
+            let next = (at + 1 < old.len() / SIZE).then(|| Instruction::at(old, at + 1));
+            instruction.operation() == MEMBAR && next.is_some_and(|next| next.operation() == MEMBAR)
+        };
+        if origin.is_before_13_3 && instruction.0 != NO_LOAD {
+            *place = instruction.with_stall(0).without_hold().0.to_le_bytes();
+            Control { written: NONE, read: NONE, waits: 0 }.put(place);
+        } else if !origin.is_before_13_3 && is_narrow_fence() {
+            *place = instruction.with_stall(15).0.to_le_bytes();
+            Control { written: NONE, read: 1, waits: 3 }.put(place);
+        }
+    }
+    (code != old).then(|| Step { code, capsule: function.capsule.to_vec(), moves })
+}
+
+/// Whether all of the code was compiled without optimisation, by an assembler before 13.3.
+pub fn is_without_schedule(code: &[u8]) -> bool {
+    let is_of_kind = |at: usize| {
+        let instruction = Instruction::at(code, at);
+        // What reports errors before an exit takes no cycles by itself, nor do precautions before fences.
+        let may_be_short = [MEMBAR, ERRBAR].contains(&instruction.operation());
+        let is_short = instruction.stall() == 0 && [0, 3].contains(&instruction.wait_mask());
+        is_unscheduled(instruction) || may_be_short && is_short || instruction.0 == NO_LOAD
+    };
+    let last = (0..code.len() / SIZE).rev().find(|at| Instruction::at(code, *at).stall() > 0);
+    last.is_some_and(|last| (0..=last).all(is_of_kind))
 }
 
 /// The function with the scoreboards and waits that a later release gives it, once everything has its place; `None` if the function stays.
@@ -476,15 +524,21 @@ fn changes(idle: &[Idle]) -> Vec<Change> {
 /// The instructions that nvlink does without, if the function can be changed and is then the same, and the code with other cycles
 /// in which they are left out.
 fn needless<'a>(code: &'a [u8], capsule: &[u8]) -> (Vec<Idle>, Cow<'a, [u8]>) {
+    let is_unscheduled = |idle: &Idle| idle.is_second && is_unscheduled_idle(Instruction::at(code, idle.at));
     let is_known = |idle: &Idle| {
         let instruction = Instruction::at(code, idle.at);
-        is_idle(instruction) && (idle.is_second || instruction.stall() == 1)
+        is_idle(instruction) && (idle.is_second || instruction.stall() == 1) || is_unscheduled(idle)
     };
     let idle: Vec<Idle> = idle(capsule).into_iter().flatten().filter(is_known).collect();
     let is_same = |timed: &Cow<'_, [u8]>| {
         let moved = Moves::new(timed, changes(&idle));
         moved.is_some_and(|(_, moved)| check(code, &moved, &[]).is_ok())
     };
+    // In code without optimisation each of the others waits and takes the time that it needs.
+    let as_it_is = Cow::from(code);
+    if idle.iter().all(is_unscheduled) && is_same(&as_it_is) {
+        return (idle, as_it_is);
+    }
     // Where several of them go, something may be too early that depends on none alone.
     let mut timings =
         [timed(code, &idle, |at| is_needed(code, at)), timed(code, &idle, |_| true)].into_iter();
