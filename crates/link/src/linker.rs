@@ -572,6 +572,7 @@ impl Linker<'_> {
             lto: self.lto.is_some(),
             suppress_arch_warning: self.suppress_arch_warning,
             reports_missing_host_code: false,
+            file_id: None,
             age: if self.tool == Tool::NvJitLink { Age::Any } else { Age::AsAskedFor },
             registers: None,
         };

@@ -201,6 +201,7 @@ impl Session {
             lto: options.lto,
             suppress_arch_warning: true,
             reports_missing_host_code: false,
+            file_id: None,
             age: Age::Any,
             registers: None,
         }

@@ -47,7 +47,7 @@ fn text<'a>(registrations: impl IntoIterator<Item = &'a Registration>) -> Vec<u8
 
 /// The id of a file that is not a host object: its path from the root, not normalized, with an underscore for all that
 /// an identifier cannot have.
-fn file_id(name: &Text) -> Vec<u8> {
+pub fn file_id(name: &Text) -> Vec<u8> {
     let mut path = Vec::new();
     if !name.as_bytes().starts_with(b"/") {
         let folder = std::env::current_dir().unwrap_or_default();

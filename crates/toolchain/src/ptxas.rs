@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -269,7 +269,10 @@ impl Assembler<'_> {
         let cache = &self.toolchain.cache;
         let begun = Instant::now();
         let milliseconds = || begun.elapsed().as_secs_f64() * 1000.0;
-        let key = cache.is_on().then(|| key(cache.key(NAME, program), arguments, ptx));
+        let files = named_files(arguments);
+        // What is in these is not in the key.
+        let is_cached = cache.is_on() && files.is_empty();
+        let key = is_cached.then(|| key(cache.key(NAME, program), arguments, ptx));
         let kept = key.as_ref().and_then(|key| <[Vec<u8>; 2]>::try_from(cache.get(key)?).ok());
         if let Some([text, cubin]) = kept {
             let milliseconds = milliseconds();
@@ -279,6 +282,7 @@ impl Assembler<'_> {
         // The working directory changes, so a relative path must not.
         let absolute = std::path::absolute(program).map_err(not_run)?;
         let folder = self.folder().map_err(not_run)?;
+        files.iter().try_for_each(|file| link_into(&folder.path, file)).map_err(not_run)?;
         let run = |threads: Option<usize>| {
             let threads = threads.map(|threads| OsString::from(format!("{SPLIT}={threads}")));
             let arguments: Vec<&OsStr> = arguments.iter().chain(&threads).map(OsString::as_os_str).collect();
@@ -353,6 +357,30 @@ fn key(mut key: Key, arguments: &[OsString], ptx: &Ptx<'_>) -> Key {
     key.list(arguments.iter().map(|argument| argument.as_bytes()));
     key.field(ptx.text);
     key
+}
+
+/// The files that words of the assembler name, such as those of `-optf FILE,…`.
+fn named_files(arguments: &[OsString]) -> Vec<PathBuf> {
+    let words = arguments.iter().map(|word| word.as_bytes());
+    let values = words.filter_map(|word| {
+        if word.starts_with(b"-") { word.split_once_str("=").map(|(_, value)| value) } else { Some(word) }
+    });
+    let names = values.flat_map(|value| value.split_str(",")).filter(|name| !name.is_empty());
+    names.map(|name| PathBuf::from(OsStr::from_bytes(name))).filter(|path| path.is_file()).collect()
+}
+
+/// Has a file that is named from the working directory found in a folder by the same name (ptx/options-file).
+fn link_into(folder: &Path, file: &Path) -> io::Result<()> {
+    let is_below = file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !is_below || [INPUT, OUTPUT].iter().any(|name| file == Path::new(name)) {
+        return Ok(());
+    }
+    let (target, place) = (std::path::absolute(file)?, folder.join(file));
+    place.parent().map_or(Ok(()), fs::create_dir_all)?;
+    match std::os::unix::fs::symlink(target, place) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// A folder for one run of the assembler, removed with all that is in it.

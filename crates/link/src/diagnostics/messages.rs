@@ -159,6 +159,7 @@ messages! {
     ArchMismatch { file: Text, target: Text } = "arch-mismatch", Fatal,
         "Input file '{file}' arch does not match target '{target}'";
     FinalizerError { file: Text } = "finalizer-error", Fatal, "Internal FNLZR error '{file}'";
+    UnexpectedModuleIds = "unexpected-module-ids", Fatal, "unexpected data in module_ids";
     NoHostCode { file: Text } = "no-host-code", Info,
         "Input '{file}' has no host code, which could cause later host link error if there is a reference to it";
     UnsupportedBinary = "unsupported-binary", Error, "Finalization failed: 'unsupported binary'";

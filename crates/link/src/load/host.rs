@@ -10,6 +10,9 @@ const MODULE_ID: &[u8] = b"__nv_module_id";
 /// What all these names begin with.
 const PREFIXES: [&[u8]; 2] = [b".nvHR", b"__nv_"];
 
+/// What the ids of modules begin with that an earlier link has linked.
+pub const LINKED: &[u8] = b"def ";
+
 /// What a host object holds for the device linker.
 #[derive(Clone, Debug, Default)]
 pub struct HostObject<'data> {
@@ -17,6 +20,8 @@ pub struct HostObject<'data> {
     pub code: Option<&'data [u8]>,
     /// Ids of the modules in it, if there is code: more than one when host objects were combined.
     pub module_ids: Vec<&'data [u8]>,
+    /// Of the output of a link (`nvcc -dlink`), the modules that were linked: texts that begin with [`LINKED`].
+    pub linked: Vec<&'data [u8]>,
     /// Patterns in the order of reading, with the place of their kind among [`REFERENCE_KINDS`].
     pub references: Vec<(usize, &'data [u8])>,
     /// Whether the object says which kernels it refers to, even if there are none.
@@ -40,7 +45,8 @@ impl<'data> HostObject<'data> {
 
     /// Whether nothing in it concerns the device.
     pub fn is_empty(&self) -> bool {
-        self.code.is_none() && self.references.is_empty() && !self.lists_references
+        let has_references = self.lists_references || !self.references.is_empty();
+        self.code.is_none() && !has_references && self.linked.is_empty()
     }
 
     fn read<Elf: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) -> Result<Self, Unreadable> {
@@ -88,9 +94,16 @@ impl<'data> HostObject<'data> {
                 found.code = Some(data);
             }
         }
-        for section in module_ids.into_iter().filter(|_| found.code.is_some()) {
+        for section in module_ids {
             let data = section.data(endian, data).map_err(|_| Unreadable)?;
-            found.module_ids.extend(strings(data));
+            if data.starts_with(LINKED) {
+                found.linked.extend(strings(data));
+            } else if found.code.is_some() {
+                found.module_ids.extend(strings(data));
+                if found.module_ids.is_empty() {
+                    found.module_ids.push(b"");
+                }
+            }
         }
         Ok(found)
     }
@@ -169,6 +182,10 @@ mod tests {
         assert_eq!(host.module_ids, [b"_one_cu", b"_two_cu"]);
         assert_eq!(host.references, [(0, &b"_Z1kPi*"[..])]);
         assert!(host.lists_references);
+        let data = elf(&[(".text", b"code"), ("__nv_module_id", b"def _one_cu\0\0def _two_cu")]);
+        let linked = HostObject::parse(data.as_slice()).expect("readable");
+        assert!(linked.code.is_none() && !linked.is_empty());
+        assert_eq!(linked.linked, [b"def _one_cu", b"def _two_cu"]);
         let data = elf(&[(".text", b"code")]);
         let plain = HostObject::parse(data.as_slice()).expect("readable");
         assert!(plain.code.is_none() && !plain.lists_references);

@@ -30,6 +30,9 @@ pub struct Settings {
     pub suppress_arch_warning: bool,
     /// Device code that no host object brought is reported, since it cannot be registered.
     pub reports_missing_host_code: bool,
+    /// Names the modules for a host program (`--register-link-binaries`): what files without an id of their own are registered by.
+    /// Modules that an earlier link has linked are left out then.
+    pub file_id: Option<fn(&Text) -> Vec<u8>>,
     /// How old code may be. NVIDIA's library takes any.
     pub age: Age,
     /// `-maxrregcount`.

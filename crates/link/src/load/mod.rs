@@ -11,6 +11,7 @@ mod compilers;
 mod content;
 pub mod host;
 mod item;
+mod linked;
 pub mod lto;
 mod said;
 mod store;
@@ -28,6 +29,7 @@ pub use taken::{IrModule, Loaded, Registration, RegistrationId};
 use crate::accept::{self, ExtensibleCheck};
 use crate::diagnostics::{Message, Sink, Stop};
 use crate::pool::Pool;
+use linked::LinkedBefore;
 
 /// Puts the assembled code in the place of the PTX. Assembling takes long enough to be worth a thread each.
 pub fn assemble<'data>(
@@ -90,6 +92,7 @@ pub fn take<'data>(
     let mut loaded = Loaded::default();
     loaded.objects.reserve(items.len());
     let mut extensible = ExtensibleCheck::default();
+    let mut linked_before = LinkedBefore::new(settings, &items);
     for (position, (item, product)) in items.into_iter().zip(products).enumerate() {
         item.stage.pass(sink)?;
         let is_passed_over = matches!(product.outcome, Ok(Product::Nothing));
@@ -98,6 +101,9 @@ pub fn take<'data>(
         }
         product.said.iter().try_for_each(|said| said.report(sink))?;
         let outcome = product.outcome.map_err(|messages| stopped(&messages, sink))?;
+        if linked_before.has(&item).map_err(|message| sink.fatal(message))? {
+            continue;
+        }
         if let Product::Object(bytes) = outcome {
             extensible.admit(bytes, settings.release).map_err(|message| sink.fatal(message))?;
         }
@@ -113,6 +119,8 @@ pub fn take<'data>(
             compilers.read(module).map_err(|messages| stopped(&messages, sink))?;
         }
     }
+    let further = std::mem::take(&mut loaded.further);
+    loaded.registrations.extend(further.into_iter().rev());
     // Warnings that are errors let the reading come to its end, and nothing else.
     sink.check()?;
     Ok(loaded)

@@ -55,6 +55,8 @@ pub struct Loaded<'data> {
     pub references: HostReferences<'data>,
     /// What a host program registers.
     pub registrations: Vec<Registration>,
+    /// The further modules of combined host objects: they come after all others, last one first (hostobj/combined-modules).
+    pub(super) further: Vec<Registration>,
     /// Place of the first host object with device code, for whatever architecture. An archive of the device runtime
     /// before it is not asked what it refers to, and does not make code incomplete.
     pub first_host_code: Option<usize>,
@@ -103,10 +105,16 @@ impl<'data> Loaded<'data> {
                     self.references.patterns[kind].push(pattern);
                 }
             }
-            let ids = host.module_ids.into_iter().filter(|_| host.code.is_some());
             let runtime_at = is_runtime.then_some(position);
             let module = |id: &[u8]| Registration { id: RegistrationId::Module(id.to_vec()), runtime_at };
-            self.registrations.extend(ids.map(module));
+            if host.code.is_some() && host.module_ids.is_empty() && host.linked.is_empty() {
+                self.registrations
+                    .push(Registration { id: RegistrationId::File(item.name.clone()), runtime_at });
+            } else if host.code.is_some() {
+                let mut modules = host.module_ids.into_iter().map(module);
+                self.registrations.extend(modules.next());
+                self.further.extend(modules);
+            }
         }
         let Item { name, origin, .. } = item;
         match product {

@@ -11,6 +11,7 @@ use super::arena::Arena;
 use super::file;
 use crate::diagnostics::{Message, Sink};
 use crate::options::{Id, Options};
+use solder_link::form::{ARCHIVE, THIN_ARCHIVE};
 use solder_link::load::Stopped;
 
 /// Host architectures as `-cpu-arch` names them, with their ELF machine.
@@ -105,8 +106,12 @@ fn host_machine(options: &Options) -> u16 {
 /// Whether one of the members is for the host; as everywhere, what follows a member that is not an ELF is not seen.
 fn is_compatible(path: &Path, machine: u16, arena: &Arena, release: &Release) -> Result<bool, Stopped> {
     let opened = file::read(path, arena).map_err(|_| vec![Message::MemoryAllocation])?;
-    // Too short for an archive's magic: nvlink finds nothing in it rather than something wrong with it.
-    if opened.data.len() < solder_link::form::ARCHIVE.len() {
+    // nvlink does not look at the magic: it finds nothing in what has nothing else, and nothing in a text, such as a linker script, in
+    // which it takes a slash for the end of a member's name (hostobj/libraries-of-text).
+    let members = opened.data.get(ARCHIVE.len()..).unwrap_or_default();
+    let is_archive = [ARCHIVE, THIN_ARCHIVE].iter().any(|magic| opened.data.starts_with(magic));
+    let mut name = members.iter().take_while(|byte| **byte != 0);
+    if members.is_empty() || !is_archive && name.any(|byte| *byte == b'/') {
         return Ok(false);
     }
     let members = super::archive::members(path, opened.data, opened.mapped.as_ref(), arena, release)?;

@@ -7,7 +7,8 @@ use solder_link::load::host::HostObject;
 pub(super) fn without_file<'new>(host: &HostObject<'_>, file: &[u8], arena: &'new Arena) -> HostObject<'new> {
     // Empty parts may be anywhere.
     let parts = || {
-        let strings = host.references.iter().map(|(_, pattern)| pattern).chain(&host.module_ids);
+        let strings =
+            host.references.iter().map(|(_, pattern)| pattern).chain(&host.module_ids).chain(&host.linked);
         host.code.iter().chain(strings).filter(|part| !part.is_empty())
     };
     let at = |part: &[u8]| part.as_ptr() as usize - file.as_ptr() as usize;
@@ -18,6 +19,7 @@ pub(super) fn without_file<'new>(host: &HostObject<'_>, file: &[u8], arena: &'ne
     HostObject {
         code: host.code.as_ref().map(moved),
         module_ids: host.module_ids.iter().map(moved).collect(),
+        linked: host.linked.iter().map(moved).collect(),
         references: host.references.iter().map(|(kind, pattern)| (*kind, moved(pattern))).collect(),
         lists_references: host.lists_references,
     }

@@ -30,6 +30,7 @@ use values::{api_version, fast_compile};
 use crate::cache::bytes;
 use crate::console::Console;
 use crate::diagnostics::{Color, Format, Message, Settings, Show, Sink, Stop, Switches, Text};
+use crate::register;
 
 /// What kind of host linker script `-ghls` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,6 +293,7 @@ impl Options {
             suppress_arch_warning: self.suppress_arch_warning,
             reports_missing_host_code: self.register_link_binaries.is_some()
                 && self.release.reports_missing_host_code(),
+            file_id: self.register_link_binaries.as_ref().map(|_| register::file_id as fn(&Text) -> Vec<u8>),
             age: Age::AsAskedFor,
             registers: self.maxrregcount,
         }
