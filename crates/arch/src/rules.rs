@@ -96,6 +96,16 @@ impl Release {
         self.toolkit < 131
     }
 
+    /// The library: undefined references end a link before its image is finished, and each object that is added is timed.
+    pub const fn checks_before_finishing(&self) -> bool {
+        self.toolkit >= 131
+    }
+
+    /// The library: a cubin for another member of the target's family is finalized anew, as a member of a fat binary is.
+    pub const fn library_finalizes_cubins(&self) -> bool {
+        self.toolkit >= 131
+    }
+
     /// LTO: the threads that a link and its modules ask for must be the same (lto/consensus).
     pub const fn compares_split_compile(&self) -> bool {
         self.toolkit >= 131

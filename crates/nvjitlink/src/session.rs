@@ -281,9 +281,12 @@ impl Session {
         }
     }
 
-    /// Whether code is for another member of the target's family, for which it would have to be finalized anew. The library
+    /// Whether code is for another member of the target's family, for which it would have to be finalized anew. The library of 13.0
     /// does that only for members of fat binaries; nvlink does it always.
     fn is_of_relative(&self, product: &Product<'_>, target: Arch) -> bool {
+        if self.release.library_finalizes_cubins() {
+            return false;
+        }
         let Product::Object(bytes) = product else { return false };
         let Some(Made { arch, .. }) = Made::of(bytes) else { return false };
         let is_relative = arch.is_mercury && Arch::plain(arch.number).is_same_family(target);
@@ -298,6 +301,10 @@ impl Session {
     fn keep(&mut self, bytes: Vec<u8>, origin: Origin, name: &[u8]) -> Done {
         if self.is_complete {
             return Err(self.nothing_to_add_to(name));
+        }
+        if self.options.as_ref().is_some_and(|options| options.time) && self.release.checks_before_finishing()
+        {
+            self.time("nvJitLink time until Add_Cubin", self.begun);
         }
         self.code.push(DeviceCode { name: name.to_vec(), origin, bytes });
         Ok(())
@@ -443,7 +450,7 @@ impl Session {
             Ok(compiled) => {
                 self.logs.info.text(&compiled.log);
                 self.logs.error.text(&compiled.remarks);
-                if options.time {
+                if options.time && !options.ptx {
                     self.time("nvJitLinkComplete time to create PTX", begun);
                 }
                 self.lto_ir = compiled.lto_ir;
@@ -502,7 +509,11 @@ impl Session {
                 let is_fatal = problems.iter().any(|problem| problem.severity == Severity::Fatal);
                 // After errors that are not fatal, the image is there all the same.
                 self.cubin = Some(image).filter(|image| !is_fatal && !image.is_empty());
-                let last: &[u8] = if is_fatal { b"ERROR 1: finish" } else { b"ERROR 9: finish" };
+                let last: &[u8] = match is_fatal {
+                    true => b"ERROR 1: finish",
+                    false if self.release.checks_before_finishing() => b"ERROR 9: complete",
+                    false => b"ERROR 9: finish",
+                };
                 self.logs.error.line(&[last]);
                 Err(Code::Internal)
             }
