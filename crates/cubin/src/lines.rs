@@ -243,6 +243,8 @@ fn rewritten(special: &Special, sequence: &[u8], place: impl Fn(u64) -> u64) -> 
 struct Rows<'data> {
     begin: &'data [u8],
     rows: Vec<(u64, i64)>,
+    /// The first row is between two marks, which compilers set and assemblers use up.
+    is_marked: bool,
 }
 
 impl<'data> Rows<'data> {
@@ -250,8 +252,10 @@ impl<'data> Rows<'data> {
     fn of(special: &Special, sequence: &'data [u8]) -> Option<Self> {
         const SET_ADDRESS: u8 = 2;
         const FILE: u8 = 4;
+        const MARK: u8 = 0x92;
         let mut reader = Reader { data: sequence, at: 0 };
         let (mut address, mut line, mut rows, mut begin) = (0i64, 0i64, Vec::new(), 0);
+        let mut is_marked = false;
         while reader.at < sequence.len() {
             match reader.byte()? {
                 0 => {
@@ -261,9 +265,10 @@ impl<'data> Rows<'data> {
                     match extended {
                         END_SEQUENCE => {
                             let is_end = reader.at == sequence.len();
-                            return is_end.then_some(Self { begin: &sequence[..begin], rows });
+                            return is_end.then_some(Self { begin: &sequence[..begin], rows, is_marked });
                         }
                         SET_ADDRESS if rows.is_empty() => begin = reader.at,
+                        MARK if rows.len() < 2 => is_marked = true,
                         _ => return None,
                     }
                 }
@@ -288,8 +293,8 @@ impl<'data> Rows<'data> {
 }
 
 /// The rows of a sequence of Mercury's, at other places: those that have none are left out, and of several rows for one
-/// place the last one holds. With `end` the sequence goes on to there and begins with its first row twice, as the assembler
-/// has it; without, it ends at its last row.
+/// place the last one holds. With `end` the sequence goes on to there and begins with its first row twice unless that is marked, as the
+/// assembler has it; without, it ends at its last row.
 pub fn translated(
     header: &[u8],
     sequence: &[u8],
@@ -297,12 +302,12 @@ pub fn translated(
     end: Option<u64>,
 ) -> Option<Vec<u8>> {
     let special = Special::of(header)?;
-    let Rows { begin, rows } = Rows::of(&special, sequence)?;
+    let Rows { begin, rows, is_marked } = Rows::of(&special, sequence)?;
     let rows: BTreeMap<u64, i64> =
         rows.into_iter().filter_map(|(at, line)| Some((place(at)?, line))).collect();
     let mut out = begin.to_vec();
     let (mut last, mut last_line) = (0, 0);
-    let first = rows.first_key_value().filter(|_| end.is_some());
+    let first = rows.first_key_value().filter(|_| end.is_some() && !is_marked);
     for (at, line) in first.into_iter().chain(&rows) {
         special.row(at.checked_sub(last)?.cast_signed(), line.checked_sub(last_line)?, &mut out);
         (last, last_line) = (*at, *line);
