@@ -242,7 +242,7 @@ fn rewritten(special: &Special, sequence: &[u8], place: impl Fn(u64) -> u64) -> 
 /// What a sequence begins with, and its rows: places and by how much their line is another than that of the row before.
 struct Rows<'data> {
     begin: &'data [u8],
-    rows: Vec<(u64, i64)>,
+    places: Vec<(u64, i64)>,
     /// The first row is between two marks, which compilers set and assemblers use up.
     is_marked: bool,
 }
@@ -265,7 +265,11 @@ impl<'data> Rows<'data> {
                     match extended {
                         END_SEQUENCE => {
                             let is_end = reader.at == sequence.len();
-                            return is_end.then_some(Self { begin: &sequence[..begin], rows, is_marked });
+                            return is_end.then_some(Self {
+                                begin: &sequence[..begin],
+                                places: rows,
+                                is_marked,
+                            });
                         }
                         SET_ADDRESS if rows.is_empty() => begin = reader.at,
                         MARK if rows.len() < 2 => is_marked = true,
@@ -302,13 +306,26 @@ pub fn translated(
     end: Option<u64>,
 ) -> Option<Vec<u8>> {
     let special = Special::of(header)?;
-    let Rows { begin, rows, is_marked } = Rows::of(&special, sequence)?;
-    let rows: BTreeMap<u64, i64> =
-        rows.into_iter().filter_map(|(at, line)| Some((place(at)?, line))).collect();
+    let Rows { begin, places: rows, is_marked } = Rows::of(&special, sequence)?;
+    let first_line = rows.first().map(|(_, line)| *line);
+    let (mut placed, mut replaced) = (BTreeMap::new(), BTreeMap::new());
+    for (at, line) in rows {
+        let Some(at) = place(at) else { continue };
+        if let Some(other) = placed.insert(at, line) {
+            replaced.insert(at, other);
+        }
+    }
+    let rows = placed;
     let mut out = begin.to_vec();
     let (mut last, mut last_line) = (0, 0);
     let first = rows.first_key_value().filter(|_| end.is_some() && !is_marked);
+    let begins_at = rows.first_key_value().map(|(at, _)| *at);
     for (at, line) in first.into_iter().chain(&rows) {
+        // What replaced another row and says nothing new is left out, unless that row was of the first line.
+        let is_new = *line != last_line || end.is_none() || begins_at == Some(*at);
+        if !is_new && replaced.get(at).is_some_and(|line| Some(*line) != first_line) {
+            continue;
+        }
         special.row(at.checked_sub(last)?.cast_signed(), line.checked_sub(last_line)?, &mut out);
         (last, last_line) = (*at, *line);
     }

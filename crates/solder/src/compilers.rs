@@ -108,7 +108,7 @@ impl<'a, 'data> Toolkit<'a, 'data> {
                 })]
             }
             CompileError::Refused { log } => refused(CompileError::Refused { log: in_order_of_nvlink(&log) }),
-            error => refused(error),
+            error @ CompileError::Module => refused(error),
         })?;
         self.tell_kept(packed.is_kept, "compiled IR");
         let log = packed.messages();

@@ -236,7 +236,7 @@ impl Moved<'_> {
         let around = |code: &[u8], [at, next]: [Option<usize>; 2]| {
             let [before, next] = [at, next]
                 .map(|at| at.filter(|at| *at < code.len() / SIZE).map(|at| Instruction::at(code, at)));
-            before.filter(|one| one.operation() == WARP_SYNC && is_unscheduled(*one)).is_some()
+            before.is_some_and(|one| one.operation() == WARP_SYNC && is_unscheduled(one))
                 && next.is_some_and(is_unscheduled)
         };
         is_unscheduled_idle(Instruction::at(self.before, old))
