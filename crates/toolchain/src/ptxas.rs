@@ -372,10 +372,11 @@ fn named_files(arguments: &[OsString]) -> Vec<PathBuf> {
 /// Has a file that is named from the working directory found in a folder by the same name (ptx/options-file).
 fn link_into(folder: &Path, file: &Path) -> io::Result<()> {
     let is_below = file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let file: PathBuf = file.components().filter(|part| matches!(part, Component::Normal(_))).collect();
     if !is_below || [INPUT, OUTPUT].iter().any(|name| file == Path::new(name)) {
         return Ok(());
     }
-    let (target, place) = (std::path::absolute(file)?, folder.join(file));
+    let (target, place) = (std::path::absolute(&file)?, folder.join(&file));
     place.parent().map_or(Ok(()), fs::create_dir_all)?;
     match std::os::unix::fs::symlink(target, place) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),

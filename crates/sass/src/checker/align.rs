@@ -230,9 +230,12 @@ impl Moved<'_> {
         [WARP_SYNC, BREAK].contains(&before.operation()) && (keeps_time || !is_needed())
     }
 
-    /// The same of code without optimisation: what follows the synchronisation waits for what the idle instruction waits for, and both take
-    /// so long that nothing of fixed latency is under way.
+    /// The same of code without optimisation: what follows the synchronisation waits for what the idle instruction waits for, and what
+    /// comes before takes so long that nothing of fixed latency is under way.
     fn is_unscheduled_after(&self, old: usize, new: usize) -> bool {
+        let is_earlier_unscheduled = |code: &[u8], at: usize| {
+            at.checked_sub(2).is_none_or(|at| is_unscheduled(Instruction::at(code, at)))
+        };
         let around = |code: &[u8], [at, next]: [Option<usize>; 2]| {
             let [before, next] = [at, next]
                 .map(|at| at.filter(|at| *at < code.len() / SIZE).map(|at| Instruction::at(code, at)));
@@ -240,6 +243,8 @@ impl Moved<'_> {
                 && next.is_some_and(is_unscheduled)
         };
         is_unscheduled_idle(Instruction::at(self.before, old))
+            && is_earlier_unscheduled(self.before, old)
+            && is_earlier_unscheduled(self.after, new)
             && around(self.before, [old.checked_sub(1), Some(old + 1)])
             && around(self.after, [new.checked_sub(1), Some(new)])
     }

@@ -81,8 +81,9 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         function.take(older::release(&object, &function, origin));
         function.take(older::undelay(&object, &function, origin));
         function.take(older::hold(&object, &function, origin));
-        let is_scheduled = !older::is_without_schedule(&function.code);
         let is_moved = is_for_member || members::applies_107(cubin.sm(), what.sm);
+        // Other machines need what the schedule of their members says.
+        let is_scheduled = is_moved || !older::is_without_schedule(&function.code);
         if is_moved && is_scheduled {
             function.take(older::schedule(&object, &function, origin));
         }
