@@ -106,6 +106,11 @@ impl Release {
         self.toolkit >= 131
     }
 
+    /// `-l`: what is found must begin as an archive does (hostobj/libraries-of-text).
+    pub const fn looks_at_archives(&self) -> bool {
+        self.toolkit >= 134
+    }
+
     /// LTO: the threads that a link and its modules ask for must be the same (lto/consensus).
     pub const fn compares_split_compile(&self) -> bool {
         self.toolkit >= 131

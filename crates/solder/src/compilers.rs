@@ -212,15 +212,21 @@ fn crashed(modules: &[IrModule<'_>]) -> Message {
     Message::CompilerCrashed { file, others: others.into() }
 }
 
-/// What nvJitLink says of code that the compiler refuses, in nvlink's order: the compiler's words, then the name of the error.
+/// What nvJitLink says of code that the compiler refuses, in nvlink's order: the compiler's words, then the name of the error. Up to 13.0
+/// it has the name first, then `ERROR NAME (9) in nvvmCompileProgram` after the words, from 13.4 on with ` callback`.
 fn in_order_of_nvlink(log: &[u8]) -> Vec<u8> {
-    let parts = || {
+    let name_first = || {
         let rest = log.strip_prefix(b"ERROR in nvvmCompileProgram: ")?;
-        let end = rest.iter().position(|byte| *byte == b'\n')?;
-        let (name, words) = (&rest[..end], &rest[end + 1..]);
-        Some([words, name].concat())
+        let end = rest.find_byte(b'\n')?;
+        Some([&rest[end + 1..], &rest[..end]].concat())
     };
-    parts().unwrap_or_else(|| log.to_vec())
+    let name_last = || {
+        let rest = log.strip_suffix(b"\n").unwrap_or(log);
+        let rest = rest.strip_suffix(b" callback").unwrap_or(rest).strip_suffix(b" in nvvmCompileProgram")?;
+        let (words, name) = rest.rsplit_once_str("ERROR NVVM_")?;
+        Some([words, b"NVVM_", &name[..name.find_byte(b' ')?]].concat())
+    };
+    name_first().or_else(name_last).unwrap_or_else(|| log.to_vec())
 }
 
 /// Why the compiler library gave no PTX.

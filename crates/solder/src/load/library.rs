@@ -111,7 +111,8 @@ fn is_compatible(path: &Path, machine: u16, arena: &Arena, release: &Release) ->
     let members = opened.data.get(ARCHIVE.len()..).unwrap_or_default();
     let is_archive = [ARCHIVE, THIN_ARCHIVE].iter().any(|magic| opened.data.starts_with(magic));
     let mut name = members.iter().take_while(|byte| **byte != 0);
-    if members.is_empty() || !is_archive && name.any(|byte| *byte == b'/') {
+    let takes_texts = !is_archive && !release.looks_at_archives();
+    if members.is_empty() || takes_texts && name.any(|byte| *byte == b'/') {
         return Ok(false);
     }
     let members = super::archive::members(path, opened.data, opened.mapped.as_ref(), arena, release)?;
