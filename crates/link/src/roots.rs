@@ -69,7 +69,7 @@ impl<'data> HostReferences<'data> {
 pub enum Roots<'a> {
     /// All of them.
     All,
-    /// `-kernels-used`: names that contain one of the texts, in which `*` stands for any text. None stay if only variables were asked for.
+    /// `-kernels-used`: names that contain one of the texts; a `*` in a text matches anything. None stay if only variables were asked for.
     Containing(&'a [Vec<u8>]),
     /// Those that host code refers to.
     Matching(Patterns<'a>),
@@ -120,7 +120,7 @@ impl<'a> Roots<'a> {
     }
 }
 
-/// Whether a name contains a text, in which `*` stands for any text.
+/// Whether a name contains a text. A `*` in the text matches anything.
 pub fn contains(name: &[u8], text: &[u8]) -> bool {
     let mut parts = text.split(|&byte| byte == b'*').filter(|part| !part.is_empty());
     // The first place of each part leaves the most for the next.

@@ -26,8 +26,8 @@ pub fn is_idle(instruction: Instruction) -> bool {
     instruction.0 & !VARIABLE == IDLE & !VARIABLE && instruction.stall() != 0
 }
 
-/// Whether an instruction is paced as all are in code without optimisation (`ptxas -O0`) of assemblers before 13.3: it waits for the
-/// scoreboards 0 and 1, of which others are not set there, and takes 15 cycles.
+/// Whether an instruction is paced as all are in code without optimisation (`ptxas -O0`) of assemblers before 13.3: it waits for
+/// scoreboards 0 and 1, the only ones that such code sets, and takes 15 cycles.
 pub fn is_unscheduled(instruction: Instruction) -> bool {
     (instruction.wait_mask(), instruction.stall()) == (3, 15)
 }

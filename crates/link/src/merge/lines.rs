@@ -244,24 +244,8 @@ impl<'data> Merger<'_, 'data> {
             }
             let out = self.out.section_mut(section);
             let (Some(list), Some(symbol)) = (out.rela, out.symbol) else {
-                // Nothing leads there: the lengths are written here (debug/lines-of-discarded).
-                for chunk in &mut chunks {
-                    let of_unit = lengths.iter().find(|(start, _)| *start == chunk.offset);
-                    if let (Some(_), Some((_, rest))) =
-                        (of_unit, chunk.data.split_at_checked(size_of::<u32>()))
-                    {
-                        *chunk = Chunk { offset: chunk.offset + size_of::<u32>() as u64, data: rest };
-                    }
-                }
-                for (start, length) in lengths {
-                    let bytes = (length as u32).to_le_bytes();
-                    chunks.extend(
-                        (start..)
-                            .zip(bytes)
-                            .map(|(offset, byte)| Chunk { offset, data: &BYTES[usize::from(byte)..][..1] }),
-                    );
-                }
-                chunks.sort_by_key(|chunk| chunk.offset);
+                // No relocation writes the lengths (debug/lines-of-discarded).
+                write_lengths(&mut chunks, &lengths);
                 (out.content, out.size) = (Content::Bytes(chunks), end);
                 continue;
             };
@@ -356,4 +340,20 @@ impl<'data> Merger<'_, 'data> {
             }
         }
     }
+}
+
+/// Puts the lengths of units, by their places in ascending order, into the headers that begin with them.
+fn write_lengths(chunks: &mut Vec<Chunk<'_>>, lengths: &[(u64, u64)]) {
+    const LENGTH: usize = size_of::<u32>();
+    for chunk in chunks.iter_mut() {
+        let is_header = lengths.binary_search_by_key(&chunk.offset, |(start, _)| *start).is_ok();
+        if let Some((_, rest)) = chunk.data.split_at_checked(LENGTH).filter(|_| is_header) {
+            *chunk = Chunk { offset: chunk.offset + LENGTH as u64, data: rest };
+        }
+    }
+    for (start, length) in lengths {
+        let bytes = (*start..).zip((*length as u32).to_le_bytes());
+        chunks.extend(bytes.map(|(offset, byte)| Chunk { offset, data: &BYTES[usize::from(byte)..][..1] }));
+    }
+    chunks.sort_by_key(|chunk| chunk.offset);
 }

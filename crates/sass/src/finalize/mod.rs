@@ -82,9 +82,9 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         function.take(older::undelay(&object, &function, origin));
         function.take(older::hold(&object, &function, origin));
         let is_moved = is_for_member || members::applies_107(cubin.sm(), what.sm);
-        // Other machines need what the schedule of their members says.
+        // Code that moves to another machine is always scheduled: double precision has other rules there.
         let is_scheduled = is_moved || !older::is_without_schedule(&function.code);
-        if is_moved && is_scheduled {
+        if is_moved {
             function.take(older::schedule(&object, &function, origin));
         }
         if is_for_member {
