@@ -197,6 +197,7 @@ fn rewritten(special: &Special, sequence: &[u8], place: impl Fn(u64) -> u64) -> 
     let mut reader = Reader { data: sequence, at: 0 };
     let mut out = Vec::with_capacity(sequence.len());
     let (mut address, mut row, mut line) = (0i64, 0i64, 0i64);
+    let mut advanced = false;
     let distance = |from: i64, to: i64| -> Option<i64> {
         let place = |at: i64| Some(place(u64::try_from(at).ok()?).cast_signed());
         Some(place(to)?.wrapping_sub(place(from)?))
@@ -218,7 +219,15 @@ fn rewritten(special: &Special, sequence: &[u8], place: impl Fn(u64) -> u64) -> 
                 special.row(distance(row, address)?, line, &mut out);
                 (row, line) = (address, 0);
             }
-            ADVANCE_PC => address = address.checked_add(reader.signed()?)?,
+            ADVANCE_PC => {
+                // The last row of a sequence may have been left out, but not its advance (mercury/lines-left-out).
+                if std::mem::replace(&mut advanced, true) {
+                    advance(ADVANCE_PC, distance(row, address)?, &mut out);
+                    row = address;
+                }
+                address = address.checked_add(reader.signed()?)?;
+                continue;
+            }
             ADVANCE_LINE => line = line.checked_add(reader.signed()?)?,
             // File and column.
             4 | 5 => {
@@ -235,6 +244,7 @@ fn rewritten(special: &Special, sequence: &[u8], place: impl Fn(u64) -> u64) -> 
             }
             _ => return None,
         }
+        advanced = false;
     }
     Some(out)
 }

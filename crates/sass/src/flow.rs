@@ -17,6 +17,8 @@ const CALL_RELATIVE: u16 = 0x144;
 const INDIRECT_BRANCHES: [u16; 2] = [0x149, 0x158];
 /// Operations that change the flow of control, and those among them that go on with the next instruction.
 const CONTROL: std::ops::RangeInclusive<u16> = 0x140..=0x15f;
+/// `CCTL.E.C.LDCU`, which only has its number in that range.
+const CACHE_CONTROL: u16 = 0x540;
 const STRAIGHT: [u16; 11] = [0x142, BREAK_SET, 0x146, 0x152, 0x153, 0x155, 0x156, 0x15b, 0x15c, 0x15d, 0x14e];
 
 /// Where each indirect branch may go: its index and those of its targets, in instructions.
@@ -41,7 +43,7 @@ pub enum Flow {
 impl Flow {
     pub fn of(index: usize, instruction: Instruction) -> Self {
         let operation = instruction.operation();
-        if !CONTROL.contains(&operation) || STRAIGHT.contains(&operation) {
+        if !is_control(instruction) || STRAIGHT.contains(&operation) {
             return Self::Next;
         }
         let target = || place(index, instruction);
@@ -62,7 +64,7 @@ impl Flow {
 
 /// Whether an instruction may change the flow of control, or is of that kind.
 pub fn is_control(instruction: Instruction) -> bool {
-    CONTROL.contains(&instruction.operation())
+    CONTROL.contains(&instruction.operation()) && instruction.opcode() != CACHE_CONTROL
 }
 
 /// The predicate that control depends on besides the guard; 8 is set where it is negated.

@@ -3,7 +3,7 @@
 //! An instruction has 128 bits. The low 12 bits are the opcode: nine for the operation and three for the form, which
 //! says what kinds of operands follow. Bits 12 to 15 are the guard predicate. Bits 105 to 125 are for the scheduler.
 
-use crate::operation::{IADD, ISETP, MOV, MUFU};
+use crate::operation::{IADD, ISETP, MOV, MUFU, UTMACCTL};
 
 /// The operands that an instruction keeps for the next one (`.reuse`), a bit for each.
 pub const KEPT: u128 = 0xf << 122;
@@ -185,6 +185,11 @@ impl Instruction {
     pub fn is_held_delay(self) -> bool {
         let timing = STALL_FIELD | YIELD_FIELD;
         self.0 & !timing == HELD_DELAY & !timing
+    }
+
+    /// Whether the description of a tensor is forgotten: `UTMACCTL.IV`, not `UTMACCTL.PF`, which fetches it.
+    pub fn forgets_tensor(self) -> bool {
+        self.operation() == UTMACCTL && self.field(82, 1) == 0
     }
 
     /// `DEPBAR`, the wait as an instruction of its own.

@@ -93,6 +93,10 @@ pub const UTMASTG: u16 = 0x1b5;
 /// A copy to or from shared memory.
 pub const UBLKCP: u16 = 0x1ba;
 pub const UTMACMDFLUSH: u16 = 0x1b7;
+pub const UTMAPF: u16 = 0x1b8;
+pub const UTMACCTL: u16 = 0x1b9;
+/// Fetches what is to be copied into the cache.
+pub const UBLKPF: u16 = 0x1bc;
 pub const STAS: u16 = 0x1bd;
 /// Special registers into uniform registers.
 pub const S2UR: u16 = 0x1c3;
@@ -101,6 +105,9 @@ pub const FENCE: u16 = 0x1c6;
 pub const UCGABAR: u16 = 0x1c7;
 pub const STTM: u16 = 0x1ed;
 pub const LDTM: u16 = 0x1ee;
+/// Forgets the description of a tensor (`CCTL.E.C.LDCU.IV.DEEP`). It shares its operation with none that is known, and no
+/// flow of control with its neighbours.
+pub const FORGET_TENSOR: u16 = 0x140;
 /// Operations that copy tensors or reduce them, `UTMALDG` to `UBLKCP` and those beside them.
 pub const TENSOR_COPIES: std::ops::RangeInclusive<u16> = 0x1b4..=0x1bc;
 

@@ -237,7 +237,7 @@ const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(5, 2), u(8, 2)];
 const TENSOR_UNIT: &[Operand] = &[u(2, 2), u(3, 2), u(4, 2), u(5, 2), u(6, 2), u(8, 2), up(87)];
 
 /// All other operations, by opcode: operands at fixed places.
-pub const FIXED: [(u16, &[Operand]); 153] = [
+pub const FIXED: [(u16, &[Operand]); 155] = [
     (0x21d, &[wp(81), wp(84), r(4, 1), p(87), p(68)]), // PLOP3 of signs
     (0x21e, &[wp(81), wp(84), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
     (0x21f, &[wp(81), wp(84), r(3, 1), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
@@ -279,6 +279,7 @@ pub const FIXED: [(u16, &[Operand]); 153] = [
     (0x3b4, UNIFORM_COPY),                             // UTMALDG
     (0x3b5, UNIFORM_COPY),                             // UTMASTG
     (0x3b6, UNIFORM_COPY),                             // UTMAREDG
+    (0x3b8, UNIFORM_COPY),                             // UTMAPF
     (0x3ba, UNIFORM_COPY),                             // UBLKCP
     (0x3bb, UNIFORM_COPY),                             // UBLKRED
     (0x3bc, UNIFORM_COPY),                             // UBLKPF
@@ -295,6 +296,7 @@ pub const FIXED: [(u16, &[Operand]); 153] = [
     (0x482, &[wu(2, 2)]),                              // UMOV.64
     (0x487, &[wu(2, 2), u(3, 2), up(87)]),             // USEL.64
     (0x51d, &[r(4, 1), p(87)]),                        // BAR
+    (0x540, &[u(3, 2)]),                               // CCTL.E.C.LDCU
     (0x547, &[p(87), up(24), up(87)]),                 // BRA.U
     (0x554, &[wr(2, 2)]),                              // MOV64IUR
     (0x582, &[wr(2, SIZE), u(3, 2), r(8, 1)]),         // LDC
@@ -363,7 +365,7 @@ pub const FIXED: [(u16, &[Operand]); 153] = [
     (0x9b0, &[r(3, 1), u(8, 1)]),                      // ARRIVES
     (0x9b1, &[r(3, 1), u(8, 1)]),                      // SYNCS.CCTL
     (0x9b7, &[]),                                      // UTMACMDFLUSH
-    (0x9b9, UNIFORM_COPY),                             // UTMACCTL
+    (0x9b9, &[u(3, 2)]),                               // UTMACCTL
     (0x9bf, &[wu(2, 2), u(3, 2)]),                     // USYNCS
     (0x9c7, &[]),                                      // UCGABAR_ARV
     (0x9e3, &[wu(2, 2), u(4, 2)]),                     // UTCATOMSWS

@@ -193,6 +193,8 @@ pub(super) struct ConstantState<'data> {
     pub(super) ends: HashMap<u32, u64, foldhash::fast::FixedState>,
     /// The banks in which equal constants are merged.
     pub(super) banks: HashMap<SectionId, EqualConstants<'data>, foldhash::fast::FixedState>,
+    /// Whether the output has the symbol that means the size of the program's constants.
+    pub(super) has_size_symbol: bool,
 }
 
 impl ConstantState<'_> {

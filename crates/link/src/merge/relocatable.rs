@@ -74,10 +74,11 @@ impl<'data> Merger<'_, 'data> {
         self.name_symbol(name)
     }
 
-    /// The symbol that means the size of the program's constants stays, though nothing refers to it any more.
+    /// The symbol that means the size of the program's constants stays, though nothing refers to it any more: that of the first file
+    /// that has it (reloc/constants-size-shared).
     pub(super) fn constants_size_symbol(&mut self, origin: Origin, raw: &Symbol) {
         let mut symbol = self.hidden_symbol(origin);
-        if symbol.name == CONSTANTS_SIZE {
+        if symbol.name == CONSTANTS_SIZE && !std::mem::replace(&mut self.constants.has_size_symbol, true) {
             let name = self.show_hidden(&mut symbol, raw, CONSTANTS_SIZE);
             symbol.kind = raw::STT_CUDA_OBJECT;
             self.push_named(symbol, name);

@@ -22,7 +22,7 @@ enum Rule {
     Flag,
     Largest,
     Sum,
-    /// The lists of all functions one after the other, taken away from the functions.
+    /// What a list names and the kernel's does not is added to it, and the function has no list any more.
     Move,
     Externs,
     /// What a list names and the kernel's does not is added to it.
@@ -129,6 +129,7 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
         };
         if single {
             for (attr, rule) in RULES.iter().filter(|(_, rule)| has_languages || *rule != Rule::Union) {
+                let has_own = own.iter().any(|record| record.attr == *attr);
                 let all = sources.iter().flat_map(|source| of(*source)).filter(|r| r.attr == *attr);
                 if *rule == Rule::Move {
                     gather(&mut own, *attr, &sources, records);
@@ -136,7 +137,7 @@ pub fn propagate(calls: &Calls, own: &[Own], records: &mut Records<'_, '_>, rele
                     let others = sources.iter().filter(|source| **source != kernel);
                     let infos = others.filter_map(|source| merged.functions[*source as usize].info);
                     sum_barriers(&mut own, infos.flat_map(|info| records.of(info)));
-                } else {
+                } else if !(has_own && *attr == attr::VRC_CTA_INIT_COUNT) {
                     all.for_each(|record| apply(&mut own, record, &externs));
                 }
             }
@@ -304,8 +305,7 @@ fn apply<'data>(own: &mut Vec<InfoRecord<'data>>, from: &InfoRecord<'data>, exte
     let (old, new) = (record.value.bytes(), from.value.bytes());
     let merged = match rule {
         Rule::Flag | Rule::Externs => return,
-        Rule::Move => [old, new].concat().into(),
-        Rule::Union => union(old, new).into(),
+        Rule::Move | Rule::Union => union(old, new).into(),
         Rule::Largest => number(old).max(number(new)).to_le_bytes().into(),
         Rule::Sum => sum(number(old), number(new)).to_le_bytes().into(),
     };
@@ -347,14 +347,14 @@ fn sum(a: u16, b: u16) -> u16 {
     if a == UNKNOWN || b == UNKNOWN { UNKNOWN } else { a.wrapping_add(b) }
 }
 
-/// The lists of all functions, the kernel's own among them, in one record at the end.
+/// What the lists of all functions name, the kernel's own among them, in one record at the end. A kernel whose list names all of
+/// it keeps that where it is.
 fn gather(own: &mut Vec<InfoRecord<'_>>, attr: u8, sources: &[u32], records: &Records<'_, '_>) {
     let infos = sources.iter().filter_map(|f| records.merged.functions[*f as usize].info);
     let lists = infos.flat_map(|info| records.of(info).iter().rev().filter(|r| r.attr == attr));
-    let all: Vec<u8> = lists.flat_map(|record| record.value.bytes()).copied().collect();
-    // A kernel that has only its own keeps them where they are.
-    let is_own = own.iter().any(|r| r.attr == attr && r.value.bytes() == all);
-    if !all.is_empty() && !is_own {
+    let all = lists.fold(Vec::new(), |all, record| union(&all, record.value.bytes()));
+    let names_all = |r: &InfoRecord<'_>| r.attr == attr && r.value.bytes().len() >= all.len();
+    if !all.is_empty() && !own.iter().any(names_all) {
         own.retain(|r| r.attr != attr);
         own.push(new_record(format::SIZED, attr, &all));
     }

@@ -7,7 +7,7 @@ use super::Operands;
 use crate::instruction::Instruction;
 use crate::operation::{
     ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, HMMA, IMMA, LD, LDG, LDGSTS, LDSM, R2UR, REDG,
-    REDG_FLOAT, ST, STG, STSM, SUST, SUST_FORMATTED, SYNCS_CCTL,
+    REDG_FLOAT, ST, STG, STSM, SUST, SUST_FORMATTED, SYNCS_CCTL, UBLKPF, UTMAPF,
 };
 use crate::registers::{File, Registers};
 use crate::table::PREDICATES_TO_REGISTER;
@@ -49,6 +49,7 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
         SYNCS_CCTL if bits.field(64, 32) == 0 => operands.reads = Registers::default(),
         SULD | SUST | SULD_FORMATTED | SUST_FORMATTED => surface(bits, &mut operands),
         LD | LDG | ST | STG | ATOM | ATOMG | REDG | CCTL => address(bits, &mut operands),
+        UTMAPF | UBLKPF => prefetch(bits, &mut operands),
         ATOM_FLOAT | ATOMG_FLOAT | REDG_FLOAT => float_atomic(bits, &mut operands),
         _ => {}
     }
@@ -56,10 +57,10 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
 }
 
 /// The same, exactly only for some: what the checkers take. These are products and moves of matrices, copies of predicates, queries of
-/// textures, what loads from surfaces write, and what loads of plain textures read.
+/// textures, prefetches of copies, what loads from surfaces write, and what loads of plain textures read.
 pub fn checked(bits: Instruction) -> Option<Operands> {
     match bits.operation() {
-        IMMA | HMMA | MOVM | PREDICATES_TO_REGISTER | TXQ => operands(bits),
+        IMMA | HMMA | MOVM | PREDICATES_TO_REGISTER | TXQ | UTMAPF | UBLKPF => operands(bits),
         LDSM | STSM if is_usual_matrix(bits) => operands(bits),
         SULD => Some(Operands { writes: operands(bits)?.writes, ..Operands::of(bits)? }),
         TLD if is_plain_texture(bits) => {
@@ -95,6 +96,27 @@ fn mask(bits: Instruction, operands: &mut Operands) {
 fn set(registers: &mut Registers, first: u8, count: u16) {
     registers.remove_all(File::General);
     add(registers, first, count);
+}
+
+/// `UTMAPF` has the description of a tensor and coordinates, and offsets in one of its forms; `UBLKPF` an address and a size. Both
+/// may have a descriptor of how to cache.
+fn prefetch(bits: Instruction, operands: &mut Operands) {
+    const WITH_OFFSETS: u16 = 1;
+    const GATHERED: u16 = 5;
+    let reads = &mut operands.reads;
+    reads.remove_all(File::Uniform);
+    let mut add = |at: u32, count: u16| reads.insert(File::Uniform, bits.byte(at), count);
+    add(3, 2);
+    if bits.operation() == UTMAPF {
+        let is_gathered = bits.field(84, 1) != 0;
+        add(4, if is_gathered { GATHERED } else { bits.field(79, 3) as u16 + 1 });
+    }
+    if bits.operation() == UBLKPF || bits.form() == WITH_OFFSETS {
+        add(8, 1);
+    }
+    if bits.field(76, 1) != 0 {
+        add(5, 2);
+    }
 }
 
 fn predicates(bits: Instruction, operands: &mut Operands) {

@@ -145,8 +145,7 @@ impl Consumers {
                 self.budget = self.budget.checked_sub(self.until_used[place].len())?;
                 self.until_used[place].retain(|index| ends(all, *index));
             }
-            // Whatever comes next waits for `MEMBAR`.
-            if at > range.start && lines[at - 1].operation() == MEMBAR {
+            if at > range.start && lines[at - 1].is_awaited {
                 for index in producers.of(at - 1) {
                     producers.all[index].consumer.get_or_insert(at);
                 }

@@ -46,6 +46,9 @@ pub struct Line {
     pub reads: Registers,
     pub writes: Registers,
     pub guard: Guard,
+    /// Whether what comes next waits for it: `MEMBAR`, and what forgets the description of a tensor, to the `UTMACMDFLUSH` after it
+    /// (mercury/tensor-descriptions).
+    pub is_awaited: bool,
 }
 
 /// The predicate that an instruction depends on.
@@ -80,11 +83,18 @@ impl Line {
             if bits.is_call_or_return() { call(bits) } else { operands(bits)? };
         let guard = Guard { predicate: bits.guard(), is_uniform: is_uniform(bits), version: 0 };
         reads.insert(guard.file(), guard.predicate & 7, 1);
-        Some(Self { bits, reads, writes, guard })
+        let is_awaited = matches!(bits.operation(), operation::MEMBAR | operation::FORGET_TENSOR);
+        Some(Self { bits, reads, writes, guard, is_awaited })
     }
 
     pub fn all(code: &[u8]) -> Option<Vec<Self>> {
-        (0..code.len() / crate::instruction::SIZE).map(|at| Self::of(Instruction::at(code, at))).collect()
+        let own = (0..code.len() / crate::instruction::SIZE).map(|at| Self::of(Instruction::at(code, at)));
+        let mut lines: Vec<Self> = own.collect::<Option<_>>()?;
+        for at in 1..lines.len() {
+            let is_flush = lines[at].operation() == operation::UTMACMDFLUSH;
+            lines[at].is_awaited |= is_flush && lines[at - 1].bits.forgets_tensor();
+        }
+        Some(lines)
     }
 
     pub fn operation(&self) -> u16 {

@@ -16,7 +16,7 @@ use operation::{
     DMUL, DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, HMMA, I2F, I2F_DOUBLE, IADD,
     IMAD_WIDE, IMMA, IMNMX, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS,
     MEMBAR, MOV, MUFU, POPC, R2UR, REDUX, S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL,
-    SYNCS_EXCH, UBLKCP, UTMASTG, VOTE, is_texture,
+    SYNCS_EXCH, UBLKCP, UBLKPF, UTMACCTL, UTMAPF, UTMASTG, VOTE, is_texture,
 };
 use solder_arch::Release;
 
@@ -278,6 +278,10 @@ const READS: &Table = &[
     // At most: all that is seen is that it is over 6 cycles later.
     (UTMASTG, &[], 6),
     (UBLKCP, &[], 2),
+    (UTMAPF, &[], 1),
+    (UBLKPF, &[], 1),
+    // `UTMACCTL.PF`; `UTMACCTL.IV` is read later.
+    (UTMACCTL, &[], 1),
     (STS, &[Small, Word], 10),
     (STL, &[Small, Word], 10),
     (ST, &[Double], 14),
@@ -289,6 +293,8 @@ const READS: &Table = &[
 ];
 const FENCE_OPERANDS: i64 = 4;
 const BARRIER_OPERANDS: i64 = 4;
+/// At least 5, at most.
+const FORGET_TENSOR_OPERANDS: i64 = 8;
 const NO_REGISTER: u8 = 255;
 
 /// Double precision, where it is not of fixed latency.
@@ -351,6 +357,9 @@ pub fn of_operands(line: &Line, family: Family) -> i64 {
     }
     if operation == ATOMS && line.bits.form() == ALL_IMMEDIATE {
         return COUNT_OPERANDS;
+    }
+    if line.bits.forgets_tensor() {
+        return FORGET_TENSOR_OPERANDS;
     }
     let own = if is_shuffle_by_register(line) { &[] } else { family.estimates().reads };
     if let Some(latency) = find_own(own, line).or_else(|| find(READS, line)) {

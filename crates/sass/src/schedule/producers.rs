@@ -14,7 +14,7 @@ use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
     DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDC, LDS, LDSM,
     LONG_CONVERSIONS, MEMBAR, MUFU, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SUST, SUST_FORMATTED, SYNCS,
-    SYNCS_CCTL, SYNCS_EXCH, UBLKCP, is_texture,
+    SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UBLKPF, UTMACCTL, UTMAPF, is_texture,
 };
 
 /// What is over when the scoreboard is.
@@ -157,7 +157,7 @@ impl Producers {
             let start = self.all.len();
             self.starts.push(start);
             // What counted waits are about has a scoreboard of its own.
-            if !line.is_counted() {
+            if !line.is_counted() || line.is_awaited {
                 self.add_line(at, line, skipped == Some(at), &mut held, family);
             }
             let is_late =
@@ -262,7 +262,8 @@ impl Held {
 /// Whether this operation may take its time to read uniform registers.
 fn reads_uniform_late(operation: u16, family: Family) -> bool {
     let is_copy = family.meets_with_copies && operation::TENSOR_COPIES.contains(&operation);
-    is_texture(operation) || matches!(operation, SYNCS_EXCH | UBLKCP) || is_copy
+    let is_prefetch = matches!(operation, UTMAPF | UTMACCTL | UBLKPF);
+    is_texture(operation) || matches!(operation, SYNCS_EXCH | UBLKCP) || is_prefetch || is_copy
 }
 
 impl Producer {
