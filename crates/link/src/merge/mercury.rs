@@ -339,6 +339,20 @@ impl<'data> Merger<'_, 'data> {
         self.out.section_mut(relocations).relocations_mut().splice(0..0, moved);
     }
 
+    /// With what options the first of several functions of one name was compiled, if this is another one. Up to 13.4 they are found by name
+    /// (mercury/options-of-statics).
+    fn first_options(
+        &self,
+        file: FileId,
+        mercury: &Section<'data>,
+    ) -> Option<solder_cubin::info::Record<'data>> {
+        let object = &self.objects[file.index()];
+        let twins = object.mercury.as_ref().filter(|_| self.settings.finds_relocations_by_name)?;
+        let first = Some(twins.first_info(mercury.index)).filter(|first| *first != mercury.index)?;
+        let mut all = records(object.section(first).data).flatten();
+        all.find(|record| record.attr == attr::MERCURY_FINALIZER_OPTIONS)
+    }
+
     /// The attributes of a function. Those of the Mercury view lead; each takes the machine code's value
     /// along, and what only the machine code has comes last.
     pub(super) fn read_both_infos(
@@ -350,7 +364,11 @@ impl<'data> Merger<'_, 'data> {
     ) -> Result<(), Stop> {
         let mut rest: Vec<_> = records(code.data).flatten().map(Some).collect();
         let mut both = Vec::new();
-        for record in records(mercury.data).flatten() {
+        let options = self.first_options(file, mercury);
+        for mut record in records(mercury.data).flatten() {
+            if let Some(options) = options.filter(|_| record.attr == attr::MERCURY_FINALIZER_OPTIONS) {
+                record = options;
+            }
             let same = |r: &&mut Option<solder_cubin::info::Record<'data>>| {
                 r.is_some_and(|r| r.attr == record.attr && r.attr != attr::MERCURY_FINALIZER_OPTIONS)
             };
@@ -512,6 +530,7 @@ impl<'data> Merger<'_, 'data> {
         self.finish_frames();
         self.size_aliases();
         self.finish_lines();
+        self.finish_locations();
         for index in 0..self.out.sections.len() {
             let section = &self.out.sections[index];
             // A name that is forgotten has none in the other view.

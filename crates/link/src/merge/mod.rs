@@ -10,6 +10,7 @@ mod hand_over;
 mod info;
 mod kept;
 mod lines;
+mod locations;
 mod mercury;
 mod merger;
 mod names;

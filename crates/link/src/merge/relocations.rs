@@ -101,6 +101,9 @@ impl<'data> Merger<'_, 'data> {
         let entries = self.entries(list)?;
         let name = self.view_name(file, of);
         let discarded = self.discarded_ranges(file, of.index);
+        // Other debug information has had its section of relocations by the time that those entries are left out
+        // (debug/names-of-dead-copies).
+        let leaves_names = object.role(of.index) == Role::Debug && !DESCRIBE_CODE.contains(&&**of.name);
         let is_read_first = list.is_mercury || !self.settings.mercury();
         let mut taken = 0;
         let mut is_looked_up = false;
@@ -114,7 +117,8 @@ impl<'data> Merger<'_, 'data> {
             }
             let existing = self.out.section(list.code).relocation_section(rela);
             let refers_to = self.refers_to(file, of, symbol);
-            if refers_to.is_none() && (list.is_mercury || !self.symbols.accepted(file, symbol)) {
+            let is_of_other_copy = list.is_mercury || !self.symbols.accepted(file, symbol);
+            if refers_to.is_none() && is_of_other_copy && !leaves_names {
                 // Those about a copy that a better one replaced later were there until then.
                 if list.clears(&entry) {
                     existing.unwrap_or_else(|| self.create_relocations(list.code, name, rela));
@@ -124,9 +128,17 @@ impl<'data> Merger<'_, 'data> {
             }
             // nvlink looks a section without addends up for such entries, and the name stays.
             let looks_up = section.sh_type() == raw::SHT_REL || (existing.is_some() && taken > 0);
-            let looks_up = looks_up && rela && is_read_first && entry.addend.get() == 0;
-            if looks_up && !std::mem::replace(&mut is_looked_up, true) {
-                self.look_for_rel(name);
+            let of_mercury = object.mercury.as_ref().filter(|_| list.is_mercury);
+            let raw = of_mercury.and_then(|twins| twins.symbol(symbol)).unwrap_or(object.symbol(symbol));
+            let has_none = || addend(&self.out.files[file.index()], &entry, raw) == 0;
+            if looks_up && rela && is_read_first && has_none() && !std::mem::replace(&mut is_looked_up, true)
+            {
+                // Below sm_90 it may be needed later, and stands here then.
+                if self.settings.always_rela() || self.settings.preserves_relocs {
+                    self.look_for_rel(name);
+                } else if self.out.section(list.code).rel.is_none() {
+                    self.create_relocations(list.code, name, false);
+                }
             }
             let relocations = existing.unwrap_or_else(|| self.create_relocations(list.code, name, rela));
             let out = self.in_view(list, relocations, Kind::MercuryRelocations);
@@ -144,8 +156,6 @@ impl<'data> Merger<'_, 'data> {
             if rela && section.sh_type() == raw::SHT_REL && object.role(of.index) == Role::Debug {
                 entry.addend = implicit_addend(of.data, entry.offset.get(), entry.r_type.get()).into();
             }
-            let of_mercury = object.mercury.as_ref().filter(|_| list.is_mercury);
-            let raw = of_mercury.and_then(|twins| twins.symbol(symbol)).unwrap_or(object.symbol(symbol));
             let addend = addend(&self.out.files[file.index()], &entry, raw);
             // Both are made anew, with their relocations.
             if self.mercury.frames.section == Some(list.target) || self.mercury.is_line_table(list.target) {

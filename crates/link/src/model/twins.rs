@@ -11,6 +11,8 @@ pub struct Twins<'data> {
     pub(crate) partner: Vec<u32>,
     /// The relocations of functions whose code an earlier function of their name has too, and those of that one.
     pub(crate) copies: Vec<(u32, u32)>,
+    /// The Mercury attributes of functions of whose name there is an earlier one, and those of that one.
+    pub(crate) later_infos: Vec<(u32, u32)>,
 }
 
 impl<'data> Twins<'data> {
@@ -23,6 +25,11 @@ impl<'data> Twins<'data> {
     /// first function of that name; that goes well if both have the same code.
     pub fn relocations(&self, of: u32) -> u32 {
         self.copies.iter().find(|(later, _)| *later == of).map_or(of, |(_, earlier)| *earlier)
+    }
+
+    /// The Mercury attributes of the first function of a name, by those of any.
+    pub fn first_info(&self, of: u32) -> u32 {
+        self.later_infos.iter().find(|(later, _)| *later == of).map_or(of, |(_, first)| *first)
     }
 
     /// A symbol as the Mercury view has it.

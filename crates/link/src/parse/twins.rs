@@ -22,7 +22,8 @@ impl<'data> Twins<'data> {
         if symbols.len() > object.cubin.symbols.len() {
             return Err(Damage::new(table.name, "it has more symbols than the symbol table"));
         }
-        let mut twins = Self { symbols, partner: vec![0; sections.len()], copies: Vec::new() };
+        let mut twins =
+            Self { symbols, partner: vec![0; sections.len()], copies: Vec::new(), later_infos: Vec::new() };
         sections.iter().try_for_each(|section| twins.check(object, section))?;
         let mercury = || sections.iter().filter(|s| s.flags() & raw::SHF_MERCURY != 0);
         // Other twins refer to the capsules.
@@ -42,19 +43,20 @@ impl<'data> Twins<'data> {
             let partner = twins.partner_of(object, section);
             twins.pair(object, section, partner)?;
         }
-        twins.copies = twins.copies_of_code(object);
+        let later = later_functions(object);
+        twins.copies = twins.copies_of_code(object, &later);
+        twins.later_infos = twins.infos_of(object, &later);
         Ok(Some(twins))
     }
 
-    /// Static functions of one name, as relocatable links bring them together.
-    fn copies_of_code(&self, object: &Object<'data>) -> Vec<(u32, u32)> {
-        let mut first: HashMap<&BStr, &Section<'data>, FixedState> = HashMap::default();
+    /// Functions of one name with the same code.
+    fn copies_of_code(
+        &self,
+        object: &Object<'data>,
+        later: &[(&Section<'data>, &Section<'data>)],
+    ) -> Vec<(u32, u32)> {
         let mut copies = Vec::new();
-        for text in object.sections_with(Role::Text) {
-            let earlier = *first.entry(text.name).or_insert(text);
-            if earlier.index == text.index || earlier.data != text.data {
-                continue;
-            }
+        for (text, earlier) in later.iter().filter(|(text, earlier)| text.data == earlier.data) {
             let views = [(text.index, earlier.index)]
                 .into_iter()
                 .chain(self.partner(text.index).zip(self.partner(earlier.index)));
@@ -70,6 +72,22 @@ impl<'data> Twins<'data> {
             }
         }
         copies
+    }
+
+    /// The Mercury attributes of functions of one name.
+    fn infos_of(
+        &self,
+        object: &Object<'data>,
+        later: &[(&Section<'data>, &Section<'data>)],
+    ) -> Vec<(u32, u32)> {
+        if later.is_empty() {
+            return Vec::new();
+        }
+        let infos = object.sections_with(Role::FunctionInfo);
+        let by_text: HashMap<u32, u32, FixedState> =
+            infos.filter_map(|info| Some((info.info(), self.partner(info.index)?))).collect();
+        let of = |text: &Section<'data>| by_text.get(&text.index).copied();
+        later.iter().filter_map(|(text, first)| Some((of(text)?, of(first)?))).collect()
     }
 
     /// The text section of the function that a capsule names.
@@ -140,4 +158,12 @@ impl<'data> Twins<'data> {
         }
         Ok(())
     }
+}
+
+/// Static functions with the first one of their name, as relocatable links bring them together.
+fn later_functions<'a, 'data>(object: &'a Object<'data>) -> Vec<(&'a Section<'data>, &'a Section<'data>)> {
+    let mut first: HashMap<&BStr, &Section<'data>, FixedState> = HashMap::default();
+    let all = object.sections_with(Role::Text);
+    let pairs = all.map(|text| (text, *first.entry(text.name).or_insert(text)));
+    pairs.filter(|(text, earlier)| text.index != earlier.index).collect()
 }

@@ -222,12 +222,20 @@ fn decide_all(
     let mercury = matches!(section.kind, Kind::MercuryRelocations | Kind::MercuryResolved);
     let preserves = matches!(section.kind, Kind::Resolved | Kind::MercuryResolved);
     let has_mercury = mercury || section.twin.is_some();
-    let forgets = section.sh_type != raw::SHT_REL
+    // The first section of relocations that was made decides for both (debug/replaced-after-inlined).
+    let of_target = merged.section(target);
+    let is_rela_first = match (of_target.rela, of_target.rel) {
+        (Some(rela), Some(rel)) => rela < rel,
+        _ => section.sh_type != raw::SHT_REL,
+    };
+    let forgets = is_rela_first
         && !merged.keeps_replaced_frames
-        && match merged.section(target).kind {
-            Kind::Debug => DESCRIBE_CODE.contains(&&**merged.section_name(target)),
-            kind => kind == Kind::MercuryDebug,
-        };
+        && matches!(merged.section(target).kind, Kind::Debug | Kind::MercuryDebug)
+        && section.of.is_some_and(|of| {
+            // Of both views the machine code's.
+            let described = if mercury { merged.section(of).of } else { Some(of) };
+            described.is_some_and(|of| DESCRIBE_CODE.contains(&&**merged.section_name(of)))
+        });
     let target = merged.section(target);
     let code =
         if target.kind == Kind::Capsule { target.of.map(|text| merged.section(text)) } else { Some(target) };

@@ -12,15 +12,22 @@ use solder_cubin::raw::{self, Rela, SectionHeader, Symbol};
 use zerocopy::IntoBytes;
 
 /// Attributes of functions that are lists of places.
-const PLACES: [u8; 9] = [EXITS, 0x1d, 0x25, 0x27, 0x28, 0x31, 0x3a, 0x46, 0x47];
+const PLACES: [u8; 11] = [EXITS, 0x1d, 0x25, 0x27, 0x28, 0x31, 0x3a, 0x46, 0x47, STACK_TRAPS, BOUND_COPIES];
+/// Where a damaged stack ends the program.
+const STACK_TRAPS: u8 = 0x57;
+/// Copies that pass over what lies out of bounds.
+const BOUND_COPIES: u8 = 0x65;
 /// Of exits: the instructions themselves, not what was inserted before them.
 const EXITS: u8 = 0x1c;
-/// Lists of a place and something about it, and how many words that is: barriers, loads whose result is used in part.
-const WITH_PLACES: [(u8, usize); 2] = [(0x39, 4), (0x44, 2)];
+/// Lists of a place and something about it, and how many words that is: atomics of 16 bits and their register, barriers, loads whose
+/// result is used in part.
+const WITH_PLACES: [(u8, usize); 3] = [(0x2e, 2), (0x39, 4), (0x44, 2)];
 
-/// A list of pairs. The only kind seen so far is about a place.
+/// A list of records that begin with their kind: a place; a place and a text; a text.
 const ANNOTATIONS: u8 = 0x55;
 const AT_PLACE: u32 = 1;
+const TEXT_AT_PLACE: u32 = 2;
+const TEXT: u32 = 3;
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
@@ -316,13 +323,33 @@ fn places_of(record: &info::Record<'_>) -> Vec<usize> {
             }
             places
         }
-        ANNOTATIONS => {
-            let pairs = (0..words).step_by(2).take_while(|at| record.word(at * 4) == Some(AT_PLACE));
-            pairs.map(|at| at + 1).filter(|at| *at < words).collect()
-        }
+        ANNOTATIONS => annotated(record, words),
         id => {
             let list = WITH_PLACES.iter().find(|(of, _)| *of == id);
             list.map_or(Vec::new(), |(_, step)| (0..words).step_by(*step).collect())
         }
     }
+}
+
+/// The words of annotations that are places. Texts are padded to whole words.
+fn annotated(record: &info::Record<'_>, words: usize) -> Vec<usize> {
+    let mut places = Vec::new();
+    let mut at = 0;
+    while at + 1 < words {
+        let text =
+            |length: usize| record.word(length * 4).map_or(words, |length| length.div_ceil(4) as usize);
+        match record.word(at * 4) {
+            Some(AT_PLACE) => {
+                places.push(at + 1);
+                at += 2;
+            }
+            Some(TEXT_AT_PLACE) => {
+                places.push(at + 1);
+                at = at.saturating_add(3).saturating_add(text(at + 2));
+            }
+            Some(TEXT) => at = at.saturating_add(2).saturating_add(text(at + 1)),
+            _ => break,
+        }
+    }
+    places
 }
