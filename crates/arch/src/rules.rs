@@ -206,7 +206,12 @@ impl Release {
     /// How many cycles the unit of double precision takes until it has the next instruction, on sm_103 and sm_120. The finalizer
     /// has delays for that, or leaves it to the machine (mercury/code-of-other-member, mercury/other-toolkit-delays).
     pub const fn double_interval(&self) -> u32 {
-        if self.toolkit >= 134 { 1 } else { 64 }
+        if Self::has_delays_for_doubles(self.toolkit) { 64 } else { 1 }
+    }
+
+    /// Whether the assembler of a toolkit has such delays in its code.
+    pub const fn has_delays_for_doubles(toolkit: u32) -> bool {
+        toolkit < 134
     }
 
     /// Code of sm_100 for sm_103: in blocks with products of matrices no other warp goes on after stalls that need delays. Before, none goes on

@@ -81,7 +81,7 @@ fn show(bits: Instruction) -> String {
 }
 
 fn expanded(code: &[u8], jumps: &[(usize, Vec<usize>)], known: &[usize]) -> Option<Vec<Instruction>> {
-    let changes = delayed(code, jumps, known, solder_arch::Release::CUDA_13_0)?;
+    let changes = delayed(code, jumps, known, solder_arch::Release::CUDA_13_0, false)?;
     let mut changes = changes.into_iter().peekable();
     let end = (0..code.len() / SIZE).rposition(|at| Instruction::at(code, at).operation() != 0x118)?;
     let mut out = Vec::new();

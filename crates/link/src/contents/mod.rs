@@ -281,6 +281,11 @@ fn records(
                     write(&bytes);
                 }
             }
+            InfoValue::Bytes(_)
+                if record.attr == attr::SECOND_SW_WAR && parts.resources.second_workaround.contains(&id) =>
+            {
+                write(&[1, 0]);
+            }
             InfoValue::Bytes(bytes) => write(bytes),
             InfoValue::Views(views) => write(views[usize::from(view == View::Code)]),
             InfoValue::Owned(bytes) => write(bytes),

@@ -15,7 +15,7 @@ use crate::model::object::Object;
 use crate::notes;
 use crate::options::Options;
 use crate::pool::Pool;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use records::{Changed, Languages, Records};
 use solder_cubin::info::{attr, format};
 use solder_cubin::raw;
@@ -39,6 +39,8 @@ pub struct Resources<'data> {
     pub in_code: system::InCode,
     /// What `.nv.info` has after the records of the merge.
     pub of_module: Vec<InfoRecord<'data>>,
+    /// The attributes of kernels that reach functions with the second workaround.
+    pub second_workaround: HashSet<SectionId, foldhash::fast::FixedState>,
 }
 
 impl<'data> Resources<'data> {
@@ -76,6 +78,7 @@ pub fn compute<'data>(
         barriers: HashMap::default(),
         in_code: system::InCode::new(merged, &own),
         of_module: Vec::new(),
+        second_workaround: HashSet::default(),
     };
     for (kernel, function) in merged.roots() {
         let at = kernel as usize;
@@ -98,9 +101,30 @@ pub fn compute<'data>(
     propagate::propagate(calls, &own, &mut records, options.release, pool);
     resources.barriers = propagate::barriers(calls, &own, &mut records, options.release.lists_barriers());
     resources.own = own;
+    resources.second_workaround = second_workaround(merged, calls);
     resources.of_module = module_records(merged, &resources.stack, has_old_object);
     resources.records = records.changed;
     resources
+}
+
+/// The attributes of kernels that reach a function with the second workaround: they have it too (mercury/workaround-of-callees).
+fn second_workaround(merged: &Merged<'_>, calls: &Calls) -> HashSet<SectionId, foldhash::fast::FixedState> {
+    if !merged.has_code_records {
+        return HashSet::default();
+    }
+    let names = |record: &InfoRecord<'_>| {
+        record.attr == attr::SECOND_SW_WAR && propagate::number(record.value.bytes()) != 0
+    };
+    let has = |node: usize| {
+        let info = merged.functions.get(node).and_then(|function| function.info);
+        info.is_some_and(|info| merged.code_records(info).iter().any(names))
+    };
+    if !(0..merged.functions.len()).any(|node| !merged.functions[node].entry && has(node)) {
+        return HashSet::default();
+    }
+    let reached = calls.fold(has, |all, more| *all |= *more);
+    let kernels = merged.roots().filter(|(kernel, _)| reached[*kernel as usize]);
+    kernels.filter_map(|(_, function)| function.info).collect()
 }
 
 /// Of each kernel, one warning for every function that it calls and from which recursion is reached. With indirect

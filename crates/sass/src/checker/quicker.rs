@@ -10,7 +10,9 @@ use crate::idle::{AFTER_BARRIER, LATEST, Speed, is_early, longest};
 use crate::instruction::Instruction;
 use crate::operands::exact::checked;
 use crate::operands::is_ordering_producer;
-use crate::operation::{BRA, BSSY, BSYNC, DOUBLE, DSETP, ENDCOLLECTIVE, EXIT, LDL, LDS, NOP, SHFL, WARPSYNC};
+use crate::operation::{
+    BRA, BSSY, BSYNC, DOUBLE, DSETP, ENDCOLLECTIVE, EXIT, LDL, LDS, LONG_CONVERSIONS, NOP, SHFL, WARPSYNC,
+};
 
 /// How many instructions before may be looked at.
 const MAX_PRODUCERS: usize = 256;
@@ -192,7 +194,7 @@ impl<'a> Ways<'a> {
             Flow::Anywhere => before.is_call_or_return() || !is_indirect_branch(before),
             _ => false,
         };
-        let mut left = vec![(at, [0, 0], Covered { waits: after.wait_mask(), units: 0 })];
+        let mut left = vec![(at, [0, 0], Covered { waits: after.wait_mask(), units: 0, speed: self.speed })];
         let mut steps = 0;
         while let Some((from, distance, covered)) = left.pop() {
             steps += 1;
@@ -310,6 +312,7 @@ struct Covered {
     waits: u8,
     /// The units, a bit for each.
     units: u8,
+    speed: Speed,
 }
 
 impl Covered {
@@ -318,7 +321,7 @@ impl Covered {
         let Some(after) = step.after else { return self };
         let is_over = after.write_scoreboard().is_some_and(|number| self.waits >> number & 1 != 0);
         if is_over && after.is_unconditional() {
-            self.units |= unit(after);
+            self.units |= unit(after, self.speed);
         }
         self.waits |= after.wait_mask();
         self
@@ -326,19 +329,21 @@ impl Covered {
 
     /// Whether an instruction that sets no scoreboard is over.
     fn contains(self, first: Instruction) -> bool {
-        first.write_scoreboard().is_none() && self.units & unit(first) != 0
+        first.write_scoreboard().is_none() && self.units & unit(first, self.speed) != 0
     }
 }
 
-/// Whose results come in order, as assemblers have it: `LDL`, `LDS`, `SHFL` and double precision.
-fn unit(one: Instruction) -> u8 {
+/// Whose results come in order, as assemblers have it: `LDL`, `LDS`, `SHFL` and double precision; conversions of 64 bits where they are
+/// slow (older/blackwell-undelayed).
+fn unit(one: Instruction, speed: Speed) -> u8 {
     match one.operation() {
         LDL => 1,
         LDS => 2,
         SHFL => 4,
         // Predicates may come later than registers.
-        DSETP => 16,
+        DSETP if speed != Speed::Any => 16,
         operation if DOUBLE.contains(&operation) => 8,
+        operation if LONG_CONVERSIONS.contains(&operation) && speed == Speed::Any => 32,
         _ => 0,
     }
 }

@@ -63,11 +63,21 @@ pub fn applies(from: u16, to: u16) -> bool {
     (from, to) == (FROM, TO)
 }
 
-/// The function as sm_103 needs it; `None` if it is that already.
+/// The function as sm_103 needs it; `None` if it is that already, or is not understood. Where fewer cycles cannot be shown to be enough,
+/// nothing takes fewer than it did (mercury/slower-on-other-member).
 pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, release: &Release) -> Option<Step> {
+    [false, true].into_iter().find_map(|is_slower| timed_anew(object, function, release, is_slower))
+}
+
+fn timed_anew(
+    object: &Object<'_, '_>,
+    function: &Function<'_, '_>,
+    release: &Release,
+    is_slower: bool,
+) -> Option<Step> {
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;
     let jumps = function.jumps(object);
-    let delayed = delayed(&function.code, &jumps, &delays, release)?;
+    let delayed = delayed(&function.code, &jumps, &delays, release, is_slower)?;
     if delayed.is_empty() {
         return None;
     }

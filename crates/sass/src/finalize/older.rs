@@ -58,6 +58,8 @@ pub struct Origin {
     is_before_13_3: bool,
     /// The same, where double precision sets scoreboards from then on.
     gains_doubles: bool,
+    /// One with delays for double precision, for a release without them.
+    has_delays: bool,
     /// One that has the workaround of 13.0.100.
     has_workaround: bool,
     /// How its code is scheduled.
@@ -85,6 +87,7 @@ impl Origin {
             is_newer: is_other && !release.waits_at_ends(),
             is_before_13_3: !is_told,
             gains_doubles: !is_told && family.machine == Machine::Of100,
+            has_delays: toolkit.is_some_and(Release::has_delays_for_doubles) && family.double_interval == 1,
             has_workaround: !is_other && release.removes_workaround() && object.has_workaround(),
             family,
             speed: if sm == SM_100 { Speed::Sm100 } else { Speed::Any },
@@ -329,7 +332,7 @@ pub fn hold(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
 /// The function without delays for double precision, where the release leaves those to the machine; `None` if it has none
 /// (mercury/other-toolkit-delays).
 pub fn undelay(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
-    if !origin.is_other || origin.family.double_interval != 1 {
+    if !origin.has_delays {
         return None;
     }
     let delays = delays(&function.capsule, function.code.len() / SIZE).ok()?;

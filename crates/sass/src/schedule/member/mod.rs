@@ -19,7 +19,7 @@ mod pipes;
 mod shortened;
 mod stalls;
 
-use super::{Code, Control, Family, Hints, NONE, STALL_AT, delay_waits, put_all};
+use super::{Code, Control, Family, Hints, Machine, NONE, STALL_AT, delay_waits, put_all};
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::operation::LDGDEPBAR;
@@ -66,8 +66,15 @@ fn instructions(code: &[u8]) -> impl Iterator<Item = Instruction> + '_ {
 
 /// What changes in the code of a function of sm_100. The scoreboards of double precision have no numbers yet. `None` if
 /// nothing changes, or if the code is not understood. `delays` says which instructions are delays, in order. By the release it is how soon
-/// the unit of double precision takes the next instruction, and whether the end of a block waits for it.
-pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) -> Option<Vec<Delayed>> {
+/// the unit of double precision takes the next instruction, and whether the end of a block waits for it. With `is_slower` nothing takes fewer
+/// cycles than it did.
+pub fn delayed(
+    code: &[u8],
+    jumps: &Jumps,
+    delays: &[usize],
+    release: &Release,
+    is_slower: bool,
+) -> Option<Vec<Delayed>> {
     let interval = release.double_interval();
     if !instructions(code).any(pipes::differs) {
         return None;
@@ -85,7 +92,8 @@ pub fn delayed(code: &[u8], jumps: &Jumps, delays: &[usize], release: &Release) 
         }
         let range = 0..own.lines.len();
         let doubles = doubles(&own.lines, range.clone(), &mut budget)?;
-        let stalls = Stalls::new(&own.lines, &own.given, &doubles).on_103(interval, release.waits_at_ends());
+        let stalls = Stalls::new(&own.lines, &own.given, &doubles);
+        let stalls = stalls.on_103(interval, release.waits_at_ends(), is_slower);
         let mut new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
         for double in &doubles {
             let number = |consumer: Consumer| if consumer == Consumer::Nothing { NONE } else { 0 };
@@ -243,18 +251,23 @@ pub fn number_107(old: (&[u8], &Jumps), code: &mut [u8], jumps: &Jumps, from: Fa
     delay_waits(code);
 }
 
-/// What changes in code of sm_120 whose unit of double precision needs no delays any more. `None` if the code is not understood.
+/// What changes in code whose unit of double precision needs no delays any more. `None` if the code is not understood.
 pub fn undelayed(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) -> Option<Vec<Delayed>> {
-    let member = Member::of(family);
+    let member = if family.machine == Machine::Of103 {
+        Member::Sm103 { interval: family.double_interval }
+    } else {
+        Member::of(family)
+    };
+    let is_long = |bits: Instruction| pipes::is_double(bits) || pipes::is_conversion(bits);
     let mut changed = Vec::new();
-    if !member.is_120() || delays.is_empty() || !instructions(code).any(pipes::is_double) {
+    if !(member.is_120() || member.is_103()) || delays.is_empty() || !instructions(code).any(is_long) {
         return Some(changed);
     }
     let Code { lines, blocks, .. } = Code::new(code, jumps, family, Hints::NONE)?;
     for block in &blocks {
         let range = block.range.clone();
         let own = Scheduled::new(&lines, range.clone(), delays);
-        if own.held != Held::Nowhere || !lines[range].iter().any(|line| pipes::is_double(line.bits)) {
+        if own.held != Held::Nowhere || !lines[range].iter().any(|line| is_long(line.bits)) {
             continue;
         }
         let is_delayed = |at: usize| !own.delays[at].is_empty();
@@ -430,7 +443,7 @@ mod tests {
     #[test]
     fn double_precision_is_delayed_and_waited_for() {
         let old = code();
-        let changes = delayed(&old, &[], &[], Release::CUDA_13_0).expect("known code");
+        let changes = delayed(&old, &[], &[], Release::CUDA_13_0, false).expect("known code");
         let lengths: Vec<_> = changes.iter().map(|change| (change.at, change.by.len())).collect();
         assert_eq!(lengths, [(0, 5), (1, 1)]);
         let stalls = changes[0].by.iter().map(|bits| Instruction(u128::from_le_bytes(*bits)).stall());
@@ -445,7 +458,7 @@ mod tests {
     #[test]
     fn a_unit_that_takes_all_needs_no_delays() {
         let old = code();
-        let changes = delayed(&old, &[], &[], Release::CUDA_13_4).expect("known code");
+        let changes = delayed(&old, &[], &[], Release::CUDA_13_4, false).expect("known code");
         let by = changes.iter().flat_map(|change| change.by.concat());
         let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
         assert_eq!(new.len(), old.len());
@@ -461,7 +474,7 @@ mod tests {
         let second = with(0x0040_540c_0000_0012_100c_7237, 1) | 1 << 109;
         let exit = with(0x0380_0000_0000_0000_0000_794d, 5) | 1 << 109;
         let old: Vec<u8> = [first, delay, second, exit].iter().flat_map(|bits| bits.to_le_bytes()).collect();
-        let changes = delayed(&old, &[], &[1], Release::CUDA_13_0).expect("known code");
+        let changes = delayed(&old, &[], &[1], Release::CUDA_13_0, false).expect("known code");
         let lengths: Vec<_> = changes.iter().map(|change| (change.at, change.by.len())).collect();
         assert_eq!(lengths, [(0, 5), (1, 0), (2, 1)]);
         let by = changes.iter().flat_map(|change| change.by.concat());
@@ -472,7 +485,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_waited_for_at_once() {
         let old = code();
-        let changes = delayed(&old, &[], &[], Release::CUDA_13_0).expect("known code");
+        let changes = delayed(&old, &[], &[], Release::CUDA_13_0, false).expect("known code");
         let by = changes.iter().flat_map(|change| change.by.concat());
         let mut new: Vec<u8> = by.chain(old[2 * SIZE..].iter().copied()).collect();
         let added = super::added(&old, &new);
@@ -484,6 +497,6 @@ mod tests {
 
     #[test]
     fn other_code_stays() {
-        assert_eq!(delayed(&code()[2 * SIZE..], &[], &[], Release::CUDA_13_0), None);
+        assert_eq!(delayed(&code()[2 * SIZE..], &[], &[], Release::CUDA_13_0, false), None);
     }
 }

@@ -125,10 +125,14 @@ impl<'a> Stalls<'a> {
     }
 
     /// The cycles from each instruction of the block to the next one, on sm_103, whose unit of double precision takes an instruction
-    /// in so many.
-    pub fn on_103(mut self, interval: u32, waits_at_end: bool) -> Vec<i64> {
+    /// in so many. With `is_slower` nothing takes fewer cycles than it did.
+    pub fn on_103(mut self, interval: u32, waits_at_end: bool, is_slower: bool) -> Vec<i64> {
         self.waits_at_end = waits_at_end;
-        let least = self.unexplained(Member::Sm100);
+        let least = if is_slower {
+            self.before.windows(2).map(|pair| pair[1] - pair[0]).collect()
+        } else {
+            self.unexplained(Member::Sm100)
+        };
         self.distances(Member::Sm103 { interval }, Some(&least))
     }
 
