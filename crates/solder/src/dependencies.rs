@@ -73,6 +73,41 @@ fn rule(target: &[u8], prerequisites: &[&[u8]]) -> Option<Vec<u8>> {
     Some(text)
 }
 
+/// One rule for what several links write and read, made of the rules of each.
+pub fn joined(rules: &[Vec<u8>]) -> Vec<u8> {
+    const END: &[u8] = b" \\";
+    let (mut targets, mut prerequisites) = (Vec::<&[u8]>::new(), Vec::<&[u8]>::new());
+    for rule in rules {
+        let mut lines = rule.split(|byte| *byte == b'\n');
+        let own = |line: &'_ [u8]| -> usize { line.strip_suffix(END).map_or(line.len(), <[u8]>::len) };
+        let target = lines.next().unwrap_or_default();
+        let target = &target[..own(target)];
+        let target = target.strip_suffix(b":").unwrap_or(target);
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+        for line in lines.take_while(|line| line.starts_with(b"  ")) {
+            let name = &line[2..own(line)];
+            if !prerequisites.contains(&name) {
+                prerequisites.push(name);
+            }
+        }
+    }
+    let mut text = targets.join(&b' ');
+    text.push(b':');
+    for name in &prerequisites {
+        text.extend_from_slice(b" \\\n  ");
+        text.extend_from_slice(name);
+    }
+    text.push(b'\n');
+    for name in &prerequisites {
+        text.push(b'\n');
+        text.extend_from_slice(name);
+        text.extend_from_slice(b":\n");
+    }
+    text
+}
+
 /// A name as make and Ninja read it. A backslash is itself unless a character that it would protect follows; then it is
 /// doubled.
 fn escape(name: &[u8]) -> Option<Vec<u8>> {
@@ -111,6 +146,16 @@ mod tests {
         assert_eq!(escaped(r"a\b.o"), r"a\b.o");
         assert_eq!(escaped(r"a\ b.o"), r"a\\\ b.o");
         assert_eq!(escape(b"a\nb.o"), None);
+    }
+
+    #[test]
+    fn rules_are_joined() {
+        let first = rule(b"out.sm_80", &[b"a.o", b"lib b.a"]).expect("good names");
+        let second = rule(b"out.sm_90", &[b"a.o", b"c.a"]).expect("good names");
+        let both =
+            b"out.sm_80 out.sm_90: \\\n  a.o \\\n  lib\\ b.a \\\n  c.a\n\na.o:\n\nlib\\ b.a:\n\nc.a:\n";
+        assert_eq!(joined(&[first.clone(), second]), both);
+        assert_eq!(joined(&[first.clone(), first.clone()]), first);
     }
 
     #[test]

@@ -15,10 +15,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::{env, fs, io, thread};
 
+use bstr::ByteSlice;
 use solder_arch::Arch;
 
 use crate::commands::container;
 use crate::console::Console;
+use crate::dependencies;
 use crate::load::{Arena, Shared};
 use crate::os::signals::{self, Temporary};
 use crate::os::{memory, threads};
@@ -37,7 +39,17 @@ struct Asked {
     words: Vec<OsString>,
     archs: Vec<String>,
     output: OsString,
+    /// Where the rule for make goes, and its target if that is not what is written.
+    dependencies: Option<OsString>,
+    target: Option<OsString>,
 }
+
+/// Files about a link: each link has one of its own.
+const ABOUT_LINK: [&str; 2] = ["--map", "--report"];
+const DEPENDENCY_FILE: [&str; 3] = ["-MF", "--dependency-file", "-dependency-file"];
+const DEPENDENCY_TARGET: [&str; 3] = ["-MT", "--dependency-target", "-dependency-target"];
+/// The options that say how many threads a link may have.
+const THREADS: [&[u8]; 3] = [b"--threads", b"-threads", b"-j"];
 
 /// Does the links, if the words name several architectures; the exit code.
 pub fn run(words: &[OsString]) -> Option<u8> {
@@ -62,6 +74,7 @@ impl Asked {
     fn parse(words: &[OsString]) -> Option<Result<Self, String>> {
         let is_list = |value: &OsStr| value.as_bytes().contains(&b',');
         let (mut archs, mut output, mut rest) = (None, None, Vec::new());
+        let (mut dependencies, mut target) = (None, None);
         let mut words = words.iter();
         while let Some(word) = words.next() {
             if let Some(value) = value(word, &["-arch", "--arch"], &mut words) {
@@ -71,12 +84,20 @@ impl Asked {
                 archs = Some(value);
             } else if let Some(value) = value(word, &["-o", "--output-file"], &mut words) {
                 output = Some(value);
+            } else if let Some(value) = value(word, &DEPENDENCY_FILE, &mut words) {
+                dependencies = Some(value);
+            } else if let Some(value) = value(word, &DEPENDENCY_TARGET, &mut words) {
+                target = Some(value);
+            } else if let Some((name, value)) =
+                ABOUT_LINK.iter().find_map(|name| Some((name, value(word, &[name], &mut words)?)))
+            {
+                rest.extend([OsString::from(name), with_place(&value)]);
             } else {
                 rest.push(word.clone());
             }
         }
         let archs: Vec<String> = archs?.to_string_lossy().split(',').map(str::to_owned).collect();
-        Some(Self::check(archs, output, rest))
+        Some(Self::check(archs, output, rest).map(|asked| Self { dependencies, target, ..asked }))
     }
 
     fn check(archs: Vec<String>, output: Option<OsString>, words: Vec<OsString>) -> Result<Self, String> {
@@ -90,30 +111,61 @@ impl Asked {
         }
         let output =
             output.ok_or("several architectures need -o FILE, a fat binary, or -o NAME with %a in it")?;
-        Ok(Self { words, archs, output })
+        Ok(Self { words, archs, output, dependencies: None, target: None })
     }
 
     fn link(&self) -> Result<u8, String> {
-        let output = self.output.to_string_lossy();
-        if output.contains(PLACE) {
-            let name = |arch: &String| OsString::from(output.replace(PLACE, arch));
-            return self.link_all(&self.archs.iter().map(name).collect::<Vec<_>>());
-        }
-        let folder = Scratch::new()?;
-        let names: Vec<OsString> = self.archs.iter().map(|arch| folder.path.join(arch).into()).collect();
-        let _files: Vec<Temporary> = names.iter().map(|name| Temporary::file(Path::new(name))).collect();
-        let code = self.link_into(&names)?;
-        // A link that is not an error may write nothing, as one of no inputs.
-        if code == 0 {
-            self.put_together(&names)?;
+        let output = self.output.as_bytes();
+        let is_apart = output.contains_str(PLACE);
+        let scratch = if is_apart && self.dependencies.is_none() { None } else { Some(Scratch::new()?) };
+        let in_scratch = |end: &str| -> Vec<OsString> {
+            let folder =
+                scratch.iter().flat_map(|scratch| self.archs.iter().map(move |arch| (scratch, arch)));
+            folder.map(|(scratch, arch)| scratch.path.join(format!("{arch}{end}")).into()).collect()
+        };
+        let rules = if self.dependencies.is_some() { in_scratch(".d") } else { Vec::new() };
+        let _rules: Vec<Temporary> = rules.iter().map(|name| Temporary::file(Path::new(name))).collect();
+        let code = if is_apart {
+            let name = |arch: &String| OsString::from_vec(output.replace(PLACE, arch));
+            let names: Vec<OsString> = self.archs.iter().map(name).collect();
+            self.link_all(&names, &rules)?
+        } else {
+            let names = in_scratch("");
+            let _files: Vec<Temporary> = names.iter().map(|name| Temporary::file(Path::new(name))).collect();
+            let code = self.link_into(&names, &rules)?;
+            // A link that is not an error may write nothing, as one of no inputs.
+            if code == 0 {
+                self.put_together(&names)?;
+            }
+            code
+        };
+        if let Some(file) = self.dependencies.as_ref().filter(|_| code == 0) {
+            self.write_rule(file, &rules)?;
         }
         Ok(code)
     }
 
+    /// One rule for make: what the links write, and all that they read.
+    fn write_rule(&self, file: &OsStr, rules: &[OsString]) -> Result<(), String> {
+        // A link of no inputs has none.
+        let texts: Vec<Vec<u8>> = rules.iter().filter_map(|rule| fs::read(rule).ok()).collect();
+        if texts.is_empty() {
+            return Ok(());
+        }
+        let text = dependencies::joined(&texts);
+        let written = if file == "-" {
+            io::stdout().write_all(&text).is_ok()
+        } else {
+            write_file(Path::new(file), &mut |file| file.write_all(&text)).is_ok()
+        };
+        let failed = || format!("Could not write output file '{}'", file.to_string_lossy());
+        written.then_some(()).ok_or_else(failed)
+    }
+
     /// Links into files of their own. If one link fails, the files of the others go: what is there belongs together.
-    fn link_all(&self, names: &[OsString]) -> Result<u8, String> {
+    fn link_all(&self, names: &[OsString], rules: &[OsString]) -> Result<u8, String> {
         let before: Vec<_> = names.iter().map(|name| identity(Path::new(name))).collect();
-        let outcome = self.link_into(names);
+        let outcome = self.link_into(names, rules);
         if !matches!(outcome, Ok(0)) {
             for (name, before) in names.iter().zip(before) {
                 let now = identity(Path::new(name));
@@ -138,7 +190,7 @@ impl Asked {
     }
 
     /// Does the links, and prints what they printed; the exit code of the first that failed.
-    fn link_into(&self, names: &[OsString]) -> Result<u8, String> {
+    fn link_into(&self, names: &[OsString], rules: &[OsString]) -> Result<u8, String> {
         signals::explain_panics();
         memory::keep_freed();
         let arena = Arena::shared();
@@ -156,7 +208,8 @@ impl Asked {
                 let Some(index) = order.get(at).copied() else { break };
                 // The last ones have the processors of those that have ended.
                 let threads = processors / (names.len() - at).min(processors);
-                let linked = self.one(index, &names[index], threads, &shared, &mut has_pool);
+                let rule = rules.get(index).map(OsString::as_os_str);
+                let linked = self.one(index, (&names[index], rule), threads, &shared, &mut has_pool);
                 let _ = results[index].set(linked);
             }
         };
@@ -180,11 +233,11 @@ impl Asked {
         Ok(code)
     }
 
-    /// One link, on this thread and perhaps on others. `has_pool` says whether this thread belongs to a pool already.
+    /// One link, on this thread and perhaps on others, and its rule for make. `has_pool` says whether this thread belongs to a pool already.
     fn one(
         &self,
         index: usize,
-        output: &OsStr,
+        (output, rule): (&OsStr, Option<&OsStr>),
         threads: usize,
         shared: &Shared<'_>,
         has_pool: &mut bool,
@@ -192,7 +245,18 @@ impl Asked {
         let mut words = vec![OsString::from(format!("-arch={}", self.archs[index]))];
         words.extend_from_slice(&self.words);
         words.extend([OsString::from("-o"), output.into()]);
-        let is_asked_for = |word: &OsString| word.as_bytes().starts_with(b"--threads");
+        if let Some(rule) = rule {
+            let is_apart = self.output.as_bytes().contains_str(PLACE);
+            let written = if is_apart { output } else { &self.output };
+            let target = self.target.as_deref().unwrap_or(written);
+            words.extend([
+                "--dependency-file".into(),
+                rule.into(),
+                "--dependency-target".into(),
+                target.into(),
+            ]);
+        }
+        let is_asked_for = |word: &OsString| THREADS.iter().any(|option| word.as_bytes().starts_with(option));
         let is_given = self.words.iter().any(is_asked_for);
         if !is_given {
             words.push(format!("--threads={threads}").into());
@@ -242,6 +306,21 @@ fn value(word: &OsStr, names: &[&str], rest: &mut std::slice::Iter<'_, OsString>
     let bytes = word.as_bytes();
     let joined = |name: &&str| bytes.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
     names.iter().find_map(joined).map(|value| OsString::from_vec(value.to_vec()))
+}
+
+/// The name of a file that each link writes: with the architecture in it, before the extension if the user did not say where.
+fn with_place(name: &OsStr) -> OsString {
+    let path = Path::new(name);
+    let stem = path.file_stem().filter(|_| name != "-" && !name.as_bytes().contains_str(PLACE));
+    let Some(stem) = stem else { return name.into() };
+    let mut own = stem.to_owned();
+    own.push(".");
+    own.push(PLACE);
+    if let Some(extension) = path.extension() {
+        own.push(".");
+        own.push(extension);
+    }
+    path.with_file_name(own).into()
 }
 
 fn number(arch: &str) -> Option<Arch> {

@@ -153,5 +153,29 @@ fn dependencies_of_each_link() {
     let (code, _, stderr) = link(&folder, &words);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     let rule = fs::read_to_string(folder.join("all.d")).expect("a rule");
-    assert!(rule.contains("all.fatbin"), "{rule}");
+    let first = "out.sm_75.cubin out.sm_90.cubin: \\\n  all.fatbin\n";
+    assert!(rule.starts_with(first), "{rule}");
+    let words = ["-arch=sm_75,sm_90", "all.fatbin", "-r", "-o", "out.fatbin", "-MF", "one.d"];
+    let (code, _, stderr) = link(&folder, &words);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let rule = fs::read_to_string(folder.join("one.d")).expect("a rule");
+    assert!(rule.starts_with("out.fatbin: \\\n  all.fatbin\n"), "{rule}");
+    let words = [&words[..5], &["-MF", "-", "-MT", "app"]].concat();
+    let (code, stdout, stderr) = link(&folder, &words);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert!(stdout.starts_with("app: \\\n  all.fatbin\n"), "{stdout}");
+}
+
+/// What is about a link is written for each.
+#[test]
+fn maps_of_each_link() {
+    let folder = scratch("several-maps");
+    input(&folder);
+    let words = ["-arch=sm_75,sm_90", "-j", "1", "all.fatbin", "-r", "-o", "out.fatbin", "--map=out.map"];
+    let (code, _, stderr) = link(&folder, &words);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    for arch in ["sm_75", "sm_90"] {
+        assert!(folder.join(format!("out.{arch}.map")).is_file(), "{arch}");
+    }
+    assert!(!folder.join("out.map").exists());
 }

@@ -246,6 +246,10 @@ impl<'data> Merger<'_, 'data> {
         let stays_common = self.out.symbol(symbol).common().is_some()
             && !self.symbols.is_definition(origin.file, origin.symbol)
             && object.role(section.index) == Role::Global;
+        if accepted && stays_common {
+            // The binding is that of the strong one (core/commons-then-weak).
+            self.out.symbol_mut(symbol).bind = raw.bind();
+        }
         if !accepted || stays_common {
             return Ok(());
         }

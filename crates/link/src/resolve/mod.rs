@@ -572,6 +572,8 @@ impl<'data> Resolver<'_, 'data> {
         if old_raw.shndx.get() == raw::SHN_COMMON {
             if has_second && raw.bind() == raw::STB_GLOBAL {
                 self.multiple(id, origin, id);
+            } else if has_second {
+                // A strong definition was there; a weak one does not take its place.
             } else if self.initialised(origin) || self.replaces_without_value && raw.bind() == raw::STB_GLOBAL
             {
                 if self.initialised(origin) {
@@ -618,6 +620,7 @@ impl<'data> Resolver<'_, 'data> {
         } else if old_raw.bind() == raw::STB_GLOBAL {
             self.multiple(id, origin, id);
         } else {
+            self.symbols.entities[id.index()].named = origin.file;
             self.define(id, origin);
         }
     }

@@ -58,7 +58,7 @@ pub(super) enum Target {
 impl Asked {
     /// `None` if the help is asked for.
     pub(super) fn parse(words: &[OsString]) -> Result<Option<Self>, String> {
-        let (mut files, mut policy, mut target) = (Vec::new(), Policy::default(), None);
+        let (mut files, mut policy, mut targets) = (Vec::new(), Policy::default(), Vec::new());
         let mut words = Reader::new(words, &OPTIONS, USAGE);
         while let Some(word) = words.next()? {
             match word {
@@ -66,13 +66,13 @@ impl Asked {
                 Word::Option("--drop-ptx", _) => policy.drop_ptx = true,
                 Word::Option("--strip-debug", _) => policy.strip_debug = true,
                 Word::Option("--dedup", _) => policy.dedup = true,
-                Word::Option("--in-place", _) => target = Some(Target::InPlace),
+                Word::Option("--in-place", _) => targets.push(Target::InPlace),
                 Word::Option("--keep", Some(names)) => policy.keep.extend(Wanted::list(&names)?),
                 Word::Option("--compress", Some(how)) => {
                     policy.packing = Some(packing(&how.to_string_lossy())?);
                 }
-                Word::Option("-o", Some(file)) => target = Some(Target::File(file.into())),
-                Word::Option("-d", Some(folder)) => target = Some(Target::Folder(folder.into())),
+                Word::Option("-o", Some(file)) => targets.push(Target::File(file.into())),
+                Word::Option("-d", Some(folder)) => targets.push(Target::Folder(folder.into())),
                 Word::Option(..) => return Ok(None),
             }
         }
@@ -82,7 +82,10 @@ impl Asked {
         if policy.is_idle() {
             return Err("nothing to do: give --keep, --drop-ptx, --strip-debug, --dedup or --compress".into());
         }
-        let target = target.ok_or("give -o FILE, -d DIR or --in-place")?;
+        let target = targets.pop().ok_or("give -o FILE, -d DIR or --in-place")?;
+        if !targets.is_empty() {
+            return Err("give one of -o FILE, -d DIR and --in-place".into());
+        }
         if matches!(target, Target::File(_)) && files.len() > 1 {
             return Err("-o is for one file; give -d DIR or --in-place".into());
         }
