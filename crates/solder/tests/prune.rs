@@ -172,6 +172,21 @@ fn programs_and_libraries() {
     }
 }
 
+/// After the table of segments of a static program there is room for one more, not for two.
+#[test]
+fn static_programs() {
+    let folder = scratch("prune-static");
+    sources(&folder);
+    if !compile(&folder, &["-static", "main.c", "show.c", "wrappers.s", "-o", "fixed"]) {
+        println!("skipped: no static C library");
+        return;
+    }
+    let size = |name: &str| fs::metadata(folder.join(name)).expect("the file").len();
+    pruned(&folder, &["--keep=sm_80", "fixed", "-o", "copy"]);
+    assert_eq!(output(&folder.join("copy")), only(&output(&folder.join("fixed")), 80));
+    assert!(size("copy") + 100_000 < size("fixed"), "{} and {}", size("copy"), size("fixed"));
+}
+
 #[test]
 fn shared_libraries() {
     let folder = scratch("prune-libraries");

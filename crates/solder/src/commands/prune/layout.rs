@@ -89,7 +89,16 @@ impl<'a, 'data> Layout<'a, 'data> {
                 layout.block = None;
                 return Ok(layout);
             }
-            layout.block = layout.block_to_move(spare)?;
+            layout.block = match layout.block_to_move(spare) {
+                Ok(block) => block,
+                // There may be room for fewer segments: the section that would lose the least keeps its pages.
+                Err(_) if layout.cuts.iter().filter(|cut| cut.lost > 0).count() > 1 => {
+                    let losing = layout.cuts.iter_mut().filter(|cut| cut.lost > 0);
+                    losing.min_by_key(|cut| cut.lost).into_iter().for_each(|cut| cut.lost = 0);
+                    continue;
+                }
+                Err(reason) => return Err(reason),
+            };
             let Some(block) = &mut layout.block else { return Ok(layout) };
             let rooms = layout.cuts.iter().zip(code).map(|(cut, code)| match code.moved {
                 Some(_) => code.size(),
