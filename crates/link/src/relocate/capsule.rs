@@ -120,6 +120,7 @@ fn constant(
             Some((bank, (!may_move).then_some(symbol.value)))
         }
         // A constant that nobody defines is nowhere, and that is final. Its symbol need not say so.
+        None if symbol.is_function() => None,
         None => {
             let is_nowhere = relocatable && matches!(symbol.value, 0 | u64::MAX);
             Some((Bank::Program, is_nowhere.then_some(u64::MAX)))
