@@ -361,7 +361,8 @@ impl<'data> Merger<'_, 'data> {
     /// Debug information and, where no symbol brought them in, the parameters of the kernels.
     pub(super) fn remaining_sections(&mut self, file: FileId) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
-        let takes_nameless = self.settings.takes_nameless_shared;
+        // A debugger has no use for it (reloc/nameless-shared-again).
+        let takes_nameless = self.settings.takes_nameless_shared && !self.settings.places_dynamic;
         let with_variables = OnceCell::new();
         let is_nameless = |index: usize| {
             takes_nameless && !with_variables.get_or_init(|| sections_with_variables(object)).contains(&index)
