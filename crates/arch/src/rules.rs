@@ -101,6 +101,11 @@ impl Release {
         self.toolkit >= 131
     }
 
+    /// The library: an architecture of IR cannot be had as PTX.
+    pub const fn library_has_no_ptx_of_ir(&self) -> bool {
+        self.toolkit >= 134
+    }
+
     /// The library: a cubin for another member of the target's family is finalized anew, as a member of a fat binary is.
     pub const fn library_finalizes_cubins(&self) -> bool {
         self.toolkit >= 131

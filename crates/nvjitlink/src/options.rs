@@ -354,6 +354,12 @@ fn finish(draft: Draft, log: &mut Log) -> Result<Options, Code> {
         log.line(&[b"ERROR: ", what.as_bytes()]);
         return Err(Code::IncompatibleOptions);
     }
+    let has_no_ptx = draft.releases.iter().all(|release| release.library_has_no_ptx_of_ir());
+    if draft.ptx && kind == Kind::Lto && has_no_ptx {
+        let arch = Target::new(kind, arch).to_string();
+        log.line(&[b"ERROR: -arch=", arch.as_bytes(), b" conflicts with -ptx"]);
+        return Err(Code::IncompatibleOptions);
+    }
     Ok(Options {
         target: Target::new(kind, arch),
         registers: draft.registers,
@@ -388,6 +394,15 @@ mod tests {
         let mut log = Log::default();
         let (_, options) = parse(&words, release, false, &mut log);
         (options, String::from_utf8(log.with_nul()).expect("ASCII").trim_end_matches('\0').to_owned())
+    }
+
+    #[test]
+    fn an_architecture_of_ir_has_no_ptx() {
+        let words = ["-arch=lto_90", "-lto", "-ptx"];
+        assert!(parsed(&words).0.is_ok());
+        let (options, log) = parsed_by(Release::CUDA_13_4, &words);
+        assert!(matches!(options, Err(Code::IncompatibleOptions)));
+        assert_eq!(log, "ERROR: -arch=lto_90 conflicts with -ptx\n");
     }
 
     #[test]

@@ -265,6 +265,12 @@ impl Session {
                 // As C reads it.
                 let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
                 let cubin = self.assemble(options, text, name, false)?;
+                // Machine code for a virtual architecture is of no use.
+                if options.target.is_virtual() {
+                    let number: &[u8] = if self.release.checks_before_finishing() { b"10" } else { b"3" };
+                    self.logs.error.line(&[b"ERROR ", number, b": ptxjit:", name]);
+                    return Err(self.not_assembled(name));
+                }
                 if let Some(toolkit) = accept::toolkit_of(&cubin) {
                     self.raise_release(toolkit);
                 }

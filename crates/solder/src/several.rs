@@ -140,13 +140,13 @@ impl Asked {
             code
         };
         if let Some(file) = self.dependencies.as_ref().filter(|_| code == 0) {
-            self.write_rule(file, &rules)?;
+            Self::write_rule(file, &rules)?;
         }
         Ok(code)
     }
 
     /// One rule for make: what the links write, and all that they read.
-    fn write_rule(&self, file: &OsStr, rules: &[OsString]) -> Result<(), String> {
+    fn write_rule(file: &OsStr, rules: &[OsString]) -> Result<(), String> {
         // A link of no inputs has none.
         let texts: Vec<Vec<u8>> = rules.iter().filter_map(|rule| fs::read(rule).ok()).collect();
         if texts.is_empty() {
