@@ -88,13 +88,19 @@ pub const LDGSTS: u16 = 0x1ae;
 /// Forgets a barrier in memory (`SYNCS.CCTL.IV`).
 pub const SYNCS_CCTL: u16 = 0x1b1;
 pub const SYNCS_EXCH: u16 = 0x1b2;
+/// A copy of a tensor to shared memory.
+pub const UTMALDG: u16 = 0x1b4;
 /// A copy of a tensor from shared memory.
 pub const UTMASTG: u16 = 0x1b5;
+/// A reduction of a tensor.
+pub const UTMAREDG: u16 = 0x1b6;
 /// A copy to or from shared memory.
 pub const UBLKCP: u16 = 0x1ba;
 pub const UTMACMDFLUSH: u16 = 0x1b7;
 pub const UTMAPF: u16 = 0x1b8;
 pub const UTMACCTL: u16 = 0x1b9;
+/// A reduction from shared memory.
+pub const UBLKRED: u16 = 0x1bb;
 /// Fetches what is to be copied into the cache.
 pub const UBLKPF: u16 = 0x1bc;
 pub const STAS: u16 = 0x1bd;

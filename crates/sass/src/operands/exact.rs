@@ -7,7 +7,7 @@ use super::Operands;
 use crate::instruction::Instruction;
 use crate::operation::{
     ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, HMMA, IMMA, LD, LDG, LDGSTS, LDSM, R2UR, REDG,
-    REDG_FLOAT, ST, STG, STSM, SUST, SUST_FORMATTED, SYNCS_CCTL, UBLKPF, UTMAPF,
+    REDG_FLOAT, ST, STG, STSM, SUST, SUST_FORMATTED, SYNCS_CCTL, UBLKPF, UBLKRED, UTMAPF,
 };
 use crate::registers::{File, Registers};
 use crate::table::PREDICATES_TO_REGISTER;
@@ -50,6 +50,7 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
         SULD | SUST | SULD_FORMATTED | SUST_FORMATTED => surface(bits, &mut operands),
         LD | LDG | ST | STG | ATOM | ATOMG | REDG | CCTL => address(bits, &mut operands),
         UTMAPF | UBLKPF => prefetch(bits, &mut operands),
+        UBLKRED => reduction(bits, &mut operands),
         ATOM_FLOAT | ATOMG_FLOAT | REDG_FLOAT => float_atomic(bits, &mut operands),
         _ => {}
     }
@@ -96,6 +97,19 @@ fn mask(bits: Instruction, operands: &mut Operands) {
 fn set(registers: &mut Registers, first: u8, count: u16) {
     registers.remove_all(File::General);
     add(registers, first, count);
+}
+
+/// `UBLKRED` has an address in memory, one in shared memory, a size, and perhaps a descriptor of how to cache.
+fn reduction(bits: Instruction, operands: &mut Operands) {
+    let reads = &mut operands.reads;
+    reads.remove_all(File::Uniform);
+    let mut add = |at: u32, count: u16| reads.insert(File::Uniform, bits.byte(at), count);
+    add(3, 2);
+    add(4, 1);
+    add(8, 1);
+    if bits.field(76, 1) != 0 {
+        add(5, 2);
+    }
 }
 
 /// `UTMAPF` has the description of a tensor and coordinates, and offsets in one of its forms; `UBLKPF` an address and a size. Both

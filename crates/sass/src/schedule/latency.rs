@@ -16,7 +16,7 @@ use operation::{
     DMUL, DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, HMMA, I2F, I2F_DOUBLE, IADD,
     IMAD_WIDE, IMMA, IMNMX, ISETP, LD, LDC, LDCU, LDG, LDGSTS, LDL, LDS, LDSM, LDTM, LONG_CONVERSIONS,
     MEMBAR, MOV, MUFU, POPC, R2UR, REDUX, S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM, STTM, SYNCS_CCTL,
-    SYNCS_EXCH, UBLKCP, UBLKPF, UTMACCTL, UTMAPF, UTMASTG, VOTE, is_texture,
+    SYNCS_EXCH, UBLKCP, UBLKPF, UBLKRED, UTMACCTL, UTMALDG, UTMAPF, UTMAREDG, UTMASTG, VOTE, is_texture,
 };
 use solder_arch::Release;
 
@@ -278,6 +278,9 @@ const READS: &Table = &[
     // At most: all that is seen is that it is over 6 cycles later.
     (UTMASTG, &[], 6),
     (UBLKCP, &[], 2),
+    (UBLKRED, &[], 2),
+    (UTMALDG, &[], 2),
+    (UTMAREDG, &[], 2),
     (UTMAPF, &[], 1),
     (UBLKPF, &[], 1),
     // `UTMACCTL.PF`; `UTMACCTL.IV` is read later.

@@ -232,7 +232,7 @@ impl Constants {
 
     /// Goes on to the next instruction; returns whether the unit was idle.
     fn pass(&mut self, line: &Line) -> bool {
-        let is_idle = self.last.is_none_or(|last| self.now - last > Self::BUSY);
+        let is_idle = self.last.is_none_or(|last| self.now - last >= Self::BUSY);
         if matches!(line.operation(), LDC | S2UR) {
             self.last = Some(self.now);
         }
