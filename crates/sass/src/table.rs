@@ -237,7 +237,7 @@ const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(5, 2), u(8, 2)];
 const TENSOR_UNIT: &[Operand] = &[u(2, 2), u(3, 2), u(4, 2), u(5, 2), u(6, 2), u(8, 2), up(87)];
 
 /// All other operations, by opcode: operands at fixed places.
-pub const FIXED: [(u16, &[Operand]); 156] = [
+pub const FIXED: [(u16, &[Operand]); 155] = [
     (0x21d, &[wp(81), wp(84), r(4, 1), p(87), p(68)]), // PLOP3 of signs
     (0x21e, &[wp(81), wp(84), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
     (0x21f, &[wp(81), wp(84), r(3, 1), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
@@ -333,7 +333,6 @@ pub const FIXED: [(u16, &[Operand]); 156] = [
     (0x948, &[p(87)]),                                 // WARPSYNC
     (0x949, &[r(3, 2), p(87)]),                        // BRX
     (0x94d, &[p(87)]),                                 // EXIT
-    (0x94e, &[wr(2, 2)]),                              // LEPC
     (0x958, &[u(3, 2), p(87), up(87)]),                // BRXU
     (0x95c, &[]),                                      // BPT
     (0x95d, &[p(87)]),                                 // NANOSLEEP
