@@ -3,7 +3,7 @@
 use crate::diagnostics::{Message, Sink};
 use crate::model::merged::Merged;
 use crate::model::object::Object;
-use crate::model::symbols::{Symbols, UNIFIED_TABLES};
+use crate::model::symbols::{DESCRIPTION_SIZES, Symbols, UNIFIED_TABLES};
 use solder_cubin::raw;
 
 /// Functions that the driver provides. The prototype does not matter, the name decides.
@@ -32,7 +32,9 @@ pub fn is_provided(kind: u8, name: &[u8]) -> bool {
     match kind {
         raw::STT_FUNC => is_system_call(name),
         raw::STT_OBJECT | raw::STT_CUDA_OBJECT => {
-            name.starts_with(RESERVED_SHARED_PREFIX) || UNIFIED_TABLES.contains(&name)
+            name.starts_with(RESERVED_SHARED_PREFIX)
+                || UNIFIED_TABLES.contains(&name)
+                || DESCRIPTION_SIZES.contains(&name)
         }
         _ => true,
     }

@@ -8,10 +8,10 @@ use super::relocations::Incoming;
 use crate::diagnostics::Stop;
 use crate::model::ids::{FileId, SectionId, SymbolId};
 use crate::model::merged::{
-    Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, Reloc, RelocTarget,
+    Chunk, Content, FunctionConstant, InfoRecord, InfoValue, Kind, OutputSymbol, Reloc, RelocTarget,
 };
 use crate::model::object::Role;
-use crate::model::symbols::Origin;
+use crate::model::symbols::{DESCRIPTION_SIZES, Origin};
 use crate::notes::OLDEST_MERCURY;
 use crate::references::DeadReferences;
 use crate::textures::kernels_with_table;
@@ -522,10 +522,13 @@ impl<'data> Merger<'_, 'data> {
 
     /// What comes with the machine code's view: its names for constants, the parameters of the kernels.
     pub(super) fn end_mercury(&mut self) {
-        if self.settings.relocatable {
-            for symbol in self.out.symbols.iter_mut().filter(|s| s.kind == raw::STT_OBJECT) {
-                symbol.kind = raw::STT_CUDA_OBJECT;
-            }
+        let relocatable = self.settings.relocatable;
+        let is_object = |symbol: &&mut OutputSymbol<'_>| {
+            let is_size = || DESCRIPTION_SIZES.contains(&&**symbol.name);
+            symbol.kind == raw::STT_OBJECT && (relocatable || symbol.section.is_none() && is_size())
+        };
+        for symbol in self.out.symbols.iter_mut().filter(is_object) {
+            symbol.kind = raw::STT_CUDA_OBJECT;
         }
         self.finish_frames();
         self.size_aliases();

@@ -6,7 +6,7 @@ use super::reading::CONSTANTS_SIZE;
 use crate::model::ids::{SectionId, SymbolId};
 use crate::model::mercury::RESERVED_SHARED;
 use crate::model::merged::{Content, Function, Kind, OutputSymbol, RelocTarget};
-use crate::model::symbols::Origin;
+use crate::model::symbols::{Origin, UNIFIED_TABLES};
 use crate::shared::{find, read_at};
 use bstr::BStr;
 use hashbrown::HashMap;
@@ -97,8 +97,7 @@ impl<'data> Merger<'_, 'data> {
         }
         for symbol in &mut self.out.symbols {
             let variable = symbol.kind == raw::STT_CUDA_OBJECT && symbol.entity.is_some();
-            let known = crate::model::symbols::UNIFIED_TABLES.contains(&&**symbol.name)
-                || symbol.name.starts_with(RESERVED_SHARED);
+            let known = UNIFIED_TABLES.contains(&&**symbol.name) || symbol.name.starts_with(RESERVED_SHARED);
             if variable && symbol.section.is_none() && !known {
                 symbol.value = place;
             }

@@ -23,6 +23,9 @@ const EXITS: u8 = 0x1c;
 /// result is used in part.
 const WITH_PLACES: [(u8, usize); 3] = [(0x2e, 2), (0x39, 4), (0x44, 2)];
 
+/// Places, each with the registers of an arrival at a barrier, up to a word of all ones.
+const REGISTER_MAP: u8 = 0x40;
+
 /// A list of records that begin with their kind: a place; a place and a text; a text.
 const ANNOTATIONS: u8 = 0x55;
 const AT_PLACE: u32 = 1;
@@ -324,6 +327,11 @@ fn places_of(record: &info::Record<'_>) -> Vec<usize> {
             places
         }
         ANNOTATIONS => annotated(record, words),
+        REGISTER_MAP => {
+            let ends = |at: &usize| record.word(at * 4) == Some(u32::MAX);
+            let after = (0..words).filter(ends).map(|end| end + 1);
+            std::iter::once(0).chain(after).filter(|at| *at < words).collect()
+        }
         id => {
             let list = WITH_PLACES.iter().find(|(of, _)| *of == id);
             list.map_or(Vec::new(), |(_, step)| (0..words).step_by(*step).collect())
