@@ -96,6 +96,11 @@ fn cuda_info(object: &Object<'_>) -> Option<CudaInfo> {
     if object.cubin.header.is_current() { CudaInfo::parse(note.data) } else { None }
 }
 
+/// Whether the note is in the form of 12.x, which names no toolkit.
+pub fn has_older_note(object: &Object<'_>) -> bool {
+    cuda_info(object).is_none_or(|info| info.version < 2)
+}
+
 /// The virtual architecture that an object was compiled for.
 pub fn virtual_sm(object: &Object<'_>, release: &Release) -> u16 {
     if !is_current(object, release) || !release.reads_notes() {

@@ -214,6 +214,9 @@ messages! {
         "Object '{file}' has cuda-api-version of {version} which is greater than version on link line ({allowed})";
     ExtensibleWithOthers { file: Text } = "extensible-with-others", Warning,
         "'{file}': -ewp compiled objects should only link with libcudadevrt";
+    TensorMemoryOfOtherToolkit { file: Text } = "tensor-memory-of-other-toolkit", Error,
+        "Object '{file}' cannot be linked due to version mismatch. Objects using tcgen05 in 12.x cannot be linked with 13.0 or later, \
+         they must be rebuilt with latest compiler";
     MergeFailed = "merge-failed", Fatal, "merge_elf failed";
 
     // Resolution and limits.

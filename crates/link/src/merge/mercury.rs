@@ -1,7 +1,7 @@
 //! The Mercury side of the merge: twins of sections, relocations of the Mercury view, and what nvlink
 //! makes only when the machine code's view is derived from it.
 
-use super::merger::{ConstantPlace as Place, Merger, New};
+use super::merger::{ConstantPlace as Place, Merger, New, Reserved};
 use super::names::NamePlace;
 use super::reading::Source;
 use super::relocations::Incoming;
@@ -156,19 +156,31 @@ impl<'data> Merger<'_, 'data> {
             let name = self.name_symbol(name);
             self.out.set_symbol_name(symbol, name);
         }
-        let align = raw.value.get().max(1);
-        let place = self.out.section_mut(out).append(&[], raw.size.get(), align).unwrap_or(0);
-        let twin = self.twin(out, Kind::MercuryReservedShared);
-        let mercury = self.out.section_mut(twin).append(&[], raw.size.get(), align).unwrap_or(0);
-        let relocatable = self.settings.relocatable;
+        self.twin(out, Kind::MercuryReservedShared);
+        let align = raw.value.get();
+        self.mercury.reserved.push(Reserved { symbol, section: out, size: raw.size.get(), align });
         let symbol = self.out.symbol_mut(symbol);
-        (symbol.section, symbol.origin, symbol.value) = (Some(out), Some(origin), place);
+        // In objects the value of such a variable is its alignment.
+        (symbol.section, symbol.origin, symbol.value) = (Some(out), Some(origin), align);
         symbol.mercury_other = raw.other;
-        if relocatable {
-            // As in objects, where the value of such a variable is its alignment.
-            symbol.value = raw.value.get();
+    }
+
+    /// Gives these variables their places: those with a large alignment first, of equal ones the last (older/tensor-memory).
+    fn place_reserved(&mut self) {
+        let mut variables = std::mem::take(&mut self.mercury.reserved);
+        variables.reverse();
+        variables.sort_by_key(|variable| std::cmp::Reverse(variable.align));
+        for Reserved { symbol, section, size, align } in variables {
+            let align = align.max(1);
+            let place = self.out.section_mut(section).append(&[], size, align).unwrap_or(0);
+            let twin = self.twin(section, Kind::MercuryReservedShared);
+            let mercury = self.out.section_mut(twin).append(&[], size, align).unwrap_or(0);
+            if !self.settings.relocatable {
+                let symbol = self.out.symbol_mut(symbol);
+                symbol.value = place;
+                symbol.rest_mut().differs.value = Some(mercury);
+            }
         }
-        symbol.rest_mut().differs.value = (!relocatable).then_some(mercury);
     }
 
     /// The parameters of a kernel are no part of the Mercury view: they wait for its end.
@@ -530,6 +542,7 @@ impl<'data> Merger<'_, 'data> {
         for symbol in self.out.symbols.iter_mut().filter(is_object) {
             symbol.kind = raw::STT_CUDA_OBJECT;
         }
+        self.place_reserved();
         self.finish_frames();
         self.size_aliases();
         self.finish_lines();

@@ -235,6 +235,17 @@ pub(super) struct MercuryState<'data> {
     pub(super) function_twins: Vec<(u32, u32, u64)>,
     /// How many symbols in such constants it had so far.
     pub(super) constant_symbols: u32,
+    /// The variables in the shared memory that the system uses.
+    pub(super) reserved: Vec<Reserved>,
+}
+
+/// A variable in the shared memory that the system uses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reserved {
+    pub(super) symbol: SymbolId,
+    pub(super) section: SectionId,
+    pub(super) size: u64,
+    pub(super) align: u64,
 }
 
 impl MercuryState<'_> {

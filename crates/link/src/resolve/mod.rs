@@ -8,6 +8,7 @@
 
 mod name_index;
 mod sanitized;
+mod tensor_memory;
 
 use crate::call_graph::Reader;
 use crate::diagnostics::{Demangled, Message, Sink, Stop, Text};
@@ -27,6 +28,7 @@ use solder_cubin::callgraph;
 use solder_cubin::info::{self, attr};
 use solder_cubin::raw::{self, Symbol};
 use std::ops::Range;
+use tensor_memory::TensorMemoryCheck;
 
 /// Symbols of these types have an identity across objects.
 fn names_a_thing(symbol: &Symbol) -> bool {
@@ -206,6 +208,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
         let mut resolver = self.with(objects[..read].iter().collect());
         let is_extensible = resolver.is_extensible || objects[read..].iter().any(Object::is_extensible);
         let mut sanitized = SanitizedCheck::default();
+        let mut tensor_memory = TensorMemoryCheck::default();
         for (file, object) in objects.iter().enumerate() {
             if is_extensible && !object.is_extensible() && !is_runtime(object.name.as_bytes()) {
                 sink.report(Message::ExtensibleWithOthers { file: (&object.name).into() });
@@ -220,6 +223,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             if release.compares_sanitized_toolkits() {
                 sanitized.admit(FileId::at(file), object, &resolver.symbols, sink);
             }
+            tensor_memory.admit(object, sink);
             if let Some((major, minor)) = api_version {
                 // Before 13.1 nvlink reads the minor number and does not use it.
                 let minor = if release.compares_api_minor() { minor.unsigned_abs() } else { 0 };
