@@ -75,6 +75,7 @@ pub const MEMBAR: u16 = 0x192;
 /// A store to a surface in the format of its memory, and one of plain bits.
 pub const SUST_FORMATTED: u16 = 0x19b;
 pub const SUST: u16 = 0x19d;
+pub const SURED: u16 = 0x19f;
 pub const ATOM_FLOAT: u16 = 0x1a2;
 pub const ATOMG_FLOAT: u16 = 0x1a3;
 pub const REDG_FLOAT: u16 = 0x1a6;
@@ -109,6 +110,8 @@ pub const S2UR: u16 = 0x1c3;
 pub const FENCE: u16 = 0x1c6;
 /// `UCGABAR_ARV`, `UCGABAR_WAIT`.
 pub const UCGABAR: u16 = 0x1c7;
+/// Operations of the unit for tensors, `UTCATOMSWS` to `UTCHMMA`.
+pub const TENSOR_UNIT: std::ops::RangeInclusive<u16> = 0x1e3..=0x1ec;
 pub const STTM: u16 = 0x1ed;
 pub const LDTM: u16 = 0x1ee;
 /// Forgets the description of a tensor (`CCTL.E.C.LDCU.IV.DEEP`). It shares its operation with none that is known, and no

@@ -13,7 +13,7 @@ use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
     DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDC, LDS, LDSM,
-    LONG_CONVERSIONS, MEMBAR, MUFU, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SUST, SUST_FORMATTED, SYNCS,
+    LONG_CONVERSIONS, MEMBAR, MUFU, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SURED, SUST, SUST_FORMATTED, SYNCS,
     SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UBLKPF, UTMACCTL, UTMAPF, is_texture,
 };
 
@@ -263,7 +263,16 @@ impl Held {
 fn reads_uniform_late(operation: u16, family: Family) -> bool {
     let is_copy = family.meets_with_copies && operation::TENSOR_COPIES.contains(&operation);
     let is_prefetch = matches!(operation, UTMAPF | UTMACCTL | UBLKPF);
-    is_texture(operation) || matches!(operation, SYNCS_EXCH | UBLKCP) || is_prefetch || is_copy
+    let is_tensor_unit = operation::TENSOR_UNIT.contains(&operation);
+    // Reductions from 13.1 on.
+    let is_surface =
+        matches!(operation, SUST | SUST_FORMATTED) || operation == SURED && !family.waits_at_ends;
+    is_texture(operation)
+        || matches!(operation, SYNCS_EXCH | UBLKCP)
+        || is_prefetch
+        || is_copy
+        || is_tensor_unit
+        || is_surface
 }
 
 impl Producer {
