@@ -110,8 +110,10 @@ pub const S2UR: u16 = 0x1c3;
 pub const FENCE: u16 = 0x1c6;
 /// `UCGABAR_ARV`, `UCGABAR_WAIT`.
 pub const UCGABAR: u16 = 0x1c7;
-/// Operations of the unit for tensors, `UTCATOMSWS` to `UTCHMMA`.
-pub const TENSOR_UNIT: std::ops::RangeInclusive<u16> = 0x1e3..=0x1ec;
+/// Takes tensor memory and gives it back.
+pub const UTCATOMSWS: u16 = 0x1e3;
+/// Operations of the unit for tensors, `UTCSHIFT` to `UTCHMMA`.
+pub const TENSOR_UNIT: std::ops::RangeInclusive<u16> = 0x1e6..=0x1ec;
 pub const STTM: u16 = 0x1ed;
 pub const LDTM: u16 = 0x1ee;
 /// Forgets the description of a tensor (`CCTL.E.C.LDCU.IV.DEEP`). It shares its operation with none that is known, and no

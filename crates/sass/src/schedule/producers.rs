@@ -14,7 +14,7 @@ use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
     DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDC, LDS, LDSM,
     LONG_CONVERSIONS, MEMBAR, MUFU, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SURED, SUST, SUST_FORMATTED, SYNCS,
-    SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UBLKPF, UTMACCTL, UTMAPF, is_texture,
+    SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UBLKPF, UTCATOMSWS, UTMACCTL, UTMAPF, is_texture,
 };
 
 /// What is over when the scoreboard is.
@@ -264,15 +264,15 @@ fn reads_uniform_late(operation: u16, family: Family) -> bool {
     let is_copy = family.meets_with_copies && operation::TENSOR_COPIES.contains(&operation);
     let is_prefetch = matches!(operation, UTMAPF | UTMACCTL | UBLKPF);
     let is_tensor_unit = operation::TENSOR_UNIT.contains(&operation);
-    // Reductions from 13.1 on.
-    let is_surface =
-        matches!(operation, SUST | SUST_FORMATTED) || operation == SURED && !family.waits_at_ends;
+    let is_surface = matches!(operation, SUST | SUST_FORMATTED);
+    let is_late_since_13_1 = matches!(operation, SURED | UTCATOMSWS) && !family.waits_at_ends;
     is_texture(operation)
         || matches!(operation, SYNCS_EXCH | UBLKCP)
         || is_prefetch
         || is_copy
         || is_tensor_unit
         || is_surface
+        || is_late_since_13_1
 }
 
 impl Producer {
