@@ -133,7 +133,7 @@ impl<'data> Merger<'_, 'data> {
             let has_none = || addend(&self.out.files[file.index()], &entry, raw) == 0;
             if looks_up && rela && is_read_first && has_none() && !std::mem::replace(&mut is_looked_up, true)
             {
-                // Below sm_90 it may be needed later, and stands here then.
+                // Below sm_90 a later file may need it: its position among the sections is decided now.
                 if self.settings.always_rela() || self.settings.preserves_relocs {
                     self.look_for_rel(name);
                 } else if self.out.section(list.code).rel.is_none() {

@@ -19,8 +19,7 @@ pub const UNIFIED_TABLES: &[&[u8]] = &[
 ];
 
 /// How large the driver's descriptions of textures and surfaces are: it says so when it loads the image (core/sizes-of-descriptions).
-pub const DESCRIPTION_SIZES: &[&[u8]] =
-    &[b".nv.unified.texrefDescSize", b".nv.texrefDescSize", b".nv.surfrefDescSize"];
+pub const DESCRIPTION_SIZES: &[&[u8]] = &[b".nv.unified.texrefDescSize", b".nv.surfrefDescSize"];
 
 /// A symbol of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

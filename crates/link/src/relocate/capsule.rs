@@ -119,8 +119,8 @@ fn constant(
             let bank = if number == ADDRESSES { Bank::Addresses } else { Bank::Program };
             Some((bank, (!may_move).then_some(symbol.value)))
         }
-        // A constant that nobody defines is nowhere, and that is final. Its symbol need not say so.
         None if symbol.is_function() => None,
+        // A constant that nobody defines is nowhere, and that is final. Its symbol need not say so.
         None => {
             let is_nowhere = relocatable && matches!(symbol.value, 0 | u64::MAX);
             Some((Bank::Program, is_nowhere.then_some(u64::MAX)))
