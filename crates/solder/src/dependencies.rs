@@ -56,21 +56,27 @@ fn is_file(name: &[u8]) -> bool {
     Path::new(std::ffi::OsStr::from_bytes(name)).is_file()
 }
 
-/// The rule, and an empty one for each prerequisite, so that one which has been removed is not an error.
+/// The rule of one link.
 fn rule(target: &[u8], prerequisites: &[&[u8]]) -> Option<Vec<u8>> {
-    let mut text = escape(target)?;
+    let names: Vec<Vec<u8>> = prerequisites.iter().map(|name| escape(name)).collect::<Option<_>>()?;
+    Some(written(&escape(target)?, &names.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+}
+
+/// The rule, and an empty one for each prerequisite, so that one which has been removed is not an error. All names are escaped.
+fn written(targets: &[u8], prerequisites: &[&[u8]]) -> Vec<u8> {
+    let mut text = targets.to_vec();
     text.push(b':');
     for name in prerequisites {
         text.extend_from_slice(b" \\\n  ");
-        text.extend(escape(name)?);
+        text.extend_from_slice(name);
     }
     text.push(b'\n');
     for name in prerequisites {
         text.push(b'\n');
-        text.extend(escape(name)?);
+        text.extend_from_slice(name);
         text.extend_from_slice(b":\n");
     }
-    Some(text)
+    text
 }
 
 /// One rule for what several links write and read, made of the rules of each.
@@ -93,19 +99,7 @@ pub fn joined(rules: &[Vec<u8>]) -> Vec<u8> {
             }
         }
     }
-    let mut text = targets.join(&b' ');
-    text.push(b':');
-    for name in &prerequisites {
-        text.extend_from_slice(b" \\\n  ");
-        text.extend_from_slice(name);
-    }
-    text.push(b'\n');
-    for name in &prerequisites {
-        text.push(b'\n');
-        text.extend_from_slice(name);
-        text.extend_from_slice(b":\n");
-    }
-    text
+    written(&targets.join(&b' '), &prerequisites)
 }
 
 /// A name as make and Ninja read it. A backslash is itself unless a character that it would protect follows; then it is
