@@ -49,6 +49,8 @@ pub const NANOSLEEP: u16 = 0x15d;
 pub const BRX: u16 = 0x149;
 pub const BRXU: u16 = 0x158;
 pub const EXIT: u16 = 0x14d;
+/// `st.async.mmio`.
+pub const USTGR: u16 = 0x177;
 pub const LD: u16 = 0x180;
 pub const LDG: u16 = 0x181;
 pub const LDC: u16 = 0x182;
@@ -79,6 +81,9 @@ pub const SURED: u16 = 0x19f;
 pub const ATOM_FLOAT: u16 = 0x1a2;
 pub const ATOMG_FLOAT: u16 = 0x1a3;
 pub const REDG_FLOAT: u16 = 0x1a6;
+/// `multimem.ld_reduce`.
+pub const LDGMC: u16 = 0x1a4;
+pub const LDGMC_FLOAT: u16 = 0x1a5;
 pub const SYNCS: u16 = 0x1a7;
 pub const ATOMG: u16 = 0x1a8;
 pub const ATOMG_CAS: u16 = 0x1a9;
@@ -108,6 +113,8 @@ pub const STAS: u16 = 0x1bd;
 /// Special registers into uniform registers.
 pub const S2UR: u16 = 0x1c3;
 pub const FENCE: u16 = 0x1c6;
+/// `st.bulk`.
+pub const UMEMSETS: u16 = 0x1cb;
 /// `UCGABAR_ARV`, `UCGABAR_WAIT`.
 pub const UCGABAR: u16 = 0x1c7;
 /// Takes tensor memory and gives it back.

@@ -18,6 +18,10 @@ pub const SOURCE_TYPE: Width = 0x82;
 pub const SIZE: Width = 0x83;
 /// By the type of an atomic operation.
 pub const ATOMIC: Width = 0x84;
+/// The same for those of floating point.
+pub const FLOAT_ATOMIC: Width = 0x8d;
+/// By the type of what is reduced over the memories of several devices: numbers of floating point, integers.
+pub const FLOAT_REDUCTION: Width = 0x8e;
 /// By the shape of what is copied from or to tensor memory.
 pub const TENSOR: Width = 0x85;
 /// By the kind of a texture: one for those of one dimension.
@@ -224,9 +228,12 @@ const SCALED_MATRIX: &[Operand] =
     &[wr(2, 4), r(3, 4), r(4, 4), r(5, WIDE), operand(File::General, 52, 1, false), r(8, 4)];
 const TEXTURE: &[Operand] = &[wr(2, 2), wr(8, 2), wp(81), r(3, COORDINATES), r(4, 4), u(5, 2)];
 const ATOMIC_ADDRESS: &[Operand] = &[wr(2, ATOMIC), wp(81), r(3, 2), r(4, ATOMIC), u(8, 2)];
+const FLOAT_ATOMIC_ADDRESS: &[Operand] = &[wr(2, FLOAT_ATOMIC), wp(81), r(3, 2), r(4, FLOAT_ATOMIC), u(8, 2)];
 /// Without a descriptor.
+const FLOAT_ATOMIC_POINTER: &[Operand] = &[wr(2, FLOAT_ATOMIC), wp(81), r(3, 2), r(4, FLOAT_ATOMIC)];
 const ATOMIC_POINTER: &[Operand] = &[wr(2, ATOMIC), wp(81), r(3, 2), r(4, ATOMIC)];
 const REDUCTION: &[Operand] = &[r(3, 2), r(4, ATOMIC), u(8, 2)];
+const FLOAT_REDUCTION_ADDRESS: &[Operand] = &[r(3, 2), r(4, FLOAT_ATOMIC), u(8, 2)];
 const COMPARE_AND_SWAP: &[Operand] = &[wr(2, ATOMIC), wp(81), r(3, 2), r(4, ATOMIC), r(8, ATOMIC)];
 const LOAD: &[Operand] = &[wr(2, SIZE), r(3, 2), u(4, 2)];
 const GLOBAL_LOAD: &[Operand] = &[wr(2, SIZE), wp(81), r(3, 2), u(4, 2)];
@@ -237,7 +244,7 @@ const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(5, 2), u(8, 2)];
 const TENSOR_UNIT: &[Operand] = &[u(2, 2), u(3, 2), u(4, 2), u(5, 2), u(6, 2), u(8, 2), up(87)];
 
 /// All other operations, by opcode: operands at fixed places.
-pub const FIXED: [(u16, &[Operand]); 155] = [
+pub const FIXED: [(u16, &[Operand]); 158] = [
     (0x21d, &[wp(81), wp(84), r(4, 1), p(87), p(68)]), // PLOP3 of signs
     (0x21e, &[wp(81), wp(84), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
     (0x21f, &[wp(81), wp(84), r(3, 1), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
@@ -259,6 +266,7 @@ pub const FIXED: [(u16, &[Operand]); 155] = [
     (0x355, &[wr(2, 1), b(24), wb(24)]),               // BMOV
     (0x356, &[wb(24), r(4, 1)]),                       // BMOV
     (0x35d, &[r(3, 1), r(4, 1), p(87)]),               // NANOSLEEP
+    (0x377, &[u(3, 2), u(4, SIZE)]),                   // USTGR
     (0x380, &[wr(2, SIZE), wp(81), r(3, 2)]),          // LD
     (0x381, &[wr(2, SIZE), wp(81), r(3, 2)]),          // LDG
     (0x385, &[r(3, 2), r(8, SIZE)]),                   // ST
@@ -271,8 +279,8 @@ pub const FIXED: [(u16, &[Operand]); 155] = [
     (0x38c, &[wr(2, ATOMIC), r(3, 1), r(4, ATOMIC)]),  // ATOMS
     (0x38d, &[wr(2, ATOMIC), r(3, 1), r(4, ATOMIC), r(8, ATOMIC)]), // ATOMS.CAS
     (0x3a1, &[wr(2, 1), wp(81), r(3, MATCH)]),         // MATCH
-    (0x3a2, ATOMIC_POINTER),                           // ATOM of floating point
-    (0x3a3, ATOMIC_POINTER),                           // ATOMG of floating point
+    (0x3a2, FLOAT_ATOMIC_POINTER),                     // ATOM of floating point
+    (0x3a3, FLOAT_ATOMIC_POINTER),                     // ATOMG of floating point
     (0x3a8, ATOMIC_POINTER),                           // ATOMG
     (0x3a9, COMPARE_AND_SWAP),                         // ATOMG.CAS
     (0x3aa, &[wr(2, 1), wp(81), r(3, 2)]),             // QSPC
@@ -287,6 +295,7 @@ pub const FIXED: [(u16, &[Operand]); 155] = [
     (0x3c4, &[wu(2, 1), r(3, 1)]),                     // REDUX
     (0x3c6, &[]),                                      // FENCE
     (0x3ca, UNIFORM_COPY),                             // UGETNEXTWORKID
+    (0x3cb, &[u(3, 1), u(4, 2), u(8, 1)]),             // UMEMSETS
     (0x3e9, TENSOR_UNIT),                              // UTCBAR
     (0x402, &[wr(2, 2)]),                              // MOV.64
     (0x407, &[wr(2, 2), r(3, 2), p(87)]),              // SEL.64
@@ -352,10 +361,11 @@ pub const FIXED: [(u16, &[Operand]); 155] = [
     (0x98e, REDUCTION),                                // REDG
     (0x98f, &[r(3, 2), u(4, 2)]),                      // CCTL
     (0x992, &[]),                                      // MEMBAR
-    (0x9a2, ATOMIC_ADDRESS),                           // ATOM of floating point
-    (0x9a3, ATOMIC_ADDRESS),                           // ATOMG of floating point
-    (0x9a5, &[wr(2, 4), r(3, 2), u(8, 2)]),            // LDGMC
-    (0x9a6, REDUCTION),                                // REDG of floating point
+    (0x9a2, FLOAT_ATOMIC_ADDRESS),                     // ATOM of floating point
+    (0x9a3, FLOAT_ATOMIC_ADDRESS),                     // ATOMG of floating point
+    (0x9a4, &[wr(2, ATOMIC), r(3, 2), u(8, 2)]),       // LDGMC
+    (0x9a5, &[wr(2, FLOAT_REDUCTION), r(3, 2), u(8, 2)]), // LDGMC of floating point
+    (0x9a6, FLOAT_REDUCTION_ADDRESS),                  // REDG of floating point
     (0x9a7, &[wr(2, 2), r(3, 1), r(4, 1), u(8, 1)]),   // SYNCS
     (0x9a8, ATOMIC_ADDRESS),                           // ATOMG
     (0x9aa, &[wr(2, 1), wp(81), r(3, 2), u(4, 2)]),    // QSPC
@@ -420,11 +430,11 @@ pub const REGISTER_TO_PREDICATES: u16 = 0x004;
 ///
 /// Barriers of a thread block (`BAR`), of a warp (`WARPSYNC`) and exits are not among them: assemblers let loads, stores
 /// and shuffles be under way there as a matter of course, as memory is accessed in the order of the instructions.
-pub const ORDERING: [u16; 49] = [
+pub const ORDERING: [u16; 50] = [
     0x02d, 0x02e, 0x04c, 0x11a, 0x11b, 0x11c, 0x143, 0x144, 0x14a, 0x14c, 0x150, 0x152, 0x153, 0x15c, 0x15d,
-    0x18f, 0x192, 0x1a7, 0x1ab, 0x1af, 0x1b0, 0x1b1, 0x1b2, 0x1b4, 0x1b5, 0x1b6, 0x1b7, 0x1b8, 0x1b9, 0x1ba,
-    0x1bb, 0x1bc, 0x1bd, 0x1be, 0x1bf, 0x1c6, 0x1c7, 0x1ca, 0x1e3, 0x1e6, 0x1e7, 0x1e9, 0x1ea, 0x1eb, 0x1ec,
-    0x1ed, 0x1ee, 0x1ef, 0x1f0,
+    0x177, 0x18f, 0x192, 0x1a7, 0x1ab, 0x1af, 0x1b0, 0x1b1, 0x1b2, 0x1b4, 0x1b5, 0x1b6, 0x1b7, 0x1b8, 0x1b9,
+    0x1ba, 0x1bb, 0x1bc, 0x1bd, 0x1be, 0x1bf, 0x1c6, 0x1c7, 0x1ca, 0x1e3, 0x1e6, 0x1e7, 0x1e9, 0x1ea, 0x1eb,
+    0x1ec, 0x1ed, 0x1ee, 0x1ef, 0x1f0,
 ];
 /// `BAR`: whatever it sets is not about registers alone either.
 pub const BARRIER: u16 = 0x11d;

@@ -7,7 +7,7 @@ use super::Operands;
 use crate::instruction::Instruction;
 use crate::operation::{
     ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, HMMA, IMMA, LD, LDG, LDGSTS, LDSM, R2UR, REDG,
-    REDG_FLOAT, ST, STG, STSM, SUST, SUST_FORMATTED, SYNCS_CCTL, UBLKPF, UBLKRED, UTMAPF,
+    REDG_FLOAT, ST, STG, STSM, SURED, SUST, SUST_FORMATTED, SYNCS_CCTL, UBLKPF, UBLKRED, UTMAPF,
 };
 use crate::registers::{File, Registers};
 use crate::table::PREDICATES_TO_REGISTER;
@@ -47,11 +47,12 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
         TXQ => query(bits, &mut operands),
         // `SYNCS.CCTL.IVALL` has no address.
         SYNCS_CCTL if bits.field(64, 32) == 0 => operands.reads = Registers::default(),
-        SULD | SUST | SULD_FORMATTED | SUST_FORMATTED => surface(bits, &mut operands),
-        LD | LDG | ST | STG | ATOM | ATOMG | REDG | CCTL => address(bits, &mut operands),
+        SULD | SUST | SURED | SULD_FORMATTED | SUST_FORMATTED => surface(bits, &mut operands),
+        LD | LDG | ST | STG | ATOM | ATOMG | REDG | CCTL | ATOM_FLOAT | ATOMG_FLOAT | REDG_FLOAT => {
+            address(bits, &mut operands);
+        }
         UTMAPF | UBLKPF => prefetch(bits, &mut operands),
         UBLKRED => reduction(bits, &mut operands),
-        ATOM_FLOAT | ATOMG_FLOAT | REDG_FLOAT => float_atomic(bits, &mut operands),
         _ => {}
     }
     Some(operands)
@@ -265,6 +266,8 @@ fn surface(bits: Instruction, operands: &mut Operands) {
     let size = match (bits.operation(), bits.field(73, 3)) {
         // A mask of components.
         (SULD_FORMATTED | SUST_FORMATTED, _) => bits.field(72, 4).count_ones() as u16,
+        (SURED, 2 | 3) => 2,
+        (SURED, _) => 1,
         (_, 0..=4) => 1,
         (_, 5) => 2,
         _ => 4,
@@ -288,20 +291,6 @@ fn address(bits: Instruction, operands: &mut Operands) {
     if bits.operation() == CCTL && matches!(bits.field(87, 4), 4 | 6..=8) {
         operands.reads = Registers::default();
     }
-}
-
-fn float_atomic(bits: Instruction, operands: &mut Operands) {
-    let count = match bits.field(73, 3) {
-        0 | 1 | 4 => 1,
-        3 | 6 => 4,
-        _ => 2,
-    };
-    set(&mut operands.reads, bits.byte(3), 2);
-    add(&mut operands.reads, bits.byte(4), count);
-    if bits.operation() != REDG_FLOAT {
-        set(&mut operands.writes, bits.byte(2), count);
-    }
-    address(bits, operands);
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ pub mod exact;
 use crate::instruction::Instruction;
 use crate::registers::{File, Registers};
 use crate::table::{
-    ATOMIC, Arithmetic, BARRIER, COORDINATES, FIRST_PAIR, FIXED, FIXED_FORMS, GENERAL, IF_UNIFORM, MATCH,
-    MIN_MAX, ORDERING, Operand, PREDICATES, PREDICATES_TO_REGISTER, REGISTER_TO_PREDICATES,
-    REGISTER_TO_UNIFORM_PREDICATES, RESULT_TYPE, SECOND_PAIR, SHARED, SIZE, SOURCE_TYPE, TENSOR, THIRD_PAIR,
-    UNIFORM, UNIFORM_PREDICATES_TO_REGISTER, WIDE, Width, is_shared_uniform,
+    ATOMIC, Arithmetic, BARRIER, COORDINATES, FIRST_PAIR, FIXED, FIXED_FORMS, FLOAT_ATOMIC, FLOAT_REDUCTION,
+    GENERAL, IF_UNIFORM, MATCH, MIN_MAX, ORDERING, Operand, PREDICATES, PREDICATES_TO_REGISTER,
+    REGISTER_TO_PREDICATES, REGISTER_TO_UNIFORM_PREDICATES, RESULT_TYPE, SECOND_PAIR, SHARED, SIZE,
+    SOURCE_TYPE, TENSOR, THIRD_PAIR, UNIFORM, UNIFORM_PREDICATES_TO_REGISTER, WIDE, Width, is_shared_uniform,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -303,7 +303,18 @@ fn count(instruction: Instruction, width: Width) -> u16 {
         },
         ATOMIC => match instruction.field(73, 3) {
             0 | 1 => 1,
-            2 => 2,
+            2 | 3 => 2,
+            _ => 4,
+        },
+        FLOAT_ATOMIC => match instruction.field(73, 4) {
+            0 | 3 | 9 => 1,
+            1 | 4 | 10 | 15 => 2,
+            _ => 4,
+        },
+        // Of bytes or of larger numbers.
+        FLOAT_REDUCTION => match (is(87, 1, 1), instruction.field(73, 4)) {
+            (false, 0 | 3 | 12) | (true, 1 | 4) => 1,
+            (false, 1 | 4 | 13 | 15) | (true, 2 | 5) => 2,
             _ => 4,
         },
         TENSOR => {
@@ -383,6 +394,19 @@ mod tests {
         check(fused, &[(General, &[46, 51])], &[(General, &[26, 27])]);
         // F2I.S64.TRUNC R20, R24
         check(0x000ff000_0020d900_00000018_00147311, &[(General, &[24])], &[(General, &[20, 21])]);
+    }
+
+    #[test]
+    fn atomics_by_their_type() {
+        // REDG.E.MAX.F16x8.RN.STRONG.GPU desc[UR6][R8.64+0x10], R4
+        let of_halves = 0x002fe800_0e12e506_00001004_080079a6;
+        check(of_halves, &[(General, &[4, 5, 6, 7, 8, 9]), (Uniform, &[6, 7])], &[]);
+        // ATOMG.E.ADD.BF16x4.RN.STRONG.GPU PT, R12, desc[UR6][R8.64], R12
+        let of_four = 0x001eee00_0c1ee906_8000000c_080c79a3;
+        check(of_four, &[(General, &[8, 9, 12, 13]), (Uniform, &[6, 7])], &[(General, &[12, 13])]);
+        // LDGMC.E.ADD.F32x4.RN.STRONG.SYS R8, [R2.64+URZ] and LDGMC.E.MIN.64.STRONG.SYS R2, [RZ.U32+UR4]
+        check(0x001ea200_08035dff_00000000_020879a5, &[(General, &[2, 3])], &[(General, &[8, 9, 10, 11])]);
+        check(0x001ea800_08814504_00000000_ff0279a4, &[(Uniform, &[4, 5])], &[(General, &[2, 3])]);
     }
 
     #[test]

@@ -12,9 +12,10 @@ use crate::operation;
 use crate::registers::{File, Registers};
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BREV, DADD, DFMA, DMUL,
-    DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDC, LDS, LDSM,
-    LONG_CONVERSIONS, MEMBAR, MUFU, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SURED, SUST, SUST_FORMATTED, SYNCS,
-    SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UBLKPF, UTCATOMSWS, UTMACCTL, UTMAPF, is_texture,
+    DSETP, ERRBAR, F2F_DOUBLE, F2I, F2I_DOUBLE, FCHK, FENCE, FLO, FRND_DOUBLE, I2F_DOUBLE, LDC, LDGMC,
+    LDGMC_FLOAT, LDS, LDSM, LONG_CONVERSIONS, MEMBAR, MUFU, POPC, REDG, REDG_FLOAT, S2UR, SHFL, SURED, SUST,
+    SUST_FORMATTED, SYNCS, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UBLKPF, UMEMSETS, USTGR, UTCATOMSWS, UTMACCTL,
+    UTMAPF, is_texture,
 };
 
 /// What is over when the scoreboard is.
@@ -265,9 +266,9 @@ fn reads_uniform_late(operation: u16, family: Family) -> bool {
     let is_prefetch = matches!(operation, UTMAPF | UTMACCTL | UBLKPF);
     let is_tensor_unit = operation::TENSOR_UNIT.contains(&operation);
     let is_surface = matches!(operation, SUST | SUST_FORMATTED);
-    let is_late_since_13_1 = matches!(operation, SURED | UTCATOMSWS) && !family.waits_at_ends;
+    let is_late_since_13_1 = matches!(operation, SURED | USTGR | UTCATOMSWS) && !family.waits_at_ends;
     is_texture(operation)
-        || matches!(operation, SYNCS_EXCH | UBLKCP)
+        || matches!(operation, SYNCS_EXCH | UBLKCP | UMEMSETS)
         || is_prefetch
         || is_copy
         || is_tensor_unit
@@ -280,7 +281,7 @@ impl Producer {
         let operation = line.operation();
         let is_slow = latency::is_slow(operation);
         let is_stalled = family.machine == Machine::Of100 && latency::is_double(operation);
-        let is_atomic = EARLY_PREDICATE.contains(&operation);
+        let is_atomic = EARLY_PREDICATE.contains(&operation) || matches!(operation, LDGMC | LDGMC_FLOAT);
         let is_fence = FENCES.contains(&operation) && line.bits.opcode() != CLUSTER_ERROR_BARRIER;
         let is_result = until == Until::ResultsAreWritten;
         Self {
@@ -308,7 +309,7 @@ impl Producer {
                 _ => None,
             },
             is_texture: is_result && is_texture(operation),
-            is_surface: matches!(operation, SUST | SUST_FORMATTED) && !is_result,
+            is_surface: matches!(operation, SUST | SUST_FORMATTED | SURED) && !is_result,
             predicates: Registers::default(),
             has_mate: false,
             is_over: false,
