@@ -5,12 +5,14 @@
 
 use super::function::{Function, Step};
 use super::moves::Change;
+use super::older::is_without_schedule;
 use crate::instruction::{Instruction, SIZE};
 use crate::workaround::{mercury, needs_nop_after, needs_nop_before};
 use solder_cubin::mercury::paces;
 
-/// `NOP` of one cycle that waits for nothing.
+/// `NOP` of one cycle that waits for nothing; and as all instructions are in code without optimisation.
 const IDLE: [u8; SIZE] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe2, 0x0f, 0];
+const UNSCHEDULED: [u8; SIZE] = [0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xde, 0x3f, 0];
 
 /// The function with the workaround; `None` if it has it, or if that is not known.
 pub fn step(function: &Function<'_, '_>) -> Option<Step> {
@@ -20,6 +22,7 @@ pub fn step(function: &Function<'_, '_>) -> Option<Step> {
     if !needs(needs_nop_before) || needs(needs_nop_after) {
         return None;
     }
+    let nop = if is_without_schedule(code) { UNSCHEDULED } else { IDLE };
     let mut changes = Vec::new();
     let mut at = 0;
     for step in paces(&function.capsule, length).ok()? {
@@ -27,7 +30,7 @@ pub fn step(function: &Function<'_, '_>) -> Option<Step> {
         if step.is_derived() && at < length {
             let bsync = Instruction::at(code, at);
             if needs_nop_before(bsync) {
-                let by = vec![IDLE, bsync.0.to_le_bytes()];
+                let by = vec![nop, bsync.0.to_le_bytes()];
                 changes.push(Change { mercury: Some(mercury(bsync)?), ..Change::replaced(at, by) });
             }
         }
