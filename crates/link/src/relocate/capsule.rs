@@ -39,12 +39,16 @@ pub fn capsule_patches(
                 continue;
             }
             let is_load = |entry: &Reloc| kind_of(entry.r_type).is_some_and(|kind| !kind.bank.is_empty());
+            // What nobody defines is a constant if the machine code loads it as one.
+            let is_loaded =
+                |entry: &Reloc| code.iter().any(|other| is_load(other) && other.target == entry.target);
+            let may_be_constant = |entry: &Reloc| !is_undefined(merged, entry) || is_loaded(entry);
             let in_code = |entry: &Reloc| is_load(entry) && (entry.r_type == UNIFORM_LOAD) == uniform;
             let in_mercury = |entry: &Reloc| (entry.r_type == reloc::ABS_32) == uniform;
             let values = |entries: &[Reloc], fits: &dyn Fn(&Reloc) -> bool| {
                 let mut values: Vec<(u64, Option<u64>)> = entries
                     .iter()
-                    .filter(|entry| fits(entry))
+                    .filter(|entry| fits(entry) && may_be_constant(entry))
                     .filter_map(|entry| {
                         let (of, value) = constant(merged, relocatable, textures, entry)?;
                         let value = value.map(|value| value.wrapping_add(entry.addend as u64));
@@ -92,6 +96,14 @@ pub fn table_patches(merged: &Merged<'_>, code: &OutputSection<'_>, table: u64) 
     let loads = capsule.and_then(|capsule| indexed_handles(capsule, count).ok()).unwrap_or_default();
     let patch = Patch::Field { r_type: OFFSET, value: table, bank: 0 };
     loads.into_iter().filter(|at| *at < count).map(|at| ((at * INSTRUCTION) as u64, patch)).collect()
+}
+
+/// Whether a relocation names a variable that nobody defines.
+fn is_undefined(merged: &Merged<'_>, entry: &Reloc) -> bool {
+    let RelocTarget::Symbol(id) = entry.target else { return false };
+    let symbol = merged.symbol(id);
+    let is_handle = matches!(symbol.kind, raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE);
+    symbol.section.is_none() && !is_handle && symbol.constant().is_none()
 }
 
 /// The constant that a relocation names: its bank in the Mercury view, and where it lies there, if that is decided.

@@ -618,7 +618,8 @@ impl Analysis<'_> {
                 [earlier.before, earlier.after].into_iter().flatten().any(|one| of(one).is_some())
             };
             let is_read = sets(Instruction::read_scoreboard);
-            let is_over = if reads { is_read } else { sets(Instruction::write_scoreboard) };
+            // Whose results have a scoreboard has a set of its own, which is about its operands too.
+            let is_over = sets(Instruction::write_scoreboard) || reads && is_read;
             let goes_on = matches!(Flow::of(0, one), Flow::Next | Flow::Branch(_));
             if !goes_on || is_alike && is_over {
                 break;
