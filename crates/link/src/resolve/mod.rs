@@ -20,7 +20,7 @@ use crate::notes;
 use crate::prefault::Prefaulted;
 use bstr::{BStr, ByteSlice};
 use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use name_index::NameIndex;
 use sanitized::SanitizedCheck;
 use solder_arch::Release;
@@ -72,21 +72,13 @@ pub struct Resolver<'a, 'data> {
     has_nameless: bool,
     /// Variables without initial value take the place of tentative ones too.
     replaces_without_value: bool,
-    locals: Locals<'data>,
+    /// The first static symbol of each name.
+    statics: NameIndex,
     /// A device function bears the name of a texture.
     function_is_image: bool,
     prototypes: Rare<&'data BStr>,
-    /// Names of static shared variables.
-    shared_locals: HashSet<&'data BStr, FixedState>,
     /// The size of the first parameters of each section of kernel parameters.
     parameters: HashMap<&'data BStr, u64, FixedState>,
-}
-
-/// The first local symbol of each name; read up to some entity, when a texture asks.
-#[derive(Default)]
-struct Locals<'data> {
-    by_name: HashMap<&'data BStr, EntityId, FixedState>,
-    read: usize,
 }
 
 /// nvlink does not know which file a texture, sampler or surface is from.
@@ -123,10 +115,9 @@ impl<'a, 'data> Resolver<'a, 'data> {
             reads_attributes: release.reads_registers_of_attributes(),
             has_nameless: release.has_nameless_functions(),
             replaces_without_value: release.replaces_commons_without_value(),
-            locals: Locals::default(),
+            statics: NameIndex::default(),
             function_is_image: false,
             prototypes: Rare::default(),
-            shared_locals: HashSet::default(),
             parameters: HashMap::default(),
         }
     }
@@ -148,10 +139,9 @@ impl<'a, 'data> Resolver<'a, 'data> {
             reads_attributes: self.reads_attributes,
             has_nameless: self.has_nameless,
             replaces_without_value: self.replaces_without_value,
-            locals: self.locals,
+            statics: self.statics,
             function_is_image: self.function_is_image,
             prototypes: self.prototypes,
-            shared_locals: self.shared_locals,
             parameters: self.parameters,
         }
     }
@@ -308,12 +298,14 @@ impl<'data> Resolver<'_, 'data> {
         let name = object.names[origin.symbol as usize];
         let local = raw.bind() == raw::STB_LOCAL;
         let fresh = EntityId::at(self.symbols.entities.len());
+        let hash = object.hashes[origin.symbol as usize];
+        let entities = &self.symbols.entities;
+        let is_same = |id: EntityId| entities[id.index()].name == name;
         let id = if local {
+            self.statics.find_or_enter(hash, fresh, is_same);
             fresh
         } else {
-            let hash = object.hashes[origin.symbol as usize];
-            let entities = &self.symbols.entities;
-            self.index.find_or_enter(hash, fresh, |id| entities[id.index()].name == name)
+            self.index.find_or_enter(hash, fresh, is_same)
         };
         if id == fresh {
             let function = raw.kind() == raw::STT_FUNC;
@@ -378,8 +370,12 @@ impl<'data> Resolver<'_, 'data> {
         }
         if !new {
             self.check_function(id, origin, raw);
-        } else if raw.other & raw::STO_ENTRY != 0 && self.shared_locals.contains(self.name(origin)) {
-            // nvlink finds static shared variables by name.
+        } else if raw.bind() != raw::STB_LOCAL
+            && let Some(earlier) = self.earlier_static(origin)
+            && (self.raw(self.symbols.entities[earlier.index()].first).other ^ raw.other) & raw::STO_ENTRY
+                != 0
+        {
+            // nvlink finds static symbols of earlier objects by name (core/kernels-named-as-statics).
             self.said.push(not_global(self.name(origin)));
         }
         if !raw.is_defined() {
@@ -457,6 +453,13 @@ impl<'data> Resolver<'_, 'data> {
         self.accept(origin);
     }
 
+    /// The first static symbol with the name of this one.
+    fn earlier_static(&self, origin: Origin) -> Option<EntityId> {
+        let object = self.objects[origin.file.index()];
+        let (name, hash) = (object.names[origin.symbol as usize], object.hashes[origin.symbol as usize]);
+        self.statics.get(hash, |id| self.symbols.entities[id.index()].name == name)
+    }
+
     fn accept(&mut self, origin: Origin) {
         self.symbols.bound[self.start + origin.symbol as usize].0 |= Bound::ACCEPTED;
     }
@@ -497,18 +500,10 @@ impl<'data> Resolver<'_, 'data> {
     /// A texture, sampler or surface. Its name must not be that of anything else, not even of a local
     /// symbol of an earlier object.
     fn image(&mut self, origin: Origin, raw: &Symbol) {
-        let name = self.objects[origin.file.index()].names[origin.symbol as usize];
-        let fresh = self.symbols.entities.len();
-        for (i, entity) in self.symbols.entities.iter().enumerate().skip(self.locals.read) {
-            if entity.local {
-                self.locals.by_name.entry(entity.name).or_insert(EntityId::at(i));
-            }
-        }
-        self.locals.read = fresh;
-        let local = self.locals.by_name.get(name).copied();
+        let earlier = self.earlier_static(origin);
         let (id, new) = self.enter(origin, raw);
         let global = (!new).then_some(id);
-        if let Some(found) = [local, global].into_iter().flatten().min_by_key(|id| id.index()) {
+        if let Some(found) = [earlier, global].into_iter().flatten().min_by_key(|id| id.index()) {
             let first = self.symbols.entities[found.index()].first;
             if self.raw(first).kind() != raw.kind() {
                 self.multiple(id, origin, found);
@@ -552,10 +547,6 @@ impl<'data> Resolver<'_, 'data> {
         let (id, new) = self.enter(origin, raw);
         if !new {
             self.check_agreement(id, origin, raw);
-        }
-        let object = self.objects[origin.file.index()];
-        if raw.bind() == raw::STB_LOCAL && object.role(u32::from(raw.shndx.get())) == Role::FileShared {
-            self.shared_locals.insert(self.name(origin));
         }
         if !raw.is_defined() {
             return;

@@ -56,9 +56,15 @@ impl NameIndex {
         new
     }
 
+    /// What `is_same` finds to have the name with this hash.
+    pub fn get(&self, hash: u32, is_same: impl Fn(EntityId) -> bool) -> Option<EntityId> {
+        let number = (self.places[self.find(hash, is_same)] as u32).checked_sub(1)?;
+        Some(EntityId::at(number as usize))
+    }
+
     /// Whether something that `is_same` finds has the name with this hash.
     pub fn contains(&self, hash: u32, is_same: impl Fn(EntityId) -> bool) -> bool {
-        self.places[self.find(hash, is_same)] != 0
+        self.get(hash, is_same).is_some()
     }
 
     /// Where a name is, or belongs.
