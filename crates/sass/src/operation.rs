@@ -14,6 +14,8 @@ pub const DOUBLE: [u16; 4] = [DMUL, DADD, DSETP, DFMA];
 pub const IMAD: u16 = 0x024;
 /// Products of 64 bits.
 pub const IMAD_WIDE: u16 = 0x025;
+/// The upper half of such a product.
+pub const IMAD_HIGH: u16 = 0x027;
 pub const IADD: u16 = 0x035;
 pub const IMMA: u16 = 0x037;
 pub const HMMA: u16 = 0x03c;
@@ -53,6 +55,8 @@ pub const EXIT: u16 = 0x14d;
 pub const USTGR: u16 = 0x177;
 pub const LD: u16 = 0x180;
 pub const LDG: u16 = 0x181;
+/// A load of 256 bits.
+pub const LDG_256: u16 = 0x17e;
 pub const LDC: u16 = 0x182;
 pub const LDL: u16 = 0x183;
 pub const LDS: u16 = 0x184;

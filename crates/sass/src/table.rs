@@ -244,7 +244,7 @@ const UNIFORM_COPY: &[Operand] = &[u(3, 2), u(4, 8), u(5, 2), u(8, 2)];
 const TENSOR_UNIT: &[Operand] = &[u(2, 2), u(3, 2), u(4, 2), u(5, 2), u(6, 2), u(8, 2), up(87)];
 
 /// All other operations, by opcode: operands at fixed places.
-pub const FIXED: [(u16, &[Operand]); 158] = [
+pub const FIXED: [(u16, &[Operand]); 159] = [
     (0x21d, &[wp(81), wp(84), r(4, 1), p(87), p(68)]), // PLOP3 of signs
     (0x21e, &[wp(81), wp(84), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
     (0x21f, &[wp(81), wp(84), r(3, 1), r(4, 1), r(8, 1), p(87)]), // PLOP3 of signs
@@ -360,6 +360,7 @@ pub const FIXED: [(u16, &[Operand]); 158] = [
     (0x98c, &[wr(2, ATOMIC), r(3, 1), r(4, ATOMIC), u(8, 1)]), // ATOMS
     (0x98e, REDUCTION),                                // REDG
     (0x98f, &[r(3, 2), u(4, 2)]),                      // CCTL
+    (0x990, &[r(3, 1)]),                               // CCTLL
     (0x992, &[]),                                      // MEMBAR
     (0x9a2, FLOAT_ATOMIC_ADDRESS),                     // ATOM of floating point
     (0x9a3, FLOAT_ATOMIC_ADDRESS),                     // ATOMG of floating point
@@ -393,8 +394,8 @@ pub const FIXED: [(u16, &[Operand]); 158] = [
     (0xc87, &[wu(2, 2), u(3, 2), u(4, 2), up(87)]),    // USEL.64
     (0xd5d, &[u(4, 1), p(87)]),                        // NANOSLEEP
     (0xdae, &[r(2, 1), r(3, 2), u(8, 2), p(87), wp(87)]), // LDGSTS
-    (0xdbd, &[r(3, 2), r(4, 4)]),                      // STAS
-    (0xdbe, &[r(3, 1), r(4, 2), u(8, 1)]),             // REDAS
+    (0xdbd, &[r(3, 2), r(4, SIZE)]),                   // STAS
+    (0xdbe, &[r(3, 2), r(4, ATOMIC), u(8, 1)]),        // REDAS
     (0xdc7, &[]),                                      // UCGABAR_WAIT
     (0xdea, TENSOR_UNIT),                              // UTCQMMA
     (0xe07, &[wr(2, 2), r(3, 2), u(4, 2), p(87)]),     // SEL.64

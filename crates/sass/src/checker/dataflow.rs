@@ -13,7 +13,7 @@ use crate::flow::{Flow, Jumps, has_other_place, is_indirect_branch, lists_of, pl
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::exact::{self, checked};
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
-use crate::operation::{BAR, DOUBLE, UCGABAR};
+use crate::operation::{BAR, DOUBLE, TENSOR_COPIES, UCGABAR};
 use crate::registers::{File, Registers};
 use crate::stack_pointer::mentions_stack_pointer;
 use std::collections::HashMap;
@@ -118,7 +118,8 @@ const BMOV: u16 = 0x155;
 const LDGSTS: u16 = 0x1ae;
 /// `LD`, `LDG`, `LDS`, `LDSM`, `STG`, `STS` and `ATOMS` have read their uniform registers when they are issued: in the objects of `cargo xtask
 /// realcode`, and of generated kernels with `ATOMS` (61 places for sm_100, sm_107 and sm_120), assemblers have each overwritten one cycle later,
-/// without a wait for what is read. Of others that was not seen.
+/// without a wait for what is read. So does double precision, which sets that scoreboard where it is slow
+/// (older/blackwell-double-delays). Of others that was not seen.
 const READ_UNIFORM_AT_ONCE: [u16; 7] = [0x03b, 0x180, 0x181, 0x184, 0x186, 0x188, 0x18c];
 
 /// `LDC R1` of 32 bits, which the code of a kernel begins with.
@@ -429,6 +430,7 @@ impl Analysis<'_> {
                 && !(CARE_FOR_ACCESSES.contains(&instruction.operation())
                     && self.is_reading_of_access(instruction, set))
                 && !(FENCES.contains(&instruction.operation()) && self.is_no_access(set))
+                && !(TENSOR_COPIES.contains(&instruction.operation()) && self.is_of_constants(set))
                 && !self.is_passed(instruction, set)
                 && !self.is_saved_for_size(at);
             if is_ordered || self.depends(at, operands.as_ref(), *index as usize, state) {
@@ -449,6 +451,12 @@ impl Analysis<'_> {
     fn is_of_other_memory(&self, set: Set) -> bool {
         let producer = set.step.map(|step| self.alignment.step(step as usize).either().operation());
         !set.reads && producer.is_some_and(|operation| OTHER_MEMORY.contains(&operation))
+    }
+
+    /// Whether a set is about what constants and special registers are: copies by the tensor unit order other memory (mercury/copies-of-tensors).
+    fn is_of_constants(&self, set: Set) -> bool {
+        let producer = set.step.map(|step| self.alignment.step(step as usize).either().operation());
+        !set.reads && producer.is_some_and(|operation| CONSTANTS.contains(&operation))
     }
 
     /// Whether a set is about no access to memory that a fence orders: what constants and special registers are, and that a store has
@@ -581,7 +589,7 @@ impl Analysis<'_> {
             operands.reads.remove_all(File::Barrier);
         }
         let mut sources = operands.reads;
-        if READ_UNIFORM_AT_ONCE.contains(&producer.operation()) {
+        if READ_UNIFORM_AT_ONCE.contains(&producer.operation()) || DOUBLE.contains(&producer.operation()) {
             sources.remove_all(File::Uniform);
         }
         if producer.operation() == LDGSTS {

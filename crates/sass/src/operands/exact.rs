@@ -6,12 +6,14 @@
 use super::Operands;
 use crate::instruction::Instruction;
 use crate::operation::{
-    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, HMMA, IMMA, LD, LDG, LDGSTS, LDSM, R2UR, REDG,
-    REDG_FLOAT, ST, STG, STSM, SURED, SUST, SUST_FORMATTED, SYNCS_CCTL, UBLKPF, UBLKRED, UTMAPF,
+    ATOM, ATOM_FLOAT, ATOMG, ATOMG_FLOAT, BAR, CCTL, HMMA, IMMA, LD, LDG, LDG_256, LDGSTS, LDSM, R2UR, REDG,
+    REDG_FLOAT, ST, STG, STSM, SURED, SUST, SUST_FORMATTED, SYNCS_CCTL, UBLKCP, UBLKPF, UBLKRED, UTMALDG,
+    UTMAPF, UTMAREDG, UTMASTG,
 };
 use crate::registers::{File, Registers};
 use crate::table::PREDICATES_TO_REGISTER;
 
+const NO_REGISTER: u8 = 255;
 const VIMNMX3: u16 = 0x00f;
 const PLOP3: u16 = 0x01c;
 const MOVM: u16 = 0x03a;
@@ -45,6 +47,7 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
         // That which makes bytes of half bytes has two results.
         MOVM => set(&mut operands.writes, bits.byte(2), 1 + u16::from(bits.field(75, 4) != 0)),
         TXQ => query(bits, &mut operands),
+        LDG_256 => wide_load(bits, &mut operands.writes),
         // `SYNCS.CCTL.IVALL` has no address.
         SYNCS_CCTL if bits.field(64, 32) == 0 => operands.reads = Registers::default(),
         SULD | SUST | SURED | SULD_FORMATTED | SUST_FORMATTED => surface(bits, &mut operands),
@@ -53,16 +56,28 @@ pub fn operands(bits: Instruction) -> Option<Operands> {
         }
         UTMAPF | UBLKPF => prefetch(bits, &mut operands),
         UBLKRED => reduction(bits, &mut operands),
+        UTMALDG | UTMASTG | UTMAREDG | UBLKCP => copy(bits, &mut operands),
         _ => {}
     }
     Some(operands)
 }
 
 /// The same, exactly only for some: what the checkers take. These are products and moves of matrices, copies of predicates, queries of
-/// textures, prefetches of copies, what loads from surfaces write, and what loads of plain textures read.
+/// textures, loads of 256 bits, copies by the tensor unit and their prefetches, what loads from surfaces write, and what loads of plain textures read.
 pub fn checked(bits: Instruction) -> Option<Operands> {
     match bits.operation() {
-        IMMA | HMMA | MOVM | PREDICATES_TO_REGISTER | TXQ | UTMAPF | UBLKPF => operands(bits),
+        IMMA
+        | HMMA
+        | MOVM
+        | PREDICATES_TO_REGISTER
+        | TXQ
+        | UTMAPF
+        | UBLKPF
+        | UTMALDG
+        | UTMASTG
+        | UTMAREDG
+        | UBLKCP
+        | LDG_256 => operands(bits),
         LDSM | STSM if is_usual_matrix(bits) => operands(bits),
         SULD => Some(Operands { writes: operands(bits)?.writes, ..Operands::of(bits)? }),
         TLD if is_plain_texture(bits) => {
@@ -74,7 +89,6 @@ pub fn checked(bits: Instruction) -> Option<Operands> {
 
 /// Whether it is about a texture of one to three dimensions and has nothing but coordinates.
 fn is_plain_texture(bits: Instruction) -> bool {
-    const NO_REGISTER: u8 = 255;
     bits.byte(4) == NO_REGISTER && bits.field(61, 3) <= 2
 }
 
@@ -108,6 +122,42 @@ fn reduction(bits: Instruction, operands: &mut Operands) {
     add(3, 2);
     add(4, 1);
     add(8, 1);
+    if bits.field(76, 1) != 0 {
+        add(5, 2);
+    }
+}
+
+/// A copy has the description of a tensor, or an address; an address in shared memory, or in global memory, with a barrier after it where
+/// something is loaded and coordinates if it is of a tensor; offsets, a size or those that it goes to; perhaps a descriptor of how to cache
+/// (mercury/copies-of-tensors).
+fn copy(bits: Instruction, operands: &mut Operands) {
+    const WITH_OFFSETS: u16 = 1;
+    const OF_LINES: u16 = 5;
+    let reads = &mut operands.reads;
+    reads.remove_all(File::Uniform);
+    let mut add = |at: u32, count: u16| reads.insert(File::Uniform, bits.byte(at), count);
+    let coordinates = |are_lines: u32| {
+        if bits.field(are_lines, 1) != 0 { OF_LINES } else { bits.field(79, 3) as u16 + 1 }
+    };
+    match bits.operation() {
+        UTMALDG => {
+            add(3, 2);
+            add(4, coordinates(84) + 2);
+            if bits.form() == WITH_OFFSETS {
+                add(8, 1);
+            }
+        }
+        UBLKCP => {
+            let is_from_memory = bits.field(74, 1) == 0;
+            add(3, if is_from_memory { 2 } else { 1 });
+            add(4, 2);
+            add(8, 1);
+        }
+        _ => {
+            add(3, 2);
+            add(4, coordinates(83) + 1);
+        }
+    }
     if bits.field(76, 1) != 0 {
         add(5, 2);
     }
@@ -226,6 +276,18 @@ fn is_usual_matrix(bits: Instruction) -> bool {
     bits.field(75, 3) == 0 && bits.field(79, 3) == 0
 }
 
+/// A mask says which words of the two halves are loaded, each half to the registers from its first one on (mercury/wide-loads).
+fn wide_load(bits: Instruction, writes: &mut Registers) {
+    let first = bits.field(57, 4).count_ones() as u16;
+    let second = (bits.field(61, 3) | bits.field(72, 1) << 3).count_ones() as u16;
+    writes.remove_all(File::General);
+    for (register, count) in [(bits.byte(2), first), (bits.byte(8), second)] {
+        if register != NO_REGISTER {
+            add(writes, register, count);
+        }
+    }
+}
+
 /// A mask says which components of the result there are: two in the first registers, the others in the second.
 fn components(bits: Instruction, writes: &mut Registers) {
     let count = match bits.operation() {
@@ -266,10 +328,8 @@ fn surface(bits: Instruction, operands: &mut Operands) {
     let size = match (bits.operation(), bits.field(73, 3)) {
         // A mask of components.
         (SULD_FORMATTED | SUST_FORMATTED, _) => bits.field(72, 4).count_ones() as u16,
-        (SURED, 2 | 3) => 2,
-        (SURED, _) => 1,
-        (_, 0..=4) => 1,
-        (_, 5) => 2,
+        (SURED, 2 | 3) | (SULD | SUST, 5) => 2,
+        (SURED, _) | (_, 0..=4) => 1,
         _ => 4,
     };
     set(&mut operands.reads, bits.byte(3), dimensions);

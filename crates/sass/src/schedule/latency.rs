@@ -14,9 +14,9 @@ use crate::registers::File;
 use operation::{
     ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, BAR, BMOV, BREV, DADD, DFMA, DMMA,
     DMUL, DOUBLE, DSETP, F2F_DOUBLE, F2I, F2I_DOUBLE, FLO, FRND_DOUBLE, HMMA, I2F, I2F_DOUBLE, IADD,
-    IMAD_WIDE, IMMA, IMNMX, ISETP, LD, LDC, LDCU, LDG, LDGMC, LDGMC_FLOAT, LDGSTS, LDL, LDS, LDSM, LDTM,
-    LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC, R2UR, REDUX, S2R, SEL, SHFL, ST, STAS, STG, STL, STS, STSM,
-    STTM, SURED, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UBLKPF, UBLKRED, UMEMSETS, UTMACCTL, UTMALDG, UTMAPF,
+    IMAD_WIDE, IMMA, IMNMX, ISETP, LD, LDC, LDCU, LDG, LDG_256, LDGMC, LDGMC_FLOAT, LDGSTS, LDL, LDS, LDSM,
+    LDTM, LONG_CONVERSIONS, MEMBAR, MOV, MUFU, POPC, R2UR, REDUX, S2R, SEL, SHFL, ST, STAS, STG, STL, STS,
+    STSM, STTM, SURED, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, UBLKPF, UBLKRED, UMEMSETS, UTMACCTL, UTMALDG, UTMAPF,
     UTMAREDG, UTMASTG, VOTE, is_texture,
 };
 use solder_arch::Release;
@@ -100,8 +100,8 @@ impl Family {
 }
 
 /// Operations whose results take so long that one scoreboard is kept for those that nothing in the block waits for.
-const SLOW: [u16; 11] =
-    [LD, LDG, LDL, LDGMC, LDGMC_FLOAT, ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
+const SLOW: [u16; 12] =
+    [LD, LDG, LDG_256, LDL, LDGMC, LDGMC_FLOAT, ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT];
 const SLOW_RESULT: i64 = 230;
 /// By how much slow results that are not one word are later, for what shares their scoreboard. Anything from 66 to 84 explains
 /// the code that was looked at.
