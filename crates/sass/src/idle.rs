@@ -7,8 +7,8 @@ use crate::flow::{Flow, is_control};
 use crate::instruction::{Instruction, SIZE};
 use crate::operands::{Operands, exact, is_ordering_producer};
 use crate::operation::{
-    BAR, BRA, BSSY, BSYNC, CS2R, DOUBLE, DSETP, F2I, F2I_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD, IMAD_WIDE,
-    MUFU, NANOSLEEP,
+    BAR, BRA, BSSY, BSYNC, CS2R, DOUBLE, DSETP, F2I, F2I_DOUBLE, I2F, I2F_DOUBLE, IADD, IMAD, IMAD_HIGH,
+    IMAD_WIDE, MUFU, NANOSLEEP,
 };
 use crate::registers::{File, Registers};
 use std::ops::Range;
@@ -47,6 +47,8 @@ pub enum Speed {
     /// Any of them: the slowest one is meant.
     Any,
     Sm100,
+    /// sm_103 and sm_110: as sm_100, but slow where numbers of 64 bits are converted and in double precision.
+    Sm103,
     /// Code that is made for sm_107. Its finalizer has everything over at calls and returns, which [`is_fit_for_107`](crate::is_fit_for_107) looks
     /// at: what comes after them may be quicker.
     Sm107,
@@ -56,9 +58,19 @@ impl Speed {
     /// No result of fixed latency takes longer.
     pub fn latest(self) -> u32 {
         match self {
-            Self::Any | Self::Sm107 => LATEST,
+            Self::Any | Self::Sm103 | Self::Sm107 => LATEST,
             Self::Sm100 => MATRICES_OF_100,
         }
+    }
+
+    /// Whether the units are those of sm_100.
+    const fn is_like_100(self) -> bool {
+        matches!(self, Self::Sm100 | Self::Sm103)
+    }
+
+    /// Whether double precision and conversions of 64 bits take a time of their own.
+    pub const fn has_slow_doubles(self) -> bool {
+        matches!(self, Self::Any | Self::Sm103)
     }
 
     /// Whether an instruction has read its operands when it is issued: assemblers have them overwritten a cycle later by what sets a
@@ -99,9 +111,10 @@ const MINIMUM: u16 = 0x017;
 /// Memory and what crosses lanes, and loads of matrices.
 const MEMORY: std::ops::RangeInclusive<u16> = 0x180..=0x18e;
 const MATRIX_LOADS: [u16; 2] = [0x03a, 0x03b];
-/// The same for matrices and control, and for what overwrites them with variable latency: assemblers have them used after 7.
+/// The same for matrices and control, and for what overwrites them with variable latency: assemblers have them used after 7, and
+/// overwritten by memory and conversions after 6.
 const TO_OTHERS: u32 = 7;
-/// What `UMOV` writes: assemblers have it used after 2, by memory after 9.
+/// What `UMOV` writes: assemblers have it used after 2, by double precision too, by memory after 9.
 const UNIFORM_MOVED: u32 = 9;
 const MOVED_TO_PLAIN: u32 = 2;
 /// What the uniform unit writes: for itself, for `UMOV`, for plain arithmetic, for memory, for branches and as guards.
@@ -124,6 +137,12 @@ const UNIFORM: std::ops::RangeInclusive<u16> = 0x080..=0x0ff;
 const SPECIAL_READ: u32 = 11;
 /// Products of 64 bits: assemblers have them used after 8 by double precision and special functions.
 const WIDE_PRODUCT: u32 = 9;
+/// The lower half of those by sums, and sums by what is added to their upper half: assemblers have both after 3.
+const HALF: u32 = 3;
+/// The forms of products that have what is added to them in registers.
+const ADDS_REGISTERS: [u16; 4] = [1, 4, 5, 6];
+/// Carries of sums of 64 bits by such: after 7.
+const LONG_CARRY: u32 = 7;
 /// Sums of 64 bits: after 9 by double precision and matrices.
 const WIDE_SUM: u32 = 10;
 /// Conversions, special functions, counts.
@@ -141,8 +160,8 @@ const COUNTED_WAIT: u16 = 0x11a;
 const AFTER_COUNTED_WAIT: u32 = 4;
 /// From `BSSY` to control: assemblers have 4.
 const AFTER_MEETING: u32 = 5;
-/// From `BSSY` to `BSYNC`: assemblers have 12.
-const MEETING_TO_ITS_END: u32 = 12;
+/// From `BSSY` to `BSYNC`: assemblers have 11.
+const MEETING_TO_ITS_END: u32 = 11;
 /// `LDGSTS`, which has no results in registers.
 const COPY: u16 = 0x1ae;
 /// Predicates of comparisons of integers and single precision, and carries: as guards, and where control depends on them.
@@ -150,6 +169,8 @@ const PREDICATE: u32 = 13;
 /// The same of comparisons of 64 bits, and for uniform instructions.
 const LATE_PREDICATE: u32 = 14;
 const COMPARES_64_BITS: u32 = 80;
+/// Until `DSETP` that sets a scoreboard may overwrite it: assemblers have that after 12.
+const OVERWRITTEN_PREDICATE: u32 = 12;
 /// The same as operands of selections, comparisons, logic and sums: assemblers have them used after 4 or 5, those of 64 bits after 6.
 const OPERAND: u32 = 5;
 const LONG_OPERAND: u32 = 6;
@@ -160,6 +181,8 @@ const VOTE: u16 = 0x006;
 const SEL: u16 = 0x007;
 const UNIFORM_FILES: [File; 2] = [File::Uniform, File::UniformPredicate];
 const WITH_CARRY: [u16; 4] = [0x010, 0x011, 0x012, IADD];
+/// Products of 64 bits, and the high half of such: on all machines assemblers have their carry used after 5.
+const PRODUCTS_WITH_CARRY: [u16; 2] = [IMAD_WIDE, IMAD_HIGH];
 const TAKE_PREDICATES: [u16; 12] =
     [0x003, 0x007, 0x008, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, IMAD, IMAD_WIDE, IADD];
 const QUICK: [u16; 28] = [
@@ -427,7 +450,7 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
     }
     let is_plain = QUICK.contains(&user) || COMPARISONS.contains(&user);
     if operation == UMOV {
-        let is_soon = is_plain || is_of_uniform_unit(user) || user == UMOV;
+        let is_soon = is_plain || is_of_uniform_unit(user) || user == UMOV || DOUBLE.contains(&user);
         return if is_soon { MOVED_TO_PLAIN } else { UNIFORM_MOVED };
     }
     if is_of_uniform_unit(operation) && producer.writes == producer.writes.within(&UNIFORM_FILES) {
@@ -450,7 +473,7 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
         let is_known = is_of_uniform_unit(user) || is_plain || MEMORY.contains(&user);
         return if is_known { MADE_UNIFORM } else { UNKNOWN };
     }
-    let is_carry = WITH_CARRY.contains(&operation)
+    let is_carry = (WITH_CARRY.contains(&operation) || PRODUCTS_WITH_CARRY.contains(&operation))
         && !first.is_long_sum()
         && !met(&[File::Uniform, File::UniformPredicate, File::Barrier]);
     if COMPARISONS.contains(&operation) || is_carry && met(&[File::Predicate]) {
@@ -460,14 +483,20 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
         return match is_operand {
             true if compares_long => LONG_OPERAND,
             true if is_carry && SUMS.contains(&operation) && SUMS.contains(&user) => ONE_UNIT,
-            true if speed == Speed::Sm100 && LOGIC_OF_100.contains(&user) && operation != IADD => ONE_UNIT,
+            true if PRODUCTS_WITH_CARRY.contains(&operation) => OPERAND,
+            true if speed.is_like_100() && LOGIC_OF_100.contains(&user) && operation != IADD => ONE_UNIT,
             true => OPERAND,
+            // What comes later overwrites later.
+            false if is_only_overwritten && user == DSETP && second.set_mask() != 0 => OVERWRITTEN_PREDICATE,
             false if is_late => LATE_PREDICATE,
             false => PREDICATE,
         };
     }
     let is_predicate = producer.writes == producer.writes.within(&[File::Predicate]);
     let is_guard = producer.writes.meets(&consumer.guard);
+    if first.is_long_sum() && met(&[File::Predicate]) && !is_only_overwritten {
+        return if second.is_long_sum() && !is_guard { LONG_CARRY } else { UNKNOWN };
+    }
     if operation == VOTE && is_predicate {
         return match user {
             SEL if !is_guard && speed == Speed::Sm100 => ONE_UNIT,
@@ -486,6 +515,9 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
             _ => UNKNOWN,
         };
     }
+    if is_half(first, second, &producer, &consumer) {
+        return HALF;
+    }
     let is_double = DOUBLE.contains(&user);
     // Double precision writes later than it reads.
     let is_overwritten = second.set_mask() != 0 && !is_double && producer.writes.meets(&consumer.writes);
@@ -501,8 +533,11 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
         true if is_only_overwritten && second.set_mask() == 0 && is_simple(first) && is_simple(second) => 1,
         true if operation == CS2R && UNIFORM.contains(&user) => SPECIAL_READ,
         true if operation == IMAD_WIDE && (is_double || SPECIAL.contains(&user)) => WIDE_PRODUCT,
-        true if is_of_long_unit(first) && (is_double || is_matrix(user)) => WIDE_SUM,
-        true if is_overwritten && MEMORY.contains(&user) && !is_long(first) => USUAL,
+        true if is_of_long_unit(first) && is_double => TO_OTHERS,
+        true if is_of_long_unit(first) && is_matrix(user) => WIDE_SUM,
+        true if is_overwritten && (MEMORY.contains(&user) || SPECIAL.contains(&user)) && !is_long(first) => {
+            USUAL
+        }
         true if user == NANOSLEEP && is_simple(first) => PLAIN,
         true if is_matrix(user) || is_control(second) || is_overwritten => TO_OTHERS,
         true if is_of_long_unit(first) && is_of_long_unit(second) => ONE_UNIT,
@@ -523,6 +558,36 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
         false if is_matrix(operation) => speed.latest(),
         false => UNKNOWN,
     }
+}
+
+/// Whether a sum uses nothing of a product of 64 bits but its lower half, or such a product, or the upper half of one, nothing of a sum but what is added to its upper
+/// half.
+fn is_half(first: Instruction, second: Instruction, producer: &Operands, consumer: &Operands) -> bool {
+    let is_sum =
+        |one: Instruction| (SUMS.contains(&one.operation()) || one.operation() == IADD) && !is_long(one);
+    let register = match [first.operation(), second.operation()] {
+        [IMAD_WIDE, _] if is_sum(second) => first.byte(2),
+        [_, IMAD_WIDE | IMAD_HIGH] if is_sum(first) && ADDS_REGISTERS.contains(&second.form()) => {
+            second.byte(8).wrapping_add(1)
+        }
+        _ => return false,
+    };
+    let is_factor = || [3, 4].iter().any(|at| second.byte(*at) == register);
+    let mut half = Registers::default();
+    half.insert(File::General, register, 1);
+    let mut others = producer.writes;
+    others.remove(&half);
+    let is_other_used =
+        [&consumer.reads, &consumer.writes, &consumer.guard].iter().any(|used| others.meets(used));
+    producer.writes.meets(&half)
+        && !is_other_used
+        && second.set_mask() == 0
+        && (is_sum(second) || !is_factor())
+}
+
+/// Whether an instruction is plain arithmetic.
+pub fn is_quick(instruction: Instruction) -> bool {
+    QUICK.contains(&instruction.operation())
 }
 
 /// Whether an instruction adds, selects or moves numbers of 64 bits, or is a minimum of such.
@@ -550,7 +615,7 @@ fn is_matrix(operation: u16) -> bool {
 fn is_one_unit(first: u16, second: u16, speed: Speed) -> bool {
     let units: &[&[u16]] = match speed {
         Speed::Any | Speed::Sm107 => &[&SUMS, &SINGLE],
-        Speed::Sm100 => &[&LOGIC_OF_100, &PRODUCTS_OF_100],
+        Speed::Sm100 | Speed::Sm103 => &[&LOGIC_OF_100, &PRODUCTS_OF_100],
     };
     // Products of integers are of one unit on all machines, and so are permutations.
     let are_products =

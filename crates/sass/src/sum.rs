@@ -9,7 +9,8 @@ use crate::instruction::{Instruction, SIZE};
 use crate::operands::Operands;
 use crate::operands::exact::checked;
 use crate::operation::{
-    ATOMG, DOUBLE, F2I, F2I_DOUBLE, I2F, I2F_DOUBLE, IMAD_WIDE, IMNMX, LDC, MUFU, NANOSLEEP, R2UR, REDUX,
+    ATOMG, DOUBLE, F2I, F2I_DOUBLE, I2F, I2F_DOUBLE, IMAD_HIGH, IMAD_WIDE, IMNMX, LDC, MUFU, NANOSLEEP, R2UR,
+    REDUX,
 };
 use crate::registers::File;
 
@@ -40,7 +41,9 @@ const FALSE: u64 = 15;
 const USED: u32 = 5;
 /// How soon it may use what sums, selections and moves of 64 bits write.
 const AFTER_LONG: u32 = 6;
-/// How soon it may use the lower half of a product of 64 bits.
+/// The forms of products that have what is added to them in registers.
+const ADDS_REGISTERS: [u16; 4] = [1, 4, 5, 6];
+/// How soon it may use the lower half of a product of 64 bits, and be added to the upper half of one.
 const AFTER_HALF: u32 = 3;
 /// How soon what reads its operands late may use it: functions, conversions, `LDC`, `NANOSLEEP` and `REDUX`, 4 cycles in most places that 13.1 made, never fewer.
 const USED_LATE: u32 = 4;
@@ -51,10 +54,11 @@ const OVERWRITE: [u16; 6] = [0x002, 0x007, 0x010, 0x012, 0x024, 0x035];
 const USED_BY_DOUBLE: u32 = 6;
 /// `VOTE`, `FSETP`, `PLOP3`, whose predicates take longer.
 const LATER_CARRIES: [u16; 3] = [0x006, 0x00b, 0x01c];
-/// How soon these may use its carry, and how soon anything else may.
+/// How soon these may use its carry, how soon guards and other code may, and how soon anything else may.
 const CARRIED: u32 = 5;
-/// `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `IMAD`, `IMAD.WIDE`, `IADD`.
-const TAKE_CARRIES: [u16; 8] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x024, 0x025, 0x035];
+/// `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PLOP3`, `IMAD`, `IMAD.WIDE`, `IADD`.
+const TAKE_CARRIES: [u16; 9] = [0x007, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x024, 0x025, 0x035];
+const CARRIED_TO_GUARD: u32 = 13;
 const CARRIED_TO_OTHERS: u32 = 14;
 /// How soon anything else may use it, and other code.
 const USED_BY_OTHERS: u32 = 7;
@@ -154,7 +158,7 @@ pub fn is_in_time(code: &[u8], at: usize) -> bool {
             return false;
         }
     }
-    let over = if carry.is_empty() { USED_BY_OTHERS } else { CARRIED_TO_OTHERS };
+    let over = if carry.is_empty() { USED_BY_OTHERS } else { CARRIED_TO_GUARD };
     let mut distance = cycles(instruction(at));
     for after in at + 1..count {
         if distance >= over {
@@ -182,11 +186,16 @@ pub fn is_in_time(code: &[u8], at: usize) -> bool {
         } else if flow != Flow::End {
             let Some(Operands { reads, writes, guard }) = checked(next) else { return false };
             let carried = if TAKE_CARRIES.contains(&next.operation()) { CARRIED } else { CARRIED_TO_OTHERS };
-            if reads.meets(&carry) && distance < carried
-                || guard.meets(&carry) && distance < CARRIED_TO_OTHERS
+            if reads.meets(&carry) && distance < carried || guard.meets(&carry) && distance < CARRIED_TO_GUARD
             {
                 return false;
             }
+            // What is added to the upper half of a product of 64 bits is read later.
+            let is_added_late = [IMAD_WIDE, IMAD_HIGH].contains(&next.operation())
+                && ADDS_REGISTERS.contains(&next.form())
+                && result.contains(File::General, u16::from(next.byte(8)) + 1)
+                && [3, 4].iter().all(|at| !result.contains(File::General, next.byte(*at).into()));
+            let needed = if is_added_late { AFTER_HALF } else { needed };
             let is_later = OVERWRITE.contains(&next.operation()) && next.set_mask() == 0;
             let is_overwritten = writes.meets(&result) && distance < USED && !is_later
                 || writes.meets(&carry) && distance < USED;

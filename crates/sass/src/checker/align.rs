@@ -54,6 +54,7 @@ impl Step {
 pub struct Alignment<'a> {
     pub before: &'a [u8],
     pub after: &'a [u8],
+    pub speed: Speed,
     /// Where instructions have moved.
     moved: Option<Moves>,
 }
@@ -76,7 +77,7 @@ impl<'a> Alignment<'a> {
         places: &[usize],
     ) -> Result<Self, Violation> {
         check_places(&steps, places)?;
-        Ok(Self { before, after, moved: Some(Moves { steps, entries }) })
+        Ok(Self { before, after, speed: Speed::Any, moved: Some(Moves { steps, entries }) })
     }
 
     pub fn len(&self) -> usize {
@@ -131,7 +132,7 @@ pub fn align<'a>(before: &'a [u8], after: &'a [u8], speed: Speed) -> Result<Alig
     let same_places = before.len() == after.len()
         && pairs().all(|(before, after)| before.without_schedule() == after.without_schedule());
     let moved = if same_places { None } else { Some(Moved { before, after, speed }.align()?) };
-    Ok(Alignment { before, after, moved })
+    Ok(Alignment { before, after, speed, moved })
 }
 
 /// Whether the instruction at a place is a `NOP` that only takes time, and none of those beside synchronisations, which have rules of their own.

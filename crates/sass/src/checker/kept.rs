@@ -2,10 +2,11 @@
 
 use super::align::Alignment;
 use crate::flow::Flow;
+use crate::idle::Speed;
 use crate::instruction::{Instruction, KEPT};
 use crate::operands::Operands;
 use crate::operands::exact::checked;
-use crate::operation::{BSSY, HMMA, IADD, IMAD_WIDE, ISETP, MOV, R2UR, STG, STS};
+use crate::operation::{BSSY, DOUBLE, HMMA, IADD, IMAD_WIDE, ISETP, LONG_CONVERSIONS, MOV, R2UR, STG, STS};
 use crate::registers::{File, Registers};
 
 /// The places from which operands are kept, and the zero register.
@@ -14,22 +15,28 @@ const SLOTS: u32 = 3;
 const ZERO: u8 = 255;
 /// The form whose second operand is a register in byte 4.
 const OF_REGISTERS: u16 = 1;
+/// The forms whose second operand is in byte 8, and whose third one is an immediate, a constant or a uniform register.
+const OF_SECOND_LAST: [u16; 3] = [2, 3, 7];
 /// The forms whose second operand is an immediate or a uniform register.
 const OF_OTHERS: [u16; 2] = [4, 6];
 /// Of those below, the ones with a third register, in byte 8: `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`.
 const OF_THREE: [u16; 6] = [0x010, 0x011, 0x012, 0x016, 0x019, 0x024];
-/// Those with two, in bytes 3 and 4: `SEL`, `ISETP`, `IADD`.
-const OF_TWO: [u16; 3] = [0x007, ISETP, IADD];
-/// Plain arithmetic whose operands are there: `MOV` of 32 bits, `SEL`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `IMAD.WIDE`, `IADD`, `VIADD`,
+/// Those with two, in bytes 3 and 4: `SEL`, `FSEL`, `FSETP`, `ISETP`, `IADD`.
+const OF_TWO: [u16; 5] = [0x007, FSEL, FSETP, ISETP, IADD];
+/// Plain arithmetic whose operands are there: `MOV` of 32 bits, `SEL`, `FSEL`, `FSETP`, `ISETP`, `IADD3`, `LEA`, `LOP3`, `PRMT`, `SHF`, `IMAD`, `IMAD.WIDE`, `IADD`, `VIADD`,
 /// `R2UR`.
-const PLAIN: [u16; 13] =
-    [MOV, 0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x035, 0x036, 0x0ca];
-/// What comes in between in the code of assemblers: `HMMA`, `UMOV`, `UIADD3`, `BSSY`, `LD`, `LDG`, `LDC`, `LDS`, `STG`, `STS`, `LDCU`; and `VOTE`,
+const PLAIN: [u16; 15] =
+    [MOV, 0x007, FSEL, FSETP, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x019, 0x024, 0x025, 0x035, 0x036, 0x0ca];
+/// What comes in between in the code of assemblers: `HMMA`, `UMOV`, `UISETP`, `UIADD3`, `BSSY`, `LD`, `LDG`, `LDC`, `LDS`, `STG`, `STS`, `LDCU`; and `VOTE`,
 /// in nvlink's. `VOTE` has no general operands, memory takes its operands from elsewhere, and matrices keep theirs apart from those of others.
-const PASSED: [u16; 12] = [0x006, HMMA, 0x082, 0x090, BSSY, 0x180, 0x181, 0x182, 0x184, STG, STS, 0x1ac];
+const PASSED: [u16; 13] =
+    [0x006, HMMA, 0x082, 0x08c, 0x090, BSSY, 0x180, 0x181, 0x182, 0x184, STG, STS, 0x1ac];
 const VIADD: u16 = 0x036;
-/// How far what operands are kept for may be.
+const FSEL: u16 = 0x008;
+const FSETP: u16 = 0x00b;
+/// How far what operands are kept for may be, and how far that is in code from which instructions are gone.
 pub const REACH: usize = 32;
+const REACH_OVER_GONE: usize = 8 * REACH;
 
 /// Whether an instruction keeps operands.
 pub fn keeps(instruction: Instruction) -> bool {
@@ -79,6 +86,10 @@ fn operand(one: Instruction, slot: u32) -> Operand {
             Operand::Register(one.byte(4))
         }
         (1, _) if OF_OTHERS.contains(&one.form()) => Operand::Absent,
+        (1, _) if OF_SECOND_LAST.contains(&one.form()) && is_among(&OF_THREE) => {
+            Operand::Register(one.byte(8))
+        }
+        (2, _) if OF_SECOND_LAST.contains(&one.form()) && is_among(&OF_THREE) => Operand::Absent,
         (2, _) if is_known && (is_among(&OF_THREE) || one.operation() == IMAD_WIDE) => {
             Operand::Register(one.byte(8))
         }
@@ -108,21 +119,23 @@ fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize,
         return false;
     }
     let mut is_second_written = operands.writes.contains(File::General, register + 1);
-    for later in at + 1..alignment.len().min(at + REACH) {
+    let mut left = REACH;
+    for later in at + 1..alignment.len().min(at + REACH_OVER_GONE) {
         if entered.is_none_or(|entered| entered[later]) {
             return false;
         }
         if alignment.step(later).after.is_none() {
             continue;
         }
-        let Some((_, next)) = both(alignment, later) else { return false };
+        let Some((_, next)) = both(alignment, later).filter(|_| left > 0) else { return false };
+        left -= 1;
         let Some(others) = checked(next) else { return false };
         // It may wait, and so may those in between: in the objects of `cargo xtask realcode` one in ten does, and one in six of these.
         if is_plain(next) && operand(next, slot) == Operand::Register(own) {
             let is_whole = if is_pair(next, slot) { !is_second_written } else { !is_pair(keeper, slot) };
             return is_whole && others.reads.contains(File::General, register);
         }
-        let is_passed = !takes(keeper, next, slot)
+        let is_passed = !takes(keeper, next, slot, alignment.speed)
             && !next.is_delay()
             && next.holds()
             && next.has_usual_stall()
@@ -136,12 +149,16 @@ fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize,
 }
 
 /// Whether an instruction may take what another one keeps in a place, or end that it is kept.
-fn takes(keeper: Instruction, next: Instruction, slot: u32) -> bool {
+fn takes(keeper: Instruction, next: Instruction, slot: u32, speed: Speed) -> bool {
     let is_matrix = |one: Instruction| one.operation() == HMMA;
     if is_matrix(keeper) {
         return is_matrix(next);
     }
-    if next.is_delay() || PASSED.contains(&next.operation()) {
+    // What is slow takes its operands from elsewhere, as memory does.
+    let is_slow = speed.has_slow_doubles()
+        && (DOUBLE.contains(&next.operation()) && next.write_scoreboard().is_some()
+            || LONG_CONVERSIONS.contains(&next.operation()));
+    if next.is_delay() || PASSED.contains(&next.operation()) || is_slow {
         return false;
     }
     // Registers of even and of odd numbers are kept apart, two are one of each, and the zero register is not among them.
@@ -157,16 +174,21 @@ fn takes(keeper: Instruction, next: Instruction, slot: u32) -> bool {
 /// Whether an earlier instruction may keep operands over a step, for a later one.
 pub fn is_passed(alignment: &Alignment<'_>, at: usize) -> bool {
     let mut between: Vec<Instruction> = alignment.step(at).after.into_iter().collect();
-    for earlier in (at.saturating_sub(REACH)..at).rev() {
+    for earlier in (at.saturating_sub(REACH_OVER_GONE)..at).rev() {
         let Some(keeper) = alignment.step(earlier).after else { continue };
         let is_kept = |slot: &u32| keeper.0 >> (KEPT_AT + slot) & 1 != 0;
         // A move of 64 bits has nothing in the other places.
         let has = |next: &Instruction, slot: u32| slot == 1 || !next.is_long_move();
-        let is_taken = |slot: u32| between.iter().any(|next| has(next, slot) && takes(keeper, *next, slot));
+        let is_taken = |slot: u32| {
+            between.iter().any(|next| has(next, slot) && takes(keeper, *next, slot, alignment.speed))
+        };
         if (0..=SLOTS).filter(is_kept).any(|slot| !is_taken(slot)) {
             return true;
         }
         between.push(keeper);
+        if between.len() > REACH {
+            break;
+        }
     }
     false
 }

@@ -6,7 +6,7 @@
 
 use super::align::{Alignment, Step};
 use crate::flow::{Flow, Jumps, is_control, is_indirect_branch, lists_of, place, sets_meeting};
-use crate::idle::{AFTER_BARRIER, LATEST, Speed, is_early, longest};
+use crate::idle::{AFTER_BARRIER, LATEST, Speed, is_early, is_quick, longest};
 use crate::instruction::Instruction;
 use crate::operands::exact::checked;
 use crate::operands::is_ordering_producer;
@@ -180,12 +180,17 @@ impl<'a> Ways<'a> {
             return Some(false);
         }
         let after_it = || (at + 1..self.alignment.len()).filter_map(|at| self.alignment.step(at).after);
+        // Double precision comes in order, and writes later than anything reads its operands: assemblers have that, and predicates of plain
+        // arithmetic overwritten a cycle later (older/blackwell-double-delays).
+        let is_in_order = |next: Instruction| {
+            is_double(next) && is_double(before) || next.operation() == DSETP && is_quick(before)
+        };
         let is_overwritten = is_less_than(READ_AFTER)
             && before.operation() != NOP
             && !self.speed.reads_at_once(before)
             && [after_it().next(), after_it().find(|next| !next.is_delay())]
                 .into_iter()
-                .any(|next| next.is_none_or(|next| overwrites_operands(before, next)));
+                .any(|next| next.is_none_or(|next| !is_in_order(next) && overwrites_operands(before, next)));
         if is_overwritten {
             return Some(false);
         }
@@ -333,6 +338,10 @@ impl Covered {
     }
 }
 
+fn is_double(one: Instruction) -> bool {
+    DOUBLE.contains(&one.operation())
+}
+
 /// Whose results come in order, as assemblers have it: `LDL`, `LDS`, `SHFL` and double precision; conversions of 64 bits where they are
 /// slow (older/blackwell-undelayed).
 fn unit(one: Instruction, speed: Speed) -> u8 {
@@ -341,9 +350,9 @@ fn unit(one: Instruction, speed: Speed) -> u8 {
         LDS => 2,
         SHFL => 4,
         // Predicates may come later than registers.
-        DSETP if speed != Speed::Any => 16,
+        DSETP if !speed.has_slow_doubles() => 16,
         operation if DOUBLE.contains(&operation) => 8,
-        operation if LONG_CONVERSIONS.contains(&operation) && speed == Speed::Any => 32,
+        operation if LONG_CONVERSIONS.contains(&operation) && speed.has_slow_doubles() => 32,
         _ => 0,
     }
 }

@@ -2,8 +2,9 @@
 
 use super::moves::{Change, Moves};
 use super::object::Object;
+use crate::schedule::member::Delayed;
 use solder_cubin::Section;
-use solder_cubin::mercury::{Pace, make_explicit, paces};
+use solder_cubin::mercury::{Pace, make_explicit, paces, with_delays};
 use solder_cubin::raw;
 use std::borrow::Cow;
 
@@ -131,4 +132,17 @@ pub fn paced(capsule: &[u8], moves: &Moves) -> Option<Vec<u8>> {
         make_explicit(&mut out, instruction)?;
     }
     (at + last.count == moves.old_length()).then_some(out)
+}
+
+/// What changes where instructions give way to others, with other delays.
+pub fn other_delays(delayed: Vec<Delayed>) -> Vec<Change> {
+    delayed.into_iter().map(|delayed| Change::replaced(delayed.at, delayed.by)).collect()
+}
+
+/// The capsule of code with other delays.
+pub fn delayed_capsule(old: &[u8], moves: &Moves) -> Option<Vec<u8>> {
+    let delays: Vec<(usize, usize)> = moves.added().filter(|(_, count)| *count > 0).collect();
+    let removed: Vec<usize> =
+        moves.changes().iter().filter(|change| change.by.is_empty()).map(|change| change.at).collect();
+    with_delays(old, moves.old_length(), &delays, &removed, moves.length())
 }

@@ -3,18 +3,18 @@
 //! The rules are in [`schedule::member`](crate::schedule::member). Here is what moves with the code: delays are
 //! instructions, of Mercury too. What is not understood stays as it is, and the caller refuses it.
 
-use super::function::{Function, Jumps, Step};
-use super::moves::{Change, Moves};
+use super::function::{Function, Jumps, Step, delayed_capsule, other_delays};
+use super::moves::Moves;
 use super::object::Object;
 use super::sums;
 use crate::instruction::SIZE;
 use crate::schedule::Family;
 use crate::schedule::member::{
-    Delayed, delayed, for_107, has_slow_code, number, number_107, without_double_scoreboards,
+    delayed, for_107, has_slow_code, number, number_107, without_double_scoreboards,
 };
 use crate::{Speed, check_for, is_fit_for_107, sum};
 use solder_arch::Release;
-use solder_cubin::mercury::{delays, with_delays};
+use solder_cubin::mercury::delays;
 
 /// The architecture whose code can be made into code for the target, and the target.
 const FROM: u16 = 100;
@@ -44,7 +44,7 @@ pub fn step_107(object: &Object<'_, '_>, function: &Function<'_, '_>, release: &
             continue;
         }
         let Some(changed) = for_107(&known, &jumps, &delays, is_slower) else { continue };
-        let Some((moves, mut code)) = Moves::new(&known, changes(changed)) else { continue };
+        let Some((moves, mut code)) = Moves::new(&known, other_delays(changed)) else { continue };
         let index = |at: &usize| moves.index(*at);
         let moved: Jumps =
             jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
@@ -81,7 +81,7 @@ fn timed_anew(
     if delayed.is_empty() {
         return None;
     }
-    let (moves, mut code) = Moves::new(&function.code, changes(delayed))?;
+    let (moves, mut code) = Moves::new(&function.code, other_delays(delayed))?;
     let index = |at: &usize| moves.index(*at);
     let moved: Jumps =
         jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
@@ -90,16 +90,4 @@ fn timed_anew(
     }
     let capsule = delayed_capsule(&function.capsule, &moves)?;
     Some(Step { code, capsule, moves })
-}
-
-pub fn changes(delayed: Vec<Delayed>) -> Vec<Change> {
-    delayed.into_iter().map(|delayed| Change::replaced(delayed.at, delayed.by)).collect()
-}
-
-/// The capsule of code with other delays.
-pub fn delayed_capsule(old: &[u8], moves: &Moves) -> Option<Vec<u8>> {
-    let delays: Vec<(usize, usize)> = moves.added().filter(|(_, count)| *count > 0).collect();
-    let removed: Vec<usize> =
-        moves.changes().iter().filter(|change| change.by.is_empty()).map(|change| change.at).collect();
-    with_delays(old, moves.old_length(), &delays, &removed, moves.length())
 }

@@ -16,8 +16,7 @@
 //!
 //! What the checker does not accept stays as the assembler made it, which is always valid.
 
-use super::function::{Function, Jumps, Step, paced};
-use super::members;
+use super::function::{Function, Jumps, Step, delayed_capsule, other_delays, paced};
 use super::moves::{Change, Moves};
 use super::object::Object;
 use crate::idle::{NO_LOAD, is_idle, is_needed, is_unscheduled, is_unscheduled_idle};
@@ -90,7 +89,11 @@ impl Origin {
             has_delays: toolkit.is_some_and(Release::has_delays_for_doubles) && family.double_interval == 1,
             has_workaround: !is_other && release.removes_workaround() && object.has_workaround(),
             family,
-            speed: if sm == SM_100 { Speed::Sm100 } else { Speed::Any },
+            speed: match family.machine {
+                _ if sm == SM_100 => Speed::Sm100,
+                Machine::Of103 | Machine::Of110 => Speed::Sm103,
+                Machine::Of100 | Machine::Of120 => Speed::Any,
+            },
         }
     }
 }
@@ -350,10 +353,10 @@ fn retimed(
     if changed.is_empty() {
         return None;
     }
-    let (moves, mut code) = Moves::new(&function.code, members::changes(changed))?;
+    let (moves, mut code) = Moves::new(&function.code, other_delays(changed))?;
     check_for(origin.speed, &function.code, &code, jumps).ok()?;
     if origin.is_newer {
-        let capsule = members::delayed_capsule(&function.capsule, &moves)?;
+        let capsule = delayed_capsule(&function.capsule, &moves)?;
         return Some(Step { code, capsule, moves });
     }
     // What is over when depends on the cycles.
@@ -370,7 +373,7 @@ fn retimed(
         &[],
         |code: &[u8]| check_for(origin.speed, &function.code, code, jumps).is_ok(),
     );
-    let capsule = members::delayed_capsule(&function.capsule, &moves)?;
+    let capsule = delayed_capsule(&function.capsule, &moves)?;
     Some(Step { code, capsule, moves })
 }
 

@@ -4,14 +4,14 @@
 //! stores, and blocks that have some get other cycles. Where the checker does not accept these, a sum for which the cycles of the code are not
 //! enough stays as it is, which is always valid.
 
-use super::function::{Function, Jumps, Step};
+use super::function::{Function, Jumps, Step, delayed_capsule, other_delays};
 use super::moves::Moves;
 use crate::check;
 use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::schedule::Family;
-use crate::schedule::member::{Retimed, put, replaced};
+use crate::schedule::member::{Delayed, replaced};
 use crate::sum::{is_in_time, mercury, of_two};
-use solder_cubin::mercury::{make_explicit, paces};
+use solder_cubin::mercury::{delays, make_explicit, paces};
 use std::ops::Range;
 
 /// Cycles, and whether other warps go on.
@@ -26,49 +26,61 @@ pub fn step(function: &Function<'_, '_>, jumps: &Jumps, family: Family) -> Optio
     let sums: Vec<usize> = (0..all.len() / SIZE)
         .filter(|at| Instruction::at(&all, *at) != Instruction::at(&function.code, *at))
         .collect();
-    let timed = timed(&function.code, &all, &sums, jumps, family);
-    let is_late = |at: &usize| !is_in_time(&timed, *at);
+    let delays = delays(&function.capsule, all.len() / SIZE).ok()?;
+    let (moves, mut code) = timed(&function.code, &all, (&sums, &delays), jumps, family)?;
+    let is_late = |at: &usize| !is_in_time(&code, moves.index(*at));
     let late: Vec<usize> = sums.into_iter().filter(is_late).collect();
-    let (mut code, capsule) = converted(function, |at| late.binary_search(&at).is_err())?;
+    let (_, capsule) = converted(function, |at| late.binary_search(&at).is_err())?;
     // Cycles and marks are those of the whole.
     let (places, _) = code.as_chunks_mut::<SIZE>();
-    for (at, place) in places.iter_mut().enumerate() {
-        let timing = Instruction::at(&timed, at).0 & (SCHEDULE | KEPT);
-        *place = (u128::from_le_bytes(*place) & !(SCHEDULE | KEPT) | timing).to_le_bytes();
+    for at in late {
+        let place = &mut places[moves.index(at)];
+        let timing = u128::from_le_bytes(*place) & (SCHEDULE | KEPT);
+        let sum = Instruction::at(&function.code, at).0 & !(SCHEDULE | KEPT);
+        *place = (sum | timing).to_le_bytes();
     }
-    let (moves, _) = Moves::new(&function.code, Vec::new())?;
+    let capsule = if moves.is_in_place() { capsule } else { delayed_capsule(&capsule, &moves)? };
     Some(Step { code, capsule, moves })
 }
 
-/// Code with these sums and the cycles that they need, in the blocks for which the checker accepts that.
-fn timed(old: &[u8], code: &[u8], sums: &[usize], jumps: &Jumps, family: Family) -> Vec<u8> {
-    let are_in_time = |new: &[u8], range: &Range<usize>| {
-        sums.iter().filter(|at| range.contains(at)).all(|at| is_in_time(new, *at))
+/// Code with these sums and the cycles that they need, in the blocks for which the checker accepts that, and where its instructions are. `None`
+/// if something in it cannot be moved.
+fn timed(
+    old: &[u8],
+    code: &[u8],
+    (sums, delays): (&[usize], &[usize]),
+    jumps: &Jumps,
+    family: Family,
+) -> Option<(Moves, Vec<u8>)> {
+    let are_in_time = |(moves, new): &(Moves, Vec<u8>), range: &Range<usize>| {
+        sums.iter().filter(|at| range.contains(at)).all(|at| is_in_time(new, moves.index(*at)))
     };
-    let is_safe =
-        |new: &[u8], range: &Range<usize>| are_in_time(new, range) && check(code, new, jumps).is_ok();
-    let with = |code: &[u8], changed: &[Retimed]| {
-        let mut code = code.to_vec();
-        put(&mut code, changed);
-        code
+    let is_safe = |new: &(Moves, Vec<u8>), range: &Range<usize>| {
+        are_in_time(new, range) && check(code, &new.1, jumps).is_ok()
     };
-    let blocks = replaced(old, code, jumps, family, sums);
-    let whole: Vec<Retimed> = blocks.iter().flat_map(|(_, block)| block.iter().copied()).collect();
-    let new = with(code, &whole);
-    if is_safe(&new, &(0..new.len() / SIZE)) {
-        return new;
+    let with = |blocks: &[(Range<usize>, Vec<Delayed>)]| {
+        let all: Vec<Delayed> = blocks.iter().flat_map(|(_, block)| block.iter().cloned()).collect();
+        let is_in_place = all.iter().all(|one| one.by.len() == 1);
+        let (moves, new) = Moves::new(code, other_delays(all))?;
+        // Nothing else has to move then.
+        if is_in_place { Moves::new(&new, Vec::new()) } else { Some((moves, new)) }
+    };
+    let blocks = replaced(old, code, jumps, family, sums, delays);
+    if let Some(new) = with(&blocks).filter(|new| is_safe(new, &(0..code.len() / SIZE))) {
+        return Some(new);
     }
-    let (mut timed, mut taken) = (code.to_vec(), Vec::new());
-    for (range, block) in blocks.into_iter().take(MAX_BLOCKS) {
-        let new = with(&timed, &block);
-        if is_safe(&new, &range) {
-            timed = new;
-            taken.push(range);
+    let as_it_is = || Moves::new(code, Vec::new());
+    let (mut timed, mut taken) = (as_it_is()?, Vec::new());
+    for block in blocks.into_iter().take(MAX_BLOCKS) {
+        taken.push(block);
+        match (with(&taken), taken.last()) {
+            (Some(new), Some((range, _))) if is_safe(&new, range) => timed = new,
+            _ => drop(taken.pop()),
         }
     }
     // None of these sums may stay what it was, whatever the others became.
-    let is_whole = taken.iter().all(|range| are_in_time(&timed, range));
-    if is_whole { timed } else { code.to_vec() }
+    let is_whole = taken.iter().all(|(range, _)| are_in_time(&timed, range));
+    if is_whole { Some(timed) } else { as_it_is() }
 }
 
 /// Code and capsule of a function whose sums of two numbers for which `may_be` is true are the other instruction; `None` if there are none.

@@ -45,7 +45,8 @@ pub struct Marks<'a> {
     pub is_new: bool,
     /// After which instructions another warp went on before, at one that is gone.
     pub gone_on: &'a [usize],
-    /// The machine that the new code is for.
+    /// The machines that the code before and the new code are for.
+    pub from: Member,
     pub member: Member,
 }
 
@@ -61,8 +62,14 @@ impl<'a> Marks<'a> {
             held: block.held,
             is_new: false,
             gone_on: &[],
+            from: member,
             member,
         }
+    }
+
+    /// The same for code that was of another machine.
+    pub const fn from(self, from: Member) -> Self {
+        Self { from, ..self }
     }
 
     /// The instructions with their marks.
@@ -73,11 +80,6 @@ impl<'a> Marks<'a> {
             |(bits, kept): (&Instruction, u64)| Instruction(bits.0 & !KEPT | u128::from(kept) << KEPT_AT);
         let new: Vec<Instruction> = self.new.iter().zip(kept).map(with).collect();
         new.into_iter().zip(holds).collect()
-    }
-
-    /// The machine that the code before is for.
-    fn old_member(&self) -> Member {
-        if self.member.is_103() || self.member == Member::Sm107 { Member::Sm100 } else { self.member }
     }
 
     /// Whether each instruction lets no other warp go on.
@@ -93,7 +95,7 @@ impl<'a> Marks<'a> {
             let hold = |bits: Instruction, member: Member, stall: i64, since: i64| {
                 if stall >= LONG { self.held == Held::WithDelays } else { hold(bits, member, stall, since) }
             };
-            let expected = hold(line.bits, self.old_member(), old_stall, old_since);
+            let expected = hold(line.bits, self.from, old_stall, old_since);
             let is_known = self.is_new || expected == line.bits.holds() || stall >= LONG;
             let new = hold(self.new[index], self.member, stall, since);
             let hold = if is_known { new } else { line.bits.holds() };
@@ -111,7 +113,7 @@ impl<'a> Marks<'a> {
         let start = self.range.start;
         (0..SLOTS).fold(0, |kept, slot| {
             let was = old >> slot & 1 != 0;
-            let expected = self.keeps(at, slot, self.old_member(), |at| self.lines[at].bits.holds());
+            let expected = self.keeps(at, slot, self.from, |at| self.lines[at].bits.holds());
             let new = self.keeps(at, slot, self.member, |at| holds[at - start]);
             // Some operands are kept for an instruction after the next one.
             let may_be = was && is_arithmetic(self.lines[at].bits, self.member) && holds[at - start];

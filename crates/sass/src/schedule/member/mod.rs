@@ -19,7 +19,7 @@ mod pipes;
 mod shortened;
 mod stalls;
 
-use super::{Code, Control, Family, Hints, Machine, NONE, STALL_AT, delay_waits, put_all};
+use super::{Code, Control, Family, Hints, NONE, STALL_AT, delay_waits, put_all};
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::operation::LDGDEPBAR;
@@ -116,7 +116,7 @@ pub fn delayed(
             Control { written, read, ..old }.put(&mut bytes);
             *place = Instruction(u128::from_le_bytes(bytes));
         }
-        let marks = Marks::new(&own, &new, &stalls, Member::Sm103 { interval });
+        let marks = Marks::new(&own, &new, &stalls, Member::Sm103 { interval }).from(Member::Sm100);
         changed.extend(changes(&own, &marks.put(), &stalls, code)?);
     }
     changed.sort_unstable_by_key(|change| change.at);
@@ -222,7 +222,7 @@ pub fn for_107(code: &[u8], jumps: &Jumps, delays: &[usize], is_slower: bool) ->
         let own = Scheduled::new(&lines, block.range.clone(), delays);
         let stalls = Stalls::new(&own.lines, &own.given, &[]).on_107(is_slower);
         let new: Vec<Instruction> = own.lines.iter().map(|line| line.bits).collect();
-        let marks = Marks::new(&own, &new, &stalls, Member::Sm107);
+        let marks = Marks::new(&own, &new, &stalls, Member::Sm107).from(Member::Sm100);
         let marked = if is_slower { unmarked(&own, &stalls) } else { marks.put() };
         changed.extend(changes(&own, &marked, &stalls, code)?);
     }
@@ -253,11 +253,7 @@ pub fn number_107(old: (&[u8], &Jumps), code: &mut [u8], jumps: &Jumps, from: Fa
 
 /// What changes in code whose unit of double precision needs no delays any more. `None` if the code is not understood.
 pub fn undelayed(code: &[u8], jumps: &Jumps, family: Family, delays: &[usize]) -> Option<Vec<Delayed>> {
-    let member = if family.machine == Machine::Of103 {
-        Member::Sm103 { interval: family.double_interval }
-    } else {
-        Member::of(family)
-    };
+    let member = Member::of(family);
     let is_long = |bits: Instruction| pipes::is_double(bits) || pipes::is_conversion(bits);
     let mut changed = Vec::new();
     if !(member.is_120() || member.is_103()) || delays.is_empty() || !instructions(code).any(is_long) {

@@ -95,10 +95,11 @@ pub enum Member {
 impl Member {
     /// The machine of code that is scheduled for a family; what is not known of it is taken from sm_100.
     pub fn of(family: Family) -> Self {
-        if family.machine == Machine::Of120 {
-            Self::Sm120 { interval: family.double_interval }
-        } else {
-            Self::Sm100
+        let interval = family.double_interval;
+        match family.machine {
+            Machine::Of100 => Self::Sm100,
+            Machine::Of103 | Machine::Of110 => Self::Sm103 { interval },
+            Machine::Of120 => Self::Sm120 { interval },
         }
     }
 

@@ -3,11 +3,11 @@
 //! The cycle of such an instruction goes with it. nvlink schedules the block anew: the instruction before takes what the next one needs, and what
 //! comes too early later on is put off by the instruction just before it (older/blackwell-warps).
 
-use super::delays::{Scheduled, is_delay};
+use super::delays::{Held, Scheduled, is_delay};
 use super::marks::{Marks, is_arithmetic};
 use super::pipes::{Member, is_matrix};
 use super::stalls::Stalls;
-use super::{HOLD, STALL_AT};
+use super::{Delayed, HOLD, STALL_AT, changes};
 use crate::flow::Jumps;
 use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::schedule::{Code, Family, Hints, waits_at_once};
@@ -140,16 +140,17 @@ pub fn expanded(
     changed
 }
 
-/// The blocks that have some of the instructions at `replaced`, in order, which are others in `code` than in `old`, and what takes other cycles
-/// there.
+/// The blocks that have some of the instructions at `replaced`, in order, which are others in `new` than in `old`, and what takes other cycles
+/// there. `delays` says which instructions are delays, in order.
 pub fn replaced(
     old: &[u8],
-    code: &[u8],
+    new: &[u8],
     jumps: &Jumps,
     family: Family,
     replaced: &[usize],
-) -> Vec<(Range<usize>, Vec<Retimed>)> {
-    let both = [old, code].map(|code| Code::new(code, jumps, family, Hints::NONE));
+    delays: &[usize],
+) -> Vec<(Range<usize>, Vec<Delayed>)> {
+    let both = [old, new].map(|code| Code::new(code, jumps, family, Hints::NONE));
     let [Some(old), Some(code)] = both else { return Vec::new() };
     let is_among = |at: &usize| replaced.binary_search(at).is_ok();
     let mut changed = Vec::new();
@@ -158,18 +159,40 @@ pub fn replaced(
         |range: &Range<usize>| old.lines[range.clone()].iter().any(|line| is_matrix(line.bits));
     let ranges = old.blocks.iter().map(|block| block.range.clone());
     for range in ranges.filter(|range| range.clone().any(|at| is_among(&at)) && !has_matrices(range)) {
-        let delays: Vec<usize> = range.clone().filter(|at| is_delay(old.lines[*at].bits)).collect();
-        let [before, own] = [&old, &code].map(|code| Scheduled::new(&code.lines, range.clone(), &delays));
-        let new: Vec<usize> =
+        let own_delays: Vec<usize> = range.clone().filter(|at| is_delay(old.lines[*at].bits)).collect();
+        let [before, own] = [&old, &code].map(|code| Scheduled::new(&code.lines, range.clone(), &own_delays));
+        let others: Vec<usize> =
             own.places.iter().enumerate().filter(|(_, at)| is_among(at)).map(|(index, _)| index).collect();
         let stalls = Stalls::new(&before.lines, &before.given, &[]).with_replaced(
             Member::of(family),
             &own.lines,
-            &new,
+            &others,
         );
-        changed.extend(retimed_with_delays(&own, &stalls, family, LONGEST).map(|block| (range, block)));
+        let retimed = retimed_with_delays(&own, &stalls, family, LONGEST).map(delayed);
+        let are_known = own_delays.iter().all(|at| delays.binary_search(at).is_ok());
+        let block = retimed.or_else(|| anew(&own, &stalls, family, new).filter(|_| are_known));
+        changed.extend(block.map(|block| (range, block)));
     }
     changed
+}
+
+fn delayed(retimed: Vec<Retimed>) -> Vec<Delayed> {
+    let mut delayed: Vec<Delayed> =
+        retimed.into_iter().map(|(at, bits)| Delayed { at, by: vec![bits] }).collect();
+    delayed.sort_unstable_by_key(|change| change.at);
+    delayed
+}
+
+/// What changes in a block whose instructions take other cycles, where there are more delays then, or fewer. `None` if others do not go on.
+fn anew(block: &Scheduled, stalls: &[i64], family: Family, code: &[u8]) -> Option<Vec<Delayed>> {
+    if block.held != Held::Nowhere {
+        return None;
+    }
+    let bits: Vec<Instruction> = block.lines.iter().map(|line| line.bits).collect();
+    let marks = Marks::new(block, &bits, stalls, Member::of(family));
+    let mut changed = changes(block, &marks.put(), stalls, code)?;
+    changed.sort_unstable_by_key(|change| change.at);
+    Some(changed)
 }
 
 /// What takes other cycles in a block, delays included; `None` if there would be more or fewer of these.

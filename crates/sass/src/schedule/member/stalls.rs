@@ -8,7 +8,7 @@ use super::doubles::{Consumer, Double};
 use super::latency::{UNKNOWN, Use, until_end, until_overwritten, until_used, until_used_by_halves};
 use super::pipes::{Kind, Member, Pipe, is_conversion, is_double, is_integer_matrix, loses_latency};
 use crate::flow::Flow;
-use crate::operation::{IMAD_WIDE, MEMBAR};
+use crate::operation::{IMAD_HIGH, IMAD_WIDE, MEMBAR};
 use crate::registers::{File, Registers};
 use crate::schedule::instructions::Line;
 use std::ops::Range;
@@ -245,7 +245,7 @@ impl<'a> Stalls<'a> {
     fn is_variable(&self, at: usize, member: Member) -> bool {
         let bits = self.lines[at].bits;
         if loses_latency(bits) {
-            member.is_103()
+            member.is_103() || member.is_120()
         } else {
             self.kind(at, member).is_variable() || bits.write_scoreboard().is_some()
         }
@@ -350,7 +350,7 @@ impl<'a> Stalls<'a> {
     fn is_wide_half(&self, producer: usize, at: usize, place: usize, member: Member) -> bool {
         let [writer, reader] = [producer, at].map(|at| self.lines[at].bits);
         let is_at = |register: u8| File::General.place(register) == place;
-        if reader.operation() == IMAD_WIDE {
+        if [IMAD_WIDE, IMAD_HIGH].contains(&reader.operation()) {
             let is_factor = is_at(reader.byte(3)) || reader.form() == 1 && is_at(reader.byte(4));
             let is_late = !member.is_120() || is_at(reader.byte(8).wrapping_add(1));
             let has_late = ADDS_REGISTERS.contains(&reader.form()) && is_late;
