@@ -365,8 +365,8 @@ impl<'data> Merger<'_, 'data> {
         all.find(|record| record.attr == attr::MERCURY_FINALIZER_OPTIONS)
     }
 
-    /// The attributes of a function. Those of the Mercury view lead; each takes the machine code's value
-    /// along, and what only the machine code has comes last.
+    /// The attributes of a function, or of the first one of its name if that has the same code, as nvlink finds them (mercury/infos-of-statics). Those
+    /// of the Mercury view lead; each takes the machine code's value along, and what only the machine code has comes last.
     pub(super) fn read_both_infos(
         &mut self,
         file: FileId,
@@ -374,6 +374,12 @@ impl<'data> Merger<'_, 'data> {
         code: &Section<'data>,
         out: SectionId,
     ) -> Result<(), Stop> {
+        let objects = self.objects;
+        let object = &objects[file.index()];
+        let by_name = object.mercury.as_ref().filter(|_| self.settings.finds_relocations_by_name);
+        let first = by_name.and_then(|twins| twins.infos_of_same_code(mercury.index));
+        let (mercury, code) =
+            first.map_or((mercury, code), |(mercury, code)| (object.section(mercury), object.section(code)));
         let mut rest: Vec<_> = records(code.data).flatten().map(Some).collect();
         let mut both = Vec::new();
         let options = self.first_options(file, mercury);

@@ -79,7 +79,7 @@ impl<'data> Twins<'data> {
         &self,
         object: &Object<'data>,
         later: &[(&Section<'data>, &Section<'data>)],
-    ) -> Vec<(u32, u32)> {
+    ) -> Vec<(u32, u32, bool)> {
         if later.is_empty() {
             return Vec::new();
         }
@@ -87,7 +87,8 @@ impl<'data> Twins<'data> {
         let by_text: HashMap<u32, u32, FixedState> =
             infos.filter_map(|info| Some((info.info(), self.partner(info.index)?))).collect();
         let of = |text: &Section<'data>| by_text.get(&text.index).copied();
-        later.iter().filter_map(|(text, first)| Some((of(text)?, of(first)?))).collect()
+        let infos = later.iter().map(|(text, first)| Some((of(text)?, of(first)?, text.data == first.data)));
+        infos.flatten().collect()
     }
 
     /// The text section of the function that a capsule names.
