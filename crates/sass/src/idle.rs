@@ -49,6 +49,8 @@ pub enum Speed {
     Sm100,
     /// sm_103 and sm_110: as sm_100, but slow where numbers of 64 bits are converted and in double precision.
     Sm103,
+    /// sm_120 and sm_121, which are slow there too.
+    Sm120,
     /// Code that is made for sm_107. Its finalizer has everything over at calls and returns, which [`is_fit_for_107`](crate::is_fit_for_107) looks
     /// at: what comes after them may be quicker.
     Sm107,
@@ -58,7 +60,7 @@ impl Speed {
     /// No result of fixed latency takes longer.
     pub fn latest(self) -> u32 {
         match self {
-            Self::Any | Self::Sm103 | Self::Sm107 => LATEST,
+            Self::Any | Self::Sm103 | Self::Sm120 | Self::Sm107 => LATEST,
             Self::Sm100 => MATRICES_OF_100,
         }
     }
@@ -70,7 +72,7 @@ impl Speed {
 
     /// Whether double precision and conversions of 64 bits take a time of their own.
     pub const fn has_slow_doubles(self) -> bool {
-        matches!(self, Self::Any | Self::Sm103)
+        matches!(self, Self::Sm103 | Self::Sm120)
     }
 
     /// Whether an instruction has read its operands when it is issued: assemblers have them overwritten a cycle later by what sets a
@@ -143,7 +145,9 @@ const HALF: u32 = 3;
 const ADDS_REGISTERS: [u16; 4] = [1, 4, 5, 6];
 /// Carries of sums of 64 bits by such: after 7.
 const LONG_CARRY: u32 = 7;
-/// Sums of 64 bits: after 9 by double precision and matrices.
+/// `IADD3`, `LEA`, `LOP3` and `IADD`.
+const ADDERS: [u16; 4] = [0x010, 0x011, 0x012, IADD];
+/// Sums of 64 bits: after 9 by matrices.
 const WIDE_SUM: u32 = 10;
 /// Conversions, special functions, counts.
 const SPECIAL: std::ops::RangeInclusive<u16> = 0x100..=0x113;
@@ -487,7 +491,10 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
             true if speed.is_like_100() && LOGIC_OF_100.contains(&user) && operation != IADD => ONE_UNIT,
             true => OPERAND,
             // What comes later overwrites later.
-            false if is_only_overwritten && user == DSETP && second.set_mask() != 0 => OVERWRITTEN_PREDICATE,
+            false if PRODUCTS_WITH_CARRY.contains(&operation) => UNKNOWN,
+            false if is_only_overwritten && !compares_long && user == DSETP && second.set_mask() != 0 => {
+                OVERWRITTEN_PREDICATE
+            }
             false if is_late => LATE_PREDICATE,
             false => PREDICATE,
         };
@@ -560,19 +567,22 @@ pub fn latency(first: Instruction, second: Instruction, speed: Speed) -> u32 {
     }
 }
 
-/// Whether a sum uses nothing of a product of 64 bits but its lower half, or such a product, or the upper half of one, nothing of a sum but what is added to its upper
-/// half.
+/// Whether a sum uses a product of 64 bits, and only its lower half; or whether such a product uses a sum, and only as what is added to
+/// its upper half.
 fn is_half(first: Instruction, second: Instruction, producer: &Operands, consumer: &Operands) -> bool {
-    let is_sum =
-        |one: Instruction| (SUMS.contains(&one.operation()) || one.operation() == IADD) && !is_long(one);
+    let is_sum = |one: Instruction| ADDERS.contains(&one.operation()) && !is_long(one);
     let register = match [first.operation(), second.operation()] {
         [IMAD_WIDE, _] if is_sum(second) => first.byte(2),
         [_, IMAD_WIDE | IMAD_HIGH] if is_sum(first) && ADDS_REGISTERS.contains(&second.form()) => {
-            second.byte(8).wrapping_add(1)
+            match second.byte(8).checked_add(1) {
+                Some(register) => register,
+                None => return false,
+            }
         }
         _ => return false,
     };
     let is_factor = || [3, 4].iter().any(|at| second.byte(*at) == register);
+    let is_read = || consumer.reads.contains(File::General, register.into());
     let mut half = Registers::default();
     half.insert(File::General, register, 1);
     let mut others = producer.writes;
@@ -580,6 +590,7 @@ fn is_half(first: Instruction, second: Instruction, producer: &Operands, consume
     let is_other_used =
         [&consumer.reads, &consumer.writes, &consumer.guard].iter().any(|used| others.meets(used));
     producer.writes.meets(&half)
+        && is_read()
         && !is_other_used
         && second.set_mask() == 0
         && (is_sum(second) || !is_factor())
@@ -614,7 +625,7 @@ fn is_matrix(operation: u16) -> bool {
 /// Whether both operations are of one unit whose results it can use early.
 fn is_one_unit(first: u16, second: u16, speed: Speed) -> bool {
     let units: &[&[u16]] = match speed {
-        Speed::Any | Speed::Sm107 => &[&SUMS, &SINGLE],
+        Speed::Any | Speed::Sm120 | Speed::Sm107 => &[&SUMS, &SINGLE],
         Speed::Sm100 | Speed::Sm103 => &[&LOGIC_OF_100, &PRODUCTS_OF_100],
     };
     // Products of integers are of one unit on all machines, and so are permutations.

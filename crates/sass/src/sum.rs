@@ -158,7 +158,11 @@ pub fn is_in_time(code: &[u8], at: usize) -> bool {
             return false;
         }
     }
-    let over = if carry.is_empty() { USED_BY_OTHERS } else { CARRIED_TO_GUARD };
+    let (over, left) = if carry.is_empty() {
+        (USED_BY_OTHERS, USED_BY_OTHERS)
+    } else {
+        (CARRIED_TO_OTHERS, CARRIED_TO_GUARD)
+    };
     let mut distance = cycles(instruction(at));
     for after in at + 1..count {
         if distance >= over {
@@ -209,7 +213,7 @@ pub fn is_in_time(code: &[u8], at: usize) -> bool {
             Flow::End => return true,
             // `WARPSYNC` that names no other place.
             Flow::Branch(target) if target == after as i64 + 1 => {}
-            _ => return distance >= over,
+            _ => return distance >= left,
         }
     }
     false

@@ -707,3 +707,44 @@ fn barriers_and_carries() {
     assert!(is_refused(&selected(CARRY, 6), &selected(CARRY, 4), &[]));
     assert!(is_refused(&selected(LONG_CARRY, 6), &selected(LONG_CARRY, 5), &[]));
 }
+
+/// Shuffles read their operands in order: the wait for a later one shows that an earlier one has, whose results are waited for apart.
+#[test]
+fn operands_that_a_later_one_of_the_unit_shows() {
+    /// `SHFL.DOWN PT, R0, [R0], R4, 0x1f`; here to and from other registers.
+    const SHFL: u128 = 0x000f_e000_000e_0000_0800_1f04_0000_7589;
+    let shuffle = |to: u128, from: u128, write: u128, read: u128| {
+        with_scoreboards(SHFL | to << 16 | from << 24, write, read)
+    };
+    /// `IADD3 R10, R9, 1`
+    const OVERWRITES_R10: u128 = 0x000f_e000_07ff_e0ff_0000_0001_090a_7810;
+    let code = |mask: u128| {
+        let [first, last] = [shuffle(2, 10, 0, 7), shuffle(6, 12, 2, 1)];
+        around(&[(first, 2), (last, 2), (waits_for(OVERWRITES_R10, mask), 5), (waits_for(OTHER, 5), 5)])
+    };
+    assert!(is_refused(&code(2), &code(0), &[]));
+    // Nothing is under way where both have been waited for.
+    let over = |mask: u128| {
+        let [first, last] = [shuffle(2, 10, 0, 7), shuffle(6, 12, 2, 1)];
+        let lines = [(first, 2), (last, 2), (waits_for(OTHER, 5), 5), (waits_for(OVERWRITES_R10, mask), 5)];
+        around(&lines)
+    };
+    assert!(!is_refused(&over(2), &over(0), &[]));
+}
+
+/// What is added to the lower half, and nothing at all, are no operands that come late.
+#[test]
+fn halves_of_products() {
+    /// `IMAD.WIDE.U32 R4, R8, R9, R16`; and `IADD3` to R16, R17 and R0.
+    const WIDE: u128 = 0x000f_e000_078e_0010_0000_0009_0804_7225;
+    const WIDE_TO_R0: u128 = 0x000f_e000_078e_00ff_0000_0009_0800_7225;
+    let sum = |register: u128| SUM & !(0xff << 16) | register << 16;
+    let code = |first: u128, second: u128, stall: u128| around(&[(first, stall), (second, 5)]);
+    for (name, register, product) in [("the lower half", 16, WIDE), ("no operand", 0, WIDE_TO_R0)] {
+        let [old, new] = [5, 4].map(|stall| code(sum(register), product, stall));
+        assert!(check_for(Speed::Sm120, &bytes(&old), &bytes(&new), &[]).is_err(), "{name}");
+    }
+    let [old, new, early] = [5, 4, 2].map(|stall| code(sum(17), WIDE, stall));
+    assert!(check_for(Speed::Sm120, &bytes(&old), &bytes(&new), &[]).is_ok());
+    assert!(check_for(Speed::Sm120, &bytes(&new), &bytes(&early), &[]).is_err());
+}

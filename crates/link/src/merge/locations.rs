@@ -72,6 +72,6 @@ impl Merger<'_, '_> {
         let lists = lists.filter(|list| list.sh_type() == raw::SHT_MERC_RELA && list.info() == twin);
         let entries = lists.filter_map(|list| list.relocations().ok());
         let entries = entries.flat_map(|list| list.iter().collect::<Vec<_>>());
-        entries.map(|entry| (base + entry.offset.get(), entry.addend.get())).collect()
+        entries.map(|entry| (base.wrapping_add(entry.offset.get()), entry.addend.get())).collect()
     }
 }

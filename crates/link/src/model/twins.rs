@@ -11,7 +11,8 @@ pub struct Twins<'data> {
     pub(crate) partner: Vec<u32>,
     /// The relocations of functions whose code an earlier function of their name has too, and those of that one.
     pub(crate) copies: Vec<(u32, u32)>,
-    /// The Mercury attributes of functions of whose name there is an earlier one, those of that one, and whether both have the same code.
+    /// The Mercury attributes of functions of whose name there is an earlier one, those of that one, and whether both have the same code, in
+    /// order.
     pub(crate) later_infos: Vec<(u32, u32, bool)>,
 }
 
@@ -29,13 +30,18 @@ impl<'data> Twins<'data> {
 
     /// The Mercury attributes of the first function of a name, by those of any.
     pub fn first_info(&self, of: u32) -> u32 {
-        self.later_infos.iter().find(|(later, ..)| *later == of).map_or(of, |(_, first, _)| *first)
+        self.later_info(of).map_or(of, |(_, first, _)| first)
     }
 
     /// The Mercury attributes of the first function of a name and the section that they belong to, by those of a later one with the same code.
     pub fn infos_of_same_code(&self, of: u32) -> Option<(u32, u32)> {
-        let (_, first, _) = self.later_infos.iter().find(|(later, _, is_same)| *later == of && *is_same)?;
-        Some((*first, self.partner(*first)?))
+        let (_, first, _) = self.later_info(of).filter(|(.., is_same)| *is_same)?;
+        Some((first, self.partner(first)?))
+    }
+
+    fn later_info(&self, of: u32) -> Option<(u32, u32, bool)> {
+        let at = self.later_infos.binary_search_by_key(&of, |(later, ..)| *later).ok()?;
+        Some(self.later_infos[at])
     }
 
     /// A symbol as the Mercury view has it.

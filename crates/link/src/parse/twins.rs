@@ -88,7 +88,9 @@ impl<'data> Twins<'data> {
             infos.filter_map(|info| Some((info.info(), self.partner(info.index)?))).collect();
         let of = |text: &Section<'data>| by_text.get(&text.index).copied();
         let infos = later.iter().map(|(text, first)| Some((of(text)?, of(first)?, text.data == first.data)));
-        infos.flatten().collect()
+        let mut infos: Vec<_> = infos.flatten().collect();
+        infos.sort_unstable();
+        infos
     }
 
     /// The text section of the function that a capsule names.

@@ -13,7 +13,7 @@ use crate::flow::{Flow, Jumps, has_other_place, is_indirect_branch, lists_of, pl
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::exact::{self, checked};
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
-use crate::operation::{BAR, DOUBLE, TENSOR_COPIES, UCGABAR};
+use crate::operation::{BAR, DOUBLE, LONG_CONVERSIONS, TENSOR_COPIES, UCGABAR};
 use crate::registers::{File, Registers};
 use crate::stack_pointer::mentions_stack_pointer;
 use std::collections::HashMap;
@@ -73,6 +73,20 @@ const STS: u16 = 0x188;
 const LDS: u16 = 0x184;
 /// Reads of special registers into uniform ones, `LDL`, `LDS` and `SHFL`, which are over in order.
 const IN_ORDER: [u16; 4] = [S2UR, LDL, LDS, SHFL];
+
+/// Whether what an instruction does is over in order with what others of its unit do: double precision and conversions of 64 bits too, where
+/// some of them have no scoreboard.
+fn is_in_order(one: Instruction) -> bool {
+    let operation = one.operation();
+    IN_ORDER.contains(&operation) || DOUBLE.contains(&operation) || LONG_CONVERSIONS.contains(&operation)
+}
+
+fn is_of_one_unit(one: Instruction, other: Instruction) -> bool {
+    let operations = [one.operation(), other.operation()];
+    let are_among = |unit: &[u16]| operations.iter().all(|operation| unit.contains(operation));
+    operations[0] == operations[1] || are_among(&DOUBLE) || are_among(&LONG_CONVERSIONS)
+}
+
 const S2UR: u16 = 0x1c3;
 const STG: u16 = 0x186;
 const LDL: u16 = 0x183;
@@ -232,6 +246,8 @@ struct InTheWay {
     reader: Option<u32>,
     /// Registers of earlier instructions that may not be written.
     read_earlier: Registers,
+    /// Other sets; while one is not over, registers of its producer may not be written.
+    earlier: Vec<(u32, Registers)>,
 }
 
 struct Analysis<'a> {
@@ -516,7 +532,7 @@ impl Analysis<'_> {
         let (Some(consumer), Hazards::Registers(hazards)) = (consumer, &self.hazards[set]) else {
             return true;
         };
-        let InTheWay { results, sources, reader, read_earlier } = &**hazards;
+        let InTheWay { results, sources, reader, read_earlier, earlier } = &**hazards;
         if read_earlier.meets(&consumer.writes) && !self.reads_before(at, self.sets[set]) {
             return true;
         }
@@ -530,9 +546,10 @@ impl Analysis<'_> {
             let entry = state.binary_search_by_key(reader, |entry| entry.0);
             entry.is_ok_and(|entry| state[entry].1 & (BOTH | LATE) != 0)
         };
-        sources.meets(&consumer.writes)
-            && !self.reads_before(at, self.sets[set])
-            && reader.as_ref().is_none_or(is_reading)
+        let is_read = sources.meets(&consumer.writes) && reader.as_ref().is_none_or(is_reading);
+        let is_read_earlier =
+            || earlier.iter().any(|(set, reads)| reads.meets(&consumer.writes) && is_reading(set));
+        (is_read || is_read_earlier()) && !self.reads_before(at, self.sets[set])
     }
 
     /// Whether a step is executed by other threads than the producer of a set of results that comes before it: under the opposite
@@ -595,39 +612,37 @@ impl Analysis<'_> {
         if producer.operation() == LDGSTS {
             sources.remove_all(File::Predicate);
         }
-        let earlier = if IN_ORDER.contains(&producer.operation()) {
-            self.covered(step, set.reads)?
-        } else {
-            Operands::default()
-        };
+        let (covered, earlier) =
+            if is_in_order(producer) { self.covered(step, set.reads)? } else { Default::default() };
         if set.reads {
-            sources.insert_from(&earlier.reads);
-            return Some(InTheWay { sources, ..InTheWay::default() });
+            sources.insert_from(&covered.reads);
+            return Some(InTheWay { sources, earlier, ..InTheWay::default() });
         }
         let mut results = operands.writes;
-        results.insert_from(&earlier.writes);
+        results.insert_from(&covered.writes);
         if producer.read_scoreboard().is_some() {
-            return Some(InTheWay { results, read_earlier: earlier.reads, ..InTheWay::default() });
+            return Some(InTheWay { results, read_earlier: covered.reads, ..InTheWay::default() });
         }
         let reader = self.later_reader(step, &operands);
-        Some(InTheWay { results, sources, reader, read_earlier: earlier.reads })
+        Some(InTheWay { results, sources, reader, read_earlier: covered.reads, ..InTheWay::default() })
     }
 
-    /// What earlier instructions of this kind read and write that have no scoreboard for it: it is over when that of this step is. `None` if that
-    /// is not known.
-    fn covered(&self, step: usize, reads: bool) -> Option<Operands> {
+    /// What earlier instructions of this kind read and write that have no scoreboard for it: it is over when that of this step is. What those read
+    /// that have one for their results is apart, with the sets of these. `None` if that is not known.
+    fn covered(&self, step: usize, reads: bool) -> Option<(Operands, Vec<(u32, Registers)>)> {
         let last = self.alignment.step(step).either();
         let (mut covered, mut overwritten) = (Operands::default(), Registers::default());
+        let mut with_sets = Vec::new();
         for at in (0..step).rev() {
             let earlier = self.alignment.step(at);
             let one = earlier.either();
-            let is_alike = one.operation() == last.operation();
+            let is_alike = is_of_one_unit(one, last);
             let sets = |of: fn(Instruction) -> Option<u8>| {
                 [earlier.before, earlier.after].into_iter().flatten().any(|one| of(one).is_some())
             };
             let is_read = sets(Instruction::read_scoreboard);
-            // Whose results have a scoreboard has a set of its own, which is about its operands too.
-            let is_over = sets(Instruction::write_scoreboard) || reads && is_read;
+            let is_written = sets(Instruction::write_scoreboard);
+            let is_over = if reads { is_read } else { is_written };
             let goes_on = matches!(Flow::of(0, one), Flow::Next | Flow::Branch(_));
             if !goes_on || is_alike && is_over {
                 break;
@@ -645,12 +660,24 @@ impl Analysis<'_> {
             }
             operands.writes.remove(&overwritten);
             covered.writes.insert_from(&operands.writes);
-            if !is_read {
-                operands.reads.remove(&overwritten);
-                covered.reads.insert_from(&operands.reads.within(&[File::General]));
+            // The others have read their operands soon.
+            if !IN_ORDER.contains(&one.operation()) {
+                continue;
+            }
+            operands.reads.remove(&overwritten);
+            let operands = operands.reads.within(&[File::General]);
+            if is_written {
+                with_sets.push((self.first_set(at), operands));
+            } else if !is_read {
+                covered.reads.insert_from(&operands);
             }
         }
-        Some(covered)
+        Some((covered, with_sets))
+    }
+
+    /// The first set of a step.
+    fn first_set(&self, at: usize) -> u32 {
+        self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < at)) as u32
     }
 
     /// The set of a later instruction that tells that a producer has read its operands: one of the same operation, or a `STG` after
@@ -675,8 +702,7 @@ impl Analysis<'_> {
             // Assemblers leave it to the last one that reads some registers, whatever its guard.
             let has_all = || is_same && others.reads.contains_all(&operands.reads);
             if is_alike && next.read_scoreboard().is_some() && (is_executed || has_all()) {
-                let set = self.sets.partition_point(|set| set.step.is_some_and(|step| (step as usize) < at));
-                return Some(set as u32);
+                return Some(self.first_set(at));
             }
             if others.writes.meets(&operands.reads) {
                 return None;

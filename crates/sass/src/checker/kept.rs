@@ -136,6 +136,7 @@ fn is_read_again(alignment: &Alignment<'_>, entered: Option<&[bool]>, at: usize,
             return is_whole && others.reads.contains(File::General, register);
         }
         let is_passed = !takes(keeper, next, slot, alignment.speed)
+            && !is_quick_double(next)
             && !next.is_delay()
             && next.holds()
             && next.has_usual_stall()
@@ -156,8 +157,7 @@ fn takes(keeper: Instruction, next: Instruction, slot: u32, speed: Speed) -> boo
     }
     // What is slow takes its operands from elsewhere, as memory does.
     let is_slow = speed.has_slow_doubles()
-        && (DOUBLE.contains(&next.operation()) && next.write_scoreboard().is_some()
-            || LONG_CONVERSIONS.contains(&next.operation()));
+        && (DOUBLE.contains(&next.operation()) || LONG_CONVERSIONS.contains(&next.operation()));
     if next.is_delay() || PASSED.contains(&next.operation()) || is_slow {
         return false;
     }
@@ -169,6 +169,11 @@ fn takes(keeper: Instruction, next: Instruction, slot: u32, speed: Speed) -> boo
         _ => false,
     };
     !(is_plain(next) && is_other)
+}
+
+/// Whether double precision sets no scoreboard, as where it is fast.
+fn is_quick_double(one: Instruction) -> bool {
+    DOUBLE.contains(&one.operation()) && one.write_scoreboard().is_none()
 }
 
 /// Whether an earlier instruction may keep operands over a step, for a later one.

@@ -92,7 +92,8 @@ impl Origin {
             speed: match family.machine {
                 _ if sm == SM_100 => Speed::Sm100,
                 Machine::Of103 | Machine::Of110 => Speed::Sm103,
-                Machine::Of100 | Machine::Of120 => Speed::Any,
+                Machine::Of120 => Speed::Sm120,
+                Machine::Of100 => Speed::Any,
             },
         }
     }

@@ -6,11 +6,11 @@
 
 use super::function::{Function, Jumps, Step, delayed_capsule, other_delays};
 use super::moves::Moves;
-use crate::check;
 use crate::instruction::{Instruction, KEPT, SIZE};
 use crate::schedule::Family;
 use crate::schedule::member::{Delayed, replaced};
 use crate::sum::{is_in_time, mercury, of_two};
+use crate::{Speed, check_for};
 use solder_cubin::mercury::{delays, make_explicit, paces};
 use std::ops::Range;
 
@@ -56,7 +56,7 @@ fn timed(
         sums.iter().filter(|at| range.contains(at)).all(|at| is_in_time(new, moves.index(*at)))
     };
     let is_safe = |new: &(Moves, Vec<u8>), range: &Range<usize>| {
-        are_in_time(new, range) && check(code, &new.1, jumps).is_ok()
+        are_in_time(new, range) && check_for(Speed::Sm120, code, &new.1, jumps).is_ok()
     };
     let with = |blocks: &[(Range<usize>, Vec<Delayed>)]| {
         let all: Vec<Delayed> = blocks.iter().flat_map(|(_, block)| block.iter().cloned()).collect();

@@ -248,7 +248,9 @@ fn kind(instruction: Instruction) -> Kind {
     if is_shared_uniform(instruction) {
         return Kind::Shared;
     }
-    if has_selector { Kind::Unknown } else { KINDS[usize::from(instruction.opcode())] }
+    // Of what is done to caches of local memory nothing is known but prefetches.
+    let is_other = instruction.opcode() == 0x990 && instruction.field(87, 4) > 1;
+    if has_selector || is_other { Kind::Unknown } else { KINDS[usize::from(instruction.opcode())] }
 }
 
 const OPERATIONS: usize = 0x200;
