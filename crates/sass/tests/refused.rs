@@ -713,11 +713,11 @@ fn barriers_and_carries() {
 fn operands_that_a_later_one_of_the_unit_shows() {
     /// `SHFL.DOWN PT, R0, [R0], R4, 0x1f`; here to and from other registers.
     const SHFL: u128 = 0x000f_e000_000e_0000_0800_1f04_0000_7589;
+    /// `IADD3 R10, R9, 1`
+    const OVERWRITES_R10: u128 = 0x000f_e000_07ff_e0ff_0000_0001_090a_7810;
     let shuffle = |to: u128, from: u128, write: u128, read: u128| {
         with_scoreboards(SHFL | to << 16 | from << 24, write, read)
     };
-    /// `IADD3 R10, R9, 1`
-    const OVERWRITES_R10: u128 = 0x000f_e000_07ff_e0ff_0000_0001_090a_7810;
     let code = |mask: u128| {
         let [first, last] = [shuffle(2, 10, 0, 7), shuffle(6, 12, 2, 1)];
         around(&[(first, 2), (last, 2), (waits_for(OVERWRITES_R10, mask), 5), (waits_for(OTHER, 5), 5)])
