@@ -154,7 +154,7 @@ impl Consumers {
             let [forgotten, set, fence] = &mut self.barriers;
             for (list, is_end) in [
                 (&mut self.fences, MEMORY.contains(&line.operation())),
-                (&mut self.strong, ends_strong(line) && !(at > range.start && is_filler(lines, at))),
+                (&mut self.strong, line.ends_strong() && !(at > range.start && is_filler(lines, at))),
                 (&mut self.surfaces, line.operation() == EXIT),
                 (forgotten, is_end_of(Barrier::Forgotten, line, self.family)),
                 (set, is_end_of(Barrier::Set, line, self.family)),
@@ -270,13 +270,6 @@ pub fn is_filler(lines: &[Line], at: usize) -> bool {
 }
 
 const LONGEST_STALL: u8 = 15;
-
-/// What comes after the loads and atomics that other threads see. A `NOP` that takes longer only passes the time.
-fn ends_strong(line: &Line) -> bool {
-    line.operation() == NOP && line.bits.stall() < PASSES_TIME || line.invalidates_all()
-}
-
-const PASSES_TIME: u8 = 3;
 
 /// What blocks use, whichever of them it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

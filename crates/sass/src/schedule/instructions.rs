@@ -7,11 +7,13 @@ use crate::operation;
 use crate::registers::{File, Registers};
 use crate::table::is_shared_uniform;
 use operation::{
-    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BRA, BRX, BRXU, CCTL, EXIT, LD, LDG, LDL,
-    REDG, REDG_FLOAT, ST, STG, WARPSYNC,
+    ATOM, ATOM_CAS, ATOM_FLOAT, ATOMG, ATOMG_CAS, ATOMG_FLOAT, BRA, BRX, BRXU, BSYNC, CCTL, EXIT, LD, LDG,
+    LDL, LDS, NOP, REDG, REDG_FLOAT, ST, STG, WARPSYNC,
 };
 
 const MEETING_OF_ALL: u16 = 0x948;
+/// From this stall on a `NOP` passes the time.
+const PASSES_TIME: u8 = 3;
 
 /// The stall of what is waited for at once.
 pub const DELAYED: u8 = 2;
@@ -49,6 +51,8 @@ pub struct Line {
     /// Whether what comes next waits for it: `MEMBAR`, and what forgets the description of a tensor, to the `UTMACMDFLUSH` after it
     /// (mercury/tensor-descriptions).
     pub is_awaited: bool,
+    /// Whether it is a load of shared memory that acquires: what comes next says so (mercury/acquire-loads-of-shared).
+    pub is_acquired: bool,
 }
 
 /// The predicate that an instruction depends on.
@@ -84,7 +88,7 @@ impl Line {
         let guard = Guard { predicate: bits.guard(), is_uniform: is_uniform(bits), version: 0 };
         reads.insert(guard.file(), guard.predicate & 7, 1);
         let is_awaited = matches!(bits.operation(), operation::MEMBAR | operation::FORGET_TENSOR);
-        Some(Self { bits, reads, writes, guard, is_awaited })
+        Some(Self { bits, reads, writes, guard, is_awaited, is_acquired: false })
     }
 
     pub fn all(code: &[u8]) -> Option<Vec<Self>> {
@@ -93,6 +97,10 @@ impl Line {
         for at in 1..lines.len() {
             let is_flush = lines[at].operation() == operation::UTMACMDFLUSH;
             lines[at].is_awaited |= is_flush && lines[at - 1].bits.forgets_tensor();
+            let next = lines.get(at + 1).map(Self::operation);
+            let acquires = lines[at].ends_strong() && next != Some(BSYNC);
+            let is_acquired = acquires && lines[at - 1].operation() == LDS;
+            lines[at - 1].is_acquired = is_acquired;
         }
         Some(lines)
     }
@@ -108,6 +116,11 @@ impl Line {
     /// Whether the predicate at this place is the guard.
     pub fn is_guard(&self, place: usize) -> bool {
         self.guard.exists() && self.guard.file().place(self.guard.predicate & 7) == place
+    }
+
+    /// What comes after the loads and atomics that other threads see. A `NOP` that takes longer only passes the time.
+    pub fn ends_strong(&self) -> bool {
+        self.operation() == NOP && self.bits.stall() < PASSES_TIME || self.invalidates_all()
     }
 
     /// Whether control may go elsewhere.

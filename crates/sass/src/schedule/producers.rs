@@ -301,7 +301,7 @@ impl Producer {
             ignores_delay: is_result && (is_slow || is_stalled),
             delay: if is_slow && is_result { latency::delay_of_sharers(line) } else { 0 },
             is_fence: is_fence || line.invalidates_all(),
-            is_strong: is_slow && (line.is_strong_load() || is_atomic),
+            is_strong: is_slow && (line.is_strong_load() || is_atomic) || line.is_acquired,
             barrier: match operation {
                 SYNCS_CCTL if is_result => Some(Barrier::Forgotten),
                 SYNCS_EXCH if is_result => Some(Barrier::Set),

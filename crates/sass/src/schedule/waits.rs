@@ -376,16 +376,13 @@ impl<'a> Schedule<'a> {
     }
 
     /// From 13.1 on the first block of a loop waits at its end for the reading of operands that began before the loop, and that the end of
-    /// the loop leaves under way, if it is over by then. It stays under way for what comes after.
+    /// the loop leaves under way (mercury/loops-after-stores). It stays under way for what comes after.
     fn stay(&mut self, head: usize, stays: &[usize]) {
         let last = self.last(head);
-        let end = self.times[last] - self.lengths[head];
         let range = &self.blocks[head].range;
         for number in 0..SCOREBOARDS {
             let is_of_group = |pending: &&Pending| self.producers.all[pending.producer].number == number;
-            let is_older = |pending: &Pending| {
-                !range.contains(&self.producers.all[pending.producer].at) && pending.ready <= end
-            };
+            let is_older = |pending: &Pending| !range.contains(&self.producers.all[pending.producer].at);
             let is_read_still = |pending: &Pending| {
                 self.producers.all[pending.producer].is_about_operands()
                     && stays.binary_search(&pending.producer).is_ok()
