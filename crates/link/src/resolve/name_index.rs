@@ -1,4 +1,4 @@
-//! The index of global names: a table of hashes. A large link looks for a hundred thousand names, one after the other, and
+//! An index of names, global or static: a table of hashes. A large link looks for a hundred thousand names, one after the other, and
 //! most of them are new.
 
 use crate::model::ids::EntityId;
