@@ -28,6 +28,11 @@ impl Release {
         self.toolkit >= 135
     }
 
+    /// Groups of members in fat binaries, which fatbinary 13.4 writes, are read (fatbin/groups).
+    pub const fn reads_groups(&self) -> bool {
+        self.toolkit >= 132
+    }
+
     /// Layout: with Mercury code the section headers are aligned; later they follow the last section at once
     /// (core/pointers-prototypes).
     pub const fn aligns_headers_with_mercury(&self) -> bool {
@@ -99,6 +104,11 @@ impl Release {
     /// The library: undefined references end a link before its image is finished, and each object that is added is timed.
     pub const fn checks_before_finishing(&self) -> bool {
         self.toolkit >= 131
+    }
+
+    /// The library: it makes one module of all IR, and keeps it.
+    pub const fn gives_merged_ir(&self) -> bool {
+        self.toolkit >= 134
     }
 
     /// The library: an architecture of IR cannot be had as PTX.
@@ -350,6 +360,11 @@ impl Release {
     /// Sanitized objects must come from one toolkit (compat/sanitized).
     pub const fn compares_sanitized_toolkits(&self) -> bool {
         self.toolkit >= 131
+    }
+
+    /// A file of IR is registered, as `(null)`, and keeps all kernels as other code without a host object does (lto/files-of-12).
+    pub const fn registers_files_of_ir(&self) -> bool {
+        self.toolkit < 130
     }
 
     /// nvJitLink: `-r` applies to IR too, also where there is no other code (lto/relocatable).

@@ -59,7 +59,7 @@ impl Compression {
     }
 
     /// The way to store something like it.
-    pub(crate) const fn packing(self) -> Packing {
+    pub const fn packing(self) -> Packing {
         match self {
             Self::None => Packing::None,
             Self::Lz4 => Packing::Lz4,

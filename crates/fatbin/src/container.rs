@@ -3,6 +3,7 @@
 use zerocopy::FromBytes;
 
 use crate::Error;
+use crate::group::GroupMembers;
 use crate::header::{CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader};
 use crate::member::{Member, MemberHeader};
 
@@ -78,10 +79,16 @@ impl<'data> Container<'data> {
         self.whole.len()
     }
 
-    /// The members in file order. The walk ends after the first error, since nothing then says where the next
-    /// member begins.
+    /// The members in file order, those of groups in the place of their group. The walk ends after the first error, since
+    /// nothing then says where the next member begins.
     pub fn members(&self) -> Members<'data> {
-        Members { rest: self.members }
+        Members { rest: self.members, group: None, looks_into_groups: true }
+    }
+
+    /// The same without a look into groups: a group is a member of an unknown kind, unless it is asked for its
+    /// [group](Member::group).
+    pub fn entries(&self) -> Members<'data> {
+        Members { looks_into_groups: false, ..self.members() }
     }
 }
 
@@ -89,23 +96,43 @@ impl<'data> Container<'data> {
 #[derive(Clone, Debug)]
 pub struct Members<'data> {
     rest: &'data [u8],
+    group: Option<GroupMembers<'data>>,
+    looks_into_groups: bool,
+}
+
+impl<'data> Members<'data> {
+    fn entry(&mut self) -> Option<Result<Member<'data>, Error>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        Some(Member::parse(self.rest).map(|(member, rest)| {
+            self.rest = rest;
+            member
+        }))
+    }
 }
 
 impl<'data> Iterator for Members<'data> {
     type Item = Result<Member<'data>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        match Member::parse(self.rest) {
-            Ok((member, rest)) => {
-                self.rest = rest;
-                Some(Ok(member))
-            }
-            Err(error) => {
-                self.rest = &[];
-                Some(Err(error))
+        loop {
+            let grouped = self.group.as_mut().and_then(Iterator::next);
+            let next = match grouped {
+                Some(member) => member,
+                None => self.entry()?,
+            };
+            let group = match &next {
+                Ok(member) if self.looks_into_groups => member.group().transpose(),
+                _ => Ok(None),
+            };
+            match (next, group) {
+                (_, Ok(Some(group))) => self.group = Some(group.members()),
+                (Ok(member), Ok(None)) => return Some(Ok(member)),
+                (Err(error), _) | (_, Err(error)) => {
+                    (self.rest, self.group) = (&[], None);
+                    return Some(Err(error));
+                }
             }
         }
     }

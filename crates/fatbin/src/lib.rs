@@ -9,6 +9,9 @@
 //! member             …
 //! ```
 //!
+//! From CUDA 13.4 on an entry may be a [`Group`] of members, which [`Container::members`] passes as if they were entries
+//! of their own.
+//!
 //! [`Container::parse`] and [`Container::members`] borrow from the input; nothing is copied or decompressed before
 //! [`Member::content`] is asked for. [`select`] says which member a linker takes for a target, and [`Builder`]
 //! writes containers.
@@ -17,8 +20,10 @@ mod compat;
 mod compress;
 mod container;
 mod flags;
+mod group;
 mod header;
 mod member;
+mod part;
 mod select;
 mod write;
 
@@ -26,8 +31,10 @@ pub use compat::compat_record;
 pub use compress::{Compression, Packing};
 pub use container::{Container, Extent, Members};
 pub use flags::Flags;
+pub use group::{Group, GroupMembers};
 pub use header::{CONTAINER_HEADER_SIZE, CONTAINER_MAGIC, container_header};
 pub use member::{Kind, Member};
+pub use part::Stream;
 pub use select::{Request, Selection, select};
 pub use write::{Builder, NewMember};
 

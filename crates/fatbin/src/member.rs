@@ -1,6 +1,7 @@
 //! A member: the fixed header, the strings after it and the payload.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use solder_arch::{Arch, CompatRecord, Suffix};
 use zerocopy::little_endian::{U16, U32, U64};
@@ -11,6 +12,7 @@ use crate::compat;
 use crate::compress::{self, Compression, Packing};
 use crate::flags::Flags;
 use crate::header::container_header;
+use crate::part::Part;
 
 /// What a member holds. Other values are reserved; no tool writes them and the linker passes them over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +90,8 @@ pub struct Member<'data> {
     payload: &'data [u8],
     /// The header and the payload.
     whole: &'data [u8],
+    /// Where the content is, of a member of a group: it has no payload of its own.
+    part: Option<Part<'data>>,
 }
 
 impl<'data> Member<'data> {
@@ -102,7 +106,46 @@ impl<'data> Member<'data> {
         let size = usize::try_from(fixed.payload_size.get()).map_err(|_| Error::TruncatedPayload)?;
         let (payload, rest) = rest.split_at_checked(size).ok_or(Error::TruncatedPayload)?;
         let whole = &data[..header_size + size];
-        Ok((Self { fixed, header, payload, whole }, rest))
+        Ok((Self { fixed, header, payload, whole, part: None }, rest))
+    }
+
+    /// Reads the header at the start of `data`, of a member of a group; also returns what follows it.
+    pub(crate) fn parse_grouped(data: &'data [u8], part: Part<'data>) -> Result<(Self, &'data [u8]), Error> {
+        let (fixed, _) = MemberHeader::ref_from_prefix(data).map_err(|_| Error::MemberHeader)?;
+        let mut member = Self { fixed, header: data, payload: &[], whole: data, part: Some(part) };
+        let (header, rest) = data.split_at_checked(member.strings_end()?).ok_or(Error::MemberHeader)?;
+        (member.header, member.whole) = (header, header);
+        Ok((member, rest))
+    }
+
+    /// Where the strings end that follow the fixed header. Nothing says it where that is not the size of the header.
+    fn strings_end(&self) -> Result<usize, Error> {
+        let start = self.header.as_ptr() as usize;
+        let end = |text: &[u8]| text.as_ptr() as usize + text.len() - start;
+        let texts = [self.identifier()?, self.options()?];
+        let ends = texts.into_iter().flatten().map(|text| (end(text) + 1).next_multiple_of(8));
+        Ok(ends.max().unwrap_or(0).max(size_of::<MemberHeader>()))
+    }
+
+    /// Whether the member's content is packed together with that of others.
+    pub fn is_grouped(&self) -> bool {
+        self.part.is_some()
+    }
+
+    /// Where in the header the list of a group is.
+    pub(crate) fn list_offset(&self) -> usize {
+        self.fixed.options_offset.get() as usize
+    }
+
+    pub(crate) fn header_at(&self, offset: usize) -> Option<&'data [u8]> {
+        self.header.get(offset.max(size_of::<MemberHeader>())..)
+    }
+
+    /// The fixed header, with other flags, and the strings.
+    pub(crate) fn header_in_group(&self, flags: Flags) -> Result<Vec<u8>, Error> {
+        let strings = self.header.get(size_of::<MemberHeader>()..self.strings_end()?);
+        let fixed = MemberHeader { flags: flags.0.into(), ..*self.fixed };
+        Ok([fixed.as_bytes(), strings.ok_or(Error::MemberStrings)?].concat())
     }
 
     pub fn kind(&self) -> Kind {
@@ -166,6 +209,9 @@ impl<'data> Member<'data> {
     }
 
     pub fn compression(&self) -> Result<Compression, Error> {
+        if let Some(part) = &self.part {
+            return Ok(part.compression);
+        }
         match Flags(self.flags().0 & Flags::COMPRESSION.0) {
             Flags(0) => Ok(Compression::None),
             Flags::LZ4 => Ok(Compression::Lz4),
@@ -179,9 +225,14 @@ impl<'data> Member<'data> {
         self.flags().contains(Flags::SCRAMBLED)
     }
 
-    /// The member as it is in its container: the header and the payload.
+    /// The member as it is in its container: the header and the payload. Of a member of a group, the header.
     pub fn bytes(&self) -> &'data [u8] {
         self.whole
+    }
+
+    /// The entry of the container that holds the member: itself, or its group.
+    pub fn entry(&self) -> &'data [u8] {
+        self.part.map_or(self.whole, |part| part.whole)
     }
 
     /// The payload as stored, padding included.
@@ -189,26 +240,33 @@ impl<'data> Member<'data> {
         self.payload
     }
 
-    /// Size of the payload as stored, without padding where that is known.
+    /// Size of the payload as stored, without padding where that is known. Of a member of a group, its share.
     pub fn packed_size(&self) -> u64 {
-        match self.compression() {
-            Ok(Compression::None) => self.payload.len() as u64,
-            _ => u64::from(self.fixed.compressed_size.get()),
+        match (&self.part, self.compression()) {
+            (Some(part), _) => part.share(self.unpacked_size()),
+            (None, Ok(Compression::None)) => self.payload.len() as u64,
+            (None, _) => u64::from(self.fixed.compressed_size.get()),
         }
+    }
+
+    /// The bytes of the container that are the member's.
+    pub fn stored_size(&self) -> u64 {
+        self.whole.len() as u64 + self.part.map_or(0, |part| part.share(self.unpacked_size()))
     }
 
     /// Size of the content, as announced.
     pub fn unpacked_size(&self) -> u64 {
-        match self.compression() {
-            Ok(Compression::None) => self.payload.len() as u64,
-            _ => self.fixed.uncompressed_size.get(),
+        match (&self.part, self.compression()) {
+            (Some(_), _) => self.fixed.payload_size.get(),
+            (None, Ok(Compression::None)) => self.payload.len() as u64,
+            (None, _) => self.fixed.uncompressed_size.get(),
         }
     }
 
-    /// A container that holds this member and no other, the member as it is.
+    /// A container that holds this member and no other but those of its group, as they are.
     pub fn alone(&self) -> Vec<u8> {
-        let header = container_header(self.whole.len() as u64);
-        [&header, self.whole].concat()
+        let header = container_header(self.entry().len() as u64);
+        [&header, self.entry()].concat()
     }
 
     /// What the member holds, unpacked. Uncompressed content is borrowed and keeps its padding; PTX ends before its
@@ -228,17 +286,46 @@ impl<'data> Member<'data> {
     where
         'data: 'room,
     {
-        let content = match self.packed()? {
-            None => self.payload,
-            Some((compression, packed)) => {
+        let content = match (self.part, self.packed()?) {
+            (Some(part), _) => {
+                let contents = match part.kept() {
+                    Some(contents) => contents?,
+                    None => compress::unpack_in(part.compression, part.packed, part.unpacked_size, room)?,
+                };
+                contents.get(self.place_in_group()?).ok_or(Error::TruncatedPayload)?
+            }
+            (None, None) => self.payload,
+            (None, Some((compression, packed))) => {
                 compress::unpack_in(compression, packed, self.fixed.uncompressed_size.get(), room)?
             }
         };
         Ok(&content[..self.length_of(content)])
     }
 
-    fn unpacked(&self) -> Result<Cow<'data, [u8]>, Error> {
-        Ok(match self.packed()? {
+    /// Where the content of a member of a group is in the unpacked contents.
+    fn place_in_group(&self) -> Result<Range<usize>, Error> {
+        let start = self.fixed.header_size.get() as usize;
+        let size = usize::try_from(self.fixed.payload_size.get()).map_err(|_| Error::TruncatedPayload)?;
+        Ok(start..start.checked_add(size).ok_or(Error::TruncatedPayload)?)
+    }
+
+    fn unpacked_of_group(&self, part: &Part<'data>) -> Result<Cow<'data, [u8]>, Error> {
+        let place = self.place_in_group()?;
+        if let Some(contents) = part.kept() {
+            return contents?.get(place).map(Cow::Borrowed).ok_or(Error::TruncatedPayload);
+        }
+        let contents = compress::unpack(part.compression, part.packed, part.unpacked_size)?;
+        let content = contents.get(place).ok_or(Error::TruncatedPayload)?;
+        Ok(Cow::Owned(content.to_vec()))
+    }
+
+    /// The same with what is after the content: the NUL of PTX, and padding.
+    pub fn unpacked(&self) -> Result<Cow<'data, [u8]>, Error> {
+        let packed = self.packed()?;
+        if let Some(part) = &self.part {
+            return self.unpacked_of_group(part);
+        }
+        Ok(match packed {
             None => Cow::Borrowed(self.payload),
             Some((compression, packed)) => {
                 Cow::Owned(compress::unpack(compression, packed, self.fixed.uncompressed_size.get())?)
@@ -247,11 +334,12 @@ impl<'data> Member<'data> {
     }
 
     /// The compressed content; `None` if it is stored as it is.
-    fn packed(&self) -> Result<Option<(Compression, &'data [u8])>, Error> {
+    pub(crate) fn packed(&self) -> Result<Option<(Compression, &'data [u8])>, Error> {
         if self.is_scrambled() {
             return Err(Error::Scrambled);
         }
         Ok(match self.compression()? {
+            _ if self.is_grouped() => None,
             Compression::None => None,
             compression => {
                 let size = self.fixed.compressed_size.get() as usize;
@@ -280,7 +368,8 @@ impl<'data> Member<'data> {
         self.with_content(content, packing, Flags(self.flags().0 & !Flags::DEBUG.0))
     }
 
-    fn with_content(&self, content: &[u8], packing: Packing, flags: Flags) -> Result<Vec<u8>, Error> {
+    /// The same member with another content and other flags.
+    pub fn with_content(&self, content: &[u8], packing: Packing, flags: Flags) -> Result<Vec<u8>, Error> {
         let mut payload = packing.pack(content);
         let (packed, unpacked) = match packing.compression() {
             Compression::None => (0, 0),
@@ -289,6 +378,7 @@ impl<'data> Member<'data> {
         payload.resize(payload.len().next_multiple_of(8), 0);
         let flags = Flags(flags.0 & !Flags::COMPRESSION.0).with(packing.compression().flag());
         let fixed = MemberHeader {
+            header_size: u32::try_from(self.header.len()).map_err(|_| Error::TooLarge)?.into(),
             payload_size: (payload.len() as u64).into(),
             compressed_size: packed.into(),
             flags: flags.0.into(),

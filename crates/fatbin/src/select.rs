@@ -38,10 +38,11 @@ const LEVELS: [Level; 5] = [by_lto, by_number, by_kind, by_suffix, by_position];
 /// suits the target (fatbin/impossible-numbers).
 const NUMBERS: RangeInclusive<u32> = 1..=999;
 
-/// Chooses a member. Members after a damaged one cannot be found, so the container as a whole must be readable.
+/// Chooses a member. To releases that do not read groups, a group is a member of an unknown kind (fatbin/groups). Members after a damaged one cannot be found, so the container as a whole must be readable.
 pub fn select<'data>(container: &Container<'data>, request: Request) -> Result<Selection<'data>, Error> {
     let mut selection = Selection::default();
-    for member in container.members() {
+    let members = if request.release.reads_groups() { container.members() } else { container.entries() };
+    for member in members {
         let member = member?;
         if matches!(kind(request, &member), Kind::Other(_)) {
             selection.unknown += 1;

@@ -3,8 +3,10 @@
 use solder_arch::{Arch, Suffix};
 use zerocopy::IntoBytes;
 
+use crate::Error;
 use crate::compress::{Compression, Packing};
 use crate::flags::Flags;
+use crate::group::GroupWriter;
 use crate::header::{CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader};
 use crate::member::{Kind, MemberHeader, OptionsRecord};
 
@@ -55,6 +57,50 @@ impl<'a> NewMember<'a> {
     }
 }
 
+impl NewMember<'_> {
+    /// The fixed header, without the sizes of the content, and the strings after it.
+    fn header(&self) -> (MemberHeader, Vec<u8>) {
+        let mut strings = Vec::new();
+        let size = size_of::<MemberHeader>();
+        let mut identifier_offset = 0;
+        if let Some(identifier) = self.identifier {
+            identifier_offset = size;
+            strings.extend_from_slice(identifier);
+            strings.push(0);
+            pad(&mut strings);
+        }
+        let mut options_offset = 0;
+        if let Some(options) = self.options {
+            options_offset = size + strings.len();
+            let record = OptionsRecord {
+                offset: ((options_offset + size_of::<OptionsRecord>()) as u32).into(),
+                size: (options.len() as u32).into(),
+            };
+            strings.extend_from_slice(record.as_bytes());
+            strings.extend_from_slice(options);
+            strings.push(0);
+            pad(&mut strings);
+        }
+        let fixed = MemberHeader {
+            kind: self.kind.to_raw().into(),
+            version: MEMBER_VERSION.into(),
+            header_size: ((size + strings.len()) as u32).into(),
+            payload_size: 0.into(),
+            compressed_size: 0.into(),
+            options_offset: (options_offset as u32).into(),
+            minor: self.version.1.into(),
+            major: self.version.0.into(),
+            number: u32::from(self.arch.number).into(),
+            identifier_offset: (identifier_offset as u32).into(),
+            identifier_size: (self.identifier.map_or(0, <[u8]>::len) as u32).into(),
+            flags: self.flag_word().0.into(),
+            key: 0.into(),
+            uncompressed_size: 0.into(),
+        };
+        (fixed, strings)
+    }
+}
+
 /// Collects members into one container.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
@@ -73,50 +119,36 @@ impl Builder {
     }
 
     pub fn push(&mut self, member: &NewMember<'_>) {
-        let mut strings = Vec::new();
-        let fixed = size_of::<MemberHeader>();
-        let mut identifier_offset = 0;
-        if let Some(identifier) = member.identifier {
-            identifier_offset = fixed;
-            strings.extend_from_slice(identifier);
-            strings.push(0);
-            pad(&mut strings);
-        }
-        let mut options_offset = 0;
-        if let Some(options) = member.options {
-            options_offset = fixed + strings.len();
-            let record = OptionsRecord {
-                offset: ((options_offset + size_of::<OptionsRecord>()) as u32).into(),
-                size: (options.len() as u32).into(),
-            };
-            strings.extend_from_slice(record.as_bytes());
-            strings.extend_from_slice(options);
-            strings.push(0);
-            pad(&mut strings);
-        }
+        let (fixed, strings) = member.header();
         let mut payload = member.compression.pack(member.content);
         let compressed = member.compression.compression() != Compression::None;
         let (packed, unpacked) = if compressed { (payload.len(), member.content.len()) } else { (0, 0) };
         pad(&mut payload);
-        let header = MemberHeader {
-            kind: member.kind.to_raw().into(),
-            version: MEMBER_VERSION.into(),
-            header_size: ((fixed + strings.len()) as u32).into(),
+        let fixed = MemberHeader {
             payload_size: (payload.len() as u64).into(),
             compressed_size: (packed as u32).into(),
-            options_offset: (options_offset as u32).into(),
-            minor: member.version.1.into(),
-            major: member.version.0.into(),
-            number: u32::from(member.arch.number).into(),
-            identifier_offset: (identifier_offset as u32).into(),
-            identifier_size: (member.identifier.map_or(0, <[u8]>::len) as u32).into(),
-            flags: member.flag_word().0.into(),
-            key: 0.into(),
             uncompressed_size: (unpacked as u64).into(),
+            ..fixed
         };
-        self.members.extend_from_slice(header.as_bytes());
+        self.members.extend_from_slice(fixed.as_bytes());
         self.members.extend_from_slice(&strings);
         self.members.extend_from_slice(&payload);
+    }
+
+    /// Adds members as a group, whose contents are compressed as one. `flags` are set beside those of every group.
+    pub fn push_group(
+        &mut self,
+        members: &[NewMember<'_>],
+        packing: Packing,
+        flags: Flags,
+    ) -> Result<(), Error> {
+        let mut writer = GroupWriter::new(flags);
+        for member in members {
+            let (fixed, strings) = member.header();
+            writer.push(&[fixed.as_bytes(), &strings].concat(), member.content)?;
+        }
+        self.members.extend(writer.finish(packing)?);
+        Ok(())
     }
 
     /// The container's bytes.

@@ -1,7 +1,7 @@
 //! The decision table: every row was observed with nvlink 13.0.88 on containers written by the toolkit.
 
 use solder_arch::{Arch, Kind as ArchKind, Release, Suffix, Target};
-use solder_fatbin::{Builder, Container, Kind, NewMember, Request, select};
+use solder_fatbin::{Builder, Container, Flags, Kind, NewMember, Packing, Request, select};
 
 /// The attributes that the tools give to machine code of sm_100 and later; `a` code is marked in them too.
 fn compat(arch: Arch) -> Vec<u8> {
@@ -51,33 +51,46 @@ fn arch(text: &str) -> Arch {
     Arch::parse(text).expect(text)
 }
 
-/// `e90 p90a l80`, with an optional letter to tell equals apart: `eA90 eB90`.
-fn container(members: &str) -> Vec<u8> {
-    let mut builder = Builder::new();
-    for word in members.split(' ') {
+/// `e90 p90a l80`, with an optional letter to tell equals apart: `eA90 eB90`. Those that are chosen are in a group.
+fn grouped(members: &str, is_grouped: impl Fn(usize) -> bool) -> Vec<u8> {
+    let words: Vec<(&str, Vec<u8>)> = members.split(' ').map(|w| (w, compat(arch(digits(w))))).collect();
+    let (mut builder, mut group) = (Builder::new(), Vec::new());
+    for (index, (word, attributes)) in words.iter().enumerate() {
         let kind = match word.as_bytes()[0] {
             b'e' => Kind::Elf,
             b'p' => Kind::Ptx,
             b'l' => Kind::LtoIr,
             other => Kind::Other(u16::from(other)),
         };
-        let arch = arch(word[1..].trim_start_matches(char::is_uppercase));
-        let attributes = compat(arch);
-        let mut member = NewMember::new(kind, arch, word.as_bytes());
-        if kind == Kind::Elf && arch.is_mercury() {
-            member.options = Some(&attributes);
+        let mut member = NewMember::new(kind, arch(digits(word)), word.as_bytes());
+        if kind == Kind::Elf && member.arch.is_mercury() {
+            member.options = Some(attributes);
         }
-        builder.push(&member);
+        if is_grouped(index) { group.push(member) } else { builder.push(&member) }
+    }
+    if !group.is_empty() {
+        builder.push_group(&group, Packing::Zstd, Flags(0)).expect("a short group");
     }
     builder.finish()
 }
 
+fn digits(word: &str) -> &str {
+    word[1..].trim_start_matches(char::is_uppercase)
+}
+
+fn container(members: &str) -> Vec<u8> {
+    grouped(members, |_| false)
+}
+
 fn chosen(members: &str, request: Request) -> String {
-    let bytes = container(members);
-    let container = Container::parse(&bytes).expect("written by the builder");
+    chosen_of(&container(members), request)
+}
+
+fn chosen_of(bytes: &[u8], request: Request) -> String {
+    let container = Container::parse(bytes).expect("written by the builder");
     let selection = select(&container, request).expect("written by the builder");
     selection.member.map_or("-".into(), |member| {
-        let content = member.content().expect("not compressed");
+        let content = member.content().expect("written by the builder");
         let text = content.split(|&byte| byte == 0).next().unwrap_or_default();
         String::from_utf8_lossy(text).into_owned()
     })
@@ -196,6 +209,31 @@ fn a_virtual_target_takes_ptx_only() {
     let request = request(Target::new(ArchKind::Compute, arch("90")), false);
     assert_eq!(chosen("e90 p80", request), "p80");
     assert_eq!(chosen("e90", request), "-");
+}
+
+/// As nvlink 13.4 does it (fatbin/groups). To the linkers before 13.2 a group is nothing.
+#[test]
+fn members_of_a_group_are_chosen_as_those_that_stand_alone() {
+    let with = |release, target| Request { release, ..request(target, false) };
+    for (members, outcomes) in PLAIN {
+        for outcome in outcomes.split(' ') {
+            let number = outcome.split(':').next().unwrap_or_default();
+            let target = Target::sm(arch(number));
+            let count = members.split(' ').count();
+            let alone = chosen(members, with(Release::CUDA_13_4, target));
+            // What is in a group comes after what is not.
+            let from = (0..count).map(|at| grouped(members, |index| index >= at));
+            for bytes in from {
+                assert_eq!(
+                    chosen_of(&bytes, with(Release::CUDA_13_4, target)),
+                    alone,
+                    "{members} for {number}"
+                );
+            }
+            let all = grouped(members, |_| true);
+            assert_eq!(chosen_of(&all, with(Release::CUDA_13_1, target)), "-", "{members} for {number}");
+        }
+    }
 }
 
 #[test]

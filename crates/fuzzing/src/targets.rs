@@ -14,7 +14,7 @@ use solder_cubin::bits::Bits;
 use solder_cubin::mercury::Pace;
 use solder_cubin::raw::{self, Rel, Rela, WordPair};
 use solder_cubin::{Cubin, callgraph, edit, info, mercury, note, reloc};
-use solder_fatbin::{Container, Request, compat_record, select};
+use solder_fatbin::{Container, Request, Stream, compat_record, select};
 use zerocopy::FromBytes;
 
 use crate::calls;
@@ -220,10 +220,19 @@ fn read_fatbin(input: &[u8], _: &Path) -> Result<bool, String> {
         black_box((member.packed_size(), member.unpacked_size(), member.alone()));
         black_box(member.content().map_or(0, |content| content.len()));
     }
+    for group in container.entries().map_while(Result::ok).filter_map(|entry| entry.group()?.ok()) {
+        let stream = Stream::default();
+        let members = group.members_in(&stream).map_while(Result::ok);
+        for member in members {
+            black_box(member.content().map_or(0, |content| content.len()));
+        }
+    }
     for number in [75, 90, 100, 103] {
-        for lto in [false, true] {
+        for (lto, release) in
+            [(false, Release::CUDA_13_0), (true, Release::CUDA_13_0), (false, Release::NEWEST)]
+        {
             let target = Architecture::sm(Arch::plain(number));
-            black_box(select(&container, Request { target, release: Release::CUDA_13_0, lto }).is_ok());
+            black_box(select(&container, Request { target, release, lto }).is_ok());
         }
     }
     Ok(true)

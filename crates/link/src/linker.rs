@@ -574,6 +574,7 @@ impl Linker<'_> {
             reports_missing_host_code: false,
             file_id: None,
             age: if self.tool == Tool::NvJitLink { Age::Any } else { Age::AsAskedFor },
+            knows_runtime: self.tool == Tool::Nvlink,
             registers: None,
         };
         let all: Vec<&Given<'_>> = self.inputs.iter().collect();

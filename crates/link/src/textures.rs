@@ -21,6 +21,8 @@ const ALL: Kinds = TEXTURES | SAMPLERS | SURFACES;
 
 /// The bank number that lands in the field of a constant bank for want of a section.
 pub const NO_BANK: u8 = 28;
+/// The same for a reference that is a parameter, whose section is code.
+pub const BANK_OF_CODE: u8 = 29;
 
 /// The alignment of tables in links with Mercury.
 const MERCURY_ALIGN: u64 = 16;
@@ -66,9 +68,19 @@ impl Textures {
         constant: SectionId,
     ) -> impl DoubleEndedIterator<Item = (SymbolId, u64)> + 'a {
         let listed = self.listed_in(constant);
-        let is_listed = move |symbol: &SymbolId| kind(merged.symbol(*symbol)) & listed != 0;
+        let text = merged.section(constant).of;
+        let is_listed = move |symbol: &SymbolId| {
+            let symbol = merged.symbol(*symbol);
+            // A parameter is listed by its own kernel only (core/texture-parameters).
+            kind(symbol) & listed != 0 && (symbol.section.is_none() || symbol.section == text)
+        };
         let slots = self.slots.iter().copied().filter(is_listed);
         slots.filter_map(|symbol| Some((symbol, self.slot(symbol)?.0)))
+    }
+
+    /// Whether a kernel's table lists any. One of parameters of other kernels has places, but lists none.
+    pub fn has_handles(&self, merged: &Merged<'_>, constant: SectionId) -> bool {
+        self.handles(merged, constant).next().is_some()
     }
 
     /// The size of a table without what precedes it, and the offset of its first handle.

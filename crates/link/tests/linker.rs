@@ -98,6 +98,9 @@ fn other_inputs_are_named_for_what_they_are() {
     }
 }
 
+/// The section by which a program finds its device code.
+const WRAPPER: (&str, &[u8]) = (".nvFatBinSegment", b"");
+
 /// A host object with fat binaries in it, as a compiler makes it: ELF header, contents, names, section headers.
 fn host_object(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let mut file = vec![0; 64];
@@ -141,7 +144,8 @@ fn fatbin_of(code: &[u8]) -> Vec<u8> {
 fn host_objects_and_archives_are_opened() {
     let (kernel, function) = (input("kernel.sm_90"), input("function.sm_90"));
     let plain = linker("sm_90").object("a", &kernel).object("b", &function).link().expect("it links").image;
-    let hosts = [&kernel, &function].map(|code| host_object(&[("__nv_relfatbin", &fatbin_of(code))]));
+    let hosts =
+        [&kernel, &function].map(|code| host_object(&[("__nv_relfatbin", &fatbin_of(code)), WRAPPER]));
     let mut of_hosts = linker("sm_90");
     of_hosts.input("a.o", hosts[0].clone()).input("plain.o", host_object(&[(".text", b"")]));
     let output = of_hosts.input("b.o", hosts[1].clone()).link().expect("it links");
@@ -155,8 +159,9 @@ fn host_objects_and_archives_are_opened() {
 /// Host objects say which kernels stay, unless that is to be ignored.
 #[test]
 fn host_objects_name_their_kernels() {
-    let objects = ["kernel.sm_90", "second_kernel.sm_90", "function.sm_90"]
-        .map(|name| host_object(&[("__nv_relfatbin", &fatbin_of(&input(name))), (".nvHRKE", b"second*\0")]));
+    let objects = ["kernel.sm_90", "second_kernel.sm_90", "function.sm_90"].map(|name| {
+        host_object(&[("__nv_relfatbin", &fatbin_of(&input(name))), WRAPPER, (".nvHRKE", b"second*\0")])
+    });
     for ignored in [false, true] {
         let mut linker = linker("sm_90");
         linker.ignore_host_info(ignored);

@@ -106,26 +106,8 @@ pub fn compile(
 
 /// The options of the session that concern the compiler, in the words in which they were given.
 fn compiler_words(options: &Options) -> Vec<Vec<u8>> {
-    let mut words =
-        vec![format!("-arch={}", options.target).into_bytes(), b"-lto".to_vec(), b"-ptx".to_vec()];
-    if let Some(count) = options.registers {
-        words.push(format!("-maxrregcount={count}").into_bytes());
-    }
-    if let Some(level) = options.fast_compile {
-        words.push(format!("-Ofc={level}").into_bytes());
-    }
-    if let Some(threads) = options.split_compile {
-        words.push(format!("-split-compile={threads}").into_bytes());
-    }
-    let switches = [(options.debug, "-g"), (options.line_info, "-lineinfo"), (options.unoptimized, "-O0")];
-    words.extend(switches.iter().filter(|(on, _)| *on).map(|(_, word)| word.as_bytes().to_vec()));
-    for (option, names) in
-        [("-kernels-used=", &options.kernels_used), ("-variables-used=", &options.variables_used)]
-    {
-        words.extend(names.iter().map(|name| [option.as_bytes(), name].concat()));
-    }
-    words.extend(options.compiler.iter().map(|word| as_for_ptx(word, options.ptx)));
-    words
+    let own = ["-lto", "-ptx"].map(|word| word.as_bytes().to_vec());
+    own.into_iter().chain(options.compiler.iter().map(|word| as_for_ptx(word, options.ptx))).collect()
 }
 
 /// A word of the compiler, which is asked for PTX also where the caller did not ask for it: then it would warn that it takes
@@ -137,35 +119,10 @@ fn as_for_ptx(word: &[u8], is_asked_for: bool) -> Vec<u8> {
     }
 }
 
-/// The assembler's words in the order of nvJitLink, which the tool note of the code has too.
+/// The assembler's words, each as it was given, blanks and commas included.
 fn arguments(options: &Options, whole: bool) -> Vec<OsString> {
-    let mut words: Vec<Vec<u8>> = Vec::new();
-    let mut push = |word: String| words.push(word.into_bytes());
-    if options.verbose {
-        push("-v".into());
-    }
-    if let Some(count) = options.registers {
-        push(format!("-maxrregcount={count}"));
-    }
-    if options.debug {
-        push("-g".into());
-    }
-    if options.line_info {
-        push("-lineinfo".into());
-    }
-    if options.unoptimized {
-        push("-O0".into());
-    }
-    if let Some(level) = options.fast_compile {
-        push(format!("-Ofc={level}"));
-    }
-    // Each is one word, blanks and commas included.
-    words.extend(options.xptxas.iter().cloned());
-    words.push(format!("-arch=sm_{}", options.target.arch).into_bytes());
-    if !whole {
-        words.push(b"-c".to_vec());
-    }
-    words.into_iter().map(OsString::from_vec).collect()
+    let last = (!whole).then(|| b"-c".to_vec());
+    options.assembler.iter().cloned().chain(last).map(OsString::from_vec).collect()
 }
 
 /// Why there is no PTX, for people.
@@ -202,6 +159,38 @@ mod tests {
         let options = parsed(&["-arch=sm_90", "-lto", "-split-compile=2"]);
         assert_eq!(arguments(&options, false), ["-arch=sm_90", "-c"]);
         assert!(compiler_words(&options).contains(&b"-split-compile=2".to_vec()));
+    }
+
+    #[test]
+    fn words_of_the_assembler_keep_their_order_and_their_text() {
+        let words = [
+            "-Xptxas=-pic",
+            "-arch=sm_80",
+            "--Ofast-compile=max",
+            "-maxrregcount=x",
+            "-maxrregcount=40",
+            "-O3",
+            "-verbose",
+            "-arch=sm_090",
+            "--device-stack-protector=x",
+            "-fast-compile",
+        ];
+        let expected = [
+            "-pic",
+            "-arch=sm_80",
+            "-Ofc=max",
+            "-maxrregcount=x",
+            "-maxrregcount=40",
+            "-O3",
+            "-v",
+            "-arch=sm_090",
+            "--device-stack-protector=x",
+            "-fc",
+        ];
+        assert_eq!(arguments(&parsed(&words), true), expected);
+        // Of a virtual architecture, that of its number.
+        let options = parsed(&["-arch=compute_90a", "-lto", "-ptx"]);
+        assert_eq!(arguments(&options, false), ["-arch=sm_90a", "-c"]);
     }
 
     #[test]

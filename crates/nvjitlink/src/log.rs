@@ -35,7 +35,14 @@ impl Log {
     /// A message of the linker, as nvJitLink prints it.
     pub fn message(&mut self, diagnostic: &Diagnostic) {
         let severity = diagnostic.severity;
-        self.line(&[severity.padded().as_bytes(), b": ", &diagnostic.text()]);
+        self.text(severity.padded().as_bytes());
+        self.text(b": ");
+        // Names may hold ends of lines.
+        for (at, line) in diagnostic.text().split(|&byte| byte == b'\n').enumerate() {
+            self.text(if at > 0 { b"\n        . " } else { b"" });
+            self.text(line);
+        }
+        self.text(b"\n");
     }
 }
 
@@ -51,7 +58,12 @@ impl Logs {
     pub fn messages(&mut self, diagnostics: &[Diagnostic]) {
         // These come with an input. The library does not report them.
         let is_of_link = |diagnostic: &&Diagnostic| {
-            !matches!(diagnostic.message, Message::Expected64Bit { .. } | Message::OutputLimited { .. })
+            !matches!(
+                diagnostic.message,
+                Message::Expected64Bit { .. }
+                    | Message::OutputLimited { .. }
+                    | Message::ExtensibleWithOthers { .. }
+            )
         };
         for diagnostic in diagnostics.iter().filter(is_of_link) {
             let log = if diagnostic.severity >= Severity::Error { &mut self.error } else { &mut self.info };

@@ -3,6 +3,8 @@
 //! nvJitLink compares the beginning of a word with its options, so that `-ltox` is `-lto` and `-report` is `-r`. Only
 //! `-g`, `-O0` and `-O3` are whole words. An option that takes a value ends with `=` in the table.
 
+use std::ops::RangeInclusive;
+
 use solder_arch::{Arch, Kind, Release, Suffix, Target};
 
 use crate::code::Code;
@@ -12,26 +14,26 @@ use crate::log::Log;
 #[derive(Clone, Debug)]
 pub struct Options {
     pub target: Target,
-    pub registers: Option<i32>,
     pub time: bool,
     pub verbose: bool,
     pub lto: bool,
     pub ptx: bool,
-    /// `-O0`; the default is `-O3`.
-    pub unoptimized: bool,
-    /// `-Ofc`.
-    pub fast_compile: Option<&'static str>,
     pub debug: bool,
-    pub line_info: bool,
     pub kernels_used: Vec<Vec<u8>>,
-    pub variables_used: Vec<Vec<u8>>,
-    pub xptxas: Vec<Vec<u8>>,
-    pub split_compile: Option<i32>,
+    /// An option without a name is one all the same: no kernel is asked for.
+    pub variables_used: Option<Vec<Vec<u8>>>,
     pub relocatable: bool,
+    pub extended_smem: bool,
+    /// `--trace`.
+    pub trace: bool,
+    /// `-uidx`: a file to read.
+    pub index: Option<Vec<u8>>,
     /// `-explain`, which is solder's own.
     pub explain: bool,
-    /// Options of the compiler of IR, in the words of nvJitLink.
+    /// Words for the compiler of IR, which is NVIDIA's library and knows them.
     pub compiler: Vec<Vec<u8>>,
+    /// Words for `ptxas`.
+    pub assembler: Vec<Vec<u8>>,
 }
 
 /// What decides which code a caller gets that asks for something that was not made. It is what was read before a word was refused.
@@ -65,78 +67,109 @@ enum Match {
 
 use Match::{Begins, Whole};
 
-/// An option, how a word is compared with it, and the first toolkit whose library takes it.
-type Row = (&'static str, Match, u32, Apply);
+/// Which compilers get the word as it was given. They get their words in the order of the options, and what they say of values
+/// that are none, or of words that are given twice, is said by nobody else.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    /// None.
+    Link,
+    /// That of IR.
+    Compiler,
+    /// `ptxas`.
+    Assembler,
+    Both,
+}
 
-/// The oldest library that solder is takes them.
-const ALWAYS: u32 = 0;
-const SINCE_12_5: u32 = 125;
-const SINCE_12_6: u32 = 126;
-const SINCE_12_9: u32 = 129;
-const SINCE_13_0: u32 = 130;
+use To::{Assembler, Both, Compiler, Link};
 
-/// The options, in the order in which words are compared with them.
+/// An option, how a word is compared with it, the toolkits whose library takes it, and who else gets it.
+type Row = (&'static str, Match, RangeInclusive<u32>, To, Apply);
+
+/// The oldest library that solder is takes them, and the newest.
+const ALWAYS: RangeInclusive<u32> = 0..=LAST;
+const SINCE_12_2: RangeInclusive<u32> = 122..=LAST;
+const SINCE_12_5: RangeInclusive<u32> = 125..=LAST;
+const SINCE_12_6: RangeInclusive<u32> = 126..=LAST;
+const SINCE_13_0: RangeInclusive<u32> = CUDA_13_0..=LAST;
+const SINCE_13_4: RangeInclusive<u32> = 134..=LAST;
+const SINCE_13_5: RangeInclusive<u32> = 135..=LAST;
+const UNTIL_13_0: RangeInclusive<u32> = 0..=CUDA_13_0;
+
+const LAST: u32 = u32::MAX;
+const CUDA_12_9: u32 = 129;
+const CUDA_13_0: u32 = 130;
+
+/// The options, in the order in which words are compared with them. Those with two dashes, `-fast-compile`, `-uidx`, `-no-opt` and
+/// `-nvvm-latest` are taken by NVIDIA's libraries and listed by no header.
 const TABLE: &[Row] = &[
-    ("-arch=", Begins, ALWAYS, |draft, value| {
-        let arch = arch(value)?;
-        // Older libraries look at the last one only, and when all words are read.
-        if draft.releases.iter().all(|release| release.toolkit >= SINCE_13_0) {
-            arch.known_by(&draft.releases)?;
-        }
-        draft.arch = Some(arch);
+    ("-arch=", Begins, ALWAYS, Compiler, arch_option),
+    ("-maxrregcount=", Begins, ALWAYS, Both, |_, value| some(value).map(drop)),
+    ("-time", Begins, ALWAYS, Link, |draft, _| set(&mut draft.time)),
+    ("-verbose", Begins, ALWAYS, Link, |draft, _| {
+        draft.assemble("-v", b"");
+        set(&mut draft.verbose)
+    }),
+    ("-lto", Begins, ALWAYS, Link, |draft, _| set(&mut draft.lto)),
+    ("-dlto", Begins, ALWAYS, Link, |draft, _| set(&mut draft.lto)),
+    ("-ptx", Begins, ALWAYS, Link, |draft, _| set(&mut draft.ptx)),
+    ("-O0", Whole, ALWAYS, Both, |_, _| Ok(())),
+    ("-O3", Whole, ALWAYS, Both, |_, _| Ok(())),
+    ("-Ofc=", Begins, SINCE_12_5, Both, |draft, value| fast_compile(draft.toolkit, value)),
+    ("--Ofast-compile=", Begins, SINCE_12_5, Compiler, |draft, value| {
+        fast_compile(draft.toolkit, value)?;
+        draft.assemble("-Ofc=", value);
         Ok(())
     }),
-    ("-maxrregcount=", Begins, ALWAYS, |draft, value| {
-        draft.registers = Some(number(some(value)?));
+    ("-fast-compile", Begins, ALWAYS, Link, |draft, _| {
+        draft.assemble("-fc", b"");
         Ok(())
     }),
-    ("-time", Begins, ALWAYS, |draft, _| set(&mut draft.time)),
-    ("-verbose", Begins, ALWAYS, |draft, _| set(&mut draft.verbose)),
-    ("-lto", Begins, ALWAYS, |draft, _| set(&mut draft.lto)),
-    ("-dlto", Begins, ALWAYS, |draft, _| set(&mut draft.lto)),
-    ("-ptx", Begins, ALWAYS, |draft, _| set(&mut draft.ptx)),
-    ("-O0", Whole, ALWAYS, |draft, _| set(&mut draft.unoptimized)),
-    ("-O3", Whole, ALWAYS, |draft, _| {
-        draft.unoptimized = false;
-        Ok(())
-    }),
-    ("-Ofc=", Begins, SINCE_12_5, |draft, value| {
-        fast_compile(draft.toolkit, value).map(|level| draft.fast_compile = level)
-    }),
-    ("-g", Whole, ALWAYS, |draft, _| set(&mut draft.debug)),
-    ("-lineinfo", Begins, ALWAYS, |draft, _| set(&mut draft.line_info)),
-    ("-ftz=", Begins, ALWAYS, |draft, value| draft.compile("-ftz=", value)),
-    ("-prec-div=", Begins, ALWAYS, |draft, value| draft.compile("-prec-div=", value)),
-    ("-prec-sqrt=", Begins, ALWAYS, |draft, value| draft.compile("-prec-sqrt=", value)),
-    ("-fma=", Begins, ALWAYS, |draft, value| draft.compile("-fma=", value)),
+    ("-g", Whole, ALWAYS, Both, |draft, _| set(&mut draft.debug)),
+    ("-lineinfo", Begins, ALWAYS, Both, |_, _| Ok(())),
+    ("-ftz=", Begins, ALWAYS, Compiler, |_, _| Ok(())),
+    ("-prec-div=", Begins, ALWAYS, Compiler, |_, _| Ok(())),
+    ("-prec-sqrt=", Begins, ALWAYS, Compiler, |_, _| Ok(())),
+    ("-fma=", Begins, ALWAYS, Compiler, |_, _| Ok(())),
     // One name, commas included: the compiler of IR knows lists, and the linker does not.
-    ("-kernels-used=", Begins, ALWAYS, |draft, value| {
+    ("-kernels-used=", Begins, ALWAYS, Compiler, |draft, value| {
         draft.kernels_used.push(some(value)?.to_vec());
         Ok(())
     }),
-    ("-variables-used=", Begins, ALWAYS, |draft, value| names(&mut draft.variables_used, value)),
-    ("-optimize-unused-variables", Begins, ALWAYS, |draft, _| {
-        draft.compile("-optimize-unused-variables", b"")
-    }),
-    ("-Xptxas=", Begins, ALWAYS, |draft, value| {
-        draft.xptxas.push(some(value)?.to_vec());
+    ("-variables-used=", Begins, ALWAYS, Compiler, |draft, value| {
+        let names = some(value)?.split(|&byte| byte == b',').filter(|name| !name.is_empty());
+        draft.variables_used.get_or_insert_default().extend(names.map(<[u8]>::to_vec));
         Ok(())
     }),
-    ("-Xnvvm=", Begins, ALWAYS, |draft, value| some(value).and_then(|value| draft.compile("-Xnvvm=", value))),
-    ("-split-compile=", Begins, ALWAYS, |draft, value| {
-        draft.split_compile = Some(threads("-split-compile", value)?);
+    ("-optimize-unused-variables", Begins, ALWAYS, Compiler, |_, _| Ok(())),
+    ("-Xptxas=", Begins, ALWAYS, Link, |draft, value| {
+        draft.assemble("", some(value)?);
         Ok(())
     }),
-    ("-split-compile-extended=", Begins, ALWAYS, |draft, value| {
-        threads("-split-compile-extended", some(value)?)?;
-        draft.compile("-split-compile-extended=", value)
+    ("-Xnvvm=", Begins, ALWAYS, Compiler, |_, value| some(value).map(drop)),
+    ("-split-compile=", Begins, ALWAYS, Compiler, |_, value| threads("-split-compile", value)),
+    ("-split-compile-extended=", Begins, ALWAYS, Compiler, |_, value| {
+        threads("-split-compile-extended", some(value)?)
     }),
-    ("-jump-table-density=", Begins, ALWAYS, |draft, value| draft.compile("-jump-table-density=", value)),
-    ("-no-cache", Begins, SINCE_12_5, |_, _| Ok(())),
-    // Taken by 13.0.88 and listed by no header; `ptxas` is told nothing of it.
-    ("-no-opt", Begins, SINCE_12_6, |_, _| Ok(())),
-    ("-r", Begins, SINCE_13_0, |draft, _| set(&mut draft.relocatable)),
-    ("-explain", Whole, ALWAYS, |draft, _| set(&mut draft.explain)),
+    ("-jump-table-density=", Begins, ALWAYS, Compiler, |_, _| Ok(())),
+    ("-no-cache", Begins, SINCE_12_5, Link, |_, _| Ok(())),
+    ("--no-cache", Begins, SINCE_12_2, Link, |_, _| Ok(())),
+    ("-no-opt", Begins, SINCE_12_6, Link, |_, _| Ok(())),
+    ("--device-stack-protector=", Begins, SINCE_12_6, Assembler, |_, value| some(value).map(drop)),
+    ("--device-stack-protector-frame-size-threshold=", Begins, SINCE_12_6, Link, |_, value| {
+        some(value).map(drop)
+    }),
+    ("--enable-extended-smem=", Begins, SINCE_13_4, Link, |draft, value| {
+        draft.extended_smem = truth("--enable-extended-smem", value)?;
+        Ok(())
+    }),
+    ("--trace", Begins, UNTIL_13_0, Link, |draft, _| set(&mut draft.trace)),
+    ("-uidx=", Begins, SINCE_12_2, Link, |draft, value| {
+        draft.index = Some(value.to_vec());
+        Ok(())
+    }),
+    ("-nvvm-latest", Begins, SINCE_13_5, Compiler, |_, _| Ok(())),
+    ("-r", Begins, SINCE_13_0, Link, |draft, _| set(&mut draft.relocatable)),
+    ("-explain", Whole, ALWAYS, Link, |draft, _| set(&mut draft.explain)),
 ];
 
 /// The options while they are read.
@@ -147,30 +180,42 @@ struct Draft {
     /// The release, and later ones if they may be chosen.
     releases: Vec<&'static Release>,
     arch: Option<Asking>,
-    registers: Option<i32>,
     time: bool,
     verbose: bool,
     lto: bool,
     ptx: bool,
-    unoptimized: bool,
-    fast_compile: Option<&'static str>,
     debug: bool,
-    line_info: bool,
     kernels_used: Vec<Vec<u8>>,
-    variables_used: Vec<Vec<u8>>,
-    xptxas: Vec<Vec<u8>>,
-    split_compile: Option<i32>,
+    variables_used: Option<Vec<Vec<u8>>>,
     relocatable: bool,
+    extended_smem: bool,
+    trace: bool,
+    index: Option<Vec<u8>>,
     explain: bool,
     compiler: Vec<Vec<u8>>,
+    assembler: Vec<Vec<u8>>,
 }
 
 impl Draft {
-    #[allow(clippy::unnecessary_wraps, reason = "what an option does may fail")]
-    fn compile(&mut self, option: &str, value: &[u8]) -> Result<(), Refused> {
-        self.compiler.push([option.as_bytes(), value].concat());
-        Ok(())
+    /// A word for `ptxas`.
+    fn assemble(&mut self, option: &str, value: &[u8]) {
+        self.assembler.push([option.as_bytes(), value].concat());
     }
+}
+
+/// Which architecture is the target, and the word for `ptxas`, which makes code for a real one.
+fn arch_option(draft: &mut Draft, value: &[u8]) -> Result<(), Refused> {
+    let arch = arch(value)?;
+    // Older libraries look at the last one only, and when all words are read.
+    if draft.releases.iter().all(|release| release.toolkit >= CUDA_13_0) {
+        arch.known_by(&draft.releases)?;
+    }
+    match arch.kind {
+        Kind::Sm => draft.assemble("-arch=", value),
+        kind => draft.assemble("-arch=sm_", &value[kind.prefix().len()..]),
+    }
+    draft.arch = Some(arch);
+    Ok(())
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "what an option does may fail")]
@@ -183,19 +228,22 @@ fn some(value: &[u8]) -> Result<&[u8], Refused> {
     if value.is_empty() { Err(Refused::Missing) } else { Ok(value) }
 }
 
-fn names(list: &mut Vec<Vec<u8>>, value: &[u8]) -> Result<(), Refused> {
-    let names = some(value)?.split(|&byte| byte == b',').filter(|name| !name.is_empty());
-    list.extend(names.map(<[u8]>::to_vec));
+/// Threads of a compiler.
+fn threads(option: &str, value: &[u8]) -> Result<(), Refused> {
+    if number(value) < 0 {
+        return Err(Refused::Value(format!("argument for {option} must be non-negative.")));
+    }
     Ok(())
 }
 
-/// Threads of a compiler.
-fn threads(option: &str, value: &[u8]) -> Result<i32, Refused> {
-    let count = number(value);
-    if count < 0 {
-        return Err(Refused::Value(format!("argument for {option} must be non-negative.")));
+/// What follows the word is not looked at.
+fn truth(option: &str, value: &[u8]) -> Result<bool, Refused> {
+    let is = |word: &str| value.starts_with(word.as_bytes());
+    match some(value)? {
+        _ if is("true") => Ok(true),
+        _ if is("false") => Ok(false),
+        _ => Err(Refused::Value(format!("argument for {option} must be either \"true\" or \"false\"."))),
     }
-    Ok(count)
 }
 
 /// As C's `atoi` reads it: of a number with more than 32 bits it keeps the low ones.
@@ -216,19 +264,17 @@ fn signed(text: &[u8]) -> (i64, &[u8]) {
     }
 }
 
-/// Before 12.9 there is only the level that changes nothing.
-fn fast_compile(toolkit: u32, value: &[u8]) -> Result<Option<&'static str>, Refused> {
-    let levels = [("0", None), ("min", Some("min")), ("mid", Some("mid")), ("max", Some("max"))];
-    let has_all = toolkit >= SINCE_12_9;
-    let known = if has_all { &levels[..] } else { &levels[..1] };
-    if let Some((_, level)) = known.iter().find(|(name, _)| value.starts_with(name.as_bytes())) {
-        return Ok(*level);
+/// Before 12.9 there are two levels.
+fn fast_compile(toolkit: u32, value: &[u8]) -> Result<(), Refused> {
+    let (levels, which): (&[&str], _) = match toolkit {
+        CUDA_12_9.. => (&["0", "min", "mid", "max"], "0, min, mid, and max"),
+        _ => (&["0", "max"], "0 and max"),
+    };
+    if levels.iter().any(|level| value.starts_with(level.as_bytes())) {
+        return Ok(());
     }
     let value = String::from_utf8_lossy(some(value)?);
-    if !has_all {
-        return Err(Refused::Missing);
-    }
-    let which = "Only 0, min, mid, and max are supported.";
+    let which = format!("Only {which} are supported.");
     Err(Refused::Value(format!("unsupported value of --Ofast-compile (-Ofc): {value}. {which}")))
 }
 
@@ -240,13 +286,12 @@ struct Asking {
     suffix: Suffix,
 }
 
-/// `sm_90a`: what follows the number and its letter is not looked at.
+/// `sm_90a`: of what follows the number, only the last character is looked at.
 fn arch(value: &[u8]) -> Result<Asking, Refused> {
     let mut kinds = Kind::ALL.into_iter();
     let of_kind = |kind: Kind| Some((kind, value.strip_prefix(kind.prefix().as_bytes())?));
     let (kind, rest) = kinds.find_map(of_kind).ok_or(Refused::Missing)?;
-    let (_, digits) = signed(rest);
-    let suffix = match digits.iter().find(|byte| !byte.is_ascii_digit()) {
+    let suffix = match rest.last() {
         Some(b'a') => Suffix::A,
         Some(b'f') => Suffix::F,
         _ => Suffix::None,
@@ -298,8 +343,8 @@ fn read(draft: &mut Draft, word: &[u8], log: &mut Log) -> Result<(), Code> {
         Whole => word == name.as_bytes(),
         Begins => word.starts_with(name.as_bytes()),
     };
-    let mut rows = TABLE.iter().filter(|(_, _, since, _)| *since <= draft.toolkit);
-    let Some((name, .., apply)) = rows.find(matches) else {
+    let mut rows = TABLE.iter().filter(|(_, _, toolkits, ..)| toolkits.contains(&draft.toolkit));
+    let Some((name, _, _, to, apply)) = rows.find(matches) else {
         match word {
             [b'-', b'O', level @ b'0'..=b'9'] => {
                 let level = char::from(*level);
@@ -310,7 +355,14 @@ fn read(draft: &mut Draft, word: &[u8], log: &mut Log) -> Result<(), Code> {
         }
         return Err(Code::UnrecognizedOption);
     };
-    apply(draft, &word[name.len()..]).map_err(|refused| refused.say(word, log))
+    apply(draft, &word[name.len()..]).map_err(|refused| refused.say(word, log))?;
+    if matches!(to, Compiler | Both) {
+        draft.compiler.push(word.to_vec());
+    }
+    if matches!(to, Assembler | Both) {
+        draft.assembler.push(word.to_vec());
+    }
+    Ok(())
 }
 
 impl Refused {
@@ -362,22 +414,20 @@ fn finish(draft: Draft, log: &mut Log) -> Result<Options, Code> {
     }
     Ok(Options {
         target: Target::new(kind, arch),
-        registers: draft.registers,
         time: draft.time,
         verbose: draft.verbose,
         lto: draft.lto,
         ptx: draft.ptx,
-        unoptimized: draft.unoptimized,
-        fast_compile: draft.fast_compile,
         debug: draft.debug,
-        line_info: draft.line_info,
         kernels_used: draft.kernels_used,
         variables_used: draft.variables_used,
-        xptxas: draft.xptxas,
-        split_compile: draft.split_compile,
         relocatable: draft.relocatable,
+        extended_smem: draft.extended_smem,
+        trace: draft.trace,
+        index: draft.index,
         explain: draft.explain,
         compiler: draft.compiler,
+        assembler: draft.assembler,
     })
 }
 
@@ -407,7 +457,16 @@ mod tests {
 
     #[test]
     fn words_begin_with_their_option() {
-        for word in ["-ltox", "-report", "-time=1", "-verbose-tkinfo", "-arch=sm_80a", "-Ofc=minx", "-ftz="] {
+        for word in [
+            "-ltox",
+            "-report",
+            "-time=1",
+            "-verbose-tkinfo",
+            "-arch=sm_80a",
+            "-Ofc=minx",
+            "-ftz=",
+            "--tracex",
+        ] {
             assert!(parsed(&["-arch=sm_90", word]).0.is_ok(), "{word}");
         }
         for word in
@@ -428,6 +487,13 @@ mod tests {
         let refused = Some(Code::UnrecognizedOption);
         for (word, last_without, first_with) in [
             ("-no-cache", "12.4", "12.5"),
+            ("--Ofast-compile=max", "12.4", "12.5"),
+            ("--device-stack-protector=true", "12.5", "12.6"),
+            ("--device-stack-protector-frame-size-threshold=x", "12.5", "12.6"),
+            ("--enable-extended-smem=truex", "13.3", "13.4"),
+            ("-nvvm-latest", "13.4", "13.5"),
+            // This one is gone.
+            ("--trace", "13.1", "13.0"),
             ("-Ofc=0", "12.4", "12.5"),
             ("-no-opt", "12.5", "12.6"),
             ("-Ofc=min", "12.8", "12.9"),
@@ -473,12 +539,47 @@ mod tests {
                 "unsupported value of --Ofast-compile (-Ofc): 1. Only 0, min, mid, and max are supported.\n",
             ),
             ("-Ofc=", "ERROR NVJITLINK_ERROR_UNRECOGNIZED_OPTION: missing option value (-Ofc=)\n"),
+            (
+                "--device-stack-protector=",
+                "ERROR NVJITLINK_ERROR_UNRECOGNIZED_OPTION: missing option value (--device-stack-protector=)\n",
+            ),
             ("-split-compile=-1", "argument for -split-compile must be non-negative.\n"),
             ("-split-compile-extended=-1", "argument for -split-compile-extended must be non-negative.\n"),
         ] {
             let (result, log) = parsed(&["-arch=sm_90", word]);
             assert_eq!((result.err(), log.as_str()), (Some(Code::UnrecognizedOption), expected), "{word}");
         }
+    }
+
+    #[test]
+    fn older_libraries_have_two_levels() {
+        let older = Release::of_version("12.6").expect("a release");
+        let expected = "unsupported value of --Ofast-compile (-Ofc): min. Only 0 and max are supported.\n";
+        assert_eq!(parsed_by(older, &["-arch=sm_90", "--Ofast-compile=min"]).1, expected);
+        assert!(parsed_by(older, &["-arch=sm_90", "-Ofc=max"]).0.is_ok());
+    }
+
+    #[test]
+    fn the_letter_of_an_architecture_is_the_last_character() {
+        for (word, suffix) in [
+            ("-arch=sm_90xa", Suffix::A),
+            ("-arch=sm_90,a", Suffix::A),
+            ("-arch=sm_100fa", Suffix::A),
+            ("-arch=sm_90ax", Suffix::None),
+            ("-arch=sm_90a,", Suffix::None),
+            ("-arch=sm_100af", Suffix::F),
+        ] {
+            let options = parsed(&[word]).0.unwrap_or_else(|code| panic!("{word}: {code:?}"));
+            assert_eq!(options.target.arch.suffix, suffix, "{word}");
+        }
+    }
+
+    #[test]
+    fn an_option_without_names_is_one() {
+        let names = |word| parsed(&["-arch=sm_90", word]).0.ok().and_then(|options| options.variables_used);
+        assert_eq!(names("-variables-used=,"), Some(Vec::new()));
+        assert_eq!(names("-variables-used=a,b"), Some(vec![b"a".to_vec(), b"b".to_vec()]));
+        assert_eq!(names("-lto"), None);
     }
 
     #[test]

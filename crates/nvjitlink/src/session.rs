@@ -29,7 +29,7 @@ const REMOVAL: &[u8] =
     b"Architectures prior to '<compute/sm>_75' are deprecated and may be removed in a future release";
 
 /// What compiled IR is called.
-const COMPILED: &[u8] = b"ltoPtx";
+const COMPILED: Name<'_> = Name(Some(b"ltoPtx"));
 
 /// Threads of a link that is worth some. Names are bound and files merged by one of them; more than a few others have
 /// little to do.
@@ -46,6 +46,8 @@ pub struct Session {
     asked: Asked,
     begun: Instant,
     is_complete: bool,
+    /// All IR was made one module, which is done once.
+    is_merged: bool,
     /// An input was taken as machine code or PTX, be it that it was refused then: the IR is not alone any more.
     has_code: bool,
     code: Vec<DeviceCode>,
@@ -72,6 +74,22 @@ struct Ir {
     bytes: Vec<u8>,
 }
 
+/// What a caller calls an input, if it does.
+#[derive(Clone, Copy)]
+struct Name<'a>(Option<&'a [u8]>);
+
+impl<'a> Name<'a> {
+    /// As C prints it.
+    fn printed(self) -> &'a [u8] {
+        self.0.unwrap_or(b"(null)")
+    }
+
+    /// As errors with a number end; the name may be missing.
+    fn appended(self) -> &'a [u8] {
+        self.0.unwrap_or_default()
+    }
+}
+
 /// A failed call: the code, when the log says why.
 type Done<T = ()> = Result<T, Code>;
 
@@ -92,6 +110,9 @@ impl Session {
         if options.as_ref().is_ok_and(|options| release.announces_removal(options.target.arch.number)) {
             logs.info.line(&[REMOVAL]);
         }
+        if options.as_ref().is_ok_and(|options| options.trace) {
+            logs.info.line(&[b"no driver so no cache"]);
+        }
         let code = options.as_ref().err().copied().unwrap_or(Code::Success);
         let session = Self {
             release,
@@ -100,6 +121,7 @@ impl Session {
             asked,
             begun: Instant::now(),
             is_complete: false,
+            is_merged: false,
             has_code: false,
             code: Vec::new(),
             modules: Vec::new(),
@@ -111,14 +133,33 @@ impl Session {
         (session, code)
     }
 
+    /// The file that `-uidx` names, if the options were not refused.
+    pub fn index(&self) -> Option<Vec<u8>> {
+        self.options.as_ref()?.index.clone()
+    }
+
+    /// Takes the bytes of that file, if it could be read; without them there is no link. No tool of the toolkit makes such
+    /// files, so that what is wrong with one is said, and nothing else comes of it.
+    pub fn add_index(&mut self, name: &[u8], bytes: Option<&[u8]>) -> Code {
+        let wrong: [&[u8]; 3] = match bytes {
+            Some([_, ..]) => {
+                self.not_of_type(InputType::Index, Name(Some(name)));
+                return Code::Success;
+            }
+            Some([]) => [b"ERROR: Could not read file '", name, b"'"],
+            None => [b"ERROR: File '", name, b"' does not exist"],
+        };
+        self.logs.error.line(&wrong);
+        self.options = None;
+        Code::InvalidInput
+    }
+
     /// Adds an input. All that is needed of the bytes and the name is copied.
     pub fn add(&mut self, number: i32, bytes: &[u8], name: Option<&[u8]>) -> Code {
         if bytes.is_empty() {
             return Code::InvalidInput;
         }
-        // As C prints it.
-        let name = name.unwrap_or(b"(null)");
-        self.try_add(number, bytes, name).err().unwrap_or(Code::Success)
+        self.try_add(number, bytes, Name(name)).err().unwrap_or(Code::Success)
     }
 
     /// Says that a file could not be read.
@@ -133,14 +174,14 @@ impl Session {
         Code::InvalidInput
     }
 
-    fn try_add(&mut self, number: i32, bytes: &[u8], name: &[u8]) -> Done {
+    fn try_add(&mut self, number: i32, bytes: &[u8], name: Name<'_>) -> Done {
         let Some(said) = InputType::of(number) else {
-            self.logs.error.line(&[b"unsupported input type: ", name]);
+            self.logs.error.line(&[b"unsupported input type: ", name.printed()]);
             return Err(Code::IncorrectInputType);
         };
         let role = said.role(bytes).map_err(|code| {
             if code == Code::UnrecognizedInput {
-                self.logs.error.line(&[b"unrecognized input type: ", name]);
+                self.logs.error.line(&[b"unrecognized input type: ", name.printed()]);
                 return code;
             }
             self.not_of_type(said, name)
@@ -151,7 +192,7 @@ impl Session {
         }
         self.has_code |= matches!(role, Role::Cubin | Role::Ptx);
         let store = Store::default();
-        let text = Text::from(name);
+        let text = Text::from(name.printed());
         let mut unpacked = self.unpack(&options, &text, bytes, role, &store);
         if let Some(newer) = unpacked.iter().filter_map(|(_, unpacked)| too_new(unpacked)).max()
             && self.raise_release(newer)
@@ -203,6 +244,7 @@ impl Session {
             reports_missing_host_code: false,
             file_id: None,
             age: Age::Any,
+            knows_runtime: false,
             registers: None,
         }
     }
@@ -221,7 +263,7 @@ impl Session {
         member.filter(|_| unpacked.iter().any(is_suspect)).and_then(|member| input::fault(&member))
     }
 
-    fn damaged(&mut self, fault: Fault, name: &[u8]) -> Code {
+    fn damaged(&mut self, fault: Fault, name: Name<'_>) -> Code {
         match fault {
             Fault::Not(said) => self.not_of_type(said, name),
             Fault::Lz4 => {
@@ -231,15 +273,15 @@ impl Session {
         }
     }
 
-    fn not_of_type(&mut self, said: InputType, name: &[u8]) -> Code {
+    fn not_of_type(&mut self, said: InputType, name: Name<'_>) -> Code {
         let said = said.name().as_bytes();
-        self.logs.error.line(&[b"ERROR 1: bad input: does not match type ", said, name]);
+        self.logs.error.line(&[b"ERROR 1: bad input: does not match type ", said, name.appended()]);
         Code::IncorrectInputType
     }
 
     /// There is no code for the target, or it cannot be had.
-    fn unmatched(&mut self, name: &[u8]) -> Code {
-        self.logs.error.line(&[b"ERROR 3: bad input: ", name]);
+    fn unmatched(&mut self, name: Name<'_>) -> Code {
+        self.logs.error.line(&[b"ERROR 3: bad input: ", name.appended()]);
         Code::InvalidInput
     }
 
@@ -254,7 +296,7 @@ impl Session {
     }
 
     /// Keeps what an input gave.
-    fn take(&mut self, options: &Options, product: Product<'_>, origin: Origin, name: &[u8]) -> Done {
+    fn take(&mut self, options: &Options, product: Product<'_>, origin: Origin, name: Name<'_>) -> Done {
         self.has_code |= matches!(product, Product::Object(_) | Product::Ptx { .. });
         match product {
             Product::Nothing => Ok(()),
@@ -268,7 +310,7 @@ impl Session {
                 // Machine code for a virtual architecture is of no use.
                 if options.target.is_virtual() {
                     let number: &[u8] = if self.release.checks_before_finishing() { b"10" } else { b"3" };
-                    self.logs.error.line(&[b"ERROR ", number, b": ptxjit:", name]);
+                    self.logs.error.line(&[b"ERROR ", number, b": ptxjit:", name.appended()]);
                     return Err(self.not_assembled(name));
                 }
                 if let Some(toolkit) = accept::toolkit_of(&cubin) {
@@ -281,7 +323,7 @@ impl Session {
                     IrContent::Plain(bytes) => (ModuleKind::Ir, bytes),
                     IrContent::Container(bytes) => (ModuleKind::Fatbin, bytes),
                 };
-                self.modules.push(Ir { name: name.to_vec(), kind, bytes: bytes.to_vec() });
+                self.modules.push(Ir { name: name.printed().to_vec(), kind, bytes: bytes.to_vec() });
                 Ok(())
             }
         }
@@ -299,12 +341,12 @@ impl Session {
         is_relative && !self.release.is_listed(arch.number, target.number)
     }
 
-    fn bad_input(&mut self, name: &[u8]) -> Code {
-        self.logs.error.line(&[b"ERROR 4: bad input:", name]);
+    fn bad_input(&mut self, name: Name<'_>) -> Code {
+        self.logs.error.line(&[b"ERROR 4: bad input:", name.appended()]);
         Code::InvalidInput
     }
 
-    fn keep(&mut self, bytes: Vec<u8>, origin: Origin, name: &[u8]) -> Done {
+    fn keep(&mut self, bytes: Vec<u8>, origin: Origin, name: Name<'_>) -> Done {
         if self.is_complete {
             return Err(self.nothing_to_add_to(name));
         }
@@ -312,13 +354,13 @@ impl Session {
         {
             self.time("nvJitLink time until Add_Cubin", self.begun);
         }
-        self.code.push(DeviceCode { name: name.to_vec(), origin, bytes });
+        self.code.push(DeviceCode { name: name.printed().to_vec(), origin, bytes });
         Ok(())
     }
 
     /// There is no link any more, or there never was.
-    fn nothing_to_add_to(&mut self, name: &[u8]) -> Code {
-        self.logs.error.line(&[b"ERROR 1: empty elfw when adding cubin", name]);
+    fn nothing_to_add_to(&mut self, name: Name<'_>) -> Code {
+        self.logs.error.line(&[b"ERROR 1: empty elfw when adding cubin", name.appended()]);
         Code::Internal
     }
 
@@ -328,7 +370,7 @@ impl Session {
     }
 
     /// Says why an input cannot be linked, in the words of nvJitLink where it has some.
-    fn refused(&mut self, messages: &[Message], is_sass: bool, name: &[u8]) -> Code {
+    fn refused(&mut self, messages: &[Message], is_sass: bool, name: Name<'_>) -> Code {
         let log = &mut self.logs.error;
         match messages {
             [Message::LtoObjectsWithoutLto, ..] => self.lto_not_enabled(),
@@ -337,10 +379,14 @@ impl Session {
                 ..,
             ] if is_sass => {
                 if self.release.compares_binary_formats() {
-                    log.line(&[b"Target binary format and input (", name, b") binary format mismatch"]);
+                    log.line(&[
+                        b"Target binary format and input (",
+                        name.printed(),
+                        b") binary format mismatch",
+                    ]);
                 } else {
                     let what: &[u8] = b"Mercury or Capmerc target was requested, but SASS input ";
-                    log.line(&[what, name, b" was found."]);
+                    log.line(&[what, name.printed(), b" was found."]);
                 }
                 Code::InvalidInput
             }
@@ -355,23 +401,23 @@ impl Session {
             ] => self.bad_input(name),
             [Message::ArchiveFormat, ..] => {
                 say(log, &messages[..1]);
-                log.line(&[b"ERROR 1: library processing:", name]);
+                log.line(&[b"ERROR 1: library processing:", name.appended()]);
                 Code::Internal
             }
             [Message::UncompressFailed, ..] | [Message::UnknownArch { .. }, Message::FatbinaryError] => {
                 say(log, messages);
-                log.line(&[b"ERROR 5: bad input:", name]);
+                log.line(&[b"ERROR 5: bad input:", name.appended()]);
                 Code::InvalidInput
             }
             _ => {
                 say(log, messages);
-                log.line(&[b"ERROR 1: bad input:", name]);
+                log.line(&[b"ERROR 1: bad input:", name.appended()]);
                 Code::InvalidInput
             }
         }
     }
 
-    fn assemble(&mut self, options: &Options, text: &[u8], name: &[u8], whole: bool) -> Done<Vec<u8>> {
+    fn assemble(&mut self, options: &Options, text: &[u8], name: Name<'_>, whole: bool) -> Done<Vec<u8>> {
         let assembled = match compilers::assemble(options, self.release, text, whole) {
             Ok(assembled) => assembled,
             Err(error) => {
@@ -381,23 +427,25 @@ impl Session {
         };
         let text = as_library(&assembled.text);
         let Some(cubin) = assembled.cubin else {
-            self.logs.error.text(&text);
+            self.logs.error.text(&errors(&text));
             return Err(self.not_assembled(name));
         };
         self.logs.info.text(&text);
         Ok(cubin)
     }
 
-    fn not_assembled(&mut self, name: &[u8]) -> Code {
+    fn not_assembled(&mut self, name: Name<'_>) -> Code {
         let code = Code::PtxCompile;
-        self.logs.error.line(&[b"ERROR ", code.name().as_bytes(), b": JIT the PTX (", name, b")"]);
+        let [open, close]: [&[u8]; 2] = if name.0.is_some() { [b" (", b")"] } else { [b"", b""] };
+        let parts = [b"ERROR ", code.name().as_bytes(), b": JIT the PTX", open, name.appended(), close];
+        self.logs.error.line(&parts);
         code
     }
 
     /// Links what was added. An image can be made once.
     pub fn complete(&mut self) -> Code {
         let Some(options) = self.options.clone() else { return Code::Internal };
-        if self.is_complete {
+        if self.is_complete || self.is_merged {
             return Code::Internal;
         }
         let begun = Instant::now();
@@ -449,6 +497,7 @@ impl Session {
             self.logs.error.line(&[self.release.no_module().as_bytes()]);
             return Err(Code::NvvmCompile);
         }
+        self.is_merged = self.release.gives_merged_ir();
         let modules = self.modules.iter();
         let modules: Vec<Module<'_>> =
             modules.map(|ir| Module { kind: ir.kind, bytes: &ir.bytes, name: &ir.name }).collect();
@@ -481,14 +530,15 @@ impl Session {
             .optimized(options.lto)
             .relocatable(options.relocatable)
             .debug(options.debug)
+            .enable_extended_smem(options.extended_smem)
             .verbose(options.verbose)
             .recorded_as(Tool::NvJitLink)
             .record(OBJECT, COMMAND_LINE);
         if !options.kernels_used.is_empty() {
             linker.kernels_used(options.kernels_used.iter().cloned());
         }
-        if !options.variables_used.is_empty() {
-            linker.variables_used(options.variables_used.iter().cloned());
+        if let Some(names) = &options.variables_used {
+            linker.variables_used(names.iter().cloned());
         }
         for code in &self.code {
             linker.object_from(code.origin, code.name.as_slice(), &code.bytes[..]);
@@ -517,7 +567,8 @@ impl Session {
                 self.cubin = Some(image).filter(|image| !is_fatal && !image.is_empty());
                 let last: &[u8] = match is_fatal {
                     true => b"ERROR 1: finish",
-                    false if self.release.checks_before_finishing() => b"ERROR 9: complete",
+                    // Where IR was compiled, the image is finished first.
+                    false if self.release.checks_before_finishing() && !options.lto => b"ERROR 9: complete",
                     false => b"ERROR 9: finish",
                 };
                 self.logs.error.line(&[last]);
@@ -597,6 +648,23 @@ fn say(log: &mut Log, messages: &[Message]) {
     }
 }
 
+/// What the log of a failed assembly has of the lines: neither warnings nor infos, nor the lines that continue one.
+fn errors(text: &[u8]) -> Vec<u8> {
+    let mut is_kept = true;
+    let lines = text.split_inclusive(|&byte| byte == b'\n').filter(|line| {
+        if !line.starts_with(CONTINUED) {
+            let end = line.windows(3).position(|window| window == b" : ").unwrap_or_default();
+            let severity = line[..end].trim_ascii_end();
+            is_kept = !(severity.ends_with(b"warning") || severity.ends_with(b"info"));
+        }
+        is_kept
+    });
+    lines.collect::<Vec<_>>().concat()
+}
+
+/// How a line of `ptxas` begins that continues another one.
+const CONTINUED: &[u8] = b"ptxas         . ";
+
 /// Lines of `ptxas` as nvJitLink has them: those that continue another one begin with the tool too.
 fn as_library(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
@@ -604,9 +672,24 @@ fn as_library(text: &[u8]) -> Vec<u8> {
     let is_kept = |line: &&[u8]| !line.starts_with(b"ptxas warning :  64 Bit host architecture (--machine) ");
     for line in text.split_inclusive(|&byte| byte == b'\n').filter(is_kept) {
         if line.starts_with(b"    ") {
-            out.extend_from_slice(b"ptxas         . ");
+            out.extend_from_slice(CONTINUED);
         }
         out.extend_from_slice(line);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_assembly_has_no_warnings() {
+        let text = b"ptxas warning : 'warning : x' is deprecated\n    in two lines\n\
+            ptxas application ptx input, line 3; error   : no warning : y\n    nor here\n\
+            ptxas application ptx input, line 4; warning : z\nptxas info    : 4 bytes\nptxas fatal   : aborted\n";
+        let expected = "ptxas application ptx input, line 3; error   : no warning : y\n\
+            ptxas         .     nor here\nptxas fatal   : aborted\n";
+        assert_eq!(String::from_utf8_lossy(&errors(&as_library(text))), expected);
+    }
 }

@@ -94,6 +94,27 @@ fn names_are_copied() {
 }
 
 #[test]
+fn an_input_without_a_name_has_none_in_errors_with_a_number() {
+    let (mut client, _) = client(&[c"-arch=sm_80"]);
+    assert_eq!(client.add_data(CUBIN, Some(b"xx"), None), 12);
+    assert_eq!(client.add_data(ANY, Some(b"xx"), None), 8);
+    assert_eq!(client.add_data(CUBIN, Some(BLUR), None), 3);
+    assert_eq!((client.complete(), client.add_data(CUBIN, Some(BLUR), None)), (0, 3));
+    let expected = "ERROR 1: bad input: does not match type NVJITLINK_INPUT_CUBIN\n\
+                    unrecognized input type: (null)\nERROR 4: bad input:\nERROR 4: bad input:\n";
+    assert_eq!(text(&mut client, Product::ErrorLog), expected);
+}
+
+#[test]
+fn a_line_of_a_name_continues_the_message() {
+    let (mut client, _) = client(&[c"-arch=sm_90"]);
+    assert_eq!(client.add_data(CUBIN, Some(BLUR), Some(c"two\nlines")), 0);
+    assert_eq!(client.complete(), 6);
+    let expected = "error   : Undefined reference to '_Z5weighPKfii' in 'two\n        . lines'\n";
+    assert!(text(&mut client, Product::ErrorLog).starts_with(expected));
+}
+
+#[test]
 fn an_empty_log_is_a_nul() {
     let (mut client, _) = client(&[c"-arch=sm_90"]);
     // Its size is 0 all the same.
@@ -163,8 +184,31 @@ fn files_are_read() {
         assert_eq!(client.add_file(ANY, Some(path)), 3);
     }
     assert_eq!(client.complete(), 0);
-    let expected = "no such file: /nonexistent\nno such file: /\nno such file: /dev/zero\n";
+    let expected = "no such file: /nonexistent\nno such file: /\nbad input: /dev/zero\n";
     assert_eq!(text(&mut client, Product::ErrorLog), expected);
+}
+
+#[test]
+fn an_index_that_cannot_be_read_ends_the_link() {
+    for (word, expected) in [
+        (c"-uidx=/nonexistent", "ERROR: File '/nonexistent' does not exist\n"),
+        (c"-uidx=", "ERROR: File '' does not exist\n"),
+        (c"-uidx=/", "ERROR: File '/' does not exist\n"),
+        (c"-uidx=/dev/null", "ERROR: Could not read file '/dev/null'\n"),
+    ] {
+        let (mut client, code) = client(&[c"-arch=sm_90", word]);
+        assert_eq!((code, text(&mut client, Product::ErrorLog).as_str()), (3, expected));
+        assert_eq!(client.complete(), 6);
+    }
+    // The last one is read, and what is wrong with it ends nothing.
+    let file = CString::new(concat!("-uidx=", env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).expect("no NUL");
+    let (mut client, code) = client(&[c"-uidx=/nonexistent", &file, c"-arch=sm_90", c"--trace"]);
+    assert_eq!((code, client.complete()), (0, 0));
+    let said = text(&mut client, Product::ErrorLog);
+    assert!(said.starts_with("ERROR 1: bad input: does not match type NVJITLINK_INPUT_INDEX/"), "{said}");
+    assert_eq!(text(&mut client, Product::InfoLog), "no driver so no cache\n");
+    // Options that are refused are what is said.
+    assert_eq!(Client::new(&[Some(c"-arch=sm_90"), Some(c"-uidx=/nonexistent"), Some(c"-bogus")]).1, 1);
 }
 
 /// Objects of a link that is large enough for threads of its own.

@@ -45,4 +45,4 @@ pub use fit::is_fit_for_103;
 pub use fit_107::is_fit_for_107;
 pub use idle::Speed;
 pub use places::Places;
-pub use workaround::has_workaround;
+pub use workaround::{has_workaround, needs_second_workaround};

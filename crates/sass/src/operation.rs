@@ -27,6 +27,8 @@ pub const BREV: u16 = 0x101;
 pub const FCHK: u16 = 0x102;
 pub const F2I: u16 = 0x105;
 pub const I2F: u16 = 0x106;
+/// Lets dependent grids start.
+pub const PREEXIT: u16 = 0x02d;
 pub const MUFU: u16 = 0x108;
 pub const POPC: u16 = 0x109;
 pub const F2F_DOUBLE: u16 = 0x110;

@@ -5,7 +5,7 @@
 
 use crate::instruction::{Instruction, SIZE};
 use crate::mercury_size;
-use crate::operation::{BAR, ERRBAR, LDS, MEMBAR, UCGABAR, WARPSYNC};
+use crate::operation::{BAR, BSYNC, ERRBAR, LDS, MEMBAR, NOP, UCGABAR, WARPSYNC};
 use solder_cubin::mercury::paces;
 use std::ops::Range;
 
@@ -62,6 +62,7 @@ fn rest_of(code: &[u8], mut machine: Range<usize>, is_fence: bool) -> Option<usi
     if let Some(barrier) = machine.clone().find(|at| operation(*at) == BAR) {
         machine.start = barrier;
     }
+    let end = machine.end;
     let is_of_cluster = machine.clone().any(|at| operation(at) == UCGABAR);
     let is_precaution = |at: &usize| {
         let one = Instruction::at(code, *at);
@@ -72,6 +73,8 @@ fn rest_of(code: &[u8], mut machine: Range<usize>, is_fence: bool) -> Option<usi
             // A fence may have a narrower one before it, and a barrier of the cluster begins with one.
             MEMBAR => !is_fence && !is_of_cluster || operation(at + 1) == MEMBAR,
             ERRBAR => !is_fence && !is_of_cluster,
+            // 13.0.100, and linkers from 13.2 on, have one before each meeting (mercury/places-after-meetings).
+            NOP => at + 1 < end && operation(at + 1) == BSYNC,
             _ => false,
         }
     };

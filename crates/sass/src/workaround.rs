@@ -2,7 +2,7 @@
 //! (`.RECONVERGENT`, `.RELIABLE`), and after such a `BREAK`.
 
 use crate::instruction::{Instruction, SIZE};
-use crate::operation::{BREAK, BSYNC, NOP};
+use crate::operation::{BREAK, BSYNC, NOP, PREEXIT};
 
 /// The byte that says who reaches it, and what it says of all threads that went apart, and of those that did so and are still there.
 const KIND: u32 = 9;
@@ -40,6 +40,12 @@ pub fn has_workaround(code: &[u8]) -> bool {
         (!needs_nop_before(instruction) || at.checked_sub(1).is_some_and(is_nop))
             && (!needs_nop_after(instruction) || is_nop(at + 1))
     })
+}
+
+/// Whether some code lets dependent grids start (`griddepcontrol.launch_dependents`): from 13.4 on such code needs a second
+/// workaround, which an attribute asks of the driver.
+pub fn needs_second_workaround(code: &[u8]) -> bool {
+    (0..code.len() / SIZE).any(|at| Instruction::at(code, at).operation() == PREEXIT)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use solder_link::parse;
 use solder_link::pool::Pool;
 use solder_link::recorded_paths::PathRules;
 use solder_link::view::View;
+use std::fs;
 use std::sync::Arc;
 
 /// Files of a link beside its inputs, and what it shares with others.
@@ -275,5 +276,11 @@ fn write_drawing(options: &Options, drawing: &[u8], sink: &Sink) -> Result<(), S
 
 fn write_registrations(options: &Options, inputs: &Inputs<'_>, sink: &Sink) -> Result<(), Stop> {
     let Some(file) = &options.register_link_binaries else { return Ok(()) };
+    // nvlink looks for the name of the runtime's module in the file, and for no name if the runtime was left out: any file has that
+    // (hostobj/register-existing).
+    let is_there = || fs::metadata(file).is_ok_and(|found| found.is_file());
+    if inputs.loaded.dropped_runtime && is_there() {
+        return Ok(());
+    }
     register::write(file, &inputs.loaded.registrations, sink)
 }

@@ -22,10 +22,11 @@ use crate::commands::container;
 use crate::console::Console;
 use crate::dependencies;
 use crate::load::{Arena, Shared};
+use crate::options;
 use crate::os::signals::{self, Temporary};
 use crate::os::{memory, threads};
 use crate::output::write_file;
-use crate::single::{self, OWN_NAME};
+use crate::single::{self, OPTIONS_VARIABLE, OWN_NAME};
 
 /// The exit code if a link could not be done at all.
 const FAILED: u8 = 255;
@@ -53,7 +54,7 @@ const THREADS: [&[u8]; 3] = [b"--threads", b"-threads", b"-j"];
 
 /// Does the links, if the words name several architectures; the exit code.
 pub fn run(words: &[OsString]) -> Option<u8> {
-    let asked = match Asked::parse(words)? {
+    let asked = match Asked::parse(&with_files(words, &mut { MOST_FILES })).or_else(refused_variable)? {
         Ok(asked) => asked,
         Err(reason) => return Some(fail(&reason)),
     };
@@ -61,6 +62,58 @@ pub fn run(words: &[OsString]) -> Option<u8> {
         Ok(code) => code,
         Err(reason) => fail(&reason),
     })
+}
+
+const OPTIONS_FILE: [&str; 4] = ["-optf", "--optf", "-options-file", "--options-file"];
+
+/// More are left to the links, which end at a file that names itself.
+const MOST_FILES: usize = 64;
+
+/// The words with those of options files in the place of these, of at most `left` files. What is no file or cannot be read is left
+/// to the links.
+fn with_files(words: &[OsString], left: &mut usize) -> Vec<OsString> {
+    let mut all = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut rest = words.clone();
+        let of_files = value(word, &OPTIONS_FILE, &mut rest).and_then(|names| words_of_files(&names, left));
+        match of_files {
+            Some(of_files) => {
+                all.extend(with_files(&of_files, left));
+                words = rest;
+            }
+            None => all.push(word.clone()),
+        }
+    }
+    all
+}
+
+/// `None` for names in quotes, and for what is not a regular file: a pipe can be read once, and a device has no end.
+fn words_of_files(names: &OsStr, left: &mut usize) -> Option<Vec<OsString>> {
+    const QUOTES: [u8; 2] = *b"\"\\";
+    let mut all = Vec::new();
+    for name in names.as_bytes().split(|&byte| byte == b',') {
+        *left = left.checked_sub(1)?;
+        let path = Path::new(OsStr::from_bytes(name));
+        let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+        if !is_file || name.iter().any(|byte| QUOTES.contains(byte)) {
+            return None;
+        }
+        // A NUL ends the text.
+        let text = fs::read(path).ok()?;
+        let words = options::split_words(text.split(|&byte| byte == 0).next()?)?;
+        all.extend(words.into_iter().map(OsString::from_vec));
+    }
+    Some(all)
+}
+
+/// The words that are added to every link cannot name several architectures: each link has one.
+fn refused_variable() -> Option<Result<Asked, String>> {
+    let words = options::split_words(env::var_os(OPTIONS_VARIABLE)?.as_bytes())?;
+    let words: Vec<OsString> = words.into_iter().map(OsString::from_vec).collect();
+    let refused =
+        || format!("{OPTIONS_VARIABLE} cannot name several architectures; name them on the command line");
+    Asked::parse(&words).map(|_| Err(refused()))
 }
 
 #[cold]

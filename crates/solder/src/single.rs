@@ -29,7 +29,7 @@ pub fn run(name: &OsStr, words: Vec<OsString>, console: &Console, shared: Option
 }
 
 /// The variable with words for every link.
-const OPTIONS_VARIABLE: &str = "SOLDER_OPTIONS";
+pub const OPTIONS_VARIABLE: &str = "SOLDER_OPTIONS";
 
 fn run_words(
     name: &OsStr,

@@ -37,7 +37,7 @@ fn names() {
     let folder = scratch("extract-names");
     let file = fatbin(&folder);
     let (code, stdout, stderr) = extract(&folder, &[text(&file)]);
-    let elf = ["my.weights.1.sm_90.cubin", "my.weights.2.sm_100.cubin", "my.weights.3.sm_90a.cubin"];
+    let elf = ["my.weights.1.sm_90.cubin", "my.weights.2.sm_100.cubin", "my.weights.3.sm_90.cubin"];
     let ptx = ["my.weights.1.sm_90.ptx", "my.weights.2.sm_100.ptx"];
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     assert_eq!(stdout.lines().collect::<Vec<_>>(), [elf[0], ptx[0], elf[1], elf[2], ptx[1]]);
@@ -51,6 +51,45 @@ fn names() {
     assert_eq!(stdout, "my.weights.compute_100.ptx\n");
 }
 
+/// Members that are compressed as one, as cuobjdump 13.4 names them.
+#[test]
+fn groups() {
+    let folder = scratch("extract-groups");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../link/tests/golden/inputs");
+    let file = golden.join("groups.zstd.fatbin");
+    let (code, stdout, stderr) = extract(&folder, &[text(&file)]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let names = [
+        "kernel.sm_100.cubin",
+        "kernel.sm_80.ptx",
+        "kernel.sm_86.ptx",
+        "kernel.sm_75.cubin",
+        "kernel.sm_90.cubin",
+    ];
+    assert_eq!(stdout.lines().collect::<Vec<_>>(), names);
+    for number in ["75", "90", "100"] {
+        let read = |path: PathBuf| fs::read(path).expect("a file");
+        let name = format!("kernel.sm_{number}.cubin");
+        assert_eq!(read(folder.join(&name)), read(golden.join(&name)));
+    }
+    let said = |words: &[&str]| {
+        let (code, stdout, stderr) = run(Command::new(PROGRAM).args(words).arg(&file));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{words:?}");
+        stdout
+    };
+    let list = said(&["inspect", "--list"]);
+    assert!(list.contains("compute_86 PTX 9.0, ") && list.contains("sm_90 ELF, 4384 B ("), "{list}");
+    let usage = said(&["inspect", "--res-usage"]);
+    let group = "Fatbin concatenated entry code:\n===============================\ncode version = [0,1]\n";
+    assert!(usage.matches(group).count() == 2 && usage.contains("\n\tarch = sm_75\n"), "{usage}");
+    // Each has its share of what is stored, all but the header of a group.
+    let sizes = said(&["size", "--csv", "--by=arch"]);
+    let sum: u64 =
+        sizes.lines().skip(1).filter_map(|line| line.rsplit(',').next()?.parse::<u64>().ok()).sum();
+    let stored = fs::metadata(&file).expect("the file").len();
+    assert!((stored - 300..stored).contains(&sum), "{sum} of {stored}");
+}
+
 #[test]
 fn archives_and_cubins() {
     let folder = scratch("extract-archive");
@@ -59,10 +98,30 @@ fn archives_and_cubins() {
     assert!(made.expect("ar").success());
     let (code, stdout, _) = extract(&folder, &[text(&archive), "--kind=elf"]);
     let names =
-        ["libmany.1.sm_90.cubin", "libmany.2.sm_100.cubin", "libmany.3.sm_90a.cubin", "libmany.sm_90.cubin"];
+        ["libmany.1.sm_90.cubin", "libmany.2.sm_100.cubin", "libmany.3.sm_90.cubin", "libmany.sm_90.cubin"];
     assert_eq!((code, stdout.lines().collect::<Vec<_>>()), (Some(0), names.to_vec()));
     let (_, stdout, _) = extract(&folder, &[text(&archive), "--arch=sm_90", "--names=plain"]);
     assert_eq!(stdout, "libmany.my.weights.fatbin.sm_90.cubin\nlibmany.blur.cubin.sm_90.cubin\n");
+}
+
+/// The lines before what is in a member of an archive, as cuobjdump has them.
+#[test]
+fn lines_about_members() {
+    let folder = scratch("extract-members");
+    fatbin(&folder);
+    fs::write(folder.join("notes.txt"), "some text\n").expect("a file");
+    fs::copy(example("blur.cubin"), folder.join("blur.cubin")).expect("a copy");
+    let mut ar = Command::new("ar");
+    let made = ar.args(["rc", "lib.a", "blur.cubin", "notes.txt"]).current_dir(&folder).status();
+    assert!(made.expect("ar").success());
+    for (archive, shown) in [("lib.a", folder.join("lib.a")), ("./lib.a", folder.join("./lib.a"))] {
+        for how in ["--list=elf", "--res-usage"] {
+            let mut command = Command::new(PROGRAM);
+            let (_, stdout, _) = run(command.args(["inspect", how, archive]).current_dir(&folder));
+            let lines: Vec<&str> = stdout.lines().filter(|line| line.starts_with("member ")).collect();
+            assert_eq!(lines, [format!("member {}:blur.cubin:", shown.display())], "{how}");
+        }
+    }
 }
 
 #[test]
@@ -174,7 +233,7 @@ fn members_of_thin_archives() {
     let made = Command::new("ar").arg("rcT").arg(&archive).arg(&file).current_dir(&folder).status();
     assert!(made.is_ok_and(|status| status.success()));
     let (code, stdout, stderr) = extract(&folder, &[text(&archive), "--kind=elf"]);
-    let names = ["libthin.1.sm_90.cubin", "libthin.2.sm_100.cubin", "libthin.3.sm_90a.cubin"];
+    let names = ["libthin.1.sm_90.cubin", "libthin.2.sm_100.cubin", "libthin.3.sm_90.cubin"];
     assert_eq!((code, stdout.lines().collect::<Vec<_>>()), (Some(0), names.to_vec()), "{stderr}");
     let weights = fs::read(example("weights.cubin")).expect("the example");
     assert!(names.iter().all(|name| fs::read(folder.join(name)).expect("a file") == weights));

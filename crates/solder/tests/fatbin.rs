@@ -9,12 +9,25 @@ use std::process::Command;
 
 use common::{PROGRAM, run, scratch, skipped};
 
+fn given(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// A toolkit, where `cargo xtask toolkit` has put it.
+fn cached(name: &str) -> Option<PathBuf> {
+    let cache = given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")));
+    cache.map(|cache| cache.join("solder").join(name))
+}
+
 /// fatbinary 13.0, where `cargo xtask toolkit` has put it or `SOLDER_TOOLKIT` says.
 fn fatbinary() -> Option<PathBuf> {
-    let given = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")));
-    let root = given("SOLDER_TOOLKIT").or_else(|| cache.map(|cache| cache.join("solder/toolkit-13.0.88")));
+    let root = given("SOLDER_TOOLKIT").or_else(|| cached("toolkit-13.0.88"));
     root.map(|root| root.join("bin/fatbinary")).filter(|tool| tool.is_file())
+}
+
+/// The first one that makes groups.
+fn fatbinary_13_4() -> Option<PathBuf> {
+    cached("toolkit-13.4.92").map(|root| root.join("bin/fatbinary")).filter(|tool| tool.is_file())
 }
 
 /// Inputs: machine code of several kinds, and texts with all that is not stored.
@@ -81,6 +94,52 @@ fn the_bytes_of_fatbinary() {
     }
 }
 
+/// Images that are compressed as one.
+#[test]
+fn groups() {
+    let folder = scratch("fatbin-groups");
+    inputs(&folder);
+    let elf = |number: &str| format!("--image3=kind=elf,sm={number},file=kernel.sm_{number}.cubin");
+    let ptx = |number: &str| format!("--image3=kind=ptx,sm={number},file=kernel.ptx");
+    let all = ["75", "90", "100"].map(elf);
+    let images = [
+        vec![all[0].clone(), all[1].clone()],
+        vec![all[2].clone(), ptx("90"), all[1].clone(), all[2].clone(), ptx("80"), all[0].clone()],
+        vec![all[0].clone(), all[2].clone(), ptx("90")],
+        Vec::new(),
+    ];
+    let modes: [&[&str]; 6] = [
+        &[],
+        &["-c"],
+        &["-g", "--ident=kernel.cu", "--cmdline=-lineinfo"],
+        &["--compress-all"],
+        &["--compress-mode=size"],
+        &["--tileir-cmdline=-v"],
+    ];
+    let tool = fatbinary_13_4();
+    for images in &images {
+        for mode in modes {
+            let options = [&["--concat"], mode].concat();
+            let (code, _, stderr) = create(&folder, images, &options);
+            assert_eq!((code, stderr.as_str()), (Some(0), ""), "{images:?} {options:?}");
+            let Some(tool) = &tool else { continue };
+            let mut theirs = Command::new(tool);
+            theirs.args(["-64", "--create=theirs"]).args(images).args(&options).current_dir(&folder);
+            assert_eq!(run(&mut theirs).0, Some(0), "{images:?} {options:?}");
+            let [ours, theirs] = ["ours", "theirs"].map(|name| fs::read(folder.join(name)).expect("a file"));
+            assert!(ours == theirs, "{images:?} {options:?}");
+        }
+    }
+    for option in ["--compress=false", "--compress-mode=none"] {
+        let (code, _, stderr) = create(&folder, &images[0], &["--concat", option]);
+        let reason = "Option '--concat' requires compression to be enabled; it is incompatible with '--compress=false' and '--compress-mode=none'";
+        assert_eq!((code, stderr.trim_end()), (Some(1), format!("solder fatbin: {reason}").as_str()));
+    }
+    if tool.is_none() {
+        skipped("groups were not compared: there is no fatbinary of 13.4");
+    }
+}
+
 /// Forms of options that build systems use, and what is no value of them.
 #[test]
 fn the_options_of_fatbinary() {
@@ -91,12 +150,16 @@ fn the_options_of_fatbinary() {
     fs::write(folder.join("nested"), "-optf words").expect("options");
     fs::write(folder.join("v.ptx"), ".version 8.7// c\n.target sm_90\n\\\"x//y\n").expect("an input");
     let ptx = "--image3=kind=ptx,sm=90,file=v.ptx";
-    let lines: [&[&str]; 21] = [
+    let lines: [&[&str]; 25] = [
         &[],
         &["--ident=", elf],
         &["--ident", "", elf],
         &["--no-asm", elf],
         &["--image3=kind=elf,sm=090,file=kernel.sm_90.cubin"],
+        &["--image3=kind=elf,sm=90,file=kernel.sm_90.cubin,"],
+        &["--image3=,kind=elf ,,sm=90 , file=kernel.sm_90.cubin "],
+        &["--image3=kind=elf,sm= 90,file=kernel.sm_90.cubin"],
+        &["--image3=kind=elf,sm=+90,file=kernel.sm_90.cubin"],
         &["-optf", "words"],
         &["--options-file=words,words"],
         &["-optf", "nested", ptx],
@@ -119,7 +182,7 @@ fn the_options_of_fatbinary() {
         let _ = fs::remove_file(folder.join("ours"));
         let (code, _, stderr) = create(&folder, &[], words);
         let ours = fs::read(folder.join("ours")).ok();
-        assert_eq!((code == Some(0), ours.is_some()), (number < 13, number < 13), "{words:?}: {stderr}");
+        assert_eq!((code == Some(0), ours.is_some()), (number < 17, number < 17), "{words:?}: {stderr}");
         let Some(tool) = &tool else { continue };
         let mut command = Command::new(tool);
         let (_, theirs, _) = run(command.arg("--create=theirs").args(words).current_dir(&folder));

@@ -172,6 +172,38 @@ fn programs_and_libraries() {
     }
 }
 
+/// Relocations that the linker left in a program, for other tools, lead to where the fat binaries are.
+#[test]
+fn relocations_that_stay() {
+    let folder = scratch("prune-relocations");
+    sources(&folder);
+    let words =
+        ["main.c", "show.c", "wrappers.s", "-no-pie", "-fno-pie", "-Wl,--emit-relocs", "-o", "program"];
+    assert!(compile(&folder, &words));
+    let all = output(&folder.join("program"));
+    let leads = |name: &str| -> Vec<u64> {
+        let listed =
+            Command::new("readelf").args(["-rW", name]).current_dir(&folder).output().expect("readelf");
+        let text = String::from_utf8(listed.stdout).expect("text");
+        let number = |word: &str| u64::from_str_radix(word, 16).expect("a number");
+        let lines =
+            text.lines().filter(|line| line.contains(".nv_fatbin + ") || line.contains("__nv_relfatbin + "));
+        let place = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            number(words[3]) + number(words[words.len() - 1])
+        };
+        lines.map(place).collect()
+    };
+    let before = leads("program");
+    pruned(&folder, &["--keep=sm_80", "--in-place", "program"]);
+    assert_eq!(output(&folder.join("program")), only(&all, 80));
+    let (after, bytes) = (leads("program"), fs::read(folder.join("program")).expect("the program"));
+    assert!(before.len() == 4 && after.len() == 4 && before != after, "{before:x?} {after:x?}");
+    for address in after {
+        assert!(bytes.windows(8).any(|word| word == address.to_le_bytes()), "{address:x}");
+    }
+}
+
 /// After the table of segments of a static program there is room for one more, not for two.
 #[test]
 fn static_programs() {
@@ -282,8 +314,9 @@ fn what_is_refused() {
         }
         assert!(!folder.join("out").exists() && fs::read(folder.join(name)).ok() == before, "{name}");
     }
-    let lines: [&[&str]; 6] = [
+    let lines: [&[&str]; 7] = [
         &[],
+        &["good.so", "--keep=sm_80", "-o", "-"],
         &["good.so", "-o", "out"],
         &["good.so", "--keep=sm_80"],
         &["good.so", "text", "--keep=sm_80", "-o", "out"],
@@ -294,7 +327,51 @@ fn what_is_refused() {
         let (code, _, stderr) = prune(&folder, words);
         assert!(code == Some(1) && stderr.starts_with("solder prune: "), "{words:?}: {stderr}");
     }
-    assert!(!folder.join("out").exists());
+    assert!(!folder.join("out").exists() && !folder.join("-").exists());
+}
+
+/// Host code that has the address of a fat binary, or of something in it, in any form.
+#[test]
+fn host_code_that_refers_to_fat_binaries() {
+    let folder = scratch("prune-direct");
+    sources(&folder);
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("a file");
+    let assembly = fs::read_to_string(folder.join("wrappers.s")).expect("a file");
+    let show = |name: &str| format!(".globl {name}\n.hidden {name}\n{name}: .incbin");
+    write("direct.s", &assembly.replace("again: .incbin", &show("again")));
+    let program = |body: &str| {
+        format!(
+            "#include <string.h>\nextern const unsigned char again[]; char copy[16]; __attribute__((noinline)) long get(void) {{ {body} }} int main(void) {{ return get() == 77; }}"
+        )
+    };
+    let forms = [
+        ("address", program("return (long)again;")),
+        ("word", program("return *(const int *)again;")),
+        ("compared", program("return *(const int *)again == 0x1234;")),
+        ("byte", program("return again[0];")),
+        ("sixteen", program("memcpy(copy, again, 16); return 1;")),
+        ("inside", program("return *(const unsigned *)(again + 8);")),
+        ("indexed", program("return again[(unsigned char)copy[1]];")),
+    ];
+    for (name, source) in &forms {
+        write("direct.c", source);
+        for words in [["-pie", "-fPIE", "-O0"], ["-pie", "-fPIE", "-O2"], ["-no-pie", "-fno-pie", "-O2"]] {
+            assert!(compile(&folder, &[&["direct.c", "direct.s", "-o", "direct"], &words[..]].concat()));
+            let (code, _, stderr) = prune(&folder, &["--keep=sm_80", "direct", "-o", "out"]);
+            assert!(code == Some(1) && stderr.contains("seems to refer to"), "{name} {words:?}: {stderr}");
+        }
+    }
+    // A program whose code refers to nothing, and one that has an address of 4 bytes in its data.
+    write("direct.c", &program("return copy[1];"));
+    let words = ["direct.c", "direct.s", "-no-pie", "-fno-pie", "-o", "direct"];
+    assert!(compile(&folder, &words));
+    pruned(&folder, &["--keep=sm_80", "direct", "-o", "out"]);
+    if cfg!(target_arch = "x86_64") {
+        write("table.s", ".section .rodata\n.globl table\ntable: .long again\n");
+        assert!(compile(&folder, &[&words[..], &["table.s"]].concat()));
+        let (code, _, stderr) = prune(&folder, &["--keep=sm_80", "direct", "-o", "none"]);
+        assert!(code == Some(1) && stderr.contains("seems to hold the address"), "{stderr}");
+    }
 }
 
 /// Damage anywhere outside of code and data: an error and no file, or a file.
@@ -420,6 +497,51 @@ fn debug_information() {
     assert!(!folder.join("none").exists());
 }
 
+/// Members that are compressed as one: those that stay are, too, unless it is one.
+#[test]
+fn groups() {
+    let folder = scratch("prune-groups");
+    for name in ["groups.zstd.fatbin", "groups.lz4.fatbin"] {
+        let file = golden(name);
+        let (file, all) = (text(&file), members(&file));
+        assert_eq!(all.iter().map(|(_, number, _)| *number).collect::<Vec<_>>(), [100, 80, 86, 75, 90]);
+        let kept = |words: &[&str]| {
+            pruned(&folder, &[&[file, "-o", "out"], words].concat());
+            (members(&folder.join("out")), fs::read(folder.join("out")).expect("a file"))
+        };
+        let groups = |bytes: &[u8]| {
+            let container = Container::parse(bytes).expect("a container");
+            container.entries().flatten().filter(|entry| entry.group().is_some()).count()
+        };
+        let old = fs::read(file).expect("a file");
+        assert_eq!(kept(&["--keep=75,80,86,90,100"]), (all.clone(), old.clone()));
+        let (found, bytes) = kept(&["--keep=sm_75,compute_80,compute_86"]);
+        assert_eq!((found, groups(&bytes)), (vec![all[1].clone(), all[2].clone(), all[3].clone()], 1));
+        assert_eq!(kept(&["--keep=sm_90"]).0, [all[4].clone()]);
+        assert_eq!(kept(&["--drop-ptx"]).0, [all[0].clone(), all[3].clone(), all[4].clone()]);
+        for (how, count) in [("max", 2), ("zstd", 2), ("none", 0)] {
+            let (found, bytes) = kept(&["--compress", how]);
+            assert_eq!((found, groups(&bytes)), (all.clone(), count), "{name}: {how}");
+            assert!(how == "none" || bytes.len() <= old.len(), "{name}: {how}");
+        }
+    }
+    // Debug information of one of two members.
+    let contents =
+        ["lines.sm_90.cubin", "kernel.sm_75.cubin"].map(|name| fs::read(golden(name)).expect("a file"));
+    let numbers = [Arch::plain(90), Arch::plain(75)];
+    let member = |(content, arch)| NewMember::new(Kind::Elf, arch, content);
+    let group: Vec<_> = contents.iter().map(Vec::as_slice).zip(numbers).map(member).collect();
+    let mut builder = Builder::new();
+    builder.push_group(&group, Packing::Zstd, Flags::DEBUG).expect("a group");
+    fs::write(folder.join("lines.fatbin"), builder.finish()).expect("a file");
+    let (code, stdout, _) = prune(&folder, &["--strip-debug", "lines.fatbin", "-o", "out"]);
+    assert!(code == Some(0) && stdout.contains("2 of 2 members kept, 1 stripped"), "{stdout}");
+    let found = members(&folder.join("out"));
+    pruned(&folder, &["--strip-debug", text(&golden("lines.sm_90.cubin")), "-o", "lines.cubin"]);
+    assert!(found[0].2.starts_with(&fs::read(folder.join("lines.cubin")).expect("the cubin")));
+    assert!(found[1].2.starts_with(&contents[1]));
+}
+
 /// Whenever a run ends, the file is the old one or the whole new one.
 #[test]
 fn ended_runs_leave_the_original() {
@@ -483,6 +605,26 @@ fn other_tools() {
         }
         assert_eq!(output(&folder.join("program")), only(&all, 80), "after {tool}");
     }
+}
+
+/// The name of the interpreter comes first after the fat binaries, and before the segment that loads it in the table.
+#[test]
+fn llvm_strip_afterwards() {
+    let folder = scratch("prune-llvm-strip");
+    sources(&folder);
+    let words = ["main.c", "show.c", "wrappers.s", "-pie", "-fPIE", "-fuse-ld=lld", "-o", "program"];
+    let mut cc = Command::new("cc");
+    let made = cc.args(words).arg("-Wl,--section-start=.nv_fatbin=0x10000").current_dir(&folder).output();
+    let has_strip = Command::new("llvm-strip").arg("--version").output().is_ok();
+    if !has_strip || !made.is_ok_and(|made| made.status.success()) {
+        return skipped("a pruned program was not passed through llvm-strip: it, or lld, is not installed");
+    }
+    let all = output(&folder.join("program"));
+    pruned(&folder, &["--keep=sm_80", "--in-place", "program"]);
+    assert_eq!(output(&folder.join("program")), only(&all, 80));
+    let done = Command::new("llvm-strip").arg("program").current_dir(&folder).status();
+    assert!(done.expect("llvm-strip").success());
+    assert_eq!(output(&folder.join("program")), only(&all, 80));
 }
 
 /// A fat binary of packed members, for code that grows.
@@ -663,14 +805,18 @@ fn patchelf_afterwards() {
     let folder = scratch("prune-patchelf");
     sources(&folder);
     let long = format!("/{}", "x".repeat(200));
-    let forms: [(&str, &[&str]); 4] = [
-        ("plain", &["-Wl,-z,separate-code"]),
-        ("notes", &["-Wl,--build-id", "-Wl,--hash-style=both"]),
-        ("gnu", &["-Wl,--build-id", "-Wl,--hash-style=gnu", "-rdynamic"]),
-        ("together", &["-Wl,-z,noseparate-code"]),
+    let forms: [(&str, &[&str]); 8] = [
+        ("plain", &["-pie", "-fPIE", "-Wl,-z,separate-code"]),
+        ("notes", &["-pie", "-fPIE", "-Wl,--build-id", "-Wl,--hash-style=both"]),
+        ("gnu", &["-pie", "-fPIE", "-Wl,--build-id", "-Wl,--hash-style=gnu", "-rdynamic"]),
+        ("together", &["-pie", "-fPIE", "-Wl,-z,noseparate-code"]),
+        ("fixed", &["-no-pie", "-fno-pie"]),
+        ("fixed-notes", &["-no-pie", "-fno-pie", "-Wl,--build-id", "-Wl,--hash-style=both"]),
+        ("fixed-names", &["-no-pie", "-fno-pie", "-rdynamic", "-Wl,--hash-style=sysv"]),
+        ("fixed-together", &["-no-pie", "-fno-pie", "-Wl,-z,noseparate-code"]),
     ];
     for (name, words) in forms {
-        let sources = ["-pie", "-fPIE", "main.c", "show.c", "wrappers.s", "-o", name];
+        let sources = ["main.c", "show.c", "wrappers.s", "-o", name];
         assert!(compile(&folder, &[&sources, words].concat()), "{name}");
         let all = output(&folder.join(name));
         pruned(&folder, &["--keep=sm_80", "--in-place", name]);

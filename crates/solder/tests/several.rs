@@ -48,7 +48,16 @@ fn each_image_is_that_of_a_single_link() {
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     let (code, _, stderr) = link(&folder, &["link", list, "all.fatbin", "-r", "-o=out.fatbin"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    fs::write(folder.join("words"), format!("{list} -r\n-optf nested\n")).expect("options");
+    fs::write(folder.join("nested"), "-o filed.fatbin").expect("options");
+    let (code, _, stderr) = link(&folder, &["-optf", "words", "all.fatbin"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
     let bytes = fs::read(folder.join("out.fatbin")).expect("the fat binary");
+    assert!(fs::read(folder.join("filed.fatbin")).expect("the fat binary").len() >= bytes.len());
+    let mut command = Command::new(PROGRAM);
+    command.args(["all.fatbin", "-o", "none"]).env("SOLDER_OPTIONS", list).current_dir(&folder);
+    let (code, _, stderr) = run(&mut command);
+    assert!(code == Some(1) && stderr.contains("SOLDER_OPTIONS cannot name several"), "{stderr}");
     let members: Vec<_> =
         Container::parse(&bytes).expect("a container").members().map(Result::unwrap).collect();
     assert_eq!(members.len(), ARCHS.len());

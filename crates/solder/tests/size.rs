@@ -68,6 +68,23 @@ fn sizes() {
     assert_eq!(solder(&folder, &["size", "cut.fatbin"]).0, Some(1));
 }
 
+/// What the assembler makes for a kernel lies inside of the kernel, and is counted once.
+#[test]
+fn functions_in_functions() {
+    let folder = scratch("size-inside");
+    let cubin =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../link/tests/golden/inputs/slow_path.sm_90.cubin");
+    let count = |by: &str, wanted: &dyn Fn(&str) -> bool| {
+        let csv = said(&folder, &["size", "--csv", by, text(&cubin)]);
+        let rows = csv.lines().skip(1).filter(|line| wanted(line));
+        let bytes: Vec<u64> = rows.map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
+        (bytes.len(), bytes.iter().sum::<u64>())
+    };
+    let (_, code) = count("--by=section", &|line| line.starts_with("\".text\""));
+    assert_eq!(count("--by=kernel", &|_| true), (2, code));
+    assert_eq!(count("--by=family", &|_| true).1, code);
+}
+
 #[test]
 fn differences() {
     let folder = scratch("diff");

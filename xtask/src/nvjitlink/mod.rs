@@ -217,7 +217,7 @@ fn judge(session: &Session<'_>, pair: &Pair, known: &Known, keep: bool) -> Resul
     let mut theirs = perform(&pair.theirs, pair, &script, &work, &folder.join("nvidia"))?;
     let ours = perform(&pair.own, pair, &script, &work, &folder.join("solder"))?;
     // NVIDIA's library prints numbers of barriers that mean nothing.
-    if context.release.repeats_barriers() || context.release.major() < 13 {
+    if context.release.repeats_barriers() {
         theirs.info = with_barriers_of(&theirs.info, &ours.info);
     }
     let mut verdict = compare::outcomes(&theirs, &ours);

@@ -2,7 +2,7 @@
 
 use solder_arch::{Arch, Suffix};
 use solder_cubin::Cubin;
-use solder_fatbin::{Builder, Kind, NewMember, Packing, compat_record};
+use solder_fatbin::{Builder, Flags, Kind, NewMember, Packing, compat_record};
 
 use super::{bytes, elf};
 use crate::corpus::{Corpus, Device};
@@ -36,9 +36,10 @@ const MEMBER: &[(usize, usize)] = &[
 const HEADER_SIZE: usize = 4;
 const PAYLOAD_SIZE: usize = 8;
 
-/// A fat binary of device code.
+/// A fat binary of device code, some of it in a group.
 pub(super) fn build<'a>(rng: &mut Rng, devices: impl IntoIterator<Item = &'a Device>) -> Vec<u8> {
-    let mut builder = Builder::new();
+    let (mut builder, mut group) = (Builder::new(), Vec::new());
+    let grouped = [0, 0, 50, 100][rng.below(4)];
     for device in devices {
         let arch = Arch::new(device.sm, suffix(device));
         let mut member = NewMember::new(Kind::Elf, arch, &device.bytes);
@@ -46,7 +47,11 @@ pub(super) fn build<'a>(rng: &mut Rng, devices: impl IntoIterator<Item = &'a Dev
         if rng.percent(50) {
             member.identifier = Some(b"f.cu");
         }
-        builder = builder.member(&member);
+        if rng.percent(grouped) { group.push(member) } else { builder.push(&member) }
+    }
+    if !group.is_empty() {
+        let packing = [Packing::Lz4, Packing::Zstd][rng.below(2)];
+        builder.push_group(&group, packing, Flags(0)).expect("the inputs are short");
     }
     builder.finish()
 }
@@ -83,14 +88,24 @@ pub(super) fn mutate(rng: &mut Rng, file: &mut Vec<u8>, corpus: &Corpus) {
                 bytes::change_entry(rng, file, (member, 64, 1), MEMBER);
             }
         }
-        // The strings after the fixed header, and the beginning of the payload.
+        // The list of a group, and the headers of its members.
         6 => {
+            if let Some(&member) = rng.pick(&members(file)) {
+                let list = member + 64;
+                match rng.below(4) {
+                    0 => bytes::change_entry(rng, file, (list, 8, 1), &[(0, 4), (4, 4)]),
+                    _ => bytes::change_entry(rng, file, (list + 8, 64, 2), MEMBER),
+                }
+            }
+        }
+        // The strings after the fixed header, and the beginning of the payload.
+        7 => {
             if let Some(&member) = rng.pick(&members(file)) {
                 let at = member + 64 + rng.below(128);
                 bytes::change(rng, file, at, 1);
             }
         }
-        7 => {
+        8 => {
             let at = rng.below(file.len());
             bytes::change(rng, file, at, 1);
         }

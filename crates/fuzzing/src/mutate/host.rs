@@ -10,7 +10,7 @@ use crate::rng::Rng;
 
 const EM_X86_64: u16 = 62;
 /// The sections of a host object with device code, in the order in which [`of_device`] writes them.
-const NAMES: [&str; 5] = ["", "__nv_relfatbin", "__nv_module_id", ".nvHRKE", ".shstrtab"];
+const NAMES: [&str; 6] = ["", "__nv_relfatbin", "__nv_module_id", ".nvHRKE", ".nvFatBinSegment", ".shstrtab"];
 
 /// A host object as the host compiler leaves it, as far as the device linker looks.
 pub(super) fn of_device(rng: &mut Rng, device: &Device) -> Vec<u8> {
@@ -27,7 +27,7 @@ pub(super) fn of_device(rng: &mut Rng, device: &Device) -> Vec<u8> {
             1 => &code,
             2 => b"module_0\0",
             3 => b"_Z1kPi\0",
-            4 => &names,
+            5 => &names,
             _ => &[],
         };
         if index > 0 {

@@ -96,8 +96,14 @@ pub fn check_reserved_shared(
         inherited.iter().rev().for_each(|arrival| report(merged.function_name(arrival.kernel.0)));
     }
     for (file, object) in objects.iter().enumerate().map(|(file, object)| (FileId::at(file), object)) {
-        for section in object.sections_with(Role::FunctionInfo) {
-            let owner = object.text_owner(section.info());
+        for section in &object.cubin.sections {
+            let text = match object.role(section.index) {
+                Role::FunctionInfo => Some(section.info()),
+                // Assemblers of 12.0 and 12.1 say it of the file (older/reserved-shared-of-files).
+                Role::Info => None,
+                _ => continue,
+            };
+            let owner = text.and_then(|text| object.text_owner(text));
             if owner.is_some_and(|owner| is_other_copy(symbols, Origin { file, symbol: owner })) {
                 continue;
             }
@@ -105,7 +111,7 @@ pub fn check_reserved_shared(
             let list = twin.map_or(section, |twin| object.section(twin));
             let uses = records(list.data).flatten().filter(|r| r.attr == attr::RESERVED_SMEM_USED);
             for _ in uses {
-                let text = merged.files[file.index()].sections[section.info() as usize];
+                let text = text.and_then(|text| merged.files[file.index()].sections[text as usize]);
                 let function = text.and_then(|(text, _)| merged.section(text).function);
                 report(function.map_or(b"(null)", |f| merged.symbol(f).name));
             }

@@ -1,6 +1,7 @@
 //! Undefined references: reported once per symbol, with the first object that mentions it.
 
 use crate::diagnostics::{Message, Sink};
+use crate::model::mercury::is_reserved;
 use crate::model::merged::Merged;
 use crate::model::object::Object;
 use crate::model::symbols::{DESCRIPTION_SIZES, Symbols, UNIFIED_TABLES};
@@ -21,7 +22,6 @@ const SYSTEM_CALLS: &[&[u8]] = &[
     b"cudaGraphKernelNodeUpdatesApply", b"cudaGraphLaunch", b"cudaGraphSetConditional",
 ];
 const SYSTEM_CALL_PREFIX: &[u8] = b"__cuda_syscall";
-const RESERVED_SHARED_PREFIX: &[u8] = b".nv.reservedSmem";
 
 fn is_system_call(name: &[u8]) -> bool {
     name.starts_with(SYSTEM_CALL_PREFIX) || SYSTEM_CALLS.contains(&name)
@@ -32,9 +32,7 @@ pub fn is_provided(kind: u8, name: &[u8]) -> bool {
     match kind {
         raw::STT_FUNC => is_system_call(name),
         raw::STT_OBJECT | raw::STT_CUDA_OBJECT => {
-            name.starts_with(RESERVED_SHARED_PREFIX)
-                || UNIFIED_TABLES.contains(&name)
-                || DESCRIPTION_SIZES.contains(&name)
+            is_reserved(name) || UNIFIED_TABLES.contains(&name) || DESCRIPTION_SIZES.contains(&name)
         }
         _ => true,
     }
@@ -50,9 +48,7 @@ pub fn report(
 ) {
     for symbol in merged.unplaced.iter().map(|id| merged.symbol(*id)) {
         let Some(entity) = symbol.entity else { continue };
-        // A shared variable has its place per kernel, an extern shared array none at all.
-        let placed = symbol.is_defined()
-            || (symbol.shared && (symbol.origin.is_some() || symbol.size == 0 || symbol.lost));
+        let placed = symbol.is_defined() || (symbol.shared && !symbol.is_undefined_shared());
         if placed || (symbol.dropped && !symbol.shared) || is_provided(symbol.kind, symbol.name) {
             continue;
         }

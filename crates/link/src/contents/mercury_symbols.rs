@@ -2,7 +2,7 @@
 
 use crate::image::{Numbers, SectionIndices};
 use crate::model::ids::{SectionId, SymbolId};
-use crate::model::mercury::RESERVED_SHARED;
+use crate::model::mercury::is_reserved;
 use crate::model::merged::Merged;
 use crate::shared::SharedLayout;
 use solder_cubin::raw::{self, Symbol};
@@ -51,8 +51,7 @@ fn entry(merged: &Merged<'_>, numbers: &Numbers, shared: &SharedLayout, id: Symb
     let symbol = merged.symbol(id);
     let differs = symbol.differs();
     let kind = if symbol.kind == raw::STT_OBJECT { raw::STT_CUDA_OBJECT } else { symbol.kind };
-    let value =
-        if symbol.name.starts_with(RESERVED_SHARED) { 0 } else { differs.value.unwrap_or(symbol.value) };
+    let value = if is_reserved(symbol.name) { 0 } else { differs.value.unwrap_or(symbol.value) };
     Symbol {
         name: numbers.name(differs.name.unwrap_or(merged.symbol_name(id))).into(),
         info: symbol.bind << 4 | kind,

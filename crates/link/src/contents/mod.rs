@@ -221,7 +221,7 @@ fn attributes(parts: Parts<'_, '_>, numbers: &Numbers, id: SectionId, write: &mu
     records(parts, numbers, id, of_code, View::Code, write);
     // Where the handles of textures and surfaces are.
     let parameters = if parts.is_mercury() { merged.parameters_of(id) } else { None };
-    if parameters.is_some_and(|constant| parts.textures.end(constant).is_some()) {
+    if parameters.is_some_and(|constant| parts.textures.has_handles(merged, constant)) {
         for bank in [attr::BINDLESS_TEXTURE_BANK, attr::BINDLESS_SURFACE_BANK] {
             write(format::BYTE, bank, &[0, 0]);
         }

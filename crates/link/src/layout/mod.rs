@@ -407,7 +407,7 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Kind::FunctionConstant(_) => section.size > 0,
         Kind::Constant(_) if parts.merged.packed => section.size > 0,
         Kind::Relocations if parts.merged.is_handle_table(id) => {
-            section.of.is_some_and(|constant| parts.textures.end(constant).is_some())
+            section.of.is_some_and(|constant| parts.textures.has_handles(parts.merged, constant))
         }
         Kind::Resolved | Kind::MercuryResolved => parts.relocated.kept(id) > 0,
         Kind::Relocations => {
@@ -415,7 +415,8 @@ fn keeps_section(parts: Parts<'_, '_>, id: SectionId) -> bool {
             keeps(id) || section.twin.is_some_and(keeps)
         }
         Kind::MercuryRelocations => {
-            section.of.is_some_and(|of| parts.merged.is_handle_table(of)) || parts.relocated.kept(id) > 0
+            let of_handles = section.of.filter(|of| parts.merged.is_handle_table(*of));
+            of_handles.is_some_and(|of| keeps_section(parts, of)) || parts.relocated.kept(id) > 0
         }
         Kind::MercuryConstant => section.of.is_some_and(|of| keeps_section(parts, of)),
         Kind::MercuryInfo | Kind::MercuryPrototype => section.of.is_some_and(|of| keeps_section(parts, of)),

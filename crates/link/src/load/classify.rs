@@ -94,7 +94,7 @@ pub fn role(path: &[u8], data: &[u8], lto: bool) -> Role {
         b"bc" => refused(Refusal::Bitcode),
         _ => match form {
             Form::Archive => Role::Archive,
-            Form::DeviceObject | Form::DeviceElf if extension == b"o" => Role::Cubin,
+            Form::DeviceObject if extension == b"o" => Role::Cubin,
             // A cubin under any other name is read like a host object, and has none of its sections.
             Form::HostObject | Form::DeviceObject if extension != b"so" => Role::HostObject,
             _ => Role::Skipped,
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(used("a.ltoir", false), []);
         assert_eq!(used("a.bc", true), []);
         assert_eq!(used("a.so", false), [Archive]);
-        assert_eq!(used("a.o", false), [Archive, DeviceObject, DeviceElf, HostObject]);
+        assert_eq!(used("a.o", false), [Archive, DeviceObject, HostObject]);
         assert_eq!(used("a.a", false), [Archive, DeviceObject, HostObject]);
         assert_eq!(used("d.x/.fobj", false), [Archive, DeviceObject, HostObject]);
         assert_eq!(used("a.CUBIN", false), [Archive, DeviceObject, HostObject]);

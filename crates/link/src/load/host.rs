@@ -6,9 +6,13 @@ use object::read::elf::{FileHeader, SectionHeader, SectionTable};
 use object::{Endianness, ReadRef, SectionIndex};
 
 const DEVICE_CODE: &[u8] = b"__nv_relfatbin";
+/// Device code of whole programs, which is not linked.
+const WHOLE_PROGRAM: &[u8] = b".nv_fatbin";
+/// What the program finds its device code by. Without it nvlink looks for none.
+const WRAPPER: &[u8] = b".nvFatBinSegment";
 const MODULE_ID: &[u8] = b"__nv_module_id";
 /// What all these names begin with.
-const PREFIXES: [&[u8]; 2] = [b".nvHR", b"__nv_"];
+const PREFIXES: [&[u8]; 4] = [b".nvHR", b"__nv_", b".nv_f", b".nvFa"];
 
 /// What the ids of modules begin with that an earlier link has linked.
 pub const LINKED: &[u8] = b"def ";
@@ -18,6 +22,8 @@ pub const LINKED: &[u8] = b"def ";
 pub struct HostObject<'data> {
     /// The section with the fat binaries.
     pub code: Option<&'data [u8]>,
+    /// There is a wrapper for device code, but no section that holds any.
+    pub lacks_code: bool,
     /// Ids of the modules in it, if there is code: more than one when host objects were combined.
     pub module_ids: Vec<&'data [u8]>,
     /// Of the output of a link (`nvcc -dlink`), the modules that were linked: texts that begin with [`LINKED`].
@@ -46,7 +52,7 @@ impl<'data> HostObject<'data> {
     /// Whether nothing in it concerns the device.
     pub fn is_empty(&self) -> bool {
         let has_references = self.lists_references || !self.references.is_empty();
-        self.code.is_none() && !has_references && self.linked.is_empty()
+        self.code.is_none() && !self.lacks_code && !has_references && self.linked.is_empty()
     }
 
     fn read<Elf: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) -> Result<Self, Unreadable> {
@@ -62,6 +68,7 @@ impl<'data> HostObject<'data> {
         let size = data.len().map_err(|()| Unreadable)?;
         let mut found = Self::default();
         let mut module_ids = Vec::new();
+        let (mut has_wrapper, mut has_whole_program) = (false, false);
         let names = names(header, endian, data, &sections);
         for section in sections.iter() {
             let name = match names {
@@ -72,6 +79,8 @@ impl<'data> HostObject<'data> {
             if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
                 continue;
             }
+            has_wrapper |= is_named(name, WRAPPER);
+            has_whole_program |= is_named(name, WHOLE_PROGRAM);
             let kind = REFERENCE_KINDS.iter().position(|(_, section)| is_named(name, section));
             let is_module_id = is_named(name, MODULE_ID);
             if kind.is_none() && !is_named(name, DEVICE_CODE) && !is_module_id {
@@ -94,6 +103,8 @@ impl<'data> HostObject<'data> {
                 found.code = Some(data);
             }
         }
+        found.lacks_code = has_wrapper && found.code.is_none() && !has_whole_program;
+        found.code = found.code.filter(|_| has_wrapper);
         for section in module_ids {
             let data = section.data(endian, data).map_err(|_| Unreadable)?;
             if data.starts_with(LINKED) {
@@ -168,6 +179,7 @@ mod tests {
         elf(&[
             (".text", b"code"),
             ("__nv_relfatbin", b"fat"),
+            (".nvFatBinSegment", b"wrapper"),
             ("__nv_module_id", b"_one_cu\0_two_cu\0"),
             (".nvHRKE", b"_Z1kPi*\0\0"),
             (".nvHRDE", b"\0"),

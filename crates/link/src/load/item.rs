@@ -35,6 +35,8 @@ pub struct Settings {
     pub file_id: Option<fn(&Text) -> Vec<u8>>,
     /// How old code may be. NVIDIA's library takes any.
     pub age: Age,
+    /// What has the device runtime's name is taken for it. NVIDIA's library links it like anything else.
+    pub knows_runtime: bool,
     /// `-maxrregcount`.
     pub registers: Option<i32>,
 }
@@ -176,6 +178,9 @@ pub fn host_items<'data>(
         |host, source| Item { origin, host, bytes: data, ..Item::new(name.clone(), OpenStage::Host, source) };
     let no_fatbin = || vec![Message::NoFatbin { file: name.clone() }, Message::InternalError];
     let Ok(host) = host else { return vec![item(None, Source::Refused(no_fatbin()))] };
+    if host.lacks_code {
+        return vec![item(Some(host), Source::Refused(no_fatbin()))];
+    }
     let Some(code) = host.code else { return vec![item(Some(host), Source::Nothing)] };
     if !Container::matches(code) {
         return vec![item(Some(host), Source::Refused(no_fatbin()))];

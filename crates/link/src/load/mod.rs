@@ -114,7 +114,7 @@ pub fn take<'data>(
             return Err(sink.fatal(Message::NoCompiler { file: item.name, kind: "PTX" }));
         }
         let modules = loaded.ir.len();
-        loaded.take(settings.lto, position, item, outcome, sink);
+        loaded.take(settings, position, item, outcome, sink);
         for module in &loaded.ir[modules..] {
             compilers.read(module).map_err(|messages| stopped(&messages, sink))?;
         }

@@ -1,7 +1,7 @@
 //! What loading gives: device code, IR, and what host code refers to.
 
 use super::content::IrContent;
-use super::item::{Item, Product};
+use super::item::{Item, Product, Settings};
 use crate::diagnostics::{Message, Sink, Text};
 use crate::inputs::{Input, Origin};
 use crate::roots::{HostReferences, REFERENCE_KINDS};
@@ -60,6 +60,8 @@ pub struct Loaded<'data> {
     /// Place of the first host object with device code, for whatever architecture. An archive of the device runtime
     /// before it is not asked what it refers to, and does not make code incomplete.
     pub first_host_code: Option<usize>,
+    /// The device runtime was among what is registered and was left out.
+    pub dropped_runtime: bool,
     /// All objects but the device runtime are the IR of the whole program, compiled.
     pub is_optimized: bool,
 }
@@ -71,6 +73,8 @@ impl<'data> Loaded<'data> {
         let (first, counts_early) = (self.first_host_code, !release.lets_runtime_come_first());
         let is_late = |position: usize| counts_early || first.is_some_and(|first| first < position);
         self.objects.clear();
+        let mut of_runtime = self.registrations.iter().filter_map(|entry| entry.runtime_at);
+        self.dropped_runtime = !keep_runtime && of_runtime.any(is_late);
         self.registrations
             .retain(|entry| entry.runtime_at.is_none_or(|position| keep_runtime && is_late(position)));
         self.registrations.reverse();
@@ -80,19 +84,27 @@ impl<'data> Loaded<'data> {
     pub fn leave_out(&mut self, took_part: &[bool]) {
         let without = self.objects.iter().zip(took_part).filter(|(_, took_part)| !**took_part);
         let gone: Vec<usize> = without.map(|(object, _)| object.position).collect();
+        let others = self.objects.iter().zip(took_part).filter(|(_, took_part)| **took_part);
+        let first = others.map(|(object, _)| object.position).min();
+        self.dropped_runtime = self
+            .registrations
+            .iter()
+            .filter_map(|entry| entry.runtime_at)
+            .any(|position| gone.contains(&position) && first.is_some_and(|first| first < position));
         self.registrations.retain(|entry| entry.runtime_at.is_none_or(|position| !gone.contains(&position)));
     }
 
     /// Adds what an item gave.
     pub(super) fn take(
         &mut self,
-        lto: bool,
+        settings: &Settings,
         position: usize,
         item: Item<'data>,
         product: Product<'data>,
         sink: &Sink,
     ) {
-        let is_runtime = item.is_runtime;
+        let lto = settings.lto;
+        let is_runtime = settings.knows_runtime && item.is_runtime;
         if let Some(host) = item.host {
             self.references.incomplete |= !host.lists_references;
             let is_early = is_runtime && item.origin == Origin::Archive && self.first_host_code.is_none();
@@ -135,6 +147,10 @@ impl<'data> Loaded<'data> {
                 self.objects.push(Input { name: name.clone(), bytes, origin, position, is_runtime });
             }
             Product::Ir { content, options } => {
+                if origin == Origin::File && settings.release.registers_files_of_ir() {
+                    self.references.incomplete = true;
+                    self.registrations.push(Registration { id: RegistrationId::Nothing, runtime_at: None });
+                }
                 self.ir.push(IrModule { name, content, options, origin, position, is_runtime });
                 return;
             }

@@ -35,9 +35,7 @@ impl<'data> Merger<'_, 'data> {
         match raw.kind() {
             raw::STT_OBJECT | raw::STT_CUDA_OBJECT => {}
             raw::STT_TEXTURE | raw::STT_SAMPLER | raw::STT_SURFACE => {
-                if let Some((symbol, true)) = self.mention_global(origin, raw) {
-                    self.out.references.push(symbol);
-                }
+                self.image(origin, raw);
                 return Ok(());
             }
             _ => return Ok(()),
@@ -66,6 +64,23 @@ impl<'data> Merger<'_, 'data> {
                 Ok(())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// A texture, sampler or surface. One that is a parameter is in the code of its kernel, and goes with it.
+    fn image(&mut self, origin: Origin, raw: &'data Symbol) {
+        let is_parameter = raw.bind() == raw::STB_LOCAL && raw.is_defined();
+        let text = self.out.files[origin.file.index()].sections.get(usize::from(raw.shndx.get()));
+        let text = text.copied().flatten().map(|(section, _)| section).filter(|_| is_parameter);
+        if is_parameter && text.is_none() {
+            return;
+        }
+        let Some((symbol, true)) = self.mention_global(origin, raw) else { return };
+        self.out.references.push(symbol);
+        if is_parameter {
+            let name = self.name_symbol(self.out.symbol(symbol).name);
+            self.out.names.of_symbols[symbol.index()] = name;
+            self.out.symbol_mut(symbol).section = text;
         }
     }
 

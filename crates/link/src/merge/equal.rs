@@ -12,6 +12,11 @@ pub(super) struct EqualConstants<'data> {
 }
 
 impl<'data> EqualConstants<'data> {
+    /// None yet, in a section that begins there.
+    pub(super) fn from(start: u64) -> Self {
+        Self { unmerged_size: start, ..Self::default() }
+    }
+
     /// Where the next constants would be if nothing were merged.
     pub(super) fn next_place(&mut self, size: u64, align: u64) -> Option<u64> {
         let place = self.unmerged_size.checked_next_multiple_of(align)?;

@@ -21,7 +21,7 @@ use solder_cubin::info::{attr, format, records};
 use solder_cubin::mercury::{CONSTANT_IMAGES, PREFIX, code_name};
 use solder_cubin::raw::{self, Rela, Symbol};
 use solder_cubin::strings::Table;
-use solder_sass::has_workaround;
+use solder_sass::{has_workaround, needs_second_workaround};
 use std::borrow::Cow;
 
 /// What the system has in every kernel's reserved shared memory, before the variables of objects.
@@ -428,10 +428,12 @@ impl<'data> Merger<'_, 'data> {
         // The finalizer says of all code that it has the workaround; here that is said only where it is true.
         let text = self.objects[file.index()].cubin.section_at(code.info());
         let is_true = text.is_some_and(|text| has_workaround(text.data));
+        let second_value: &[u8] =
+            if text.is_some_and(|text| needs_second_workaround(text.data)) { &[1, 0] } else { &[0, 0] };
         let [first, second] = self.settings.names_workarounds;
         for (attr, format, is_named, value) in [
-            (attr::NVSAL_SW_WAR, format::HALF, first, &[1, 0]),
-            (attr::SECOND_SW_WAR, format::BYTE, second, &[0, 0]),
+            (attr::NVSAL_SW_WAR, format::HALF, first, &[1, 0][..]),
+            (attr::SECOND_SW_WAR, format::BYTE, second, second_value),
         ] {
             if is_named && is_true && !both.iter().any(|r| r.attr == attr) {
                 let record = InfoRecord::new(format, attr, InfoValue::Bytes(value));

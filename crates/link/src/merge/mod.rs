@@ -414,7 +414,7 @@ impl<'a, 'data> Merger<'a, 'data> {
             return (symbol, false);
         }
         let name = self.objects[origin.file.index()].names[origin.symbol as usize];
-        let reserved = self.settings.mercury() && name.starts_with(crate::model::mercury::RESERVED_SHARED);
+        let reserved = self.settings.mercury() && crate::model::mercury::is_reserved(name);
         let kind = match raw.kind() {
             raw::STT_OBJECT if reserved && !self.settings.relocatable => raw::STT_CUDA_OBJECT,
             raw::STT_CUDA_OBJECT if !self.settings.relocatable && !reserved => raw::STT_OBJECT,

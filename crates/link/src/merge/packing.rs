@@ -40,8 +40,10 @@ impl<'data> Merger<'_, 'data> {
         let rules = Rules { by_size: self.settings.packs_by_size };
         let needed = if self.settings.shares_packed { self.needed() } else { Vec::new() };
         let mut moves = Moves::default();
-        let mut contents = Contents::default();
-        let mut equal = EqualConstants::default();
+        // The byte of the null pointer stays free, unless unused variables go (core/constants-packed-null-pointer).
+        let start = if self.settings.drops_constants { 0 } else { self.settings.null_pointer };
+        let mut contents = Contents { chunks: Vec::new(), end: start, align: 1 };
+        let mut equal = EqualConstants::from(start);
         for id in rules.in_order(&self.out, variables) {
             let symbol = self.out.symbol(id);
             let (size, align, from) = (symbol.size, rules.alignment(symbol), symbol.value);
@@ -210,12 +212,6 @@ struct Contents<'data> {
     end: u64,
     /// The largest alignment of a variable.
     align: u64,
-}
-
-impl Default for Contents<'_> {
-    fn default() -> Self {
-        Self { chunks: Vec::new(), end: 0, align: 1 }
-    }
 }
 
 impl<'data> Contents<'data> {

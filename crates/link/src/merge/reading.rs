@@ -9,7 +9,7 @@ use crate::model::object::{Object, Role};
 use crate::model::symbols::Symbols;
 use solder_cubin::Section;
 use solder_cubin::info::{Record, attr, format, records};
-use solder_cubin::raw;
+use solder_cubin::raw::{self, Symbol};
 
 /// The symbol that means the size of the program's constants.
 pub(super) const CONSTANTS_SIZE: &[u8] = b".nv.ptx.const0.size";
@@ -61,7 +61,7 @@ impl Unread<'_> {
 }
 
 /// The addend of an entry: a section symbol means the beginning of what its file has of the section.
-pub(super) fn addend(map: &FileMap, entry: &raw::Rela, symbol: &raw::Symbol) -> i64 {
+pub(super) fn addend(map: &FileMap, entry: &raw::Rela, symbol: &Symbol) -> i64 {
     let addend = entry.addend.get();
     if symbol.kind() != raw::STT_SECTION {
         return addend;
@@ -200,9 +200,13 @@ impl<'data> Reading<'_, 'data> {
                 InfoValue::Symbols(words.filter_map(|w| *symbols.get(w as usize)?).collect())
             }
             attr::KPARAM_INFO | attr::KPARAM_INFO_V2 if record.payload.len() >= 4 => {
-                // It begins with symbol 0, which nvlink 12 may make a function of (core/nameless-function).
-                if let Some(Some(nameless)) = symbols.first() {
-                    return Ok(Some(InfoValue::Operand(*nameless, &record.payload[4..])));
+                // It begins with symbol 0, which nvlink 12 may make a function of (core/nameless-function), or with a texture, a
+                // sampler or a surface (core/texture-parameters).
+                let symbols_of_file = &self.objects[file.index()].cubin.symbols;
+                let is_image = |at: &u32| symbols_of_file.get(*at as usize).is_some_and(Symbol::is_image);
+                let named = record.word(0).filter(is_image).unwrap_or(0);
+                if let Some(Some(symbol)) = symbols.get(named as usize) {
+                    return Ok(Some(InfoValue::Operand(*symbol, &record.payload[4..])));
                 }
                 let mut bytes: Box<[u8]> = record.payload.into();
                 bytes[..4].fill(0);

@@ -4,7 +4,7 @@
 use super::merger::Merger;
 use super::reading::CONSTANTS_SIZE;
 use crate::model::ids::{SectionId, SymbolId};
-use crate::model::mercury::RESERVED_SHARED;
+use crate::model::mercury::is_reserved;
 use crate::model::merged::{Content, Function, Kind, OutputSymbol, RelocTarget};
 use crate::model::symbols::{Origin, UNIFIED_TABLES};
 use crate::shared::{find, read_at};
@@ -97,7 +97,7 @@ impl<'data> Merger<'_, 'data> {
         }
         for symbol in &mut self.out.symbols {
             let variable = symbol.kind == raw::STT_CUDA_OBJECT && symbol.entity.is_some();
-            let known = UNIFIED_TABLES.contains(&&**symbol.name) || symbol.name.starts_with(RESERVED_SHARED);
+            let known = UNIFIED_TABLES.contains(&&**symbol.name) || is_reserved(symbol.name);
             if variable && symbol.section.is_none() && !known {
                 symbol.value = place;
             }

@@ -12,4 +12,12 @@ pub const FROM: u16 = solder_arch::MERCURY_FROM;
 pub const NO_BANK: u8 = 3;
 
 /// How the names of symbols in the shared memory that the system keeps begin.
-pub const RESERVED_SHARED: &[u8] = b".nv.reservedSmem.";
+const RESERVED_SHARED: &[u8] = b".nv.reservedSmem.";
+
+/// The variable with the number of columns of tensor memory, which code of 13.3 and later compiled with `-g` asks for.
+const TENSOR_MEMORY_COLUMNS: &[u8] = b"__tcgen05_tmem_max_col_size";
+
+/// Whether a variable is the driver's, and its value the compiler's (mercury/tensor-memory-columns).
+pub fn is_reserved(name: &[u8]) -> bool {
+    name.starts_with(RESERVED_SHARED) || name == TENSOR_MEMORY_COLUMNS
+}

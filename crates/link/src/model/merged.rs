@@ -454,6 +454,12 @@ impl OutputSymbol<'_> {
     pub fn is_defined(&self) -> bool {
         self.section.is_some()
     }
+    /// Whether it is a shared variable that nobody defines. A defined one has its place per kernel, an extern shared array none
+    /// at all.
+    pub fn is_undefined_shared(&self) -> bool {
+        let is_placed = self.is_defined() || self.origin.is_some() || self.size == 0 || self.lost;
+        self.shared && !is_placed
+    }
 }
 
 /// What the linker keeps about a function beside its symbol, in the order of creation.

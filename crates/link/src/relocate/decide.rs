@@ -6,7 +6,7 @@ use crate::model::ids::SymbolId;
 use crate::model::mercury::NO_BANK as NO_MERCURY_BANK;
 use crate::model::merged::{Kind, Merged, OutputSection, OutputSymbol, Reloc, RelocTarget};
 use crate::shared::SharedLayout;
-use crate::textures::{NO_BANK, Textures};
+use crate::textures::{BANK_OF_CODE, NO_BANK, Textures};
 use solder_cubin::mercury::reloc as mercury;
 use solder_cubin::{raw, reloc};
 
@@ -61,6 +61,7 @@ impl Decider<'_, '_> {
             return self.shared(ty, entry, id);
         }
         if let Some((offset, bank)) = self.textures.slot(id) {
+            let bank = if bank == NO_BANK && symbol.is_defined() { BANK_OF_CODE } else { bank };
             return self.handle(ty, entry, offset, bank);
         }
         if let Some(base) = self.textures.unplaced(symbol).filter(|_| ty.takes_constants()) {
@@ -92,7 +93,13 @@ impl Decider<'_, '_> {
         if !ty.takes_shared() {
             return Outcome::Wrong("it cannot refer to shared memory");
         }
-        resolved(ty, entry, self.shared.value(self.merged, id, self.function), SHARED_BANK)
+        // One that nobody defines is nowhere, also where its symbol says 0 (reloc/undefined-shared).
+        let value = if self.merged.symbol(id).is_undefined_shared() {
+            NOWHERE
+        } else {
+            self.shared.value(self.merged, id, self.function)
+        };
+        resolved(ty, entry, value, SHARED_BANK)
     }
 
     /// The handle of a texture, a sampler or a surface, in a table.

@@ -27,8 +27,9 @@ pub fn report(uses: Uses<'_, '_>, sink: &Sink) {
     kernels.sort_by_key(|(_, function)| std::cmp::Reverse(function.text));
     let mut before = 0;
     for (kernel, function) in kernels {
-        let barriers =
-            barriers(uses, function).or(uses.release.repeats_barriers().then_some(before)).unwrap_or(0);
+        let barriers = barriers(uses, kernel, function)
+            .or(uses.release.repeats_barriers().then_some(before))
+            .unwrap_or(0);
         before = barriers;
         sink.report(Message::FunctionProperties { function: uses.merged.function_name(kernel).into() });
         sink.report(of_kernel(uses, kernel, function, barriers));
@@ -107,9 +108,18 @@ fn banks(uses: Uses<'_, '_>, function: &Function) -> Vec<(u8, u64)> {
 }
 
 /// What the attributes of a kernel say; `None` for one that uses no barrier.
-fn barriers(uses: Uses<'_, '_>, function: &Function) -> Option<u8> {
+/// A relocatable link leaves those of assemblers before 13.0 in the header of the code (older/barriers-of-kernels-kept), and so
+/// does any link before 13.0 (compat/abi-7). From 13.1 on they are not looked for there.
+fn barriers(uses: Uses<'_, '_>, kernel: u32, function: &Function) -> Option<u8> {
     let info = function.info?;
     let counts = |record: &&InfoRecord<'_>| record.attr == attr::NUM_BARRIERS;
     let record = uses.resources.records(uses.merged, info).iter().find(counts);
-    record.and_then(|record| record.value.bytes().first().copied())
+    let own = uses.resources.own[kernel as usize].barriers;
+    let in_header = match uses.release.lists_barriers() {
+        true if uses.relocatable && !uses.release.repeats_barriers() => own,
+        true => 0,
+        false => function.text.and_then(|text| uses.resources.barriers.get(&text).copied()).unwrap_or(own),
+    };
+    let in_header = Some(in_header).filter(|count| *count > 0);
+    record.and_then(|record| record.value.bytes().first().copied()).or(in_header)
 }

@@ -498,17 +498,31 @@ impl<'data> Resolver<'_, 'data> {
     }
 
     /// A texture, sampler or surface. Its name must not be that of anything else, not even of a local
-    /// symbol of an earlier object.
+    /// symbol of an earlier object. Those that are parameters of kernels are local: all of one name are one, and none is one of the
+    /// module (core/texture-parameters).
     fn image(&mut self, origin: Origin, raw: &Symbol) {
+        let is_parameter = raw.bind() == raw::STB_LOCAL;
         let earlier = self.earlier_static(origin);
-        let (id, new) = self.enter(origin, raw);
-        let global = (!new).then_some(id);
-        if let Some(found) = [earlier, global].into_iter().flatten().min_by_key(|id| id.index()) {
-            let first = self.symbols.entities[found.index()].first;
-            if self.raw(first).kind() != raw.kind() {
-                self.multiple(id, origin, found);
-            }
+        let global = self.earlier_global(origin);
+        let Some(found) = [earlier, global].into_iter().flatten().min_by_key(|id| id.index()) else {
+            self.enter(origin, raw);
+            return;
+        };
+        let first = &self.symbols.entities[found.index()];
+        let is_same = self.raw(first.first).kind() == raw.kind() && first.local == is_parameter;
+        if is_same {
+            self.symbols.bound[self.start + origin.symbol as usize].bind(found);
+        } else {
+            let (id, _) = self.enter(origin, raw);
+            self.multiple(id, origin, found);
         }
+    }
+
+    /// What has this name among the global symbols read so far.
+    fn earlier_global(&self, origin: Origin) -> Option<EntityId> {
+        let object = self.objects[origin.file.index()];
+        let (name, hash) = (object.names[origin.symbol as usize], object.hashes[origin.symbol as usize]);
+        self.index.get(hash, |id| self.symbols.entities[id.index()].name == name)
     }
 
     /// Whether a weak copy of a function takes the place of another one: it needs fewer registers or, with as many, was compiled

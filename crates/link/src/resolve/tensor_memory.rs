@@ -21,27 +21,31 @@ pub(super) struct TensorMemoryCheck(Option<bool>);
 
 impl TensorMemoryCheck {
     /// Compares the next object in link order with the first: one message for its code, and one for each of its variables
-    /// (older/tensor-memory-of-both).
+    /// (older/tensor-memory-of-both). Code that only reads tensor memory has no attribute, and compiled with `-g` one variable
+    /// (older/tensor-memory-read).
     pub(super) fn admit(&mut self, object: &Object<'_>, sink: &Sink) {
-        if !uses_tensor_memory(object) {
+        if object.mercury.is_none() {
+            return;
+        }
+        let is_compared = |name: &&&bstr::BStr| VARIABLES.iter().any(|of| ***name == **of);
+        let variables = object.names.iter().filter(is_compared).count();
+        let compared = variables + usize::from(uses_tensor_memory(object));
+        if compared == 0 {
             return;
         }
         let is_older = notes::has_older_note(object);
         if *self.0.get_or_insert(is_older) == is_older {
             return;
         }
-        let is_compared = |name: &&&bstr::BStr| VARIABLES.iter().any(|of| ***name == **of);
-        let variables = object.names.iter().filter(is_compared).count();
-        for _ in 0..=variables {
+        for _ in 0..compared {
             sink.report(Message::TensorMemoryOfOtherToolkit { file: (&object.name).into() });
         }
     }
 }
 
 fn uses_tensor_memory(object: &Object<'_>) -> bool {
-    object.mercury.is_some()
-        && object.sections_with(Role::FunctionInfo).any(|section| {
-            let uses = |attr: u8| matches!(attr, attr::TCGEN05_1CTA_USED | attr::TCGEN05_2CTA_USED);
-            info::records(section.data).flatten().any(|record| uses(record.attr))
-        })
+    let uses = |attr: u8| matches!(attr, attr::TCGEN05_1CTA_USED | attr::TCGEN05_2CTA_USED);
+    object
+        .sections_with(Role::FunctionInfo)
+        .any(|section| info::records(section.data).flatten().any(|record| uses(record.attr)))
 }

@@ -191,8 +191,8 @@ fn has_several_languages(merged: &Merged<'_>, own: &[Own]) -> bool {
     first == Some(Languages::Several) || all.any(|languages| Some(languages) != first)
 }
 
-/// Toolkits before 13.0 name the barriers of a function in the header of its code. A kernel has as many as any function that
-/// it reaches. With `listed` they become an attribute, as from 13.0 on, and the header does not name them any more; that of a
+/// Toolkits before 13.0 name the barriers of a function in the header of its code. A kernel that is followed has as many as any
+/// function that it reaches (older/barriers-of-kernels-kept). With `listed` they become an attribute, as from 13.0 on, and the header does not name them any more; that of a
 /// kernel that has the attribute for other reasons goes on to do so. The value is what headers name that is not what was read.
 pub fn barriers(
     calls: &Calls,
@@ -211,14 +211,15 @@ pub fn barriers(
         _ => 0,
     };
     let reached = calls.fold(of_functions, |all, more| *all = (*all).max(*more));
+    let followed = merged.roots().map(|(index, function)| (index as usize, function));
     if !listed {
-        let followed = merged.roots().map(|(index, function)| (index as usize, function));
         let more = followed.filter(|(index, _)| reached[*index] > named(*index));
         named_now.extend(more.filter_map(|(index, function)| Some((function.text?, reached[index]))));
         return named_now;
     }
-    for (index, function) in merged.functions.iter().enumerate() {
-        let of_callees = if function.entry { reached[index] } else { 0 };
+    let mut of_callees = vec![0; merged.functions.len()];
+    followed.for_each(|(index, _)| of_callees[index] = reached[index]);
+    for ((index, function), of_callees) in merged.functions.iter().enumerate().zip(of_callees) {
         let count = named(index).max(of_callees);
         let Some(info) = function.info.filter(|_| count > 0) else { continue };
         let present = records.of(info).iter().position(|record| record.attr == attr::NUM_BARRIERS);

@@ -117,7 +117,10 @@ unsafe fn create<const MAJOR: u32>(
         let pointers = unsafe { slice::from_raw_parts(options, count as usize) };
         // SAFETY: the same. A null option, which the promise excludes, is an error all the same.
         let words: Option<Vec<&[u8]>> = pointers.iter().map(|word| unsafe { text(*word) }).collect();
-        let (session, code) = Session::new(MAJOR, &words.ok_or(Code::NullInput)?);
+        let (mut session, code) = Session::new(MAJOR, &words.ok_or(Code::NullInput)?);
+        let code = session.index().map_or(code, |name| {
+            session.add_index(&name, read(Path::new(OsStr::from_bytes(&name))).as_deref())
+        });
         // SAFETY: not null, so a place for a handle.
         unsafe { *handle = Box::into_raw(Box::new(Mutex::new(session))) };
         checked(code)
@@ -160,9 +163,10 @@ unsafe fn add_data(
     })
 }
 
-/// The bytes of a file. A folder has none; a device or a pipe may have no end.
+/// The bytes of a file. A folder has none, and of a device, which may have no end, nothing is read.
 fn read(path: &Path) -> Option<Vec<u8>> {
-    fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|_| fs::read(path).ok())
+    let of = fs::metadata(path).ok().filter(|of| !of.is_dir())?;
+    if of.is_file() { fs::read(path).ok() } else { Some(Vec::new()) }
 }
 
 /// `nvJitLinkAddFile`.

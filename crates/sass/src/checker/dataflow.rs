@@ -13,7 +13,7 @@ use crate::flow::{Flow, Jumps, has_other_place, is_indirect_branch, lists_of, pl
 use crate::instruction::{CountedWait, Instruction, SCOREBOARDS};
 use crate::operands::exact::{self, checked};
 use crate::operands::{Operands, is_ordering, is_ordering_producer, uses_general};
-use crate::operation::{BAR, DOUBLE, LONG_CONVERSIONS, TENSOR_COPIES, UCGABAR};
+use crate::operation::{BAR, DOUBLE, LONG_CONVERSIONS, PREEXIT, TENSOR_COPIES, UCGABAR};
 use crate::registers::{File, Registers};
 use crate::stack_pointer::mentions_stack_pointer;
 use std::collections::HashMap;
@@ -64,7 +64,6 @@ const STL: u16 = 0x187;
 /// At `MEMBAR` the reading of operands of `SYNCS` too, and at `PREEXIT`, which lets other grids begin, `LDS` and what `STS` reads.
 const MEMBAR: u16 = 0x192;
 const SYNCS: u16 = 0x1b2;
-const PREEXIT: u16 = 0x02d;
 /// The results of `LDSM` may be under way at `MEMBAR`, those of constants and special registers at `UBLKCP` and `SYNCS`:
 /// the objects of `cargo xtask realcode` have these, or nvlink makes them so.
 const LDSM: u16 = 0x03b;

@@ -20,7 +20,7 @@ const HEADER: usize = 512;
 /// The longest file for which there is room.
 const LONGEST: u64 = 64 << 20;
 
-/// A container of nothing but the member that a link takes. `None` if the file is none, is damaged or has no such member:
+/// A container of nothing but the member that a link takes, or its group. `None` if the file is none, is damaged or has no such member:
 /// then all of it has to be looked at.
 pub(super) fn member<'data>(path: &Path, request: Request, arena: &'data Arena) -> Option<&'data [u8]> {
     thread_local! {
@@ -39,8 +39,8 @@ pub(super) fn member<'data>(path: &Path, request: Request, arena: &'data Arena) 
         let places = known.read_headers()?;
         let container = Container::parse(known.data).ok()?;
         let chosen = select(&container, request).ok()?.member?;
-        let payload = chosen.payload().as_ptr() as usize - known.data.as_ptr() as usize;
-        let (place, _) = places.into_iter().find(|(_, start)| *start == payload)?;
+        let entry = chosen.entry().as_ptr() as usize - known.data.as_ptr() as usize;
+        let place = places.into_iter().find(|place| place.start == entry)?;
         let mut alone = Vec::with_capacity(CONTAINER_HEADER_SIZE + place.len());
         alone.extend_from_slice(&container_header(place.len() as u64));
         if known.has(&place) {
@@ -62,8 +62,8 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Reads the headers. Where the members are, with where their payloads begin.
-    fn read_headers(&mut self) -> Option<Vec<(Range<usize>, usize)>> {
+    /// Reads the headers. Where the members, or groups of them, are.
+    fn read_headers(&mut self) -> Option<Vec<Range<usize>>> {
         let length = self.data.len();
         self.need(0..if length <= SHORT { length } else { HEADER })?;
         let Extent { header, content } = Extent::of_container(self.data)?;
@@ -76,7 +76,7 @@ impl Known<'_> {
             let payload = start.checked_add(usize::try_from(header).ok()?)?;
             self.need(start..payload)?;
             let next = payload.checked_add(usize::try_from(content).ok()?)?;
-            places.push((start..next, payload));
+            places.push(start..next);
             start = next;
         }
         (end <= length).then_some(places)
@@ -100,7 +100,7 @@ impl Known<'_> {
 mod tests {
     use super::*;
     use solder_arch::{Arch, Release, Suffix, Target};
-    use solder_fatbin::{Builder, Kind, NewMember};
+    use solder_fatbin::{Builder, Flags, Kind, NewMember, Packing};
 
     fn sample(size: usize) -> Vec<u8> {
         let mut builder = Builder::new();
@@ -130,6 +130,31 @@ mod tests {
             None => true,
             Some(alone) => of_whole(alone, request).is_some_and(|own| of_whole(data, request) == Some(own)),
         })
+    }
+
+    /// Of a group all is read, and nothing of others.
+    #[test]
+    fn members_of_groups() {
+        let path = std::env::temp_dir().join(format!("solder-chosen-group-{}.fatbin", std::process::id()));
+        let content =
+            |number: u16| (0..30_000_u32).map(|at| (at * at / 7 % 251) as u8 ^ number as u8).collect();
+        let contents: Vec<(u16, Vec<u8>)> = [75, 80, 90].map(|number| (number, content(number))).to_vec();
+        let new = |(number, content)| NewMember::new(Kind::Elf, Arch::plain(number), content);
+        let members: Vec<_> = contents.iter().map(|(number, content)| new((*number, content))).collect();
+        let mut builder = Builder::new().member(&members[0]);
+        builder.push_group(&members[1..], Packing::Lz4, Flags(0)).expect("a group");
+        let data = builder.finish();
+        std::fs::write(&path, &data).expect("the folder for temporary files takes files");
+        let arena = Arena::default();
+        arena.expect_many();
+        for (number, content) in &contents {
+            let request = Request { release: Release::NEWEST, ..request(*number) };
+            let alone = member(&path, request, &arena).expect("it is there");
+            let container = Container::parse(alone).expect("whole");
+            let chosen = select(&container, request).expect("whole").member.expect("it is there");
+            assert!(alone.len() < data.len() && chosen.content().expect("whole")[..] == content[..]);
+        }
+        let _ = std::fs::remove_file(&path);
     }
 
     #[test]

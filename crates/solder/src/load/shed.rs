@@ -17,6 +17,7 @@ pub(super) fn without_file<'new>(host: &HostObject<'_>, file: &[u8], arena: &'ne
     let copy = arena.own(file[start..end].to_vec());
     let moved = |part: &&[u8]| if part.is_empty() { &[] } else { &copy[at(part) - start..][..part.len()] };
     HostObject {
+        lacks_code: host.lacks_code,
         code: host.code.as_ref().map(moved),
         module_ids: host.module_ids.iter().map(moved).collect(),
         linked: host.linked.iter().map(moved).collect(),

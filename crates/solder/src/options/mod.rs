@@ -181,6 +181,7 @@ impl Options {
         let lto = values.is_true(Id::LinkTimeOpt) || values.is_true(Id::Dlto);
         let relocatable = values.is_true(Id::Relocatable) && values.release.links_relocatable();
         let emit_ptx = values.is_true(Id::EmitPtx);
+        let extended = values.number(Id::SplitCompileExtended);
         let release = values.release;
         Self {
             tool_name: values.scalar(Id::ToolName).map_or(invoked_as.into(), os_string),
@@ -216,8 +217,8 @@ impl Options {
             whole_lto: values.is_true(Id::ForceWholeLto),
             emit_ptx,
             nvvm_path: path(Id::NvvmPath),
-            split_compile: values.number(Id::SplitCompile),
-            split_compile_extended: values.number(Id::SplitCompileExtended).filter(|_| !emit_ptx),
+            split_compile: values.number(Id::SplitCompile).or(extended.filter(|_| emit_ptx)),
+            split_compile_extended: extended.filter(|_| !emit_ptx),
             fast_compile: values.scalar(Id::OfastCompile).and_then(fast_compile).unwrap_or_default(),
             maxrregcount: values.number(Id::MaxRegisters),
             xptxas: os_strings(values.list(Id::Xptxas)),
@@ -295,6 +296,7 @@ impl Options {
                 && self.release.reports_missing_host_code(),
             file_id: self.register_link_binaries.as_ref().map(|_| register::file_id as fn(&Text) -> Vec<u8>),
             age: Age::AsAskedFor,
+            knows_runtime: true,
             registers: self.maxrregcount,
         }
     }

@@ -41,6 +41,13 @@ pub fn start(command: &mut Command, group: Group) -> io::Result<Running> {
     Ok(Running { child, place })
 }
 
+/// Puts a program in the place of this one; only an error returns.
+pub fn replace(command: &mut Command) -> io::Error {
+    let waiting = Waiting::begin();
+    begin_as_started(command, waiting.mask);
+    command.exec()
+}
+
 impl Running {
     pub fn wait(mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait();

@@ -1,5 +1,6 @@
 //! What the program asks of the system beyond files: signals, other programs, and what becomes of memory.
 
+pub mod addresses;
 pub mod children;
 pub mod ending;
 pub mod files;

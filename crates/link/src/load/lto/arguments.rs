@@ -86,6 +86,11 @@ fn has_host_information(options: &LtoOptions<'_>) -> bool {
     !options.ignore_host_info || asked.into_iter().any(|list| !list.is_empty())
 }
 
+/// Whether the compiler removes what nothing refers to.
+pub fn removes(options: &LtoOptions<'_>, references: &HostReferences<'_>) -> bool {
+    host_references(options, references).iter().any(|names| !names.is_empty())
+}
+
 /// The patterns of each kind. What the command line asks for replaces what host code says; that applies only if all
 /// host objects say it and there is a kernel among it, and the last that was read comes first.
 fn host_references(

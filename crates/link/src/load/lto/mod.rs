@@ -10,6 +10,7 @@ mod plan;
 
 use std::time::Instant;
 
+use bstr::ByteSlice;
 use solder_cubin::raw::STT_FUNC;
 
 use super::compilers::{CompiledPtx, Compilers, IrRequest, Ptx, Timing};
@@ -65,8 +66,15 @@ pub fn optimize<'data>(
     }
     // nvJitLink does not say whether references remain; the PTX does. Without `--device-c` the compiler calls
     // everything complete.
-    let complete =
-        compiled.complete.unwrap_or_else(|| !plan.device_c || is_complete(&compiled.parts.concat()));
+    let may_be_whole = !options.emit_ptx && !plan.partial && compiled.parts.len() == 1;
+    let complete = match compiled.complete {
+        Some(complete) => complete,
+        None if !plan.device_c || !may_be_whole => may_be_whole,
+        None => {
+            let ptx = compiled.parts.concat();
+            is_complete(&ptx) && (has_kernel(&ptx) || had_kernels(options, plan, &agreed, loaded, compilers))
+        }
+    };
     let mut parts = compiled.parts;
     if compiled.complete.is_none() {
         parts = parts.into_iter().map(|ptx| arguments::without_suffix(options, ptx)).collect();
@@ -74,7 +82,7 @@ pub fn optimize<'data>(
     if options.emit_ptx {
         return Ok(Outcome::Ptx(parts.concat()));
     }
-    let whole = complete && !plan.partial && parts.len() == 1;
+    let whole = complete && may_be_whole;
     let how =
         CompiledPtx { whole, registers: agreed.registers, split_compile: arguments::split(options, &agreed) };
     super::check_registers(how.registers).map_err(|messages| super::stopped(&messages, sink))?;
@@ -119,9 +127,36 @@ fn insert<'data>(loaded: &mut Loaded<'data>, cubins: Vec<Vec<u8>>, store: &'data
     loaded.objects.splice(at..at, objects);
 }
 
-/// Whether PTX needs nothing but what the driver provides.
+fn has_kernel(ptx: &[u8]) -> bool {
+    ptx.lines().any(|line| !line.starts_with(b".extern") && line.contains_str(b".entry "))
+}
+
+/// Whether the IR has kernels, all of which were removed, as nothing refers to them. IR that never had one is not a whole program
+/// (lto/without-kernels).
+fn had_kernels<'data>(
+    options: &LtoOptions<'_>,
+    plan: Plan,
+    agreed: &Agreed,
+    loaded: &Loaded<'data>,
+    compilers: &dyn Compilers<'data>,
+) -> bool {
+    if !arguments::removes(options, &loaded.references) {
+        return false;
+    }
+    let all =
+        LtoOptions { ignore_host_info: true, kernels_used: &[], variables_used: &[], ..options.clone() };
+    let nvvm = arguments::arguments(&all, plan, agreed, &loaded.references);
+    let nvjitlink = arguments::for_nvjitlink(&all, &nvvm);
+    let request = IrRequest { modules: &loaded.ir, nvvm: &nvvm, nvjitlink: &nvjitlink };
+    compilers.compile(&request).is_ok_and(|compiled| has_kernel(&compiled.parts.concat()))
+}
+
+/// Whether PTX needs nothing but what the driver provides. It provides no kernel (lto/undefined-kernel).
 fn is_complete(ptx: &[u8]) -> bool {
     let declared = |line: &[u8]| -> Option<Vec<u8>> {
+        if line.starts_with(b".extern .entry") {
+            return Some(Vec::new());
+        }
         let mut rest = line.strip_prefix(b".extern .func")?.trim_ascii_start();
         if rest.starts_with(b"(") {
             let end = rest.iter().position(|&byte| byte == b')')?;
@@ -181,5 +216,6 @@ mod tests {
         assert!(is_complete(print));
         assert!(!is_complete(b".extern .func  (.param .b32 func_retval0) _Z1fi\n(\n"));
         assert!(!is_complete(b".extern .func _Z1fv()\n;"));
+        assert!(!is_complete(b".extern .entry _Z1kPi\n(\n"));
     }
 }

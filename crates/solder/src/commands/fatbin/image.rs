@@ -4,7 +4,7 @@ use std::fs;
 
 use solder_arch::Arch;
 use solder_cubin::{Cubin, raw};
-use solder_fatbin::{Builder, Flags, Kind, NewMember, Packing};
+use solder_fatbin::{Kind, NewMember, Packing};
 
 use super::options::{How, Image, Mode};
 use super::ptx;
@@ -14,45 +14,66 @@ const ELF_VERSION: (u16, u16) = (1, 8);
 /// What LTO IR begins with. Its version follows, a byte each for major and minor.
 const IR_MAGIC: [u8; 4] = [0xed, 0x43, 0x4e, 0x7f];
 
-pub(super) fn add(image: &Image, how: &How, builder: &mut Builder) -> Result<(), String> {
-    let bytes = fs::read(&image.file).map_err(|error| error.to_string())?;
-    add_bytes(image.kind, image.arch, &bytes, how, builder)
-}
-
-pub(super) fn add_bytes(
+/// What is stored of an image.
+pub(super) struct Stored {
     kind: Kind,
     arch: Arch,
-    bytes: &[u8],
-    how: &How,
-    builder: &mut Builder,
-) -> Result<(), String> {
-    let packing = packing(kind, how);
-    let debug = if how.debug { Flags::DEBUG } else { Flags(0) };
-    let identifier = how.identifier.as_deref().map(str::as_bytes);
-    let make = |content: &[u8], version, options: Option<&[u8]>, builder: &mut Builder| {
-        let member = NewMember::new(kind, arch, content);
-        let flags = member.flags.with(debug);
-        builder.push(&NewMember { compression: packing, version, identifier, options, flags, ..member });
-    };
-    match kind {
-        Kind::Ptx => {
-            let version = ptx::version(bytes).ok_or("there is no .version in it")?;
-            make(&ptx::stored(bytes), version, Some(how.command_line.as_bytes()), builder);
-        }
-        Kind::LtoIr if packing != Packing::None => {
-            return Err(
-                "NVIDIA's tools scramble LTO IR when they compress it; give --compress-mode=none".into()
-            );
-        }
-        Kind::LtoIr => {
-            let version = bytes.strip_prefix(&IR_MAGIC).and_then(<[u8]>::first_chunk);
-            let [major, minor] = *version.ok_or("it is not LTO IR")?;
-            let options = Some(how.compiler_options.as_bytes());
-            make(bytes, (major.into(), minor.into()), options, builder);
-        }
-        _ => make(bytes, ELF_VERSION, attributes(bytes, arch)?.as_deref(), builder),
+    content: Vec<u8>,
+    version: (u16, u16),
+    options: Option<Vec<u8>>,
+}
+
+impl Stored {
+    pub(super) fn read(image: &Image, how: &How) -> Result<Self, String> {
+        let bytes = fs::read(&image.file).map_err(|error| error.to_string())?;
+        Self::of(image.kind, image.arch, bytes, how)
     }
-    Ok(())
+
+    pub(super) fn of(kind: Kind, arch: Arch, bytes: Vec<u8>, how: &How) -> Result<Self, String> {
+        let (version, options, content) = match kind {
+            Kind::Ptx => {
+                let version = ptx::version(&bytes).ok_or("there is no .version in it")?;
+                (version, Some(how.command_line.clone().into_bytes()), ptx::stored(&bytes))
+            }
+            Kind::LtoIr if packing(kind, how) != Packing::None => {
+                return Err(
+                    "NVIDIA's tools scramble LTO IR when they compress it; give --compress-mode=none".into(),
+                );
+            }
+            Kind::LtoIr => {
+                let version = bytes.strip_prefix(&IR_MAGIC).and_then(<[u8]>::first_chunk);
+                let [major, minor] = *version.ok_or("it is not LTO IR")?;
+                let options = Some(how.compiler_options.clone().into_bytes());
+                ((major.into(), minor.into()), options, bytes)
+            }
+            _ => (ELF_VERSION, attributes(&bytes, arch)?, bytes),
+        };
+        Ok(Self { kind, arch, content, version, options })
+    }
+
+    pub(super) fn member<'a>(&'a self, how: &'a How) -> NewMember<'a> {
+        let member = NewMember::new(self.kind, self.arch, &self.content);
+        NewMember {
+            compression: packing(self.kind, how),
+            version: self.version,
+            identifier: how.identifier.as_deref().map(str::as_bytes),
+            options: self.options.as_deref(),
+            flags: member.flags.with(how.flags()),
+            ..member
+        }
+    }
+}
+
+/// The members that fatbinary groups: PTX, machine code, and Mercury. LTO IR is never grouped.
+pub(super) const GROUPS: [fn(&NewMember<'_>) -> bool; 3] = [
+    |member| member.kind == Kind::Ptx,
+    |member| member.kind == Kind::Elf && !member.arch.is_mercury(),
+    |member| member.kind == Kind::Elf && member.arch.is_mercury(),
+];
+
+/// How a group is compressed, whatever its members are.
+pub(super) fn group_packing(how: &How) -> Packing {
+    packing(Kind::Ptx, how)
 }
 
 /// Which images are compressed: PTX always, machine code that is still to be linked or to be debugged, or if it is asked for.

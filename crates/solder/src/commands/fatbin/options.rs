@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use solder_arch::Arch;
-use solder_fatbin::Kind;
+use solder_fatbin::{Flags, Kind};
 
 use crate::commands::reader::{self, Known, Reader, Word, flag, value};
 use crate::options::option_file;
@@ -21,6 +21,7 @@ fatbinary, whose options these are; LZ4 (speed) may compress to other bytes.
   --image SPEC           kind is elf, ptx or ltoir; sm is 90, 90a, 100f …; --image3 is the same
   --compress-mode MODE   default, balance, size, speed, none
   --compress BOOL        false: compress nothing
+  --concat               compress several images as one, as fatbinary 13.4 does; linkers before 13.2 do not read it
   --compress-all         compress all images; else only PTX and code that is to be linked or debugged
   -c, --device-c         the code is still to be linked
   -g, --debug            the code is to be debugged
@@ -34,17 +35,19 @@ fatbinary, whose options these are; LZ4 (speed) may compress to other bytes.
 ";
 
 /// fatbinary takes one dash for two.
-const OPTIONS: [Known; 15] = [
+const OPTIONS: [Known; 17] = [
     value("--create").also(&["-create"]),
     value("--image").also(&["-image", "--image3", "-image3"]),
     value("--compress-mode").also(&["-compress-mode"]),
     value("--compress").also(&["-compress"]),
+    flag("--concat").also(&["-concat"]),
     flag("--compress-all").also(&["-compress-all"]),
     flag("--device-c").also(&["-c"]),
     flag("--debug").also(&["-g"]),
     value("--ident").also(&["-ident"]),
     value("--cmdline").also(&["-cmdline"]),
     value("--cicc-cmdline").also(&["-cicc-cmdline"]),
+    value("--tileir-cmdline").also(&["-tileir-cmdline"]),
     flag("-64").also(&["--64"]),
     flag("--link").also(&["-link"]),
     flag("--no-asm").also(&["-no-asm"]),
@@ -74,6 +77,8 @@ pub(super) struct Image {
 pub(super) struct How {
     pub(super) mode: Mode,
     pub(super) all: bool,
+    /// Several images are compressed as one.
+    pub(super) groups: bool,
     pub(super) relocatable: bool,
     pub(super) debug: bool,
     pub(super) identifier: Option<String>,
@@ -81,6 +86,13 @@ pub(super) struct How {
     pub(super) command_line: String,
     /// For LTO IR.
     pub(super) compiler_options: String,
+}
+
+impl How {
+    /// What the flags of every member say.
+    pub(super) fn flags(&self) -> Flags {
+        if self.debug { Flags::DEBUG } else { Flags(0) }
+    }
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -119,6 +131,11 @@ impl Asked {
         if is_off {
             how.mode = Mode::None;
         }
+        if how.groups && how.mode == Mode::None {
+            return Err("Option '--concat' requires compression to be enabled; it is incompatible with '--compress=false' \
+                        and '--compress-mode=none'"
+                .into());
+        }
         // Without images it is an empty one, as fatbinary writes it.
         let output = output.ok_or_else(|| Reader::new(words, &OPTIONS, USAGE).wrong("give --create FILE"))?;
         Ok(Ok(Self { output, images, how }))
@@ -156,6 +173,7 @@ impl Parser {
                     _ => return Err(format!("'{}': expected true or false", value.display())),
                 }
             }
+            "--concat" => self.how.groups = true,
             "--compress-all" => self.how.all = true,
             "--device-c" => self.how.relocatable = true,
             "--debug" => self.how.debug = true,
@@ -188,7 +206,8 @@ impl Image {
     fn parse(text: &str) -> Result<Self, String> {
         let (mut kind, mut arch, mut file) = (None, None, None);
         let mut names = Vec::new();
-        for part in text.split(',') {
+        // Blanks around a part are nothing, and so is a comma too many.
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             if names.contains(&name) {
                 return Err(format!("redefinition of keyword '{name}'"));
@@ -198,7 +217,8 @@ impl Image {
                 "kind" => kind = Some(kind_of(value)?),
                 "sm" => {
                     // A number, however it is written.
-                    let number = value.trim_start_matches('0');
+                    let number = value.trim_start();
+                    let number = number.strip_prefix('+').unwrap_or(number).trim_start_matches('0');
                     arch = Some(Arch::parse(number).ok_or(format!("'{value}' is not an architecture"))?);
                 }
                 "file" => file = Some(value.into()),

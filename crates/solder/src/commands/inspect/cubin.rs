@@ -182,6 +182,35 @@ impl Cubin {
         self.functions.iter().filter(|function| function.kernel)
     }
 
+    /// The functions with the bytes that are theirs alone: what the assembler made for a function lies inside of it and has a symbol of
+    /// its own. Of two names of the same code the first has it.
+    pub fn own_code(&self) -> Vec<(&Function, u64)> {
+        let mut own: Vec<(&Function, u64)> =
+            self.functions.iter().map(|function| (function, function.code)).collect();
+        let mut order: Vec<usize> = (0..own.len()).filter(|&at| own[at].1 > 0).collect();
+        order.sort_by_key(|&at| (own[at].0.section, own[at].0.place, std::cmp::Reverse(own[at].1)));
+        let mut around: Vec<usize> = Vec::new();
+        let end = |function: &Function| function.place.saturating_add(function.code);
+        for at in order {
+            let function = own[at].0;
+            while around.last().is_some_and(|&outer| {
+                own[outer].0.section != function.section || end(own[outer].0) <= function.place
+            }) {
+                around.pop();
+            }
+            if let Some(&outer) = around.last() {
+                let inside = end(own[outer].0).min(end(function)) - function.place;
+                if own[outer].0.place == function.place && inside == own[outer].0.code {
+                    own[at].1 = 0;
+                    continue;
+                }
+                own[outer].1 = own[outer].1.saturating_sub(inside);
+            }
+            around.push(at);
+        }
+        own
+    }
+
     pub fn fields(&self) -> Vec<(&'static str, Json)> {
         let device_functions = self.functions.iter().filter(|function| !function.kernel);
         vec![
@@ -365,6 +394,13 @@ impl Attributes {
 /// A name as people wrote it.
 pub fn shown(name: &[u8]) -> String {
     demangle(name).to_str_lossy().into_owned()
+}
+
+/// Whether machine code says that it is for an `a` architecture; `None` if it cannot be read.
+pub fn says_accelerated(code: &[u8]) -> Option<bool> {
+    let file = File::parse(code).ok()?;
+    let number = if file.header.is_current() { file.sm() } else { (file.header.flags.get() & 0xff) as u16 };
+    Some(is_accelerated(&file, number))
 }
 
 /// Whether the code is for an `a` architecture. In the header of older toolkits the bit says so from sm_90 on only.

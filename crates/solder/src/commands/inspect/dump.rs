@@ -20,6 +20,8 @@ pub(super) struct Dump<'a> {
     forms: Forms,
     /// The file and the members of archives that lead to what is shown.
     place: Vec<String>,
+    /// The header of a group, until something of it is shown.
+    group: Option<String>,
     problems: usize,
 }
 
@@ -33,7 +35,7 @@ impl<'a> Dump<'a> {
         disassembler: Option<&'a Disassembler>,
     ) -> usize {
         let (forms, _) = Forms::of(name, file, path, options.all);
-        let mut dump = Self { options, disassembler, forms, place: Vec::new(), problems: 0 };
+        let mut dump = Self { options, disassembler, forms, place: Vec::new(), group: None, problems: 0 };
         let is_whole = Walk::through(name, file, path, options, &mut dump);
         dump.problems + usize::from(!is_whole)
     }
@@ -71,7 +73,7 @@ impl Visitor for Dump<'_> {
     fn begin(&mut self, item: &Item<'_>) {
         self.forms.begin();
         if let [file] = &self.place[..] {
-            print(&format!("\nmember {file}:{}:\n", item.name));
+            print(&item.heading(file));
         }
         self.place.push(item.name.to_string());
     }
@@ -89,11 +91,16 @@ impl Visitor for Dump<'_> {
         self.forms.begin_fatbin(form);
     }
 
+    fn begin_group(&mut self, entry: &Member<'_>) {
+        self.group = Some(header(entry));
+    }
+
     fn content(&mut self, member: &Member<'_>) {
         if !self.forms.takes {
             return;
         }
-        print(&header(member));
+        let group = self.group.take().filter(|_| member.is_grouped());
+        print(&(group.unwrap_or_default() + &header(member)));
         if member.kind() != Kind::Elf || member.is_scrambled() {
             return;
         }
@@ -114,12 +121,14 @@ impl Visitor for Dump<'_> {
     }
 }
 
-/// The header of a member.
+/// The header of a member, or of a group. Those of a group's members are indented.
 fn header(member: &Member<'_>) -> String {
+    let is_group = member.group().is_some();
     let (title, options) = match member.kind() {
         Kind::Elf => ("Fatbin elf code:", None),
         Kind::Ptx => ("Fatbin ptx code:", Some("ptxasOptions")),
         Kind::LtoIr => ("Fatbin nvvm code:", Some("nvvmOptions")),
+        Kind::Other(_) if is_group => ("Fatbin concatenated entry code:", None),
         Kind::Other(_) => ("Fatbin unknown code:", None),
     };
     let (flags, (major, minor)) = (member.flags(), member.version());
@@ -135,7 +144,10 @@ fn header(member: &Member<'_>) -> String {
     if flags.contains(Flags::DEBUG) {
         lines.push("has debug info".into());
     }
-    if member.compression() != Ok(Compression::None) {
+    if is_group {
+        lines.retain(|line| !line.starts_with("arch = "));
+    }
+    if !member.is_grouped() && member.compression() != Ok(Compression::None) {
         lines.push("compressed".into());
     }
     let text = |found: Result<Option<&[u8]>, _>| {
@@ -144,9 +156,13 @@ fn header(member: &Member<'_>) -> String {
     };
     // Options are named also if there are none in the place for them.
     let identifier = text(member.identifier()).filter(|text| !text.is_empty());
-    let pairs = [(Some("identifier"), identifier), (options, text(member.options()))];
+    let options_text = if is_group { None } else { text(member.options()) };
+    let pairs = [(Some("identifier"), identifier), (options, options_text)];
     let known = pairs.into_iter().filter_map(|(name, text)| name.zip(text));
     lines.extend(known.map(|(name, text)| format!("{name} = {text}")));
+    if member.is_grouped() {
+        lines.iter_mut().filter(|line| !line.is_empty()).for_each(|line| line.insert(0, '\t'));
+    }
     lines.join("\n") + "\n"
 }
 

@@ -10,6 +10,7 @@ use solder_fatbin::{Kind, Member};
 
 use super::super::reader::{self, Known, Reader, Word, flag, value};
 use super::super::words::{STANDARD_INPUT, eprint, open, print, title};
+use super::cubin::says_accelerated;
 use super::forms::Forms;
 use super::options::{KINDS, Options, Wanted};
 use super::walk::{Item, Visitor, Walk};
@@ -278,6 +279,16 @@ impl<'a, 'data> Writer<'a, 'data> {
         if self.asked.plain { arch } else { arch.strip_suffix('f').unwrap_or(arch) }
     }
 
+    /// The same for a member. In a fat binary of CUDA 12.4 it may be said to be for `sm_90a` where the code says nothing of that,
+    /// and cuobjdump asks the code.
+    fn named_member(&self, arch: &str, member: &Member<'_>) -> String {
+        let code = || member.content().ok().and_then(|content| says_accelerated(&content));
+        match arch.strip_suffix('a').filter(|_| !self.asked.plain) {
+            Some(plain) if code() == Some(false) => plain.into(),
+            _ => self.named(arch).into(),
+        }
+    }
+
     /// A member with an identifier is named after that, as cuobjdump does it. cuobjdump lets the last of several files of one name
     /// win; here each is written.
     fn name(&mut self, number: Option<u32>, identifier: &[u8], arch: &str, ending: &str) -> String {
@@ -316,13 +327,11 @@ impl<'a, 'data> Writer<'a, 'data> {
         self.report(&job.path, outcome);
     }
 
-    /// The same content, if it is a part of the file.
+    /// The same content, if it is a part of the file. That of a member of a group has been unpacked with the others'.
     fn lasting(&self, content: &Content<'_>) -> Option<Content<'data>> {
         let member = |member: &Member<'_>| {
-            self.file
-                .part(member.bytes())
-                .and_then(|bytes| Member::parse(bytes).ok())
-                .map(|(member, _)| member)
+            let bytes = self.file.part(member.bytes()).filter(|_| !member.is_grouped())?;
+            Member::parse(bytes).ok().map(|(member, _)| member)
         };
         Some(match content {
             Content::Bytes(bytes) => Content::Bytes(self.file.part(bytes)?),
@@ -367,7 +376,7 @@ impl Visitor for Writer<'_, '_> {
     fn begin(&mut self, item: &Item<'_>) {
         self.forms.begin();
         if let (Sink::List(_), [file]) = (self.sink, &self.names[..]) {
-            print(&format!("\nmember {file}:{}:\n", item.name));
+            print(&item.heading(file));
         }
         self.names.push(item.name.to_string());
     }
@@ -408,7 +417,7 @@ impl Visitor for Writer<'_, '_> {
             return;
         }
         let arch = match kind {
-            "elf" => self.named(&arch).to_string(),
+            "elf" => self.named_member(&arch, member),
             // cuobjdump names PTX after the machine too.
             "ptx" if !self.asked.plain => format!("sm_{}", member.arch()),
             _ => arch,

@@ -112,7 +112,7 @@ impl Measure<'_> {
 
     fn functions(&mut self, bytes: &[u8]) -> bool {
         let Ok(cubin) = Cubin::read(bytes) else { return false };
-        for function in cubin.functions.iter().filter(|function| function.code > 0) {
+        for (function, code) in cubin.own_code().into_iter().filter(|(_, code)| *code > 0) {
             let family;
             let name = if self.by == Key::Family {
                 family = names::family(&function.demangled);
@@ -120,7 +120,7 @@ impl Measure<'_> {
             } else {
                 &function.demangled
             };
-            self.table.add(name, function.code);
+            self.table.add(name, code);
         }
         true
     }
@@ -152,7 +152,7 @@ impl Visitor for Measure<'_> {
             Kind::Other(_) => ("other", "sm_"),
         };
         let arch = format!("{prefix}{}", member.arch());
-        self.stored(kind, &arch, member.bytes().len() as u64);
+        self.stored(kind, &arch, member.stored_size());
         if member.kind() == Kind::Elf && self.by.is_inside() {
             match member.content() {
                 Ok(content) => self.inside(&content),

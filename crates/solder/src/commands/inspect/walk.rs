@@ -1,13 +1,14 @@
 //! The way through a file: archives, host objects, fat binaries, members. What is found is shown to a visitor at once and
 //! forgotten, so that memory does not grow with the file.
 
+use std::env;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use object::read::archive::ArchiveFile;
 use solder_cubin::{elf_header, raw};
-use solder_fatbin::{Container, Member};
+use solder_fatbin::{Container, Error, Member, Stream};
 
 use super::cubin::Cubin;
 use super::fatbin::{MemberView, Ptx};
@@ -28,6 +29,20 @@ pub(super) struct Item<'a> {
     pub(super) kind: &'static str,
 }
 
+impl Item<'_> {
+    /// The line that cuobjdump has before what is in a member of an archive, which it names by its whole path. It has none for
+    /// what is no ELF.
+    pub(super) fn heading(&self, archive: &str) -> String {
+        if ["no device code", "PTX", "LTO IR"].contains(&self.kind) {
+            return String::new();
+        }
+        let is_file = Path::new(archive).is_relative() && Path::new(archive).exists();
+        let folder = env::current_dir().ok().filter(|_| is_file);
+        let path = folder.map_or(archive.into(), |folder| folder.join(archive).display().to_string());
+        format!("\nmember {path}:{}:\n", self.name)
+    }
+}
+
 /// Who is shown what is found, in the order in which it is in the file.
 pub(super) trait Visitor {
     /// Whether members of fat binaries are unpacked and looked into.
@@ -41,6 +56,8 @@ pub(super) trait Visitor {
     /// The containers of an item; those of a host file say whether they are still to be linked.
     fn begin_fatbins(&mut self) {}
     fn begin_fatbin(&mut self, _form: Option<&'static str>, _size: u64) {}
+    /// A group, whose members come next.
+    fn begin_group(&mut self, _entry: &Member<'_>) {}
     fn member(&mut self, _member: &MemberView) {}
     /// A member as it is in the file.
     fn content(&mut self, _member: &Member<'_>) {}
@@ -156,24 +173,13 @@ impl<'a> Walk<'a> {
     fn members(&mut self, file: &Looked<'_>, container: &Container<'_>) -> Option<String> {
         let mut damage = None;
         let mut since = 0;
-        for member in container.members() {
-            let member = match member {
-                Ok(member) => member,
-                Err(error) => {
-                    damage = Some(error.to_string());
-                    continue;
-                }
-            };
-            let mut view = MemberView::of(&member);
-            if self.options.wants_arch(&view.arch) {
-                if self.visitor.looks_inside() {
-                    view.look_inside(&member);
-                }
-                self.is_damaged |= view.is_damaged();
-                self.visitor.member(&view);
-                self.visitor.content(&member);
+        for entry in container.entries() {
+            if let Err(error) = entry.and_then(|entry| {
+                since += entry.payload().len();
+                self.entry(&entry)
+            }) {
+                damage = Some(error.to_string());
             }
-            since += member.payload().len();
             if since >= STEP {
                 file.give_back(container.bytes());
                 since = 0;
@@ -181,6 +187,32 @@ impl<'a> Walk<'a> {
         }
         file.give_back(container.bytes());
         damage
+    }
+
+    /// A member, or all members of a group, which is unpacked no more than once.
+    fn entry(&mut self, entry: &Member<'_>) -> Result<(), Error> {
+        let Some(group) = entry.group() else {
+            self.member(entry);
+            return Ok(());
+        };
+        let (group, stream) = (group?, Stream::default());
+        self.visitor.begin_group(entry);
+        for member in group.members_in(&stream) {
+            self.member(&member?);
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, member: &Member<'_>) {
+        let mut view = MemberView::of(member);
+        if self.options.wants_arch(&view.arch) {
+            if self.visitor.looks_inside() {
+                view.look_inside(member);
+            }
+            self.is_damaged |= view.is_damaged();
+            self.visitor.member(&view);
+            self.visitor.content(member);
+        }
     }
 
     fn archive(&mut self, name: &str, file: &Looked<'_>, data: &[u8], path: &Path, depth: usize) {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use solder_fatbin::Container;
 
+use super::entry::Entry;
 use super::pieces::Pieces;
 use super::policy::Policy;
 
@@ -55,6 +56,8 @@ pub(super) struct Rebuilt<'data> {
     pub(super) counts: Counts,
     /// Where containers, and members that stay, were and where they are.
     moved: HashMap<u64, u64>,
+    /// Bytes at the start that are what they were.
+    pub(super) same: u64,
 }
 
 impl<'data> Rebuilt<'data> {
@@ -78,6 +81,7 @@ impl<'data> Rebuilt<'data> {
         let end = rebuilt.pieces.size();
         rebuilt.moved.entry(data.len() as u64).or_insert(end);
         rebuilt.counts.after = end;
+        rebuilt.same = rebuilt.pieces.common_start(data);
         Ok(rebuilt)
     }
 
@@ -90,23 +94,26 @@ impl<'data> Rebuilt<'data> {
         seen: &mut HashMap<Vec<&'data [u8]>, u64>,
     ) -> Result<(), String> {
         let mut stays = Vec::new();
+        let mut kept = 0;
         let mut offset = old + (container.header_for(0).len() as u64);
-        for member in container.members() {
-            let member = member.map_err(|error| error.to_string())?;
-            self.counts.members += 1;
-            if policy.keeps(&member)? {
-                stays.push((offset, member));
+        for entry in container.entries() {
+            let entry = Entry::of(entry.map_err(|error| error.to_string())?, policy)?;
+            self.counts.members += entry.members;
+            kept += entry.kept();
+            let next = offset + entry.old_bytes().len() as u64;
+            if entry.kept() > 0 {
+                stays.push((offset, entry));
             }
-            offset += member.bytes().len() as u64;
+            offset = next;
         }
-        self.counts.kept += stays.len();
+        self.counts.kept += kept;
         self.counts.before += container.size() as u64;
-        let key: Vec<&[u8]> = stays.iter().map(|(_, member)| member.bytes()).collect();
+        let key: Vec<&[u8]> = stays.iter().map(|(_, entry)| entry.old_bytes()).collect();
         if let Some(new) = seen.get(&key).filter(|_| policy.dedup) {
             self.moved.insert(old, *new);
             return Ok(());
         }
-        self.counts.stored += stays.len();
+        self.counts.stored += kept;
         self.align(old, align);
         let new = self.pieces.size();
         self.moved.insert(old, new);
@@ -115,10 +122,10 @@ impl<'data> Rebuilt<'data> {
         }
         let mut members = Pieces::default();
         let header = container.header_for(0).len() as u64;
-        for (offset, member) in stays {
+        for (offset, entry) in stays {
             self.moved.insert(offset, new + header + members.size());
-            let (bytes, is_stripped) = policy.bytes(&member)?;
-            self.counts.stripped += usize::from(is_stripped);
+            let (bytes, stripped) = entry.bytes(policy)?;
+            self.counts.stripped += stripped;
             members.push(bytes);
         }
         self.pieces.push(container.header_for(members.size()));

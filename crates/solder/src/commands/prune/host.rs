@@ -14,8 +14,12 @@ pub(super) const EM_X86_64: u16 = 62;
 pub(super) const EM_AARCH64: u16 = 183;
 pub(super) const ET_DYN: u16 = 3;
 
+/// Relocations of x86-64 that count from the end of their field of four bytes.
+pub(super) const FROM_END: [u32; 2] = [2, 4];
+
 const SHT_PROGBITS: u32 = 1;
 pub(super) const SHT_SYMTAB: u32 = 2;
+pub(super) const SHT_STRTAB: u32 = 3;
 pub(super) const SHT_RELA: u32 = 4;
 pub(super) const SHT_DYNAMIC: u32 = 6;
 pub(super) const SHT_NOTE: u32 = 7;
@@ -55,6 +59,13 @@ impl Code<'_> {
         let is_elsewhere = self.moved.is_some_and(|moved| moved != self.address);
         let places = self.new.places().filter(move |(old, new)| is_elsewhere || old != new);
         places.map(|(old, _)| self.address + old)
+    }
+
+    /// The addresses at which something else is now, or nothing; what begins where it did is among them.
+    pub(super) fn lost(&self) -> Range<u64> {
+        let is_elsewhere = self.moved.is_some_and(|moved| moved != self.address);
+        let same = if is_elsewhere { 0 } else { self.new.same.min(self.size()) };
+        self.address + same..self.address + self.size()
     }
 
     pub(super) fn size(&self) -> u64 {

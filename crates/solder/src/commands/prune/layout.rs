@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use solder_cubin::raw::{FileHeader, PF_R, PT_LOAD, PT_PHDR, ProgramHeader, SectionHeader};
+use solder_cubin::raw::{ET_EXEC, FileHeader, PF_R, PT_LOAD, PT_PHDR, ProgramHeader, SectionHeader};
 use zerocopy::IntoBytes;
 
-use super::host::{Code, EM_AARCH64, Host, SHF_ALLOC, SHT_NOBITS, SHT_NOTE};
+use super::host::{Code, EM_AARCH64, Host, SHF_ALLOC, SHT_DYNAMIC, SHT_NOBITS, SHT_NOTE, SHT_STRTAB};
 use super::pieces::Pieces;
 
 /// Segments that overlap a section of fat binaries without being loaded.
@@ -67,13 +67,36 @@ impl<'a, 'data> Layout<'a, 'data> {
     /// patchelf adds a segment, and one for each note, and takes what lies there for the first sections of the table. After
     /// tables have moved it overwrites others, unless there is room for its segments.
     pub(super) fn of(host: &'a Host<'data>, code: &'a [Code<'data>]) -> Result<Self, String> {
-        let notes = host.sections.iter().filter(|section| section.sh_type.get() == SHT_NOTE).count() as u64;
+        /// More than compilers and linkers leave.
+        const MOST_NOTES: usize = 16;
+        let notes = host.sections.iter().filter(|section| section.sh_type.get() == SHT_NOTE);
+        let notes = notes.take(MOST_NOTES).count() as u64;
         let plain = Self::with_spare(host, code, 0)?;
         if plain.block.is_none() {
             return Ok(plain);
         }
-        let roomy = Self::with_spare(host, code, notes + 1);
-        Ok(roomy.ok().filter(|roomy| roomy.new_segments() == plain.new_segments()).unwrap_or(plain))
+        let is_good = |roomy: &Self| {
+            roomy.new_segments() == plain.new_segments() && !roomy.makes_room_for_dynamic_section()
+        };
+        let mut roomy = (1..=notes + 1).rev().filter_map(|spare| Self::with_spare(host, code, spare).ok());
+        Ok(roomy.find(is_good).unwrap_or(plain))
+    }
+
+    /// In a program that is loaded where it was linked, patchelf puts the dynamic section after the table of segments too, if it
+    /// fits there with what lies up to the names of dynamic symbols. The program then crashes, since nobody may write there.
+    fn makes_room_for_dynamic_section(&self) -> bool {
+        let Some(block) = self.block.as_ref().filter(|_| self.host.header.e_type.get() == ET_EXEC) else {
+            return false;
+        };
+        let sections = || self.host.sections.iter().filter(|s| !matches!(s.sh_type.get(), 0 | SHT_NOBITS));
+        let is_names =
+            |s: &SectionHeader| s.sh_type.get() == SHT_STRTAB && block.old.contains(&s.offset.get());
+        let header = &self.host.header;
+        let end = header.phoff.get() + (u64::from(header.phnum.get()) + self.new_segments()) * 56;
+        let next = sections().map(|s| s.offset.get()).filter(|offset| *offset >= block.old.end).min();
+        let room = next.unwrap_or(block.old.end).saturating_sub(end);
+        let fits = |s: &SectionHeader| s.sh_type.get() == SHT_DYNAMIC && s.size.get() <= room;
+        sections().any(|section| is_names(section) || fits(section))
     }
 
     /// `spare` is the number of segments that somebody may add later.
@@ -310,9 +333,19 @@ impl<'a, 'data> Layout<'a, 'data> {
     /// A loaded segment ends where pages are cut out of it, and begins again after them.
     fn split(&self, index: usize, segment: &ProgramHeader, into: &mut Vec<ProgramHeader>) {
         let mut from = segment.offset.get();
+        // Where another segment that comes before it in the table begins too, llvm-strip would take the loaded one for a part of that.
+        // The page of its first byte is its own.
+        let before = |from: u64| {
+            let others = self.host.segments[..index].iter();
+            let is_shared = others.filter(|s| s.filesz.get() > 0).any(|other| other.offset.get() == from);
+            if is_shared && from > segment.offset.get() { from % page(self.host) } else { 0 }
+        };
         let part = |from: u64, filesz: u64, memsz: u64| {
+            let before = before(from);
+            let (offset, from) = (self.place(from) - before, from - before);
+            let (filesz, memsz) = (filesz + before, memsz + before);
             let passed = from - segment.offset.get();
-            let (offset, vaddr) = (self.place(from), segment.vaddr.get() + passed);
+            let vaddr = segment.vaddr.get() + passed;
             let shift = vaddr.wrapping_sub(offset);
             let most = if shift == 0 { u64::MAX } else { 1 << shift.trailing_zeros() };
             ProgramHeader {

@@ -5,6 +5,7 @@
 
 mod archive;
 mod containers;
+mod entry;
 mod file;
 mod host;
 mod image;
@@ -15,6 +16,7 @@ mod options;
 mod pieces;
 mod policy;
 mod references;
+mod x86;
 
 use std::ffi::OsString;
 use std::fs::{self, File};

@@ -3,11 +3,8 @@
 use solder_cubin::raw::{FileHeader, Rela, SectionHeader, Symbol};
 use zerocopy::IntoBytes;
 
-use super::host::{Code, EM_X86_64, Host, SHT_DYNSYM, SHT_REL, SHT_RELA, SHT_SYMTAB, entries};
+use super::host::{Code, EM_X86_64, FROM_END, Host, SHT_DYNSYM, SHT_REL, SHT_RELA, SHT_SYMTAB, entries};
 use super::pieces::Pieces;
-
-/// Relocations of x86-64 that count from the end of their field of four bytes.
-const FROM_END: [u32; 2] = [2, 4];
 
 pub(super) fn rebuild<'data>(host: &Host<'data>, code: &[Code<'data>]) -> Result<Pieces<'data>, String> {
     let object = Object { host, code };

@@ -89,6 +89,10 @@ impl Asked {
         if matches!(target, Target::File(_)) && files.len() > 1 {
             return Err("-o is for one file; give -d DIR or --in-place".into());
         }
+        // A file is read back before it takes its place, which cannot be done with a stream.
+        if matches!(&target, Target::File(file) if file.as_os_str() == STANDARD_INPUT) {
+            return Err("-o takes a file; nothing is written to standard output".into());
+        }
         Ok(Some(Self { files, policy, target }))
     }
 

@@ -30,6 +30,26 @@ impl<'data> Pieces<'data> {
         self.push(vec![0; count as usize]);
     }
 
+    /// How many bytes it has in common with others before the first difference.
+    pub(super) fn common_start(&self, bytes: &[u8]) -> u64 {
+        let mut at = 0;
+        for part in &self.parts {
+            let rest = &bytes[at.min(bytes.len())..];
+            // Most parts are parts of the same file, in the same place.
+            let is_itself = part.as_ptr() == rest.as_ptr() && part.len() <= rest.len();
+            let same = if is_itself {
+                part.len()
+            } else {
+                part.iter().zip(rest).take_while(|(a, b)| a == b).count()
+            };
+            at += same;
+            if same < part.len() {
+                break;
+            }
+        }
+        at as u64
+    }
+
     /// Appends another file, with its changes.
     pub(super) fn append(&mut self, other: Self) {
         let start = self.size;

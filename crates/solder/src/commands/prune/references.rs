@@ -4,14 +4,14 @@
 use std::collections::HashSet;
 
 use solder_cubin::raw::{ET_EXEC, PT_LOAD, Rela, SectionHeader, Symbol};
-use zerocopy::little_endian::U64;
+use zerocopy::little_endian::{U32, U64};
 
 use super::host::{
-    Code, EM_AARCH64, EM_X86_64, Host, SHF_ALLOC, SHF_EXECINSTR, SHT_DYNAMIC, SHT_DYNSYM, SHT_NOBITS,
-    SHT_REL, SHT_RELA, SHT_SYMTAB, entries,
+    Code, EM_AARCH64, EM_X86_64, FROM_END, Host, SHF_ALLOC, SHF_EXECINSTR, SHT_DYNAMIC, SHT_DYNSYM,
+    SHT_NOBITS, SHT_REL, SHT_RELA, SHT_SYMTAB, entries,
 };
 use super::layout::Layout;
-use super::machine;
+use super::machine::{self, Lost};
 use super::pieces::Pieces;
 
 const WRAPPERS: &[u8] = b".nvFatBinSegment";
@@ -156,12 +156,13 @@ impl References<'_, '_, '_> {
             return Err("there are relocations without addends".into());
         }
         for section in host.sections.iter().filter(|section| section.sh_type.get() == SHT_RELA) {
-            if section.flags.get() & SHF_ALLOC == 0 {
-                continue;
-            }
             let symbols = host.sections.get(section.link.get() as usize);
             let symbols = symbols.map_or(Ok(&[][..]), |symbols| host.contents(symbols))?;
             let symbols = entries::<Symbol>(symbols);
+            if section.flags.get() & SHF_ALLOC == 0 {
+                self.kept_relocations(section, symbols)?;
+                continue;
+            }
             for (index, entry) in entries::<Rela>(host.contents(section)?).iter().enumerate() {
                 let at = section.offset.get() + (index * size_of::<Rela>()) as u64;
                 if is_relative(entry.r_type.get()) {
@@ -184,6 +185,27 @@ impl References<'_, '_, '_> {
                     self.correct_word(place)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Relocations that the linker has applied and left for other tools (`-Wl,--emit-relocs`), which nothing loads.
+    fn kept_relocations(&mut self, section: &SectionHeader, symbols: &[Symbol]) -> Result<(), String> {
+        for (index, entry) in entries::<Rela>(self.host.contents(section)?).iter().enumerate() {
+            let Some(symbol) = symbols.get(entry.symbol.get() as usize) else { continue };
+            let section_of = usize::from(symbol.shndx.get());
+            let Some(code) = self.code.iter().find(|code| code.section == section_of) else { continue };
+            let is_x86 = self.host.header.machine.get() == EM_X86_64;
+            let bias = if is_x86 && FROM_END.contains(&entry.r_type.get()) { 4 } else { 0 };
+            let old = symbol.value.get().wrapping_add_signed(entry.addend.get().wrapping_add(bias));
+            let places = code.new_address(old).zip(code.new_address(symbol.value.get()));
+            let (new, base) = places.ok_or_else(|| {
+                let name = self.host.name(section);
+                format!("a relocation in section '{name}' leads to the middle of a fat binary, or to code that would go")
+            })?;
+            let addend = (new as i64).wrapping_sub(base as i64).wrapping_sub(bias);
+            let at = section.offset.get() + (index * size_of::<Rela>()) as u64;
+            self.pieces.change(self.layout.place(at) + 16, &addend.to_le_bytes());
         }
         Ok(())
     }
@@ -263,32 +285,44 @@ impl References<'_, '_, '_> {
                 continue;
             }
             let contents = self.host.contents(section)?;
-            for (index, value) in entries::<U64>(contents).iter().enumerate() {
-                let place = section.offset.get() + (index * 8) as u64;
-                if changed.contains(&value.get()) && !self.slots.contains(&place) {
-                    return Err(format!(
-                        "section '{}' seems to hold the address of a fat binary, {value:#x}",
-                        self.host.name(section)
-                    ));
-                }
+            if let Some(value) = self.plain_word(section, contents, &changed) {
+                return Err(format!(
+                    "section '{}' seems to hold the address of a fat binary, {value:#x}",
+                    self.host.name(section)
+                ));
             }
         }
         Ok(())
     }
 
+    /// The first word of 4 or 8 bytes that is one of the addresses and has not been corrected.
+    fn plain_word(&self, section: &SectionHeader, contents: &[u8], changed: &HashSet<u64>) -> Option<u64> {
+        let (first, last) = (*changed.iter().min()?, *changed.iter().max()?);
+        let words = entries::<U32>(contents);
+        words.iter().enumerate().find_map(|(index, word)| {
+            let low = u64::from(word.get());
+            let high = words.get(index + 1).map_or(0, |next| u64::from(next.get()));
+            let place = section.offset.get() + (index * 4) as u64;
+            let is_it = |value: &u64| (first..=last).contains(value) && changed.contains(value);
+            let value = [low, high << 32 | low].into_iter().find(is_it)?;
+            (!self.slots.contains(&place)).then_some(value)
+        })
+    }
+
     /// Host code refers to wrappers, never to fat binaries. Where it does, what it refers to must not move.
     fn machine_code(&self) -> Result<(), String> {
-        let changed = self.changed();
-        if changed.is_empty() {
+        let lost = LostPlaces { layout: self.layout, code: self.code, begins: self.changed() };
+        if lost.begins.is_empty() && self.code.iter().all(|code| code.lost().is_empty()) {
             return Ok(());
         }
+        let is_fixed = self.host.header.e_type.get() == ET_EXEC;
         let is_code = |section: &&SectionHeader| section.flags.get() & SHF_EXECINSTR != 0;
         for section in self.host.sections.iter().filter(is_code) {
             let contents = self.host.contents(section)?;
             let start = section.addr.get();
             let found = match self.host.header.machine.get() {
-                EM_X86_64 => machine::x86_64(contents, start, &changed),
-                _ => machine::aarch64(contents, start, &changed),
+                EM_X86_64 => machine::x86_64(contents, start, &lost, is_fixed),
+                _ => machine::aarch64(contents, start, &lost),
             };
             if let Some(address) = found {
                 return Err(format!(
@@ -298,6 +332,25 @@ impl References<'_, '_, '_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Addresses that lead to something else than before.
+struct LostPlaces<'a, 'data> {
+    layout: &'a Layout<'a, 'data>,
+    code: &'a [Code<'data>],
+    begins: HashSet<u64>,
+}
+
+impl Lost for LostPlaces<'_, '_> {
+    fn is_lost(&self, address: u64) -> bool {
+        let is_in =
+            |code: &Code<'_>| code.lost().contains(&address) && code.new_address(address) != Some(address);
+        self.layout.address(address) != address || self.code.iter().any(is_in) || self.begins(address)
+    }
+
+    fn begins(&self, address: u64) -> bool {
+        self.begins.contains(&address)
     }
 }
 

@@ -78,10 +78,10 @@ impl Functions {
         if input == next {
             self.inputs.push(label);
         }
-        for function in cubin.functions.into_iter().filter(|function| function.code > 0) {
-            let sum = self.sums.entry((input, function.demangled)).or_default();
+        for (function, code) in cubin.own_code().into_iter().filter(|(_, code)| *code > 0) {
+            let sum = self.sums.entry((input, function.demangled.clone())).or_default();
             sum.copies += 1;
-            sum.bytes = sum.bytes.saturating_add(function.code);
+            sum.bytes = sum.bytes.saturating_add(code);
         }
     }
 
