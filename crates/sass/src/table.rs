@@ -294,7 +294,7 @@ pub const FIXED: [(u16, &[Operand]); 159] = [
     (0x3c2, &[wu(2, 1), r(3, 1), wp(81), wup(81)]),    // R2UR
     (0x3c4, &[wu(2, 1), r(3, 1)]),                     // REDUX
     (0x3c6, &[]),                                      // FENCE
-    (0x3ca, UNIFORM_COPY),                             // UGETNEXTWORKID
+    (0x3ca, &[u(3, 2)]),                               // UGETNEXTWORKID
     (0x3cb, &[u(3, 1), u(4, 2), u(8, 1)]),             // UMEMSETS
     (0x3e9, TENSOR_UNIT),                              // UTCBAR
     (0x402, &[wr(2, 2)]),                              // MOV.64

@@ -71,7 +71,9 @@ impl<'a> Detail<'a> {
         }
         self.screen.line(&line);
         for tool in &cubin.tools {
+            // solder's version begins with its name, which is not to be read twice.
             let (version, command_line) = (tool.version.trim(), tool.command_line.trim());
+            let version = version.strip_prefix(tool.name.as_str()).map_or(version, str::trim_start);
             self.screen.line(&format!("made by {} {version}: {command_line}", tool.name));
         }
         self.functions(cubin, true);
