@@ -11,6 +11,7 @@ use crate::instruction::{CountedWait, Instruction, SIZE};
 use crate::operands::Operands;
 use crate::operands::exact::checked;
 use crate::registers::File;
+use crate::unscheduled::{Pace, pace};
 
 /// `DMUL`, `DADD`, `DSETP`, `DFMA`.
 const DOUBLE: std::ops::RangeInclusive<u16> = 0x028..=0x02b;
@@ -161,6 +162,13 @@ pub fn is_fit_for_103(code: &[u8], interval: u32) -> bool {
     let has_functions = has(Class::Exponential) && has(Class::Function);
     if !has_functions && !instructions.iter().any(|i| is_slow_on_103(*i)) {
         return true;
+    }
+    if let Some(pace) = pace(code) {
+        // Everything waits for everything before it, if that says when it is there.
+        let says = |i: &Instruction| {
+            !loses_latency(*i) || (i.write_scoreboard(), i.read_scoreboard()) == (Some(0), Some(1))
+        };
+        return pace == Pace::Unpaced || instructions.iter().all(says);
     }
     code.len().is_multiple_of(SIZE) && Code::new(instructions, interval).is_some_and(|code| code.is_fit())
 }

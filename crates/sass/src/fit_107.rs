@@ -8,6 +8,7 @@ use crate::instruction::{Instruction, SIZE};
 use crate::operands::Operands;
 use crate::operands::exact::checked;
 use crate::registers::File;
+use crate::unscheduled::{Pace, pace};
 
 const UMOV: u16 = 0x082;
 const VOTEU: u16 = 0x086;
@@ -32,7 +33,10 @@ const LATEST: u32 = 16;
 
 /// Whether sm_107 has all instructions of the code, and nothing comes too early there.
 pub fn is_fit_for_107(code: &[u8]) -> bool {
-    (0..code.len() / SIZE).all(|at| !is_missing(Instruction::at(code, at)) && is_in_time(code, at))
+    // Without any schedule the machine sees to it.
+    let is_scheduled = pace(code) != Some(Pace::Unpaced);
+    let is_fit = |at: usize| !is_scheduled || is_in_time(code, at);
+    (0..code.len() / SIZE).all(|at| !is_missing(Instruction::at(code, at)) && is_fit(at))
 }
 
 /// Whether sm_107 does not have an instruction: textures and surfaces are calls of functions there.

@@ -617,7 +617,7 @@ fn is_comparison(instruction: Instruction) -> bool {
 }
 
 /// Whether an operation is a product of matrices.
-fn is_matrix(operation: u16) -> bool {
+pub fn is_matrix(operation: u16) -> bool {
     let is_among = MATRICES.contains(&operation) || OTHER_MATRICES.contains(&operation);
     is_among && !MATRIX_LOADS.contains(&operation)
 }

@@ -37,6 +37,7 @@ mod stack_pointer;
 mod sum;
 mod table;
 mod times;
+mod unscheduled;
 mod workaround;
 
 pub use checker::{Problem, Violation, check, check_expanded, check_for};

@@ -234,6 +234,8 @@ impl Moved<'_> {
     /// The same of code without optimisation: what follows the synchronisation waits for what the idle instruction waits for, and what
     /// comes before takes so long that nothing of fixed latency is under way.
     fn is_unscheduled_after(&self, old: usize, new: usize) -> bool {
+        /// For scoreboards 0 and 1. Products of matrices wait for them too, but take no cycles.
+        const WAITS: u8 = 3;
         let is_earlier_unscheduled = |code: &[u8], at: usize| {
             at.checked_sub(2).is_none_or(|at| is_unscheduled(Instruction::at(code, at)))
         };
@@ -241,7 +243,7 @@ impl Moved<'_> {
             let [before, next] = [at, next]
                 .map(|at| at.filter(|at| *at < code.len() / SIZE).map(|at| Instruction::at(code, at)));
             before.is_some_and(|one| one.operation() == WARP_SYNC && is_unscheduled(one))
-                && next.is_some_and(is_unscheduled)
+                && next.is_some_and(|next| next.wait_mask() == WAITS)
         };
         is_unscheduled_idle(Instruction::at(self.before, old))
             && is_earlier_unscheduled(self.before, old)

@@ -5,8 +5,8 @@
 
 use super::function::{Function, Step};
 use super::moves::Change;
-use super::older::is_without_schedule;
 use crate::instruction::{Instruction, SIZE};
+use crate::unscheduled::{self, Pace};
 use crate::workaround::{mercury, needs_nop_after, needs_nop_before};
 use solder_cubin::mercury::paces;
 
@@ -22,7 +22,7 @@ pub fn step(function: &Function<'_, '_>) -> Option<Step> {
     if !needs(needs_nop_before) || needs(needs_nop_after) {
         return None;
     }
-    let nop = if is_without_schedule(code) { UNSCHEDULED } else { IDLE };
+    let nop = if unscheduled::pace(code) == Some(Pace::Waiting) { UNSCHEDULED } else { IDLE };
     let mut changes = Vec::new();
     let mut at = 0;
     for step in paces(&function.capsule, length).ok()? {

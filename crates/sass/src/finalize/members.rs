@@ -7,11 +7,11 @@ use super::function::{Function, Jumps, Step, delayed_capsule, other_delays};
 use super::moves::Moves;
 use super::object::Object;
 use super::sums;
-use crate::instruction::SIZE;
-use crate::schedule::Family;
+use crate::instruction::{Instruction, SIZE};
 use crate::schedule::member::{
-    delayed, for_107, has_slow_code, number, number_107, without_double_scoreboards,
+    delayed, for_107, has_slow_code, loses_latency, number, number_107, without_double_scoreboards,
 };
+use crate::schedule::{Control, Family};
 use crate::{Speed, check_for, is_fit_for_107, sum};
 use solder_arch::Release;
 use solder_cubin::mercury::delays;
@@ -67,6 +67,30 @@ pub fn applies(from: u16, to: u16) -> bool {
 /// nothing takes fewer than it did (mercury/slower-on-other-member).
 pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, release: &Release) -> Option<Step> {
     [false, true].into_iter().find_map(|is_slower| timed_anew(object, function, release, is_slower))
+}
+
+/// The same of code without optimisation, all of which waits for scoreboards 0 and 1 and takes 15 cycles: double precision and products of
+/// matrices set them too, and nothing moves (mercury/unscheduled-of-other-member).
+pub fn step_waiting(function: &Function<'_, '_>) -> Option<Step> {
+    let old = &*function.code;
+    let (moves, mut code) = Moves::new(old, Vec::new())?;
+    for (at, place) in code.as_chunks_mut::<SIZE>().0.iter_mut().enumerate() {
+        let instruction = Instruction::at(old, at);
+        if loses_latency(instruction) {
+            *place = instruction.with_stall(15).without_hold().0.to_le_bytes();
+            Control { written: 0, read: 1, waits: 3 }.put(place);
+        }
+    }
+    (code != old).then(|| Step { code, capsule: function.capsule.to_vec(), moves })
+}
+
+/// Code without optimisation as sm_107 needs it: other sums. Its pace is not the linker's choice.
+pub fn step_107_unscheduled(function: &Function<'_, '_>) -> Option<Step> {
+    let (mut code, capsule) = sums::converted(function, |_| true)
+        .unwrap_or_else(|| (function.code.to_vec(), function.capsule.to_vec()));
+    sum::mark_signed(&mut code);
+    let (moves, _) = Moves::new(&function.code, Vec::new())?;
+    (code != *function.code).then_some(Step { code, capsule, moves })
 }
 
 fn timed_anew(

@@ -34,6 +34,7 @@ mod stack_pointer;
 mod sums;
 
 use crate::schedule::Family;
+use crate::unscheduled::{self, Pace};
 use bstr::BString;
 use function::Function;
 use object::Object;
@@ -82,27 +83,35 @@ pub fn finalize(cubin: &Cubin<'_>, what: Finalize<'_>) -> Result<Option<Vec<u8>>
         function.take(older::undelay(&object, &function, origin));
         function.take(older::hold(&object, &function, origin));
         let is_moved = is_for_member || members::applies_107(cubin.sm(), what.sm);
-        // Code that moves to another machine is always scheduled: double precision has other rules there.
-        let is_scheduled = is_moved || !older::is_without_schedule(&function.code);
-        if is_moved {
+        let pace = unscheduled::pace(&function.code);
+        // Code that moves to another machine is scheduled before: double precision has other rules there.
+        let is_moved_anew = is_moved && pace.is_none();
+        if is_moved_anew {
             function.take(older::schedule(&object, &function, origin));
         }
         if is_for_member {
-            function.take(members::step(&object, &function, what.release));
+            function.take(match pace {
+                None => members::step(&object, &function, what.release),
+                Some(Pace::Waiting) => members::step_waiting(&function),
+                Some(Pace::Unpaced) => None,
+            });
         }
         if members::applies_107(cubin.sm(), what.sm) {
-            function.take(members::step_107(&object, &function, what.release));
+            function.take(match pace {
+                None => members::step_107(&object, &function, what.release),
+                Some(_) => members::step_107_unscheduled(&function),
+            });
         }
         if what.has_barriers {
             function.take(exits::step(&function, family));
         }
         if what.is_whole {
-            function.take(fences::step(&function, family, is_moved || !origin.is_scheduled_last()));
+            function.take(fences::step(&function, family, is_moved_anew || !origin.is_scheduled_last()));
         }
         if what.release.adds_two_numbers(what.sm) {
             function.take(sums::step(&function, &function.jumps(&object), family));
         }
-        if !is_scheduled {
+        if pace == Some(Pace::Waiting) {
             function.take(older::unschedule(&function, origin));
         } else if !is_moved {
             function.take(older::schedule(&object, &function, origin));

@@ -19,9 +19,9 @@
 use super::function::{Function, Jumps, Step, delayed_capsule, other_delays, paced};
 use super::moves::{Change, Moves};
 use super::object::Object;
-use crate::idle::{NO_LOAD, is_idle, is_needed, is_unscheduled, is_unscheduled_idle};
+use crate::idle::{NO_LOAD, is_idle, is_needed, is_unscheduled_idle};
 use crate::instruction::{Instruction, SIZE};
-use crate::operation::{BAR, DOUBLE, ENDCOLLECTIVE, ERRBAR, MEMBAR};
+use crate::operation::{BAR, DOUBLE, ENDCOLLECTIVE, MEMBAR};
 use crate::schedule::member::{
     Delayed, expanded as retimed_blocks, held, mark_anew, put, released, rewaited, shortened, undelayed,
     with_double_scoreboards,
@@ -31,6 +31,7 @@ use crate::schedule::{
     shortened as shortened_code,
 };
 use crate::shift;
+use crate::unscheduled::{self, Pace};
 use crate::{Speed, check, check_expanded, check_for};
 use solder_arch::Release;
 use solder_cubin::mercury::{Idle, abridged, delays, from_older, idle, is_older_capsule, remarks};
@@ -116,7 +117,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     let moved: Jumps =
         jumps.iter().map(|(at, targets)| (index(at), targets.iter().map(index).collect())).collect();
     let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
-    if is_without_schedule(old) {
+    if unscheduled::pace(old) == Some(Pace::Waiting) {
         // Every instruction waits and takes its time already.
     } else if origin.is_other {
         let unstretched = with_stalls_of(old, &code, &idle, index);
@@ -172,19 +173,6 @@ pub fn unschedule(function: &Function<'_, '_>, origin: Origin) -> Option<Step> {
         }
     }
     (code != old).then(|| Step { code, capsule: function.capsule.to_vec(), moves })
-}
-
-/// Whether all of the code was compiled without optimisation, by an assembler before 13.3.
-pub fn is_without_schedule(code: &[u8]) -> bool {
-    let is_of_kind = |at: usize| {
-        let instruction = Instruction::at(code, at);
-        // What reports errors before an exit takes no cycles by itself, nor do precautions before fences.
-        let may_be_short = [MEMBAR, ERRBAR].contains(&instruction.operation());
-        let is_short = instruction.stall() == 0 && [0, 3].contains(&instruction.wait_mask());
-        is_unscheduled(instruction) || may_be_short && is_short || instruction.0 == NO_LOAD
-    };
-    let last = (0..code.len() / SIZE).rev().find(|at| Instruction::at(code, *at).stall() > 0);
-    last.is_some_and(|last| (0..=last).all(is_of_kind))
 }
 
 /// The function with the scoreboards and waits that a later release gives it, once everything has its place; `None` if the function stays.

@@ -29,6 +29,7 @@ use delays::{Held, Scheduled, is_delay};
 use doubles::{Consumer, doubles, doubles_of_100, uncovered};
 use marks::Marks;
 use pipes::Member;
+pub use pipes::loses_latency;
 pub use shortened::{Retimed, expanded, mark_anew, put, replaced, rewaited, shortened};
 use solder_arch::Release;
 use stalls::Stalls;
