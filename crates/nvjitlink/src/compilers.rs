@@ -95,6 +95,7 @@ pub fn compile(
 ) -> Result<Packed, CompileError> {
     let mut arguments = compiler_words(options);
     if !whole {
+        arguments.retain(|word| !USED.iter().any(|option| word.starts_with(option)));
         arguments.push(b"-Xnvvm=--device-c".to_vec());
     }
     if options.relocatable && release.relocates_ir_alone() {
@@ -103,6 +104,9 @@ pub fn compile(
     }
     toolchain(release).compile_packed(Path::new(""), &CompileRequest { arguments: &arguments, modules })
 }
+
+/// What is asked for by name. Other code may refer to the rest, so that the link alone removes it.
+const USED: [&[u8]; 2] = [b"-kernels-used=", b"-variables-used="];
 
 /// The options of the session that concern the compiler, in the words in which they were given.
 fn compiler_words(options: &Options) -> Vec<Vec<u8>> {

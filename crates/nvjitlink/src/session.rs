@@ -46,6 +46,8 @@ pub struct Session {
     asked: Asked,
     begun: Instant,
     is_complete: bool,
+    /// There was a link. A whole program of IR is made without one, and code may then be added still, though nothing comes of it.
+    is_linked: bool,
     /// All IR was made one module, which is done once.
     is_merged: bool,
     /// An input was taken as machine code or PTX, be it that it was refused then: the IR is not alone any more.
@@ -69,7 +71,8 @@ struct DeviceCode {
 /// IR of an input.
 #[derive(Debug)]
 struct Ir {
-    name: Vec<u8>,
+    /// The compiler makes up one for IR without.
+    name: Option<Vec<u8>>,
     kind: ModuleKind,
     bytes: Vec<u8>,
 }
@@ -121,6 +124,7 @@ impl Session {
             asked,
             begun: Instant::now(),
             is_complete: false,
+            is_linked: false,
             is_merged: false,
             has_code: false,
             code: Vec::new(),
@@ -323,7 +327,7 @@ impl Session {
                     IrContent::Plain(bytes) => (ModuleKind::Ir, bytes),
                     IrContent::Container(bytes) => (ModuleKind::Fatbin, bytes),
                 };
-                self.modules.push(Ir { name: name.printed().to_vec(), kind, bytes: bytes.to_vec() });
+                self.modules.push(Ir { name: name.0.map(<[u8]>::to_vec), kind, bytes: bytes.to_vec() });
                 Ok(())
             }
         }
@@ -347,7 +351,7 @@ impl Session {
     }
 
     fn keep(&mut self, bytes: Vec<u8>, origin: Origin, name: Name<'_>) -> Done {
-        if self.is_complete {
+        if self.is_linked {
             return Err(self.nothing_to_add_to(name));
         }
         if self.options.as_ref().is_some_and(|options| options.time) && self.release.checks_before_finishing()
@@ -487,6 +491,7 @@ impl Session {
             self.keep(cubin, Origin::File, COMPILED)?;
         }
         self.is_complete = true;
+        self.is_linked = true;
         self.link(options)
     }
 
@@ -500,7 +505,7 @@ impl Session {
         self.is_merged = self.release.gives_merged_ir();
         let modules = self.modules.iter();
         let modules: Vec<Module<'_>> =
-            modules.map(|ir| Module { kind: ir.kind, bytes: &ir.bytes, name: &ir.name }).collect();
+            modules.map(|ir| Module { kind: ir.kind, bytes: &ir.bytes, name: ir.name.as_deref() }).collect();
         match compilers::compile(options, self.release, &modules, whole) {
             Ok(compiled) => {
                 self.logs.info.text(&compiled.log);

@@ -191,7 +191,7 @@ fn modules<'a>(modules: &'a [IrModule<'_>]) -> Vec<Module<'a>> {
             IrContent::Plain(bytes) => (ModuleKind::Ir, bytes),
             IrContent::Container(bytes) => (ModuleKind::Fatbin, bytes),
         };
-        Module { kind, bytes, name: module.name.as_bytes() }
+        Module { kind, bytes, name: Some(module.name.as_bytes()) }
     };
     modules.iter().map(module).collect()
 }

@@ -111,7 +111,7 @@ impl Toolchain<'_> {
 fn with_modules<'a>(library: &Path, modules: &[Module<'a>]) -> Result<Program<'a>, CompileError> {
     let mut program = Program::open(library)?;
     for module in modules {
-        program.add(module.bytes, module.name)?;
+        program.add(module.bytes, module.name.unwrap_or_default())?;
     }
     Ok(program)
 }
@@ -148,7 +148,7 @@ impl Keys {
             without_names.field(module.bytes);
         }
         let mut with_names = without_names.clone();
-        with_names.list(request.modules.iter().map(|module| module.name));
+        with_names.list(request.modules.iter().map(|module| module.name.unwrap_or_default()));
         Self { without_names, with_names }
     }
 

@@ -19,8 +19,8 @@ pub struct Module<'a> {
     pub kind: ModuleKind,
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// Its name in the compiler's messages.
-    pub name: &'a [u8],
+    /// Its name in the compiler's messages, and in IR that is made of it.
+    pub name: Option<&'a [u8]>,
 }
 
 /// Modules to compile together.

@@ -305,6 +305,7 @@ impl Options {
     pub fn lto_options(&self) -> LtoOptions<'_> {
         LtoOptions {
             partial: self.partial_lto,
+            whole: self.whole_lto,
             debug: self.debug && !self.suppress_debug_info,
             emit_ptx: self.emit_ptx,
             registers: self.maxrregcount,

@@ -67,7 +67,7 @@ pub fn prune(folder: &Path, limit: u64) -> io::Result<Usage> {
         left -= entry.bytes;
     }
     remove_abandoned(folder);
-    let _ = fs::write(folder.join(TOTAL), left.to_string());
+    note(folder, left);
     Ok(removed)
 }
 
@@ -76,7 +76,7 @@ pub(super) fn added(folder: &Path, bytes: u64, limit: u64) {
     let total = estimate(folder).map(|total| total.saturating_add(bytes));
     match total {
         Some(total) if total <= limit => {
-            let _ = fs::write(folder.join(TOTAL), total.to_string());
+            note(folder, total);
         }
         // Some room is made, so that the next entry does not have to.
         _ => {
@@ -86,9 +86,17 @@ pub(super) fn added(folder: &Path, bytes: u64, limit: u64) {
     }
 }
 
+/// Notes the size. What is no file was put there by somebody else, and may be a pipe, which would be waited for.
+fn note(folder: &Path, bytes: u64) {
+    let path = folder.join(TOTAL);
+    if fs::metadata(&path).map_or(true, |found| found.is_file()) {
+        let _ = fs::write(path, bytes.to_string());
+    }
+}
+
 fn estimate(folder: &Path) -> Option<u64> {
     let path = folder.join(TOTAL);
-    let age = fs::metadata(&path).ok()?.modified().ok()?.elapsed().ok()?;
+    let age = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?.modified().ok()?.elapsed().ok()?;
     (age < TRUSTED).then(|| fs::read_to_string(path).ok()?.trim().parse().ok())?
 }
 

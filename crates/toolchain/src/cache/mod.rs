@@ -165,7 +165,10 @@ impl<'a> Cache<'a> {
     /// The fields of an entry of the folder, which is used now.
     fn in_folder(&self, key: &Key) -> Option<Vec<Vec<u8>>> {
         let hash = key.hash();
-        let mut file = fs::File::open(self.path(&hash)?).ok()?;
+        let path = self.path(&hash)?;
+        // To open a pipe would wait for who writes to it.
+        fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        let mut file = fs::File::open(path).ok()?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).ok()?;
         let fields = fields(&hash, &bytes)?;
@@ -311,6 +314,20 @@ mod tests {
             fs::write(&path, &changed).expect("writable");
             assert_eq!(cache.get(&key), None, "changed at {at}");
         }
+        cache.put(&key, &[b"content"]);
+        assert_eq!(cache.get(&key), Some(vec![b"content".to_vec()]));
+    }
+
+    #[test]
+    fn pipes_are_not_waited_for() {
+        let folder = Folder::new("pipes");
+        let cache = folder.cache();
+        let key = key(&["x"]);
+        let path = cache.path(&key.hash()).expect("a folder");
+        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+        let made = std::process::Command::new("mkfifo").arg(&path).arg(folder.0.join("total")).status();
+        assert!(made.is_ok_and(|status| status.success()));
+        assert_eq!(cache.get(&key), None);
         cache.put(&key, &[b"content"]);
         assert_eq!(cache.get(&key), Some(vec![b"content".to_vec()]));
     }

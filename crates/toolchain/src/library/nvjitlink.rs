@@ -113,12 +113,13 @@ pub fn link(
 
 impl Session {
     fn add(&self, input: &Module<'_>) -> Result<(), CompileError> {
-        let name = c_string(input.name);
+        let name = input.name.map(c_string);
+        let name = name.as_ref().map_or(ptr::null(), |name| name.as_ptr());
         let bytes = input.bytes;
-        // SAFETY: the bytes and their length belong together and outlive the link; the name ends with a NUL.
+        // SAFETY: the bytes and their length belong together and outlive the link; the name is null or ends with a NUL.
         let code = unsafe {
             let data = bytes.as_ptr().cast();
-            (self.functions.add)(self.handle, kind(input.kind), data, bytes.len(), name.as_ptr())
+            (self.functions.add)(self.handle, kind(input.kind), data, bytes.len(), name)
         };
         if code == 0 { Ok(()) } else { Err(self.refused()) }
     }

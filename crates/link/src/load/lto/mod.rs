@@ -68,6 +68,7 @@ pub fn optimize<'data>(
     // everything complete.
     let may_be_whole = !options.emit_ptx && !plan.partial && compiled.parts.len() == 1;
     let complete = match compiled.complete {
+        _ if options.whole => may_be_whole,
         Some(complete) => complete,
         None if !plan.device_c || !may_be_whole => may_be_whole,
         None => {

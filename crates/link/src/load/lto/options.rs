@@ -11,6 +11,8 @@ pub struct LtoOptions<'a> {
     pub release: &'a Release,
     /// `-force-partial-lto` or `-r`: other code is to be linked later.
     pub partial: bool,
+    /// `-force-whole-lto`: IR alone is a whole program, whatever it refers to.
+    pub whole: bool,
     /// `-g`, without `-suppress-debug-info`.
     pub debug: bool,
     /// `-emit-ptx`: the PTX is wanted, not the code.
@@ -40,6 +42,7 @@ impl<'a> LtoOptions<'a> {
             target,
             release,
             partial: false,
+            whole: false,
             debug: false,
             emit_ptx: false,
             registers: None,
