@@ -4,7 +4,7 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -341,7 +341,7 @@ fn host_code_that_refers_to_fat_binaries() {
     write("direct.s", &assembly.replace("again: .incbin", &show("again")));
     let program = |body: &str| {
         format!(
-            "#include <string.h>\nextern const unsigned char again[]; char copy[16]; __attribute__((noinline)) long get(void) {{ {body} }} int main(void) {{ return get() == 77; }}"
+            "#include <string.h>\nextern const unsigned char again[] __attribute__((visibility(\"hidden\"))); char copy[16]; __attribute__((noinline)) long get(void) {{ {body} }} int main(void) {{ return get() == 77; }}"
         )
     };
     let forms = [
@@ -355,7 +355,14 @@ fn host_code_that_refers_to_fat_binaries() {
     ];
     for (name, source) in &forms {
         write("direct.c", source);
-        for words in [["-pie", "-fPIE", "-O0"], ["-pie", "-fPIE", "-O2"], ["-no-pie", "-fno-pie", "-O2"]] {
+        let large = if cfg!(target_arch = "x86_64") { "-mcmodel=large" } else { "-O3" };
+        let all = [
+            ["-pie", "-fPIE", "-O0"],
+            ["-pie", "-fPIE", "-O2"],
+            ["-no-pie", "-fno-pie", "-O2"],
+            ["-pie", "-fPIE", large],
+        ];
+        for words in all {
             assert!(compile(&folder, &[&["direct.c", "direct.s", "-o", "direct"], &words[..]].concat()));
             let (code, _, stderr) = prune(&folder, &["--keep=sm_80", "direct", "-o", "out"]);
             assert!(code == Some(1) && stderr.contains("seems to refer to"), "{name} {words:?}: {stderr}");
@@ -372,6 +379,97 @@ fn host_code_that_refers_to_fat_binaries() {
         let (code, _, stderr) = prune(&folder, &["--keep=sm_80", "direct", "-o", "none"]);
         assert!(code == Some(1) && stderr.contains("seems to hold the address"), "{stderr}");
     }
+}
+
+/// Data that leads to a fat binary, or to something in one, without a relocation that says so.
+#[test]
+fn data_that_leads_to_fat_binaries() {
+    let folder = scratch("prune-data");
+    sources(&folder);
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("a file");
+    let assembly = fs::read_to_string(folder.join("wrappers.s")).expect("a file");
+    let hidden = |text: &str, name: &str| {
+        text.replace(&format!("{name}: "), &format!(".globl {name}\n.hidden {name}\n{name}: "))
+    };
+    write(
+        "hidden.s",
+        &["one", "again", "first", "two"].iter().fold(assembly, |text, name| hidden(&text, name)),
+    );
+    write(
+        "main.c",
+        "extern int table[] __attribute__((visibility(\"hidden\"))); int main(int n, char **w) { return table[n] == 1; }",
+    );
+    write(
+        "through.c",
+        "extern const char __start___nv_relfatbin[], __stop___nv_relfatbin[]; int main(void) { int n = 0; for (const char *p = \
+         __start___nv_relfatbin; p < __stop___nv_relfatbin; p++) n += *p; return n == 1; }",
+    );
+    let (moving, fixed): (&[&str], &[&str]) = (&["-pie", "-fPIE", "-O2"], &["-no-pie", "-fno-pie", "-O2"]);
+    let distance = "seems to hold the distance to a fat binary";
+    let address = "seems to hold the address of a fat binary";
+    let forms = [
+        ("main.c", "table: .long again - ., two - .", moving, distance),
+        ("main.c", "table: .quad again - .", moving, distance),
+        ("main.c", "table: .long again - .", moving, "seems to use a table"),
+        ("main.c", "table: .long one - table, again - table, two - table", moving, "seems to use a table"),
+        ("main.c", "table: .long 0\n.balign 8\n.quad again + 16", fixed, address),
+        ("main.c", "table: .long 0\n.byte 0\n.quad again", fixed, address),
+        ("through.c", "table: .long 0", moving, "seems to refer to"),
+    ];
+    for (program, table, words, reason) in forms {
+        write("table.s", &format!(".section .rodata\n.balign 8\n.globl table\n.hidden table\n{table}\n"));
+        assert!(
+            compile(&folder, &[&[program, "hidden.s", "table.s", "-o", "program"], words].concat()),
+            "{table}"
+        );
+        let (code, _, stderr) = prune(&folder, &["--keep=sm_80", "program", "-o", "out"]);
+        assert!(code == Some(1) && stderr.contains(reason), "{table}: {stderr}");
+    }
+    // What only a relocation that stays tells.
+    write("table.s", ".data\n.balign 8\n.globl table\ntable: .long 0\n.short 0\n.quad again - .\n");
+    let words = ["main.c", "hidden.s", "table.s", "-o", "program", "-Wl,--emit-relocs"];
+    assert!(compile(&folder, &[&words[..], moving].concat()));
+    let (code, _, stderr) = prune(&folder, &["--keep=sm_80", "program", "-o", "out"]);
+    assert!(code == Some(1) && stderr.contains("shows a reference to a fat binary"), "{stderr}");
+}
+
+/// A program that is loaded where it was linked has copies of what libraries export, as large as the library says.
+#[test]
+fn copies_of_fat_binaries() {
+    let folder = scratch("prune-copies");
+    sources(&folder);
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("a file");
+    let assembly = fs::read_to_string(folder.join("wrappers.s")).expect("a file");
+    let exported =
+        ".globl again\n.type again, %object\n.size again, end - again\nagain: .incbin \"one.fatbin\"\nend:";
+    write("exported.s", &assembly.replace("again: .incbin \"one.fatbin\"", exported));
+    assert!(compile(&folder, &["-shared", "-fPIC", "show.c", "exported.s", "-o", "libit.so"]));
+    write("main.c", "extern const char again[]; int main(void) { return again[0] == 0x50 ? 0 : 1; }");
+    let here = format!("-Wl,-rpath,{}", folder.display());
+    assert!(compile(&folder, &["-no-pie", "-fno-pie", "main.c", "libit.so", "-o", "program", &here]));
+    assert_eq!(output(&folder.join("program")), "");
+    pruned(&folder, &["--keep=compute_75", "--in-place", "libit.so"]);
+    assert_eq!(output(&folder.join("program")), "");
+}
+
+/// A file of somebody else stays theirs, and a copy of it does not lend the rights of who made it.
+#[test]
+fn owners() {
+    let folder = scratch("prune-owners");
+    let file = folder.join("all.fatbin");
+    fs::write(&file, fatbin(0, 999)).expect("a file");
+    if chown(&file, Some(1234), Some(1234)).is_err() {
+        return println!("skipped: files cannot be given away");
+    }
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o6751)).expect("permissions");
+    pruned(&folder, &["--keep=sm_80", "all.fatbin", "-o", "copy.fatbin"]);
+    pruned(&folder, &["--keep=sm_80", "--in-place", "all.fatbin"]);
+    let kept = |name: &str| {
+        let found = fs::metadata(folder.join(name)).expect("a file");
+        (found.uid() == 1234, found.gid() == 1234, found.mode() & 0o7777)
+    };
+    assert_eq!(kept("all.fatbin"), (true, true, 0o6751));
+    assert_eq!(kept("copy.fatbin"), (false, false, 0o751));
 }
 
 /// Damage anywhere outside of code and data: an error and no file, or a file.

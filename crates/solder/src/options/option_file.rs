@@ -72,6 +72,25 @@ pub fn split(text: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
     Ok(words)
 }
 
+/// Splits a list at its commas; double quotes protect a comma and disappear, empty elements too. The error is the quote that
+/// has no second one.
+pub(crate) fn elements(text: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
+    let mut elements = vec![Vec::new()];
+    let mut quoted = false;
+    for byte in text {
+        match byte {
+            b'"' => quoted = !quoted,
+            b',' if !quoted => elements.push(Vec::new()),
+            _ => elements.last_mut().expect("never empty").push(*byte),
+        }
+    }
+    if quoted {
+        return Err("\"");
+    }
+    elements.retain(|element| !element.is_empty());
+    Ok(elements)
+}
+
 #[cfg(test)]
 mod tests {
     use super::split;

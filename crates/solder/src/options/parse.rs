@@ -227,22 +227,9 @@ fn number(text: &[u8], sink: &Sink) -> Result<i32, Stop> {
     i32::try_from(value).map_err(|_| sink.fatal(Message::NumberOutOfRange { value: text.into() }))
 }
 
-/// Splits a list at its commas; double quotes protect a comma and disappear, empty elements too.
 fn elements(text: &[u8], sink: &Sink) -> Result<Vec<Vec<u8>>, Stop> {
-    let mut elements = vec![Vec::new()];
-    let mut quoted = false;
-    for byte in text {
-        match byte {
-            b'"' => quoted = !quoted,
-            b',' if !quoted => elements.push(Vec::new()),
-            _ => elements.last_mut().expect("never empty").push(*byte),
-        }
-    }
-    if quoted {
-        return Err(sink.fatal(Message::StrayCharacter { character: "\"".into() }));
-    }
-    elements.retain(|element| !element.is_empty());
-    Ok(elements)
+    option_file::elements(text)
+        .map_err(|stray| sink.fatal(Message::StrayCharacter { character: stray.into() }))
 }
 
 /// Splits a list of names at its commas, apart from those between the brackets of parameters and templates. Blanks around a

@@ -9,8 +9,8 @@ use solder_fatbin::{Kind, NewMember, Packing};
 use super::options::{How, Image, Mode};
 use super::ptx;
 
-/// The version of machine code.
-const ELF_VERSION: (u16, u16) = (1, 8);
+/// The version of machine code; the minor one is that of its ELF.
+const ELF_VERSION: u16 = 1;
 /// What LTO IR begins with. Its version follows, a byte each for major and minor.
 const IR_MAGIC: [u8; 4] = [0xed, 0x43, 0x4e, 0x7f];
 
@@ -46,7 +46,10 @@ impl Stored {
                 let options = Some(how.compiler_options.clone().into_bytes());
                 ((major.into(), minor.into()), options, bytes)
             }
-            _ => (ELF_VERSION, attributes(&bytes, arch)?, bytes),
+            _ => {
+                let options = attributes(&bytes, arch)?;
+                ((ELF_VERSION, elf_version(&bytes)), options, bytes)
+            }
         };
         Ok(Self { kind, arch, content, version, options })
     }
@@ -86,6 +89,11 @@ fn packing(kind: Kind, how: &How) -> Packing {
         Mode::Size => Packing::Smallest,
         Mode::Speed => Packing::Lz4,
     }
+}
+
+/// The version of the code's ELF: 8 of CUDA 13, 7 before.
+fn elf_version(bytes: &[u8]) -> u16 {
+    bytes.get(8).copied().unwrap_or(0).into()
 }
 
 /// Checks that a cubin is for the architecture (fatbinary compares only the number). Gives the compatibility attributes of Mercury

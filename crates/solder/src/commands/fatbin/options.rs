@@ -18,7 +18,8 @@ Puts cubins, PTX and LTO IR together into one fat binary, in the order of the im
 fatbinary, whose options these are; LZ4 (speed) may compress to other bytes.
 
   --create FILE          the fat binary to write
-  --image SPEC           kind is elf, ptx or ltoir; sm is 90, 90a, 100f …; --image3 is the same
+  --image SPEC           kind is elf, ptx or ltoir; sm is 90, 90a, 100f …; --image3 is the same. profile=sm_90 and
+                         profile=compute_90 stand for both, as clang and CUDA 12 have them
   --compress-mode MODE   default, balance, size, speed, none
   --compress BOOL        false: compress nothing
   --concat               compress several images as one, as fatbinary 13.4 does; linkers before 13.2 do not read it
@@ -207,12 +208,19 @@ impl Image {
         let (mut kind, mut arch, mut file) = (None, None, None);
         let mut names = Vec::new();
         // Blanks around a part are nothing, and so is a comma too many.
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let parts =
+            option_file::elements(text.as_bytes()).map_err(|stray| format!("Stray '{stray}' character"))?;
+        for part in &parts {
+            let part = String::from_utf8_lossy(part);
+            let part = part.trim();
+            if part.is_empty() {
+                continue;
+            }
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            if names.contains(&name) {
+            if names.iter().any(|other| other == name) {
                 return Err(format!("redefinition of keyword '{name}'"));
             }
-            names.push(name);
+            names.push(name.to_owned());
             match name {
                 "kind" => kind = Some(kind_of(value)?),
                 "sm" => {
@@ -222,6 +230,16 @@ impl Image {
                     arch = Some(Arch::parse(number).ok_or(format!("'{value}' is not an architecture"))?);
                 }
                 "file" => file = Some(value.into()),
+                // What CUDA 12 and older clang have for kind and sm.
+                "profile" => {
+                    let (prefix, number) = value.split_once('_').unwrap_or((value, ""));
+                    kind = Some(match prefix {
+                        "sm" => Kind::Elf,
+                        "compute" => Kind::Ptx,
+                        _ => return Err(format!("a profile is sm_90 or compute_90, not '{value}'")),
+                    });
+                    arch = Some(Arch::parse(number).ok_or(format!("'{value}' is not an architecture"))?);
+                }
                 _ => return Err(format!("an image has kind, sm and file, not '{part}'")),
             }
         }

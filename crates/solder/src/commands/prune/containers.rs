@@ -49,6 +49,9 @@ impl<'data> Pruned<'data> {
     }
 }
 
+/// Where containers that stay are and their sizes, by what is in them.
+type Seen<'data> = HashMap<Vec<&'data [u8]>, (u64, u64)>;
+
 /// The new contents of a section, and what became of the places in it.
 #[derive(Debug, Default)]
 pub(super) struct Rebuilt<'data> {
@@ -56,6 +59,8 @@ pub(super) struct Rebuilt<'data> {
     pub(super) counts: Counts,
     /// Where containers, and members that stay, were and where they are.
     moved: HashMap<u64, u64>,
+    /// The sizes of containers, before and after, by where they were.
+    sizes: HashMap<u64, (u64, u64)>,
     /// Bytes at the start that are what they were.
     pub(super) same: u64,
 }
@@ -67,7 +72,7 @@ impl<'data> Rebuilt<'data> {
             return Err(format!("its alignment, {align}, is not a power of two"));
         }
         let mut rebuilt = Self::default();
-        let mut seen: HashMap<Vec<&'data [u8]>, u64> = HashMap::new();
+        let mut seen = Seen::new();
         let mut at = 0;
         while at < data.len() {
             if data[at] == 0 {
@@ -91,7 +96,7 @@ impl<'data> Rebuilt<'data> {
         old: u64,
         align: u64,
         policy: &Policy,
-        seen: &mut HashMap<Vec<&'data [u8]>, u64>,
+        seen: &mut Seen<'data>,
     ) -> Result<(), String> {
         let mut stays = Vec::new();
         let mut kept = 0;
@@ -109,17 +114,15 @@ impl<'data> Rebuilt<'data> {
         self.counts.kept += kept;
         self.counts.before += container.size() as u64;
         let key: Vec<&[u8]> = stays.iter().map(|(_, entry)| entry.old_bytes()).collect();
-        if let Some(new) = seen.get(&key).filter(|_| policy.dedup) {
+        if let Some((new, size)) = seen.get(&key).filter(|_| policy.dedup) {
             self.moved.insert(old, *new);
+            self.sizes.insert(old, (container.size() as u64, *size));
             return Ok(());
         }
         self.counts.stored += kept;
         self.align(old, align);
         let new = self.pieces.size();
         self.moved.insert(old, new);
-        if policy.dedup {
-            seen.insert(key, new);
-        }
         let mut members = Pieces::default();
         let header = container.header_for(0).len() as u64;
         for (offset, entry) in stays {
@@ -130,6 +133,11 @@ impl<'data> Rebuilt<'data> {
         }
         self.pieces.push(container.header_for(members.size()));
         self.pieces.append(members);
+        let size = self.pieces.size() - new;
+        self.sizes.insert(old, (container.size() as u64, size));
+        if policy.dedup {
+            seen.insert(key, (new, size));
+        }
         Ok(())
     }
 
@@ -150,5 +158,14 @@ impl<'data> Rebuilt<'data> {
     /// All places that are known, as they were and as they are.
     pub(super) fn places(&self) -> impl Iterator<Item = (u64, u64)> {
         self.moved.iter().map(|(old, new)| (*old, *new))
+    }
+    /// Where containers were.
+    pub(super) fn containers(&self) -> impl Iterator<Item = u64> {
+        self.sizes.keys().copied()
+    }
+
+    /// The new size of something that was as large as the container that began there.
+    pub(super) fn new_size(&self, old: u64, size: u64) -> Option<u64> {
+        self.sizes.get(&old).filter(|(before, _)| *before == size).map(|(_, after)| *after)
     }
 }

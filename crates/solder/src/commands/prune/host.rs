@@ -17,7 +17,7 @@ pub(super) const ET_DYN: u16 = 3;
 /// Relocations of x86-64 that count from the end of their field of four bytes.
 pub(super) const FROM_END: [u32; 2] = [2, 4];
 
-const SHT_PROGBITS: u32 = 1;
+pub(super) const SHT_PROGBITS: u32 = 1;
 pub(super) const SHT_SYMTAB: u32 = 2;
 pub(super) const SHT_STRTAB: u32 = 3;
 pub(super) const SHT_RELA: u32 = 4;

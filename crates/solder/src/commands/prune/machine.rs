@@ -1,4 +1,4 @@
-//! Looks for addresses in machine code.
+//! Looks for addresses in machine code of x86-64.
 
 use super::x86;
 
@@ -13,12 +13,39 @@ pub(super) trait Lost {
 
     /// Whether what begins at an address moves or goes.
     fn begins(&self, address: u64) -> bool;
+
+    /// Whether anything lost is within reach of an access to memory that has the address in a register.
+    fn is_near(&self, address: u64) -> bool;
+
+    /// Whether an address is in a section of which something is lost.
+    fn holds(&self, address: u64) -> bool;
 }
 
 /// The first address of something lost that an instruction refers to. `is_fixed` says that the program is loaded where it was
-/// linked, so that its code has addresses as they are.
-pub(super) fn x86_64(code: &[u8], start: u64, lost: &impl Lost, is_fixed: bool) -> Option<u64> {
-    undecoded(code, start, lost).or_else(|| decoded(code, start, lost, is_fixed))
+/// linked, so that its code has addresses as they are. `tables` are those of addresses, from which code for large programs counts.
+pub(super) fn x86_64(
+    code: &[u8],
+    start: u64,
+    lost: &impl Lost,
+    is_fixed: bool,
+    tables: &[u64],
+) -> Option<u64> {
+    undecoded(code, start, lost)
+        .or_else(|| decoded(code, start, lost, is_fixed))
+        .or_else(|| from_tables(code, lost, tables))
+}
+
+/// `movabs` of a distance. Other numbers of 64 bits that lead to something lost are improbable.
+fn from_tables(code: &[u8], lost: &impl Lost, tables: &[u64]) -> Option<u64> {
+    code.windows(9).find_map(|bytes| {
+        let (operation, number) = bytes.split_first()?;
+        let number = u64::from_le_bytes(number.try_into().ok()?);
+        let far = number.wrapping_add(1 << 40) >> 41;
+        if operation & 0xf8 != 0xb8 || far != 0 {
+            return None;
+        }
+        tables.iter().map(|table| table.wrapping_add(number)).find(|address| lost.is_lost(*address))
+    })
 }
 
 /// `lea` and `mov` of what begins, also where the bytes around them are not sound code: that a given address is found by chance is
@@ -72,7 +99,7 @@ fn referred(instruction: &x86::Instruction, end: u64, lost: &impl Lost, is_fixed
 }
 
 /// Numbers that are more often a mask, a limit or a hash than an address of something in a fat binary.
-fn is_unlikely(number: u64) -> bool {
+pub(super) fn is_unlikely(number: u64) -> bool {
     /// Of members, and of what a header has.
     const ALIGN: u64 = 8;
     /// Of trailing bits.
@@ -80,79 +107,49 @@ fn is_unlikely(number: u64) -> bool {
     number.trailing_zeros() >= MANY || number.is_multiple_of(10_000) || !number.is_multiple_of(ALIGN)
 }
 
-/// The same for `adrp` and the `add`, or the access to memory, that follows it.
-pub(super) fn aarch64(code: &[u8], start: u64, lost: &impl Lost) -> Option<u64> {
-    /// Instructions between the two.
-    const NEAR: usize = 8;
-    let words: Vec<u32> =
-        code.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-    words.iter().enumerate().find_map(|(at, &word)| {
-        if word & 0x9f00_0000 != 0x9000_0000 {
-            return None;
-        }
-        let pages = (word >> 5 & 0x7_ffff) << 2 | word >> 29 & 3;
-        let pages = i64::from((pages << 11).cast_signed() >> 11);
-        let page = (start.wrapping_add(at as u64 * 4) & !0xfff).wrapping_add_signed(pages << 12);
-        let register = word & 31;
-        words[at + 1..].iter().take(NEAR).find_map(|&next| {
-            let offset = offset(next).filter(|_| next >> 5 & 31 == register)?;
-            let address = page.wrapping_add(offset);
-            lost.is_lost(address).then_some(address)
-        })
-    })
-}
-
-/// What an instruction adds to a register: `add`, `ldr`, `str`.
-fn offset(word: u32) -> Option<u64> {
-    let number = u64::from(word >> 10 & 0xfff);
-    if word & 0xffc0_0000 == 0x9100_0000 {
-        return Some(number);
+#[cfg(test)]
+impl Lost for std::ops::Range<u64> {
+    fn is_lost(&self, address: u64) -> bool {
+        self.contains(&address)
     }
-    // The register of 16 bytes has the size of one of 1 byte.
-    let size = if word & 0x0480_0000 == 0x0480_0000 { 4 } else { word >> 30 };
-    (word & 0x3b00_0000 == 0x3900_0000).then_some(number << size)
+
+    fn begins(&self, address: u64) -> bool {
+        self.start == address
+    }
+
+    fn is_near(&self, _: u64) -> bool {
+        true
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        self.contains(&address)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ops::Range;
-
-    impl Lost for Range<u64> {
-        fn is_lost(&self, address: u64) -> bool {
-            self.contains(&address)
-        }
-
-        fn begins(&self, address: u64) -> bool {
-            self.start == address
-        }
-    }
 
     #[test]
     fn addresses_are_found() {
         // lea 0x20(%rip), %rax
         let code = [0x90, 0x48, 0x8d, 0x05, 0x20, 0, 0, 0, 0xc3];
-        assert_eq!(x86_64(&code, 0x1000, &(0x1028..0x1029), false), Some(0x1028));
-        assert_eq!(x86_64(&code, 0x1000, &(0x1000..0x1028), false), None);
+        assert_eq!(x86_64(&code, 0x1000, &(0x1028..0x1029), false, &[]), Some(0x1028));
+        assert_eq!(x86_64(&code, 0x1000, &(0x1000..0x1028), false, &[]), None);
         // cmpb $7, 0x20(%rip)
         let code = [0x80, 0x3d, 0x20, 0, 0, 0, 0x07, 0xc3];
-        assert_eq!(x86_64(&code, 0x1000, &(0x1020..0x1030), false), Some(0x1027));
+        assert_eq!(x86_64(&code, 0x1000, &(0x1020..0x1030), false, &[]), Some(0x1027));
         // mov $0x424d68, %edi
         let code = [0xbf, 0x68, 0x4d, 0x42, 0];
-        assert_eq!(x86_64(&code, 0x1000, &(0x42_0000..0x43_0000), true), Some(0x42_4d68));
-        assert_eq!(x86_64(&code, 0x1000, &(0x42_0000..0x43_0000), false), None);
+        assert_eq!(x86_64(&code, 0x1000, &(0x42_0000..0x43_0000), true, &[]), Some(0x42_4d68));
+        assert_eq!(x86_64(&code, 0x1000, &(0x42_0000..0x43_0000), false, &[]), None);
         // mov $0x424fff, %edi
         let code = [0xbf, 0xff, 0x4f, 0x42, 0];
-        assert_eq!(x86_64(&code, 0x1000, &(0x42_0000..0x43_0000), true), None);
-        // adrp x0, 0x3000; nop; add x0, x0, #0x18
-        let code = [0x9000_0000_u32 | 1 << 30, 0xd503_201f, 0x9100_6000].map(u32::to_le_bytes).concat();
-        assert_eq!(aarch64(&code, 0x1000, &(0x3018..0x3019)), Some(0x3018));
-        assert_eq!(aarch64(&code, 0x1000, &(0x3010..0x3018)), None);
-        // adrp x0, 0x3000; ldr w1, [x0, #0x18]; ldr q1, [x0, #0x180]
-        for (load, place) in [(0xb940_1801_u32, 0x3018), (0x3dc0_6001, 0x3180)] {
-            let code = [0x9000_0000_u32 | 1 << 30, load].map(u32::to_le_bytes).concat();
-            assert_eq!(aarch64(&code, 0x1000, &(place..place + 1)), Some(place));
-        }
+        assert_eq!(x86_64(&code, 0x1000, &(0x42_0000..0x43_0000), true, &[]), None);
+        // movabs $-0x1000, %rax
+        let code = [0x48, 0xb8, 0, 0xf0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+        assert_eq!(x86_64(&code, 0x1000, &(0x3000..0x3001), false, &[0x4000]), Some(0x3000));
+        assert_eq!(x86_64(&code, 0x1000, &(0x3000..0x3001), false, &[]), None);
     }
 
     #[test]
@@ -161,7 +158,7 @@ mod tests {
         let load = [0x8b, 0x0d, 0x20, 0, 0, 0];
         let nops = [0x90; SOUND];
         let lost = 0x1000..0x2000;
-        let found = |code: &[u8]| x86_64(code, 0x1000, &(lost.start + 1..lost.end), false).is_some();
+        let found = |code: &[u8]| x86_64(code, 0x1000, &(lost.start + 1..lost.end), false, &[]).is_some();
         assert!(found(&[&nops[..], &load, &nops].concat()));
         assert!(found(&[&[0x06][..], &nops, &load, &nops].concat()));
         assert!(!found(&[&[0x06][..], &load, &nops].concat()));

@@ -3,8 +3,10 @@
 //! The new file is written beside the old one, read back and only then put in its place. What cannot be corrected with
 //! certainty is refused, and the file stays as it is.
 
+mod aarch64;
 mod archive;
 mod containers;
+mod data;
 mod entry;
 mod file;
 mod host;
@@ -21,6 +23,7 @@ mod x86;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
 use super::screen::{grouped, short};
@@ -86,7 +89,7 @@ fn write(target: &Path, like: &Path, pruned: &Pruned<'_>, policy: &Policy) -> Re
     let written = replace_file(target, &mut |file| {
         // Those of a pipe say nothing about a file.
         if let Some(metadata) = fs::metadata(like).ok().filter(fs::Metadata::is_file) {
-            file.set_permissions(metadata.permissions())?;
+            owned_like(file, &metadata, target)?;
         }
         pruned.pieces.write(file)?;
         problem = verify(file, pruned, policy)?;
@@ -96,6 +99,20 @@ fn write(target: &Path, like: &Path, pruned: &Pruned<'_>, policy: &Policy) -> Re
         (Some(problem), _) => Err(format!("what was written is not sound: {problem}; nothing was changed")),
         (None, written) => written.map_err(|error| error.reason(target)),
     }
+}
+
+/// Gives the new file the permissions of the old one, and where it replaces that one its owner, if that is allowed. Rights that
+/// a program has from its owner stay only with that owner.
+fn owned_like(file: &File, old: &fs::Metadata, target: &Path) -> io::Result<()> {
+    const WITHOUT_OWNERS_RIGHTS: u32 = 0o1777;
+    if fs::metadata(target).is_ok_and(|found| (found.dev(), found.ino()) == (old.dev(), old.ino())) {
+        // The owner first, then the group alone, which may be allowed without the owner.
+        drop(fchown(file, Some(old.uid()), Some(old.gid())).or_else(|_| fchown(file, None, Some(old.gid()))));
+    }
+    let new = file.metadata()?;
+    let is_same = (new.uid(), new.gid()) == (old.uid(), old.gid());
+    let mode = if is_same { old.mode() } else { old.mode() & WITHOUT_OWNERS_RIGHTS };
+    file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 /// Reads back what was written; what is wrong with it.

@@ -2,13 +2,16 @@
 //! cannot be, such as an address in machine code, is refused.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use solder_cubin::raw::{ET_EXEC, PT_LOAD, Rela, SectionHeader, Symbol};
-use zerocopy::little_endian::{U32, U64};
+use zerocopy::little_endian::U64;
 
+use super::aarch64;
+use super::data::Data;
 use super::host::{
-    Code, EM_AARCH64, EM_X86_64, FROM_END, Host, SHF_ALLOC, SHF_EXECINSTR, SHT_DYNAMIC, SHT_DYNSYM,
-    SHT_NOBITS, SHT_REL, SHT_RELA, SHT_SYMTAB, entries,
+    Code, EM_AARCH64, EM_X86_64, FROM_END, Host, SHF_ALLOC, SHF_EXECINSTR, SHT_DYNAMIC, SHT_DYNSYM, SHT_REL,
+    SHT_RELA, SHT_SYMTAB, entries,
 };
 use super::layout::Layout;
 use super::machine::{self, Lost};
@@ -24,6 +27,10 @@ const SHT_RELR: u32 = 19;
 /// The first of the packed relocations of Android.
 const SHT_ANDROID: [u32; 2] = [0x6000_0001, 0x6000_0002];
 
+/// Relocations to an entry of the table of addresses, which has the address of the symbol.
+const BY_TABLE_X86_64: [u32; 9] = [3, 9, 27, 28, 29, 30, 41, 42, 43];
+const BY_TABLE_AARCH64: [u32; 10] = [300, 301, 302, 303, 304, 305, 306, 307, 311, 312];
+
 /// The entries of the dynamic section that are addresses of tables.
 const DYNAMIC_ADDRESSES: [u64; 10] = [4, 5, 6, 7, 23, 36, 0x6fff_fef5, 0x6fff_fff0, 0x6fff_fffc, 0x6fff_fffe];
 
@@ -38,8 +45,7 @@ pub(super) fn correct(
     references.relocations()?;
     references.symbols()?;
     references.dynamic()?;
-    references.plain_data()?;
-    references.machine_code()
+    references.code_and_data()
 }
 
 struct References<'a, 'data, 'out> {
@@ -155,12 +161,13 @@ impl References<'_, '_, '_> {
         if self.sections(&[SHT_REL]).any(|section| section.flags.get() & SHF_ALLOC != 0) {
             return Err("there are relocations without addends".into());
         }
+        let mut kept = Vec::new();
         for section in host.sections.iter().filter(|section| section.sh_type.get() == SHT_RELA) {
             let symbols = host.sections.get(section.link.get() as usize);
             let symbols = symbols.map_or(Ok(&[][..]), |symbols| host.contents(symbols))?;
             let symbols = entries::<Symbol>(symbols);
             if section.flags.get() & SHF_ALLOC == 0 {
-                self.kept_relocations(section, symbols)?;
+                kept.push((section, symbols));
                 continue;
             }
             for (index, entry) in entries::<Rela>(host.contents(section)?).iter().enumerate() {
@@ -168,13 +175,17 @@ impl References<'_, '_, '_> {
                 if is_relative(entry.r_type.get()) {
                     if let Some(new) = self.address(entry.addend.get() as u64)? {
                         self.pieces.change(self.layout.place(at) + 16, &new.to_le_bytes());
+                        self.slots.extend(self.offset_of(entry.offset.get()));
                     }
-                } else if entry.symbol.get() != 0 && entry.addend.get() != 0 {
+                } else if entry.symbol.get() != 0 {
                     let symbol = symbols.get(entry.symbol.get() as usize);
                     let is_code =
                         |index: u16| self.code.iter().any(|code| code.section == usize::from(index));
                     if symbol.is_some_and(|symbol| is_code(symbol.shndx.get())) {
-                        return Err("a relocation leads to the middle of a fat binary".into());
+                        if entry.addend.get() != 0 {
+                            return Err("a relocation leads to the middle of a fat binary".into());
+                        }
+                        self.slots.extend(self.offset_of(entry.offset.get()));
                     }
                 }
             }
@@ -186,16 +197,25 @@ impl References<'_, '_, '_> {
                 }
             }
         }
+        for (section, symbols) in kept {
+            self.kept_relocations(section, symbols)?;
+        }
         Ok(())
     }
 
     /// Relocations that the linker has applied and left for other tools (`-Wl,--emit-relocs`), which nothing loads.
     fn kept_relocations(&mut self, section: &SectionHeader, symbols: &[Symbol]) -> Result<(), String> {
+        let is_x86 = self.host.header.machine.get() == EM_X86_64;
+        let by_table = if is_x86 { &BY_TABLE_X86_64[..] } else { &BY_TABLE_AARCH64 };
+        let place = self.host.sections.get(section.info.get() as usize);
+        let is_loaded = place.is_some_and(|place| place.flags.get() & SHF_ALLOC != 0);
         for (index, entry) in entries::<Rela>(self.host.contents(section)?).iter().enumerate() {
             let Some(symbol) = symbols.get(entry.symbol.get() as usize) else { continue };
             let section_of = usize::from(symbol.shndx.get());
             let Some(code) = self.code.iter().find(|code| code.section == section_of) else { continue };
-            let is_x86 = self.host.header.machine.get() == EM_X86_64;
+            if by_table.contains(&entry.r_type.get()) {
+                continue;
+            }
             let bias = if is_x86 && FROM_END.contains(&entry.r_type.get()) { 4 } else { 0 };
             let old = symbol.value.get().wrapping_add_signed(entry.addend.get().wrapping_add(bias));
             let places = code.new_address(old).zip(code.new_address(symbol.value.get()));
@@ -203,6 +223,13 @@ impl References<'_, '_, '_> {
                 let name = self.host.name(section);
                 format!("a relocation in section '{name}' leads to the middle of a fat binary, or to code that would go")
             })?;
+            let is_corrected = self.offset_of(entry.offset.get()).is_some_and(|at| self.slots.contains(&at));
+            if is_loaded && new != old && !is_corrected {
+                return Err(format!(
+                    "a relocation in section '{}' shows a reference to a fat binary that would move",
+                    self.host.name(section)
+                ));
+            }
             let addend = (new as i64).wrapping_sub(base as i64).wrapping_sub(bias);
             let at = section.offset.get() + (index * size_of::<Rela>()) as u64;
             self.pieces.change(self.layout.place(at) + 16, &addend.to_le_bytes());
@@ -216,16 +243,22 @@ impl References<'_, '_, '_> {
             for (index, symbol) in entries::<Symbol>(host.contents(table)?).iter().enumerate() {
                 let section = usize::from(symbol.shndx.get());
                 let old = symbol.value.get();
+                let at = table.offset.get() + (index * size_of::<Symbol>()) as u64;
                 let new = match self.code.iter().find(|code| code.section == section) {
-                    Some(code) => code
-                        .new_address(old)
-                        .ok_or("a symbol leads to the middle of a fat binary, or to code that would go")?,
+                    Some(code) => {
+                        // A loader copies so many bytes of a library's symbol into a program that is not position-independent.
+                        let size = code.new.new_size(old.wrapping_sub(code.address), symbol.size.get());
+                        if let Some(size) = size.filter(|size| *size != symbol.size.get()) {
+                            self.pieces.change(self.layout.place(at) + 16, &size.to_le_bytes());
+                        }
+                        code.new_address(old)
+                            .ok_or("a symbol leads to the middle of a fat binary, or to code that would go")?
+                    }
                     // The value of a symbol of another kind, such as a thread's variable, is not an address.
                     None if self.is_table(section) => self.layout.address(old),
                     None => old,
                 };
                 if new != old {
-                    let at = table.offset.get() + (index * size_of::<Symbol>()) as u64;
                     self.pieces.change(self.layout.place(at) + 8, &new.to_le_bytes());
                 }
             }
@@ -270,69 +303,61 @@ impl References<'_, '_, '_> {
         changed
     }
 
-    /// A program that is loaded where it was linked has addresses in plain sight, and nothing says which words are.
-    fn plain_data(&self) -> Result<(), String> {
-        if self.host.header.e_type.get() != ET_EXEC {
-            return Ok(());
-        }
+    /// Host code refers to wrappers, never to fat binaries. Where it does, what it refers to must not move. The same holds for
+    /// data without relocations.
+    fn code_and_data(&self) -> Result<(), String> {
         let changed = self.changed();
-        for section in self.host.sections {
-            let flags = section.flags.get();
-            let is_code = self.code.iter().any(|code| code.range.start == section.offset.get());
-            let is_data =
-                flags & SHF_ALLOC != 0 && flags & SHF_EXECINSTR == 0 && section.sh_type.get() != SHT_NOBITS;
-            if !is_data || is_code || section.sh_type.get() != 1 {
-                continue;
-            }
-            let contents = self.host.contents(section)?;
-            if let Some(value) = self.plain_word(section, contents, &changed) {
-                return Err(format!(
-                    "section '{}' seems to hold the address of a fat binary, {value:#x}",
-                    self.host.name(section)
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// The first word of 4 or 8 bytes that is one of the addresses and has not been corrected.
-    fn plain_word(&self, section: &SectionHeader, contents: &[u8], changed: &HashSet<u64>) -> Option<u64> {
-        let (first, last) = (*changed.iter().min()?, *changed.iter().max()?);
-        let words = entries::<U32>(contents);
-        words.iter().enumerate().find_map(|(index, word)| {
-            let low = u64::from(word.get());
-            let high = words.get(index + 1).map_or(0, |next| u64::from(next.get()));
-            let place = section.offset.get() + (index * 4) as u64;
-            let is_it = |value: &u64| (first..=last).contains(value) && changed.contains(value);
-            let value = [low, high << 32 | low].into_iter().find(is_it)?;
-            (!self.slots.contains(&place)).then_some(value)
-        })
-    }
-
-    /// Host code refers to wrappers, never to fat binaries. Where it does, what it refers to must not move.
-    fn machine_code(&self) -> Result<(), String> {
-        let lost = LostPlaces { layout: self.layout, code: self.code, begins: self.changed() };
+        let mut lost = LostPlaces { layout: self.layout, code: self.code, begins: changed.clone() };
         if lost.begins.is_empty() && self.code.iter().all(|code| code.lost().is_empty()) {
             return Ok(());
         }
-        let is_fixed = self.host.header.e_type.get() == ET_EXEC;
-        let is_code = |section: &&SectionHeader| section.flags.get() & SHF_EXECINSTR != 0;
-        for section in self.host.sections.iter().filter(is_code) {
-            let contents = self.host.contents(section)?;
-            let start = section.addr.get();
-            let found = match self.host.header.machine.get() {
-                EM_X86_64 => machine::x86_64(contents, start, &lost, is_fixed),
-                _ => machine::aarch64(contents, start, &lost),
-            };
-            if let Some(address) = found {
-                return Err(format!(
-                    "machine code in section '{}' seems to refer to {address:#x}, which would move",
-                    self.host.name(section)
-                ));
-            }
+        let data =
+            Data { host: self.host, code: self.code, lost: &lost, changed: &changed, slots: &self.slots };
+        let tables = data.check()?;
+        // Linkers name the start and the end of such a section, for code that goes through it.
+        let named = self.code.iter().filter(|code| is_identifier(self.host, code) && !code.lost().is_empty());
+        lost.begins.extend(named.map(|code| code.address));
+        if let Some((section, address)) = self.in_machine_code(&lost)? {
+            return Err(format!(
+                "machine code in section '{section}' seems to refer to {address:#x}, which would move"
+            ));
+        }
+        if !tables.is_empty()
+            && let Some((section, address)) = self.in_machine_code(&tables)?
+        {
+            return Err(format!(
+                "machine code in section '{section}' seems to use a table, at {address:#x}, of distances to fat binaries"
+            ));
         }
         Ok(())
     }
+
+    /// The first reference of machine code to something, and the section with that code.
+    fn in_machine_code(&self, lost: &impl Lost) -> Result<Option<(String, u64)>, String> {
+        let host = self.host;
+        let is_fixed = host.header.e_type.get() == ET_EXEC;
+        let is_table = |section: &&SectionHeader| matches!(host.name_bytes(section), b".got" | b".got.plt");
+        let tables: Vec<u64> = host.sections.iter().filter(is_table).map(|table| table.addr.get()).collect();
+        let is_code = |section: &&SectionHeader| section.flags.get() & SHF_EXECINSTR != 0;
+        for section in host.sections.iter().filter(is_code) {
+            let contents = host.contents(section)?;
+            let start = section.addr.get();
+            let found = match host.header.machine.get() {
+                EM_X86_64 => machine::x86_64(contents, start, lost, is_fixed, &tables),
+                _ => aarch64::find(contents, start, lost, is_fixed),
+            };
+            if let Some(address) = found {
+                return Ok(Some((host.name(section), address)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether the name of a section is one that C has for variables.
+fn is_identifier(host: &Host<'_>, code: &Code<'_>) -> bool {
+    let name = host.name_bytes(&host.sections[code.section]);
+    name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 /// Addresses that lead to something else than before.
@@ -351,6 +376,21 @@ impl Lost for LostPlaces<'_, '_> {
 
     fn begins(&self, address: u64) -> bool {
         self.begins.contains(&address)
+    }
+
+    fn is_near(&self, address: u64) -> bool {
+        /// What an instruction can add to a register.
+        const REACH: u64 = 1 << 16;
+        let meets = |range: &Range<u64>| {
+            range.start < address.saturating_add(REACH) && address.saturating_sub(REACH) < range.end
+        };
+        let block = self.layout.block.as_ref().map(|block| &block.addresses);
+        self.code.iter().any(|code| meets(&(code.address..code.address + code.size() + 1)))
+            || block.is_some_and(meets)
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        self.code.iter().any(|code| code.holds(address))
     }
 }
 

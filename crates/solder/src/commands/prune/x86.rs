@@ -70,17 +70,33 @@ pub(super) fn decode(code: &[u8]) -> Option<Instruction> {
         prefixes.is_short |= byte == 0x66;
         byte = reader.byte()?;
     }
-    if byte & 0xf0 == 0x40 {
-        prefixes.is_wide = byte & 8 != 0;
+    // The prefix of two bytes says which map the opcode is of.
+    let is_second = if byte == 0xd5 {
+        let long = reader.byte()?;
+        prefixes.is_wide = long & 8 != 0;
         byte = reader.byte()?;
-    }
+        long & 0x80 != 0
+    } else {
+        if byte & 0xf0 == 0x40 {
+            prefixes.is_wide = byte & 8 != 0;
+            byte = reader.byte()?;
+        }
+        false
+    };
     let mut found = Instruction::default();
     // What computes with numbers of 32 bits does not compute with addresses.
-    let is_narrow = !prefixes.is_wide && matches!(byte, 0x8d | 0x05..=0x3d | 0x69 | 0x81 | 0xa9 | 0xf7);
-    let is_lea = byte == 0x8d;
+    let is_narrow =
+        !is_second && !prefixes.is_wide && matches!(byte, 0x8d | 0x05..=0x3d | 0x69 | 0x81 | 0xa9 | 0xf7);
+    let is_lea = !is_second && byte == 0x8d;
     let (has_operand, tail) = match byte {
-        0x0f => second(&mut reader)?,
+        _ if is_second => second(&mut reader, byte)?,
+        0x0f => {
+            let opcode = reader.byte()?;
+            second(&mut reader, opcode)?
+        }
         0xc4 | 0xc5 | 0x62 => vector(&mut reader, byte)?,
+        // Its operand has no register of more than three bits; others are a prefix.
+        0x8f if reader.code.get(reader.at)? & 31 >= 8 => vector(&mut reader, byte)?,
         _ => first(byte, reader.code.get(reader.at).copied())?,
     };
     if has_operand {
@@ -101,7 +117,7 @@ pub(super) fn decode(code: &[u8]) -> Option<Instruction> {
         found.immediate = None;
         found.displacement = found.displacement.filter(|_| !is_lea);
     }
-    let is_moved = matches!(byte, 0xb8..=0xbf | 0x68) || byte == 0xc7 && prefixes.is_wide;
+    let is_moved = !is_second && matches!(byte, 0xb8..=0xbf | 0x68) || byte == 0xc7 && prefixes.is_wide;
     found.is_moved = is_moved && found.immediate.is_some();
     found.length = reader.at;
     Some(found)
@@ -152,14 +168,13 @@ fn first(opcode: u8, next: Option<u8>) -> Option<(bool, Tail)> {
         0xe8 | 0xe9 => (false, Tail::Jump),
         0xf6 if operation < 2 => (true, Tail::Bytes(1)),
         0xf7 if operation < 2 => (true, Tail::Number),
-        0x63 | 0x84..=0x8b | 0x8d | 0xd0..=0xd3 | 0xd8..=0xdf | 0xf6 | 0xf7 | 0xfe => (true, Tail::Nothing),
+        0x63 | 0x84..=0x8e | 0xd0..=0xd3 | 0xd8..=0xdf | 0xf6 | 0xf7 | 0xfe => (true, Tail::Nothing),
         _ => return None,
     })
 }
 
 /// The same after `0f`.
-fn second(reader: &mut Reader<'_>) -> Option<(bool, Tail)> {
-    let opcode = reader.byte()?;
+fn second(reader: &mut Reader<'_>, opcode: u8) -> Option<(bool, Tail)> {
     Some(match opcode {
         0x38 => {
             reader.byte()?;
@@ -169,30 +184,39 @@ fn second(reader: &mut Reader<'_>) -> Option<(bool, Tail)> {
             reader.byte()?;
             (true, Tail::Bytes(1))
         }
-        0x05 | 0x0b | 0x31 | 0x77 | 0xa2 | 0xc8..=0xcf => (false, Tail::Nothing),
+        0x05 | 0x0b | 0x31 | 0x33 | 0x77 | 0xa0..=0xa2 | 0xa8 | 0xa9 | 0xc8..=0xcf => (false, Tail::Nothing),
         0x80..=0x8f => (false, Tail::Jump),
         0x0f | 0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => (true, Tail::Bytes(1)),
-        0x02..=0x0c | 0x0e | 0x20..=0x27 | 0x30..=0x3f | 0x7a | 0x7b | 0xa0 | 0xa1 | 0xa6..=0xaa => {
+        0x04..=0x0c | 0x0e | 0x20..=0x27 | 0x30..=0x3f | 0x7a | 0x7b | 0xa6 | 0xa7 | 0xaa => {
             return None;
         }
         _ => (true, Tail::Nothing),
     })
 }
 
-/// The same after the first byte of the prefix of a vector instruction.
+/// The same after the first byte of a prefix that names a map of opcodes: of vectors, and of what newer processors have.
 fn vector(reader: &mut Reader<'_>, prefix: u8) -> Option<(bool, Tail)> {
     let (map, count) = match (prefix, reader.byte()?) {
         (0xc5, _) => (1, 0),
-        (0xc4, byte) => (byte & 31, 1),
+        (0xc4 | 0x8f, byte) => (byte & 31, 1),
         (_, byte) => (byte & 7, 2),
     };
+    // The second byte of the longest prefix says that numbers have 16 bits.
+    let number = if prefix == 0x62 && reader.code.get(reader.at)? & 3 == 1 { 2 } else { 4 };
     reader.skip(count)?;
     let opcode = reader.byte()?;
+    let operation = reader.code.get(reader.at).copied().unwrap_or(0) >> 3 & 7;
     Some(match (map, opcode) {
-        (1, 0x77) => (false, Tail::Nothing),
-        (1, 0x70..=0x73 | 0xc2 | 0xc4..=0xc6) | (3, _) => (true, Tail::Bytes(1)),
-        (1 | 2, _) => (true, Tail::Nothing),
-        (5 | 6, _) if prefix == 0x62 => (true, Tail::Nothing),
+        (1, 0x77) if prefix != 0x62 => (false, Tail::Nothing),
+        // The fourth map is the first again, with three operands.
+        (1, 0x70..=0x73 | 0xc2 | 0xc4..=0xc6)
+        | (3 | 8, _)
+        | (4, 0x24 | 0x2c | 0x6b | 0x80 | 0x83 | 0xc0 | 0xc1 | 0xd4) => (true, Tail::Bytes(1)),
+        (4, 0xf6) if operation < 2 => (true, Tail::Bytes(1)),
+        (4, 0x69 | 0x81) => (true, Tail::Bytes(number)),
+        (4, 0xf7) if operation < 2 => (true, Tail::Bytes(number)),
+        (7 | 10, _) => (true, Tail::Bytes(4)),
+        (1 | 2 | 4 | 5 | 6 | 9, _) => (true, Tail::Nothing),
         _ => return None,
     })
 }
@@ -216,7 +240,7 @@ mod tests {
     use super::*;
 
     /// Instructions in hexadecimal digits, each with what it refers to.
-    const KNOWN: [(&str, Instruction); 25] = [
+    const KNOWN: [(&str, Instruction); 37] = [
         ("488d0520000000", of(7).relative(0x20)),
         ("8b0520000000", of(6).relative(0x20)),
         ("813d2000000050ed55ba", of(10).relative(0x20)),
@@ -242,6 +266,18 @@ mod tests {
         ("f20f10442408", of(6)),
         ("66662e0f1f840000000000", of(11).displacement(0)),
         ("c5f877", of(3)),
+        ("d5488d0520000000", of(8).relative(0x20)),
+        ("d5c4b60520000000", of(8).relative(0x20)),
+        ("d519b8684d420000000000", of(11).immediate(0x42_4d68)),
+        ("62f47418810520000000684d4200", of(14).relative(0x20)),
+        ("62f475188105200000000012", of(12).relative(0x20)),
+        ("62f4741883052000000005", of(11).relative(0x20)),
+        ("62f40c04f7052000000078563412", of(14).relative(0x20)),
+        ("62f40c04f61520000000", of(10).relative(0x20)),
+        ("c4e77bf8c034120000", of(9)),
+        ("8fe878c0d103", of(6)),
+        ("8fea78100d2000000034120000", of(13).relative(0x20)),
+        ("8ccf", of(2)),
     ];
 
     const fn of(length: usize) -> Instruction {
