@@ -352,11 +352,6 @@ impl Release {
         self.toolkit >= 131
     }
 
-    /// `-cuda-api-version`: the minor number matters too (core/option-api-version).
-    pub const fn compares_api_minor(&self) -> bool {
-        self.toolkit >= 131
-    }
-
     /// Sanitized objects must come from one toolkit (compat/sanitized).
     pub const fn compares_sanitized_toolkits(&self) -> bool {
         self.toolkit >= 131
