@@ -268,6 +268,11 @@ impl Release {
         self.toolkit >= 131
     }
 
+    /// `-v`: kernels before the first one that uses barriers have the number of sections without bytes (core/verbose-sections).
+    pub const fn counts_sections_for_barriers(&self) -> bool {
+        self.toolkit >= 134
+    }
+
     /// Attributes: a new list of undefined functions of the only kernel has each entry before those met earlier, not after them
     /// (core/syscalls-one-kernel).
     pub const fn prepends_externs(&self) -> bool {
@@ -349,11 +354,6 @@ impl Release {
     /// Mercury code whose records have values without a meaning, version 0 and the target 2, is not finalized
     /// (compat/finalization).
     pub const fn refuses_odd_records(&self) -> bool {
-        self.toolkit >= 131
-    }
-
-    /// `-cuda-api-version`: the minor number matters too (core/option-api-version).
-    pub const fn compares_api_minor(&self) -> bool {
         self.toolkit >= 131
     }
 

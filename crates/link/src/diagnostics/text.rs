@@ -109,7 +109,7 @@ pub struct Banks(pub Vec<(u8, u64)>);
 
 /// The number of barriers, which some releases leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Barriers(pub Option<u8>);
+pub struct Barriers(pub Option<u32>);
 
 /// The number of textures, surfaces and samplers, of each kind that there is.
 #[derive(Clone, Debug, PartialEq, Eq)]

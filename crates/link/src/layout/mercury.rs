@@ -72,6 +72,7 @@ pub fn section_names(parts: Parts<'_, '_>, numbers: &Numbers) -> SectionNames {
             Kind::Capsule => CAPSULE_PREFIX,
             Kind::MercuryDebug
             | Kind::MercuryInfo
+            | Kind::MercuryHost
             | Kind::MercuryCallGraph
             | Kind::MercuryPrototype
             | Kind::MercuryRelocations

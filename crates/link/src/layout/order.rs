@@ -40,7 +40,7 @@ pub(super) fn class(kind: Kind, release: &Release) -> u8 {
         Kind::Capsule => 10,
         Kind::MercurySectionIndices => 11,
         Kind::MercuryDebug => 12,
-        Kind::MercuryInfo | Kind::MercuryCallGraph | Kind::MercuryPrototype => 13,
+        Kind::MercuryInfo | Kind::MercuryHost | Kind::MercuryCallGraph | Kind::MercuryPrototype => 13,
         Kind::MercuryRelocations | Kind::MercuryResolved => 14,
         Kind::MercuryConstant => 15,
         Kind::MercuryGlobalInit => 17,

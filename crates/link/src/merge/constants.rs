@@ -293,8 +293,11 @@ impl<'data> Merger<'_, 'data> {
                 }
             }
             self.out.constants[index].offset = offset;
-            // The symbol of constants that do not count is symbol 0, which is moved with the others.
-            if let Some(place) = constant.discarded {
+            // The symbol of constants that do not count is symbol 0, which is moved with the others, unless it has the place
+            // of constants that can be merged (core/constants-merged-functions).
+            if let Some(place) = constant.discarded
+                && !self.constants.null_is_taken
+            {
                 self.out.null_value = offset + place;
             }
         }

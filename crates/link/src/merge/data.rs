@@ -343,6 +343,7 @@ impl<'data> Merger<'_, 'data> {
             if equal::looks_for(size, align) {
                 merged.remember(section.data, align, place);
                 self.out.null_value = place;
+                self.constants.null_is_taken = true;
             }
         }
         Some(base)

@@ -32,6 +32,7 @@ fn properties(kind: Kind) -> (u32, u64, u64, u64) {
     match kind {
         Kind::Capsule => (raw::SHT_CUDA_CAPSULE, 0, 16, 0),
         Kind::MercuryInfo => (raw::SHT_MERC_INFO, 0, 4, 0),
+        Kind::MercuryHost => (raw::SHT_CUDA_HOST, 0, 8, 0),
         Kind::MercuryCallGraph => (raw::SHT_MERC_CALLGRAPH, 0, 4, 8),
         Kind::MercuryPrototype => (raw::SHT_MERC_PROTOTYPE, 0, 4, 8),
         Kind::MercuryRelocations => {

@@ -193,6 +193,8 @@ pub(super) struct ConstantState<'data> {
     pub(super) ends: HashMap<u32, u64, foldhash::fast::FixedState>,
     /// The banks in which equal constants are merged.
     pub(super) banks: HashMap<SectionId, EqualConstants<'data>, foldhash::fast::FixedState>,
+    /// Some were looked up there and not found: symbol 0 has the place of the last ones, and nothing else moves it.
+    pub(super) null_is_taken: bool,
     /// Whether the output has the symbol that means the size of the program's constants.
     pub(super) has_size_symbol: bool,
 }

@@ -122,15 +122,30 @@ impl<'a, 'data> Merger<'a, 'data> {
         }
         let compat =
             has_compat.then(|| self.create_plain(Kind::Compat, b".nv.compat", raw::SHT_CUDA_COMPAT, 4));
-        if let Some(host) = self.settings.host {
-            let section = self.create_plain(Kind::Host, b".nv.host", raw::SHT_CUDA_HOST, 8);
-            self.out.section_mut(section).append(host, host.len() as u64, 8);
-        }
+        let host = self.settings.host.map(|bytes| self.host(bytes));
         let known = &mut self.out.well_known;
         (known.tool_note, known.cuda_note, known.info, known.compat) = (tool, cuda, Some(info), compat);
         if self.settings.mercury() {
             self.twin(info, Kind::MercuryInfo);
+            if let Some((section, bytes)) = host.zip(self.settings.host) {
+                let twin = self.twin(section, Kind::MercuryHost);
+                self.out.section_mut(twin).append(bytes, bytes.len() as u64, 8);
+            }
         }
+    }
+
+    /// `.nv.host`, with the bytes of `-nv-host`.
+    fn host(&mut self, bytes: &'data [u8]) -> SectionId {
+        let section = self.create_with_symbol(&New {
+            kind: Kind::Host,
+            name: &[b".nv.host"],
+            sh_type: raw::SHT_CUDA_HOST,
+            flags: 0,
+            align: 8,
+            entsize: 0,
+        });
+        self.out.section_mut(section).append(bytes, bytes.len() as u64, 8);
+        section
     }
 
     /// The two notes about the tools. The second leads to the compatibility records, where there are any.
@@ -350,7 +365,8 @@ impl<'a, 'data> Merger<'a, 'data> {
             | Kind::MercuryConstant
             | Kind::LateKernelConstant
             | Kind::KeptNote(_)
-            | Kind::Host => Content::Bytes(Vec::new()),
+            | Kind::Host
+            | Kind::MercuryHost => Content::Bytes(Vec::new()),
             _ => Content::Nothing,
         };
         let id = SectionId::at(self.out.sections.len());

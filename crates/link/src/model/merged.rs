@@ -67,6 +67,8 @@ pub enum Kind {
     MercuryDebug,
     /// The twin of attributes.
     MercuryInfo,
+    /// `.nv.merc.nv.host`
+    MercuryHost,
     /// `.nv.merc.nv.callgraph`, from 13.4 on.
     MercuryCallGraph,
     /// `.nv.merc.nv.prototype`, from 13.4 on.
@@ -99,6 +101,7 @@ impl Kind {
             Self::Capsule
                 | Self::MercuryDebug
                 | Self::MercuryInfo
+                | Self::MercuryHost
                 | Self::MercuryCallGraph
                 | Self::MercuryPrototype
                 | Self::MercuryRelocations

@@ -1,7 +1,7 @@
 //! `-v`: the memory of the module, and what each kernel uses.
 
 use crate::diagnostics::{Banks, Barriers, Handles, Message, Sink};
-use crate::model::merged::{Function, InfoRecord, Kind, Merged};
+use crate::model::merged::{Function, InfoRecord, Kind, Merged, OutputSection};
 use crate::resources::Resources;
 use crate::shared::SharedLayout;
 use crate::textures::Textures;
@@ -25,15 +25,30 @@ pub fn report(uses: Uses<'_, '_>, sink: &Sink) {
     sink.report(module(uses.merged));
     let mut kernels: Vec<_> = uses.merged.kernels().collect();
     kernels.sort_by_key(|(_, function)| std::cmp::Reverse(function.text));
-    let mut before = 0;
+    let mut before = if uses.release.counts_sections_for_barriers() { without_bytes(uses) } else { 0 };
     for (kernel, function) in kernels {
         let barriers = barriers(uses, kernel, function)
+            .map(u32::from)
             .or(uses.release.repeats_barriers().then_some(before))
             .unwrap_or(0);
         before = barriers;
         sink.report(Message::FunctionProperties { function: uses.merged.function_name(kernel).into() });
         sink.report(of_kernel(uses, kernel, function, barriers));
     }
+}
+
+/// How many sections of the machine code's view have no bytes in the file: variables without a value, and shared memory.
+fn without_bytes(Uses { merged, shared, .. }: Uses<'_, '_>) -> u32 {
+    let kernel = |text| merged.function_of_symbol(merged.section(text).function?);
+    let has_none = |section: &&OutputSection<'_>| match section.kind {
+        Kind::KernelShared => {
+            section.of.and_then(kernel).is_some_and(|k| shared.kernels[k as usize].is_some())
+        }
+        Kind::FileShared => shared.keeps_file_section,
+        Kind::Global | Kind::ReservedShared => true,
+        _ => false,
+    };
+    merged.sections.iter().filter(has_none).count() as u32
 }
 
 fn module(merged: &Merged<'_>) -> Message {
@@ -55,7 +70,7 @@ fn used(mut banks: Vec<(u8, u64)>) -> Banks {
     Banks(banks)
 }
 
-fn of_kernel(uses: Uses<'_, '_>, kernel: u32, function: &Function, barriers: u8) -> Message {
+fn of_kernel(uses: Uses<'_, '_>, kernel: u32, function: &Function, barriers: u32) -> Message {
     let at = kernel as usize;
     let resources = uses.resources;
     let own = resources.own[at];

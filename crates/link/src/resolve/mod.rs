@@ -215,9 +215,8 @@ impl<'a, 'data> Resolver<'a, 'data> {
             }
             tensor_memory.admit(object, sink);
             if let Some((major, minor)) = api_version {
-                // Before 13.1 nvlink reads the minor number and does not use it.
-                let minor = if release.compares_api_minor() { minor.unsigned_abs() } else { 0 };
-                let allowed = major.unsigned_abs().saturating_mul(10).saturating_add(minor);
+                // A sum below zero is a large number to nvlink (core/option-api-version-minor).
+                let allowed = major.wrapping_mul(10).wrapping_add(minor).cast_unsigned();
                 check_api_version(object, allowed.min(release.toolkit), sink);
             }
             if resolver.function_is_image && file + 1 == resolver.objects.len() {
