@@ -33,6 +33,12 @@ pub enum Form {
     Other,
 }
 
+/// Whether bytes have the type of a relocatable ELF where an ELF has its type, whatever they are.
+pub fn says_object(data: &[u8]) -> bool {
+    const TYPE: usize = 16;
+    data.get(TYPE..TYPE + 2).is_some_and(|bytes| bytes == raw::ET_REL.to_le_bytes())
+}
+
 impl Form {
     /// Looks at the first bytes.
     pub fn of(data: &[u8]) -> Self {

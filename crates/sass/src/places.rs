@@ -19,18 +19,29 @@ const OF_REGISTER: u16 = 1;
 pub struct Places {
     /// Offsets in Mercury code, ascending, and in the machine code. The last one is where both end.
     starts: Vec<(u64, u64)>,
+    /// The same in the machine code: the first machine instruction, or the last where precautions come first.
+    mains: Vec<u64>,
 }
 
 impl Places {
     /// `None` if the code has an instruction whose length in Mercury is not known.
     pub fn of(code: &[u8], capsule: &[u8]) -> Option<Self> {
         let (mut starts, mut end, mut machine) = (Vec::<(u64, u64)>::new(), 0, 0);
+        let mut mains = Vec::new();
         // The first machine instruction that lies where the last Mercury instruction ended.
         let mut first_after = None;
         for pace in paces(capsule, code.len() / SIZE).ok()? {
             let size = pace.size.or_else(|| mercury_size(Instruction::at(code, machine)))?;
             // Delays take no room in Mercury code: the place is that of the instruction after them.
             starts.pop_if(|(start, _)| *start == end);
+            mains.truncate(starts.len());
+            let is_precaution = |one: Instruction| {
+                [MEMBAR, ERRBAR, WARPSYNC].contains(&one.operation())
+                    || one.operation() == LDS && one.guard() == NEVER
+            };
+            let has_precautions = pace.count > 1 && is_precaution(Instruction::at(code, machine));
+            let main = if has_precautions { machine + pace.count - 1 } else { machine };
+            mains.push((main * SIZE) as u64);
             starts.push((end, (first_after.unwrap_or(machine) * SIZE) as u64));
             if size > 0 {
                 first_after = rest_of(code, machine..machine + pace.count, pace.is_fence());
@@ -38,7 +49,7 @@ impl Places {
             end += size as u64;
             machine += pace.count;
         }
-        Some(Self { starts })
+        Some(Self { starts, mains })
     }
 
     /// The place in the machine code of the first Mercury instruction that begins here or later.
@@ -52,6 +63,13 @@ impl Places {
     pub fn in_code(&self, mercury: u64) -> Option<u64> {
         let at = self.starts.binary_search_by_key(&mercury, |(mercury, _)| *mercury).ok()?;
         Some(self.starts[at].1)
+    }
+
+    /// Where nvlink has the beginning of a range of code that begins with the Mercury instruction here: just before the main machine
+    /// instruction of the next one.
+    pub fn begin_of_range(&self, mercury: u64) -> Option<u64> {
+        let at = self.starts.binary_search_by_key(&mercury, |(mercury, _)| *mercury).ok()?;
+        self.mains.get(at + 1)?.checked_sub(SIZE as u64)
     }
 }
 

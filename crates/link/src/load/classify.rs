@@ -1,7 +1,7 @@
 //! What an input is to the linker: by its name and its first bytes, or by these alone.
 
 use crate::diagnostics::Message;
-use crate::form::Form;
+use crate::form::{Form, says_object};
 use solder_arch::Release;
 
 /// How an input takes part in the link.
@@ -97,6 +97,8 @@ pub fn role(path: &[u8], data: &[u8], lto: bool) -> Role {
             Form::DeviceObject if extension == b"o" => Role::Cubin,
             // A cubin under any other name is read like a host object, and has none of its sections.
             Form::HostObject | Form::DeviceObject if extension != b"so" => Role::HostObject,
+            // So is everything that has the type of an object where an ELF has its own; a fat binary that begins with PTX does.
+            _ if extension != b"so" && says_object(data) => Role::HostObject,
             _ => Role::Skipped,
         },
     }
@@ -157,5 +159,17 @@ mod tests {
         assert_eq!(used("d.x/.fobj", false), [Archive, DeviceObject, HostObject]);
         assert_eq!(used("a.CUBIN", false), [Archive, DeviceObject, HostObject]);
         assert_eq!(used("d.o/plain", false), []);
+    }
+
+    #[test]
+    fn what_has_the_type_of_an_object_is_one() {
+        let mut bytes = vec![0; 64];
+        bytes[..4].copy_from_slice(&solder_fatbin::CONTAINER_MAGIC);
+        bytes[16] = 1;
+        assert_eq!(role(b"a.o", &bytes, false), Role::HostObject);
+        assert_eq!(role(b"a.so", &bytes, false), Role::Skipped);
+        assert_eq!(role(b"a.fatbin", &bytes, false), Role::Fatbin);
+        bytes[17] = 1;
+        assert_eq!(role(b"a.o", &bytes, false), Role::Skipped);
     }
 }

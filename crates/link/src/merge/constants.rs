@@ -152,8 +152,16 @@ impl<'data> Merger<'_, 'data> {
                 }
             }
         }
-        let end = self.constants.ends.get(&section.index).copied().unwrap_or(u64::MAX);
-        &section.data[..section.data.len().min(usize::try_from(end).unwrap_or(usize::MAX))]
+        let Some(end) = self.constants.ends.get(&section.index) else { return section.data };
+        let length = usize::try_from(*end).unwrap_or(usize::MAX);
+        if length <= section.data.len() {
+            return &section.data[..length];
+        }
+        // It also leaves the symbol of a table of jumps that it has replaced by a shorter one. What follows in the file is taken along,
+        // which no code looks up (reloc/jump-tables-of-replaced).
+        let bytes = self.objects[file.index()].cubin.bytes;
+        let whole = usize::try_from(section.header.offset.get()).ok().and_then(|at| bytes.get(at..));
+        whole.and_then(|bytes| bytes.get(..length)).unwrap_or(section.data)
     }
 
     /// The constants of a discarded copy of a function come in all the same, after those of the copy
@@ -205,7 +213,8 @@ impl<'data> Merger<'_, 'data> {
         let align = section.align().max(1);
         let base = match place {
             Place::Section(id) => {
-                let size = section.size() - (section.data.len() - data.len()) as u64;
+                let more = data.len() as u64;
+                let size = section.size().saturating_add(more).saturating_sub(section.data.len() as u64);
                 self.out.section_mut(id).append(data, size, align)
             }
             Place::Function(index) => self.out.constants[index as usize].append(data, align),

@@ -2,7 +2,10 @@
 
 use super::function::Function;
 use super::object::{self, Object, is_debug, is_relocations};
+use super::older::CUDA_13;
+use crate::Places;
 use crate::instruction::SIZE;
+use bstr::BStr;
 use solder_cubin::Section;
 use solder_cubin::frames::{Frame, Frames};
 use solder_cubin::info::{self, attr};
@@ -258,14 +261,43 @@ impl<'a, 'data> Image<'a, 'data> {
     fn move_registers(&mut self, table: &Section<'_>) -> Option<()> {
         for function in self.functions {
             let name = self.object.owner_name(function.text)?;
-            for range in lines::places_of(table.data, |function| function == name) {
-                for at in range.step_by(size_of::<u32>()) {
+            let starts = self.starts_of_registers(table, function, name).unwrap_or_default();
+            let ranges = lines::places_of(table.data, |function| function == name);
+            for (index, range) in ranges.into_iter().enumerate() {
+                for at in range.clone().step_by(size_of::<u32>()) {
                     let place = function.place(u64::from(word(table.data, at)?));
                     self.put(table, at, &(place as u32).to_le_bytes())?;
+                }
+                if let Some(Some(start)) = starts.get(index) {
+                    self.put(table, range.start, &(*start as u32).to_le_bytes())?;
                 }
             }
         }
         Some(())
+    }
+
+    /// Where the ranges of a register table begin, of an object of 12.8 or 12.9: nvlink makes them from Mercury's, with the code as it is now, so
+    /// that they change where the `NOP` after a `WARPSYNC` goes. `None` for other objects, whose ranges move with the code, and where the two
+    /// tables are not of the same variables (older/blackwell-registers).
+    fn starts_of_registers(
+        &self,
+        table: &Section<'_>,
+        function: &Function<'_, '_>,
+        name: &BStr,
+    ) -> Option<Vec<Option<u64>>> {
+        self.object.toolkit().filter(|toolkit| *toolkit < CUDA_13)?;
+        let only = |data| {
+            let mut of_name = lines::described(data)?.into_iter().filter(|function| function.name == name);
+            of_name.next().filter(|_| of_name.next().is_none())
+        };
+        let mercury = self.object.twin_of(table)?.data;
+        let (machine, twin) = (only(table.data)?, only(mercury)?);
+        let order = twin.by_register();
+        let is_same = order.iter().map(|at| twin.variables[*at]).eq(machine.variables.iter().copied());
+        let places = Places::of(&function.code, &function.capsule).filter(|_| is_same)?;
+        let ranges = lines::places_of(mercury, |function| function == name);
+        let start = |at: &usize| places.begin_of_range(word(mercury, ranges.get(*at)?.start)?.into());
+        Some(order.iter().map(start).collect())
     }
 }
 

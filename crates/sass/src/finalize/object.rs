@@ -4,6 +4,7 @@
 //! them, which have a flag. The twin of code is a capsule.
 
 use bstr::BStr;
+use solder_arch::Release;
 use solder_cubin::info::{self, Record, attr};
 use solder_cubin::mercury::PREFIX;
 use solder_cubin::note::{self, ToolInfo};
@@ -91,6 +92,17 @@ impl<'a, 'data> Object<'a, 'data> {
             |s: &Section<'_>| s.sh_type() == raw::SHT_NOTE && s.name == ".note.nv.tkinfo" && !is_mercury(s);
         let notes = self.sections(is_note).next()?.data;
         note::notes(notes).find_map(|note| ToolInfo::parse(note.desc))?.release()
+    }
+
+    /// The number of the toolkit that the object says it was made by, such as 129; 0 for one that is not known.
+    pub fn toolkit(&self) -> Option<u32> {
+        self.release().map(|of| Release::toolkit_of(&of.to_string()).unwrap_or_default())
+    }
+
+    /// The twin of a section that is the only one of its name.
+    pub fn twin_of(&self, section: &Section<'_>) -> Option<&'a Section<'data>> {
+        let is_twin = |s: &&Section<'_>| s.name.strip_prefix(PREFIX) == Some(&**section.name);
+        self.sections(is_mercury).find(is_twin)
     }
 
     /// The twin of constants that belong to a function.

@@ -42,7 +42,7 @@ const MAX_BLOCKS: usize = 64;
 const MAX_HASTY: usize = 64;
 
 const SM_100: u16 = 100;
-const CUDA_13: u32 = 130;
+pub const CUDA_13: u32 = 130;
 const HOLD: u128 = 1 << 109;
 
 /// Which assembler made an object.
@@ -75,7 +75,7 @@ impl Origin {
 
     pub fn of(object: &Object<'_, '_>, release: &Release) -> Self {
         // Those of 13.0 have code of one kind, and those of later ones. What is of no known toolkit is old.
-        let toolkit = object.release().map(|of| Release::toolkit_of(&of.to_string()).unwrap_or_default());
+        let toolkit = object.toolkit();
         let is_before = |first: u32| toolkit.is_some_and(|toolkit| toolkit < first);
         let is_other = is_before(release.first_of_kind());
         let sm = object.cubin.sm();
@@ -119,6 +119,9 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, origin: Origin
     let is_safe = |code: &[u8]| check_for(origin.speed, old, code, &jumps).is_ok();
     if unscheduled::pace(old) == Some(Pace::Waiting) {
         // Every instruction waits and takes its time already.
+        if origin.is_other {
+            take(&mut code, is_safe, with_low_shifts);
+        }
     } else if origin.is_other {
         let unstretched = with_stalls_of(old, &code, &idle, index);
         let lets_go_on = |idle: &&Idle| idle.is_second && !Instruction::at(old, idle.at).holds();
