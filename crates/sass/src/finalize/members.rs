@@ -69,7 +69,7 @@ pub fn step(object: &Object<'_, '_>, function: &Function<'_, '_>, release: &Rele
     [false, true].into_iter().find_map(|is_slower| timed_anew(object, function, release, is_slower))
 }
 
-/// The same of code without optimisation, all of which waits for scoreboards 0 and 1 and takes 15 cycles: double precision and products of
+/// The same of code without optimisation, where every instruction waits for scoreboards 0 and 1 and takes 15 cycles: double precision and products of
 /// matrices set them too, and nothing moves (mercury/unscheduled-of-other-member).
 pub fn step_waiting(function: &Function<'_, '_>) -> Option<Step> {
     let old = &*function.code;

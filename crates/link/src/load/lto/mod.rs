@@ -132,7 +132,7 @@ fn has_kernel(ptx: &[u8]) -> bool {
     ptx.lines().any(|line| !line.starts_with(b".extern") && line.contains_str(b".entry "))
 }
 
-/// Whether the IR has kernels, all of which were removed, as nothing refers to them. IR that never had one is not a whole program
+/// Whether the IR has kernels and every one was removed, because nothing refers to them. IR that never had one is not a whole program
 /// (lto/without-kernels).
 fn had_kernels<'data>(
     options: &LtoOptions<'_>,

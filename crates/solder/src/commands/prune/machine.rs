@@ -17,7 +17,7 @@ pub(super) trait Lost {
     /// Whether anything lost is within reach of an access to memory that has the address in a register.
     fn is_near(&self, address: u64) -> bool;
 
-    /// Whether an address is in a section of which something is lost.
+    /// Whether an address is in a section that loses something.
     fn holds(&self, address: u64) -> bool;
 }
 
