@@ -13,6 +13,9 @@ use solder_cubin::Section;
 use solder_cubin::mercury::CONSTANT_OPTIMIZER;
 use solder_cubin::raw::{self, Symbol};
 
+/// How many bytes a bank of constants has, and so a table in it at the most.
+const BANK: usize = 1 << 16;
+
 impl<'data> Merger<'_, 'data> {
     /// A local symbol that the compiler put into the constants of a function. It brings the section in
     /// and has no place in the output.
@@ -160,7 +163,8 @@ impl<'data> Merger<'_, 'data> {
         // It also leaves the symbol of a table of jumps that it has replaced by a shorter one. What follows in the file is taken along,
         // which no code looks up (reloc/jump-tables-of-replaced).
         let bytes = self.objects[file.index()].cubin.bytes;
-        let whole = usize::try_from(section.header.offset.get()).ok().and_then(|at| bytes.get(at..));
+        let start = usize::try_from(section.header.offset.get()).ok().filter(|_| length <= BANK);
+        let whole = start.and_then(|at| bytes.get(at..));
         whole.and_then(|bytes| bytes.get(..length)).unwrap_or(section.data)
     }
 
