@@ -245,7 +245,8 @@ impl<'a> Writer<'a, '_> {
     fn write(&self, run: &Run<'a>, put: Put<'_>) -> io::Result<()> {
         let buffers = || self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = buffers().pop().unwrap_or_default();
-        let mut filled = Filled { bytes, size: 0, start: run.range.start };
+        let at_most = (run.range.end - run.range.start).min(AT_MOST + BLOCK) as usize;
+        let mut filled = Filled { bytes, size: 0, at_most, start: run.range.start };
         let added = self.list.pieces(run).try_for_each(|piece| self.add(piece, &mut filled, put));
         let written = added.and_then(|()| {
             filled.zeros_to(run.range.end);
@@ -277,6 +278,8 @@ struct Filled {
     /// After the first `size`, whatever was there before.
     bytes: Vec<u8>,
     size: usize,
+    /// Mostly there are no more.
+    at_most: usize,
     /// Where in the file they begin.
     start: u64,
 }
@@ -291,7 +294,7 @@ impl Filled {
         let start = self.size;
         self.size += size as usize;
         if self.size > self.bytes.len() {
-            let size = self.size.max((AT_MOST + BLOCK) as usize);
+            let size = self.size.max(self.at_most);
             // Fresh zeros come without being written, and mostly there is nothing to copy.
             let filled = std::mem::replace(&mut self.bytes, vec![0; size]);
             self.bytes[..start].copy_from_slice(&filled[..start]);

@@ -17,6 +17,7 @@ static HEAP: heap::Heap = heap::Heap;
 #[unsafe(no_mangle)]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
     prefault_stack();
+    heap::prefault_system();
     open_streams();
     let code = solder::driver::run(arguments(count, words));
     // What cannot be written is lost at the end of any program.
@@ -42,10 +43,15 @@ fn prefault_stack() {
 /// Makes sure that what is opened later is not a standard stream, and that a reader who has gone is an error of the write.
 #[allow(unsafe_code)]
 fn open_streams() {
-    // SAFETY: the calls take numbers and a constant string. A new file gets the lowest number, which is that of the
-    // stream.
+    let streams = [libc::STDIN_FILENO, libc::STDOUT_FILENO, libc::STDERR_FILENO];
+    let mut asked = streams.map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
+    // SAFETY: the list lives through the call, and the others take numbers and a constant string. A new file gets the lowest number,
+    // which is that of the stream.
     unsafe {
-        for stream in libc::STDIN_FILENO..=libc::STDERR_FILENO {
+        if libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, 0) == 0 {
+            return signals::broken_pipe_is_an_error();
+        }
+        for stream in streams {
             if libc::fcntl(stream, libc::F_GETFD) == -1 {
                 libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
             }

@@ -66,7 +66,7 @@ fn write(path: &Path, produce: Produce<'_>, may_write_over: bool) -> Result<(), 
             match Unfinished::create(&target) {
                 Err(_) if may_write_over => write_over(&target, produce),
                 Err(error) => Err(WriteError::Folder(error)),
-                Ok(new) => new.finish(&target, produce, Some(meta.permissions())).map_err(WriteError::Write),
+                Ok(new) => new.finish(&target, produce, Some(&meta.permissions())).map_err(WriteError::Write),
             }
         }
         Err(_) => {
@@ -81,6 +81,9 @@ fn final_target(path: &Path) -> PathBuf {
     let mut target = path.to_path_buf();
     // As many as the system follows.
     for _ in 0..40 {
+        if !fs::symlink_metadata(&target).is_ok_and(|file| file.is_symlink()) {
+            break;
+        }
         if let Ok(found) = fs::canonicalize(&target) {
             return found;
         }
@@ -124,13 +127,14 @@ impl Unfinished {
         mut self,
         target: &Path,
         produce: Produce<'_>,
-        permissions: Option<Permissions>,
+        permissions: Option<&Permissions>,
     ) -> io::Result<()> {
         if let Some(permissions) = permissions {
             // An existing file keeps its permissions.
-            drop(self.file.set_permissions(permissions));
+            drop(self.file.set_permissions(permissions.clone()));
         }
-        let written = produce(&mut self.file).and_then(|()| self.name_it(target));
+        let is_new = permissions.is_none();
+        let written = produce(&mut self.file).and_then(|()| self.name_it(target, is_new));
         match (written, &self.name) {
             (Ok(()), None) => Ok(()),
             (Ok(()), Some((path, _))) => replace(path, target).inspect_err(|_| drop(fs::remove_file(path))),
@@ -143,18 +147,19 @@ impl Unfinished {
     }
 
     /// Gives a nameless file the target's name or, if that is taken, one to be renamed from.
-    fn name_it(&mut self, target: &Path) -> io::Result<()> {
+    fn name_it(&mut self, target: &Path, is_new: bool) -> io::Result<()> {
         if self.name.is_some() {
             return Ok(());
         }
-        match link(&self.file, target) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                let ((), path, guard) = temporary_name(target, |path| link(&self.file, path))?;
-                self.name = Some((path, guard));
-                Ok(())
+        if is_new {
+            match link(&self.file, target) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                done => return done,
             }
-            done => done,
         }
+        let ((), path, guard) = temporary_name(target, |path| link(&self.file, path))?;
+        self.name = Some((path, guard));
+        Ok(())
     }
 }
 

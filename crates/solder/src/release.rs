@@ -100,10 +100,10 @@ const LARGEST: u64 = 1 << 20;
 
 /// The toolkit of the device code in a file that is not large, if there is some for the target.
 fn toolkit_of(path: &Path, settings: &Settings) -> Option<u32> {
-    let file = File::open(path).ok()?;
+    let mut file = File::open(path).ok()?;
     let size = file.metadata().ok().filter(|of| of.is_file() && of.len() <= LARGEST)?.len();
-    let mut data = Vec::with_capacity(size as usize + 1);
-    file.take(size).read_to_end(&mut data).ok()?;
+    let mut data = vec![0; size as usize];
+    file.read_exact(&mut data).ok()?;
     let name = Text::from(path);
     let role = classify::role(name.as_bytes(), &data, settings.lto);
     if !matches!(role, Role::Cubin | Role::Fatbin | Role::HostObject) {

@@ -177,11 +177,13 @@ pub fn layout<'a, 'data>(parts: Parts<'a, 'data>) -> Layout<'a, 'data> {
         }
     });
     for (index, id) in numbers.section_order.iter().enumerate() {
-        let twin = parts.is_mercury().then_some(*id);
-        let partner = twin.and_then(|id| shares_bytes(parts.merged, id));
-        let is_reserved = |id| parts.merged.section(id).kind == Kind::MercuryReservedShared;
-        let leaves_room = parts.release.leaves_room_for_reserved_twin() && twin.is_some_and(is_reserved);
-        sections[index].offset = match partner {
+        if !parts.is_mercury() {
+            sections[index].offset = place(sections[index], false, &mut cursor);
+            continue;
+        }
+        let is_reserved = parts.merged.section(*id).kind == Kind::MercuryReservedShared;
+        let leaves_room = parts.release.leaves_room_for_reserved_twin() && is_reserved;
+        sections[index].offset = match shares_bytes(parts.merged, *id) {
             Some(partner) => sections[numbers.section(partner) as usize - tables.len()].offset,
             None => place(sections[index], leaves_room, &mut cursor),
         };
@@ -196,12 +198,13 @@ fn number(parts: Parts<'_, '_>) -> Numbers {
         let id = SectionId::at(i);
         if keeps_section(parts, id) { class(merged.section(id).kind, parts.release) } else { LEFT_OUT }
     });
-    let indices = choose_indices(merged, &mut classes);
+    let indices = choose_indices(merged, &mut classes, parts.is_mercury());
     let (of_sections, of_symbols) =
         parts.pool.join(|| number_sections(parts, &classes, indices), || choose_symbols(parts, &classes));
     let (section_order, sections) = of_sections;
     let is_table = |id: &&SectionId| merged.section(**id).kind == Kind::MercurySymbols;
-    let mercury_table = section_order.iter().rev().find(is_table).filter(|_| parts.is_mercury());
+    let views: &[SectionId] = if parts.is_mercury() { &section_order } else { &[] };
+    let mercury_table = views.iter().rev().find(is_table);
     let locals: usize = of_symbols.iter().map(|part| part.locals.len()).sum();
     let first_global = locals as u32 + 1;
     let globals: usize = of_symbols.iter().map(|part| part.globals.len()).sum();
@@ -229,8 +232,11 @@ fn first_section(indices: SectionIndices) -> u32 {
 
 /// Which tables symbols need to name their sections; the others are left out. The first count is that of the sections
 /// that nvlink makes before the second view, those that it removes again included.
-fn choose_indices(merged: &Merged<'_>, classes: &mut [u8]) -> SectionIndices {
+fn choose_indices(merged: &Merged<'_>, classes: &mut [u8], is_mercury: bool) -> SectionIndices {
     let before = SYMTAB as usize + 1;
+    if !is_mercury && before + classes.len() + merged.removed.len() < MANY_SECTIONS {
+        return SectionIndices::None;
+    }
     let is_table = |kind| matches!(kind, Kind::MercurySectionIndices | Kind::LateSectionIndices);
     let kinds = || merged.sections.iter().map(|section| section.kind);
     let made = kinds().filter(|kind| is_made_first(*kind)).count() + merged.removed.len();

@@ -215,6 +215,7 @@ impl<'a, 'data> Merger<'a, 'data> {
 
     fn file(&mut self, file: FileId, graph: &CallGraph<'data>) -> Result<(), Stop> {
         let object = &self.objects[file.index()];
+        object.fetch();
         self.out.files.push(FileMap {
             sections: vec![None; object.cubin.sections.len()],
             symbols: vec![None; object.cubin.symbols.len()],

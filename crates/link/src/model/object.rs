@@ -115,6 +115,15 @@ impl<'data> Object<'data> {
         self.cubin.header.e_type.get() == raw::ET_EXTENSIBLE
     }
 
+    /// Looks at all sections and symbols: what another processor has read comes side by side, and not one after the other when it is
+    /// needed.
+    pub fn fetch(&self) {
+        let sections = self.cubin.sections.iter().fold(0, |all, section| all ^ section.info());
+        let symbols = self.cubin.symbols.iter().fold(0, |all, symbol| all ^ symbol.info);
+        let names = self.names.iter().fold(0, |all, name| all ^ name.len());
+        std::hint::black_box((sections, symbols, names));
+    }
+
     /// A symbol.
     pub fn symbol(&self, index: u32) -> &'data Symbol {
         &self.cubin.symbols[index as usize]

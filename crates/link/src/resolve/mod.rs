@@ -753,5 +753,5 @@ fn not_global(name: &BStr) -> Message {
 /// A prototype without its calling convention, which for functions of the system is not the same in all toolkits
 /// (`#ill|12p4r20s…`).
 fn without_convention(prototype: &[u8]) -> &[u8] {
-    prototype.split_once_str("|").map_or(prototype, |(types, _)| types)
+    prototype.split(|&byte| byte == b'|').next().unwrap_or(prototype)
 }

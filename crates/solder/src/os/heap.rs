@@ -120,6 +120,22 @@ fn ahead(ready: usize, end: usize, chunk_end: usize, page: usize) -> Range<usize
     ready..pages::start_of((end + AHEAD).min(chunk_end), page).max(ready)
 }
 
+/// Prefaults what a small link takes of the system's allocator.
+#[allow(unsafe_code)]
+pub fn prefault_system() {
+    /// Less than it asks the kernel for at once.
+    const USED: usize = 60 << 10;
+    let Ok(layout) = Layout::from_size_align(USED, STEP) else { return };
+    // SAFETY: the layout is not empty, and the block is given back as it was taken.
+    unsafe {
+        let block = System.alloc(layout);
+        if !block.is_null() {
+            super::memory::prefault_pages(block as usize..block as usize + USED);
+            System.dealloc(block, layout);
+        }
+    }
+}
+
 /// Has the kernel provide pages of a chunk before they are touched.
 #[cfg(all(target_os = "linux", not(miri)))]
 #[allow(unsafe_code)]
