@@ -7,8 +7,8 @@ use crate::operation;
 use crate::registers::Registers;
 use operation::{
     ATOM, ATOM_CAS, ATOMG, ATOMG_CAS, ATOMG_FLOAT, ATOMS, ATOMS_CAS, BAR, BPT, BREAK, BRX, BSYNC, DADD, DFMA,
-    DMUL, DOUBLE, DSETP, ELECT, EXIT, F2I, FENCE, IMMA, LD, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG, REDUX,
-    SHFL, ST, STG, STL, STS, SYNCS, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, WARPSYNC, YIELD,
+    DMUL, DOUBLE, DSETP, ELECT, EXIT, F2I, FENCE, IMMA, LD, LDC, LDG, LDL, LDS, LDSM, MEMBAR, NOP, REDG,
+    REDUX, SHFL, ST, STG, STL, STS, SYNCS, SYNCS_CCTL, SYNCS_EXCH, UBLKCP, WARPSYNC, YIELD,
 };
 
 /// Operations that access memory in an order that fences care about.
@@ -78,6 +78,17 @@ fn is_spared(producer: &Producer, own: &Line, later: &Line, is_apart: bool, fami
     (!is_read || is_one_unit || family.exempts_opposite_reads) && own.guard.excludes(later.guard)
 }
 
+/// Whether a result is over, as times are counted, before a later instruction overwrites it, although that does not wait for it.
+/// Loads of one kind finish in order, but for those of constants.
+fn is_overwritten(producer: &Producer, own: &Line, later: &Line) -> bool {
+    let finishes_before = own.operation() == later.operation() && own.operation() != LDC;
+    !producer.is_about_operands()
+        && !producer.is_slow
+        && !finishes_before
+        && later.bits.write_scoreboard().is_some()
+        && producer.registers.meets(&later.writes)
+}
+
 /// Finds the consumer of each producer within its own block, in one pass over the block.
 pub struct Consumers {
     /// Producers by register: those that a write ends, and those that any use ends.
@@ -126,14 +137,17 @@ impl Consumers {
             }
             let all = &mut producers.all;
             let ends = |all: &mut Vec<Producer>, index: usize| {
-                let producer = &all[index];
+                let producer = &mut all[index];
+                let own = &lines[producer.at];
                 let is_apart = counted > Some(producer.at);
-                if producer.consumer.is_none()
-                    && !is_spared(producer, &lines[producer.at], line, is_apart, self.family)
-                {
-                    all[index].consumer = Some(at);
+                if producer.consumer.is_none() {
+                    if !is_spared(producer, own, line, is_apart, self.family) {
+                        producer.consumer = Some(at);
+                    } else if is_overwritten(producer, own, line) {
+                        producer.overwritten.get_or_insert(at);
+                    }
                 }
-                all[index].consumer.is_none()
+                producer.consumer.is_none()
             };
             for place in line.writes.places() {
                 self.budget = self.budget.checked_sub(self.until_written[place].len())?;

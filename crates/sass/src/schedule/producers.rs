@@ -49,6 +49,8 @@ pub struct Producer {
     pub registers: Registers,
     /// The consumer in its own block.
     pub consumer: Option<usize>,
+    /// What overwrites it under the opposite condition, as soon as it is over.
+    pub overwritten: Option<usize>,
     pub latency: i64,
     /// How long its consumer in the block waits for it at least.
     pub wait: i64,
@@ -289,6 +291,7 @@ impl Producer {
             until,
             registers,
             consumer: None,
+            overwritten: None,
             latency: if is_result {
                 latency::of_result(line, family)
             } else {

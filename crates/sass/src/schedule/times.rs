@@ -89,6 +89,10 @@ impl<'a> Times<'a> {
                     let time = &mut earliest[consumer - range.start];
                     *time = (*time).max(producer.ready).max(issued + producer.wait);
                 }
+                if let Some(overwritten) = producer.overwritten {
+                    let time = &mut earliest[overwritten - range.start];
+                    *time = (*time).max(producer.ready);
+                }
             }
             let user = User { at, stalled, issued };
             self.note(user);
