@@ -67,7 +67,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    fn exists(self) -> bool {
+    pub fn exists(self) -> bool {
         self.predicate != TRUE
     }
 
